@@ -1,0 +1,237 @@
+//===- DashAttrs.td - masks, tiles, problems and orders ---------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Every attribute here can be read and written by a person, and reads back equal.
+//===--------------------------------------------------------------------------===//
+
+#ifndef DASH_IR_DASHATTRS_TD
+#define DASH_IR_DASHATTRS_TD
+
+include "dash/IR/DashDialect.td"
+include "dash/IR/DashEnums.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+
+class Dash_Attr<string name, string attrMnemonic> : AttrDef<DashDialect, name> {
+  let mnemonic = attrMnemonic;
+}
+
+//===--------------------------------------------------------------------------===//
+// What is computed
+//===--------------------------------------------------------------------------===//
+
+def MaskAttr : Dash_Attr<"Mask", "mask"> {
+  let summary = "Which columns a row attends to";
+  let description = [{
+    In a sequence of Sq query rows and Skv key rows, row i sees column j iff
+    `-left <= j - (i + Skv - Sq) <= right`, where a bound of -1 is no bound. `full` is
+    (left, right) = (-1, -1), `causal` is (-1, 0): bottom-right aligned, so that the last row sees
+    every column whatever the two lengths are.
+
+    The form is a list of words, to which bounds and blocks can be added later.
+
+    **Preconditions**: none.
+    **Postconditions**: the text names exactly one of `full` and `causal`.
+    **Example**: `#dash.mask<causal>`.
+    **Errors**: `expected a mask (full or causal), got 'banded'`; `a mask is either full or causal,
+    got a second word 'full'`.
+  }];
+  let parameters = (ins DefaultValuedParameter<"bool", "false",
+                            "row i sees column j only if j <= i + Skv - Sq">:$causal);
+  let hasCustomAssemblyFormat = 1;
+}
+
+def TilesAttr : Dash_Attr<"Tiles", "tiles"> {
+  let summary = "Rows of a q tile and of a kv tile";
+  let description = [{
+    A sequence of Sq query rows and Skv key rows has ceil(Sq / q) q tiles and ceil(Skv / kv) kv
+    tiles; the last of each may be partly filled.
+
+    **Preconditions**: each size is a multiple of 16 from 16 to 256.
+    **Postconditions**: none.
+    **Example**: `#dash.tiles<q = 64, kv = 128>`.
+    **Errors**: `tile size 'q' must be a multiple of 16 from 16 to 256, got 60`.
+  }];
+  let parameters = (ins "int64_t":$q, "int64_t":$kv);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+def SequencesAttr : Dash_Attr<"Sequences", "sequences"> {
+  let summary = "Query and key rows of each sequence";
+  let description = [{
+    A list of pairs [query rows, key rows], in the order in which the sequences lie in memory. The
+    text is run-length coded: `4 x [3000, 2000]` are four sequences of equal lengths. Any grouping
+    is read; neighbours that are equal are printed as one run.
+
+    **Preconditions**: 1 to 1048576 sequences, every length at least 1.
+    **Postconditions**: `getQ()` and `getKv()` have one length each a sequence.
+    **Example**: `#dash.sequences<[1000, 1000], 4 x [3000, 2000]>`.
+    **Errors**: `a list of sequences may not be empty`; `sequence 1 must have at least 1 key row,
+    got 0`; `a run must have at least 1 sequence, got 0`; `a list may have at most 1048576
+    sequences, got 2000000`; `got 2 query lengths but 1 key lengths`.
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t", "query rows of each sequence">:$q,
+                        ArrayRefParameter<"int64_t", "key rows of each sequence">:$kv);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The longest list that the attribute holds; it is stored flat.
+    static constexpr int64_t maxSize = int64_t(1) << 20;
+
+    size_t size() const { return getQ().size(); }
+
+    /// Rows of all sequences together, saturating at the largest int64_t.
+    int64_t getTotalQ() const;
+    int64_t getTotalKv() const;
+
+    /// Whether all sequences have the same two lengths, as those of a batch have.
+    bool isUniform() const;
+  }];
+}
+
+def ProblemAttr : Dash_Attr<"Problem", "problem"> {
+  let summary = "What a schedule was made and verified for";
+  let description = [{
+    Everything that decides which tasks exist, and the head dims, which the sizes of the tiles'
+    sums depend on.
+
+    **Preconditions**: every number is at least 1; `kv_heads` divides `heads`.
+    **Postconditions**: none.
+    **Example**: `#dash.problem<tiles = <q = 64, kv = 128>, mask = <causal>, heads = 16,
+    kv_heads = 4, head_dim = 128, head_dim_v = 128, sequences = <4 x [3000, 3000]>>`.
+    **Errors**: `'heads' must be at least 1, got 0`; `'kv_heads' must divide 'heads', got 3 and 16`.
+  }];
+  let parameters = (ins
+    AttrParameter<"::mlir::dash::TilesAttr", "rows of the tiles">:$tiles,
+    AttrParameter<"::mlir::dash::MaskAttr", "which columns a row attends to">:$mask,
+    AttrParameter<"int64_t", "query heads">:$heads,
+    AttrParameter<"int64_t", "key and value heads">:$kv_heads,
+    AttrParameter<"int64_t", "head dim of Q and K">:$head_dim,
+    AttrParameter<"int64_t", "head dim of V">:$head_dim_v,
+    AttrParameter<"::mlir::dash::SequencesAttr", "rows of each sequence">:$sequences);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+//===--------------------------------------------------------------------------===//
+// In which order
+//===--------------------------------------------------------------------------===//
+
+def CostAttr : Dash_Attr<"Cost", "cost"> {
+  let summary = "The cost model that a schedule was chosen and judged by";
+  let description = [{
+    C(k) and R(k) are the ends of compute and reduction of a worker's k-th task:
+    `C(k) = max(C(k-1), R(k-b)) + c` and
+    `R(k) = max(C(k), R(k-1), R(pred) + (latency if pred ran on another worker)) + r`, where `pred`
+    is the previous turn of the chain, c is `compute`, r is `reduce` and b is `buffers`.
+
+    **Preconditions**: all finite; `compute` and `reduce` above 0, `latency` at least 0, `buffers`
+    at least 1.
+    **Postconditions**: the text is the shortest decimal that reads back as the same numbers.
+    **Example**: `#dash.cost<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>`.
+    **Errors**: `'compute' must be finite and above 0, got -1.0`; `'latency' must be finite and at
+    least 0, got -0.5`; `'buffers' must be at least 1, got 0`.
+  }];
+  let parameters = (ins APFloatParameter<"time of a task's compute">:$compute,
+                        APFloatParameter<"time of a task's reduction">:$reduce,
+                        APFloatParameter<"time of a hop to another worker">:$latency,
+                        AttrParameter<"int64_t", "dQ buffers of a worker">:$buffers);
+  let builders = [AttrBuilder<(ins "double":$compute, "double":$reduce, "double":$latency,
+                                   "int64_t":$buffers), [{
+    return $_get($_ctxt, ::llvm::APFloat(compute), ::llvm::APFloat(reduce),
+                 ::llvm::APFloat(latency), buffers);
+  }]>];
+  let genAccessors = 0;
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    double getCompute() const;
+    double getReduce() const;
+    double getLatency() const;
+    int64_t getBuffers() const;
+  }];
+}
+
+def FormulasAttr : Dash_Attr<"Formulas", "formulas"> {
+  let summary = "An order as piecewise quasi-affine functions";
+  let description = [{
+    Four functions, which together give every task its worker, its place and its turn for any
+    problem size. `//` is `floordiv`; divisors and factors may be symbols.
+
+    | member | sizes it may use | gives |
+    |---|---|---|
+    | `item(i)` | `q_tiles kv_tiles groups width workers` | (group, kv tile, unit) of the i-th item |
+    | `worker(unit)` | `workers` | the worker that has the unit |
+    | `visit(kv, step)` | `q_tiles kv_tiles width first last offset` | q tile of kv at step |
+    | `turn(kv, q)` | `q_tiles kv_tiles width first last offset` | turn of kv at q |
+
+    A function is an expression, or `if condition then expression else ...` with any number of
+    cases; the first whose condition holds counts. A condition is a conjunction (`and`) of
+    comparisons by `ge` (at least), `le` (at most) and `eq`: words, because the text of an attribute
+    may not hold an unpaired `<` or `>`. What occurs more than once in a function is named first:
+    `let t0 = expression, t1 = expression in`; names are for the text only. In the stored maps and sets a member's inputs and then its
+    sizes are the symbols s0, s1, ..., in the order of the table; every map and every set has all of
+    them, and no dims: MLIR lets only symbols be multiplied and divided by each other.
+
+    `item` is about a run of sequences of equal lengths. A group is one (sequence, kv head, part) of
+    it, parts fastest; `groups` is their number. Items of one unit go to the same worker; units of
+    later runs follow those of earlier ones. `width` is the number of workers that the order is made
+    for. `first` and `last` are the active tiles at the ends of the line: q tiles of `kv` in `visit`,
+    kv tiles of `q` in `turn`. `offset` is kv rows minus q rows. All heads of a part are walked one
+    after the other, in the same order.
+
+    **Preconditions**: every case but the last has a condition, the last has none; each value has
+    as many results as its member; constant divisors are positive.
+    **Postconditions**: the text reads back as the same functions.
+
+    **Example**:
+    ```
+    #dash.formulas<
+      item(i) = (i floordiv kv_tiles, i mod kv_tiles, i),
+      worker(unit) = unit mod workers,
+      visit(kv, step) = step + first,
+      turn(kv, q) = if q ge kv and kv eq 3 then q - kv else kv - first
+    >
+    ```
+
+    **Errors**: `expected 'ge', 'le' or 'eq' in a condition of 'turn'`; `'q' already has a
+    meaning in 'turn', choose another name`; `'worker' divides by 0, a
+    constant that is not positive`. From C++ only: `every case of 'turn' but the last needs a
+    condition, and the last may have none`; `every map and set of 'visit' must have no dims and 8
+    symbols, and every map 1 results`.
+  }];
+  let parameters = (ins ArrayRefParameter<"::mlir::dash::FormulaPiece", "issue order">:$item,
+                        ArrayRefParameter<"::mlir::dash::FormulaPiece", "unit to worker">:$worker,
+                        ArrayRefParameter<"::mlir::dash::FormulaPiece", "visit order">:$visit,
+                        ArrayRefParameter<"::mlir::dash::FormulaPiece", "chains">:$turn);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+}
+
+def TableAttr : Dash_Attr<"Table", "table"> {
+  let summary = "An order as two tables, for stated sizes";
+  let description = [{
+    `items` has a row for each item in issue order: (worker, sequence, kv head, part, kv tile, part
+    turn), where part turn is the item's place in the chain of its dK and dV. `visits` has a row
+    for each task: (head, q tile, turn), the rows of all items one after the other in issue order,
+    each item with as many rows as the mask leaves tasks.
+
+    The tables are dense elements, so that `--mlir-elide-elementsattrs-if-larger` shortens them in
+    print. What it prints is read again, but no op accepts it.
+
+    **Preconditions**: `items` is a tensor<Nx6xi32>, `visits` a tensor<Tx3xi32>; N and T may be 0.
+    **Postconditions**: none.
+    **Example**: `#dash.table<items = dense<[[0, 0, 0, 0, 0, 0]]> : tensor<1x6xi32>,
+    visits = dense<[[0, 0, 0], [0, 1, 0]]> : tensor<2x3xi32>>`.
+    **Errors**: `table 'items' must be dense elements of type tensor<Nx6xi32>, got
+    'tensor<2x5xi32>'`.
+  }];
+  let parameters = (ins
+    AttrParameter<"::mlir::ElementsAttr", "one row an item, in issue order">:$items,
+    AttrParameter<"::mlir::ElementsAttr", "one row a task, item after item">:$visits);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+#endif // DASH_IR_DASHATTRS_TD

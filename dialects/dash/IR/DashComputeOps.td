@@ -1,0 +1,182 @@
+//===- DashComputeOps.td - ops on whole tensors -----------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The problem as a user states it, and the two passes over memory that stand around its tiled form.
+//===--------------------------------------------------------------------------===//
+
+#ifndef DASH_IR_DASHCOMPUTEOPS_TD
+#define DASH_IR_DASHCOMPUTEOPS_TD
+
+include "dash/IR/DashOpBase.td"
+
+def AttentionBwdOp : Dash_Op<"attention_bwd", [AttrSizedOperandSegments, OutsideItems]> {
+  let summary = "The gradients of attention with respect to Q, K and V";
+  let description = [{
+    For every sequence and query head, with P = exp(scale * Q K^T - LSE) where the mask lets row i
+    see column j and P = 0 elsewhere, and delta = rowsum(O * dO):
+
+    ```
+    dV = P^T dO      dS = P * (dO V^T - delta)      dQ = scale * dS K      dK = scale * dS^T Q
+    ```
+
+    dK and dV of a kv head are summed over its group of query heads. `level` says what the bits of
+    the result may not depend on.
+
+    q, k, v, d_out, dq, dk and dv are memrefs [batch, heads, rows, head dim]; any strides will do as
+    long as the innermost is 1, so the layouts "heads before rows" and "rows before heads" are one
+    type with two strides. lse, the logarithm of each row's sum of exponentials, and delta are
+    [batch, heads, q rows]. Exactly one of `o`, the forward's output, and `delta` is given. `scale`
+    is 1/sqrt(head dim of q) unless given. With `sequences` the rows of all sequences lie one after
+    the other in a batch of 1; without it each batch entry is a sequence.
+
+    **Preconditions**
+    - q, k, v, d_out and o are bf16, or all f16; so are dq, dk and dv; lse and delta are f32.
+    - Head dims are static: of q and k one of 64, 96, 128, 192, 256; of v the same, or 128 with 192.
+    - k and v have the same heads, and q a multiple of them; sizes that must agree do, where static.
+    - Stands outside `dash.items`. No output is the same value as another output or as an input, or
+      overlaps one in memory.
+
+    **Postconditions**: dq, dk and dv are written in full, with zeros where no pair is visible; rows
+    whose LSE is -inf contribute nothing. Nothing else is written.
+
+    **Example**
+    ```mlir
+    func.func @bwd(%q: memref<2x8x512x128xbf16>, %k: memref<2x2x512x128xbf16>,
+                   %v: memref<2x2x512x128xbf16>, %do: memref<2x8x512x128xbf16>,
+                   %o: memref<2x8x512x128xbf16>, %lse: memref<2x8x512xf32>,
+                   %dq: memref<2x8x512x128xbf16>, %dk: memref<2x2x512x128xbf16>,
+                   %dv: memref<2x2x512x128xbf16>) {
+      dash.attention_bwd
+        ins(%q, %k, %v, %do, %lse, o = %o
+            : memref<2x8x512x128xbf16>, memref<2x2x512x128xbf16>, memref<2x2x512x128xbf16>,
+              memref<2x8x512x128xbf16>, memref<2x8x512xf32>, memref<2x8x512x128xbf16>)
+        outs(%dq, %dk, %dv
+            : memref<2x8x512x128xbf16>, memref<2x2x512x128xbf16>, memref<2x2x512x128xbf16>)
+        mask(<causal>) level(run)
+      return
+    }
+    ```
+
+    **Errors**
+    - `'q' must be a memref of rank 4 [batch, heads, rows, head dim], got 'memref<8x128xbf16>'`
+    - `'q' must have bf16 or f16 elements, got 'f32'`
+    - `'k' must have elements of the type of 'q', 'bf16', got 'f16'`
+    - `'lse' must have f32 elements, got 'bf16'`
+    - `'q' must have a strided layout, got ...`
+    - `'q' must have an innermost stride of 1, got 2`
+    - `'q' must have a static head dim`
+    - `head dim of 'q' must be 64, 96, 128, 192 or 256, got 80`
+    - `head dim of 'v' must be that of 'q', 192, or 128, got 64`
+    - `'dk' must have the heads of 'k', 2, got 8`, and so for batch, rows and head dim
+    - `heads of 'q' must be a multiple of the heads of 'k', got 8 and 3`
+    - `rows of 'q' must be at least 1, got 0`, and so for every static size
+    - `needs exactly one of 'o' and 'delta', got both`
+    - `'sequences' needs a batch of 1, got 2`
+    - `rows of 'q' must be the sum of the sequences' query rows, 3000, got 2000`
+    - `output 'dk' must not be the same value as 'k'`
+    - `stands outside 'dash.items' only: it works on whole tensors`
+  }];
+  let arguments = (ins
+    Arg<AnyMemRef, "queries [batch, heads, q rows, head dim]", [MemRead]>:$q,
+    Arg<AnyMemRef, "keys [batch, kv heads, kv rows, head dim]", [MemRead]>:$k,
+    Arg<AnyMemRef, "values [batch, kv heads, kv rows, head dim of v]", [MemRead]>:$v,
+    Arg<AnyMemRef, "gradient of o [batch, heads, q rows, head dim of v]", [MemRead]>:$d_out,
+    Arg<AnyMemRef, "log of the sum of exponentials [batch, heads, q rows]", [MemRead]>:$lse,
+    Arg<Optional<AnyMemRef>, "output [batch, heads, q rows, head dim of v]", [MemRead]>:$o,
+    Arg<Optional<AnyMemRef>, "rowsum(O * dO) [batch, heads, q rows]", [MemRead]>:$delta,
+    Arg<AnyMemRef, "gradient of q, shaped as q", [MemWrite]>:$dq,
+    Arg<AnyMemRef, "gradient of k, shaped as k", [MemWrite]>:$dk,
+    Arg<AnyMemRef, "gradient of v, shaped as v", [MemWrite]>:$dv,
+    Arg<Optional<F32>, "factor on Q K^T; 1/sqrt(head dim of q) if absent">:$scale,
+    Arg<MaskAttr, "which columns a row attends to">:$mask,
+    Arg<DeterminismLevelAttr, "what the bits may not depend on">:$level,
+    Arg<OptionalAttr<SequencesAttr>, "rows of each sequence, in a batch of 1">:$sequences);
+  let assemblyFormat = [{
+    `\n` ` ` ` ` ` ` ` ` `ins` `(`
+      custom<Inputs>($q, $k, $v, $d_out, $lse, $o, $delta, type($q), type($k), type($v),
+                     type($d_out), type($lse), type($o), type($delta)) `)`
+    `\n` ` ` ` ` ` ` ` ` `outs` `(`
+      $dq `,` $dk `,` $dv `:` type($dq) `,` type($dk) `,` type($dv) `)`
+    `\n` ` ` ` ` ` ` ` ` `mask` `(` $mask `)`
+    `level` `(` custom<Level>($level) `)`
+    (`scale` `(` $scale^ `)`)? (`sequences` `(` $sequences^ `)`)? attr-dict
+  }];
+  let extraClassDeclaration = [{
+    /// Types of the operands, which the verifier has seen to be memrefs.
+    MemRefType typeOf(Value value) { return cast<MemRefType>(value.getType()); }
+
+    int64_t getHeadDim() { return typeOf(getQ()).getDimSize(3); }
+    int64_t getHeadDimV() { return typeOf(getV()).getDimSize(3); }
+    Type getElementType() { return typeOf(getQ()).getElementType(); }
+  }];
+  let hasVerifier = 1;
+}
+
+def DeltaOp : Dash_Op<"delta", [OutsideItems]> {
+  let summary = "Row sums of O * dO";
+  let description = [{
+    `delta[b, h, i] = sum over d of o[b, h, i, d] * d_out[b, h, i, d]`, in f32, for whole tensors.
+
+    **Preconditions**: o and d_out have one shape and element type, bf16 or f16, wherever static;
+    delta is their first three sizes, in f32. Stands outside `dash.items`.
+    **Postconditions**: delta is written in full.
+
+    **Example**
+    ```mlir
+    func.func @delta(%o: memref<?x?x?x128xbf16>, %do: memref<?x?x?x128xbf16>,
+                     %delta: memref<?x?x?xf32>) {
+      dash.delta ins(%o, %do : memref<?x?x?x128xbf16>, memref<?x?x?x128xbf16>)
+                 outs(%delta : memref<?x?x?xf32>)
+      return
+    }
+    ```
+
+    **Errors**
+    - `'d_out' must have elements of the type of 'o', 'bf16', got 'f16'`
+    - `'d_out' must have the head dim of 'o', 128, got 64`
+    - `stands outside 'dash.items' only: it works on whole tensors`
+  }];
+  let arguments = (ins
+    Arg<HalfMemRef, "output of the forward [batch, heads, q rows, head dim]", [MemRead]>:$o,
+    Arg<HalfMemRef, "its gradient, shaped as o", [MemRead]>:$d_out,
+    Arg<RowMemRef, "the sums [batch, heads, q rows]", [MemWrite]>:$delta);
+  let assemblyFormat = [{
+    `ins` `(` $o `,` $d_out `:` type($o) `,` type($d_out) `)`
+    `outs` `(` $delta `:` type($delta) `)` attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+def ConvertOp : Dash_Op<"convert", [OutsideItems]> {
+  let summary = "Round f32 sums to the gradient's type";
+  let description = [{
+    `target = round(scale * source)` for whole tensors, to nearest even; the factor is 1 if absent.
+
+    **Preconditions**: source and target have one shape wherever static. Stands outside
+    `dash.items`.
+    **Postconditions**: target is written in full.
+
+    **Example**
+    ```mlir
+    func.func @convert(%sum: memref<?x?x?x128xf32>, %dq: memref<?x?x?x128xbf16>, %scale: f32) {
+      dash.convert %sum to %dq scale(%scale) : memref<?x?x?x128xf32> to memref<?x?x?x128xbf16>
+      return
+    }
+    ```
+
+    **Errors**
+    - `'target' must have the head dim of 'source', 128, got 64`
+    - `stands outside 'dash.items' only: it works on whole tensors`
+  }];
+  let arguments = (ins
+    Arg<SumMemRef, "f32 sums [batch, heads, rows, head dim]", [MemRead]>:$source,
+    Arg<HalfMemRef, "gradient, shaped as the source", [MemWrite]>:$target,
+    Arg<Optional<F32>, "factor before rounding; 1 if absent">:$scale);
+  let assemblyFormat = [{
+    $source `to` $target (`scale` `(` $scale^ `)`)? attr-dict
+    `:` type($source) `to` type($target)
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // DASH_IR_DASHCOMPUTEOPS_TD

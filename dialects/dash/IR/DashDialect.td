@@ -1,0 +1,42 @@
+//===- DashDialect.td - name, namespace and purpose of dash ----*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The root of the specification: every other .td file of the dialect includes this one.
+//===--------------------------------------------------------------------------===//
+
+#ifndef DASH_IR_DASHDIALECT_TD
+#define DASH_IR_DASHDIALECT_TD
+
+include "mlir/IR/OpBase.td"
+
+def DashDialect : Dialect {
+  let name = "dash";
+  let cppNamespace = "::mlir::dash";
+  let summary = "Deterministic attention backward passes and their orders";
+  let description = [{
+    `dash` says *what* an attention backward computes on tiles and *in which order* its partial
+    gradients are added. It has three forms, from the outside in:
+
+    1. whole problem: one `dash.attention_bwd` on memrefs, without tiles and without an order;
+    2. unscheduled: `dash.items unscheduled` around `dash.walk`, with the computation of one task
+       spelled out on tiles; contributions to dQ are added by `dash.reduce`, in any order;
+    3. scheduled: `dash.items order(@name)`, where `@name` is a `dash.schedule`; contributions are
+       added by `dash.ordered_reduce`, each at its turn.
+
+    Words. A *tile* is a block of rows of Q, dO, dQ (q tile) or of K, V, dK, dV (kv tile). A *task*
+    is the work on one pair (kv tile, q tile). A *sequence* is a set of rows that attend to each
+    other; the tile grid restarts at each. An *item* is all tasks of one (sequence, kv head, kv
+    tile, part), where a *part* is a run of the query heads of one kv head. A *chain* is the total
+    order of the contributions to one tile, a *turn* a place in it.
+
+    Values are tiles, as static ranked tensors; whole tensors are memrefs of rank 4,
+    [batch, heads, rows, head dim], or of rank 3, [batch, heads, rows].
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let extraClassDeclaration = [{
+    void registerAttributes();
+    void registerBytecode();
+  }];
+}
+
+#endif // DASH_IR_DASHDIALECT_TD

@@ -1,0 +1,43 @@
+//===- DashOpBase.td - what the ops of dash share ---------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The base class, where an op may stand, and the types of tiles and of whole tensors.
+//===--------------------------------------------------------------------------===//
+
+#ifndef DASH_IR_DASHOPBASE_TD
+#define DASH_IR_DASHOPBASE_TD
+
+include "dash/IR/DashAttrs.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+class Dash_Op<string opMnemonic, list<Trait> traits = []>
+    : Op<DashDialect, opMnemonic, traits>;
+
+/// The op works on tiles, so it needs the `dash.items` that says which.
+def InsideItems : NativeOpTrait<"InsideItems"> {
+  let cppNamespace = "::mlir::dash";
+}
+
+/// The op works on whole tensors: repeated for every item it would be wrong.
+def OutsideItems : NativeOpTrait<"OutsideItems"> {
+  let cppNamespace = "::mlir::dash";
+}
+
+/// A tile: a tensor whose shape is known, because it must fit registers and shared memory.
+class TileOf<list<Type> elements, list<int> ranks>
+    : ConfinedType<TensorRankOf<elements, ranks>, [HasStaticShapePred],
+                   "tile: statically shaped " # TensorRankOf<elements, ranks>.summary,
+                   "::mlir::RankedTensorType">;
+
+def Tile : TileOf<[BF16, F16, F32], [1, 2]>;
+def HalfTile : TileOf<[BF16, F16], [2]>;
+def SumTile : TileOf<[F32], [2]>;
+def RowTile : TileOf<[F32], [1]>;
+
+/// A whole tensor in memory.
+def TensorMemRef : MemRefRankOf<[BF16, F16, F32], [3, 4]>;
+def HalfMemRef : MemRefRankOf<[BF16, F16], [4]>;
+def SumMemRef : MemRefRankOf<[F32], [4]>;
+def RowMemRef : MemRefRankOf<[F32], [3]>;
+
+#endif // DASH_IR_DASHOPBASE_TD

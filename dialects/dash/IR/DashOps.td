@@ -1,0 +1,14 @@
+//===- DashOps.td - every op of dash ----------------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What C++ and the reference page are generated from, in the order of the flow.
+//===--------------------------------------------------------------------------===//
+
+#ifndef DASH_IR_DASHOPS_TD
+#define DASH_IR_DASHOPS_TD
+
+include "dash/IR/DashComputeOps.td"
+include "dash/IR/DashOrderOps.td"
+include "dash/IR/DashTileOps.td"
+
+#endif // DASH_IR_DASHOPS_TD

@@ -1,0 +1,374 @@
+//===- DashOrderOps.td - loops over tasks and their order -------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The order is named once, by dash.items; nothing below it knows how it was made.
+//===--------------------------------------------------------------------------===//
+
+#ifndef DASH_IR_DASHORDEROPS_TD
+#define DASH_IR_DASHORDEROPS_TD
+
+include "dash/IR/DashOpBase.td"
+include "mlir/IR/OpAsmInterface.td"
+include "mlir/IR/SymbolInterfaces.td"
+
+def ScheduleOp : Dash_Op<"schedule", [Symbol]> {
+  let summary = "An order of the tasks: lists, visit orders and chains";
+  let description = [{
+    Says for one problem which worker has which items and in which order, in which order an item
+    walks its q tiles, and at which turn each contribution to a dQ tile is added. The order is given
+    by formulas, which serve any size, or by tables, which serve the problem's sizes only.
+
+    `kind` names the builder. `workers` is the number of lists; `width` the number of workers that
+    visit orders and chains were made for: the same, unless `level` says that the bits may not
+    depend on it.
+
+    The verifier looks at the shape only. Coverage, total order, progress and independence are
+    proven by a pass.
+
+    **Preconditions**
+    - `parts` divides the query heads of a kv head; `workers` and `width` are at least 1.
+    - `width` is `workers` unless the level is `machine` or `world`.
+    - A table is in the text (not elided), and has a row for each item:
+      N = sum over sequences of kv_heads * parts * ceil(kv rows / rows of a kv tile).
+
+    **Postconditions**: none; the op computes nothing.
+
+    **Example**
+    ```mlir
+    dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+      problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+               head_dim_v = 128, sequences = <[128, 256]>>)
+      cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+      order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i),
+                           worker(unit) = unit mod workers,
+                           visit(kv, step) = step,
+                           turn(kv, q) = kv>)
+    ```
+
+    **Errors**
+    - `parts must be at least 1, got 0`
+    - `parts must divide the 4 query heads of a kv head, got 3`
+    - `width must be workers, 132, at level 'run', got 32`
+    - `table 'items' is not in the text (dense_resource '__elided__'): print the module again
+      without --mlir-elide-elementsattrs-if-larger`
+    - `table 'items' must have a row for each of the problem's 4 items, got 3`
+    - `attribute 'order' failed to satisfy constraint: #dash.formulas<...> or #dash.table<...>`
+  }];
+  let arguments = (ins
+    Arg<SymbolNameAttr, "name that dash.items refers to">:$sym_name,
+    Arg<StrAttr, "builder that made the order">:$kind,
+    Arg<DeterminismLevelAttr, "what the bits do not depend on">:$level,
+    Arg<I64Attr, "parts of a kv head's group of query heads">:$parts,
+    Arg<I64Attr, "lists of items">:$workers,
+    Arg<I64Attr, "workers that the order was made for">:$width,
+    Arg<ProblemAttr, "what the order was made for">:$problem,
+    Arg<CostAttr, "cost model that it was judged by">:$cost,
+    Arg<AnyAttrOf<[FormulasAttr, TableAttr], "#dash.formulas<...> or #dash.table<...>">,
+        "the order">:$order);
+  let assemblyFormat = [{
+    $sym_name `kind` `(` $kind `)` `level` `(` custom<Level>($level) `)`
+    `parts` `(` $parts `)` `workers` `(` $workers `)` `width` `(` $width `)`
+    `\n` ` ` ` ` ` ` ` ` `problem` `(` $problem `)`
+    `\n` ` ` ` ` ` ` ` ` `cost` `(` $cost `)`
+    `\n` ` ` ` ` ` ` ` ` `order` `(` $order `)` attr-dict
+  }];
+  let extraClassDeclaration = [{
+    /// Items of the problem, saturating at the largest int64_t.
+    int64_t getNumItems();
+
+    /// The order in one of its two forms; null for the other.
+    FormulasAttr getFormulas() { return dyn_cast<FormulasAttr>(getOrder()); }
+    TableAttr getTable() { return dyn_cast<TableAttr>(getOrder()); }
+  }];
+  let hasVerifier = 1;
+}
+
+def ItemsOp : Dash_Op<"items", [
+    NoTerminator, OutsideItems, RecursiveMemoryEffects,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "For each item of a tiled problem";
+  let description = [{
+    Runs its body once for each item (sequence, kv head, kv tile, part) of the problem that `over`,
+    `tiles`, `mask` and `sequences` describe. There are two phases:
+
+    - `unscheduled`: bodies run in any order, one a kv head (a single part); the body has arguments
+      (sequence, kv head, kv tile).
+    - `order(@name)`: workers run the items that the `dash.schedule` gives them, in its order; the
+      body has a fourth argument, the item's turn in the chain of its dK and dV over the parts.
+
+    `over(%q, %k, %v)` gives the sizes only: batch, heads, q rows and head dim of q, kv heads and kv
+    rows of k, head dim of v.
+    Arguments are indices: sequences count from 0 in the batch or in `sequences`, heads are
+    absolute, tiles count from their sequence's start.
+
+    **Preconditions**
+    - Over memrefs of rank 4 of one element type, whose sizes fit where static; heads are a multiple
+      of kv heads.
+    - Unscheduled: no `dash.ordered_reduce` inside. Scheduled: every walk gives turns, and
+      `dash.reduce` is inside only if the schedule's kind is "unordered".
+    - Not inside another `dash.items`.
+    - The schedule is a `dash.schedule` in the nearest symbol table, and its tiles, mask, level,
+      sizes and sequences are those of this op wherever static.
+
+    **Postconditions**: every task that the mask leaves active has run once.
+
+    **Example**
+    ```mlir
+    !T = memref<?x?x?x128xbf16>
+    func.func @items(%q: !T, %k: !T, %v: !T) {
+      dash.items unscheduled over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<causal>) level(run) (%seq, %kv_head, %kv) {
+        dash.walk (%head, %qi) {
+          %qt = dash.load %q[%seq, %head, %qi] : !T -> tensor<64x128xbf16>
+        }
+      }
+      return
+    }
+    ```
+
+    **Errors**
+    - `unscheduled takes 3 block arguments (sequence, kv head, kv tile), got 4`
+    - `scheduled takes 4 block arguments (sequence, kv head, kv tile, turn), got 3`
+    - `block argument 1 must be of type 'index', got 'i32'`
+    - `'k' must have elements of the type of 'q', 'bf16', got 'f16'`
+    - `'v' must have the rows of 'k', 512, got 500`, and so for batch and heads
+    - `'@order' is not a 'dash.schedule' in the nearest symbol table`
+    - `tiles are #dash.tiles<q = 128, kv = 128>, but schedule '@order' was made for #dash.tiles<q =
+      64, kv = 128>`, and so for mask, level, heads, kv heads, head dim, sequences and rows
+    - `stands outside 'dash.items' only: it works on whole tensors`
+    - `needs 'sequences': schedule '@order' was made for sequences of different lengths`
+  }];
+  let arguments = (ins
+    Arg<OptionalAttr<FlatSymbolRefAttr>, "the order; unscheduled if absent">:$order,
+    Arg<HalfMemRef, "queries, for the sizes">:$q,
+    Arg<HalfMemRef, "keys, for the sizes">:$k,
+    Arg<HalfMemRef, "values, for the sizes">:$v,
+    Arg<TilesAttr, "rows of the tiles">:$tiles,
+    Arg<MaskAttr, "which columns a row attends to">:$mask,
+    Arg<DeterminismLevelAttr, "what the bits may not depend on">:$level,
+    Arg<OptionalAttr<SequencesAttr>, "rows of each sequence, in a batch of 1">:$sequences);
+  let regions = (region SizedRegion<1>:$body);
+  let skipDefaultBuilders = 1;
+  let builders = [
+    // Makes the body's block with its arguments; scheduled iff `order` is not null.
+    OpBuilder<(ins "FlatSymbolRefAttr":$order, "Value":$q, "Value":$k, "Value":$v,
+                   "TilesAttr":$tiles, "MaskAttr":$mask, "DeterminismLevel":$level,
+                   CArg<"SequencesAttr", "{}">:$sequences)>];
+  let assemblyFormat = [{
+    custom<Phase>($order) `over` `(` $q `,` $k `,` $v `:` type($q) `,` type($k) `,` type($v) `)`
+    `\n` ` ` ` ` ` ` ` ` `tiles` `(` $tiles `)` `mask` `(` $mask `)`
+    `level` `(` custom<Level>($level) `)`
+    (`sequences` `(` $sequences^ `)`)? attr-dict-with-keyword custom<ItemsBody>($body)
+  }];
+  let extraClassDeclaration = [{
+    bool isScheduled() { return getOrderAttr() != nullptr; }
+
+    BlockArgument getSequence() { return getBody().getArgument(0); }
+    BlockArgument getKvHead() { return getBody().getArgument(1); }
+    BlockArgument getKvTile() { return getBody().getArgument(2); }
+    /// The item's turn in the chain of its dK and dV; null if unscheduled.
+    BlockArgument getTurn() { return isScheduled() ? getBody().getArgument(3) : BlockArgument(); }
+  }];
+  let hasVerifier = 1;
+}
+
+def WalkOp : Dash_Op<"walk", [
+    HasParent<"ItemsOp">, SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
+  let summary = "For each task of an item, in its visit order";
+  let description = [{
+    Runs its body for each (head, q tile) of the item that the mask leaves active, one after the
+    other, and carries values from each to the next: `x(n+1) = yield of body(x(n))`, x(0) = init.
+    Results are the values after the last task; the init values if there is none. In scheduled items
+    the body's third argument is the turn of the task's contribution in the chain of its q tile.
+
+    **Preconditions**: stands in `dash.items`; init, yielded values and results have the same types.
+    **Postconditions**: each task of the item has run once, in the schedule's visit order if there
+    is a schedule.
+
+    **Example**
+    ```mlir
+    !T = memref<?x?x?x128xbf16>
+    func.func @walk(%q: !T, %k: !T, %v: !T) {
+      %zero = arith.constant dense<0.0> : tensor<64x128xf32>
+      dash.items unscheduled over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv) {
+        %sum = dash.walk (%head, %qi) init(%sum0 = %zero) : tensor<64x128xf32> {
+          dash.yield %sum0 : tensor<64x128xf32>
+        }
+      }
+      return
+    }
+    ```
+
+    **Errors**
+    - `in unscheduled 'dash.items' takes 2 indices (head, q tile) and 1 carried values, got 4 block
+      arguments`
+    - `block argument 2 must have type 'tensor<64x128xf32>', got 'tensor<64x64xf32>'`
+    - `needs 2 results, one for each init value, got 1`
+    - `result 0 must have the type of its init value, 'tensor<64x128xf32>', got ...`
+  }];
+  let arguments = (ins Arg<Variadic<Tile>, "values before the first task">:$inits);
+  let results = (outs Res<Variadic<Tile>, "values after the last task">:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let skipDefaultBuilders = 1;
+  let builders = [
+    // Makes the body's block with its arguments. Without inits the body ends in an empty
+    // dash.yield; with inits the caller adds the dash.yield.
+    OpBuilder<(ins "bool":$scheduled, "ValueRange":$inits)>];
+  let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    /// Indices (head, q tile[, turn]) come first among the body's arguments.
+    unsigned getNumIndices() {
+      unsigned arguments = getBody().getNumArguments(), carried = getInits().size();
+      return arguments - std::min(arguments, carried);
+    }
+    bool hasTurn() { return getNumIndices() == 3; }
+
+    BlockArgument getHead() { return getBody().getArgument(0); }
+    BlockArgument getQTile() { return getBody().getArgument(1); }
+    /// The turn of the task's contribution to dQ; null in unscheduled items.
+    BlockArgument getTurn() { return hasTurn() ? getBody().getArgument(2) : BlockArgument(); }
+    Block::BlockArgListType getCarried() {
+      return getBody().getArguments().drop_front(getNumIndices());
+    }
+    YieldOp getYield();
+  }];
+  let hasVerifier = 1;
+}
+
+def YieldOp : Dash_Op<"yield", [Pure, Terminator, HasParent<"WalkOp">]> {
+  let summary = "Values that a walk carries to the next task";
+  let description = [{
+    `x(n+1)` of the enclosing `dash.walk`.
+
+    **Preconditions**: last op of a `dash.walk`; the types are those of the walk's results.
+    **Postconditions**: none.
+
+    **Example**
+    ```mlir
+    !T = memref<?x?x?x128xbf16>
+    func.func @yield(%q: !T, %k: !T, %v: !T) {
+      %zero = arith.constant dense<0.0> : tensor<128x128xf32>
+      dash.items unscheduled over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv) {
+        %dk, %dv = dash.walk (%head, %qi) init(%dk0 = %zero, %dv0 = %zero)
+            : tensor<128x128xf32>, tensor<128x128xf32> {
+          dash.yield %dv0, %dk0 : tensor<128x128xf32>, tensor<128x128xf32>
+        }
+      }
+      return
+    }
+    ```
+
+    **Errors**
+    - `yields 1 values, but its 'dash.walk' has 2 results`
+    - `value 0 must have the type of the result, 'tensor<64x128xf32>', got ...`
+  }];
+  let arguments = (ins Arg<Variadic<Tile>, "values for the next task">:$values);
+  let builders = [OpBuilder<(ins), "/* nothing is carried */">];
+  let assemblyFormat = "($values^ `:` type($values))? attr-dict";
+  let hasVerifier = 1;
+}
+
+def ReduceOp : Dash_Op<"reduce", [InsideItems]> {
+  let summary = "Add a contribution, in no particular order";
+  let description = [{
+    `target[sequence, head, tile] += value`, in f32. Adds to one tile may happen in any order, so
+    the bits of the sum may differ from run to run; target must hold zeros before the first.
+
+    **Preconditions**: the tile has as many rows as a q or a kv tile, and as many columns as target.
+    Stands in unscheduled `dash.items`, or in items whose schedule is of the kind "unordered".
+    **Postconditions**: rows past the end of the sequence are not written.
+
+    **Example**
+    ```mlir
+    !T = memref<?x?x?x128xbf16>
+    func.func @reduce(%q: !T, %k: !T, %v: !T, %dq: memref<?x?x?x128xf32>) {
+      %t = arith.constant dense<1.0> : tensor<64x128xf32>
+      dash.items unscheduled over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv) {
+        dash.walk (%head, %qi) {
+          dash.reduce %t into %dq[%seq, %head, %qi]
+            : tensor<64x128xf32> into memref<?x?x?x128xf32>
+        }
+      }
+      return
+    }
+    ```
+
+    **Errors**
+    - `tile must have 64 (q) or 128 (kv) rows, the tiles of its 'dash.items', got 32`
+    - `tile must have as many columns as the head dim of the memref, 128, got 64`
+    - `adds in no order, but schedule '@order' of kind 'shift' orders every add: use
+      'dash.ordered_reduce'`
+  }];
+  let arguments = (ins
+    Arg<SumTile, "the contribution">:$value,
+    Arg<SumMemRef, "sums [batch, heads, rows, head dim]", [MemRead, MemWrite]>:$target,
+    Arg<Index, "sequence">:$sequence, Arg<Index, "head, absolute">:$head,
+    Arg<Index, "tile of the sequence">:$tile);
+  let assemblyFormat = [{
+    $value `into` $target `[` $sequence `,` $head `,` $tile `]` attr-dict
+    `:` type($value) `into` type($target)
+  }];
+  let hasVerifier = 1;
+}
+
+def OrderedReduceOp : Dash_Op<"ordered_reduce", [InsideItems]> {
+  let summary = "Add a contribution at its turn";
+  let description = [{
+    Waits until turns 0 to `turn` - 1 of this tile's chain are in memory, then
+    `target[sequence, head, tile] = value` at turn 0, `+= value` at every later turn.
+
+    The sum of a chain is one definite f32 number for each element, whatever the hardware that
+    computes it: contributions are added one at a time from the first turn to the last, each add
+    rounds to nearest, ties to even, and replaces subnormal inputs and results by zero of the same
+    sign. The first contribution is stored as it is, not added to a zero.
+
+    **Preconditions**: as `dash.reduce`, but stands in scheduled `dash.items`; the turns of a chain
+    are 0 to n-1, each once (proven on the schedule, not here). Target needs no initial value.
+    **Postconditions**: the tile's next turn sees the sum; rows past the end are not written.
+
+    **Example**
+    ```mlir
+    dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+      problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+               head_dim_v = 128, sequences = <[128, 256]>>)
+      cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+      order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i),
+                           worker(unit) = unit mod workers,
+                           visit(kv, step) = step, turn(kv, q) = kv>)
+    !Q = memref<1x1x128x128xbf16>
+    !KV = memref<1x1x256x128xbf16>
+    func.func @ordered_reduce(%q: !Q, %k: !KV, %v: !KV, %dq: memref<1x1x128x128xf32>) {
+      %t = arith.constant dense<1.0> : tensor<64x128xf32>
+      dash.items order(@order) over(%q, %k, %v : !Q, !KV, !KV)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        dash.walk (%head, %qi, %turn) {
+          dash.ordered_reduce %t into %dq[%seq, %head, %qi] turn(%turn)
+            : tensor<64x128xf32> into memref<1x1x128x128xf32>
+        }
+      }
+      return
+    }
+    ```
+
+    **Errors**
+    - `needs a turn, which unscheduled 'dash.items' does not give: use 'dash.reduce'`
+    - the two about rows and columns of `dash.reduce`
+  }];
+  let arguments = (ins
+    Arg<SumTile, "the contribution">:$value,
+    Arg<SumMemRef, "sums [batch, heads, rows, head dim]", [MemRead, MemWrite]>:$target,
+    Arg<Index, "sequence">:$sequence, Arg<Index, "head, absolute">:$head,
+    Arg<Index, "tile of the sequence">:$tile, Arg<Index, "place in the tile's chain">:$turn);
+  let assemblyFormat = [{
+    $value `into` $target `[` $sequence `,` $head `,` $tile `]` `turn` `(` $turn `)` attr-dict
+    `:` type($value) `into` type($target)
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // DASH_IR_DASHORDEROPS_TD

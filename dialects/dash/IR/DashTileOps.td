@@ -1,0 +1,234 @@
+//===- DashTileOps.td - what a task computes --------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tiles are values: no thread, no buffer, no address. S and P are held transposed (kv rows by q
+// columns), so that they can be the left operand of the products that give dV and dK.
+//===--------------------------------------------------------------------------===//
+
+#ifndef DASH_IR_DASHTILEOPS_TD
+#define DASH_IR_DASHTILEOPS_TD
+
+include "dash/IR/DashOpBase.td"
+
+def LoadOp : Dash_Op<"load", [InsideItems]> {
+  let summary = "Read a tile";
+  let description = [{
+    `result[i, d] = source[sequence, head, tile * rows + i, d]` where that row is in the sequence,
+    else 0. A source of rank 3 gives a tile of rank 1.
+
+    **Preconditions**: the result has as many rows as a q or a kv tile of its `dash.items`, the
+    columns and the element type of source.
+    **Postconditions**: rows past the end of the sequence are zero.
+
+    **Example**
+    ```mlir
+    !T = memref<?x?x?x128xbf16>
+    func.func @load(%q: !T, %k: !T, %v: !T) {
+      dash.items unscheduled over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv) {
+        %kt = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
+      }
+      return
+    }
+    ```
+
+    **Errors**
+    - `tile must have 64 (q) or 128 (kv) rows, the tiles of its 'dash.items', got 32`
+    - `tile must have as many columns as the head dim of the memref, 128, got 64`
+    - `tile must have rank 2 for a memref of rank 4, got 1`
+    - `tile must have elements of the memref's type, 'bf16', got 'f16'`
+    - `stands inside 'dash.items' only: it works on tiles`
+  }];
+  let arguments = (ins
+    Arg<TensorMemRef, "whole tensor", [MemRead]>:$source,
+    Arg<Index, "sequence">:$sequence, Arg<Index, "head, absolute">:$head,
+    Arg<Index, "tile of the sequence">:$tile);
+  let results = (outs Res<Tile, "the tile">:$result);
+  let assemblyFormat = [{
+    $source `[` $sequence `,` $head `,` $tile `]` attr-dict `:` type($source) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def StoreOp : Dash_Op<"store", [InsideItems]> {
+  let summary = "Round a tile and write it";
+  let description = [{
+    `target[sequence, head, tile * rows + i, d] = round(scale * value[i, d])` for rows that are in
+    the sequence, to nearest even; the factor is 1 if absent.
+
+    **Preconditions**: the value has as many rows as a q or a kv tile of its `dash.items`, and the
+    columns of target.
+    **Postconditions**: rows past the end of the sequence are not written.
+
+    **Example**
+    ```mlir
+    !T = memref<?x?x?x128xbf16>
+    func.func @store(%q: !T, %k: !T, %v: !T, %dk: !T, %scale: f32) {
+      %t = arith.constant dense<0.0> : tensor<128x128xf32>
+      dash.items unscheduled over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv) {
+        dash.store %t, %dk[%seq, %kv_head, %kv] scale(%scale)
+          : tensor<128x128xf32> -> !T
+      }
+      return
+    }
+    ```
+
+    **Errors**: the two about rows and columns of `dash.load`.
+  }];
+  let arguments = (ins
+    Arg<SumTile, "the tile">:$value,
+    Arg<HalfMemRef, "whole tensor", [MemWrite]>:$target,
+    Arg<Index, "sequence">:$sequence, Arg<Index, "head, absolute">:$head,
+    Arg<Index, "tile of the sequence">:$tile,
+    Arg<Optional<F32>, "factor before rounding; 1 if absent">:$scale);
+  let assemblyFormat = [{
+    $value `,` $target `[` $sequence `,` $head `,` $tile `]` (`scale` `(` $scale^ `)`)? attr-dict
+    `:` type($value) `->` type($target)
+  }];
+  let hasVerifier = 1;
+}
+
+def MatmulOp : Dash_Op<"matmul", [Pure, InsideItems]> {
+  let summary = "Product of two tiles, summed in f32";
+  let description = [{
+    `result = accumulate + A B`, where A is `a` or its transpose and B is `b` or its transpose; the
+    sum starts from zero if `accumulate` is absent.
+
+    **Preconditions**: a and b are both bf16 or both f16; after transposing, a has as many columns
+    as b has rows; the result has the rows of a and the columns of b.
+    **Postconditions**: none.
+
+    **Example**
+    ```mlir
+    !T = memref<?x?x?x128xbf16>
+    func.func @matmul(%q: !T, %k: !T, %v: !T) {
+      dash.items unscheduled over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv) {
+        %kt = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
+        dash.walk (%head, %qi) {
+          %qt = dash.load %q[%seq, %head, %qi] : !T -> tensor<64x128xbf16>
+          %st = dash.matmul %kt, transpose %qt
+            : (tensor<128x128xbf16>, tensor<64x128xbf16>) -> tensor<128x64xf32>
+        }
+      }
+      return
+    }
+    ```
+
+    **Errors**
+    - `factors must have elements of one type, got 'bf16' and 'f16'`
+    - `columns of a must be rows of b, got 128x64 and 128x64 as multiplied`
+    - `result must be 128x64, the product's shape, got 64x128`
+    - `'accumulate' must have the type of the result, 'tensor<128x64xf32>', got ...`
+  }];
+  let arguments = (ins
+    Arg<HalfTile, "left factor">:$a,
+    Arg<HalfTile, "right factor">:$b,
+    Arg<Optional<SumTile>, "what the product is added to">:$accumulate,
+    Arg<UnitAttr, "multiply by the transpose of a">:$transpose_a,
+    Arg<UnitAttr, "multiply by the transpose of b">:$transpose_b);
+  let results = (outs Res<SumTile, "the sum">:$result);
+  let assemblyFormat = [{
+    (`transpose` $transpose_a^)? $a `,` (`transpose` $transpose_b^)? $b
+    (`accumulate` `(` $accumulate^ `)`)? attr-dict `:` custom<Product>(
+      type($a), type($b), type($result), type($accumulate), ref($accumulate))
+  }];
+  let hasVerifier = 1;
+}
+
+def ProbabilityOp : Dash_Op<"probability", [Pure, InsideItems]> {
+  let summary = "P, transposed, from S and the log of the row sums";
+  let description = [{
+    `result[j, i] = round(exp(scale * scores[j, i] - lse[i]))` where row i of the q tile sees column
+    j of the kv tile, both are in the sequence and lse[i] is not -inf; 0 elsewhere. Rows and columns
+    count from the start of the sequence: q * (rows of a q tile) + i, kv * (rows of a kv tile) + j.
+    The mask is that of the enclosing `dash.items`; the factor is 1 if absent.
+
+    **Preconditions**: scores are kv tile rows by q tile rows, lse has q tile rows; the result has
+    the shape of scores.
+    **Postconditions**: every element is finite where scores are, and 0 where hidden.
+
+    **Example**
+    ```mlir
+    !T = memref<?x?x?x128xbf16>
+    func.func @probability(%q: !T, %k: !T, %v: !T, %lse: memref<?x?x?xf32>, %scale: f32) {
+      %st = arith.constant dense<0.0> : tensor<128x64xf32>
+      dash.items unscheduled over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<causal>) level(run) (%seq, %kv_head, %kv) {
+        dash.walk (%head, %qi) {
+          %l = dash.load %lse[%seq, %head, %qi] : memref<?x?x?xf32> -> tensor<64xf32>
+          %pt = dash.probability %st, %l at(%seq, %kv, %qi) scale(%scale)
+            : (tensor<128x64xf32>, tensor<64xf32>) -> tensor<128x64xbf16>
+        }
+      }
+      return
+    }
+    ```
+
+    **Errors**
+    - `'scores' must be 128x64, rows of a kv tile by rows of a q tile, got 64x128`
+    - `'lse' must have 64 rows, those of a q tile, got 128`
+    - `'result' must be 128x64, rows of a kv tile by rows of a q tile, got 64x128`
+  }];
+  let arguments = (ins
+    Arg<SumTile, "S, transposed: kv rows by q rows">:$scores,
+    Arg<RowTile, "log of the sum of exponentials of each q row">:$lse,
+    Arg<Index, "sequence">:$sequence,
+    Arg<Index, "kv tile of the sequence">:$kv_tile,
+    Arg<Index, "q tile of the sequence">:$q_tile,
+    Arg<Optional<F32>, "factor on the scores; 1 if absent">:$scale);
+  let results = (outs Res<HalfTile, "P, transposed">:$result);
+  let assemblyFormat = [{
+    $scores `,` $lse `at` `(` $sequence `,` $kv_tile `,` $q_tile `)`
+    (`scale` `(` $scale^ `)`)? attr-dict
+    `:` `(` type($scores) `,` type($lse) `)` `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def ScoreGradientOp : Dash_Op<"score_gradient", [Pure, InsideItems]> {
+  let summary = "dS, transposed, from P, dP and delta";
+  let description = [{
+    `result[j, i] = round(probability[j, i] * (gradient[j, i] - delta[i]))`, in f32 before rounding.
+    The factor `scale` of dS is applied later, once, to the sums.
+
+    **Preconditions**: probability, gradient and result have one shape, kv tile rows by q tile rows;
+    delta has q tile rows; probability and result have one element type.
+    **Postconditions**: 0 where probability is 0 and the difference finite.
+
+    **Example**
+    ```mlir
+    !T = memref<?x?x?x128xbf16>
+    func.func @score_gradient(%q: !T, %k: !T, %v: !T) {
+      %pt = arith.constant dense<0.0> : tensor<128x64xbf16>
+      %dpt = arith.constant dense<0.0> : tensor<128x64xf32>
+      %delta = arith.constant dense<0.0> : tensor<64xf32>
+      dash.items unscheduled over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv) {
+        %dst = dash.score_gradient %pt, %dpt, %delta
+          : (tensor<128x64xbf16>, tensor<128x64xf32>, tensor<64xf32>) -> tensor<128x64xbf16>
+      }
+      return
+    }
+    ```
+
+    **Errors**
+    - `'probability' must be 128x64, rows of a kv tile by rows of a q tile, got 64x128`
+    - the same about 'gradient' and 'result'
+    - `'delta' must have 64 rows, those of a q tile, got 128`
+    - `result must have elements of the type of 'probability', 'bf16', got 'f16'`
+  }];
+  let arguments = (ins
+    Arg<HalfTile, "P, transposed">:$probability,
+    Arg<SumTile, "dP, transposed: V dO^T">:$gradient,
+    Arg<RowTile, "rowsum(O * dO) of each q row">:$delta);
+  let results = (outs Res<HalfTile, "dS, transposed">:$result);
+  let assemblyFormat = [{
+    $probability `,` $gradient `,` $delta attr-dict
+    `:` `(` type($probability) `,` type($gradient) `,` type($delta) `)` `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // DASH_IR_DASHTILEOPS_TD

@@ -1,0 +1,155 @@
+//===- Passes.td - in which order ---------------------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The stage `Schedule`: from a whole problem to tiles with a proven order.
+//===----------------------------------------------------------------------------===//
+
+#ifndef DASH_SCHEDULE_PASSES_TD
+#define DASH_SCHEDULE_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def Tile : Pass<"dash-tile"> {
+  let summary = "Spell an attention backward out on tiles, without an order";
+  let description = [{
+    Replaces each `dash.attention_bwd` by its three steps: `dash.delta` (unless delta is given), an
+    unscheduled `dash.items` whose walks add contributions to an f32 sum of dQ, and `dash.convert`,
+    which scales and rounds that sum.
+
+    Needs: nothing. Leaves: the same gradients, in no order yet.
+    Does not: choose an order; see `dash-apply-schedule`.
+
+    A tile must fit the instructions that kernels are made of: a multiple of 16 rows, at most 256.
+    The defaults are the tiles of the fastest kernel known for head dim 128.
+
+    Sums of dQ and delta live in memory that is allocated before and freed after; later stages place
+    it. The sum is set to zero, because a q tile that sees no column gets no contribution.
+
+    (* example filepath=test/Schedule/tile.mlir *)
+  }];
+  let options = [
+    Option<"q", "q", "int64_t", /*default=*/"64", "Rows of a tile of Q, dO and dQ">,
+    Option<"kv", "kv", "int64_t", /*default=*/"128", "Rows of a tile of K, V, dK and dV">,
+  ];
+  let statistics = [
+    Statistic<"numTiled", "num-tiled", "Number of attention backwards spelled out on tiles">,
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
+def ApplySchedule : Pass<"dash-apply-schedule", "::mlir::ModuleOp"> {
+  let summary = "Give tiled problems an order";
+  let description = [{
+    Builds a schedule for each unscheduled `dash.items`, proves it, adds it to the module as a
+    `dash.schedule`, and turns every `dash.reduce` into a `dash.ordered_reduce` at its turn.
+
+    With `parts` > 1 the query heads of a kv head are split over several items; their dK and dV then
+    have chains too, and are summed in f32 like dQ.
+
+    Needs: `dash-tile`. Leaves: tile computations untouched.
+    Does not: place buffers or barriers.
+
+    Sizes that the types leave open are taken from `sizes`, for example
+    `sizes=q:3000,kv:3000,batch:4,heads:16,kv-heads:4`; `sizes=q:1000+3000,kv:1000+3000` says that
+    the rows are those of two sequences, one after the other in a batch of 1. `kv` is `q`, `heads` is
+    `kv-heads` and both are 1, and `batch` is 1 where nothing says otherwise. The order is proven
+    for these sizes. Formulas serve others too; a table does not.
+
+    (* example filepath=test/Schedule/apply-schedule.mlir *)
+  }];
+  let options = [
+    Option<"kind", "kind", "std::string", /*default=*/"\"ascending\"",
+           "What builds the order (dash-opt lists the kinds on a wrong one), or `file`. `ascending` "
+           "is the default because it is what unscheduled code does">,
+    Option<"path", "path", "std::string", /*default=*/"\"\"",
+           "The order, in the format of the JSON report, for kind=file">,
+    Option<"workers", "workers", "int64_t", /*default=*/"132",
+           "Number of lists. The default is the number of multiprocessors of an H100 or H200">,
+    Option<"level", "level", "std::string", /*default=*/"\"\"",
+           "What the bits may not depend on: run, batch or machine. The problem's own by default; a "
+           "weaker one is refused">,
+    Option<"parts", "parts", "int64_t", /*default=*/"1",
+           "Parts that the query heads of one kv head are split into">,
+    Option<"forWorkers", "for-workers", "int64_t", /*default=*/"32",
+           "Number of workers that an order of level machine is made for; other levels are made for "
+           "`workers`. The default is one that every sm_90 device has">,
+    Option<"compute", "compute", "double", /*default=*/"2.1",
+           "Cost of a task's products. The defaults are microseconds of the H200 at head dim 128">,
+    Option<"reduce", "reduce", "double", /*default=*/"1.6", "Cost of a task's reduction">,
+    Option<"latency", "latency", "double", /*default=*/"0.3",
+           "Cost of a chain's hop from one worker to another">,
+    Option<"buffers", "buffers", "int64_t", /*default=*/"2",
+           "dQ tiles that a worker holds for reduction; 1 is the model of the DASH paper">,
+    Option<"sizes", "sizes", "std::string", /*default=*/"\"\"",
+           "Sizes that the types leave open: q, kv, batch, heads, kv-heads">,
+    Option<"form", "form", "::mlir::dash::OrderForm", /*default=*/"::mlir::dash::OrderForm::Formulas",
+           "How the order is written. `formulas` is the default because they serve every size; "
+           "kind=file is always a table",
+           [{::llvm::cl::values(
+             clEnumValN(::mlir::dash::OrderForm::Formulas, "formulas", "functions of the sizes"),
+             clEnumValN(::mlir::dash::OrderForm::Table, "table", "written out for these sizes"))}]>,
+  ];
+  let statistics = [
+    Statistic<"numScheduled", "num-scheduled", "Number of problems given an order">,
+    Statistic<"numTasks", "num-tasks", "Number of tasks ordered">,
+  ];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::memref::MemRefDialect"];
+}
+
+def VerifySchedule : Pass<"dash-verify-schedule", "::mlir::ModuleOp"> {
+  let summary = "Read the orders back from the IR and prove them";
+  let description = [{
+    For each `dash.schedule`: coverage (every task that the mask leaves, once), total order (the
+    turns of each chain are 0 to n-1, each once), progress (lists and chains have no cycle) and
+    independence (nothing but what the level allows decides the order). A remark (`--remarks-filter=
+    dash`) says what was proven.
+
+    Needs: `dash.schedule` ops, from `dash-apply-schedule` or written by hand. Changes nothing.
+
+    (* example filepath=test/Schedule/verify-schedule.mlir *)
+  }];
+  let statistics = [
+    Statistic<"numVerified", "num-verified", "Number of schedules proven">,
+    Statistic<"numTasks", "num-tasks", "Number of tasks in them">,
+  ];
+}
+
+def ReportSchedule : Pass<"dash-report-schedule", "::mlir::ModuleOp"> {
+  let summary = "Show the orders of a module and what they cost";
+  let description = [{
+    Writes one document with all schedules that a `dash.items` uses, in the module's order: the
+    facts, the predicted makespan beside the lower bound, and the order itself.
+
+    - `table`: for a person; steps as rows, workers as columns.
+    - `json`: for programs (schema: dialects/dash/Schedule/report.schema.json); exact, complete, and
+      what kind=file reads.
+    - `svg`: a Gantt picture of compute, reduction, waits and the critical path.
+
+    Needs: a right schedule; a wrong one is refused as by `dash-verify-schedule`. Changes nothing.
+    A file is written whole or not at all. Without `output` the report goes to standard output: send
+    the module elsewhere (`-o`).
+
+    (* example filepath=test/Schedule/report-schedule.mlir *)
+  }];
+  let options = [
+    Option<"format", "format", "::mlir::dash::ReportFormat",
+           /*default=*/"::mlir::dash::ReportFormat::Table",
+           "Who the report is for. `table` is the default because it needs no other program",
+           [{::llvm::cl::values(
+             clEnumValN(::mlir::dash::ReportFormat::Table, "table", "for a person"),
+             clEnumValN(::mlir::dash::ReportFormat::Json, "json", "for programs"),
+             clEnumValN(::mlir::dash::ReportFormat::Svg, "svg", "a picture"))}]>,
+    Option<"output", "output", "std::string", /*default=*/"\"-\"",
+           "File to write; - is standard output">,
+    Option<"maxSteps", "max-steps", "int64_t", /*default=*/"64",
+           "Rows of a table; 0 prints all. The default fits a few screens">,
+    Option<"maxWorkers", "max-workers", "int64_t", /*default=*/"12",
+           "Columns of a table; 0 prints all. The default fits a line">,
+  ];
+  let statistics = [
+    Statistic<"numReported", "num-reported", "Number of schedules reported">,
+  ];
+}
+
+#endif // DASH_SCHEDULE_PASSES_TD

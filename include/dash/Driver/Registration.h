@@ -1,0 +1,18 @@
+#ifndef DASH_DRIVER_REGISTRATION_H
+#define DASH_DRIVER_REGISTRATION_H
+
+namespace mlir {
+class DialectRegistry;
+namespace dash {
+
+/// Everything that dash itself adds: its dialect and its passes. Plugins load this into a host tool.
+void registerDash(DialectRegistry &registry);
+void registerDashPasses();
+
+/// The upstream dialects and passes that dash programs stand among.
+void registerUpstream(DialectRegistry &registry);
+
+} // namespace dash
+} // namespace mlir
+
+#endif // DASH_DRIVER_REGISTRATION_H

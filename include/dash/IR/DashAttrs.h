@@ -1,0 +1,59 @@
+//===- DashAttrs.h - masks, tiles, problems and orders ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The attributes of dash, and the pieces and names that formulas are made of.
+//===----------------------------------------------------------------------===//
+
+#ifndef DASH_IR_DASHATTRS_H
+#define DASH_IR_DASHATTRS_H
+
+#include "mlir/IR/AffineMap.h"
+#include "mlir/IR/BuiltinAttributeInterfaces.h"
+#include "mlir/IR/IntegerSet.h"
+#include "llvm/ADT/APFloat.h"
+
+#include "dash/IR/DashEnums.h.inc"
+
+namespace mlir::dash {
+
+/// One case of a function in `#dash.formulas`: where `condition` holds, and no earlier case's does,
+/// the function is `value`. The last case has a null condition: it holds everywhere.
+struct FormulaPiece {
+  IntegerSet condition;
+  AffineMap value;
+
+  bool hasCondition() const { return condition != IntegerSet(); }
+
+  bool operator==(const FormulaPiece &other) const {
+    return condition == other.condition && value == other.value;
+  }
+};
+
+inline llvm::hash_code hash_value(const FormulaPiece &piece) {
+  return llvm::hash_combine(piece.condition, piece.value);
+}
+
+/// What a function of `#dash.formulas` is called and what it is a function of: the symbols s0, s1,
+/// ... of its maps and sets are first its inputs, then the sizes it may use. There are no dims,
+/// because MLIR lets only symbols be multiplied and divided by each other.
+struct FormulaSignature {
+  StringRef name;
+  ArrayRef<StringRef> inputs;
+  ArrayRef<StringRef> sizes;
+  unsigned numResults;
+
+  unsigned getNumSymbols() const { return inputs.size() + sizes.size(); }
+  StringRef getName(unsigned symbol) const {
+    return symbol < inputs.size() ? inputs[symbol] : sizes[symbol - inputs.size()];
+  }
+};
+
+/// Signatures of `item`, `worker`, `visit` and `turn`, in this order.
+ArrayRef<FormulaSignature> getFormulaSignatures();
+
+} // namespace mlir::dash
+
+#define GET_ATTRDEF_CLASSES
+#include "dash/IR/DashAttrs.h.inc"
+
+#endif // DASH_IR_DASHATTRS_H

@@ -1,0 +1,48 @@
+//===- DashOps.h - the ops of dash ------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Ops, and the two traits that say where an op may stand.
+//===----------------------------------------------------------------------===//
+
+#ifndef DASH_IR_DASHOPS_H
+#define DASH_IR_DASHOPS_H
+
+#include "dash/IR/DashAttrs.h"
+#include "dash/IR/DashDialect.h"
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace mlir::dash {
+
+class ItemsOp;
+class YieldOp;
+
+namespace detail {
+LogicalResult verifyInsideItems(Operation *op);
+LogicalResult verifyOutsideItems(Operation *op);
+} // namespace detail
+
+/// The op works on tiles: it stands in a `dash.items`, at any depth.
+template <typename ConcreteOp>
+class InsideItems : public OpTrait::TraitBase<ConcreteOp, InsideItems> {
+public:
+  static LogicalResult verifyTrait(Operation *op) { return detail::verifyInsideItems(op); }
+};
+
+/// The op works on whole tensors: it stands in no `dash.items`.
+template <typename ConcreteOp>
+class OutsideItems : public OpTrait::TraitBase<ConcreteOp, OutsideItems> {
+public:
+  static LogicalResult verifyTrait(Operation *op) { return detail::verifyOutsideItems(op); }
+};
+
+} // namespace mlir::dash
+
+#define GET_OP_CLASSES
+#include "dash/IR/DashOps.h.inc"
+
+#endif // DASH_IR_DASHOPS_H

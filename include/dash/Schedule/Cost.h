@@ -1,0 +1,40 @@
+//===- Cost.h - predict a schedule's time ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DASH_SCHEDULE_COST_H
+#define DASH_SCHEDULE_COST_H
+
+#include "dash/Schedule/Schedule.h"
+
+namespace mlir::dash {
+
+/// When one task runs, in the unit of the schedule's cost. With C(k) and R(k) the ends of compute
+/// and reduction of a worker's k-th task, counted over all its items, and b dQ buffers:
+///   C(k) = max(C(k-1), R(k-b)) + c
+///   R(k) = max(C(k), R(k-1), R(pred) + (latency if pred ran on another worker)) + r
+/// where pred is the previous turn of the chain (DASH, arXiv 2601.21824, is b = 1 and latency 0).
+struct TimedTask {
+  int64_t worker, item, chain, step; ///< step is k
+  Visit visit;
+  double computeStart, computeEnd, reduceStart, reduceEnd;
+  /// What the start of the compute and of the reduction had to wait for, where it had to wait.
+  enum class Cause { Itself, PreviousCompute, FreeBuffer, PreviousReduce, Chain };
+  Cause computeCause, reduceCause;
+};
+
+/// Tells every task's times, each after the times that it depends on. Precondition: verified.
+void predict(const Schedule &schedule, llvm::function_ref<void(const TimedTask &)> tell);
+
+/// The largest R. Precondition: verified.
+double predictMakespan(const Schedule &schedule);
+
+/// What no order of this problem, with these items on these workers, can beat: the largest of
+///  - all work over all workers,
+///  - the longest item,
+///  - the longest chain: c + n r,
+///  - for every k, the k+1 shortest of the k W + 1 longest items, which some worker must take.
+/// An item of t tasks, like the whole, takes t (c + r) with one buffer, max(t c, t r) with more.
+double lowerBound(const Schedule &schedule);
+
+} // namespace mlir::dash
+
+#endif // DASH_SCHEDULE_COST_H

@@ -1,0 +1,29 @@
+//===- Kinds.h - the schedules that can be built ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DASH_SCHEDULE_KINDS_H
+#define DASH_SCHEDULE_KINDS_H
+
+#include "dash/Schedule/Schedule.h"
+
+namespace mlir::dash {
+
+/// A way to order any problem. Each file in lib/Schedule/Kinds defines one; the build finds it by
+/// its file name (dialects/dash/docs/add-a-schedule.md).
+struct ScheduleKind {
+  StringRef name;    ///< as `kind=` spells it
+  StringRef summary; ///< one sentence, for error messages and reports
+  /// Makes the order. Serves every problem that `header` can state, or says why not, with a note on
+  /// what would; the caller verifies what it gets.
+  FailureOr<Order> (*build)(const ScheduleHeader &header, MLIRContext *context,
+                            EmitError emitError);
+};
+
+/// All kinds, by name.
+ArrayRef<const ScheduleKind *> scheduleKinds();
+
+/// The kind called `name`, or null.
+const ScheduleKind *findScheduleKind(StringRef name);
+
+} // namespace mlir::dash
+
+#endif // DASH_SCHEDULE_KINDS_H

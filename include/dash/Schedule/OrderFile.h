@@ -1,0 +1,29 @@
+//===- OrderFile.h - an order from outside ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DASH_SCHEDULE_ORDERFILE_H
+#define DASH_SCHEDULE_ORDERFILE_H
+
+#include "dash/Schedule/Schedule.h"
+
+namespace mlir::dash {
+
+/// What a caller insists on, where it does: a file that says otherwise is refused.
+struct OrderFileRequest {
+  std::string op; ///< picks the schedule, where the file has several
+  Problem problem;
+  DeterminismLevel needed = DeterminismLevel::Run; ///< the weakest level that will do
+  std::optional<int64_t> workers, parts;
+  std::optional<double> compute, reduce, latency;
+  std::optional<int64_t> buffers;
+};
+
+/// Reads a schedule of kind "file" from a report document (dialects/dash/Schedule/
+/// report.schema.json): items with their visits, chains and part chains make the order; makespan and
+/// the like are computed anew. The order is not verified, but every chain names only contributions
+/// that some item makes.
+FailureOr<Schedule> readOrderFile(StringRef path, const OrderFileRequest &request,
+                                  EmitError emitError);
+
+} // namespace mlir::dash
+
+#endif // DASH_SCHEDULE_ORDERFILE_H

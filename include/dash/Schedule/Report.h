@@ -1,0 +1,46 @@
+//===- Report.h - show a schedule ------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DASH_SCHEDULE_REPORT_H
+#define DASH_SCHEDULE_REPORT_H
+
+#include "dash/Schedule/Cost.h"
+#include "dash/Schedule/Verify.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace mlir::dash {
+
+/// A verified schedule and what is known of it.
+struct ReportEntry {
+  std::string op; ///< the function whose problem it orders
+  const Schedule &schedule;
+  ScheduleFacts facts;
+  double makespan, lowerBound;
+};
+
+/// One JSON document; its schema is dialects/dash/Schedule/report.schema.json.
+void writeJson(llvm::raw_ostream &os, ArrayRef<ReportEntry> entries);
+
+/// How much of a table to print; 0 is all of it.
+struct TableLimits {
+  int64_t steps = 64, workers = 12;
+};
+
+/// A page that a person reads: the facts, then a task a cell, steps as rows, workers as columns.
+void writeTable(llvm::raw_ostream &os, ArrayRef<ReportEntry> entries, TableLimits limits);
+
+/// The most tasks that a picture can show.
+constexpr int64_t maxGanttTasks = int64_t(1) << 22;
+
+/// A picture of who works when: compute, reduction, waits, and the critical path.
+void writeGantt(llvm::raw_ostream &os, ArrayRef<ReportEntry> entries);
+
+/// The shortest decimal that reads back as `value`.
+std::string toDecimal(double value);
+
+/// "3000 x 3000", or "2 x [1000 x 1000], 3000 x 3000".
+std::string describeSequences(const Problem &problem);
+StringRef maskName(const Mask &mask);
+
+} // namespace mlir::dash
+
+#endif // DASH_SCHEDULE_REPORT_H

@@ -1,0 +1,114 @@
+//===- Schedule.h - who works on what, and in which order ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DASH_SCHEDULE_SCHEDULE_H
+#define DASH_SCHEDULE_SCHEDULE_H
+
+#include "dash/Schedule/Formulas.h"
+#include "dash/Schedule/Problem.h"
+#include "mlir/IR/Diagnostics.h"
+#include <memory>
+#include <string>
+#include <variant>
+
+namespace mlir::dash {
+
+using EmitError = llvm::function_ref<InFlightDiagnostic()>;
+
+/// All tasks of one (sequence, kv head, part, kv tile), in one worker's hands.
+struct Item {
+  int32_t worker = 0, sequence = 0, kvHead = 0, part = 0, kv = 0;
+  int32_t partTurn = 0; ///< its place in the chain of its dK and dV over the parts
+};
+
+/// One task of an item, and its turn in the chain of dQ tile (sequence of the item, head, q).
+struct Visit {
+  int32_t head = 0, q = 0, turn = 0;
+  bool operator==(const Visit &other) const {
+    return head == other.head && q == other.q && turn == other.turn;
+  }
+};
+
+/// An order written out for stated sizes. Item i visits visits[begin[i]] … visits[begin[i + 1] - 1].
+struct Table {
+  std::vector<Item> items; ///< in issue order
+  std::vector<int64_t> begin = {0};
+  std::vector<Visit> visits;
+};
+
+/// The prices of the cost model: one task's compute and reduction, the hop of a chain to another
+/// worker, all in one unit of the caller's choice; and how many dQ tiles a worker buffers.
+struct Cost {
+  double compute = 2.1, reduce = 1.6, latency = 0.3;
+  int64_t buffers = 2;
+};
+
+/// Everything about an order but the order itself.
+struct ScheduleHeader {
+  std::string kind;
+  DeterminismLevel level = DeterminismLevel::Run;
+  Problem problem;
+  int64_t parts = 1;
+  int64_t workers = 132;
+  int64_t width = 132; ///< workers that visits and chains are made for
+  Cost cost;
+};
+
+using Order = std::variant<Formulas, Table>;
+
+/// A schedule: lists, visit orders and chains. A plain object: builders make it, `verify` proves it,
+/// reports print it, and the IR carries it. What the order gives is not trusted before `verify`.
+class Schedule : public ScheduleHeader {
+public:
+  /// Evaluates the lists where they are formulas. Fails with a message where they cannot be.
+  static FailureOr<Schedule> get(ScheduleHeader header, Order order, EmitError emitError);
+
+  /// Items in issue order; those of one worker, in this order, are its list.
+  ArrayRef<Item> items() const { return itemStorage; }
+  const Order &order() const { return orderStorage; }
+  bool isTable() const { return std::holds_alternative<Table>(orderStorage); }
+
+  int64_t headsPerPart() const { return problem.groupSize() / parts; }
+  int64_t firstHead(const Item &item) const {
+    return item.kvHead * problem.groupSize() + item.part * headsPerPart();
+  }
+  /// Number of tasks that the mask leaves to an item.
+  int64_t numTasks(const Item &item) const {
+    return problem.activeQ(item.sequence, item.kv).size() * headsPerPart();
+  }
+
+private:
+  Schedule(ScheduleHeader header, Order order)
+      : ScheduleHeader(std::move(header)), orderStorage(std::move(order)) {}
+
+  Order orderStorage;
+  std::vector<Item> itemStorage;
+};
+
+/// Number of items that a schedule of `problem` has.
+int64_t numItems(const Problem &problem, int64_t parts);
+
+/// Reads the visits of one item after the other, from formulas or a table.
+class VisitReader {
+public:
+  explicit VisitReader(const Schedule &schedule);
+  ~VisitReader();
+
+  /// Fills `visits` with the tasks of item `index` in visit order. Fails where a formula divides by
+  /// what is not positive.
+  LogicalResult read(int64_t index, SmallVectorImpl<Visit> &visits);
+
+private:
+  LogicalResult readFormulas(const Item &item, SmallVectorImpl<Visit> &visits);
+  void enterSequence(int64_t sequence);
+
+  const Schedule &schedule;
+  struct FormulaState;
+  std::unique_ptr<FormulaState> state;
+};
+
+/// The same order, written out. Precondition: the schedule has been verified.
+Table writeOut(const Schedule &schedule);
+
+} // namespace mlir::dash
+
+#endif // DASH_SCHEDULE_SCHEDULE_H

@@ -1,0 +1,38 @@
+//===- ScheduleIR.h - schedules in and out of the IR -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DASH_SCHEDULE_SCHEDULEIR_H
+#define DASH_SCHEDULE_SCHEDULEIR_H
+
+#include "dash/IR/DashOps.h"
+#include "dash/Schedule/Verify.h"
+
+namespace mlir::dash {
+
+/// Writes a schedule as a `dash.schedule` called `name`, in its own form.
+ScheduleOp createScheduleOp(OpBuilder &builder, Location loc, StringRef name,
+                            const Schedule &schedule);
+
+/// Reads a schedule back. Fails with a message where a table does not fit the problem.
+FailureOr<Schedule> readScheduleOp(ScheduleOp op, EmitError emitError);
+
+Mask toMask(MaskAttr attr);
+MaskAttr toMaskAttr(const Mask &mask, MLIRContext *context);
+
+/// A `dash.schedule` read back and proven, kept until a pass changes the module: verifying and
+/// reporting share it. Says what is wrong when it is computed; `isValid` tells later askers.
+class ProvenSchedule {
+public:
+  explicit ProvenSchedule(Operation *op);
+
+  bool isValid() const { return schedule.has_value(); }
+  const Schedule &getSchedule() const { return *schedule; }
+  const ScheduleFacts &getFacts() const { return facts; }
+
+private:
+  std::optional<Schedule> schedule;
+  ScheduleFacts facts;
+};
+
+} // namespace mlir::dash
+
+#endif // DASH_SCHEDULE_SCHEDULEIR_H

@@ -1,0 +1,27 @@
+//===- Sizes.h - the problem that a tiled op states ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DASH_SCHEDULE_SIZES_H
+#define DASH_SCHEDULE_SIZES_H
+
+#include "dash/IR/DashOps.h"
+#include "dash/Schedule/Schedule.h"
+
+namespace mlir::dash {
+
+/// What `sizes=q:1000+3000,kv:1000+3000,batch:1,heads:16,kv-heads:4` states.
+struct StatedSizes {
+  SmallVector<int64_t> q, kv; ///< rows; several are a list of sequences
+  std::optional<int64_t> batch, heads, kvHeads;
+
+  bool isSequenceList() const { return q.size() > 1 || kv.size() > 1; }
+};
+
+FailureOr<StatedSizes> parseSizes(StringRef text, EmitError emitError);
+
+/// The problem of `items`: from its types and sequences where they say, else from `sizes`. Where
+/// both speak they must agree.
+FailureOr<Problem> resolveProblem(ItemsOp items, const StatedSizes &sizes, EmitError emitError);
+
+} // namespace mlir::dash
+
+#endif // DASH_SCHEDULE_SIZES_H

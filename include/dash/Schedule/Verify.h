@@ -1,0 +1,29 @@
+//===- Verify.h - prove a schedule -----------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DASH_SCHEDULE_VERIFY_H
+#define DASH_SCHEDULE_VERIFY_H
+
+#include "dash/Schedule/Schedule.h"
+
+namespace mlir::dash {
+
+/// What the proof yields beside the proof.
+struct ScheduleFacts {
+  /// The fewest simultaneously resident workers, started in index order, that always finish.
+  int64_t minWorkers = 1;
+  /// Every contribution waits solely for items that come earlier in issue order, so items may be
+  /// handed out at run time.
+  bool dynamicIssue = true;
+};
+
+/// Proves that
+///  - coverage: every item, and in it every task that the mask leaves active, is there exactly once;
+///  - total order: the turns of each chain are 0 … n-1, each once;
+///  - progress: lists and chains together have no cycle;
+///  - independence: the order depends on no more than its level allows.
+/// Otherwise says which rule is broken, and where. Linear in the number of tasks.
+FailureOr<ScheduleFacts> verify(const Schedule &schedule, EmitError emitError);
+
+} // namespace mlir::dash
+
+#endif // DASH_SCHEDULE_VERIFY_H

@@ -1,0 +1,16 @@
+//===- Registration.cpp - what dash adds to a tool ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "dash/Driver/Registration.h"
+
+#include "dash/IR/DashDialect.h"
+#include "dash/Schedule/Passes.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/DialectRegistry.h"
+
+using namespace mlir;
+
+void dash::registerDash(DialectRegistry &registry) { registry.insert<dash::DashDialect>(); }
+
+void dash::registerDashPasses() { registerDashSchedulePasses(); }

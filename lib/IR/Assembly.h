@@ -1,0 +1,47 @@
+//===- Assembly.h - custom pieces of the ops' text form ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The directives `custom<...>` of the .td files. Each is defined beside the verifier of its op;
+// generated code finds them here.
+//===----------------------------------------------------------------------===//
+
+#ifndef DASH_LIB_IR_ASSEMBLY_H
+#define DASH_LIB_IR_ASSEMBLY_H
+
+#include "dash/IR/DashOps.h"
+
+namespace mlir::dash {
+
+using MaybeOperand = std::optional<OpAsmParser::UnresolvedOperand>;
+
+/// A level by its bare word, without the brackets of `#dash.level<...>`.
+ParseResult parseLevel(OpAsmParser &parser, DeterminismLevelAttr &level);
+void printLevel(OpAsmPrinter &printer, Operation *op, DeterminismLevelAttr level);
+
+/// `unscheduled` or `order(@name)`.
+ParseResult parsePhase(OpAsmParser &parser, FlatSymbolRefAttr &order);
+void printPhase(OpAsmPrinter &printer, Operation *op, FlatSymbolRefAttr order);
+
+/// `(%seq, %kv_head, %kv) { ... }`
+ParseResult parseItemsBody(OpAsmParser &parser, Region &body);
+void printItemsBody(OpAsmPrinter &printer, Operation *op, Region &body);
+
+/// `%q, %k, %v, %do, %lse, o = %o : type, ...`, where `delta = %delta` may stand for `o = %o`.
+ParseResult parseInputs(OpAsmParser &parser, OpAsmParser::UnresolvedOperand &q,
+                        OpAsmParser::UnresolvedOperand &k, OpAsmParser::UnresolvedOperand &v,
+                        OpAsmParser::UnresolvedOperand &dOut, OpAsmParser::UnresolvedOperand &lse,
+                        MaybeOperand &o, MaybeOperand &delta, Type &qType, Type &kType, Type &vType,
+                        Type &dOutType, Type &lseType, Type &oType, Type &deltaType);
+void printInputs(OpAsmPrinter &printer, Operation *op, Value q, Value k, Value v, Value dOut,
+                 Value lse, Value o, Value delta, Type qType, Type kType, Type vType, Type dOutType,
+                 Type lseType, Type oType, Type deltaType);
+
+/// `(type, type) -> type`; what is accumulated on has the type of the result.
+ParseResult parseProduct(OpAsmParser &parser, Type &a, Type &b, Type &result, Type &accumulate,
+                         const MaybeOperand &accumulateOperand);
+void printProduct(OpAsmPrinter &printer, Operation *op, Type a, Type b, Type result,
+                  Type accumulate, Value accumulateOperand);
+
+} // namespace mlir::dash
+
+#endif // DASH_LIB_IR_ASSEMBLY_H

@@ -1,0 +1,113 @@
+//===- Checks.cpp - what several verifiers ask ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Rules that more than one op has, and the two traits about where an op stands.
+//===----------------------------------------------------------------------===//
+
+#include "Checks.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace mlir::dash;
+
+static StringRef nameOf(Dim dim) {
+  static constexpr StringRef names[] = {"batch", "heads", "rows", "head dim"};
+  return names[dim];
+}
+
+LogicalResult dash::verifySameSize(Operation *op, Dim dim, ArrayRef<NamedMemRef> memrefs) {
+  const NamedMemRef *first = nullptr;
+  for (const NamedMemRef &memref : memrefs) {
+    int64_t size = memref.type.getDimSize(dim);
+    if (ShapedType::isDynamic(size))
+      continue;
+    if (size < 1)
+      return op->emitOpError() << nameOf(dim) << " of '" << memref.name
+                               << "' must be at least 1, got " << size;
+    if (!first)
+      first = &memref;
+    if (int64_t expected = first->type.getDimSize(dim); size != expected)
+      return op->emitOpError() << "'" << memref.name << "' must have the " << nameOf(dim) << " of '"
+                               << first->name << "', " << expected << ", got " << size;
+  }
+  return success();
+}
+
+LogicalResult dash::verifySameElements(Operation *op, NamedMemRef memref, NamedMemRef other) {
+  Type found = memref.type.getElementType(), expected = other.type.getElementType();
+  if (found == expected)
+    return success();
+  return op->emitOpError() << "'" << memref.name << "' must have elements of the type of '"
+                           << other.name << "', " << expected << ", got " << found;
+}
+
+/// The sequences' rows, one after the other, are the memref's.
+static LogicalResult verifyTotal(Operation *op, StringRef name, StringRef what, MemRefType memref,
+                                 int64_t total) {
+  int64_t rows = memref.getDimSize(Rows);
+  if (ShapedType::isDynamic(rows) || rows == total)
+    return success();
+  return op->emitOpError() << "rows of '" << name << "' must be the sum of the sequences' " << what
+                           << " rows, " << total << ", got " << rows;
+}
+
+LogicalResult dash::verifyProblem(Operation *op, MemRefType q, MemRefType k, MemRefType v,
+                                  SequencesAttr sequences) {
+  NamedMemRef nameQ{"q", q}, nameK{"k", k}, nameV{"v", v};
+  if (failed(verifySameSize(op, Batch, {nameQ, nameK, nameV})) ||
+      failed(verifySameSize(op, HeadDim, {nameQ, nameK})) ||
+      failed(verifySameSize(op, HeadDim, {nameV})) || failed(verifySameSize(op, Heads, {nameQ})) ||
+      failed(verifySameSize(op, Heads, {nameK, nameV})) ||
+      failed(verifySameSize(op, Rows, {nameQ})) || failed(verifySameSize(op, Rows, {nameK, nameV})))
+    return failure();
+  int64_t heads = q.getDimSize(Heads), kvHeads = k.getDimSize(Heads);
+  if (!ShapedType::isDynamic(heads) && !ShapedType::isDynamic(kvHeads) && heads % kvHeads != 0)
+    return op->emitOpError() << "heads of 'q' must be a multiple of the heads of 'k', got " << heads
+                             << " and " << kvHeads;
+  if (!sequences)
+    return success();
+  for (MemRefType memref : {q, k})
+    if (int64_t batch = memref.getDimSize(Batch); !ShapedType::isDynamic(batch) && batch != 1)
+      return op->emitOpError() << "'sequences' needs a batch of 1, got " << batch;
+  return failure(failed(verifyTotal(op, "q", "query", q, sequences.getTotalQ())) ||
+                 failed(verifyTotal(op, "k", "key", k, sequences.getTotalKv())));
+}
+
+LogicalResult dash::verifyTileOf(Operation *op, RankedTensorType tile, MemRefType memref) {
+  if (tile.getRank() != memref.getRank() - 2)
+    return op->emitOpError() << "tile must have rank " << memref.getRank() - 2
+                             << " for a memref of rank " << memref.getRank() << ", got "
+                             << tile.getRank();
+  TilesAttr tiles = getItems(op).getTiles();
+  int64_t rows = tile.getDimSize(0);
+  if (rows != tiles.getQ() && rows != tiles.getKv())
+    return op->emitOpError() << "tile must have " << tiles.getQ() << " (q) or " << tiles.getKv()
+                             << " (kv) rows, the tiles of its 'dash.items', got " << rows;
+  if (tile.getRank() == 1 || tile.getDimSize(1) == memref.getDimSize(HeadDim))
+    return success();
+  auto diagnostic = op->emitOpError()
+                    << "tile must have as many columns as the head dim of the memref, ";
+  if (memref.isDynamicDim(HeadDim))
+    return diagnostic << "which must be static";
+  return diagnostic << memref.getDimSize(HeadDim) << ", got " << tile.getDimSize(1);
+}
+
+ItemsOp dash::getItems(Operation *op) { return op->getParentOfType<ItemsOp>(); }
+
+LogicalResult dash::detail::verifyInsideItems(Operation *op) {
+  if (getItems(op))
+    return success();
+  return op->emitOpError("stands inside 'dash.items' only: it works on tiles");
+}
+
+LogicalResult dash::detail::verifyOutsideItems(Operation *op) {
+  ItemsOp items = getItems(op);
+  if (!items)
+    return success();
+  auto diagnostic = op->emitOpError("stands outside 'dash.items' only: it works on whole tensors");
+  return diagnostic.attachNote(items.getLoc()) << "inside this";
+}
+
+std::string dash::formatShape(ArrayRef<int64_t> shape) {
+  return llvm::join(llvm::map_range(shape, [](int64_t size) { return std::to_string(size); }), "x");
+}

@@ -1,0 +1,44 @@
+//===- Checks.h - what several verifiers ask ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Each rule has one message, and the message has one place: here, if more than one op has the rule.
+//===------------------------------------------------------------------------===//
+
+#ifndef DASH_LIB_IR_CHECKS_H
+#define DASH_LIB_IR_CHECKS_H
+
+#include "dash/IR/DashOps.h"
+
+namespace mlir::dash {
+
+/// Dimensions of whole tensors, by position.
+enum Dim : unsigned { Batch, Heads, Rows, HeadDim };
+
+/// An operand that is a whole tensor, by its name in the .td file.
+struct NamedMemRef {
+  StringRef name;
+  MemRefType type;
+};
+
+/// The memrefs have one size in this dimension, where static, and it is at least 1.
+LogicalResult verifySameSize(Operation *op, Dim dim, ArrayRef<NamedMemRef> memrefs);
+
+/// The memref has the element type of the other.
+LogicalResult verifySameElements(Operation *op, NamedMemRef memref, NamedMemRef other);
+
+/// The sizes of q, k and v fit each other and the sequences, if there are any.
+LogicalResult verifyProblem(Operation *op, MemRefType q, MemRefType k, MemRefType v,
+                            SequencesAttr sequences);
+
+/// A tile of this type can be read from, or written to, the memref.
+LogicalResult verifyTileOf(Operation *op, RankedTensorType tile, MemRefType memref);
+
+/// The `dash.items` around an op that has the trait InsideItems.
+ItemsOp getItems(Operation *op);
+
+/// A static shape as people write it, `128x64`.
+std::string formatShape(ArrayRef<int64_t> shape);
+
+} // namespace mlir::dash
+
+#endif // DASH_LIB_IR_CHECKS_H

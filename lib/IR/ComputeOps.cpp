@@ -1,0 +1,191 @@
+//===- ComputeOps.cpp - checks of the ops on whole tensors ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// attention_bwd is what users write by hand, so its messages name operands, not their numbers.
+//===----------------------------------------------------------------------===//
+
+#include "Assembly.h"
+#include "Checks.h"
+
+using namespace mlir;
+using namespace mlir::dash;
+
+//===----------------------------------------------------------------------===//
+// AttentionBwdOp: text
+//===----------------------------------------------------------------------===//
+
+ParseResult dash::parseInputs(OpAsmParser &parser, OpAsmParser::UnresolvedOperand &q,
+                              OpAsmParser::UnresolvedOperand &k, OpAsmParser::UnresolvedOperand &v,
+                              OpAsmParser::UnresolvedOperand &dOut,
+                              OpAsmParser::UnresolvedOperand &lse, MaybeOperand &o,
+                              MaybeOperand &delta, Type &qType, Type &kType, Type &vType,
+                              Type &dOutType, Type &lseType, Type &oType, Type &deltaType) {
+  for (auto *operand : {&q, &k, &v, &dOut, &lse})
+    if (parser.parseOperand(*operand) || parser.parseComma())
+      return failure();
+  SMLoc loc = parser.getCurrentLocation();
+  StringRef word;
+  if (failed(parser.parseOptionalKeyword(&word, {"o", "delta"})))
+    return parser.emitError(loc, "expected 'o = %value' or 'delta = %value'");
+  MaybeOperand &last = word == "o" ? o : delta;
+  Type &lastType = word == "o" ? oType : deltaType;
+  if (parser.parseEqual() || parser.parseOperand(last.emplace()) || parser.parseColon())
+    return failure();
+  for (Type *type : {&qType, &kType, &vType, &dOutType, &lseType})
+    if (parser.parseType(*type) || parser.parseComma())
+      return failure();
+  return parser.parseType(lastType);
+}
+
+void dash::printInputs(OpAsmPrinter &printer, Operation *, Value q, Value k, Value v, Value dOut,
+                       Value lse, Value o, Value delta, Type qType, Type kType, Type vType,
+                       Type dOutType, Type lseType, Type oType, Type deltaType) {
+  printer << ValueRange{q, k, v, dOut, lse} << (o ? ", o = " : ", delta = ") << (o ? o : delta)
+          << " : " << TypeRange{qType, kType, vType, dOutType, lseType, o ? oType : deltaType};
+}
+
+//===----------------------------------------------------------------------===//
+// AttentionBwdOp: checks
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The operands that are there, by name, in the groups in which the rules speak of them.
+struct Operands {
+  explicit Operands(AttentionBwdOp op) {
+    auto add = [&](StringRef name, Value value) {
+      values.push_back({name, value});
+      return NamedMemRef{name, op.typeOf(value)};
+    };
+    q = add("q", op.getQ()), k = add("k", op.getK()), v = add("v", op.getV());
+    dOut = add("d_out", op.getDOut());
+    perRow.push_back(add("lse", op.getLse()));
+    if (op.getO())
+      o = add("o", op.getO());
+    if (op.getDelta())
+      perRow.push_back(add("delta", op.getDelta()));
+    numInputs = values.size();
+    dq = add("dq", op.getDq()), dk = add("dk", op.getDk()), dv = add("dv", op.getDv());
+  }
+
+  SmallVector<NamedMemRef> of(ArrayRef<NamedMemRef> some) const {
+    return llvm::filter_to_vector(some, [](NamedMemRef memref) { return bool(memref.type); });
+  }
+
+  NamedMemRef q, k, v, dOut, o, dq, dk, dv;
+  SmallVector<NamedMemRef, 2> perRow;
+  SmallVector<std::pair<StringRef, Value>> values;
+  unsigned numInputs;
+};
+} // namespace
+
+static LogicalResult verifyForm(Operation *op, NamedMemRef memref, unsigned rank) {
+  if (memref.type.getRank() != rank)
+    return op->emitOpError() << "'" << memref.name << "' must be a memref of rank " << rank
+                             << (rank == 4 ? " [batch, heads, rows, head dim]"
+                                           : " [batch, heads, q rows]")
+                             << ", got " << memref.type;
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (failed(memref.type.getStridesAndOffset(strides, offset)))
+    return op->emitOpError() << "'" << memref.name << "' must have a strided layout, got "
+                             << memref.type;
+  if (strides.back() == 1)
+    return success();
+  auto diagnostic = op->emitOpError()
+                    << "'" << memref.name << "' must have an innermost stride of 1, got ";
+  if (ShapedType::isDynamic(strides.back()))
+    return diagnostic << "a dynamic one";
+  return diagnostic << strides.back();
+}
+
+static LogicalResult verifyForms(Operation *op, const Operands &operands) {
+  auto [q, k, v, dOut, o, dq, dk, dv, perRow, values, numInputs] = operands;
+  SmallVector<NamedMemRef> tensors = operands.of({q, k, v, dOut, o, dq, dk, dv});
+  for (NamedMemRef memref : tensors)
+    if (failed(verifyForm(op, memref, 4)))
+      return failure();
+  for (NamedMemRef memref : perRow)
+    if (failed(verifyForm(op, memref, 3)))
+      return failure();
+  if (!isa<BFloat16Type, Float16Type>(q.type.getElementType()))
+    return op->emitOpError() << "'q' must have bf16 or f16 elements, got "
+                             << q.type.getElementType();
+  for (NamedMemRef memref : tensors)
+    if (failed(verifySameElements(op, memref, q)))
+      return failure();
+  for (NamedMemRef memref : perRow)
+    if (!memref.type.getElementType().isF32())
+      return op->emitOpError() << "'" << memref.name << "' must have f32 elements, got "
+                               << memref.type.getElementType();
+  return success();
+}
+
+static LogicalResult verifyHeadDims(AttentionBwdOp op) {
+  int64_t dim = op.getHeadDim(), dimV = op.getHeadDimV();
+  for (auto [name, size] : {std::pair<StringRef, int64_t>("q", dim), {"v", dimV}})
+    if (ShapedType::isDynamic(size))
+      return op.emitOpError() << "'" << name << "' must have a static head dim";
+  if (!llvm::is_contained({64, 96, 128, 192, 256}, dim))
+    return op.emitOpError() << "head dim of 'q' must be 64, 96, 128, 192 or 256, got " << dim;
+  if (dimV == dim || (dim == 192 && dimV == 128))
+    return success();
+  return op.emitOpError() << "head dim of 'v' must be that of 'q', " << dim
+                          << (dim == 192 ? ", or 128" : "") << ", got " << dimV;
+}
+
+static LogicalResult verifySizes(AttentionBwdOp op, const Operands &operands) {
+  auto [q, k, v, dOut, o, dq, dk, dv, perRow, values, numInputs] = operands;
+  SmallVector<NamedMemRef> likeQ = operands.of({q, dOut, o, dq}), likeKv = {k, v, dk, dv};
+  llvm::append_range(likeQ, perRow);
+  SmallVector<NamedMemRef> all = likeQ;
+  llvm::append_range(all, likeKv);
+  return failure(
+      failed(verifySameSize(op, HeadDim, {q, k, dq, dk})) ||
+      failed(verifySameSize(op, HeadDim, operands.of({v, dOut, o, dv}))) ||
+      failed(verifySameSize(op, Batch, all)) || failed(verifySameSize(op, Heads, likeQ)) ||
+      failed(verifySameSize(op, Heads, likeKv)) || failed(verifySameSize(op, Rows, likeQ)) ||
+      failed(verifySameSize(op, Rows, likeKv)));
+}
+
+LogicalResult AttentionBwdOp::verify() {
+  if (!getO() == !getDelta())
+    return emitOpError("needs exactly one of 'o' and 'delta', got ")
+           << (getO() ? "both" : "neither");
+  Operands operands(*this);
+  if (failed(verifyForms(*this, operands)) || failed(verifyHeadDims(*this)) ||
+      failed(verifySizes(*this, operands)) ||
+      failed(verifyProblem(*this, operands.q.type, operands.k.type, operands.v.type,
+                           getSequencesAttr())))
+    return failure();
+  ArrayRef<std::pair<StringRef, Value>> values = operands.values;
+  for (unsigned i = operands.numInputs; i < values.size(); ++i)
+    for (auto [name, value] : values.take_front(i))
+      if (value == values[i].second)
+        return emitOpError() << "output '" << values[i].first << "' must not be the same value as '"
+                             << name << "'";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// DeltaOp, ConvertOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult DeltaOp::verify() {
+  NamedMemRef o{"o", getO().getType()}, dOut{"d_out", getDOut().getType()},
+      delta{"delta", getDelta().getType()};
+  if (failed(verifySameElements(*this, dOut, o)) ||
+      failed(verifySameSize(*this, HeadDim, {o, dOut})))
+    return failure();
+  for (Dim dim : {Batch, Heads, Rows})
+    if (failed(verifySameSize(*this, dim, {o, dOut, delta})))
+      return failure();
+  return success();
+}
+
+LogicalResult ConvertOp::verify() {
+  for (Dim dim : {Batch, Heads, Rows, HeadDim})
+    if (failed(verifySameSize(
+            *this, dim, {{"source", getSource().getType()}, {"target", getTarget().getType()}})))
+      return failure();
+  return success();
+}

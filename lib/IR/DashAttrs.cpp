@@ -1,0 +1,249 @@
+//===- DashAttrs.cpp - text and checks of the attributes ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// All attributes but formulas, whose text form is a small language (Formulas.cpp).
+//===----------------------------------------------------------------------===//
+
+#include "dash/IR/DashAttrs.h"
+#include "dash/IR/DashDialect.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
+#include <charconv>
+#include <limits>
+
+using namespace mlir;
+using namespace mlir::dash;
+
+#include "dash/IR/DashEnums.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dash/IR/DashAttrs.cpp.inc"
+
+void DashDialect::registerAttributes() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dash/IR/DashAttrs.cpp.inc"
+      >();
+}
+
+using EmitError = function_ref<InFlightDiagnostic()>;
+
+//===----------------------------------------------------------------------===//
+// MaskAttr
+//===----------------------------------------------------------------------===//
+
+Attribute MaskAttr::parse(AsmParser &parser, Type) {
+  std::optional<bool> causal;
+  auto parseWord = [&]() -> ParseResult {
+    SMLoc loc = parser.getCurrentLocation();
+    StringRef word;
+    if (failed(parser.parseOptionalKeyword(&word)))
+      return parser.emitError(loc, "expected a mask (full or causal)");
+    if (word != "full" && word != "causal")
+      return parser.emitError(loc, "expected a mask (full or causal), got '") << word << "'";
+    if (causal)
+      return parser.emitError(loc, "a mask is either full or causal, got a second word '")
+             << word << "'";
+    causal = word == "causal";
+    return success();
+  };
+  if (parser.parseLess() || parser.parseCommaSeparatedList(parseWord) || parser.parseGreater())
+    return {};
+  return MaskAttr::get(parser.getContext(), *causal);
+}
+
+void MaskAttr::print(AsmPrinter &printer) const {
+  printer << "<" << (getCausal() ? "causal" : "full") << ">";
+}
+
+//===----------------------------------------------------------------------===//
+// TilesAttr
+//===----------------------------------------------------------------------===//
+
+LogicalResult TilesAttr::verify(EmitError emitError, int64_t q, int64_t kv) {
+  for (auto [name, rows] : {std::pair<StringRef, int64_t>("q", q), {"kv", kv}})
+    if (rows < 16 || rows > 256 || rows % 16 != 0)
+      return emitError() << "tile size '" << name
+                         << "' must be a multiple of 16 from 16 to 256, got " << rows;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// SequencesAttr
+//===----------------------------------------------------------------------===//
+
+/// One run, `[q, kv]` or `N x [q, kv]`, appended to the two lists.
+static ParseResult parseRun(AsmParser &parser, SmallVectorImpl<int64_t> &q,
+                            SmallVectorImpl<int64_t> &kv) {
+  SMLoc loc = parser.getCurrentLocation();
+  int64_t count = 1, qRows = 0, kvRows = 0;
+  OptionalParseResult hasCount = parser.parseOptionalInteger(count);
+  if (hasCount.has_value() && (failed(*hasCount) || parser.parseKeyword("x")))
+    return failure();
+  if (parser.parseLSquare() || parser.parseInteger(qRows) || parser.parseComma() ||
+      parser.parseInteger(kvRows) || parser.parseRSquare())
+    return failure();
+  if (count < 1)
+    return parser.emitError(loc, "a run must have at least 1 sequence, got ") << count;
+  // Checked before the list is made: a long run is short text.
+  if (count > SequencesAttr::maxSize - static_cast<int64_t>(q.size()))
+    return parser.emitError(loc, "a list may have at most ")
+           << SequencesAttr::maxSize << " sequences, got " << q.size() << " and " << count
+           << " more";
+  q.append(count, qRows);
+  kv.append(count, kvRows);
+  return success();
+}
+
+Attribute SequencesAttr::parse(AsmParser &parser, Type) {
+  SMLoc loc = parser.getCurrentLocation();
+  SmallVector<int64_t> q, kv;
+  if (parser.parseLess())
+    return {};
+  if (failed(parser.parseOptionalGreater()) && (parser.parseCommaSeparatedList([&] {
+        return parseRun(parser, q, kv);
+      }) || parser.parseGreater()))
+    return {};
+  return parser.getChecked<SequencesAttr>(loc, parser.getContext(), q, kv);
+}
+
+void SequencesAttr::print(AsmPrinter &printer) const {
+  ArrayRef<int64_t> q = getQ(), kv = getKv();
+  printer << "<";
+  for (size_t begin = 0, end; begin < q.size(); begin = end) {
+    end = begin + 1;
+    while (end < q.size() && q[end] == q[begin] && kv[end] == kv[begin])
+      ++end;
+    if (begin != 0)
+      printer << ", ";
+    if (end - begin > 1)
+      printer << (end - begin) << " x ";
+    printer << "[" << q[begin] << ", " << kv[begin] << "]";
+  }
+  printer << ">";
+}
+
+LogicalResult SequencesAttr::verify(EmitError emitError, ArrayRef<int64_t> q,
+                                    ArrayRef<int64_t> kv) {
+  if (q.size() != kv.size())
+    return emitError() << "got " << q.size() << " query lengths but " << kv.size()
+                       << " key lengths";
+  if (q.empty())
+    return emitError() << "a list of sequences may not be empty";
+  for (size_t i = 0; i < q.size(); ++i) {
+    if (q[i] < 1)
+      return emitError() << "sequence " << i << " must have at least 1 query row, got " << q[i];
+    if (kv[i] < 1)
+      return emitError() << "sequence " << i << " must have at least 1 key row, got " << kv[i];
+  }
+  return success();
+}
+
+static int64_t saturatingSum(ArrayRef<int64_t> values) {
+  uint64_t sum = 0;
+  for (int64_t value : values)
+    sum = llvm::SaturatingAdd<uint64_t>(sum, value);
+  return std::min<uint64_t>(sum, std::numeric_limits<int64_t>::max());
+}
+
+int64_t SequencesAttr::getTotalQ() const { return saturatingSum(getQ()); }
+int64_t SequencesAttr::getTotalKv() const { return saturatingSum(getKv()); }
+bool SequencesAttr::isUniform() const {
+  return llvm::all_equal(getQ()) && llvm::all_equal(getKv());
+}
+
+//===----------------------------------------------------------------------===//
+// ProblemAttr
+//===----------------------------------------------------------------------===//
+
+LogicalResult ProblemAttr::verify(EmitError emitError, TilesAttr, MaskAttr, int64_t heads,
+                                  int64_t kvHeads, int64_t headDim, int64_t headDimV,
+                                  SequencesAttr) {
+  for (auto [name, value] : {std::pair<StringRef, int64_t>("heads", heads),
+                             {"kv_heads", kvHeads},
+                             {"head_dim", headDim},
+                             {"head_dim_v", headDimV}})
+    if (value < 1)
+      return emitError() << "'" << name << "' must be at least 1, got " << value;
+  if (heads % kvHeads != 0)
+    return emitError() << "'kv_heads' must divide 'heads', got " << kvHeads << " and " << heads;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// CostAttr
+//===----------------------------------------------------------------------===//
+
+/// The shortest decimal that reads back as the same number, always with a point: without one MLIR
+/// would read an integer.
+static std::string shortest(double value) {
+  char buffer[32];
+  std::string text(buffer, std::to_chars(buffer, std::end(buffer), value).ptr);
+  if (text.find_first_of(".n") == std::string::npos)
+    text.insert(std::min(text.find('e'), text.size()), ".0");
+  return text;
+}
+
+Attribute CostAttr::parse(AsmParser &parser, Type) {
+  SMLoc loc = parser.getCurrentLocation();
+  double compute = 0, reduce = 0, latency = 0;
+  int64_t buffers = 0;
+  auto parseTime = [&](StringRef name, double &value) -> ParseResult {
+    return failure(parser.parseKeyword(name) || parser.parseEqual() || parser.parseFloat(value) ||
+                   parser.parseComma());
+  };
+  if (parser.parseLess() || parseTime("compute", compute) || parseTime("reduce", reduce) ||
+      parseTime("latency", latency) || parser.parseKeyword("buffers") || parser.parseEqual() ||
+      parser.parseInteger(buffers) || parser.parseGreater())
+    return {};
+  return parser.getChecked<CostAttr>(loc, parser.getContext(), compute, reduce, latency, buffers);
+}
+
+void CostAttr::print(AsmPrinter &printer) const {
+  printer << "<compute = " << shortest(getCompute()) << ", reduce = " << shortest(getReduce())
+          << ", latency = " << shortest(getLatency()) << ", buffers = " << getBuffers() << ">";
+}
+
+double CostAttr::getCompute() const { return getImpl()->compute.convertToDouble(); }
+double CostAttr::getReduce() const { return getImpl()->reduce.convertToDouble(); }
+double CostAttr::getLatency() const { return getImpl()->latency.convertToDouble(); }
+int64_t CostAttr::getBuffers() const { return getImpl()->buffers; }
+
+LogicalResult CostAttr::verify(EmitError emitError, APFloat compute, APFloat reduce,
+                               APFloat latency, int64_t buffers) {
+  for (auto [name, value] : {std::pair<StringRef, APFloat>("compute", compute), {"reduce", reduce}})
+    if (!value.isFinite() || value.isNegative() || value.isZero())
+      return emitError() << "'" << name << "' must be finite and above 0, got "
+                         << shortest(value.convertToDouble());
+  if (!latency.isFinite() || (latency.isNegative() && !latency.isZero()))
+    return emitError() << "'latency' must be finite and at least 0, got "
+                       << shortest(latency.convertToDouble());
+  if (buffers < 1)
+    return emitError() << "'buffers' must be at least 1, got " << buffers;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// TableAttr
+//===----------------------------------------------------------------------===//
+
+LogicalResult TableAttr::verify(EmitError emitError, ElementsAttr items, ElementsAttr visits) {
+  auto check = [&](StringRef name, ElementsAttr rows, char count,
+                   int64_t columns) -> LogicalResult {
+    auto type = dyn_cast<RankedTensorType>(rows.getType());
+    // An elided table is a resource that is not there; dash.schedule refuses it.
+    if (isa<DenseIntElementsAttr, DenseResourceElementsAttr>(rows) && type && type.getRank() == 2 &&
+        type.getDimSize(1) == columns && type.getElementType().isSignlessInteger(32))
+      return success();
+    auto diagnostic = emitError() << "table '" << name << "' must be dense elements of type tensor<"
+                                  << count << "x" << columns << "xi32>, got ";
+    if (isa<SparseElementsAttr>(rows))
+      return diagnostic << "sparse elements of type " << rows.getType();
+    return diagnostic << rows.getType();
+  };
+  return failure(failed(check("items", items, 'N', 6)) || failed(check("visits", visits, 'T', 3)));
+}

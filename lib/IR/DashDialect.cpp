@@ -1,0 +1,27 @@
+//===- DashDialect.cpp - the dash dialect ---------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Registration, and the code that TableGen makes for the ops.
+//===----------------------------------------------------------------------===//
+
+#include "dash/IR/DashDialect.h"
+#include "Assembly.h"
+#include "dash/IR/DashOps.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace mlir::dash;
+
+#include "dash/IR/DashDialect.cpp.inc"
+
+#define GET_OP_CLASSES
+#include "dash/IR/DashOps.cpp.inc"
+
+void DashDialect::initialize() {
+  registerAttributes();
+  registerBytecode();
+  addOperations<
+#define GET_OP_LIST
+#include "dash/IR/DashOps.cpp.inc"
+      >();
+}

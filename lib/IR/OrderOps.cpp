@@ -1,0 +1,281 @@
+//===- OrderOps.cpp - schedules, items and walks --------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Text and shape of the ops that carry the order. Whether an order covers every task and makes
+// progress is a question to the schedule itself, asked by a pass.
+//===----------------------------------------------------------------------===//
+
+#include "Assembly.h"
+#include "Checks.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
+#include <limits>
+
+using namespace mlir;
+using namespace mlir::dash;
+
+ParseResult dash::parseLevel(OpAsmParser &parser, DeterminismLevelAttr &level) {
+  SMLoc loc = parser.getCurrentLocation();
+  StringRef word;
+  (void)parser.parseOptionalKeyword(&word);
+  std::optional<DeterminismLevel> value = symbolizeDeterminismLevel(word);
+  if (!value)
+    return parser.emitError(loc, "expected a determinism level (run, batch, machine or world), "
+                                 "got '")
+           << word << "'";
+  level = DeterminismLevelAttr::get(parser.getContext(), *value);
+  return success();
+}
+
+void dash::printLevel(OpAsmPrinter &printer, Operation *, DeterminismLevelAttr level) {
+  printer << stringifyDeterminismLevel(level.getValue());
+}
+
+//===----------------------------------------------------------------------===//
+// ScheduleOp
+//===----------------------------------------------------------------------===//
+
+int64_t ScheduleOp::getNumItems() {
+  ProblemAttr problem = getProblem();
+  uint64_t tiles = 0, tileRows = problem.getTiles().getKv();
+  for (uint64_t rows : problem.getSequences().getKv())
+    tiles = llvm::SaturatingAdd(tiles, llvm::divideCeil(rows, tileRows));
+  uint64_t lists = llvm::SaturatingMultiply<uint64_t>(problem.getKvHeads(), getParts());
+  return std::min<uint64_t>(llvm::SaturatingMultiply(tiles, lists),
+                            std::numeric_limits<int64_t>::max());
+}
+
+static LogicalResult verifyTable(ScheduleOp op, StringRef name, ElementsAttr table) {
+  auto resource = dyn_cast<DenseResourceElementsAttr>(table);
+  if (!resource)
+    return success();
+  return op.emitOpError() << "table '" << name << "' is not in the text (dense_resource '"
+                          << resource.getRawHandle().getKey()
+                          << "'): print the module again without "
+                             "--mlir-elide-elementsattrs-if-larger";
+}
+
+LogicalResult ScheduleOp::verify() {
+  for (auto [name, value] : {std::pair<StringRef, int64_t>("parts", getParts()),
+                             {"workers", getWorkers()},
+                             {"width", getWidth()}})
+    if (value < 1)
+      return emitOpError() << name << " must be at least 1, got " << value;
+  int64_t group = getProblem().getHeads() / getProblem().getKvHeads();
+  if (group % getParts() != 0)
+    return emitOpError() << "parts must divide the " << group << " query heads of a kv head, got "
+                         << getParts();
+  if (getLevel() < DeterminismLevel::Machine && getWidth() != getWorkers())
+    return emitOpError() << "width must be workers, " << getWorkers() << ", at level '"
+                         << stringifyDeterminismLevel(getLevel()) << "', got " << getWidth();
+  TableAttr table = getTable();
+  if (!table)
+    return success();
+  if (failed(verifyTable(*this, "items", table.getItems())) ||
+      failed(verifyTable(*this, "visits", table.getVisits())))
+    return failure();
+  if (int64_t rows = table.getItems().getShapedType().getDimSize(0); rows != getNumItems())
+    return emitOpError() << "table 'items' must have a row for each of the problem's "
+                         << getNumItems() << " items, got " << rows;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// ItemsOp: text
+//===----------------------------------------------------------------------===//
+
+ParseResult dash::parsePhase(OpAsmParser &parser, FlatSymbolRefAttr &order) {
+  if (succeeded(parser.parseOptionalKeyword("unscheduled")))
+    return success();
+  SMLoc loc = parser.getCurrentLocation();
+  if (failed(parser.parseOptionalKeyword("order")))
+    return parser.emitError(loc, "expected 'unscheduled' or 'order(@schedule)'");
+  return failure(parser.parseLParen() || parser.parseAttribute(order) || parser.parseRParen());
+}
+
+void dash::printPhase(OpAsmPrinter &printer, Operation *, FlatSymbolRefAttr order) {
+  if (!order)
+    printer << "unscheduled";
+  else
+    printer << "order(" << order << ")";
+}
+
+ParseResult dash::parseItemsBody(OpAsmParser &parser, Region &body) {
+  SmallVector<OpAsmParser::Argument> arguments;
+  if (parser.parseArgumentList(arguments, OpAsmParser::Delimiter::Paren))
+    return failure();
+  for (OpAsmParser::Argument &argument : arguments)
+    argument.type = parser.getBuilder().getIndexType();
+  if (parser.parseRegion(body, arguments))
+    return failure();
+  if (body.empty())
+    body.emplaceBlock();
+  return success();
+}
+
+/// Block arguments in parentheses, without their types, which are all `index`.
+static void printIndices(OpAsmPrinter &printer, ArrayRef<BlockArgument> arguments) {
+  printer << "(";
+  llvm::interleaveComma(arguments, printer, [&](BlockArgument argument) {
+    printer.printRegionArgument(argument, /*argAttrs=*/{}, /*omitType=*/true);
+  });
+  printer << ") ";
+}
+
+void dash::printItemsBody(OpAsmPrinter &printer, Operation *, Region &body) {
+  printIndices(printer, body.getArguments());
+  printer.printRegion(body, /*printEntryBlockArgs=*/false);
+}
+
+void ItemsOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
+  static constexpr StringRef names[] = {"seq", "kv_head", "kv", "part_turn"};
+  for (auto [argument, name] : llvm::zip(region.getArguments(), names))
+    setName(argument, name);
+}
+
+void ItemsOp::build(OpBuilder &builder, OperationState &state, FlatSymbolRefAttr order, Value q,
+                    Value k, Value v, TilesAttr tiles, MaskAttr mask, DeterminismLevel level,
+                    SequencesAttr sequences) {
+  Properties &properties = state.getOrAddProperties<Properties>();
+  properties.order = order;
+  properties.tiles = tiles;
+  properties.mask = mask;
+  properties.level = DeterminismLevelAttr::get(builder.getContext(), level);
+  properties.sequences = sequences;
+  state.addOperands({q, k, v});
+  Block &block = state.addRegion()->emplaceBlock();
+  for (unsigned i = 0, count = order ? 4 : 3; i < count; ++i)
+    block.addArgument(builder.getIndexType(), state.location);
+}
+
+//===----------------------------------------------------------------------===//
+// ItemsOp: checks
+//===----------------------------------------------------------------------===//
+
+LogicalResult ItemsOp::verify() {
+  NamedMemRef q{"q", getQ().getType()}, k{"k", getK().getType()}, v{"v", getV().getType()};
+  if (failed(verifySameElements(*this, k, q)) || failed(verifySameElements(*this, v, q)) ||
+      failed(verifyProblem(*this, q.type, k.type, v.type, getSequencesAttr())))
+    return failure();
+  unsigned expected = isScheduled() ? 4 : 3;
+  if (unsigned found = getBody().getNumArguments(); found != expected)
+    return emitOpError() << (isScheduled() ? "scheduled" : "unscheduled") << " takes " << expected
+                         << " block arguments (sequence, kv head, kv tile"
+                         << (isScheduled() ? ", turn" : "") << "), got " << found;
+  for (BlockArgument argument : getBody().getArguments())
+    if (!argument.getType().isIndex())
+      return emitOpError() << "block argument " << argument.getArgNumber()
+                           << " must be of type 'index', got " << argument.getType();
+  return success();
+}
+
+namespace {
+/// Compares dash.items with the schedule that it names.
+class ScheduleMatch {
+public:
+  ScheduleMatch(ItemsOp items, ScheduleOp schedule)
+      : items(items), schedule(schedule), problem(schedule.getProblem()) {}
+
+  LogicalResult verify();
+
+private:
+  /// Refuses `what`, found here, because the schedule was made for something else.
+  template <typename T>
+  LogicalResult mismatch(const Twine &what, const T &found, const T &expected) {
+    auto diagnostic = items.emitOpError() << what << " " << found << ", but schedule '@"
+                                          << schedule.getSymName() << "' was made for " << expected;
+    return diagnostic.attachNote(schedule.getLoc()) << "the schedule";
+  }
+  LogicalResult verifySize(StringRef what, int64_t found, int64_t expected) {
+    if (ShapedType::isDynamic(found) || found == expected)
+      return success();
+    return mismatch(what, found, expected);
+  }
+  LogicalResult verifySizes();
+  LogicalResult verifySequences();
+  LogicalResult verifyAdds();
+
+  ItemsOp items;
+  ScheduleOp schedule;
+  ProblemAttr problem;
+};
+} // namespace
+
+/// The size that memrefs, which agree where static, have in a dimension.
+static int64_t sizeOf(Dim dim, ArrayRef<TypedValue<MemRefType>> memrefs) {
+  for (TypedValue<MemRefType> memref : memrefs)
+    if (!memref.getType().isDynamicDim(dim))
+      return memref.getType().getDimSize(dim);
+  return ShapedType::kDynamic;
+}
+
+LogicalResult ScheduleMatch::verifySizes() {
+  auto q = items.getQ(), k = items.getK(), v = items.getV();
+  return failure(
+      failed(verifySize("heads are", sizeOf(Heads, {q}), problem.getHeads())) ||
+      failed(verifySize("kv heads are", sizeOf(Heads, {k, v}), problem.getKvHeads())) ||
+      failed(verifySize("head dim is", sizeOf(HeadDim, {q, k}), problem.getHeadDim())) ||
+      failed(verifySize("head dim of v is", sizeOf(HeadDim, {v}), problem.getHeadDimV())));
+}
+
+static std::string lengths(SequencesAttr sequences, size_t i) {
+  return llvm::formatv("[{0}, {1}]", sequences.getQ()[i], sequences.getKv()[i]);
+}
+
+LogicalResult ScheduleMatch::verifySequences() {
+  SequencesAttr expected = problem.getSequences(), found = items.getSequencesAttr();
+  auto q = items.getQ(), k = items.getK(), v = items.getV();
+  int64_t count = found ? static_cast<int64_t>(found.size()) : sizeOf(Batch, {q, k, v});
+  if (failed(verifySize("sequences are", count, expected.size())))
+    return failure();
+  if (!found && !expected.isUniform()) {
+    auto diagnostic = items.emitOpError()
+                      << "needs 'sequences': schedule '@" << schedule.getSymName()
+                      << "' was made for sequences of different lengths";
+    return diagnostic.attachNote(schedule.getLoc()) << "the schedule";
+  }
+  for (size_t i = 0; found && i < found.size(); ++i)
+    if (found.getQ()[i] != expected.getQ()[i] || found.getKv()[i] != expected.getKv()[i])
+      return mismatch("sequence " + Twine(i) + " is", lengths(found, i), lengths(expected, i));
+  if (found)
+    return success();
+  return failure(failed(verifySize("q rows are", sizeOf(Rows, {q}), expected.getQ().front())) ||
+                 failed(verifySize("kv rows are", sizeOf(Rows, {k, v}), expected.getKv().front())));
+}
+
+LogicalResult ScheduleMatch::verifyAdds() {
+  if (schedule.getKind() == "unordered")
+    return success();
+  WalkResult walk = items.walk([&](ReduceOp reduce) {
+    auto diagnostic = reduce.emitOpError()
+                      << "adds in no order, but schedule '@" << schedule.getSymName()
+                      << "' of kind '" << schedule.getKind()
+                      << "' orders every add: use 'dash.ordered_reduce'";
+    diagnostic.attachNote(schedule.getLoc()) << "the schedule";
+    return WalkResult::interrupt();
+  });
+  return failure(walk.wasInterrupted());
+}
+
+LogicalResult ScheduleMatch::verify() {
+  if (items.getTiles() != problem.getTiles())
+    return mismatch("tiles are", items.getTiles(), problem.getTiles());
+  if (items.getMask() != problem.getMask())
+    return mismatch("mask is", items.getMask(), problem.getMask());
+  if (items.getLevel() != schedule.getLevel())
+    return mismatch("level is", items.getLevelAttr(), schedule.getLevelAttr());
+  return failure(failed(verifySizes()) || failed(verifySequences()) || failed(verifyAdds()));
+}
+
+LogicalResult ItemsOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+  FlatSymbolRefAttr order = getOrderAttr();
+  if (!order)
+    return success();
+  auto schedule = symbolTable.lookupNearestSymbolFrom<ScheduleOp>(*this, order);
+  if (!schedule)
+    return emitOpError() << "'" << order
+                         << "' is not a 'dash.schedule' in the nearest symbol table";
+  return ScheduleMatch(*this, schedule).verify();
+}

@@ -1,0 +1,152 @@
+//===- WalkOps.cpp - walks, what they carry and what they add -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The inner loop of dash.items, its dash.yield, and the two ways to add a contribution.
+//===----------------------------------------------------------------------===//
+
+#include "Checks.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace mlir::dash;
+
+//===----------------------------------------------------------------------===//
+// WalkOp: text
+//===----------------------------------------------------------------------===//
+
+/// `init(%a0 = %a, ...) : type, ...`, the types given to arguments and operands alike.
+static ParseResult parseInits(OpAsmParser &parser, SmallVectorImpl<OpAsmParser::Argument> &carried,
+                              OperationState &state) {
+  SmallVector<OpAsmParser::UnresolvedOperand> inits;
+  SmallVector<Type> types;
+  auto parseInit = [&] {
+    return failure(parser.parseArgument(carried.emplace_back()) || parser.parseEqual() ||
+                   parser.parseOperand(inits.emplace_back()));
+  };
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, parseInit) ||
+      parser.parseColonTypeList(types) || parser.resolveOperands(inits, types, loc, state.operands))
+    return failure();
+  for (auto [argument, type] : llvm::zip_equal(carried, types))
+    argument.type = type;
+  state.addTypes(types);
+  return success();
+}
+
+ParseResult WalkOp::parse(OpAsmParser &parser, OperationState &state) {
+  SmallVector<OpAsmParser::Argument> arguments, carried;
+  if (parser.parseArgumentList(arguments, OpAsmParser::Delimiter::Paren))
+    return failure();
+  for (OpAsmParser::Argument &argument : arguments)
+    argument.type = parser.getBuilder().getIndexType();
+  if (succeeded(parser.parseOptionalKeyword("init")) && parseInits(parser, carried, state))
+    return failure();
+  llvm::append_range(arguments, carried);
+  Region *body = state.addRegion();
+  if (parser.parseOptionalAttrDictWithKeyword(state.attributes) ||
+      parser.parseRegion(*body, arguments))
+    return failure();
+  ensureTerminator(*body, parser.getBuilder(), state.location);
+  return success();
+}
+
+void WalkOp::print(OpAsmPrinter &printer) {
+  auto printArgument = [&](BlockArgument argument) {
+    printer.printRegionArgument(argument, /*argAttrs=*/{}, /*omitType=*/true);
+  };
+  printer << " (";
+  llvm::interleaveComma(getBody().getArguments().take_front(getNumIndices()), printer,
+                        printArgument);
+  printer << ")";
+  if (!getInits().empty()) {
+    printer << " init(";
+    llvm::interleaveComma(llvm::zip(getCarried(), getInits()), printer, [&](auto pair) {
+      printArgument(std::get<0>(pair));
+      printer << " = " << std::get<1>(pair);
+    });
+    printer << ") : " << getInits().getTypes();
+  }
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs());
+  printer << " ";
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false,
+                      /*printBlockTerminators=*/!getInits().empty());
+}
+
+void WalkOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
+  static constexpr StringRef names[] = {"head", "q", "turn"};
+  for (auto [argument, name] : llvm::zip(region.getArguments().take_front(getNumIndices()), names))
+    setName(argument, name);
+}
+
+void WalkOp::build(OpBuilder &builder, OperationState &state, bool scheduled, ValueRange inits) {
+  state.addOperands(inits);
+  state.addTypes(inits.getTypes());
+  Region *body = state.addRegion();
+  Block &block = body->emplaceBlock();
+  for (unsigned i = 0, count = scheduled ? 3 : 2; i < count; ++i)
+    block.addArgument(builder.getIndexType(), state.location);
+  for (Value init : inits)
+    block.addArgument(init.getType(), init.getLoc());
+  if (inits.empty())
+    ensureTerminator(*body, builder, state.location);
+}
+
+YieldOp WalkOp::getYield() { return cast<YieldOp>(getBody().front().getTerminator()); }
+
+//===----------------------------------------------------------------------===//
+// WalkOp, YieldOp: checks
+//===----------------------------------------------------------------------===//
+
+LogicalResult WalkOp::verify() {
+  bool scheduled = cast<ItemsOp>((*this)->getParentOp()).isScheduled();
+  unsigned expected = scheduled ? 3 : 2;
+  unsigned arguments = getBody().getNumArguments(), carried = getInits().size();
+  if (arguments != expected + carried)
+    return emitOpError() << "in " << (scheduled ? "scheduled" : "unscheduled")
+                         << " 'dash.items' takes " << expected << " indices (head, q tile"
+                         << (scheduled ? ", turn" : "") << ") and " << carried
+                         << " carried values, got " << arguments << " block arguments";
+  if (getNumResults() != carried)
+    return emitOpError() << "needs " << carried << " results, one for each init value, got "
+                         << getNumResults();
+  for (unsigned i = 0; i < arguments; ++i) {
+    Type type = i < expected ? IndexType::get(getContext()) : getInits()[i - expected].getType();
+    if (Type found = getBody().getArgument(i).getType(); found != type)
+      return emitOpError() << "block argument " << i << " must have type " << type << ", got "
+                           << found;
+  }
+  for (auto [i, init, result] : llvm::enumerate(getInits(), getResults()))
+    if (init.getType() != result.getType())
+      return emitOpError() << "result " << i << " must have the type of its init value, "
+                           << init.getType() << ", got " << result.getType();
+  return success();
+}
+
+LogicalResult YieldOp::verify() {
+  TypeRange expected = (*this)->getParentOp()->getResultTypes(), found = getValues().getTypes();
+  if (found.size() != expected.size())
+    return emitOpError() << "yields " << found.size() << " values, but its 'dash.walk' has "
+                         << expected.size() << " results";
+  for (unsigned i = 0; i < found.size(); ++i)
+    if (found[i] != expected[i])
+      return emitOpError() << "value " << i << " must have the type of the result, " << expected[i]
+                           << ", got " << found[i];
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// ReduceOp, OrderedReduceOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult ReduceOp::verify() {
+  return verifyTileOf(*this, getValue().getType(), getTarget().getType());
+}
+
+LogicalResult OrderedReduceOp::verify() {
+  if (ItemsOp items = getItems(*this); !items.isScheduled()) {
+    auto diagnostic = emitOpError("needs a turn, which unscheduled 'dash.items' does not give: "
+                                  "use 'dash.reduce'");
+    return diagnostic.attachNote(items.getLoc()) << "unscheduled here";
+  }
+  return verifyTileOf(*this, getValue().getType(), getTarget().getType());
+}

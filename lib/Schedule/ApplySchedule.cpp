@@ -1,0 +1,170 @@
+//===- ApplySchedule.cpp - give tiled problems an order -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "OrderItems.h"
+#include "dash/Schedule/Kinds.h"
+#include "dash/Schedule/OrderFile.h"
+#include "dash/Schedule/Passes.h"
+#include "dash/Schedule/ScheduleIR.h"
+#include "dash/Schedule/Sizes.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include <cmath>
+
+namespace mlir::dash {
+#define GEN_PASS_DEF_APPLYSCHEDULE
+#include "dash/Schedule/Passes.h.inc"
+} // namespace mlir::dash
+
+using namespace mlir;
+using namespace mlir::dash;
+
+static InFlightDiagnostic emitUnknownKind(StringRef name, EmitError emitError) {
+  auto names = llvm::map_range(scheduleKinds(), [](auto *kind) { return kind->name; });
+  return emitError() << "unknown schedule '" << name << "', expected one of "
+                     << llvm::join(names, ", ") << " or file";
+}
+
+namespace {
+
+struct ApplySchedule : public dash::impl::ApplyScheduleBase<ApplySchedule> {
+  using ApplyScheduleBase::ApplyScheduleBase;
+
+  void runOnOperation() override {
+    SmallVector<ItemsOp> unscheduled;
+    bool isTiled = true;
+    getOperation()->walk([&](Operation *op) {
+      if (auto items = dyn_cast<ItemsOp>(op); items && !items.isScheduled())
+        unscheduled.push_back(items);
+      if (auto whole = dyn_cast<AttentionBwdOp>(op)) {
+        whole.emitError() << "has no tiles to order yet; run --dash-tile first";
+        isTiled = false;
+      }
+    });
+    if (!isTiled)
+      return signalPassFailure();
+    if (unscheduled.empty())
+      getOperation()->emitWarning() << "no unscheduled 'dash.items' to order";
+    for (ItemsOp items : unscheduled) {
+      if (failed(applyTo(items)))
+        return signalPassFailure();
+      ++numScheduled;
+    }
+  }
+
+private:
+  LogicalResult applyTo(ItemsOp items) {
+    auto emitError = [&] { return items.emitError(); };
+    FailureOr<StatedSizes> sizes = parseSizes(this->sizes, emitError);
+    if (failed(sizes))
+      return failure();
+    FailureOr<Problem> problem = resolveProblem(items, *sizes, emitError);
+    if (failed(problem))
+      return failure();
+    FailureOr<DeterminismLevel> level = resolveLevel(items.getLevel(), emitError);
+    if (failed(level))
+      return failure();
+    FailureOr<Schedule> schedule = build(items, *problem, *level, emitError);
+    if (failed(schedule) || failed(verify(*schedule, emitError)))
+      return failure();
+    if (form == OrderForm::Table && !schedule->isTable()) {
+      schedule = Schedule::get(*schedule, writeOut(*schedule), emitError);
+      if (failed(schedule))
+        return failure();
+    }
+    numTasks += problem->numTasks();
+    orderItems(items, *schedule, nameOf(items));
+    return success();
+  }
+
+  /// The level that was asked for, which must not be weaker than what the problem needs.
+  FailureOr<DeterminismLevel> resolveLevel(DeterminismLevel needed, EmitError emitError) {
+    std::optional<DeterminismLevel> asked = needed;
+    if (!level.empty())
+      asked = symbolizeDeterminismLevel(level);
+    if (!asked)
+      return emitError() << "unknown level '" << level << "', expected run, batch or machine";
+    if (*asked == DeterminismLevel::World)
+      return emitError() << "no schedule keeps level 'world' yet, expected run, batch or machine";
+    if (*asked < needed)
+      return emitError() << "level '" << level << "' is weaker than the problem's, '"
+                         << stringifyDeterminismLevel(needed) << "'";
+    return *asked;
+  }
+
+  FailureOr<Schedule> build(ItemsOp items, const Problem &problem, DeterminismLevel level,
+                            EmitError emitError) {
+    const ScheduleKind *builder = findScheduleKind(kind);
+    if (!builder && kind != "file")
+      return emitUnknownKind(kind, emitError);
+    if (failed(verifyOptions(problem, emitError)))
+      return failure();
+    if (!builder)
+      return readFile(items, problem, level, emitError);
+
+    ScheduleHeader header;
+    header.kind = kind;
+    header.level = level;
+    header.problem = problem;
+    header.parts = parts;
+    header.workers = workers;
+    header.width = level == DeterminismLevel::Machine ? forWorkers : workers;
+    header.cost = {compute, reduce, latency, buffers};
+    FailureOr<Order> order = builder->build(header, &getContext(), emitError);
+    if (failed(order))
+      return failure();
+    return Schedule::get(std::move(header), std::move(*order), emitError);
+  }
+
+  FailureOr<Schedule> readFile(ItemsOp items, const Problem &problem, DeterminismLevel level,
+                               EmitError emitError) {
+    if (path.empty())
+      return emitError() << "kind=file needs path=FILE, an order in the format of the JSON report";
+    OrderFileRequest request;
+    request.op = nameOf(items);
+    request.problem = problem;
+    request.needed = level;
+    // What is not stated is the file's to say.
+    auto ifStated = [](const auto &option) {
+      return option.hasValue() ? std::optional(option.getValue()) : std::nullopt;
+    };
+    request.workers = ifStated(workers);
+    request.parts = ifStated(parts);
+    request.compute = ifStated(compute);
+    request.reduce = ifStated(reduce);
+    request.latency = ifStated(latency);
+    request.buffers = ifStated(buffers);
+    return readOrderFile(path, request, emitError);
+  }
+
+  LogicalResult verifyOptions(const Problem &problem, EmitError emitError) {
+    constexpr int64_t maxWorkers = 1 << 20;
+    for (auto [name, value] : {std::pair<StringRef, int64_t>("workers", workers),
+                               std::pair<StringRef, int64_t>("for-workers", forWorkers)})
+      if (value < 1 || value > maxWorkers)
+        return emitError() << name << " must be from 1 to " << maxWorkers << ", got " << value;
+    if (parts < 1 || problem.groupSize() % parts != 0)
+      return emitError() << "parts must divide the " << problem.groupSize()
+                         << " query heads of a kv head, got " << parts;
+    for (auto [name, value] : {std::pair<StringRef, double>("compute", compute),
+                               std::pair<StringRef, double>("reduce", reduce)})
+      if (!std::isfinite(value) || value <= 0)
+        return emitError() << name << " must be finite and above 0, got " << value;
+    if (!std::isfinite(latency) || latency < 0)
+      return emitError() << "latency must be finite and at least 0, got " << latency;
+    if (buffers < 1)
+      return emitError() << "buffers must be at least 1, got " << buffers;
+    return success();
+  }
+
+  static std::string nameOf(ItemsOp items) {
+    auto function = items->getParentOfType<FunctionOpInterface>();
+    return function ? function.getName().str() : "dash";
+  }
+};
+
+} // namespace

@@ -1,0 +1,107 @@
+//===- FormulaInputs.cpp - what the formulas of a kind are made of --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "dash/Schedule/FormulaInputs.h"
+#include "llvm/ADT/Sequence.h"
+
+using namespace mlir;
+using namespace mlir::dash;
+
+ItemInputs::ItemInputs(MLIRContext *context) {
+  AffineExpr *inputs[] = {&i, &qTiles, &kvTiles, &groups, &width, &workers};
+  for (auto [position, input] : llvm::enumerate(inputs))
+    *input = getAffineSymbolExpr(position, context);
+}
+
+Piecewise ItemInputs::formula(AffineExpr group, AffineExpr kv, AffineExpr unit) const {
+  return always({group, kv, unit}, Formulas::numItemInputs);
+}
+
+Piecewise ItemInputs::unitFormula(AffineExpr group, AffineExpr kv, AffineExpr unit,
+                                  AffineExpr units, DeterminismLevel level) const {
+  Piecewise inTurn = formula(group, kv, group * units + unit);
+  if (level < DeterminismLevel::Machine)
+    return inTurn; // waves are as wide as there are workers: no room for a second group
+  Waves waves(unit, units, width);
+  AffineExpr lanes = workers.floorDiv(waves.largest);
+  AffineExpr round = group.floorDiv(lanes) * waves.count + waves.wave;
+  AffineExpr worker = (group % lanes) * waves.largest + waves.place;
+  return select({waves.count - 2, lanes - 2}, {group, kv, round * workers + worker}, inTurn);
+}
+
+LineInputs::LineInputs(MLIRContext *context) {
+  AffineExpr *inputs[] = {&kv, &position, &qTiles, &kvTiles, &width, &first, &last, &offset};
+  for (auto [position, input] : llvm::enumerate(inputs))
+    *input = getAffineSymbolExpr(position, context);
+}
+
+Piecewise LineInputs::formula(AffineExpr value) const {
+  return always(value, Formulas::numLineInputs);
+}
+
+Piecewise dash::itemsInOrder(MLIRContext *context) {
+  ItemInputs in(context);
+  return in.formula(in.i.floorDiv(in.kvTiles), in.i % in.kvTiles, in.i);
+}
+
+Piecewise dash::dealInTurn(MLIRContext *context) {
+  AffineExpr unit = getAffineSymbolExpr(0, context), workers = getAffineSymbolExpr(1, context);
+  return always(unit % workers, Formulas::numWorkerInputs);
+}
+
+Piecewise dash::dealBackAndForth(MLIRContext *context) {
+  AffineExpr unit = getAffineSymbolExpr(0, context), workers = getAffineSymbolExpr(1, context);
+  AffineExpr place = unit % (workers * 2);
+  return select(workers - 1 - place, place,
+                always(workers * 2 - 1 - place, Formulas::numWorkerInputs));
+}
+
+Waves::Waves(AffineExpr unit, AffineExpr units, AffineExpr width) {
+  // Wave j holds the units from j * units / count on, so unit u is in the last j with
+  // j * units < (u + 1) * count.
+  count = units.ceilDiv(width);
+  wave = ((unit + 1) * count - 1).floorDiv(units);
+  begin = (wave * units).floorDiv(count);
+  end = ((wave + 1) * units).floorDiv(count);
+  size = end - begin;
+  place = unit - begin;
+  largest = units.ceilDiv(count);
+}
+
+LogicalResult dash::verifyWavesFit(const ScheduleHeader &header, int64_t tilesPerUnit,
+                                   EmitError emitError) {
+  for (int64_t s : llvm::seq(header.problem.numSequences())) {
+    int64_t units = llvm::divideCeil(header.problem.numKvTiles(s), tilesPerUnit);
+    int64_t largest = llvm::divideCeil(units, llvm::divideCeil(units, header.width));
+    if (largest <= header.workers)
+      continue;
+    InFlightDiagnostic error = emitError()
+                               << "schedule '" << header.kind << "' made for " << header.width
+                               << " workers has waves of " << largest << " that walk at once, got "
+                               << header.workers << " workers";
+    error.attachNote() << "lower for-workers (which changes the bits), or use 'ascending' or "
+                          "'descending', which have no waves";
+    return error;
+  }
+  return success();
+}
+
+AffineExpr dash::shiftedTile(AffineExpr place, AffineExpr size, AffineExpr begin,
+                             AffineExpr columns, AffineExpr step) {
+  return begin + ((place * columns).floorDiv(size) + step) % columns;
+}
+
+AffineExpr dash::shiftedRank(AffineExpr place, AffineExpr size, AffineExpr begin,
+                             AffineExpr columns, AffineExpr q) {
+  // The last walker that starts at or before q comes first, then those behind it.
+  AffineExpr pivot = ((q - begin + 1) * size - 1).floorDiv(columns);
+  return (pivot - place) % size;
+}
+
+AffineExpr dash::firstActiveQ(const Problem &problem, AffineExpr kv, const LineInputs &in) {
+  if (problem.mask.isFull())
+    return getAffineConstantExpr(0, kv.getContext());
+  AffineExpr tile = (kv * problem.tiles.kv - in.offset).floorDiv(problem.tiles.q);
+  // `tile` is at least -(kv rows) / (q tile) and below the number of q tiles.
+  return clampToZero(tile, in.qTiles + in.kvTiles * problem.tiles.kv);
+}

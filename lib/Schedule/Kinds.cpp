@@ -1,0 +1,29 @@
+//===- Kinds.cpp - the schedules that can be built ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "dash/Schedule/Kinds.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace mlir::dash;
+
+namespace mlir::dash::kinds {
+// One line per file in Kinds/, written by CMake, in alphabetical order.
+#define DASH_SCHEDULE_KIND(Name) extern const ScheduleKind Name;
+#include "ScheduleKinds.inc"
+#undef DASH_SCHEDULE_KIND
+} // namespace mlir::dash::kinds
+
+ArrayRef<const ScheduleKind *> dash::scheduleKinds() {
+  static const ScheduleKind *const all[] = {
+#define DASH_SCHEDULE_KIND(Name) &kinds::Name,
+#include "ScheduleKinds.inc"
+#undef DASH_SCHEDULE_KIND
+  };
+  return all;
+}
+
+const ScheduleKind *dash::findScheduleKind(StringRef name) {
+  auto *found = llvm::find_if(scheduleKinds(), [&](auto *kind) { return kind->name == name; });
+  return found == scheduleKinds().end() ? nullptr : *found;
+}

@@ -1,0 +1,25 @@
+//===- Ascending.cpp - first q tile to last, kv tiles in turn -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// FlashAttention-3's deterministic order, the baseline of DASH (arXiv 2601.21824). Nothing waits for
+// a later item, so items may be handed out at run time; but on a full mask all workers want the
+// same q tile at once, and start one reduction after the other.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dash/Schedule/FormulaInputs.h"
+#include "dash/Schedule/Kinds.h"
+
+using namespace mlir;
+using namespace mlir::dash;
+
+static FailureOr<Order> build(const ScheduleHeader &, MLIRContext *context, EmitError) {
+  LineInputs in(context);
+  return Order(Formulas{itemsInOrder(context), dealInTurn(context),
+                        in.formula(in.first + in.position), in.formula(in.kv - in.first)});
+}
+
+namespace mlir::dash::kinds {
+extern const ScheduleKind Ascending = {
+    "ascending", "q tiles first to last, chains by kv tile; what unscheduled code does", build};
+} // namespace mlir::dash::kinds

@@ -1,0 +1,284 @@
+//===- OrderFile.cpp - an order from outside ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "dash/Schedule/OrderFile.h"
+#include "OrderJson.h"
+#include "Replay.h"
+#include "dash/Schedule/Report.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+using namespace mlir;
+using namespace mlir::dash;
+
+namespace {
+
+/// Turns the lists of a file into a table. Every failure names its place in the file.
+class OrderReader {
+public:
+  OrderReader(const order_json::Schedule &file, const Problem &problem, std::string place,
+              EmitError emitError)
+      : file(file), problem(problem), place(std::move(place)), emitError(emitError),
+        chains(problem), kvTiles(problem) {}
+
+  FailureOr<Table> read() {
+    if (failed(readItems()) || failed(readChains()) || failed(readPartChains()))
+      return failure();
+    return std::move(table);
+  }
+
+private:
+  InFlightDiagnostic error(const char *list, size_t index) {
+    return emitError() << place << "." << list << "[" << index << "]: ";
+  }
+  /// Whether 0 <= value < size, else an error.
+  LogicalResult check(const char *list, size_t index, StringRef name, int64_t value, int64_t size) {
+    if (value >= 0 && value < size)
+      return success();
+    return error(list, index) << name << " " << value << " is not one of the " << size
+                              << " that there are (they count from 0)";
+  }
+
+  LogicalResult readItems() {
+    for (auto [index, entry] : llvm::enumerate(file.items)) {
+      if (failed(check("items", index, "worker", entry.worker, file.workers)) ||
+          failed(check("items", index, "sequence", entry.sequence, problem.numSequences())) ||
+          failed(check("items", index, "kvHead", entry.kvHead, problem.kvHeads)) ||
+          failed(check("items", index, "part", entry.part, file.parts)) ||
+          failed(check("items", index, "kv", entry.kv, problem.numKvTiles(entry.sequence))))
+        return failure();
+      Item item;
+      item.worker = entry.worker;
+      item.sequence = entry.sequence;
+      item.kvHead = entry.kvHead;
+      item.part = item.partTurn = entry.part;
+      item.kv = entry.kv;
+      for (auto [head, q] : entry.visit) {
+        if (failed(check("items", index, "head", head, problem.heads)) ||
+            failed(check("items", index, "q tile", q, problem.numQTiles(item.sequence))))
+          return failure();
+        auto key = std::pair(chains(item.sequence, head, q), int64_t(item.kv));
+        if (!visitOf.try_emplace(key, table.visits.size()).second)
+          return error("items", index) << "kv tile " << item.kv << " and q tile " << q
+                                       << " of head " << head << " meet more than once";
+        table.visits.push_back({int32_t(head), int32_t(q), /*turn=*/-1});
+      }
+      table.items.push_back(item);
+      table.begin.push_back(table.visits.size());
+    }
+    return success();
+  }
+
+  LogicalResult readChains() {
+    std::vector<bool> seen(chains.size());
+    for (auto [index, entry] : llvm::enumerate(file.chains)) {
+      if (failed(check("chains", index, "sequence", entry.sequence, problem.numSequences())) ||
+          failed(check("chains", index, "head", entry.head, problem.heads)) ||
+          failed(check("chains", index, "q", entry.q, problem.numQTiles(entry.sequence))))
+        return failure();
+      int64_t chain = chains(entry.sequence, entry.head, entry.q);
+      if (seen[chain])
+        return error("chains", index) << "this q tile has another chain before";
+      seen[chain] = true;
+      if (failed(readChain(index, entry, chain)))
+        return failure();
+    }
+    if (auto missing = llvm::find(seen, false); missing != seen.end())
+      return emitError() << place << ".chains: got " << file.chains.size() << ", expected "
+                         << seen.size() << ": one for each sequence, head and q tile";
+    for (auto [index, item] : llvm::enumerate(table.items))
+      for (int64_t v = table.begin[index]; v < table.begin[index + 1]; ++v)
+        if (table.visits[v].turn < 0)
+          return error("items", index)
+                 << "q tile " << table.visits[v].q << " of head " << table.visits[v].head
+                 << " is visited, but kv tile " << item.kv << " is not in its chain";
+    return success();
+  }
+
+  LogicalResult readChain(size_t index, const order_json::Chain &entry, int64_t chain) {
+    int64_t headsPerPart = problem.groupSize() / file.parts;
+    int64_t part = entry.head % problem.groupSize() / headsPerPart;
+    for (auto [turn, contribution] : llvm::enumerate(entry.order)) {
+      auto it = visitOf.find({chain, contribution.first});
+      if (contribution.second != part || it == visitOf.end())
+        return error("chains", index)
+               << "order[" << turn << "] is kv tile " << contribution.first << " of part "
+               << contribution.second << ", but no such item visits this q tile";
+      int32_t &known = table.visits[it->second].turn;
+      if (known >= 0)
+        return error("chains", index) << "order[" << turn << "] is kv tile " << contribution.first
+                                      << ", which already has turn " << known;
+      known = turn;
+    }
+    return success();
+  }
+
+  LogicalResult readPartChains() {
+    if (!file.partChains) {
+      if (file.parts == 1)
+        return success();
+      return emitError() << place << ".partChains: missing, but there are " << file.parts
+                         << " parts";
+    }
+    std::vector<SmallVector<int32_t, 2>> turns(kvTiles.size());
+    for (auto [index, entry] : llvm::enumerate(*file.partChains)) {
+      if (failed(check("partChains", index, "sequence", entry.sequence, problem.numSequences())) ||
+          failed(check("partChains", index, "kvHead", entry.kvHead, problem.kvHeads)) ||
+          failed(check("partChains", index, "kv", entry.kv, problem.numKvTiles(entry.sequence))))
+        return failure();
+      Item tile;
+      tile.sequence = entry.sequence;
+      tile.kvHead = entry.kvHead;
+      tile.kv = entry.kv;
+      SmallVector<int32_t, 2> &turn = turns[kvTiles(tile)];
+      if (!turn.empty())
+        return error("partChains", index) << "this kv tile has another chain before";
+      turn.resize(file.parts, -1);
+      for (auto [place, part] : llvm::enumerate(entry.order)) {
+        if (failed(check("partChains", index, "part", part, file.parts)))
+          return failure();
+        turn[part] = place;
+      }
+      if (int64_t(entry.order.size()) != file.parts || llvm::is_contained(turn, -1))
+        return error("partChains", index) << "expected each of the " << file.parts << " parts once";
+    }
+    for (Item &item : table.items) {
+      const auto &turn = turns[kvTiles(item)];
+      if (turn.empty())
+        return emitError() << place << ".partChains: kv tile " << item.kv << " of kv head "
+                           << item.kvHead << ", sequence " << item.sequence << " has none";
+      item.partTurn = turn[item.part];
+    }
+    return success();
+  }
+
+  const order_json::Schedule &file;
+  const Problem &problem;
+  std::string place;
+  EmitError emitError;
+  ChainIds chains;
+  KvTileIds kvTiles;
+  Table table;
+  llvm::DenseMap<std::pair<int64_t, int64_t>, int64_t> visitOf; // (chain, kv); looked up only
+};
+
+} // namespace
+
+/// Fails if the file is about something else than is asked for.
+template <typename T, typename U>
+static LogicalResult match(StringRef what, const T &found, const U &expected,
+                           const std::string &place, EmitError emitError) {
+  if (found == expected)
+    return success();
+  return emitError() << place << ": order is for " << what << " " << found << ", expected "
+                     << expected;
+}
+
+template <typename T, typename U>
+static LogicalResult matchIfAsked(StringRef what, const T &found, const std::optional<U> &asked,
+                                  const std::string &place, EmitError emitError) {
+  return asked ? match(what, found, *asked, place, emitError) : success();
+}
+
+static LogicalResult matchProblem(const order_json::Schedule &file, const Problem &problem,
+                                  const std::string &place, EmitError emitError) {
+  Problem other = problem;
+  other.sequences = file.sequences;
+  auto tiles = [](TileShape t) { return llvm::formatv("q={0} kv={1}", t.q, t.kv).str(); };
+  return failure(
+      failed(match("mask", maskName(file.mask), maskName(problem.mask), place, emitError)) ||
+      failed(match("tiles", tiles(file.tiles), tiles(problem.tiles), place, emitError)) ||
+      failed(match("heads", file.heads, problem.heads, place, emitError)) ||
+      failed(match("kv heads", file.kvHeads, problem.kvHeads, place, emitError)) ||
+      failed(match("head dim", file.headDim.value_or(problem.headDim), problem.headDim, place,
+                   emitError)) ||
+      failed(match("head dim of v", file.headDimV.value_or(problem.headDimV), problem.headDimV,
+                   place, emitError)) ||
+      failed(match("sequences (q x kv rows)", describeSequences(other), describeSequences(problem),
+                   place, emitError)));
+}
+
+/// The schedule of the document that is about `op`, or its only one.
+static FailureOr<size_t> pickSchedule(const order_json::Document &document, StringRef op,
+                                      StringRef path, EmitError emitError) {
+  const auto &schedules = document.schedules;
+  if (schedules.size() == 1)
+    return 0;
+  auto isOurs = [&](const order_json::Schedule &s) { return s.op == op; };
+  if (llvm::count_if(schedules, isOurs) != 1)
+    return emitError() << "order file '" << path << "' has " << schedules.size()
+                       << " schedules, of which " << llvm::count_if(schedules, isOurs)
+                       << " are for '" << op << "', expected one";
+  return llvm::find_if(schedules, isOurs) - schedules.begin();
+}
+
+/// What surrounds the order: from the file, where it agrees with what is asked for.
+static FailureOr<ScheduleHeader> readHeader(const order_json::Schedule &file,
+                                            const OrderFileRequest &request,
+                                            const std::string &place, EmitError emitError) {
+  if (file.workers < 1 || file.workers > std::numeric_limits<int32_t>::max())
+    return emitError() << place << ".workers: expected 1 to 2147483647, got " << file.workers;
+  if (file.parts < 1 || request.problem.groupSize() % file.parts != 0)
+    return emitError() << place << ".parts: expected a divisor of the "
+                       << request.problem.groupSize() << " query heads of a kv head, got "
+                       << file.parts;
+  std::string levelName = file.level.value_or("run");
+  std::optional<DeterminismLevel> level = symbolizeDeterminismLevel(levelName);
+  if (!level || *level == DeterminismLevel::World)
+    return emitError() << place << ".level: expected run, batch or machine, got '" << levelName
+                       << "'";
+  if (*level < request.needed)
+    return emitError() << place << ".level: '" << levelName
+                       << "' is weaker than what is asked for, '"
+                       << stringifyDeterminismLevel(request.needed) << "'";
+  ScheduleHeader header;
+  header.kind = "file";
+  header.level = *level;
+  header.problem = request.problem;
+  header.parts = file.parts;
+  header.workers = file.workers;
+  header.width = file.forWorkers.value_or(file.workers);
+  if (*level != DeterminismLevel::Machine && header.width != header.workers)
+    return emitError() << place << ".forWorkers: expected the number of workers, " << header.workers
+                       << ", at level '" << levelName << "', got " << header.width;
+  order_json::Cost cost = file.cost.value_or(order_json::Cost{
+      header.cost.compute, header.cost.reduce, header.cost.latency, header.cost.buffers});
+  header.cost = {request.compute.value_or(cost.compute), request.reduce.value_or(cost.reduce),
+                 request.latency.value_or(cost.latency), request.buffers.value_or(cost.buffers)};
+  if (failed(matchIfAsked("workers", file.workers, request.workers, place, emitError)) ||
+      failed(matchIfAsked("parts", file.parts, request.parts, place, emitError)))
+    return failure();
+  return header;
+}
+
+FailureOr<Schedule> dash::readOrderFile(StringRef path, const OrderFileRequest &request,
+                                        EmitError emitError) {
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+  if (!buffer)
+    return emitError() << "cannot read order file '" << path
+                       << "': " << buffer.getError().message();
+  auto refuse = [&](llvm::Error error) {
+    return emitError() << "order file '" << path << "': " << llvm::toString(std::move(error));
+  };
+  llvm::Expected<llvm::json::Value> value = llvm::json::parse((*buffer)->getBuffer());
+  if (!value)
+    return refuse(value.takeError());
+  order_json::Document document;
+  llvm::json::Path::Root root("order");
+  if (!fromJSON(*value, document, root))
+    return refuse(root.getError());
+
+  FailureOr<size_t> index = pickSchedule(document, request.op, path, emitError);
+  if (failed(index))
+    return failure();
+  const order_json::Schedule &file = document.schedules[*index];
+  std::string place = llvm::formatv("order file '{0}': schedules[{1}]", path, *index);
+  FailureOr<ScheduleHeader> header = readHeader(file, request, place, emitError);
+  if (failed(header) || failed(matchProblem(file, request.problem, place, emitError)))
+    return failure();
+  FailureOr<Table> table = OrderReader(file, request.problem, place, emitError).read();
+  if (failed(table))
+    return failure();
+  return Schedule::get(std::move(*header), std::move(*table), emitError);
+}

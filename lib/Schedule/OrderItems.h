@@ -1,0 +1,16 @@
+//===- OrderItems.h - put an order into tiled IR ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DASH_LIB_SCHEDULE_ORDERITEMS_H
+#define DASH_LIB_SCHEDULE_ORDERITEMS_H
+
+#include "dash/Schedule/ScheduleIR.h"
+
+namespace mlir::dash {
+
+/// Replaces an unscheduled `dash.items` by one in the order of `schedule`, which is added to the
+/// nearest symbol table under a name made from `function`.
+void orderItems(ItemsOp items, const Schedule &schedule, StringRef function);
+
+} // namespace mlir::dash
+
+#endif // DASH_LIB_SCHEDULE_ORDERITEMS_H

@@ -1,0 +1,164 @@
+//===- OrderJson.cpp - an order as its file spells it ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "OrderJson.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace llvm;
+using mlir::dash::Mask;
+using mlir::dash::SequenceLengths;
+using mlir::dash::TileShape;
+
+/// A misspelt key would otherwise be a value that silently is not there.
+static bool hasOnlyKeys(const json::Value &value, json::Path path, ArrayRef<StringLiteral> known) {
+  const json::Object *object = value.getAsObject();
+  if (!object)
+    return true; // ObjectMapper says so
+  for (const auto &[key, ignored] : *object)
+    if (!is_contained(known, StringRef(key))) {
+      path.field(key).report("unknown key");
+      return false;
+    }
+  return true;
+}
+
+static bool readPairs(const json::Value &value, std::vector<std::pair<int64_t, int64_t>> &out,
+                      json::Path path, StringLiteral expected) {
+  const json::Array *array = value.getAsArray();
+  if (!array) {
+    path.report("expected array");
+    return false;
+  }
+  out.reserve(array->size());
+  for (auto [index, entry] : enumerate(*array)) {
+    const json::Array *pair = entry.getAsArray();
+    std::optional<int64_t> first, second;
+    if (pair && pair->size() == 2) {
+      first = (*pair)[0].getAsInteger();
+      second = (*pair)[1].getAsInteger();
+    }
+    if (!first || !second) {
+      path.index(index).report(expected);
+      return false;
+    }
+    out.emplace_back(*first, *second);
+  }
+  return true;
+}
+
+/// Reads the pairs under `key`, which must be there.
+static bool readPairs(const json::Value &value, StringLiteral key,
+                      std::vector<std::pair<int64_t, int64_t>> &out, json::Path path,
+                      StringLiteral expected) {
+  const json::Value *pairs = value.getAsObject()->get(key);
+  if (pairs)
+    return readPairs(*pairs, out, path.field(key), expected);
+  path.field(key).report("missing value");
+  return false;
+}
+
+static bool readMask(const json::Value &value, Mask &mask, json::Path path) {
+  json::ObjectMapper object(value, path);
+  bool isCausal = false;
+  if (!object || !object.map("causal", isCausal) ||
+      !hasOnlyKeys(value, path, {"causal", "window", "blocks"}))
+    return false;
+  mask = isCausal ? Mask::causal() : Mask::full();
+  for (StringLiteral key : {StringLiteral("window"), StringLiteral("blocks")}) {
+    const json::Value *bounds = value.getAsObject()->get(key);
+    if (bounds && !bounds->getAsNull()) {
+      path.field(key).report("expected null: no such mask is supported");
+      return false;
+    }
+  }
+  return true;
+}
+
+namespace mlir::dash {
+
+static bool fromJSON(const json::Value &value, SequenceLengths &lengths, json::Path path) {
+  json::ObjectMapper object(value, path);
+  return object && object.map("q", lengths.q) && object.map("kv", lengths.kv) &&
+         hasOnlyKeys(value, path, {"q", "kv"});
+}
+
+static bool fromJSON(const json::Value &value, TileShape &tiles, json::Path path) {
+  json::ObjectMapper object(value, path);
+  return object && object.map("q", tiles.q) && object.map("kv", tiles.kv) &&
+         hasOnlyKeys(value, path, {"q", "kv"});
+}
+
+} // namespace mlir::dash
+
+namespace mlir::dash::order_json {
+
+static bool fromJSON(const json::Value &value, Item &item, json::Path path) {
+  json::ObjectMapper object(value, path);
+  return object && object.map("worker", item.worker) && object.map("sequence", item.sequence) &&
+         object.map("kvHead", item.kvHead) && object.map("part", item.part) &&
+         object.map("kv", item.kv) &&
+         readPairs(value, "visit", item.visit, path, "expected [head, q tile]") &&
+         hasOnlyKeys(value, path, {"worker", "sequence", "kvHead", "part", "kv", "visit"});
+}
+
+static bool fromJSON(const json::Value &value, Chain &chain, json::Path path) {
+  json::ObjectMapper object(value, path);
+  return object && object.map("sequence", chain.sequence) && object.map("head", chain.head) &&
+         object.map("q", chain.q) &&
+         readPairs(value, "order", chain.order, path, "expected [kv tile, part]") &&
+         hasOnlyKeys(value, path, {"sequence", "head", "q", "order"});
+}
+
+static bool fromJSON(const json::Value &value, PartChain &chain, json::Path path) {
+  json::ObjectMapper object(value, path);
+  return object && object.map("sequence", chain.sequence) && object.map("kvHead", chain.kvHead) &&
+         object.map("kv", chain.kv) && object.map("order", chain.order) &&
+         hasOnlyKeys(value, path, {"sequence", "kvHead", "kv", "order"});
+}
+
+static bool fromJSON(const json::Value &value, Cost &cost, json::Path path) {
+  json::ObjectMapper object(value, path);
+  return object && object.map("c", cost.compute) && object.map("r", cost.reduce) &&
+         object.map("latency", cost.latency) && object.map("buffers", cost.buffers) &&
+         hasOnlyKeys(value, path, {"c", "r", "latency", "buffers"});
+}
+
+static bool fromJSON(const json::Value &value, Schedule &schedule, json::Path path) {
+  json::ObjectMapper object(value, path);
+  if (!object ||
+      !hasOnlyKeys(value, path, {"op",           "kind",      "level",      "forWorkers", "mask",
+                                 "tiles",        "sequences", "heads",      "kvHeads",    "parts",
+                                 "headDim",      "headDimV",  "workers",    "minWorkers", "cost",
+                                 "dynamicIssue", "makespan",  "lowerBound", "items",      "chains",
+                                 "partChains"}))
+    return false;
+  const json::Value *mask = value.getAsObject()->get("mask");
+  if (!mask) {
+    path.field("mask").report("missing value");
+    return false;
+  }
+  return object.mapOptional("op", schedule.op) && object.map("level", schedule.level) &&
+         object.map("forWorkers", schedule.forWorkers) && object.map("headDim", schedule.headDim) &&
+         object.map("headDimV", schedule.headDimV) &&
+         readMask(*mask, schedule.mask, path.field("mask")) &&
+         object.map("tiles", schedule.tiles) && object.map("sequences", schedule.sequences) &&
+         object.map("heads", schedule.heads) && object.map("kvHeads", schedule.kvHeads) &&
+         object.map("parts", schedule.parts) && object.map("workers", schedule.workers) &&
+         object.map("cost", schedule.cost) && object.map("items", schedule.items) &&
+         object.map("chains", schedule.chains) && object.map("partChains", schedule.partChains);
+}
+
+bool fromJSON(const json::Value &value, Document &document, json::Path path) {
+  json::ObjectMapper object(value, path);
+  int64_t version = 0;
+  if (!object || !object.map("version", version) ||
+      !hasOnlyKeys(value, path, {"version", "schedules"}))
+    return false;
+  if (version != 1) {
+    path.field("version").report("expected 1");
+    return false;
+  }
+  return object.map("schedules", document.schedules);
+}
+
+} // namespace mlir::dash::order_json

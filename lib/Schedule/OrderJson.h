@@ -1,0 +1,60 @@
+//===- OrderJson.h - an order as its file spells it ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Types only: whether the numbers make an order is OrderFile.cpp's concern.
+//
+//===----------------------------------------------------------------------===//
+#ifndef DASH_LIB_SCHEDULE_ORDERJSON_H
+#define DASH_LIB_SCHEDULE_ORDERJSON_H
+
+#include "dash/Schedule/Problem.h"
+#include "llvm/Support/JSON.h"
+#include <optional>
+#include <string>
+
+namespace mlir::dash::order_json {
+
+struct Item {
+  int64_t worker, sequence, kvHead, part, kv;
+  std::vector<std::pair<int64_t, int64_t>> visit; ///< (head, q)
+};
+
+struct Chain {
+  int64_t sequence, head, q;
+  std::vector<std::pair<int64_t, int64_t>> order; ///< (kv, part)
+};
+
+struct PartChain {
+  int64_t sequence, kvHead, kv;
+  std::vector<int64_t> order;
+};
+
+struct Cost {
+  double compute, reduce, latency;
+  int64_t buffers;
+};
+
+struct Schedule {
+  std::string op;
+  std::optional<std::string> level;
+  std::optional<int64_t> forWorkers, headDim, headDimV;
+  Mask mask;
+  TileShape tiles;
+  std::vector<SequenceLengths> sequences;
+  int64_t heads, kvHeads, parts, workers;
+  std::optional<Cost> cost;
+  std::vector<Item> items;
+  std::vector<Chain> chains;
+  std::optional<std::vector<PartChain>> partChains;
+};
+
+struct Document {
+  std::vector<Schedule> schedules;
+};
+
+/// Reports what is missing, of another type, or unknown, with its path.
+bool fromJSON(const llvm::json::Value &value, Document &document, llvm::json::Path path);
+
+} // namespace mlir::dash::order_json
+
+#endif // DASH_LIB_SCHEDULE_ORDERJSON_H

@@ -1,0 +1,60 @@
+//===- Problem.cpp - the grid of tile tasks that a schedule orders --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A mask is a band around the diagonal, so the tiles that it leaves active on a line of the grid
+// are one range. Its ends come from the tile's first and last element: the columns seen by the rows
+// [r0, r1] are [r0 + shift - left, r1 + shift + right], and the rows that see the columns [c0, c1]
+// are [c0 - shift - right, c1 - shift + left].
+//
+//===----------------------------------------------------------------------===//
+
+#include "dash/Schedule/Problem.h"
+
+using namespace mlir::dash;
+
+/// The tiles of `tile` elements that hold an element of [first, last], clipped to [0, length).
+static TileRange tilesCovering(int64_t first, int64_t last, int64_t length, int64_t tile) {
+  first = std::max<int64_t>(first, 0);
+  last = std::min(last, length - 1);
+  if (first > last)
+    return {};
+  return {first / tile, last / tile + 1};
+}
+
+TileRange Problem::activeQ(int64_t sequence, int64_t kv) const {
+  const SequenceLengths &lengths = sequences[sequence];
+  int64_t shift = lengths.kv - lengths.q;
+  int64_t firstColumn = kv * tiles.kv;
+  int64_t lastColumn = std::min(firstColumn + tiles.kv, lengths.kv) - 1;
+  int64_t firstRow = mask.right < 0 ? 0 : firstColumn - shift - mask.right;
+  int64_t lastRow = mask.left < 0 ? lengths.q - 1 : lastColumn - shift + mask.left;
+  return tilesCovering(firstRow, lastRow, lengths.q, tiles.q);
+}
+
+TileRange Problem::activeKv(int64_t sequence, int64_t q) const {
+  const SequenceLengths &lengths = sequences[sequence];
+  int64_t shift = lengths.kv - lengths.q;
+  int64_t firstRow = q * tiles.q;
+  int64_t lastRow = std::min(firstRow + tiles.q, lengths.q) - 1;
+  int64_t firstColumn = mask.left < 0 ? 0 : firstRow + shift - mask.left;
+  int64_t lastColumn = mask.right < 0 ? lengths.kv - 1 : lastRow + shift + mask.right;
+  return tilesCovering(firstColumn, lastColumn, lengths.kv, tiles.kv);
+}
+
+int64_t Problem::numTasksPerHead(int64_t sequence) const {
+  int64_t tasks = 0;
+  for (int64_t kv = 0, e = numKvTiles(sequence); kv < e; ++kv)
+    tasks += activeQ(sequence, kv).size();
+  return tasks;
+}
+
+int64_t Problem::numTasks() const {
+  int64_t tasks = 0, perHead = 0;
+  for (int64_t s = 0, e = numSequences(); s < e; ++s) {
+    // A batch is a run of equal sequences: count one of them.
+    if (s == 0 || !(sequences[s] == sequences[s - 1]))
+      perHead = numTasksPerHead(s);
+    tasks += perHead * heads;
+  }
+  return tasks;
+}

@@ -1,0 +1,220 @@
+//===- ReportJson.cpp - a schedule for other programs ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A problem may have millions of tasks, so the document is streamed, an item or a chain a line.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Replay.h"
+#include "dash/Schedule/Report.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
+#include "llvm/Support/JSON.h"
+#include <charconv>
+
+using namespace mlir;
+using namespace mlir::dash;
+namespace json = llvm::json;
+
+std::string dash::toDecimal(double value) {
+  char text[32];
+  auto result = std::to_chars(std::begin(text), std::end(text), value);
+  return std::string(text, result.ptr);
+}
+
+namespace {
+
+/// The contributions of each dQ tile in turn order, as kv tiles.
+struct ChainTable {
+  explicit ChainTable(const Schedule &schedule) {
+    const Problem &problem = schedule.problem;
+    for (int64_t s : llvm::seq(problem.numSequences()))
+      for (int64_t i = 0, qTiles = problem.numQTiles(s); i < problem.heads * qTiles; ++i)
+        begin.push_back(begin.back() + problem.activeKv(s, i % qTiles).size());
+    kv.resize(begin.back());
+    ChainIds chains(problem);
+    VisitReader reader(schedule);
+    SmallVector<Visit, 0> visits;
+    for (auto [index, item] : llvm::enumerate(schedule.items())) {
+      (void)reader.read(index, visits);
+      for (const Visit &visit : visits)
+        kv[begin[chains(item.sequence, visit.head, visit.q)] + visit.turn] = item.kv;
+    }
+  }
+  ArrayRef<int32_t> operator[](int64_t chain) const {
+    return ArrayRef(kv).slice(begin[chain], begin[chain + 1] - begin[chain]);
+  }
+
+  std::vector<int64_t> begin = {0};
+  std::vector<int32_t> kv;
+};
+
+class JsonReport {
+public:
+  JsonReport(llvm::raw_ostream &os) : json(os, /*IndentSize=*/2) {}
+
+  void write(ArrayRef<ReportEntry> entries) {
+    json.object([&] {
+      json.attribute("version", 1);
+      json.attributeArray("schedules", [&] {
+        for (const ReportEntry &entry : entries)
+          json.object([&] { write(entry); });
+      });
+    });
+  }
+
+private:
+  void write(const ReportEntry &entry) {
+    const Schedule &schedule = entry.schedule;
+    const Problem &problem = schedule.problem;
+    json.attribute("op", entry.op);
+    json.attribute("kind", schedule.kind);
+    json.attribute("level", stringifyDeterminismLevel(schedule.level));
+    json.attribute("forWorkers", schedule.width);
+    line("mask", [&](json::OStream &out) {
+      out.object([&] {
+        out.attribute("causal", problem.mask.isCausal());
+        out.attribute("window", nullptr);
+        out.attribute("blocks", nullptr);
+      });
+    });
+    line("tiles", [&](json::OStream &out) { writePair(out, problem.tiles.q, problem.tiles.kv); });
+    json.attributeArray("sequences", [&] {
+      for (const SequenceLengths &lengths : problem.sequences)
+        lineValue([&](json::OStream &out) { writePair(out, lengths.q, lengths.kv); });
+    });
+    json.attribute("heads", problem.heads);
+    json.attribute("kvHeads", problem.kvHeads);
+    json.attribute("parts", schedule.parts);
+    json.attribute("headDim", problem.headDim);
+    json.attribute("headDimV", problem.headDimV);
+    json.attribute("workers", schedule.workers);
+    json.attribute("minWorkers", entry.facts.minWorkers);
+    json.attribute("dynamicIssue", entry.facts.dynamicIssue);
+    json.attributeBegin("cost");
+    json.rawValue([&](llvm::raw_ostream &os) {
+      os << "{\"c\":" << toDecimal(schedule.cost.compute)
+         << ",\"r\":" << toDecimal(schedule.cost.reduce)
+         << ",\"latency\":" << toDecimal(schedule.cost.latency)
+         << ",\"buffers\":" << schedule.cost.buffers << "}";
+    });
+    json.attributeEnd();
+    number("makespan", entry.makespan);
+    number("lowerBound", entry.lowerBound);
+    writeItems(schedule);
+    writeChains(schedule);
+    writePartChains(schedule);
+  }
+
+  void writeItems(const Schedule &schedule) {
+    VisitReader reader(schedule);
+    SmallVector<Visit, 0> visits;
+    json.attributeArray("items", [&] {
+      for (auto [index, item] : llvm::enumerate(schedule.items())) {
+        (void)reader.read(index, visits);
+        lineValue([&, &item = item](json::OStream &out) {
+          out.object([&] {
+            out.attribute("worker", item.worker);
+            out.attribute("sequence", item.sequence);
+            out.attribute("kvHead", item.kvHead);
+            out.attribute("part", item.part);
+            out.attribute("kv", item.kv);
+            out.attributeArray("visit", [&] {
+              for (const Visit &visit : visits)
+                out.array([&] {
+                  out.value(visit.head);
+                  out.value(visit.q);
+                });
+            });
+          });
+        });
+      }
+    });
+  }
+
+  void writeChains(const Schedule &schedule) {
+    const Problem &problem = schedule.problem;
+    ChainTable chains(schedule);
+    int64_t chain = 0;
+    json.attributeArray("chains", [&] {
+      for (int64_t s : llvm::seq(problem.numSequences()))
+        for (int64_t head : llvm::seq(problem.heads))
+          for (int64_t q : llvm::seq(problem.numQTiles(s)))
+            lineValue([&](json::OStream &out) {
+              int64_t part = head % problem.groupSize() / schedule.headsPerPart();
+              out.object([&] {
+                out.attribute("sequence", s);
+                out.attribute("head", head);
+                out.attribute("q", q);
+                out.attributeArray("order", [&] {
+                  for (int32_t kv : chains[chain++])
+                    out.array([&] {
+                      out.value(kv);
+                      out.value(part);
+                    });
+                });
+              });
+            });
+    });
+  }
+
+  void writePartChains(const Schedule &schedule) {
+    const Problem &problem = schedule.problem;
+    KvTileIds kvTiles(problem);
+    std::vector<int32_t> partAtTurn(kvTiles.size() * schedule.parts);
+    for (const Item &item : schedule.items())
+      partAtTurn[kvTiles(item) * schedule.parts + item.partTurn] = item.part;
+    ArrayRef<int32_t> rest = partAtTurn;
+    json.attributeArray("partChains", [&] {
+      for (int64_t s : llvm::seq(problem.numSequences()))
+        for (int64_t kvHead : llvm::seq(problem.kvHeads))
+          for (int64_t kv : llvm::seq(problem.numKvTiles(s))) {
+            lineValue([&](json::OStream &out) {
+              out.object([&] {
+                out.attribute("sequence", s);
+                out.attribute("kvHead", kvHead);
+                out.attribute("kv", kv);
+                out.attributeArray("order", [&] {
+                  for (int32_t part : rest.take_front(schedule.parts))
+                    out.value(part);
+                });
+              });
+            });
+            rest = rest.drop_front(schedule.parts);
+          }
+    });
+  }
+
+  static void writePair(json::OStream &out, int64_t q, int64_t kv) {
+    out.object([&] {
+      out.attribute("q", q);
+      out.attribute("kv", kv);
+    });
+  }
+  /// A value without line breaks.
+  void lineValue(llvm::function_ref<void(json::OStream &)> write) {
+    json.rawValue([&](llvm::raw_ostream &os) {
+      json::OStream out(os);
+      write(out);
+    });
+  }
+  void line(StringRef key, llvm::function_ref<void(json::OStream &)> write) {
+    json.attributeBegin(key);
+    lineValue(write);
+    json.attributeEnd();
+  }
+  void number(StringRef key, double value) {
+    json.attributeBegin(key);
+    json.rawValue(toDecimal(value));
+    json.attributeEnd();
+  }
+
+  json::OStream json;
+};
+
+} // namespace
+
+void dash::writeJson(llvm::raw_ostream &os, ArrayRef<ReportEntry> entries) {
+  JsonReport(os).write(entries);
+  os << "\n";
+}

@@ -1,0 +1,215 @@
+//===- Schedule.cpp - who works on what, and in which order ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "dash/Schedule/Schedule.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
+
+using namespace mlir;
+using namespace mlir::dash;
+
+/// The inputs that differ within a row, by position in the parameter lists of Formulas.
+static constexpr unsigned itemIndexInput = 0, unitInput = 0;
+static constexpr unsigned stepInput = 1, qInput = 1, firstInput = 5, lastInput = 6;
+
+int64_t dash::numItems(const Problem &problem, int64_t parts) {
+  int64_t tiles = 0;
+  for (int64_t s : llvm::seq(problem.numSequences()))
+    tiles += problem.numKvTiles(s);
+  return tiles * problem.kvHeads * parts;
+}
+
+//===----------------------------------------------------------------------===//
+// Lists from formulas
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Deals the items of one run of equal sequences after the other to the workers.
+class ItemDealer {
+public:
+  ItemDealer(const ScheduleHeader &header, const Formulas &formulas, std::vector<Item> &items,
+             EmitError emitError)
+      : header(header), items(items), emitError(emitError),
+        itemFormula(formulas.item, itemIndexInput), workerFormula(formulas.worker, unitInput) {}
+
+  LogicalResult deal() {
+    const auto &sequences = header.problem.sequences;
+    items.reserve(numItems(header.problem, header.parts));
+    for (size_t begin = 0, end; begin < sequences.size(); begin = end) {
+      for (end = begin + 1; end < sequences.size() && sequences[end] == sequences[begin];)
+        ++end;
+      if (failed(dealRun(begin, end - begin)))
+        return failure();
+    }
+    return success();
+  }
+
+private:
+  LogicalResult dealRun(int64_t firstSequence, int64_t numSequences) {
+    const Problem &problem = header.problem;
+    int64_t qTiles = problem.numQTiles(firstSequence);
+    int64_t kvTiles = problem.numKvTiles(firstSequence);
+    int64_t groupsPerSequence = problem.kvHeads * header.parts;
+    int64_t groups = numSequences * groupsPerSequence;
+    int64_t n = groups * kvTiles;
+
+    auto indices = llvm::to_vector(llvm::seq<int64_t>(n));
+    SmallVector<int64_t, 0> group(n), kv(n), unit(n), worker(n);
+    if (failed(itemFormula.evaluate(
+            {indices.data(), qTiles, kvTiles, groups, header.width, header.workers}, n,
+            {group.data(), kv.data(), unit.data()})))
+      return emitError() << "formula 'item' divides by a number below 1 (" << kvTiles
+                         << " kv tiles, " << groups << " groups, width " << header.width << ")";
+    int64_t nextBase = unitBase;
+    for (int64_t &u : unit) {
+      u += unitBase;
+      nextBase = std::max(nextBase, u + 1);
+    }
+    unitBase = nextBase;
+    if (failed(workerFormula.evaluate({unit.data(), header.workers}, n, {worker.data()})))
+      return emitError() << "formula 'worker' divides by a number below 1 (" << header.workers
+                         << " workers)";
+
+    for (int64_t i : llvm::seq(n)) {
+      // Checked here because the item's fields are narrower; the rest is left to `verify`.
+      if (group[i] < 0 || group[i] >= groups || kv[i] < 0 || kv[i] >= kvTiles || worker[i] < 0 ||
+          worker[i] >= header.workers)
+        return emitError() << "formulas give item " << i << " group " << group[i] << ", kv tile "
+                           << kv[i] << " and worker " << worker[i] << ", expected below " << groups
+                           << ", " << kvTiles << " and " << header.workers;
+      Item item;
+      item.worker = worker[i];
+      item.sequence = firstSequence + group[i] / groupsPerSequence;
+      item.kvHead = group[i] % groupsPerSequence / header.parts;
+      item.part = item.partTurn = group[i] % header.parts;
+      item.kv = kv[i];
+      items.push_back(item);
+    }
+    return success();
+  }
+
+  const ScheduleHeader &header;
+  std::vector<Item> &items;
+  EmitError emitError;
+  RowEvaluator itemFormula, workerFormula;
+  int64_t unitBase = 0;
+};
+
+} // namespace
+
+FailureOr<Schedule> Schedule::get(ScheduleHeader header, Order order, EmitError emitError) {
+  Schedule schedule(std::move(header), std::move(order));
+  if (auto *table = std::get_if<Table>(&schedule.orderStorage)) {
+    schedule.itemStorage = table->items;
+    return schedule;
+  }
+  ItemDealer dealer(schedule, std::get<Formulas>(schedule.orderStorage), schedule.itemStorage,
+                    emitError);
+  if (failed(dealer.deal()))
+    return failure();
+  return schedule;
+}
+
+//===----------------------------------------------------------------------===//
+// Visits
+//===----------------------------------------------------------------------===//
+
+/// What the rows of one sequence share, and the columns of the row at hand.
+struct VisitReader::FormulaState {
+  explicit FormulaState(const Formulas &formulas)
+      : visit(formulas.visit, stepInput), turn(formulas.turn, {qInput, firstInput, lastInput}) {}
+
+  RowEvaluator visit, turn;
+  int64_t sequence = -1;
+  SmallVector<int64_t, 0> firstKv, lastKv;             // by q tile
+  SmallVector<int64_t, 0> step, q, first, last, place; // by step; place is the turn
+};
+
+VisitReader::VisitReader(const Schedule &schedule) : schedule(schedule) {
+  if (auto *formulas = std::get_if<Formulas>(&schedule.order()))
+    state = std::make_unique<FormulaState>(*formulas);
+}
+
+VisitReader::~VisitReader() = default;
+
+LogicalResult VisitReader::read(int64_t index, SmallVectorImpl<Visit> &visits) {
+  visits.clear();
+  if (state)
+    return readFormulas(schedule.items()[index], visits);
+  const auto &table = std::get<Table>(schedule.order());
+  visits.append(table.visits.begin() + table.begin[index],
+                table.visits.begin() + table.begin[index + 1]);
+  return success();
+}
+
+void VisitReader::enterSequence(int64_t sequence) {
+  const auto &sequences = schedule.problem.sequences;
+  bool isSame = state->sequence >= 0 && sequences[sequence] == sequences[state->sequence];
+  state->sequence = sequence;
+  if (isSame)
+    return;
+  int64_t qTiles = schedule.problem.numQTiles(sequence);
+  state->firstKv.resize(qTiles);
+  state->lastKv.resize(qTiles);
+  for (int64_t q : llvm::seq(qTiles)) {
+    TileRange active = schedule.problem.activeKv(sequence, q);
+    state->firstKv[q] = active.begin;
+    state->lastKv[q] = active.end - 1;
+  }
+  state->step = llvm::to_vector<0>(llvm::seq<int64_t>(qTiles));
+  for (auto *column : {&state->q, &state->first, &state->last, &state->place})
+    column->resize(qTiles);
+}
+
+LogicalResult VisitReader::readFormulas(const Item &item, SmallVectorImpl<Visit> &visits) {
+  enterSequence(item.sequence);
+  const SequenceLengths &lengths = schedule.problem.sequences[item.sequence];
+  int64_t qTiles = state->firstKv.size(), kvTiles = schedule.problem.numKvTiles(item.sequence);
+  int64_t offset = lengths.kv - lengths.q;
+  TileRange active = schedule.problem.activeQ(item.sequence, item.kv);
+  int64_t n = active.size();
+  if (n == 0)
+    return success();
+  if (failed(state->visit.evaluate({item.kv, state->step.data(), qTiles, kvTiles, schedule.width,
+                                    active.begin, active.end - 1, offset},
+                                   n, {state->q.data()})))
+    return failure();
+  for (int64_t step : llvm::seq(n)) {
+    int64_t q = state->q[step];
+    bool isTile = q >= 0 && q < qTiles; // `verify` reports the others
+    state->first[step] = isTile ? state->firstKv[q] : 0;
+    state->last[step] = isTile ? state->lastKv[q] : 0;
+  }
+  if (failed(state->turn.evaluate({item.kv, state->q.data(), qTiles, kvTiles, schedule.width,
+                                   state->first.data(), state->last.data(), offset},
+                                  n, {state->place.data()})))
+    return failure();
+
+  // Heads of a part are walked one after the other, each in the same order.
+  int64_t firstHead = schedule.firstHead(item), numHeads = schedule.headsPerPart();
+  visits.resize_for_overwrite(n * numHeads);
+  auto narrow = [](int64_t value) { return llvm::isInt<32>(value) ? int32_t(value) : -1; };
+  for (int64_t h : llvm::seq(numHeads))
+    for (int64_t step : llvm::seq(n))
+      visits[h * n + step] = {int32_t(firstHead + h), narrow(state->q[step]),
+                              narrow(state->place[step])};
+  return success();
+}
+
+Table dash::writeOut(const Schedule &schedule) {
+  if (auto *table = std::get_if<Table>(&schedule.order()))
+    return *table;
+  Table table;
+  table.items = schedule.items();
+  VisitReader reader(schedule);
+  SmallVector<Visit, 0> visits;
+  for (int64_t i : llvm::seq<int64_t>(table.items.size())) {
+    LogicalResult result = reader.read(i, visits);
+    assert(succeeded(result) && "a verified schedule can be read");
+    (void)result;
+    llvm::append_range(table.visits, visits);
+    table.begin.push_back(table.visits.size());
+  }
+  return table;
+}

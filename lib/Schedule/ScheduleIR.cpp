@@ -1,0 +1,148 @@
+//===- ScheduleIR.cpp - schedules in and out of the IR --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "dash/Schedule/ScheduleIR.h"
+#include "Explain.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace mlir::dash;
+
+//===----------------------------------------------------------------------===//
+// Out
+//===----------------------------------------------------------------------===//
+
+MaskAttr dash::toMaskAttr(const Mask &mask, MLIRContext *context) {
+  return MaskAttr::get(context, mask.isCausal());
+}
+
+static ProblemAttr toProblemAttr(const Problem &problem, MLIRContext *context) {
+  SmallVector<int64_t> q, kv;
+  for (const SequenceLengths &lengths : problem.sequences) {
+    q.push_back(lengths.q);
+    kv.push_back(lengths.kv);
+  }
+  return ProblemAttr::get(context, TilesAttr::get(context, problem.tiles.q, problem.tiles.kv),
+                          toMaskAttr(problem.mask, context), problem.heads, problem.kvHeads,
+                          problem.headDim, problem.headDimV, SequencesAttr::get(context, q, kv));
+}
+
+static DenseIntElementsAttr toElements(ArrayRef<int32_t> values, int64_t columns,
+                                       OpBuilder &builder) {
+  auto type =
+      RankedTensorType::get({int64_t(values.size()) / columns, columns}, builder.getI32Type());
+  return cast<DenseIntElementsAttr>(DenseElementsAttr::get(type, values));
+}
+
+static TableAttr toTableAttr(const Table &table, OpBuilder &builder) {
+  std::vector<int32_t> items, visits;
+  items.reserve(table.items.size() * 6);
+  for (const Item &item : table.items)
+    llvm::append_range(items,
+                       std::initializer_list<int32_t>{item.worker, item.sequence, item.kvHead,
+                                                      item.part, item.kv, item.partTurn});
+  visits.reserve(table.visits.size() * 3);
+  for (const Visit &visit : table.visits)
+    llvm::append_range(visits, std::initializer_list<int32_t>{visit.head, visit.q, visit.turn});
+  return TableAttr::get(builder.getContext(), toElements(items, 6, builder),
+                        toElements(visits, 3, builder));
+}
+
+ScheduleOp dash::createScheduleOp(OpBuilder &builder, Location loc, StringRef name,
+                                  const Schedule &schedule) {
+  MLIRContext *context = builder.getContext();
+  Attribute order;
+  if (auto *formulas = std::get_if<Formulas>(&schedule.order()))
+    order = FormulasAttr::get(context, formulas->item, formulas->worker, formulas->visit,
+                              formulas->turn);
+  else
+    order = toTableAttr(std::get<Table>(schedule.order()), builder);
+  const Cost &cost = schedule.cost;
+  auto costAttr = CostAttr::get(context, cost.compute, cost.reduce, cost.latency, cost.buffers);
+  return ScheduleOp::create(builder, loc, name, schedule.kind, schedule.level, schedule.parts,
+                            schedule.workers, schedule.width,
+                            toProblemAttr(schedule.problem, context), costAttr, order);
+}
+
+//===----------------------------------------------------------------------===//
+// In
+//===----------------------------------------------------------------------===//
+
+Mask dash::toMask(MaskAttr attr) { return attr.getCausal() ? Mask::causal() : Mask::full(); }
+
+static Problem toProblem(ProblemAttr attr) {
+  Problem problem;
+  problem.tiles = {attr.getTiles().getQ(), attr.getTiles().getKv()};
+  problem.mask = toMask(attr.getMask());
+  problem.heads = attr.getHeads();
+  problem.kvHeads = attr.getKvHeads();
+  problem.headDim = attr.getHeadDim();
+  problem.headDimV = attr.getHeadDimV();
+  SequencesAttr sequences = attr.getSequences();
+  for (auto [q, kv] : llvm::zip_equal(sequences.getQ(), sequences.getKv()))
+    problem.sequences.push_back({q, kv});
+  return problem;
+}
+
+static Formulas toFormulas(FormulasAttr attr) {
+  return {llvm::to_vector<2>(attr.getItem()), llvm::to_vector<2>(attr.getWorker()),
+          llvm::to_vector<2>(attr.getVisit()), llvm::to_vector<2>(attr.getTurn())};
+}
+
+/// The rows of a table; the op's verifier has checked that they are there and their shapes.
+static std::vector<int32_t> toRows(ElementsAttr elements) {
+  auto values = cast<DenseIntElementsAttr>(elements).getValues<int32_t>();
+  return std::vector<int32_t>(values.begin(), values.end());
+}
+
+static FailureOr<Table> toTable(TableAttr attr, const ScheduleHeader &header, EmitError emitError) {
+  std::vector<int32_t> items = toRows(attr.getItems()), visits = toRows(attr.getVisits());
+  Table table;
+  for (ArrayRef<int32_t> rest = items; !rest.empty(); rest = rest.drop_front(6)) {
+    table.items.push_back({rest[0], rest[1], rest[2], rest[3], rest[4], rest[5]});
+    const Item &item = table.items.back();
+    if (failed(verifyItemRange(header, item, table.items.size() - 1, emitError)))
+      return failure();
+    int64_t numTasks = header.problem.activeQ(item.sequence, item.kv).size() *
+                       (header.problem.groupSize() / header.parts);
+    table.begin.push_back(table.begin.back() + numTasks);
+  }
+  if (int64_t(visits.size()) != table.begin.back() * 3)
+    return emitError() << "table 'visits' has " << visits.size() / 3 << " rows, expected "
+                       << table.begin.back() << ": one for each task of the items in turn";
+  for (ArrayRef<int32_t> rest = visits; !rest.empty(); rest = rest.drop_front(3))
+    table.visits.push_back({rest[0], rest[1], rest[2]});
+  return table;
+}
+
+FailureOr<Schedule> dash::readScheduleOp(ScheduleOp op, EmitError emitError) {
+  ScheduleHeader header;
+  header.kind = op.getKind().str();
+  header.level = op.getLevel();
+  header.problem = toProblem(op.getProblem());
+  header.parts = op.getParts();
+  header.workers = op.getWorkers();
+  header.width = op.getWidth();
+  CostAttr cost = op.getCost();
+  header.cost = {cost.getCompute(), cost.getReduce(), cost.getLatency(), cost.getBuffers()};
+  if (FormulasAttr formulas = op.getFormulas())
+    return Schedule::get(std::move(header), toFormulas(formulas), emitError);
+  FailureOr<Table> table = toTable(op.getTable(), header, emitError);
+  if (failed(table))
+    return failure();
+  return Schedule::get(std::move(header), std::move(*table), emitError);
+}
+
+ProvenSchedule::ProvenSchedule(Operation *op) {
+  auto emitError = [op] { return op->emitOpError(); };
+  FailureOr<Schedule> read = readScheduleOp(cast<ScheduleOp>(op), emitError);
+  if (failed(read))
+    return;
+  FailureOr<ScheduleFacts> proof = verify(*read, emitError);
+  if (failed(proof))
+    return;
+  schedule = std::move(*read);
+  facts = *proof;
+}

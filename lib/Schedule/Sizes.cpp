@@ -1,0 +1,183 @@
+//===- Sizes.cpp - the problem that a tiled op states ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "dash/Schedule/Sizes.h"
+#include "dash/Schedule/ScheduleIR.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace mlir::dash;
+
+/// Rows, heads and batches are stored in 32 bits.
+static constexpr int64_t maxSize = std::numeric_limits<int32_t>::max();
+
+/// Problems beyond these are refused: they would take hours, or more memory than there is.
+static constexpr int64_t maxItems = int64_t(1) << 26;
+static constexpr int64_t maxChains = int64_t(1) << 28;
+static constexpr int64_t maxTasks = int64_t(1) << 34;
+
+static FailureOr<int64_t> parseSize(StringRef key, StringRef text, EmitError emitError) {
+  int64_t value;
+  if (text.getAsInteger(10, value) || value < 1 || value > maxSize)
+    return emitError() << "sizes: '" << key << "' must be a number from 1 to " << maxSize
+                       << ", got '" << text << "'";
+  return value;
+}
+
+FailureOr<StatedSizes> dash::parseSizes(StringRef text, EmitError emitError) {
+  StatedSizes sizes;
+  SmallVector<StringRef> entries;
+  text.split(entries, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  llvm::SmallDenseSet<StringRef> seen; // looked up only
+  for (StringRef entry : entries) {
+    auto [key, value] = entry.split(':');
+    if (!seen.insert(key).second)
+      return emitError() << "sizes: '" << key << "' is stated twice";
+    bool isRows = key == "q" || key == "kv";
+    SmallVector<int64_t> numbers;
+    for (StringRef number : llvm::split(value, '+')) {
+      FailureOr<int64_t> size = parseSize(key, number, emitError);
+      if (failed(size))
+        return failure();
+      numbers.push_back(*size);
+    }
+    if (!isRows && numbers.size() > 1)
+      return emitError() << "sizes: '" << key << "' must be one number, got '" << value
+                         << "'; only q and kv may be lists of sequences";
+    if (key == "q")
+      sizes.q = numbers;
+    else if (key == "kv")
+      sizes.kv = numbers;
+    else if (key == "batch")
+      sizes.batch = numbers[0];
+    else if (key == "heads")
+      sizes.heads = numbers[0];
+    else if (key == "kv-heads")
+      sizes.kvHeads = numbers[0];
+    else
+      return emitError() << "sizes: unknown key '" << key
+                         << "', expected q, kv, batch, heads or kv-heads";
+  }
+  if (sizes.kv.empty())
+    sizes.kv = sizes.q;
+  if (!sizes.q.empty() && sizes.q.size() != sizes.kv.size())
+    return emitError() << "sizes: q is a list of " << sizes.q.size() << " sequences, but kv of "
+                       << sizes.kv.size();
+  return sizes;
+}
+
+/// A size of a type, or the stated one where the type leaves it open.
+static FailureOr<int64_t> resolve(StringRef key, int64_t typeSize, std::optional<int64_t> stated,
+                                  std::optional<int64_t> otherwise, EmitError emitError) {
+  if (ShapedType::isDynamic(typeSize)) {
+    if (!stated && !otherwise)
+      return emitError() << "size '" << key
+                         << "' is not in the types: state it, as in sizes=" << key << ":4096";
+    return stated ? *stated : *otherwise;
+  }
+  if (stated && *stated != typeSize)
+    return emitError() << "sizes: '" << key << "' is " << *stated << ", but the types say "
+                       << typeSize;
+  return typeSize;
+}
+
+/// The sequences of a batch: `batch` of them, of the same lengths.
+static LogicalResult resolveBatch(MemRefType q, MemRefType k, const StatedSizes &sizes,
+                                  Problem &problem, EmitError emitError) {
+  auto only = [](ArrayRef<int64_t> rows) {
+    return rows.empty() ? std::optional<int64_t>() : rows.front();
+  };
+  auto batch = resolve("batch", q.getDimSize(0), sizes.batch, 1, emitError);
+  auto qRows = resolve("q", q.getDimSize(2), only(sizes.q), std::nullopt, emitError);
+  if (failed(batch) || failed(qRows))
+    return failure();
+  auto kvRows = resolve("kv", k.getDimSize(2), only(sizes.kv), *qRows, emitError);
+  if (failed(kvRows))
+    return failure();
+  problem.sequences.assign(*batch, {*qRows, *kvRows});
+  return success();
+}
+
+/// The sequences of a list, whose rows lie one after the other in a batch of 1.
+static LogicalResult resolveList(ItemsOp items, MemRefType q, MemRefType k,
+                                 const StatedSizes &sizes, Problem &problem, EmitError emitError) {
+  SmallVector<int64_t> qRows = sizes.q, kvRows = sizes.kv;
+  if (SequencesAttr sequences = items.getSequencesAttr()) {
+    bool disagrees = !sizes.q.empty() && (ArrayRef<int64_t>(sizes.q) != sequences.getQ() ||
+                                          ArrayRef<int64_t>(sizes.kv) != sequences.getKv());
+    if (disagrees)
+      return emitError() << "sizes: q and kv differ from the " << sequences.size()
+                         << " sequences of the problem";
+    qRows.assign(sequences.getQ().begin(), sequences.getQ().end());
+    kvRows.assign(sequences.getKv().begin(), sequences.getKv().end());
+  }
+  if (qRows.empty())
+    return emitError() << "sizes: kv is a list of sequences, but q is not stated";
+  FailureOr<int64_t> batch = resolve("batch", q.getDimSize(0), sizes.batch, 1, emitError);
+  if (failed(batch))
+    return failure();
+  if (*batch != 1)
+    return emitError() << "a list of sequences lies in a batch of 1, got " << *batch;
+  auto sum = [](ArrayRef<int64_t> rows) {
+    return std::accumulate(rows.begin(), rows.end(), int64_t(0));
+  };
+  for (auto [key, typeSize, rows] :
+       {std::tuple("q", q.getDimSize(2), sum(qRows)), {"kv", k.getDimSize(2), sum(kvRows)}})
+    if (!ShapedType::isDynamic(typeSize) && typeSize != rows)
+      return emitError() << "sizes: the sequences have " << rows << " " << key
+                         << " rows together, but the types say " << typeSize;
+  for (auto [qLength, kvLength] : llvm::zip_equal(qRows, kvRows))
+    problem.sequences.push_back({qLength, kvLength});
+  return success();
+}
+
+/// Refuses what is too large before anything is built. Sums are of numbers below 2^31 each, and are
+/// compared as they grow, so none overflows.
+static LogicalResult verifyWithinLimits(const Problem &problem, EmitError emitError) {
+  int64_t items = 0, chains = 0;
+  double tasks = 0;
+  for (int64_t s = 0; s < problem.numSequences(); ++s) {
+    int64_t qTiles = problem.numQTiles(s), kvTiles = problem.numKvTiles(s);
+    items += kvTiles * problem.heads; // at most: one part a query head
+    chains += qTiles * problem.heads;
+    tasks += double(qTiles) * double(kvTiles) * double(problem.heads);
+    if (items > maxItems || chains > maxChains || tasks > double(maxTasks))
+      return emitError() << "problem is too large to be scheduled: expected at most " << maxItems
+                         << " kv tiles, " << maxChains << " q tiles and " << maxTasks
+                         << " tasks over all heads and sequences";
+  }
+  return success();
+}
+
+FailureOr<Problem> dash::resolveProblem(ItemsOp items, const StatedSizes &sizes,
+                                        EmitError emitError) {
+  auto q = cast<MemRefType>(items.getQ().getType()), k = cast<MemRefType>(items.getK().getType());
+  auto v = cast<MemRefType>(items.getV().getType());
+  Problem problem;
+  problem.tiles = {items.getTiles().getQ(), items.getTiles().getKv()};
+  problem.mask = toMask(items.getMask());
+  problem.headDim = q.getDimSize(3);
+  problem.headDimV = v.getDimSize(3);
+
+  FailureOr<int64_t> kvHeads =
+      resolve("kv-heads", k.getDimSize(1), sizes.kvHeads,
+              sizes.heads.value_or(q.isDynamicDim(1) ? 1 : q.getDimSize(1)), emitError);
+  if (failed(kvHeads))
+    return failure();
+  FailureOr<int64_t> heads = resolve("heads", q.getDimSize(1), sizes.heads, *kvHeads, emitError);
+  if (failed(heads))
+    return failure();
+  if (*heads % *kvHeads != 0)
+    return emitError() << "heads must be a multiple of kv-heads, got " << *heads << " and "
+                       << *kvHeads;
+  problem.heads = *heads;
+  problem.kvHeads = *kvHeads;
+
+  bool isList = items.getSequencesAttr() || sizes.isSequenceList();
+  LogicalResult sequences = isList ? resolveList(items, q, k, sizes, problem, emitError)
+                                   : resolveBatch(q, k, sizes, problem, emitError);
+  if (failed(sequences) || failed(verifyWithinLimits(problem, emitError)))
+    return failure();
+  return problem;
+}

@@ -1,0 +1,145 @@
+//===- Tile.cpp - spell an attention backward out on tiles ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// S and dP are computed transposed, K Q^T and V dO^T: P and dS then stand in registers as the next
+// products want them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dash/IR/DashOps.h"
+#include "dash/Schedule/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include <cmath>
+
+namespace mlir::dash {
+#define GEN_PASS_DEF_TILE
+#include "dash/Schedule/Passes.h.inc"
+} // namespace mlir::dash
+
+using namespace mlir;
+using namespace mlir::dash;
+
+/// Allocates f32 memory of the first `rank` sizes of `like`.
+static Value allocateSums(ImplicitLocOpBuilder &b, Value like, unsigned rank) {
+  auto type = cast<MemRefType>(like.getType());
+  SmallVector<Value> dynamicSizes;
+  for (unsigned dim = 0; dim < rank; ++dim)
+    if (type.isDynamicDim(dim))
+      dynamicSizes.push_back(memref::DimOp::create(b, like, dim));
+  auto sums = MemRefType::get(type.getShape().take_front(rank), b.getF32Type());
+  return memref::AllocOp::create(b, sums, dynamicSizes);
+}
+
+namespace {
+
+/// Builds the tiled form of one attention backward in front of it.
+class Tiler {
+public:
+  Tiler(AttentionBwdOp op, int64_t qRows, int64_t kvRows)
+      : op(op), b(op.getLoc(), op), qRows(qRows), kvRows(kvRows), headDim(op.getHeadDim()),
+        headDimV(op.getHeadDimV()) {}
+
+  void run() {
+    Value scale = op.getScale();
+    if (!scale)
+      scale = arith::ConstantOp::create(b, b.getF32FloatAttr(1.0 / std::sqrt(double(headDim))));
+    Value delta = op.getDelta();
+    if (!delta) {
+      delta = allocateSums(b, op.getDOut(), /*rank=*/3);
+      DeltaOp::create(b, op.getO(), op.getDOut(), delta);
+    }
+    Value dqSum = allocateSums(b, op.getDq(), /*rank=*/4);
+    Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
+    linalg::FillOp::create(b, zero, dqSum);
+    buildItems(scale, delta, dqSum);
+    ConvertOp::create(b, dqSum, op.getDq(), scale);
+    memref::DeallocOp::create(b, dqSum);
+    if (!op.getDelta())
+      memref::DeallocOp::create(b, delta);
+    op.erase();
+  }
+
+private:
+  RankedTensorType half(int64_t rows, int64_t columns) {
+    return RankedTensorType::get({rows, columns}, op.getElementType());
+  }
+  RankedTensorType single(ArrayRef<int64_t> shape) {
+    return RankedTensorType::get(shape, b.getF32Type());
+  }
+  Value zeros(RankedTensorType type) {
+    return arith::ConstantOp::create(b, type, b.getZeroAttr(type));
+  }
+
+  void buildItems(Value scale, Value delta, Value dqSum) {
+    Value dkZero = zeros(single({kvRows, headDim}));
+    Value dvZero = headDimV == headDim ? dkZero : zeros(single({kvRows, headDimV}));
+    auto items = ItemsOp::create(b, /*order=*/FlatSymbolRefAttr(), op.getQ(), op.getK(), op.getV(),
+                                 TilesAttr::get(b.getContext(), qRows, kvRows), op.getMask(),
+                                 op.getLevel(), op.getSequencesAttr());
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToEnd(&items.getBody().front());
+    Value sequence = items.getSequence(), head = items.getKvHead(), tile = items.getKvTile();
+    Value k = LoadOp::create(b, half(kvRows, headDim), op.getK(), sequence, head, tile);
+    Value v = LoadOp::create(b, half(kvRows, headDimV), op.getV(), sequence, head, tile);
+    auto walk = WalkOp::create(b, /*scheduled=*/false, ValueRange{dkZero, dvZero});
+    StoreOp::create(b, walk.getResult(0), op.getDk(), sequence, head, tile, scale);
+    StoreOp::create(b, walk.getResult(1), op.getDv(), sequence, head, tile, /*scale=*/Value());
+    b.setInsertionPointToEnd(&walk.getBody().front());
+    buildTask(items, walk, k, v, scale, delta, dqSum);
+  }
+
+  void buildTask(ItemsOp items, WalkOp walk, Value k, Value v, Value scale, Value delta,
+                 Value dqSum) {
+    Value sequence = items.getSequence(), head = walk.getHead(), tile = walk.getQTile();
+    auto load = [&](Type type, Value source) -> Value {
+      return LoadOp::create(b, type, source, sequence, head, tile);
+    };
+    Value q = load(half(qRows, headDim), op.getQ());
+    Value dOut = load(half(qRows, headDimV), op.getDOut());
+    Value lse = load(single({qRows}), op.getLse());
+    Value rowDelta = load(single({qRows}), delta);
+
+    Value s = product(k, false, q, true, {kvRows, qRows});
+    Value p = ProbabilityOp::create(b, half(kvRows, qRows), s, lse, sequence, items.getKvTile(),
+                                    tile, scale);
+    Value dp = product(v, false, dOut, true, {kvRows, qRows});
+    Value ds = ScoreGradientOp::create(b, half(kvRows, qRows), p, dp, rowDelta);
+    Value dv = product(p, false, dOut, false, {kvRows, headDimV}, walk.getCarried()[1]);
+    Value dk = product(ds, false, q, false, {kvRows, headDim}, walk.getCarried()[0]);
+    Value dq = product(ds, true, k, false, {qRows, headDim});
+    ReduceOp::create(b, dq, dqSum, sequence, head, tile);
+    YieldOp::create(b, ValueRange{dk, dv});
+  }
+
+  Value product(Value lhs, bool transposeLhs, Value rhs, bool transposeRhs, ArrayRef<int64_t> shape,
+                Value accumulate = {}) {
+    return MatmulOp::create(b, single(shape), lhs, rhs, accumulate, transposeLhs, transposeRhs);
+  }
+
+  AttentionBwdOp op;
+  ImplicitLocOpBuilder b;
+  int64_t qRows, kvRows, headDim, headDimV;
+};
+
+struct Tile : public dash::impl::TileBase<Tile> {
+  using TileBase::TileBase;
+
+  void runOnOperation() override {
+    SmallVector<AttentionBwdOp> ops;
+    getOperation()->walk([&](AttentionBwdOp op) { ops.push_back(op); });
+    if (ops.empty())
+      getOperation()->emitWarning() << "no 'dash.attention_bwd' to tile";
+    for (AttentionBwdOp op : ops) {
+      auto emitError = [&] { return op.emitError(); };
+      if (failed(TilesAttr::verify(emitError, q, kv)))
+        return signalPassFailure();
+      Tiler(op, q, kv).run();
+      ++numTiled;
+    }
+  }
+};
+
+} // namespace

@@ -1,0 +1,400 @@
+// RUN: dash-opt %s -verify-diagnostics -split-input-file
+
+!bad = memref<8x512x128xbf16>
+!kv = memref<2x2x512x128xbf16>
+!q = memref<2x8x512x128xbf16>
+!row = memref<2x8x512xf32>
+
+func.func @q_has_rank_4(%q: !bad, %k: !kv, %v: !kv, %do: !q,
+    %lse: !row, %o: !q, %dq: !q, %dk: !kv, %dv: !kv) {
+  // expected-error @below {{'dash.attention_bwd' op 'q' must be a memref of rank 4 [batch, heads, rows, head dim], got 'memref<8x512x128xbf16>'}}
+  dash.attention_bwd
+    ins(%q, %k, %v, %do, %lse, o = %o : !bad, !kv, !kv, !q, !row, !q)
+    outs(%dq, %dk, %dv : !q, !kv, !kv) mask(<full>) level(run)
+  return
+}
+
+// -----
+
+!q = memref<2x8x512x128xbf16>
+!kv = memref<2x2x512x128xbf16>
+!bad = memref<2x8x512x1xf32>
+
+func.func @lse_has_rank_3(%q: !q, %k: !kv, %v: !kv, %do: !q,
+    %lse: !bad, %o: !q, %dq: !q, %dk: !kv, %dv: !kv) {
+  // expected-error @below {{'dash.attention_bwd' op 'lse' must be a memref of rank 3 [batch, heads, q rows], got 'memref<2x8x512x1xf32>'}}
+  dash.attention_bwd
+    ins(%q, %k, %v, %do, %lse, o = %o : !q, !kv, !kv, !q, !bad, !q)
+    outs(%dq, %dk, %dv : !q, !kv, !kv) mask(<full>) level(run)
+  return
+}
+
+// -----
+
+!q = memref<2x8x512x128xbf16>
+!bad = memref<2x2x512x128xbf16, affine_map<(d0, d1, d2, d3) -> (d0 floordiv 2, d1, d2, d3)>>
+!kv = memref<2x2x512x128xbf16>
+!row = memref<2x8x512xf32>
+
+func.func @layout_is_strided(%q: !q, %k: !bad, %v: !kv, %do: !q,
+    %lse: !row, %o: !q, %dq: !q, %dk: !kv, %dv: !kv) {
+  // expected-error @below {{'dash.attention_bwd' op 'k' must have a strided layout, got 'memref<2x2x512x128xbf16, affine_map<(d0, d1, d2, d3) -> (d0 floordiv 2, d1, d2, d3)>>'}}
+  dash.attention_bwd
+    ins(%q, %k, %v, %do, %lse, o = %o : !q, !bad, !kv, !q, !row, !q)
+    outs(%dq, %dk, %dv : !q, !kv, !kv) mask(<full>) level(run)
+  return
+}
+
+// -----
+
+!q = memref<2x8x512x128xbf16>
+!kv = memref<2x2x512x128xbf16>
+!bad = memref<2x2x512x128xbf16, strided<[?, ?, ?, 2]>>
+!row = memref<2x8x512xf32>
+
+func.func @inner_stride_is_1(%q: !q, %k: !kv, %v: !bad, %do: !q,
+    %lse: !row, %o: !q, %dq: !q, %dk: !kv, %dv: !kv) {
+  // expected-error @below {{'dash.attention_bwd' op 'v' must have an innermost stride of 1, got 2}}
+  dash.attention_bwd
+    ins(%q, %k, %v, %do, %lse, o = %o : !q, !kv, !bad, !q, !row, !q)
+    outs(%dq, %dk, %dv : !q, !kv, !kv) mask(<full>) level(run)
+  return
+}
+
+// -----
+
+!q = memref<2x8x512x128xbf16>
+!kv = memref<2x2x512x128xbf16>
+!row = memref<2x8x512xf32>
+!bad = memref<2x2x512x128xbf16, strided<[?, ?, ?, ?]>>
+
+func.func @inner_stride_is_static(%q: !q, %k: !kv, %v: !kv, %do: !q,
+    %lse: !row, %o: !q, %dq: !q, %dk: !kv, %dv: !bad) {
+  // expected-error @below {{'dash.attention_bwd' op 'dv' must have an innermost stride of 1, got a dynamic one}}
+  dash.attention_bwd
+    ins(%q, %k, %v, %do, %lse, o = %o : !q, !kv, !kv, !q, !row, !q)
+    outs(%dq, %dk, %dv : !q, !kv, !bad) mask(<full>) level(run)
+  return
+}
+
+// -----
+
+!bad = memref<2x8x512x128xf32>
+!kv = memref<2x2x512x128xbf16>
+!q = memref<2x8x512x128xbf16>
+!row = memref<2x8x512xf32>
+
+func.func @elements_are_half(%q: !bad, %k: !kv, %v: !kv, %do: !q,
+    %lse: !row, %o: !q, %dq: !q, %dk: !kv, %dv: !kv) {
+  // expected-error @below {{'dash.attention_bwd' op 'q' must have bf16 or f16 elements, got 'f32'}}
+  dash.attention_bwd
+    ins(%q, %k, %v, %do, %lse, o = %o : !bad, !kv, !kv, !q, !row, !q)
+    outs(%dq, %dk, %dv : !q, !kv, !kv) mask(<full>) level(run)
+  return
+}
+
+// -----
+
+!q = memref<2x8x512x128xbf16>
+!kv = memref<2x2x512x128xbf16>
+!row = memref<2x8x512xf32>
+!bad = memref<2x2x512x128xf16>
+
+func.func @elements_agree(%q: !q, %k: !kv, %v: !kv, %do: !q,
+    %lse: !row, %o: !q, %dq: !q, %dk: !bad, %dv: !kv) {
+  // expected-error @below {{'dash.attention_bwd' op 'dk' must have elements of the type of 'q', 'bf16', got 'f16'}}
+  dash.attention_bwd
+    ins(%q, %k, %v, %do, %lse, o = %o : !q, !kv, !kv, !q, !row, !q)
+    outs(%dq, %dk, %dv : !q, !bad, !kv) mask(<full>) level(run)
+  return
+}
+
+// -----
+
+!q = memref<2x8x512x128xbf16>
+!kv = memref<2x2x512x128xbf16>
+!bad = memref<2x8x512xbf16>
+
+func.func @lse_is_f32(%q: !q, %k: !kv, %v: !kv, %do: !q,
+    %lse: !bad, %o: !q, %dq: !q, %dk: !kv, %dv: !kv) {
+  // expected-error @below {{'dash.attention_bwd' op 'lse' must have f32 elements, got 'bf16'}}
+  dash.attention_bwd
+    ins(%q, %k, %v, %do, %lse, o = %o : !q, !kv, !kv, !q, !bad, !q)
+    outs(%dq, %dk, %dv : !q, !kv, !kv) mask(<full>) level(run)
+  return
+}
+
+// -----
+
+!bad = memref<2x8x512x?xbf16>
+!kv = memref<2x2x512x128xbf16>
+!q = memref<2x8x512x128xbf16>
+!row = memref<2x8x512xf32>
+
+func.func @head_dim_is_static(%q: !bad, %k: !kv, %v: !kv, %do: !q,
+    %lse: !row, %o: !q, %dq: !q, %dk: !kv, %dv: !kv) {
+  // expected-error @below {{'dash.attention_bwd' op 'q' must have a static head dim}}
+  dash.attention_bwd
+    ins(%q, %k, %v, %do, %lse, o = %o : !bad, !kv, !kv, !q, !row, !q)
+    outs(%dq, %dk, %dv : !q, !kv, !kv) mask(<full>) level(run)
+  return
+}
+
+// -----
+
+!bad = memref<2x8x512x80xbf16>
+!kv = memref<2x2x512x128xbf16>
+!q = memref<2x8x512x128xbf16>
+!row = memref<2x8x512xf32>
+
+func.func @head_dim_is_supported(%q: !bad, %k: !kv, %v: !kv, %do: !q,
+    %lse: !row, %o: !q, %dq: !q, %dk: !kv, %dv: !kv) {
+  // expected-error @below {{'dash.attention_bwd' op head dim of 'q' must be 64, 96, 128, 192 or 256, got 80}}
+  dash.attention_bwd
+    ins(%q, %k, %v, %do, %lse, o = %o : !bad, !kv, !kv, !q, !row, !q)
+    outs(%dq, %dk, %dv : !q, !kv, !kv) mask(<full>) level(run)
+  return
+}
+
+// -----
+
+!q = memref<2x8x512x128xbf16>
+!kv = memref<2x2x512x128xbf16>
+!bad = memref<2x2x512x64xbf16>
+!row = memref<2x8x512xf32>
+
+func.func @head_dim_v_is_that_of_q(%q: !q, %k: !kv, %v: !bad, %do: !q,
+    %lse: !row, %o: !q, %dq: !q, %dk: !kv, %dv: !kv) {
+  // expected-error @below {{'dash.attention_bwd' op head dim of 'v' must be that of 'q', 128, got 64}}
+  dash.attention_bwd
+    ins(%q, %k, %v, %do, %lse, o = %o : !q, !kv, !bad, !q, !row, !q)
+    outs(%dq, %dk, %dv : !q, !kv, !kv) mask(<full>) level(run)
+  return
+}
+
+// -----
+
+!bad = memref<2x8x512x192xbf16>
+!kv = memref<2x2x512x128xbf16>
+!bad2 = memref<2x2x512x64xbf16>
+!q = memref<2x8x512x128xbf16>
+!row = memref<2x8x512xf32>
+
+func.func @head_dim_v_of_192(%q: !bad, %k: !kv, %v: !bad2, %do: !q,
+    %lse: !row, %o: !q, %dq: !q, %dk: !kv, %dv: !kv) {
+  // expected-error @below {{'dash.attention_bwd' op head dim of 'v' must be that of 'q', 192, or 128, got 64}}
+  dash.attention_bwd
+    ins(%q, %k, %v, %do, %lse, o = %o : !bad, !kv, !bad2, !q, !row, !q)
+    outs(%dq, %dk, %dv : !q, !kv, !kv) mask(<full>) level(run)
+  return
+}
+
+// -----
+
+!q = memref<2x8x512x128xbf16>
+!bad = memref<2x2x512x64xbf16>
+!kv = memref<2x2x512x128xbf16>
+!row = memref<2x8x512xf32>
+
+func.func @head_dims_agree(%q: !q, %k: !bad, %v: !kv, %do: !q,
+    %lse: !row, %o: !q, %dq: !q, %dk: !kv, %dv: !kv) {
+  // expected-error @below {{'dash.attention_bwd' op 'k' must have the head dim of 'q', 128, got 64}}
+  dash.attention_bwd
+    ins(%q, %k, %v, %do, %lse, o = %o : !q, !bad, !kv, !q, !row, !q)
+    outs(%dq, %dk, %dv : !q, !kv, !kv) mask(<full>) level(run)
+  return
+}
+
+// -----
+
+!q = memref<2x8x512x128xbf16>
+!kv = memref<2x2x512x128xbf16>
+!bad = memref<3x2x512x128xbf16>
+!row = memref<2x8x512xf32>
+
+func.func @batches_agree(%q: !q, %k: !kv, %v: !bad, %do: !q,
+    %lse: !row, %o: !q, %dq: !q, %dk: !kv, %dv: !kv) {
+  // expected-error @below {{'dash.attention_bwd' op 'v' must have the batch of 'q', 2, got 3}}
+  dash.attention_bwd
+    ins(%q, %k, %v, %do, %lse, o = %o : !q, !kv, !bad, !q, !row, !q)
+    outs(%dq, %dk, %dv : !q, !kv, !kv) mask(<full>) level(run)
+  return
+}
+
+// -----
+
+!q = memref<2x8x512x128xbf16>
+!bad = memref<2x?x512x128xbf16>
+!kv = memref<2x2x512x128xbf16>
+!row = memref<2x8x512xf32>
+!bad2 = memref<2x4x512x128xbf16>
+
+func.func @heads_agree_where_static(%q: !q, %k: !bad, %v: !kv, %do: !q,
+    %lse: !row, %o: !q, %dq: !q, %dk: !bad2, %dv: !kv) {
+  // expected-error @below {{'dash.attention_bwd' op 'dk' must have the heads of 'v', 2, got 4}}
+  dash.attention_bwd
+    ins(%q, %k, %v, %do, %lse, o = %o : !q, !bad, !kv, !q, !row, !q)
+    outs(%dq, %dk, %dv : !q, !bad2, !kv) mask(<full>) level(run)
+  return
+}
+
+// -----
+
+!q = memref<2x8x512x128xbf16>
+!kv = memref<2x2x512x128xbf16>
+!bad = memref<2x8x500xf32>
+
+func.func @rows_agree(%q: !q, %k: !kv, %v: !kv, %do: !q,
+    %lse: !bad, %o: !q, %dq: !q, %dk: !kv, %dv: !kv) {
+  // expected-error @below {{'dash.attention_bwd' op 'lse' must have the rows of 'q', 512, got 500}}
+  dash.attention_bwd
+    ins(%q, %k, %v, %do, %lse, o = %o : !q, !kv, !kv, !q, !bad, !q)
+    outs(%dq, %dk, %dv : !q, !kv, !kv) mask(<full>) level(run)
+  return
+}
+
+// -----
+
+!q = memref<2x8x512x128xbf16>
+!bad = memref<2x2x0x128xbf16>
+!kv = memref<2x2x512x128xbf16>
+!row = memref<2x8x512xf32>
+
+func.func @sizes_are_positive(%q: !q, %k: !bad, %v: !kv, %do: !q,
+    %lse: !row, %o: !q, %dq: !q, %dk: !kv, %dv: !kv) {
+  // expected-error @below {{'dash.attention_bwd' op rows of 'k' must be at least 1, got 0}}
+  dash.attention_bwd
+    ins(%q, %k, %v, %do, %lse, o = %o : !q, !bad, !kv, !q, !row, !q)
+    outs(%dq, %dk, %dv : !q, !kv, !kv) mask(<full>) level(run)
+  return
+}
+
+// -----
+
+!q = memref<2x8x512x128xbf16>
+!bad = memref<2x3x512x128xbf16>
+!row = memref<2x8x512xf32>
+
+func.func @heads_are_grouped(%q: !q, %k: !bad, %v: !bad, %do: !q,
+    %lse: !row, %o: !q, %dq: !q, %dk: !bad, %dv: !bad) {
+  // expected-error @below {{'dash.attention_bwd' op heads of 'q' must be a multiple of the heads of 'k', got 8 and 3}}
+  dash.attention_bwd
+    ins(%q, %k, %v, %do, %lse, o = %o : !q, !bad, !bad, !q, !row, !q)
+    outs(%dq, %dk, %dv : !q, !bad, !bad) mask(<full>) level(run)
+  return
+}
+
+// -----
+
+!q = memref<2x8x512x128xbf16>
+!kv = memref<2x2x512x128xbf16>
+!row = memref<2x8x512xf32>
+
+func.func @sequences_have_batch_1(%q: !q, %k: !kv, %v: !kv, %do: !q,
+    %lse: !row, %o: !q, %dq: !q, %dk: !kv, %dv: !kv) {
+  // expected-error @below {{'dash.attention_bwd' op 'sequences' needs a batch of 1, got 2}}
+  dash.attention_bwd
+    ins(%q, %k, %v, %do, %lse, o = %o : !q, !kv, !kv, !q, !row, !q)
+    outs(%dq, %dk, %dv : !q, !kv, !kv) mask(<full>) level(run) sequences(<[512, 512]>)
+  return
+}
+
+// -----
+
+!q = memref<1x8x512x128xbf16>
+!kv = memref<1x2x512x128xbf16>
+!row = memref<1x8x512xf32>
+
+func.func @sequences_fill_q(%q: !q, %k: !kv, %v: !kv, %do: !q,
+    %lse: !row, %o: !q, %dq: !q, %dk: !kv, %dv: !kv) {
+  // expected-error @below {{'dash.attention_bwd' op rows of 'q' must be the sum of the sequences' query rows, 612, got 512}}
+  dash.attention_bwd
+    ins(%q, %k, %v, %do, %lse, o = %o : !q, !kv, !kv, !q, !row, !q)
+    outs(%dq, %dk, %dv : !q, !kv, !kv) mask(<full>) level(run) sequences(<[512, 500], [100, 12]>)
+  return
+}
+
+// -----
+
+!q = memref<1x8x512x128xbf16>
+!kv = memref<1x2x512x128xbf16>
+!row = memref<1x8x512xf32>
+
+func.func @sequences_fill_k(%q: !q, %k: !kv, %v: !kv, %do: !q,
+    %lse: !row, %o: !q, %dq: !q, %dk: !kv, %dv: !kv) {
+  // expected-error @below {{'dash.attention_bwd' op rows of 'k' must be the sum of the sequences' key rows, 600, got 512}}
+  dash.attention_bwd
+    ins(%q, %k, %v, %do, %lse, o = %o : !q, !kv, !kv, !q, !row, !q)
+    outs(%dq, %dk, %dv : !q, !kv, !kv) mask(<full>) level(run) sequences(<[500, 500], [12, 100]>)
+  return
+}
+
+// -----
+
+!q = memref<2x8x512x128xbf16>
+!kv = memref<2x2x512x128xbf16>
+!row = memref<2x8x512xf32>
+
+func.func @outputs_are_distinct(%q: !q, %k: !kv, %v: !kv, %do: !q,
+    %lse: !row, %o: !q, %dq: !q, %dk: !kv, %dv: !kv) {
+  // expected-error @below {{'dash.attention_bwd' op output 'dv' must not be the same value as 'dk'}}
+  dash.attention_bwd
+    ins(%q, %k, %v, %do, %lse, o = %o : !q, !kv, !kv, !q, !row, !q)
+    outs(%dq, %dk, %dk : !q, !kv, !kv) mask(<full>) level(run)
+  return
+}
+
+// -----
+
+!q = memref<2x8x512x128xbf16>
+!kv = memref<2x2x512x128xbf16>
+!row = memref<2x8x512xf32>
+
+func.func @outputs_are_no_inputs(%q: !q, %k: !kv, %v: !kv, %do: !q,
+    %lse: !row, %o: !q, %dq: !q, %dk: !kv, %dv: !kv) {
+  // expected-error @below {{'dash.attention_bwd' op output 'dk' must not be the same value as 'k'}}
+  dash.attention_bwd
+    ins(%q, %k, %v, %do, %lse, o = %o : !q, !kv, !kv, !q, !row, !q)
+    outs(%dq, %k, %dv : !q, !kv, !kv) mask(<full>) level(run)
+  return
+}
+
+// -----
+
+!q = memref<2x8x512x128xbf16>
+!row = memref<2x8x512xf32>
+
+func.func @one_of_o_and_delta(%q: !q, %lse: !row, %dq: !q, %dk: !q, %dv: !q) {
+  // expected-error @below {{'dash.attention_bwd' op needs exactly one of 'o' and 'delta', got neither}}
+  "dash.attention_bwd"(%q, %q, %q, %q, %lse, %dq, %dk, %dv) <{
+    level = #dash.level<run>, mask = #dash.mask<full>,
+    operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 0, 0, 1, 1, 1, 0>}>
+    : (!q, !q, !q, !q, !row, !q, !q, !q) -> ()
+  return
+}
+
+// -----
+
+!q = memref<2x8x512x128xbf16>
+!row = memref<2x8x512xf32>
+
+func.func @not_both_o_and_delta(%q: !q, %lse: !row, %dq: !q, %dk: !q, %dv: !q) {
+  // expected-error @below {{'dash.attention_bwd' op needs exactly one of 'o' and 'delta', got both}}
+  "dash.attention_bwd"(%q, %q, %q, %q, %lse, %q, %lse, %dq, %dk, %dv) <{
+    level = #dash.level<run>, mask = #dash.mask<full>,
+    operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0>}>
+    : (!q, !q, !q, !q, !row, !q, !row, !q, !q, !q) -> ()
+  return
+}
+
+// -----
+
+!q = memref<2x8x512x128xbf16>
+!row = memref<2x8x512xf32>
+
+func.func @last_input_is_o_or_delta(%q: !q, %lse: !row, %dq: !q, %dk: !q, %dv: !q) {
+  // expected-error @below {{expected 'o = %value' or 'delta = %value'}}
+  dash.attention_bwd ins(%q, %q, %q, %q, %lse, %q : !q, !q, !q, !q, !row, !q)
+                     outs(%dq, %dk, %dv : !q, !q, !q) mask(<full>) level(run)
+  return
+}

@@ -1,0 +1,29 @@
+// RUN: dash-opt %s -verify-diagnostics -split-input-file
+
+func.func private @cost_compute_positive() attributes
+  // expected-error @below {{'compute' must be finite and above 0, got -1.0}}
+  {a = #dash.cost<compute = -1.0, reduce = 1.0, latency = 0.0, buffers = 1>}
+
+// -----
+
+func.func private @cost_reduce_is_a_number() attributes
+  // expected-error @below {{'reduce' must be finite and above 0, got nan}}
+  {a = #dash.cost<compute = 1.0, reduce = 0x7FF8000000000000, latency = 0.0, buffers = 1>}
+
+// -----
+
+func.func private @cost_latency_not_negative() attributes
+  // expected-error @below {{'latency' must be finite and at least 0, got -0.5}}
+  {a = #dash.cost<compute = 1.0, reduce = 1.0, latency = -0.5, buffers = 1>}
+
+// -----
+
+func.func private @cost_latency_finite() attributes
+  // expected-error @below {{'latency' must be finite and at least 0, got inf}}
+  {a = #dash.cost<compute = 1.0, reduce = 1.0, latency = 0x7FF0000000000000, buffers = 1>}
+
+// -----
+
+func.func private @cost_buffers_positive() attributes
+  // expected-error @below {{'buffers' must be at least 1, got 0}}
+  {a = #dash.cost<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 0>}

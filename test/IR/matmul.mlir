@@ -1,0 +1,23 @@
+// RUN: dash-opt %s | dash-opt | FileCheck %s
+// RUN: dash-opt --emit-bytecode %s | dash-opt | FileCheck %s
+// RUN: dash-opt --mlir-print-op-generic %s | dash-opt | FileCheck %s
+
+!T = memref<?x?x?x128xbf16>
+!A = tensor<128x64xbf16>
+!At = tensor<64x128xbf16>
+
+// CHECK-LABEL: func.func @matmul
+// CHECK:         dash.matmul %[[A:.+]], %[[AT:.+]] : (tensor<128x64xbf16>, tensor<64x128xbf16>) -> tensor<128x128xf32>
+// CHECK-NEXT:    dash.matmul transpose %[[A]], %[[A]] : (tensor<128x64xbf16>, tensor<128x64xbf16>) -> tensor<64x64xf32>
+// CHECK-NEXT:    dash.matmul %[[A]], transpose %[[A]] : (tensor<128x64xbf16>, tensor<128x64xbf16>) -> tensor<128x128xf32>
+// CHECK-NEXT:    dash.matmul transpose %[[A]], transpose %[[AT]] accumulate(%{{.+}}) : (tensor<128x64xbf16>, tensor<64x128xbf16>) -> tensor<64x64xf32>
+func.func @matmul(%q: !T, %k: !T, %v: !T, %a: !A, %at: !At, %sum: tensor<64x64xf32>) {
+  dash.items unscheduled over(%q, %k, %v : !T, !T, !T)
+      tiles(<q = 64, kv = 128>) mask(<causal>) level(run) (%seq, %kv_head, %kv) {
+    %0 = dash.matmul %a, %at : (!A, !At) -> tensor<128x128xf32>
+    %1 = dash.matmul transpose %a, %a : (!A, !A) -> tensor<64x64xf32>
+    %2 = dash.matmul %a, transpose %a : (!A, !A) -> tensor<128x128xf32>
+    %3 = dash.matmul transpose %a, transpose %at accumulate(%sum) : (!A, !At) -> tensor<64x64xf32>
+  }
+  return
+}

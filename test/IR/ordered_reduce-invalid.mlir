@@ -1,0 +1,35 @@
+// RUN: dash-opt %s -verify-diagnostics -split-input-file
+
+!T = memref<?x?x?x128xbf16>
+
+func.func @unscheduled_has_no_turns(%q: !T, %k: !T, %v: !T, %t: tensor<64x128xf32>, %s: memref<?x?x?x128xf32>) {
+  // expected-note @below {{unscheduled here}}
+  dash.items unscheduled over(%q, %k, %v : !T, !T, !T)
+      tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv) {
+    // expected-error @below {{'dash.ordered_reduce' op needs a turn, which unscheduled 'dash.items' does not give: use 'dash.reduce'}}
+    dash.ordered_reduce %t into %s[%seq, %kv_head, %kv] turn(%kv)
+      : tensor<64x128xf32> into memref<?x?x?x128xf32>
+  }
+  return
+}
+
+// -----
+
+!T = memref<?x?x?x128xbf16>
+
+dash.schedule @order kind("shift") level(run) parts(1) workers(4) width(4)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 16, kv_heads = 4, head_dim = 128,
+           head_dim_v = 128, sequences = <[3000, 2000]>>)
+  cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)
+  order(#dash.formulas<item(i) = (i, 0, i), worker(unit) = unit, visit(kv, step) = step,
+                       turn(kv, q) = kv>)
+
+func.func @columns_are_the_head_dim(%q: !T, %k: !T, %v: !T, %t: tensor<64x128xf32>, %s: memref<?x?x?x64xf32>) {
+  dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+      tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+    // expected-error @below {{'dash.ordered_reduce' op tile must have as many columns as the head dim of the memref, 64, got 128}}
+    dash.ordered_reduce %t into %s[%seq, %kv_head, %kv] turn(%part_turn)
+      : tensor<64x128xf32> into memref<?x?x?x64xf32>
+  }
+  return
+}

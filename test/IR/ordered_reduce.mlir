@@ -1,0 +1,34 @@
+// RUN: dash-opt %s | dash-opt | FileCheck %s
+// RUN: dash-opt --emit-bytecode %s | dash-opt | FileCheck %s
+// RUN: dash-opt --mlir-print-op-generic %s | dash-opt | FileCheck %s
+
+!T = memref<?x?x?x128xbf16>
+!S = memref<?x?x?x128xf32>
+
+dash.schedule @order kind("ascending") level(run) parts(4) workers(8) width(8)
+  problem(<tiles = <q = 64, kv = 128>, mask = <causal>, heads = 16, kv_heads = 4, head_dim = 128,
+           head_dim_v = 128, sequences = <4 x [3000, 3000]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i, 0, i), worker(unit) = unit, visit(kv, step) = step,
+                       turn(kv, q) = kv>)
+
+// A contribution to dQ at the walk's turn; one to dK, when there are several parts, at the item's.
+// CHECK-LABEL: func.func @ordered_reduce
+// CHECK:       dash.items order(@order) over
+// CHECK-NEXT:      (%[[SEQ:.+]], %[[KV_HEAD:.+]], %[[KV:.+]], %[[PART_TURN:.+]]) {
+// CHECK-NEXT:    dash.walk (%[[HEAD:.+]], %[[Q:.+]], %[[TURN:.+]]) {
+// CHECK-NEXT:      dash.ordered_reduce %{{.+}} into %{{.+}}[%[[SEQ]], %[[HEAD]], %[[Q]]] turn(%[[TURN]]) : tensor<64x128xf32> into memref<?x?x?x128xf32>
+// CHECK-NEXT:    }
+// CHECK-NEXT:    dash.ordered_reduce %{{.+}} into %{{.+}}[%[[SEQ]], %[[KV_HEAD]], %[[KV]]] turn(%[[PART_TURN]]) : tensor<128x128xf32> into memref<?x?x?x128xf32>
+func.func @ordered_reduce(%q: !T, %k: !T, %v: !T, %a: tensor<64x128xf32>, %b: tensor<128x128xf32>, %dq: !S,
+                          %dk: !S) {
+  dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+      tiles(<q = 64, kv = 128>) mask(<causal>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+    dash.walk (%head, %qi, %turn) {
+      dash.ordered_reduce %a into %dq[%seq, %head, %qi] turn(%turn) : tensor<64x128xf32> into !S
+    }
+    dash.ordered_reduce %b into %dk[%seq, %kv_head, %kv] turn(%part_turn)
+      : tensor<128x128xf32> into !S
+  }
+  return
+}

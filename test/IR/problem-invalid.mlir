@@ -1,0 +1,13 @@
+// RUN: dash-opt %s -verify-diagnostics -split-input-file
+
+func.func private @problem_sizes_positive() attributes
+  // expected-error @below {{'head_dim' must be at least 1, got 0}}
+  {a = #dash.problem<tiles = <q = 64, kv = 128>, mask = <full>, heads = 16, kv_heads = 4,
+                     head_dim = 0, head_dim_v = 128, sequences = <[1, 1]>>}
+
+// -----
+
+func.func private @problem_kv_heads_divide_heads() attributes
+  // expected-error @below {{'kv_heads' must divide 'heads', got 3 and 16}}
+  {a = #dash.problem<tiles = <q = 64, kv = 128>, mask = <full>, heads = 16, kv_heads = 3,
+                     head_dim = 128, head_dim_v = 128, sequences = <[1, 1]>>}

@@ -1,0 +1,9 @@
+// RUN: dash-opt %s | dash-opt | FileCheck %s
+// RUN: dash-opt --emit-bytecode %s | dash-opt | FileCheck %s
+// RUN: dash-opt --mlir-print-op-generic %s | dash-opt | FileCheck %s
+
+// CHECK-LABEL: func.func private @problem
+// CHECK-SAME: #dash.problem<tiles = <q = 64, kv = 128>, mask = <causal>, heads = 16, kv_heads = 4, head_dim = 192, head_dim_v = 128, sequences = <4 x [3000, 3000]>>
+func.func private @problem() attributes
+  {a = #dash.problem<tiles = <q = 64, kv = 128>, mask = <causal>, heads = 16, kv_heads = 4,
+                     head_dim = 192, head_dim_v = 128, sequences = <4 x [3000, 3000]>>}

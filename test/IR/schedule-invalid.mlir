@@ -1,0 +1,86 @@
+// RUN: dash-opt %s -verify-diagnostics -split-input-file
+
+// expected-error @below {{'dash.schedule' op parts must be at least 1, got 0}}
+dash.schedule @parts_positive kind("shift") level(run) parts(0) workers(132) width(132)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 8, kv_heads = 2, head_dim = 128,
+           head_dim_v = 128, sequences = <[64, 256]>>)
+  cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)
+  order(#dash.formulas<item(i) = (i, 0, i), worker(unit) = unit, visit(kv, step) = step,
+                       turn(kv, q) = kv>)
+
+// -----
+
+// expected-error @below {{'dash.schedule' op workers must be at least 1, got -1}}
+dash.schedule @workers_positive kind("shift") level(run) parts(1) workers(-1) width(132)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 8, kv_heads = 2, head_dim = 128,
+           head_dim_v = 128, sequences = <[64, 256]>>)
+  cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)
+  order(#dash.formulas<item(i) = (i, 0, i), worker(unit) = unit, visit(kv, step) = step,
+                       turn(kv, q) = kv>)
+
+// -----
+
+// expected-error @below {{'dash.schedule' op width must be at least 1, got 0}}
+dash.schedule @width_positive kind("shift") level(run) parts(1) workers(132) width(0)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 8, kv_heads = 2, head_dim = 128,
+           head_dim_v = 128, sequences = <[64, 256]>>)
+  cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)
+  order(#dash.formulas<item(i) = (i, 0, i), worker(unit) = unit, visit(kv, step) = step,
+                       turn(kv, q) = kv>)
+
+// -----
+
+// expected-error @below {{'dash.schedule' op parts must divide the 4 query heads of a kv head, got 3}}
+dash.schedule @parts_divide_group kind("shift") level(run) parts(3) workers(132) width(132)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 8, kv_heads = 2, head_dim = 128,
+           head_dim_v = 128, sequences = <[64, 256]>>)
+  cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)
+  order(#dash.formulas<item(i) = (i, 0, i), worker(unit) = unit, visit(kv, step) = step,
+                       turn(kv, q) = kv>)
+
+// -----
+
+// expected-error @below {{'dash.schedule' op width must be workers, 132, at level 'batch', got 32}}
+dash.schedule @width_is_workers_below_machine kind("shift") level(batch) parts(1) workers(132) width(32)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 8, kv_heads = 2, head_dim = 128,
+           head_dim_v = 128, sequences = <[64, 256]>>)
+  cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)
+  order(#dash.formulas<item(i) = (i, 0, i), worker(unit) = unit, visit(kv, step) = step,
+                       turn(kv, q) = kv>)
+
+// -----
+
+// expected-error @below {{'dash.schedule' op table 'items' must have a row for each of the problem's 4 items, got 3}}
+dash.schedule @table_has_row_for_each_item kind("shift") level(run) parts(1) workers(132) width(132)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 8, kv_heads = 2, head_dim = 128,
+           head_dim_v = 128, sequences = <[64, 256]>>)
+  cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)
+  order(#dash.table<items = dense<0> : tensor<3x6xi32>, visits = dense<> : tensor<0x3xi32>>)
+
+// -----
+
+// expected-error @below {{'dash.schedule' op table 'items' must have a row for each of the problem's 9223372036854775807 items, got 3}}
+dash.schedule @table_items_too_many_to_count kind("shift") level(run) parts(1) workers(132) width(132)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 4611686018427387904, kv_heads = 4611686018427387904, head_dim = 128,
+           head_dim_v = 128, sequences = <[64, 256]>>)
+  cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)
+  order(#dash.table<items = dense<0> : tensor<3x6xi32>, visits = dense<> : tensor<0x3xi32>>)
+
+// -----
+
+// expected-error @below {{'dash.schedule' op table 'visits' is not in the text (dense_resource '__elided__'): print the module again without --mlir-elide-elementsattrs-if-larger}}
+dash.schedule @table_is_not_elided kind("shift") level(run) parts(1) workers(132) width(132)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 8, kv_heads = 2, head_dim = 128,
+           head_dim_v = 128, sequences = <[64, 256]>>)
+  cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)
+  order(#dash.table<items = dense<0> : tensor<4x6xi32>,
+                    visits = dense_resource<__elided__> : tensor<9x3xi32>>)
+
+// -----
+
+// expected-error @below {{'dash.schedule' op attribute 'order' failed to satisfy constraint: #dash.formulas<...> or #dash.table<...>}}
+dash.schedule @order_is_formulas_or_table kind("shift") level(run) parts(1) workers(1) width(1)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[64, 256]>>)
+  cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)
+  order("shift")

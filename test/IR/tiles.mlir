@@ -1,0 +1,8 @@
+// RUN: dash-opt %s | dash-opt | FileCheck %s
+// RUN: dash-opt --emit-bytecode %s | dash-opt | FileCheck %s
+// RUN: dash-opt --mlir-print-op-generic %s | dash-opt | FileCheck %s
+
+// CHECK-LABEL: func.func private @tiles
+// CHECK-SAME: any_order = #dash.tiles<q = 256, kv = 16>, usual = #dash.tiles<q = 64, kv = 128>
+func.func private @tiles() attributes {usual = #dash.tiles<q = 64, kv = 128>,
+                                       any_order = #dash.tiles<kv = 16, q = 256>}

@@ -1,0 +1,3 @@
+func.func @host(%size: index) -> index {
+  return %size : index
+}

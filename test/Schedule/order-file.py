@@ -1,0 +1,211 @@
+# RUN: %python %s --dash-opt dash-opt --examples %dash_examples --tmp %t
+# REQUIRES: python
+"""Orders from outside: what dash-opt reports it takes back, and it refuses what is no order."""
+
+from __future__ import annotations
+
+import copy
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent / "lib"))
+
+from checks import document_differences  # noqa: E402
+from cost import Cost  # noqa: E402
+from dash_opt import KINDS, DashOpt, Request, Tally  # noqa: E402
+from problem import Mask, Problem, Sequence  # noqa: E402
+from report import Json  # noqa: E402
+
+COST = Cost(2.1, 1.6, 0.3, 2)
+Spoil = Callable[[Json, Json], Any]
+
+
+def problems() -> list[Problem]:
+    return [
+        Problem(rows, 16, 48, Mask(causal=causal), *heads)
+        for causal in (False, True)
+        for rows in ((Sequence(1, 1),), (Sequence(100, 250), Sequence(250, 100), Sequence(7, 160)))
+        for heads in ((1, 1, 1), (4, 2, 2))
+    ]
+
+
+def round_trip(dash: DashOpt, case: tuple[str, Problem, int]) -> list[str]:
+    """A report taken as an order gives the same report, its kind aside."""
+    kind, problem, workers = case
+    request = Request(problem, kind, workers, cost=COST)
+    first = dash.run(request)
+    if first.document is None:
+        return first.differences()
+    second = dash.run_order(request, first.document)
+    if second.document is None:
+        return second.differences()
+    before, after = {**first.schedule, "kind": "file"}, second.schedule
+    return second.told([f"{key} differs from the report that was read"
+                        for key in before if before[key] != after.get(key)])
+
+
+def long_item(s: Json) -> Json:
+    return next(i for i in s["items"] if len(i["visit"]) > 1)
+
+
+def long_chain(s: Json) -> Json:
+    return next(c for c in s["chains"] if len(c["order"]) > 1)
+
+
+def on_one_list(s: Json) -> None:
+    """Items on one list, kv tiles ascending, and one chain turned round: a cycle."""
+    for item in s["items"]:
+        item["worker"] = 0
+    long_chain(s)["order"].reverse()
+
+
+def crossed_ends(s: Json) -> None:
+    """The first part of a kv tile after the last on one list, but before it in turn: a cycle."""
+    for item in s["items"]:
+        item["worker"] = 0
+    s["partChains"][0]["order"].reverse()
+
+
+def on_two_lists(s: Json) -> None:
+    s["items"].append({**long_item(s), "worker": s["workers"] - 1})
+
+
+def swapped_visits(s: Json) -> None:
+    """Two items of different kv tiles walk each other's q tiles."""
+    first, second = long_item(s), next(i for i in reversed(s["items"]) if i["visit"])
+    first["visit"], second["visit"] = second["visit"], first["visit"]
+
+
+def moved_task(s: Json) -> None:
+    """A task goes to the same kv tile's item of the other part."""
+    first = long_item(s)
+    other = next(i for i in s["items"]
+                 if i != first and all(i[key] == first[key] for key in ("sequence", "kvHead", "kv")))
+    other["visit"].append(first["visit"].pop())
+
+
+def hidden_task(s: Json) -> None:
+    """Sequence 1 has more q than kv rows: under a causal mask its first q tile sees nothing."""
+    next(i for i in s["items"] if i["sequence"] == 1)["visit"].append([0, 0])
+    chain = next(c for c in s["chains"] if c["sequence"] == 1 and c["head"] == c["q"] == 0)
+    assert chain["order"] == []
+    chain["order"].append([0, 0])
+
+
+# Each breaks one rule, given the document and its schedule.
+NO_ORDERS: dict[str, Spoil] = {
+    "a cycle of turns": lambda d, s: on_one_list(s),
+    "a cycle over ends of items": lambda d, s: crossed_ends(s),
+    "a task missing": lambda d, s: long_item(s)["visit"].pop(),
+    "a task doubled": lambda d, s: long_item(s)["visit"].append(long_item(s)["visit"][0]),
+    "a task in another's place": lambda d, s: long_item(s)["visit"].__setitem__(
+        0, long_item(s)["visit"][1]),
+    "a task of another part": lambda d, s: long_item(s)["visit"][0].__setitem__(0, 3),
+    "a task with another part's item": lambda d, s: moved_task(s),
+    "a task the mask hides": lambda d, s: hidden_task(s),
+    "visits swapped": lambda d, s: swapped_visits(s),
+    "an item missing": lambda d, s: s["items"].remove(long_item(s)),
+    "an item twice on a list": lambda d, s: s["items"].append(long_item(s)),
+    "an item on two lists": lambda d, s: on_two_lists(s),
+    "no items": lambda d, s: s["items"].clear(),
+    "a turn missing": lambda d, s: long_chain(s)["order"].pop(),
+    "a turn doubled": lambda d, s: long_chain(s)["order"].append(long_chain(s)["order"][0]),
+    "a turn taken twice": lambda d, s: long_chain(s)["order"].__setitem__(
+        0, long_chain(s)["order"][1]),
+    "a turn of another part": lambda d, s: long_chain(s)["order"][0].__setitem__(1, 1),
+    "a chain missing": lambda d, s: s["chains"].remove(long_chain(s)),
+    "a chain twice": lambda d, s: s["chains"].append(long_chain(s)),
+    "a part chain missing": lambda d, s: s["partChains"].pop(),
+    "a part chain twice": lambda d, s: s["partChains"].append(s["partChains"][0]),
+    "a part missing": lambda d, s: s["partChains"][0]["order"].pop(),
+    "a part doubled": lambda d, s: s["partChains"][0].update(order=[1, 1]),
+    "worker out of range": lambda d, s: long_item(s).update(worker=s["workers"]),
+    "sequence out of range": lambda d, s: long_item(s).update(sequence=len(s["sequences"])),
+    "kv head out of range": lambda d, s: long_item(s).update(kvHead=s["kvHeads"]),
+    "part out of range": lambda d, s: long_item(s).update(part=s["parts"]),
+    "kv tile out of range": lambda d, s: long_item(s).update(kv=10**6),
+    "q tile out of range": lambda d, s: long_item(s)["visit"][0].__setitem__(1, 2**40),
+    "head out of range": lambda d, s: long_item(s)["visit"][0].__setitem__(0, s["heads"]),
+    "negative index": lambda d, s: long_item(s).update(kv=-1),
+    "index beyond 64 bits": lambda d, s: long_item(s).update(kv=2**80),
+    "turn out of range": lambda d, s: long_chain(s)["order"][0].__setitem__(0, 99),
+    "chain's head out of range": lambda d, s: long_chain(s).update(head=s["heads"]),
+    "chain's q tile out of range": lambda d, s: long_chain(s).update(q=2**33),
+    "a string for an index": lambda d, s: long_item(s).update(kv="0"),
+    "a fraction for an index": lambda d, s: long_item(s).update(kv=0.5),
+    "a truth for an index": lambda d, s: long_item(s).update(kv=True),
+    "null for an index": lambda d, s: long_item(s).update(worker=None),
+    "an object for a list": lambda d, s: s.update(items={}),
+    "a list for an object": lambda d, s: s["items"].__setitem__(0, [0, 0, 0, 0, 0]),
+    "three numbers for two": lambda d, s: long_item(s)["visit"][0].append(0),
+    "one number for two": lambda d, s: long_chain(s)["order"][0].pop(),
+    "an item without its worker": lambda d, s: long_item(s).pop("worker"),
+    "no chains at all": lambda d, s: s.pop("chains"),
+    "no part chains at all": lambda d, s: s.pop("partChains"),
+    "schedules an object": lambda d, s: d.update(schedules={}),
+    "another version": lambda d, s: d.update(version=2),
+    "no version": lambda d, s: d.pop("version"),
+}
+
+# What is no JSON, or JSON of something else.
+NO_REPORTS = [
+    "", "{", "[]", "null", "7", '{"version": 1}', '{"version": 1, "schedules": []}',
+    '{"version": 1, "schedules": [{}]}', "\x00\xff", "[" * 9999,
+]
+
+
+def refused(dash: DashOpt, name: str, spoil: Spoil, request: Request, clean: Json) -> list[str]:
+    spoiled = copy.deepcopy(clean)
+    spoil(spoiled, spoiled["schedules"][0])
+    if not document_differences(spoiled):
+        return [f"{name}: the checker finds nothing wrong with it"]
+    return [f"{name}: {line}" for line in dash.run_order(request, spoiled).refusal()]
+
+
+def other_problems(request: Request) -> dict[str, Request]:
+    """Problems that the order of `request` is not for."""
+    of = request.problem
+    longer = (*of.sequences[:-1], Sequence(of.sequences[-1].q + 16, of.sequences[-1].kv))
+    changes: dict[str, dict[str, Any]] = {
+        "a longer sequence": {"sequences": longer},
+        "a row more, as many tiles": {"sequences": (Sequence(101, 250), *of.sequences[1:])},
+        "a sequence more": {"sequences": (*of.sequences, Sequence(16, 16))},
+        "a sequence less": {"sequences": of.sequences[:-1]},
+        "other q tiles": {"tile_q": 32},
+        "other kv tiles": {"tile_kv": 64},
+        "the other mask": {"mask": Mask(causal=not of.mask.causal)},
+        "more heads": {"heads": 8},
+        "more kv heads": {"kv_heads": 4, "parts": 1},
+        "one part": {"parts": 1},
+    }
+    return {name: replace(request, problem=replace(of, **change))
+            for name, change in changes.items()}
+
+
+def main() -> int:
+    dash, tally = DashOpt.from_arguments(__doc__), Tally()
+    tally.check_all(product(KINDS, problems(), (1, 5)), lambda case: round_trip(dash, case))
+
+    request = Request(problems()[-1], "ascending", 3, cost=COST)
+    clean = dash.run(request).document
+    if clean is None:
+        print("no report to spoil")
+        return 1
+    tally.check(dash.run_order(request, clean).differences())
+    tally.check_all(NO_ORDERS.items(),
+                    lambda case: refused(dash, case[0], case[1], request, clean))
+    tally.check_all(NO_REPORTS, lambda text: dash.run_order(request, text).refusal())
+    tally.check_all(other_problems(request).items(), lambda case: [
+        f"{case[0]}: {line}" for line in dash.run_order(case[1], clean).refusal()])
+    absent = replace(request, kind="file", order=dash.scratch / "absent.json")
+    for wrong in (absent, replace(absent, order=dash.scratch), replace(absent, order=None)):
+        tally.check(dash.run(wrong).refusal())
+    return tally.exit_code()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

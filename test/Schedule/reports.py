@@ -1,0 +1,148 @@
+# RUN: %python %s --dash-opt dash-opt --examples %dash_examples --tmp %t
+# REQUIRES: python
+"""Reports of many problems hold what they claim, and keep their determinism level's promise."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "lib"))
+
+from cost import Cost  # noqa: E402
+from dash_opt import KINDS, DashOpt, Request, Tally  # noqa: E402
+from problem import Mask, Problem, Sequence  # noqa: E402
+from report import bits_of  # noqa: E402
+
+MASKS = [Mask(causal=False), Mask(causal=True)]
+TILES = [(16, 16), (64, 128), (64, 64), (128, 64), (16, 48), (80, 32)]
+COSTS = [Cost(), Cost(2.1, 1.6, 0.3, 2), Cost(1.0, 3.0, 0.25, 1), Cost(0.7, 0.1, 5.0, 3)]
+
+# (q, kv) in rows: one row, odd counts of tiles, partial tiles, q above and below kv.
+LENGTHS = [
+    [(1, 1)],
+    [(1, 700)],
+    [(700, 1)],
+    [(1000, 1000)],
+    [(1088, 1088)],
+    [(500, 1300)],
+    [(1300, 500)],
+    [(129, 127)],
+    [(1000, 1000), (3000, 3000)],
+    [(1, 1), (640, 640), (17, 900), (900, 17), (640, 640)],
+]
+# (heads, kv heads, parts)
+HEADS = [(1, 1, 1), (3, 3, 1), (4, 1, 1), (4, 2, 2), (6, 1, 3), (4, 1, 4)]
+WORKERS = [1, 2, 3, 7, 16, 33, 132, 133]
+
+
+def problem(rows: list[tuple[int, int]], heads: tuple[int, int, int] = (1, 1, 1),
+            tiles: tuple[int, int] = (64, 128), mask: Mask = MASKS[0]) -> Problem:
+    sequences = tuple(Sequence(q, kv) for q, kv in rows)
+    return Problem(sequences, *tiles, mask, *heads)
+
+
+def corners() -> Iterator[Request]:
+    """All kinds, masks and lengths, the rest in rotation."""
+    for index, (kind, mask, rows) in enumerate(product(KINDS, MASKS, LENGTHS)):
+        yield Request(
+            problem(rows, HEADS[index % len(HEADS)], mask=mask), kind,
+            WORKERS[index % len(WORKERS)], cost=COSTS[index % len(COSTS)],
+        )
+    for kind, mask, workers in product(KINDS, MASKS, WORKERS):
+        square = problem([(720, 720)], (2, 1, 2), (48, 80), mask)
+        yield Request(square, kind, workers)
+    for kind, mask in product(KINDS, MASKS):
+        yield Request(problem([(200, 300)] * 4, (2, 2, 1), (16, 32), mask), kind, 5, batch=4)
+
+
+def mixtures(count: int) -> Iterator[Request]:
+    """A fixed sample of everything together."""
+    rng = random.Random(20)
+    for _ in range(count):
+        rows = [(rng.randrange(1, 900), rng.randrange(1, 900))
+                for _ in range(rng.choice([1, 1, 1, 2, 3]))]
+        yield Request(
+            problem(rows, rng.choice(HEADS), rng.choice(TILES[1:]), rng.choice(MASKS)),
+            rng.choice(KINDS), rng.randrange(1, 134), rng.choice(["run", "batch", "machine"]),
+            rng.choice([1, 4, 9, 32]), rng.choice(COSTS),
+        )
+
+
+def as_asked(dash: DashOpt, request: Request) -> list[str]:
+    """The checker's lines, and where the report is of something else than was asked."""
+    answer = dash.run(request)
+    lines = answer.differences()
+    if lines:
+        return lines
+    s, cost, asked = answer.schedule, request.cost, request.problem
+    pairs = [
+        ("op", s["op"], "attention_bwd"),
+        ("kind", s["kind"], request.kind),
+        ("level", s["level"], request.level),
+        ("workers", s["workers"], request.workers),
+        ("cost", list(s["cost"].values()), [cost.compute, cost.reduce, cost.latency, cost.buffers]),
+        ("tiles", (s["tiles"]["q"], s["tiles"]["kv"]), (asked.tile_q, asked.tile_kv)),
+        ("sequences", [(r["q"], r["kv"]) for r in s["sequences"]],
+         [(r.q, r.kv) for r in asked.sequences]),
+        ("heads", (s["heads"], s["kvHeads"], s["parts"]),
+         (asked.heads, asked.kv_heads, asked.parts)),
+        ("mask", s["mask"], {"causal": asked.mask.causal, "window": None, "blocks": None}),
+        ("head dims", (s["headDim"], s["headDimV"]), (128, 128)),
+    ]
+    if request.level == "machine":
+        pairs.append(("forWorkers", s["forWorkers"], request.for_workers))
+    return answer.told([f"{what}: found {have}, asked {want}"
+                        for what, have, want in pairs if have != want])
+
+
+def same_in_a_batch(dash: DashOpt, case: tuple[str, Mask, str]) -> list[str]:
+    """From level batch on, a sequence has the same bits alone and beside others, in any place."""
+    kind, mask, level = case
+    a, b, c = (500, 500), (340, 700), (1, 90)
+
+    def bits(*rows: tuple[int, int]) -> list[object]:
+        request = Request(problem(list(rows), (4, 2, 2), (16, 48), mask), kind, 7, level, 4)
+        schedule = dash.run(request).schedule
+        return [bits_of(schedule, sequence) for sequence in range(len(rows))]
+
+    alone = {rows: bits(rows)[0] for rows in (a, b, c)}
+    return [
+        f"{kind} {mask} level {level}: sequence {place} of {batch} differs from itself alone"
+        for batch in ((a, b), (b, a, c), (c, c, a))
+        for place, found in enumerate(bits(*batch))
+        if found != alone[batch[place]]
+    ]
+
+
+def same_on_any_machine(dash: DashOpt, case: tuple[str, Mask]) -> list[str]:
+    """From level machine on, the number of workers fixes no bit."""
+    kind, mask = case
+    rows = [(720, 720), (300, 500)]
+    requests = [
+        Request(problem(rows, (2, 2, 1), (16, 48), mask), kind, workers, "machine", 6)
+        for workers in (6, 7, 11, 12, 40, 132)
+    ]
+    answers = [dash.run(request).schedule for request in requests]
+    return [
+        f"{kind} {mask}: {request.workers} workers differ from {requests[0].workers}"
+        for request, answer in zip(requests, answers)
+        for sequence in range(len(rows))
+        if bits_of(answer, sequence) != bits_of(answers[0], sequence)
+    ]
+
+
+def main() -> int:
+    dash, tally = DashOpt.from_arguments(__doc__), Tally()
+    tally.check_all([*corners(), *mixtures(120)], lambda request: as_asked(dash, request))
+    tally.check_all(product(KINDS, MASKS, ["batch", "machine"]),
+                    lambda case: same_in_a_batch(dash, case))
+    tally.check_all(product(KINDS, MASKS), lambda case: same_on_any_machine(dash, case))
+    return tally.exit_code()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

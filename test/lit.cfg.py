@@ -1,0 +1,86 @@
+"""How lit finds, prepares and skips the tests of dash. test/README.md says how to write one."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import lit.formats
+
+config.name = "dash"
+config.suffixes = [".mlir", ".py", ".test"]
+# Inputs of tests, and modules that tests import.
+config.excludes = ["Inputs", "lib", "lit.cfg.py", "lit.site.cfg.py", "__pycache__"]
+config.test_source_root = os.path.join(config.dash_src_root, "test")
+config.test_exec_root = os.path.join(config.dash_obj_root, "test")
+# A .py file without a RUN line is a script that tests call. (A .mlir file without one stays, and is reported.)
+for source in Path(config.test_source_root).rglob("*.py"):
+    if "RUN:" not in source.read_text(encoding="utf-8"):
+        config.excludes.append(source.name)
+config.test_format = lit.formats.ShTest(execute_external=False)
+
+bin_dir = os.path.join(config.dash_obj_root, "bin")
+plugin = os.path.join(config.dash_obj_root, "lib", "DashPlugin.so")
+
+# ---- Environment -------------------------------------------------------------------------------------
+
+# dash-opt is found first, then FileCheck, not, count, split-file and mlir-opt of the LLVM we build on.
+config.environment["PATH"] = os.pathsep.join([bin_dir, config.llvm_tools_dir, os.environ["PATH"]])
+# A name captured in one function must not match in the next; a prefix nobody uses is a mistake.
+config.environment["FILECHECK_OPTS"] = "-enable-var-scope --allow-unused-prefixes=false"
+# Tests leave nothing behind in the source tree.
+config.environment["PYTHONDONTWRITEBYTECODE"] = "1"
+# Containers and allocators are shared with a libMLIR that is not instrumented: it does not keep their red zones, and
+# keeps its own memory to the end.
+config.environment["ASAN_OPTIONS"] = "detect_container_overflow=0:allow_user_poisoning=0:detect_leaks=0"
+for name in ("CUDA_VISIBLE_DEVICES", "CCACHE_DIR", "HOME"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
+
+# ---- Substitutions -----------------------------------------------------------------------------------
+
+examples = os.path.join(config.dash_src_root, "dialects", "dash", "examples")
+# Longer names first: lit replaces text, so %dash_src must not eat the head of another.
+config.substitutions += [
+    ("%dash_examples", examples),
+    ("%dash_plugin", plugin),
+    ("%dash_src", config.dash_src_root),
+    ("%dash_build", config.dash_obj_root),
+    ("%mlir_dir", config.mlir_dir),
+    ("%mlir_lib", config.llvm_lib_dir),
+    ("%python", config.python),
+    ("%cmake", config.cmake),
+    ("%cxx", config.cxx),
+    ("%launcher", config.launcher),
+]
+if os.environ.get("DASH_CHECK_ROUNDTRIP") == "1":
+    # Every test of the suite becomes a test that what it parses survives printing and bytecode. One that leaves values out
+    # when it prints cannot: it says UNSUPPORTED: roundtrip.
+    config.substitutions.append((r"(?<![-/.\w])dash-opt(?![-/.\w])", "dash-opt --verify-roundtrip"))
+    config.available_features.add("roundtrip")
+
+# ---- Features: a missing one makes a test UNSUPPORTED, never passed ------------------------------------
+
+
+def python_imports(*modules):
+    command = [config.python, "-c", "import " + ", ".join(modules)]
+    return subprocess.run(command, stderr=subprocess.DEVNULL, check=False).returncode == 0
+
+
+def has_tool(name):
+    return os.access(os.path.join(config.llvm_tools_dir, name), os.X_OK)
+
+
+if python_imports("numpy", "jsonschema"):
+    config.available_features.add("python")
+if "NVPTX" in config.llvm_targets.split(";"):
+    config.available_features.add("host-supports-nvptx")
+if config.dash_assertions.upper() in ("ON", "1", "TRUE", "YES"):
+    config.available_features.add("asserts")
+if config.dash_sanitize:
+    config.available_features.add("asan")
+for tool in ("clang-format", "mlir-opt", "mlir-runner"):
+    if has_tool(tool):
+        config.available_features.add(tool)
+if config.ptxas and not config.ptxas.endswith("-NOTFOUND"):
+    config.available_features.add("ptxas")
+    config.substitutions.append(("%ptxas", config.ptxas))

@@ -1,0 +1,106 @@
+#===- AddDash.cmake - how a library, a tool and a page of dash are built --------------------------===#
+#
+# Everything links the shared libMLIR and libLLVM, and nothing else of theirs. A static MLIR library beside
+# them would bring a second copy of MLIR's type ids and option registry into the process; the plugin must
+# share those of the tool that loads it.
+
+# add_dash_library(MLIRDash<Stage> a.cpp b.cpp DEPENDS MLIRDash<Stage>IncGen LINK_LIBS MLIRDash<EarlierStage>)
+#
+# Name only dash's own libraries in LINK_LIBS: libMLIR holds all upstream dialects, passes and interfaces.
+function(add_dash_library name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS;LINK_LIBS" ${ARGN})
+  list(REMOVE_ITEM ARG_LINK_LIBS PUBLIC PRIVATE INTERFACE)
+  foreach(lib IN LISTS ARG_LINK_LIBS)
+    if(NOT lib MATCHES "^MLIRDash")
+      message(FATAL_ERROR "add_dash_library(${name}): LINK_LIBS takes libraries of dash (MLIRDash...), got ${lib}. "
+                          "What is upstream comes with libMLIR: remove it from the list.")
+    endif()
+  endforeach()
+  add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
+  dash_compile_options(${name})
+  if(ARG_DEPENDS)
+    add_dependencies(${name} ${ARG_DEPENDS})
+  endif()
+  target_link_libraries(${name} PUBLIC ${ARG_LINK_LIBS} MLIR LLVM)
+  target_include_directories(${name} INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  install(TARGETS ${name} EXPORT dashTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endfunction()
+
+# add_dash_tool(dash-opt dash-opt.cpp LINK_LIBS MLIRDashDriver)
+function(add_dash_tool name)
+  cmake_parse_arguments(ARG "" "" "LINK_LIBS" ${ARGN})
+  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  dash_compile_options(${name})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK_LIBS} MLIR LLVM)
+  install(TARGETS ${name} EXPORT dashTargets RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endfunction()
+
+# add_dash_plugin(DashPlugin DashPlugin.cpp LINK_LIBS MLIRDashDriver)
+function(add_dash_plugin name)
+  cmake_parse_arguments(ARG "" "" "LINK_LIBS" ${ARGN})
+  add_library(${name} MODULE ${ARG_UNPARSED_ARGUMENTS})
+  dash_compile_options(${name})
+  set_target_properties(${name} PROPERTIES PREFIX "")
+  # MLIR looks for the two mlirGet...PluginInfo functions; all else stays inside, so that a tool that
+  # already contains dash does not get its symbols twice.
+  target_link_options(${name} PRIVATE -Wl,--exclude-libs,ALL)
+  target_link_libraries(${name} PRIVATE ${ARG_LINK_LIBS} MLIR LLVM)
+  install(TARGETS ${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endfunction()
+
+function(dash_compile_options name)
+  # LLVM's rule: no exceptions. RTTI stays on, as in Debian's LLVM: our classes derive from theirs.
+  target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions>)
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+endfunction()
+
+#===- Documentation ---------------------------------------------------------------------------------===#
+
+# Generated pages land in <build>/docs, beside the written ones of dialects/dash/docs with their examples
+# filled in. `cmake --build build -t dash-doc`.
+add_custom_target(dash-doc)
+
+# add_dash_doc(NAME TD -gen-dialect-doc -dialect=dash): a markdown page from a .td file.
+function(add_dash_doc name td)
+  set(LLVM_TARGET_DEFINITIONS ${td})
+  mlir_tablegen(${name}.md ${ARGN})
+  dash_expand_doc(${name} ${CMAKE_CURRENT_BINARY_DIR}/${name}.md)
+endfunction()
+
+# dash_expand_doc(NAME PAGE.md): fills in the examples of a page by running the tests that it names; each time,
+# since any of those tests may have changed.
+function(dash_expand_doc name page)
+  add_custom_target(dash-doc-${name}
+    COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/scripts/lit_to_doc.py
+            --bin ${PROJECT_BINARY_DIR}/bin --output ${PROJECT_BINARY_DIR}/docs/${name}.md ${page}
+    DEPENDS ${page}
+    COMMENT "Rendering docs/${name}.md")
+  add_dependencies(dash-doc-${name} dash-opt)
+  add_dependencies(dash-doc dash-doc-${name})
+endfunction()
+
+#===- Install ---------------------------------------------------------------------------------------===#
+
+# What an installed dash looks like is what an installed MLIR looks like: .h, .td and .h.inc side by side
+# below include/, a config file below lib/cmake/, the pages below share/doc/.
+function(dash_install_package)
+  set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/dash)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/dash DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/dialects/dash DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+          FILES_MATCHING PATTERN "*.td" PATTERN "*.json" PATTERN docs EXCLUDE PATTERN examples EXCLUDE)
+  install(DIRECTORY ${PROJECT_BINARY_DIR}/dialects/dash DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+          FILES_MATCHING PATTERN "*.inc" PATTERN CMakeFiles EXCLUDE)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/dialects/dash/docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/dialects/dash/examples DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
+  install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md
+          DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
+  install(EXPORT dashTargets DESTINATION ${config_dir})
+
+  include(CMakePackageConfigHelpers)
+  configure_package_config_file(${PROJECT_SOURCE_DIR}/tools/cmake/dashConfig.cmake.in
+    ${PROJECT_BINARY_DIR}/dashConfig.cmake INSTALL_DESTINATION ${config_dir}
+    PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_BINDIR CMAKE_INSTALL_LIBDIR)
+  write_basic_package_version_file(${PROJECT_BINARY_DIR}/dashConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+  install(FILES ${PROJECT_BINARY_DIR}/dashConfig.cmake ${PROJECT_BINARY_DIR}/dashConfigVersion.cmake
+          DESTINATION ${config_dir})
+endfunction()

@@ -1,0 +1,15 @@
+//===- dash-lsp-server.cpp - completion and diagnostics in an editor ------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "dash/Driver/Registration.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
+#include "llvm/Support/LogicalResult.h"
+
+int main(int argc, char **argv) {
+  mlir::DialectRegistry registry;
+  mlir::dash::registerDash(registry);
+  mlir::dash::registerUpstream(registry);
+  return failed(mlir::MlirLspServerMain(argc, argv, registry));
+}

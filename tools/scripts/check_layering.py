@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""Checks that includes go one way, IR < Schedule < Pipeline < Lowering < Target < Driver, and where files may stand.
+
+A stage includes itself, IR, Support, and headers of the stage right before it (not its Passes.h): what it is handed.
+Driver, the C API and the tools may include every stage. Nothing includes them.
+"""
+
+import re
+
+import house
+
+STAGES = ["IR", "Schedule", "Pipeline", "Lowering", "Target", "Driver"]
+BELOW = "Support"  # included by all, includes nothing of ours
+ABOVE = {"Driver", "CAPI"}  # include all
+INCLUDE = re.compile(r'^\s*(?:#\s*)?include\s+"dash/([A-Za-z]+)/([^"]+)"')
+TOP_LEVEL = {"CMakeLists.txt", "CMakePresets.json", "LICENSE", "README.md",
+             "lib", "include", "tools", "dialects", "test", "python"}
+
+
+def stage_of(path):
+    """The stage that a file belongs to, or None for tools and tests."""
+    parts = path.parts
+    if parts[0] == "lib" and len(parts) > 2:
+        return parts[1]
+    if parts[0] in ("include", "dialects") and parts[1] == "dash" and len(parts) > 3:
+        return parts[2]
+    return None
+
+
+def refusal(stage, other, header):
+    """Why a file of `stage` may not include dash/<other>/<header>, or None."""
+    if other != BELOW and other not in STAGES:
+        return f"expected one of the stages {', '.join([BELOW, *STAGES])}, found '{other}'"
+    if stage in ABOVE or other in (stage, BELOW):
+        return None
+    if stage == BELOW:
+        return f"{BELOW} includes no stage, found '{other}'; move what it needs out of {BELOW}"
+    if other == "IR":
+        return None
+    mine, theirs = STAGES.index(stage), STAGES.index(other)
+    if theirs > mine:
+        return f"{stage} comes before {other} and must not include it; move what both need to {BELOW} or IR"
+    if theirs < mine - 1:
+        return f"{stage} may include IR and {STAGES[mine - 1]}, found '{other}'; let {STAGES[mine - 1]} hand it over"
+    if header.startswith("Passes."):
+        return f"only Driver puts passes in order; {stage} may include other headers of {other}, found '{header}'"
+    return None
+
+
+def main():
+    arguments = house.parse_arguments(__doc__)
+    findings = house.Findings("layering")
+    for path in house.project_files(arguments.root):
+        top = path.parts[0]
+        if top not in TOP_LEVEL and not top.startswith("."):
+            findings.add(path, 1, f"expected the top level to hold {', '.join(sorted(TOP_LEVEL))}, found '{top}'; "
+                         "move it below one of these")
+    for path in house.project_files(arguments.root, ".cpp", ".h", ".td"):
+        stage = stage_of(path)
+        if stage is None:
+            continue
+        if stage != BELOW and stage not in STAGES and stage not in ABOVE:
+            findings.add(path, 1, f"expected a folder of {', '.join([BELOW, *STAGES])}, found '{stage}'")
+            continue
+        for number, line in enumerate(house.read(arguments.root / path).splitlines(), 1):
+            match = INCLUDE.match(line)
+            reason = match and refusal(stage, match[1], match[2])
+            if reason:
+                findings.add(path, number, reason)
+    findings.finish()
+
+
+if __name__ == "__main__":
+    main()

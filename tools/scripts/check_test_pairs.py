@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""Checks that every pass and op has its tests: one of what it does, one of each mistake it refuses.
+
+A pass --dash-apply-schedule of stage Schedule has lib/Schedule/ApplySchedule.cpp, test/Schedule/apply-schedule.mlir
+and, if it can fail, test/Schedule/apply-schedule-invalid.mlir. An op stands in a test of its stage and, if it has a
+verifier, in one with -verify-diagnostics.
+"""
+
+import re
+
+import house
+import specification
+
+FAILS = re.compile(r"emitError|emitOpError|signalPassFailure|failure\(\)")
+
+
+def check_pass(root, one, findings):
+    words = one.name.removeprefix("dash-")
+    name = "".join(word.capitalize() for word in words.split("-"))
+    source = root / "lib" / one.stage / f"{name}.cpp"
+    test = f"test/{one.stage}/{words}.mlir"
+    if one.record != name:
+        findings.add(one.path, one.line, f"pass '{one.name}': expected its record to be named {name}, found {one.record}")
+    if not source.is_file():
+        findings.add(one.path, one.line, f"pass '{one.name}': expected lib/{one.stage}/{name}.cpp, found no such file")
+    if not (root / test).is_file():
+        findings.add(one.path, one.line, f"pass '{one.name}': expected {test}, found no such file")
+    invalid = test.replace(".mlir", "-invalid.mlir")
+    if source.is_file() and FAILS.search(house.read(source)) and not (root / invalid).is_file():
+        findings.add(one.path, one.line, f"pass '{one.name}': expected {invalid}, because the pass can fail; "
+                     "found no such file")
+
+
+def check_op(one, tests, findings):
+    use = re.compile(rf"\bdash\.{re.escape(one.name)}\b")
+    where = [path for path, text in tests.items() if path.parts[1] == one.stage and use.search(text)]
+    if not where:
+        findings.add(one.path, one.line, f"op '{one.name}': expected a test in test/{one.stage} that uses it, found none")
+    elif one.has_verifier and not any("verify-diagnostics" in tests[path] for path in where):
+        findings.add(one.path, one.line, f"op '{one.name}': expected a test with -verify-diagnostics in "
+                     f"test/{one.stage}, because it has a verifier; found none")
+
+
+def main():
+    arguments = house.parse_arguments(__doc__)
+    findings = house.Findings("tests")
+    tests = {path: house.read(arguments.root / path)
+             for path in house.project_files(arguments.root, ".mlir") if path.parts[0] == "test"}
+    for one in specification.entries(arguments.root):
+        if one.kind == "pass":
+            check_pass(arguments.root, one, findings)
+        elif one.kind == "op":
+            check_op(one, tests, findings)
+    for path, text in tests.items():
+        if path.stem.endswith("-invalid"):
+            if "verify-diagnostics" not in text:
+                findings.add(path, 1, "expected -verify-diagnostics in a test of mistakes, found none; "
+                             "an error that no test quotes may change unnoticed")
+    findings.finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,48 @@
+# setup.sh - what tools/check and tools/demo share: install what is missing, configure, build.
+#
+# Sourced, with the repository root as working directory. Written for a bare Debian 12 with git and root (or sudo).
+
+readonly DASH_LLVM=22
+
+# What a build needs. The compiler, LLVM and MLIR are one version, so that their headers and libraries agree.
+readonly DASH_BUILD_PACKAGES=(
+  clang-$DASH_LLVM lld-$DASH_LLVM llvm-$DASH_LLVM-dev llvm-$DASH_LLVM-tools
+  libmlir-$DASH_LLVM-dev mlir-$DASH_LLVM-tools
+  cmake ninja-build ccache python3 libc6-dev)
+# What the hooks and the tests need beside it: the formatter, and the modules that Python tests import.
+readonly DASH_TEST_PACKAGES=(clang-format-$DASH_LLVM python3-numpy python3-jsonschema)
+
+say() { printf '== %s\n' "$*"; }
+die() { printf 'error: %s\n' "$*" >&2; exit 1; }
+
+# install_packages NAME...: installs those that dpkg does not have; asks the network for nothing if it has all.
+install_packages() {
+  command -v dpkg-query >/dev/null && command -v apt-get >/dev/null ||
+    die "expected Debian 12 (apt-get, dpkg), found neither; install the equivalents of: $*"
+  local name missing=() as_root=()
+  for name in "$@"; do
+    [[ $(dpkg-query -W -f '${db:Status-Status}' "$name" 2>/dev/null) == installed ]] || missing+=("$name")
+  done
+  ((${#missing[@]})) || return 0
+  if ((EUID != 0)); then
+    command -v sudo >/dev/null || die "expected root or sudo to install packages; as root: apt-get install ${missing[*]}"
+    as_root=(sudo)
+  fi
+  say "installing ${missing[*]}"
+  "${as_root[@]}" apt-get update -qq || die "apt-get update failed; check the network and the package sources"
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null ||
+    die "apt-get install failed; LLVM $DASH_LLVM for Debian 12 comes from bookworm-security: is it among the package sources?"
+}
+
+# build_dash DIR TARGET...: configures DIR once (as preset dev), then builds the targets, incrementally.
+build_dash() {
+  local dir=$1
+  shift
+  if [[ ! -f $dir/build.ninja ]]; then
+    say "configuring $dir"
+    cmake --preset dev -B "$dir" >"$dir.log" 2>&1 || { cat "$dir.log"; return 1; }
+    mv "$dir.log" "$dir/configure.log"
+  fi
+  say "building $dir"
+  cmake --build "$dir" -j "$(nproc)" --target "$@"
+}
