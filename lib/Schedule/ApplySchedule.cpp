@@ -5,6 +5,7 @@
 #include "dash/Schedule/Kinds.h"
 #include "dash/Schedule/OrderFile.h"
 #include "dash/Schedule/Passes.h"
+#include "dash/Schedule/Report.h"
 #include "dash/Schedule/ScheduleIR.h"
 #include "dash/Schedule/Sizes.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -87,11 +88,12 @@ private:
     if (!level.empty())
       asked = symbolizeDeterminismLevel(level);
     if (!asked)
-      return emitError() << "unknown level '" << level << "', expected run, batch or machine";
+      return emitError() << "unknown level '" << level.getValue()
+                         << "', expected run, batch or machine";
     if (*asked == DeterminismLevel::World)
       return emitError() << "no schedule keeps level 'world' yet, expected run, batch or machine";
     if (*asked < needed)
-      return emitError() << "level '" << level << "' is weaker than the problem's, '"
+      return emitError() << "level '" << level.getValue() << "' is weaker than the problem's, '"
                          << stringifyDeterminismLevel(needed) << "'";
     return *asked;
   }
@@ -142,22 +144,20 @@ private:
   }
 
   LogicalResult verifyOptions(const Problem &problem, EmitError emitError) {
-    constexpr int64_t maxWorkers = 1 << 20;
     for (auto [name, value] : {std::pair<StringRef, int64_t>("workers", workers),
-                               std::pair<StringRef, int64_t>("for-workers", forWorkers)})
+                               std::pair<StringRef, int64_t>("for-workers", forWorkers),
+                               std::pair<StringRef, int64_t>("buffers", buffers)})
       if (value < 1 || value > maxWorkers)
         return emitError() << name << " must be from 1 to " << maxWorkers << ", got " << value;
     if (parts < 1 || problem.groupSize() % parts != 0)
       return emitError() << "parts must divide the " << problem.groupSize()
-                         << " query heads of a kv head, got " << parts;
+                         << " query heads of a kv head, got " << parts.getValue();
     for (auto [name, value] : {std::pair<StringRef, double>("compute", compute),
                                std::pair<StringRef, double>("reduce", reduce)})
       if (!std::isfinite(value) || value <= 0)
-        return emitError() << name << " must be finite and above 0, got " << value;
+        return emitError() << name << " must be finite and above 0, got " << toDecimal(value);
     if (!std::isfinite(latency) || latency < 0)
-      return emitError() << "latency must be finite and at least 0, got " << latency;
-    if (buffers < 1)
-      return emitError() << "buffers must be at least 1, got " << buffers;
+      return emitError() << "latency must be finite and at least 0, got " << toDecimal(latency);
     return success();
   }
 

@@ -148,8 +148,11 @@ LogicalResult dash::explainCycle(const Schedule &schedule, const Replay &replay,
 
   constexpr size_t mostNotes = 8;
   auto cycle = ArrayRef(steps).drop_front(visitedAt[worker]);
-  InFlightDiagnostic error = emitError() << "order has a cycle: " << cycle.size()
-                                         << " workers wait for each other for ever";
+  InFlightDiagnostic error = emitError() << "order has a cycle: ";
+  if (cycle.size() == 1)
+    error << "1 worker waits for itself for ever";
+  else
+    error << cycle.size() << " workers wait for each other for ever";
   for (const std::string &step : cycle.take_front(mostNotes))
     error.attachNote() << step;
   if (cycle.size() > mostNotes)

@@ -17,16 +17,14 @@ Piecewise ItemInputs::formula(AffineExpr group, AffineExpr kv, AffineExpr unit) 
   return always({group, kv, unit}, Formulas::numItemInputs);
 }
 
-Piecewise ItemInputs::unitFormula(AffineExpr group, AffineExpr kv, AffineExpr unit,
-                                  AffineExpr units, DeterminismLevel level) const {
-  Piecewise inTurn = formula(group, kv, group * units + unit);
-  if (level < DeterminismLevel::Machine)
-    return inTurn; // waves are as wide as there are workers: no room for a second group
+Piecewise ItemInputs::waveFormula(AffineExpr group, AffineExpr kv, AffineExpr unit,
+                                  AffineExpr units) const {
   Waves waves(unit, units, width);
   AffineExpr lanes = workers.floorDiv(waves.largest);
   AffineExpr round = group.floorDiv(lanes) * waves.count + waves.wave;
   AffineExpr worker = (group % lanes) * waves.largest + waves.place;
-  return select({waves.count - 2, lanes - 2}, {group, kv, round * workers + worker}, inTurn);
+  return select({waves.count - 2, lanes - 2}, {group, kv, round * workers + worker},
+                formula(group, kv, group * units + unit));
 }
 
 LineInputs::LineInputs(MLIRContext *context) {

@@ -217,8 +217,9 @@ static FailureOr<size_t> pickSchedule(const order_json::Document &document, Stri
 static FailureOr<ScheduleHeader> readHeader(const order_json::Schedule &file,
                                             const OrderFileRequest &request,
                                             const std::string &place, EmitError emitError) {
-  if (file.workers < 1 || file.workers > std::numeric_limits<int32_t>::max())
-    return emitError() << place << ".workers: expected 1 to 2147483647, got " << file.workers;
+  if (file.workers < 1 || file.workers > maxWorkers)
+    return emitError() << place << ".workers: expected 1 to " << maxWorkers << ", got "
+                       << file.workers;
   if (file.parts < 1 || request.problem.groupSize() % file.parts != 0)
     return emitError() << place << ".parts: expected a divisor of the "
                        << request.problem.groupSize() << " query heads of a kv head, got "
@@ -239,6 +240,8 @@ static FailureOr<ScheduleHeader> readHeader(const order_json::Schedule &file,
   header.parts = file.parts;
   header.workers = file.workers;
   header.width = file.forWorkers.value_or(file.workers);
+  if (header.width < 1)
+    return emitError() << place << ".forWorkers: expected at least 1, got " << header.width;
   if (*level != DeterminismLevel::Machine && header.width != header.workers)
     return emitError() << place << ".forWorkers: expected the number of workers, " << header.workers
                        << ", at level '" << levelName << "', got " << header.width;
@@ -246,6 +249,10 @@ static FailureOr<ScheduleHeader> readHeader(const order_json::Schedule &file,
       header.cost.compute, header.cost.reduce, header.cost.latency, header.cost.buffers});
   header.cost = {request.compute.value_or(cost.compute), request.reduce.value_or(cost.reduce),
                  request.latency.value_or(cost.latency), request.buffers.value_or(cost.buffers)};
+  if (failed(CostAttr::verify([&] { return emitError() << place << ".cost: "; },
+                              APFloat(header.cost.compute), APFloat(header.cost.reduce),
+                              APFloat(header.cost.latency), header.cost.buffers)))
+    return failure();
   if (failed(matchIfAsked("workers", file.workers, request.workers, place, emitError)) ||
       failed(matchIfAsked("parts", file.parts, request.parts, place, emitError)))
     return failure();

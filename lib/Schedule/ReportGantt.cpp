@@ -124,7 +124,7 @@ private:
                         problem.heads, schedule.workers);
     os << llvm::formatv("<text x=\"{0}\" y=\"{1}\">makespan {2:f1}, lower bound {3:f1}</text>\n",
                         leftMargin, top + 53, entry.makespan, entry.lowerBound);
-    double legend = chartWidth - rightMargin - 360;
+    double legend = chartWidth - rightMargin - 430;
     for (auto [name, style] :
          {std::pair("compute", "c"), std::pair("reduction", "r"),
           std::pair("wait for a turn or a buffer", "w"), std::pair("critical path", "p")}) {
@@ -146,8 +146,8 @@ private:
   void add(Lane &lane, double begin, double end, const std::string &title) {
     if (end <= begin)
       return;
-    bool isThin = (end - begin) * scale < 2;
-    bool touches = lane.begin >= 0 && (begin - lane.end) * scale < 0.5;
+    bool isThin = (end - begin) * scale < 4;
+    bool touches = lane.begin >= 0 && (begin - lane.end) * scale < 0.8;
     if (isThin && touches && lane.title.empty()) {
       lane.end = end;
       return;
@@ -207,7 +207,8 @@ private:
     double row = rowHeight(schedule), half = row * 0.44;
     os << "<path class=\"p\" d=\"";
     bool isFirst = true;
-    for (auto stretch : llvm::reverse(timeline.criticalPath())) {
+    std::vector<Timeline::Stretch> path = timeline.criticalPath();
+    for (auto stretch : llvm::reverse(path)) {
       const TimedTask &task = timeline.tasks[stretch.task];
       double lane = y(task.worker) + half * (stretch.isCompute ? 0.5 : 1.5);
       double begin = stretch.isCompute ? task.computeStart : task.reduceStart;

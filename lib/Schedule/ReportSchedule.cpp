@@ -44,7 +44,7 @@ struct ReportSchedule : public dash::impl::ReportScheduleBase<ReportSchedule> {
     markAllAnalysesPreserved();
     if (maxSteps < 0 || maxWorkers < 0) {
       getOperation()->emitError() << "max-steps and max-workers must be at least 0, got "
-                                  << maxSteps << " and " << maxWorkers;
+                                  << maxSteps.getValue() << " and " << maxWorkers.getValue();
       return signalPassFailure();
     }
     FailureOr<std::vector<ReportEntry>> entries = collect();
@@ -55,7 +55,7 @@ struct ReportSchedule : public dash::impl::ReportScheduleBase<ReportSchedule> {
           << "no scheduled 'dash.items' to report; run --dash-tile and --dash-apply-schedule first";
     if (llvm::Error error =
             writeOutput(output, [&](llvm::raw_ostream &os) { write(os, *entries); })) {
-      getOperation()->emitError() << "cannot write the report to '" << output
+      getOperation()->emitError() << "cannot write the report to '" << output.getValue()
                                   << "': " << llvm::toString(std::move(error));
       return signalPassFailure();
     }

@@ -28,6 +28,11 @@ std::string dash::describeSequences(const Problem &problem) {
 
 StringRef dash::maskName(const Mask &mask) { return mask.isFull() ? "full" : "causal"; }
 
+/// "1 head", "2 heads".
+static std::string counted(int64_t count, StringRef noun) {
+  return llvm::formatv("{0} {1}{2}", count, noun, count == 1 ? "" : "s");
+}
+
 /// Rounds for reading; the exact numbers are in the JSON report.
 static std::string rounded(double value) { return llvm::formatv("{0:f1}", value); }
 
@@ -40,18 +45,18 @@ static void writeFacts(llvm::raw_ostream &os, const ReportEntry &entry) {
   };
   os << "schedule " << schedule.kind << " of @" << entry.op << "\n";
   row("problem") << maskName(problem.mask) << " mask, q x kv rows " << describeSequences(problem)
-                 << ", " << problem.heads << " heads over " << problem.kvHeads
-                 << " kv heads, tiles " << problem.tiles.q << " x " << problem.tiles.kv << "\n";
+                 << ", " << counted(problem.heads, "head") << " over "
+                 << counted(problem.kvHeads, "kv head") << ", tiles " << problem.tiles.q << " x "
+                 << problem.tiles.kv << "\n";
   row("order") << "level " << stringifyDeterminismLevel(schedule.level) << ", made for "
-               << schedule.width << " workers, " << schedule.parts << " part"
-               << (schedule.parts == 1 ? "" : "s") << ", "
-               << (schedule.isTable() ? "a table" : "formulas") << "\n";
+               << counted(schedule.width, "worker") << ", " << counted(schedule.parts, "part")
+               << ", " << (schedule.isTable() ? "a table" : "formulas") << "\n";
   row("workers") << schedule.workers << ", at least " << entry.facts.minWorkers
                  << " resident; items may " << (entry.facts.dynamicIssue ? "" : "not ")
                  << "be handed out at run time\n";
   row("cost") << "compute " << toDecimal(cost.compute) << ", reduce " << toDecimal(cost.reduce)
-              << ", latency " << toDecimal(cost.latency) << ", " << cost.buffers << " dQ buffer"
-              << (cost.buffers == 1 ? "" : "s") << "\n";
+              << ", latency " << toDecimal(cost.latency) << ", "
+              << counted(cost.buffers, "dQ buffer") << "\n";
   row("makespan") << rounded(entry.makespan) << ", lower bound " << rounded(entry.lowerBound);
   if (entry.lowerBound > 0)
     os << llvm::formatv(": {0:f3} of it", entry.makespan / entry.lowerBound);
@@ -122,10 +127,10 @@ static void writeSteps(llvm::raw_ostream &os, const Schedule &schedule, TableLim
     os << "\n";
   }
   if (longest > maxSteps)
-    os << " ... | " << longest - maxSteps << " more steps (max-steps=0 prints all)\n";
+    os << " ... | " << counted(longest - maxSteps, "more step") << " (max-steps=0 prints all)\n";
   if (schedule.workers > numWorkers)
-    os << " ... | " << schedule.workers - numWorkers
-       << " more workers (max-workers=0 prints all)\n";
+    os << " ... | " << counted(schedule.workers - numWorkers, "more worker")
+       << " (max-workers=0 prints all)\n";
 }
 
 void dash::writeTable(llvm::raw_ostream &os, ArrayRef<ReportEntry> entries, TableLimits limits) {

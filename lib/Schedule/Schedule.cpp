@@ -98,7 +98,30 @@ private:
 
 } // namespace
 
+/// Compares sums as they grow, so that none overflows.
+static LogicalResult verifyWithinLimits(const ScheduleHeader &header, EmitError emitError) {
+  const Problem &problem = header.problem;
+  if (header.workers > maxWorkers)
+    return emitError() << "a schedule may have at most " << maxWorkers << " workers, got "
+                       << header.workers;
+  double items = 0, chains = 0, tasks = 0;
+  for (int64_t s : llvm::seq(problem.numSequences())) {
+    double qTiles = problem.numQTiles(s), kvTiles = problem.numKvTiles(s), heads = problem.heads;
+    items += kvTiles * heads; // at most: one part a query head
+    chains += qTiles * heads;
+    tasks += qTiles * kvTiles * heads;
+    int64_t rows = std::max(problem.sequences[s].q, problem.sequences[s].kv);
+    if (rows > maxRows || items > maxItems || chains > maxChains || tasks > double(maxTasks))
+      return emitError() << "problem is too large to be scheduled: expected at most " << maxItems
+                         << " kv tiles, " << maxChains << " q tiles and " << maxTasks
+                         << " tasks over all heads and sequences";
+  }
+  return success();
+}
+
 FailureOr<Schedule> Schedule::get(ScheduleHeader header, Order order, EmitError emitError) {
+  if (failed(verifyWithinLimits(header, emitError)))
+    return failure();
   Schedule schedule(std::move(header), std::move(order));
   if (auto *table = std::get_if<Table>(&schedule.orderStorage)) {
     schedule.itemStorage = table->items;

@@ -9,18 +9,10 @@
 using namespace mlir;
 using namespace mlir::dash;
 
-/// Rows, heads and batches are stored in 32 bits.
-static constexpr int64_t maxSize = std::numeric_limits<int32_t>::max();
-
-/// Problems beyond these are refused: they would take hours, or more memory than there is.
-static constexpr int64_t maxItems = int64_t(1) << 26;
-static constexpr int64_t maxChains = int64_t(1) << 28;
-static constexpr int64_t maxTasks = int64_t(1) << 34;
-
 static FailureOr<int64_t> parseSize(StringRef key, StringRef text, EmitError emitError) {
   int64_t value;
-  if (text.getAsInteger(10, value) || value < 1 || value > maxSize)
-    return emitError() << "sizes: '" << key << "' must be a number from 1 to " << maxSize
+  if (text.getAsInteger(10, value) || value < 1 || value > maxRows)
+    return emitError() << "sizes: '" << key << "' must be a number from 1 to " << maxRows
                        << ", got '" << text << "'";
   return value;
 }
@@ -95,6 +87,9 @@ static LogicalResult resolveBatch(MemRefType q, MemRefType k, const StatedSizes 
   auto kvRows = resolve("kv", k.getDimSize(2), only(sizes.kv), *qRows, emitError);
   if (failed(kvRows))
     return failure();
+  if (*batch > SequencesAttr::maxSize)
+    return emitError() << "a batch may have at most " << SequencesAttr::maxSize
+                       << " sequences, got " << *batch;
   problem.sequences.assign(*batch, {*qRows, *kvRows});
   return success();
 }
@@ -132,24 +127,6 @@ static LogicalResult resolveList(ItemsOp items, MemRefType q, MemRefType k,
   return success();
 }
 
-/// Refuses what is too large before anything is built. Sums are of numbers below 2^31 each, and are
-/// compared as they grow, so none overflows.
-static LogicalResult verifyWithinLimits(const Problem &problem, EmitError emitError) {
-  int64_t items = 0, chains = 0;
-  double tasks = 0;
-  for (int64_t s = 0; s < problem.numSequences(); ++s) {
-    int64_t qTiles = problem.numQTiles(s), kvTiles = problem.numKvTiles(s);
-    items += kvTiles * problem.heads; // at most: one part a query head
-    chains += qTiles * problem.heads;
-    tasks += double(qTiles) * double(kvTiles) * double(problem.heads);
-    if (items > maxItems || chains > maxChains || tasks > double(maxTasks))
-      return emitError() << "problem is too large to be scheduled: expected at most " << maxItems
-                         << " kv tiles, " << maxChains << " q tiles and " << maxTasks
-                         << " tasks over all heads and sequences";
-  }
-  return success();
-}
-
 FailureOr<Problem> dash::resolveProblem(ItemsOp items, const StatedSizes &sizes,
                                         EmitError emitError) {
   auto q = cast<MemRefType>(items.getQ().getType()), k = cast<MemRefType>(items.getK().getType());
@@ -177,7 +154,7 @@ FailureOr<Problem> dash::resolveProblem(ItemsOp items, const StatedSizes &sizes,
   bool isList = items.getSequencesAttr() || sizes.isSequenceList();
   LogicalResult sequences = isList ? resolveList(items, q, k, sizes, problem, emitError)
                                    : resolveBatch(q, k, sizes, problem, emitError);
-  if (failed(sequences) || failed(verifyWithinLimits(problem, emitError)))
+  if (failed(sequences))
     return failure();
   return problem;
 }

@@ -28,9 +28,8 @@ struct VerifySchedule : public dash::impl::VerifyScheduleBase<VerifySchedule> {
       if (!proven.isValid())
         return signalPassFailure();
       int64_t tasks = proven.getSchedule().problem.numTasks();
-      remark::analysis(op.getLoc(),
-                       remark::RemarkOpts::name("proven").category("dash-verify-schedule"))
-          << "schedule " << op.getSymName() << " proven:" << remark::metric("tasks", tasks)
+      remark::analysis(op.getLoc(), remark::RemarkOpts::name("proven").category(getArgument()))
+          << remark::metric("schedule", op.getSymName()) << remark::metric("tasks", tasks)
           << remark::metric("minWorkers", proven.getFacts().minWorkers)
           << remark::metric("dynamicIssue", proven.getFacts().dynamicIssue);
       ++numVerified;

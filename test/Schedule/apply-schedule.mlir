@@ -1,5 +1,18 @@
 // RUN: dash-opt %s --dash-apply-schedule='kind=shift workers=132 sizes=q:4096,heads:16' | FileCheck %s
 
+// The order stands once, in front of the function; adds get their turns.
+// CHECK-LABEL: dash.schedule @attention_bwd_order kind("shift") level(run) parts(1) workers(132) width(132)
+// CHECK-NEXT:      problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 16, kv_heads = 16, head_dim = 128, head_dim_v = 128, sequences = <[4096, 4096]>>)
+// CHECK-NEXT:      cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+// CHECK-NEXT:      order(#dash.formulas<
+// CHECK-NEXT:          item(i) = (i floordiv kv_tiles, i mod kv_tiles, i),
+// CHECK-NEXT:          worker(unit) = unit mod workers,
+// CHECK-NEXT:          visit(kv, step) = let t0 = kv_tiles ceildiv width,
+// CHECK-NEXT:          turn(kv, q) = let t0 = kv_tiles ceildiv width,
+// CHECK:       dash.items order(@attention_bwd_order) over({{.+}})
+// CHECK-NEXT:      tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%[[SEQ:.+]], %{{.+}}, %{{.+}}, %{{.+}}) {
+// CHECK-NEXT:    dash.walk (%[[HEAD:.+]], %[[Q:.+]], %[[TURN:.+]]) {
+// CHECK-NEXT:      dash.ordered_reduce %{{.+}} into %{{.+}}[%[[SEQ]], %[[HEAD]], %[[Q]]] turn(%[[TURN]]) :
 func.func @attention_bwd(%q: memref<?x?x?x128xbf16>, %k: memref<?x?x?x128xbf16>, %v: memref<?x?x?x128xbf16>,
                          %sum: memref<?x?x?x128xf32>, %zero: tensor<64x128xf32>) {
   dash.items unscheduled over(%q, %k, %v : memref<?x?x?x128xbf16>, memref<?x?x?x128xbf16>, memref<?x?x?x128xbf16>)

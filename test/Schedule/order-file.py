@@ -82,9 +82,8 @@ def swapped_visits(s: Json) -> None:
 
 def moved_task(s: Json) -> None:
     """A task goes to the same kv tile's item of the other part."""
-    first = long_item(s)
-    other = next(i for i in s["items"]
-                 if i != first and all(i[key] == first[key] for key in ("sequence", "kvHead", "kv")))
+    first, place = long_item(s), ("sequence", "kvHead", "kv")
+    other = next(i for i in s["items"] if i != first and all(i[k] == first[k] for k in place))
     other["visit"].append(first["visit"].pop())
 
 
@@ -147,6 +146,11 @@ NO_ORDERS: dict[str, Spoil] = {
     "no chains at all": lambda d, s: s.pop("chains"),
     "no part chains at all": lambda d, s: s.pop("partChains"),
     "schedules an object": lambda d, s: d.update(schedules={}),
+    "an unknown key beside the schedules": lambda d, s: d.update(more=1),
+    "an unknown key in a schedule": lambda d, s: s.update(kvTiles=1),
+    "an unknown key in an item": lambda d, s: long_item(s).update(turn=0),
+    "an unknown key in a chain": lambda d, s: long_chain(s).update(turn=0),
+    "an unknown level": lambda d, s: s.update(level="node"),
     "another version": lambda d, s: d.update(version=2),
     "no version": lambda d, s: d.pop("version"),
 }
@@ -182,8 +186,39 @@ def other_problems(request: Request) -> dict[str, Request]:
         "more kv heads": {"kv_heads": 4, "parts": 1},
         "one part": {"parts": 1},
     }
-    return {name: replace(request, problem=replace(of, **change))
-            for name, change in changes.items()}
+    others = {name: replace(request, problem=replace(of, **change))
+              for name, change in changes.items()}
+    others["more workers"] = replace(request, workers=request.workers + 1)
+    others["a stronger level"] = replace(request, level="batch")
+    return others
+
+
+def unequal_twins(dash: DashOpt, level: str) -> list[str]:
+    """From level batch on, equal sequences have equal orders; what is one for `run` is refused."""
+    twins = (Sequence(80, 80), Sequence(48, 48), Sequence(80, 80))
+    problem = Problem(twins, 16, 16, Mask(causal=True), heads=2, kv_heads=1, parts=2)
+    request = Request(problem, "ascending", 3, level, 3, COST)
+    spoils: list[Spoil] = [
+        lambda d, s: next(i for i in s["items"] if i["sequence"] == 2)["visit"].reverse(),
+        lambda d, s: next(c for c in reversed(s["chains"]) if c["q"] == 2)["order"].reverse(),
+        lambda d, s: s["partChains"][-1]["order"].reverse(),
+    ]
+    clean = dash.run_order(request, dash.run(request).document or "")
+    lines = clean.differences()
+    for spoil in spoils if not lines else []:
+        spoiled = copy.deepcopy(clean.document) or {}
+        schedule = spoiled["schedules"][0]
+        # As many workers as items: any chains are free of cycles.
+        schedule.update(workers=len(schedule["items"]), forWorkers=len(schedule["items"]))
+        for worker, item in enumerate(schedule["items"]):
+            item["worker"] = worker
+        asked = replace(request, workers=schedule["workers"], for_workers=schedule["workers"])
+        lines += dash.run_order(asked, spoiled).differences()
+        spoil(spoiled, schedule)
+        lines += dash.run_order(asked, spoiled).refusal()
+        schedule["level"] = "run"
+        lines += dash.run_order(replace(asked, level="run"), spoiled).differences()
+    return lines
 
 
 def main() -> int:
@@ -201,6 +236,7 @@ def main() -> int:
     tally.check_all(NO_REPORTS, lambda text: dash.run_order(request, text).refusal())
     tally.check_all(other_problems(request).items(), lambda case: [
         f"{case[0]}: {line}" for line in dash.run_order(case[1], clean).refusal()])
+    tally.check_all(["batch", "machine"], lambda level: unequal_twins(dash, level))
     absent = replace(request, kind="file", order=dash.scratch / "absent.json")
     for wrong in (absent, replace(absent, order=dash.scratch), replace(absent, order=None)):
         tally.check(dash.run(wrong).refusal())

@@ -7,6 +7,7 @@ from __future__ import annotations
 import random
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -60,15 +61,16 @@ def corners() -> Iterator[Request]:
 
 
 def mixtures(count: int) -> Iterator[Request]:
-    """A fixed sample of everything together."""
+    """A fixed sample of everything together; level machine with as many workers as made for."""
     rng = random.Random(20)
     for _ in range(count):
         rows = [(rng.randrange(1, 900), rng.randrange(1, 900))
                 for _ in range(rng.choice([1, 1, 1, 2, 3]))]
+        level, made_for = rng.choice(["run", "batch", "machine"]), rng.choice([1, 4, 9, 32])
         yield Request(
-            problem(rows, rng.choice(HEADS), rng.choice(TILES[1:]), rng.choice(MASKS)),
-            rng.choice(KINDS), rng.randrange(1, 134), rng.choice(["run", "batch", "machine"]),
-            rng.choice([1, 4, 9, 32]), rng.choice(COSTS),
+            problem(rows, rng.choice(HEADS), rng.choice(TILES), rng.choice(MASKS)),
+            rng.choice(KINDS), rng.randrange(made_for if level == "machine" else 1, 134), level,
+            made_for, rng.choice(COSTS), form=rng.choice(["formulas", "table"]),
         )
 
 
@@ -97,6 +99,16 @@ def as_asked(dash: DashOpt, request: Request) -> list[str]:
         pairs.append(("forWorkers", s["forWorkers"], request.for_workers))
     return answer.told([f"{what}: found {have}, asked {want}"
                         for what, have, want in pairs if have != want])
+
+
+def same_as_a_table(dash: DashOpt, request: Request) -> list[str]:
+    """Formulas written out for stated sizes are the same order at the same cost."""
+    table = dash.run(replace(request, form="table"))
+    if table.document is None:
+        return table.differences()
+    formulas = dash.run(request).schedule
+    return table.told([f"{key} differs from the formulas'"
+                       for key in formulas if formulas[key] != table.schedule[key]])
 
 
 def same_in_a_batch(dash: DashOpt, case: tuple[str, Mask, str]) -> list[str]:
@@ -138,6 +150,7 @@ def same_on_any_machine(dash: DashOpt, case: tuple[str, Mask]) -> list[str]:
 def main() -> int:
     dash, tally = DashOpt.from_arguments(__doc__), Tally()
     tally.check_all([*corners(), *mixtures(120)], lambda request: as_asked(dash, request))
+    tally.check_all(list(corners())[::5], lambda request: same_as_a_table(dash, request))
     tally.check_all(product(KINDS, MASKS, ["batch", "machine"]),
                     lambda case: same_in_a_batch(dash, case))
     tally.check_all(product(KINDS, MASKS), lambda case: same_on_any_machine(dash, case))

@@ -20,6 +20,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -61,7 +62,7 @@ def parse_fields(text):
 
 
 def run_lines(text):
-    """The RUN lines of a test, continued lines joined."""
+    """The RUN lines of a test; one that is continued stays broken where it is, as a shell reads it too."""
     lines, open_line = [], False
     for line in text.splitlines():
         match = RUN.match(line)
@@ -70,7 +71,7 @@ def run_lines(text):
             continue
         part = match[1].strip()
         if open_line:
-            lines[-1] += " " + part
+            lines[-1] += " \\\n  " + part
         else:
             lines.append(part)
         open_line = lines[-1].endswith("\\")
@@ -83,7 +84,7 @@ def command_of(example, text):
     lines = run_lines(text)
     if len(lines) < example.run:
         raise Failure(f"expected at least {example.run} RUN line(s) in {example.path}, found {len(lines)}")
-    return re.split(r"\|\s*(?:FileCheck|not|count|diff|cmp)\b", lines[example.run - 1])[0].strip()
+    return re.split(r"\|\s*(?:FileCheck|not|count|diff|cmp)\b", lines[example.run - 1])[0].rstrip(" \\\n")
 
 
 def reader_input(text):
@@ -100,8 +101,9 @@ def output_of(root, bin_dir, command, path):
     if left:
         raise Failure(f"expected a RUN line of %s, %dash_src and %dash_examples only, found '{left[0]}' in {path}")
     search = os.pathsep.join([str(bin_dir), str(house.LLVM_BIN), os.environ["PATH"]])
-    result = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=root, env={**os.environ, "PATH": search},
-                            capture_output=True, text=True, check=False)
+    with tempfile.TemporaryDirectory() as scratch:  # for what -o FILE leaves
+        result = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=scratch,
+                                env={**os.environ, "PATH": search}, capture_output=True, text=True, check=False)
     if result.returncode:
         raise Failure(f"expected the command of {path} to succeed, found status {result.returncode}:\n"
                       f"  {command}\n{result.stderr.strip()}")

@@ -102,8 +102,8 @@ def VerifySchedule : Pass<"dash-verify-schedule", "::mlir::ModuleOp"> {
   let description = [{
     For each `dash.schedule`: coverage (every task that the mask leaves, once), total order (the
     turns of each chain are 0 to n-1, each once), progress (lists and chains have no cycle) and
-    independence (nothing but what the level allows decides the order). A remark (`--remarks-filter=
-    dash`) says what was proven.
+    independence (nothing but what the level allows decides the order). A remark
+    (`--remarks-filter='dash.*'`) says what was proven.
 
     Needs: `dash.schedule` ops, from `dash-apply-schedule` or written by hand. Changes nothing.
 

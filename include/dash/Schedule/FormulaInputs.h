@@ -11,12 +11,11 @@ namespace mlir::dash {
 struct ItemInputs {
   explicit ItemInputs(MLIRContext *context);
   Piecewise formula(AffineExpr group, AffineExpr kv, AffineExpr unit) const;
-  /// Item i is kv tile `kv` of `group`, in the hands of whoever has unit `unit` of the group's
-  /// `units`. One group's units follow the other's; but where a group needs several waves of a
-  /// stated width (level machine), as many groups as the workers hold run side by side, each on
-  /// workers of its own, because a wave that shares workers with the next waits for it.
-  Piecewise unitFormula(AffineExpr group, AffineExpr kv, AffineExpr unit, AffineExpr units,
-                        DeterminismLevel level) const;
+  /// For waves of a stated width (level machine): where a group needs several, as many groups as the
+  /// workers hold run side by side, each on workers of its own, because a wave that shares workers
+  /// with the next waits for it. Otherwise one group's units follow the other's, as they do best
+  /// where waves are as wide as there are workers.
+  Piecewise waveFormula(AffineExpr group, AffineExpr kv, AffineExpr unit, AffineExpr units) const;
 
   AffineExpr i, qTiles, kvTiles, groups, width, workers;
 };

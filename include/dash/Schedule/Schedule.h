@@ -6,6 +6,7 @@
 #include "dash/Schedule/Formulas.h"
 #include "dash/Schedule/Problem.h"
 #include "mlir/IR/Diagnostics.h"
+#include <limits>
 #include <memory>
 #include <string>
 #include <variant>
@@ -53,13 +54,22 @@ struct ScheduleHeader {
   Cost cost;
 };
 
+/// Limits on what can be scheduled: beyond them a proof would take hours, or more memory than there
+/// is. Rows and workers are of one sequence and one schedule, the others over all heads and sequences.
+constexpr int64_t maxRows = std::numeric_limits<int32_t>::max();
+constexpr int64_t maxWorkers = int64_t(1) << 20;
+constexpr int64_t maxItems = int64_t(1) << 26;
+constexpr int64_t maxChains = int64_t(1) << 28;
+constexpr int64_t maxTasks = int64_t(1) << 34;
+
 using Order = std::variant<Formulas, Table>;
 
 /// A schedule: lists, visit orders and chains. A plain object: builders make it, `verify` proves it,
 /// reports print it, and the IR carries it. What the order gives is not trusted before `verify`.
 class Schedule : public ScheduleHeader {
 public:
-  /// Evaluates the lists where they are formulas. Fails with a message where they cannot be.
+  /// Evaluates the lists where they are formulas. Fails with a message where they cannot be, or where
+  /// the problem is beyond the limits.
   static FailureOr<Schedule> get(ScheduleHeader header, Order order, EmitError emitError);
 
   /// Items in issue order; those of one worker, in this order, are its list.

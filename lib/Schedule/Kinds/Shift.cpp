@@ -17,9 +17,11 @@ using namespace mlir;
 using namespace mlir::dash;
 
 static Piecewise buildItem(DeterminismLevel level, MLIRContext *context) {
+  if (level < DeterminismLevel::Machine)
+    return itemsInOrder(context);
   ItemInputs in(context);
   AffineExpr group = in.i.floorDiv(in.kvTiles), kv = in.i % in.kvTiles;
-  return in.unitFormula(group, kv, /*unit=*/kv, /*units=*/in.kvTiles, level);
+  return in.waveFormula(group, kv, /*unit=*/kv, /*units=*/in.kvTiles);
 }
 
 static Piecewise buildVisit(const Problem &problem, MLIRContext *context) {

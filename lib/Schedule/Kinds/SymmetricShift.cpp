@@ -42,7 +42,10 @@ public:
     AffineExpr group = in.i.floorDiv(in.kvTiles), place = in.i % in.kvTiles;
     AffineExpr unit = place.floorDiv(2);
     AffineExpr kv = unit + (place % 2) * (in.kvTiles - 1 - unit * 2);
-    return in.unitFormula(group, kv, unit, in.kvTiles.ceilDiv(2), level);
+    AffineExpr units = in.kvTiles.ceilDiv(2);
+    if (level < DeterminismLevel::Machine)
+      return in.formula(group, kv, group * units + unit);
+    return in.waveFormula(group, kv, unit, units);
   }
 
   Piecewise visit() const {

@@ -53,7 +53,8 @@ class Request:
         return [
             f"--dash-tile=q={problem.tile_q} kv={problem.tile_kv}",
             f"--dash-apply-schedule=kind={self.kind}{path} workers={self.workers}"
-            f" form={self.form} level={self.level} parts={problem.parts} for-workers={self.for_workers}"
+            f" form={self.form} level={self.level} for-workers={self.for_workers}"
+            f" parts={problem.parts}"
             f" compute={cost.compute!r} reduce={cost.reduce!r} latency={cost.latency!r}"
             f" buffers={cost.buffers} sizes={self.sizes()}",
         ]
