@@ -1,5 +1,10 @@
 //===- ApplySchedule.cpp - give tiled problems an order -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Options are checked here, at the problem, so that builders and files see sound ones; what they
+// return is proven before it reaches the IR.
+//
+//===----------------------------------------------------------------------===//
 
 #include "OrderItems.h"
 #include "dash/Schedule/Kinds.h"
@@ -8,9 +13,8 @@
 #include "dash/Schedule/Report.h"
 #include "dash/Schedule/ScheduleIR.h"
 #include "dash/Schedule/Sizes.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -70,13 +74,19 @@ private:
     if (failed(level))
       return failure();
     FailureOr<Schedule> schedule = build(items, *problem, *level, emitError);
-    if (failed(schedule) || failed(verify(*schedule, emitError)))
+    if (failed(schedule))
+      return failure();
+    FailureOr<ScheduleFacts> facts = verify(*schedule, emitError);
+    if (failed(facts))
       return failure();
     if (form == OrderForm::Table && !schedule->isTable()) {
       schedule = Schedule::get(*schedule, writeOut(*schedule), emitError);
       if (failed(schedule))
         return failure();
     }
+    remark::passed(items.getLoc(), remark::RemarkOpts::name("ordered").category(getArgument()))
+        << remark::metric("kind", schedule->kind) << remark::metric("tasks", problem->numTasks())
+        << remark::metric("minWorkers", facts->minWorkers);
     numTasks += problem->numTasks();
     orderItems(items, *schedule, nameOf(items));
     return success();

@@ -1,4 +1,7 @@
 // RUN: dash-opt %s --dash-apply-schedule='kind=shift workers=132 sizes=q:4096,heads:16' | FileCheck %s
+// RUN: dash-opt %s --dash-apply-schedule='kind=shift workers=132 sizes=q:4096,heads:16' --remarks-filter='dash.*' -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+
+// REMARK: remark: [Passed] ordered | Category:dash-apply-schedule | {{.*}}kind=shift, minWorkers=128, tasks=32768
 
 // The order stands once, in front of the function; adds get their turns.
 // CHECK-LABEL: dash.schedule @attention_bwd_order kind("shift") level(run) parts(1) workers(132) width(132)

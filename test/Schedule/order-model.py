@@ -97,7 +97,7 @@ class Masks(unittest.TestCase):
         self.assertEqual(problem.num_tasks(), 8)
 
 
-def two_by_two(chain_of_last: list[int], **cost: float) -> float:
+def two_by_two(chain_of_last: list[int], **cost: Any) -> float:
     """Makespan of two kv tiles on two workers, q up, with the chain of q tile 1 as given."""
     problem = builders.square(2, 1, causal=False)
     order = builders.ascending(problem, 2)
@@ -136,18 +136,18 @@ class Costs(unittest.TestCase):
 
     def test_each_bound_can_be_the_largest(self) -> None:
         causal, full = Mask(causal=True), Mask()
-        square = (Sequence(64, 64),)
 
-        def bound(mask: Mask, workers: int, *cost: float, **sizes: int) -> float:
-            return lower_bound(Problem(sizes.get("rows", square), mask=mask), workers, Cost(*cost))
+        def bound(mask: Mask, workers: int, c: float, r: float, buffers: int = 1) -> float:
+            problem = Problem((Sequence(64, 64),), mask=mask)
+            return lower_bound(problem, workers, Cost(c, r, 0.0, buffers))
 
         # Work: 10 tasks of 3 on 2 workers. Longest item: 4 tasks of 3.
         self.assertEqual(bound(causal, 2, 2.0, 1.0), 15.0)
         self.assertEqual(bound(causal, 4, 2.0, 1.0), 12.0)
         # Work with two buffers: 10 tasks of max(2, 1) on 2 workers.
-        self.assertEqual(bound(causal, 2, 2.0, 1.0, 0.0, 2), 10.0)
+        self.assertEqual(bound(causal, 2, 2.0, 1.0, buffers=2), 10.0)
         # Chain: 1 + 4 * 2 with two buffers, where an item takes 4 * 2.
-        self.assertEqual(bound(full, 4, 1.0, 2.0, 0.0, 2), 9.0)
+        self.assertEqual(bound(full, 4, 1.0, 2.0, buffers=2), 9.0)
         # Crowding: of 4 items of 4 tasks, 3 workers give two to one.
         self.assertEqual(bound(full, 3, 1.0, 1.0), 16.0)
 

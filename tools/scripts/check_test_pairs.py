@@ -13,6 +13,9 @@ import specification
 
 FAILS = re.compile(r"emitError|emitOpError|signalPassFailure|failure\(\)")
 
+# How a test quotes an error: at its place in the IR; or, where it has none (a file, an option), from the error output.
+QUOTES = re.compile(r"verify-diagnostics|\bnot dash-opt\b")
+
 
 def check_pass(root, one, findings):
     words = one.name.removeprefix("dash-")
@@ -36,7 +39,7 @@ def check_op(one, tests, findings):
     where = [path for path, text in tests.items() if path.parts[1] == one.stage and use.search(text)]
     if not where:
         findings.add(one.path, one.line, f"op '{one.name}': expected a test in test/{one.stage} that uses it, found none")
-    elif one.has_verifier and not any("verify-diagnostics" in tests[path] for path in where):
+    elif one.has_verifier and not any(QUOTES.search(tests[path]) for path in where):
         findings.add(one.path, one.line, f"op '{one.name}': expected a test with -verify-diagnostics in "
                      f"test/{one.stage}, because it has a verifier; found none")
 
@@ -53,9 +56,9 @@ def main():
             check_op(one, tests, findings)
     for path, text in tests.items():
         if path.stem.endswith("-invalid"):
-            if "verify-diagnostics" not in text:
-                findings.add(path, 1, "expected -verify-diagnostics in a test of mistakes, found none; "
-                             "an error that no test quotes may change unnoticed")
+            if not QUOTES.search(text):
+                findings.add(path, 1, "expected -verify-diagnostics, or `not dash-opt` into FileCheck, in a test of "
+                             "mistakes, found neither; an error that no test quotes may change unnoticed")
     findings.finish()
 
 

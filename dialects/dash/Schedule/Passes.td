@@ -54,7 +54,8 @@ def ApplySchedule : Pass<"dash-apply-schedule", "::mlir::ModuleOp"> {
     `sizes=q:3000,kv:3000,batch:4,heads:16,kv-heads:4`; `sizes=q:1000+3000,kv:1000+3000` says that
     the rows are those of two sequences, one after the other in a batch of 1. `kv` is `q`, `heads` is
     `kv-heads` and both are 1, and `batch` is 1 where nothing says otherwise. The order is proven
-    for these sizes. Formulas serve others too; a table does not.
+    for these sizes. Formulas serve others too; a table does not. A remark (`--remarks-filter='dash.*'`)
+    says what was ordered.
 
     (* example filepath=test/Schedule/apply-schedule.mlir *)
   }];
