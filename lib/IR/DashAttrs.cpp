@@ -215,13 +215,15 @@ int64_t CostAttr::getBuffers() const { return getImpl()->buffers; }
 
 LogicalResult CostAttr::verify(EmitError emitError, APFloat compute, APFloat reduce,
                                APFloat latency, int64_t buffers) {
-  for (auto [name, value] : {std::pair<StringRef, APFloat>("compute", compute), {"reduce", reduce}})
-    if (!value.isFinite() || value.isNegative() || value.isZero())
-      return emitError() << "'" << name << "' must be finite and above 0, got "
-                         << shortest(value.convertToDouble());
-  if (!latency.isFinite() || (latency.isNegative() && !latency.isZero()))
-    return emitError() << "'latency' must be finite and at least 0, got "
-                       << shortest(latency.convertToDouble());
+  // Sums of as many costs as a problem may have tasks stay finite. The comparisons are false for NaN.
+  constexpr double most = 1e100;
+  for (auto [name, value] :
+       {std::pair("compute", compute.convertToDouble()), {"reduce", reduce.convertToDouble()}})
+    if (!(value > 0 && value <= most))
+      return emitError() << "'" << name << "' must be above 0 and at most 1e100, got "
+                         << shortest(value);
+  if (double value = latency.convertToDouble(); !(value >= 0 && value <= most))
+    return emitError() << "'latency' must be from 0 to 1e100, got " << shortest(value);
   if (buffers < 1)
     return emitError() << "'buffers' must be at least 1, got " << buffers;
   return success();

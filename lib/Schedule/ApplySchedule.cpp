@@ -10,15 +10,15 @@
 #include "dash/Schedule/Kinds.h"
 #include "dash/Schedule/OrderFile.h"
 #include "dash/Schedule/Passes.h"
-#include "dash/Schedule/Report.h"
 #include "dash/Schedule/ScheduleIR.h"
 #include "dash/Schedule/Sizes.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
-#include <cmath>
 
 namespace mlir::dash {
 #define GEN_PASS_DEF_APPLYSCHEDULE
@@ -145,6 +145,7 @@ private:
       return option.hasValue() ? std::optional(option.getValue()) : std::nullopt;
     };
     request.workers = ifStated(workers);
+    request.forWorkers = ifStated(forWorkers);
     request.parts = ifStated(parts);
     request.compute = ifStated(compute);
     request.reduce = ifStated(reduce);
@@ -155,20 +156,14 @@ private:
 
   LogicalResult verifyOptions(const Problem &problem, EmitError emitError) {
     for (auto [name, value] : {std::pair<StringRef, int64_t>("workers", workers),
-                               std::pair<StringRef, int64_t>("for-workers", forWorkers),
-                               std::pair<StringRef, int64_t>("buffers", buffers)})
+                               std::pair<StringRef, int64_t>("for-workers", forWorkers)})
       if (value < 1 || value > maxWorkers)
         return emitError() << name << " must be from 1 to " << maxWorkers << ", got " << value;
     if (parts < 1 || problem.groupSize() % parts != 0)
       return emitError() << "parts must divide the " << problem.groupSize()
                          << " query heads of a kv head, got " << parts.getValue();
-    for (auto [name, value] : {std::pair<StringRef, double>("compute", compute),
-                               std::pair<StringRef, double>("reduce", reduce)})
-      if (!std::isfinite(value) || value <= 0)
-        return emitError() << name << " must be finite and above 0, got " << toDecimal(value);
-    if (!std::isfinite(latency) || latency < 0)
-      return emitError() << "latency must be finite and at least 0, got " << toDecimal(latency);
-    return success();
+    return CostAttr::verify(emitError, APFloat(compute.getValue()), APFloat(reduce.getValue()),
+                            APFloat(latency.getValue()), buffers);
   }
 
   static std::string nameOf(ItemsOp items) {

@@ -165,6 +165,25 @@ private:
 
 } // namespace
 
+/// The parser recurses: text that nests deeper than any order is refused before it.
+static bool nestsTooDeep(StringRef text) {
+  constexpr int64_t deepest = 64;
+  int64_t depth = 0;
+  bool inString = false;
+  for (size_t i = 0; i < text.size() && depth <= deepest; ++i) {
+    char c = text[i];
+    if (inString && c == '\\')
+      ++i;
+    else if (c == '"')
+      inString = !inString;
+    else if (!inString && (c == '[' || c == '{'))
+      ++depth;
+    else if (!inString && (c == ']' || c == '}'))
+      --depth;
+  }
+  return depth > deepest;
+}
+
 /// Fails if the file is about something else than is asked for.
 template <typename T, typename U>
 static LogicalResult match(StringRef what, const T &found, const U &expected,
@@ -256,6 +275,9 @@ static FailureOr<ScheduleHeader> readHeader(const order_json::Schedule &file,
   if (failed(matchIfAsked("workers", file.workers, request.workers, place, emitError)) ||
       failed(matchIfAsked("parts", file.parts, request.parts, place, emitError)))
     return failure();
+  if (*level == DeterminismLevel::Machine)
+    if (failed(matchIfAsked("for-workers", header.width, request.forWorkers, place, emitError)))
+      return failure();
   return header;
 }
 
@@ -268,6 +290,9 @@ FailureOr<Schedule> dash::readOrderFile(StringRef path, const OrderFileRequest &
   auto refuse = [&](llvm::Error error) {
     return emitError() << "order file '" << path << "': " << llvm::toString(std::move(error));
   };
+  if (nestsTooDeep((*buffer)->getBuffer()))
+    return emitError() << "order file '" << path
+                       << "': brackets nest deeper than those of an order ever do";
   llvm::Expected<llvm::json::Value> value = llvm::json::parse((*buffer)->getBuffer());
   if (!value)
     return refuse(value.takeError());

@@ -1,25 +1,25 @@
 // RUN: dash-opt %s -verify-diagnostics -split-input-file
 
 func.func private @cost_compute_positive() attributes
-  // expected-error @below {{'compute' must be finite and above 0, got -1.0}}
+  // expected-error @below {{'compute' must be above 0 and at most 1e100, got -1.0}}
   {a = #dash.cost<compute = -1.0, reduce = 1.0, latency = 0.0, buffers = 1>}
 
 // -----
 
 func.func private @cost_reduce_is_a_number() attributes
-  // expected-error @below {{'reduce' must be finite and above 0, got nan}}
+  // expected-error @below {{'reduce' must be above 0 and at most 1e100, got nan}}
   {a = #dash.cost<compute = 1.0, reduce = 0x7FF8000000000000, latency = 0.0, buffers = 1>}
 
 // -----
 
 func.func private @cost_latency_not_negative() attributes
-  // expected-error @below {{'latency' must be finite and at least 0, got -0.5}}
+  // expected-error @below {{'latency' must be from 0 to 1e100, got -0.5}}
   {a = #dash.cost<compute = 1.0, reduce = 1.0, latency = -0.5, buffers = 1>}
 
 // -----
 
 func.func private @cost_latency_finite() attributes
-  // expected-error @below {{'latency' must be finite and at least 0, got inf}}
+  // expected-error @below {{'latency' must be from 0 to 1e100, got inf}}
   {a = #dash.cost<compute = 1.0, reduce = 1.0, latency = 0x7FF0000000000000, buffers = 1>}
 
 // -----
@@ -27,3 +27,9 @@ func.func private @cost_latency_finite() attributes
 func.func private @cost_buffers_positive() attributes
   // expected-error @below {{'buffers' must be at least 1, got 0}}
   {a = #dash.cost<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 0>}
+
+// -----
+
+func.func private @cost_sums_stay_finite() attributes
+  // expected-error @below {{'reduce' must be above 0 and at most 1e100, got 1.0e+200}}
+  {a = #dash.cost<compute = 1.0, reduce = 1.0e200, latency = 0.0, buffers = 1>}

@@ -7,12 +7,12 @@
 func.func private @cost() attributes
   {a = #dash.cost<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>}
 
-// Numbers read back bit for bit: the sum 0.1 + 0.2, the smallest and the largest double.
+// Numbers read back bit for bit: the sum 0.1 + 0.2, the smallest double, the largest cost.
 // CHECK-LABEL: func.func private @exact
-// CHECK-SAME: #dash.cost<compute = 0.30000000000000004, reduce = 5.0e-324, latency = 1.7976931348623157e+308, buffers = 1>
+// CHECK-SAME: #dash.cost<compute = 0.30000000000000004, reduce = 5.0e-324, latency = 1.0e+100, buffers = 1>
 func.func private @exact() attributes
   {a = #dash.cost<compute = 0.300000000000000044408920985006, reduce = 4.9406564584124654e-324,
-                  latency = 1.7976931348623157e+308, buffers = 1>}
+                  latency = 1.0e100, buffers = 1>}
 
 // Whole numbers keep their point.
 // CHECK-LABEL: func.func private @whole

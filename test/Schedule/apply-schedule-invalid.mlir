@@ -42,10 +42,10 @@ func.func @attention_bwd(%q: memref<1x4x?x128xbf16>, %k: memref<1x2x?x128xbf16>)
 // WORKERS: :{{[0-9]+}}:3: error: workers must be from 1 to 1048576, got 0
 // FORWORKERS: :{{[0-9]+}}:3: error: for-workers must be from 1 to 1048576, got -1
 // PARTS: :{{[0-9]+}}:3: error: parts must divide the 2 query heads of a kv head, got 3
-// COMPUTE: :{{[0-9]+}}:3: error: compute must be finite and above 0, got nan
-// REDUCE: :{{[0-9]+}}:3: error: reduce must be finite and above 0, got -1.5
-// LATENCY: :{{[0-9]+}}:3: error: latency must be finite and at least 0, got -0.5
-// BUFFERS: :{{[0-9]+}}:3: error: buffers must be from 1 to 1048576, got 0
+// COMPUTE: :{{[0-9]+}}:3: error: 'compute' must be above 0 and at most 1e100, got nan
+// REDUCE: :{{[0-9]+}}:3: error: 'reduce' must be above 0 and at most 1e100, got -1.5
+// LATENCY: :{{[0-9]+}}:3: error: 'latency' must be from 0 to 1e100, got -0.5
+// BUFFERS: :{{[0-9]+}}:3: error: 'buffers' must be at least 1, got 0
 // WAVES: :{{[0-9]+}}:3: error: schedule 'shift' made for 32 workers has waves of 32 that walk at once, got 7 workers
 // FOLDED: :{{[0-9]+}}:3: error: schedule 'symmetric-shift' made for 8 workers has waves of 8 that walk at once, got 7 workers
 // OPEN: :{{[0-9]+}}:3: error: size 'q' is not in the types: state it, as in sizes=q:4096

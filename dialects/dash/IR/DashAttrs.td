@@ -126,12 +126,12 @@ def CostAttr : Dash_Attr<"Cost", "cost"> {
     `R(k) = max(C(k), R(k-1), R(pred) + (latency if pred ran on another worker)) + r`, where `pred`
     is the previous turn of the chain, c is `compute`, r is `reduce` and b is `buffers`.
 
-    **Preconditions**: all finite; `compute` and `reduce` above 0, `latency` at least 0, `buffers`
+    **Preconditions**: at most 1e100; `compute` and `reduce` above 0, `latency` at least 0, `buffers`
     at least 1.
     **Postconditions**: the text is the shortest decimal that reads back as the same numbers.
     **Example**: `#dash.cost<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>`.
-    **Errors**: `'compute' must be finite and above 0, got -1.0`; `'latency' must be finite and at
-    least 0, got -0.5`; `'buffers' must be at least 1, got 0`.
+    **Errors**: `'compute' must be above 0 and at most 1e100, got -1.0`; `'latency' must be from 0 to
+    1e100, got -0.5`; `'buffers' must be at least 1, got 0`.
   }];
   let parameters = (ins APFloatParameter<"time of a task's compute">:$compute,
                         APFloatParameter<"time of a task's reduction">:$reduce,

@@ -13,6 +13,7 @@ struct OrderFileRequest {
   Problem problem;
   DeterminismLevel needed = DeterminismLevel::Run; ///< the weakest level that will do
   std::optional<int64_t> workers, parts;
+  std::optional<int64_t> forWorkers; ///< counts where the file's level is machine
   std::optional<double> compute, reduce, latency;
   std::optional<int64_t> buffers;
 };
