@@ -34,8 +34,7 @@ LogicalResult BlocksAttr::verify(EmitError emitError, int64_t q, int64_t kv, Ele
 }
 
 bool BlocksAttr::isVisible(int64_t kvBlock, int64_t qBlock) const {
-  return cast<DenseElementsAttr>(getBits())
-      .getValues<bool>()[kvBlock * getNumQBlocks() + qBlock];
+  return cast<DenseElementsAttr>(getBits()).getValues<bool>()[kvBlock * getNumQBlocks() + qBlock];
 }
 
 StringRef BlocksAttr::getWord() const { return "blocks"; }

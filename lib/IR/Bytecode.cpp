@@ -78,8 +78,8 @@ private:
     writer.writeVarInt(Code::Problem);
     writer.writeAttribute(problem.getTiles());
     writer.writeAttribute(problem.getMask());
-    for (int64_t number : {problem.getHeads(), problem.getKvHeads(), problem.getHeadDim(),
-                           problem.getHeadDimV()})
+    for (int64_t number :
+         {problem.getHeads(), problem.getKvHeads(), problem.getHeadDim(), problem.getHeadDimV()})
       writer.writeSignedVarInt(number);
     writer.writeAttribute(problem.getSequences());
     return success();

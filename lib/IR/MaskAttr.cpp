@@ -23,9 +23,9 @@ public:
   explicit MaskParser(AsmParser &parser) : parser(parser) {}
 
   ParseResult parse() {
-    return failure(parser.parseLess() ||
-                   parser.parseCommaSeparatedList([&] { return parseEntry(); }) ||
-                   parser.parseGreater());
+    return failure(parser.parseLess() || parser.parseCommaSeparatedList([&] {
+      return parseEntry();
+    }) || parser.parseGreater());
   }
 
   bool isCausal() const { return llvm::is_contained(words, "causal"); }

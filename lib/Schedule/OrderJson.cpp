@@ -151,8 +151,7 @@ static bool fromJSON(const json::Value &value, Schedule &schedule, json::Path pa
     return false;
   return object.mapOptional("op", schedule.op) && object.map("level", schedule.level) &&
          object.map("forWorkers", schedule.forWorkers) && object.map("headDim", schedule.headDim) &&
-         object.map("headDimV", schedule.headDimV) &&
-         object.map("mask", schedule.mask) &&
+         object.map("headDimV", schedule.headDimV) && object.map("mask", schedule.mask) &&
          object.map("tiles", schedule.tiles) && object.map("sequences", schedule.sequences) &&
          object.map("heads", schedule.heads) && object.map("kvHeads", schedule.kvHeads) &&
          object.map("parts", schedule.parts) && object.map("workers", schedule.workers) &&

@@ -67,10 +67,10 @@ private:
       last[i] = active.end - 1;
     }
     for (auto [formula, values] : {std::pair(&step, &stepOf), {&turn, &turnOf}}) {
-      LogicalResult result = formula->evaluate(
-          {kv, tiles.data(), int64_t(chains.size()), int64_t(walks.size()), width, first.data(),
-           last.data(), lengths.kv - lengths.q},
-          n, {values->data()});
+      LogicalResult result =
+          formula->evaluate({kv, tiles.data(), int64_t(chains.size()), int64_t(walks.size()), width,
+                             first.data(), last.data(), lengths.kv - lengths.q},
+                            n, {values->data()});
       assert(succeeded(result) && "formulas of a kind divide by positive numbers");
       (void)result;
     }
@@ -89,7 +89,7 @@ private:
   Problem wideProblem;
   RowEvaluator step, turn;
   int64_t sequence = -1;
-  std::vector<SmallVector<Visit, 0>> walks;          // by kv tile
+  std::vector<SmallVector<Visit, 0>> walks;         // by kv tile
   std::vector<SmallVector<Contribution, 0>> chains; // by q tile
 };
 

@@ -56,8 +56,8 @@ TileSet Problem::activeQ(int64_t sequence, int64_t kv) const {
   int64_t lastColumn = std::min(firstColumn + tiles.kv, lengths.kv) - 1;
   int64_t firstRow = mask.right < 0 ? 0 : firstColumn - shift - mask.right;
   int64_t lastRow = mask.left < 0 ? lengths.q - 1 : lastColumn - shift + mask.left;
-  return TileSet(tilesCovering(firstRow, lastRow, lengths.q, tiles.q), mask.rules, /*row=*/0, tiles.q,
-                 firstColumn, /*columnStep=*/0);
+  return TileSet(tilesCovering(firstRow, lastRow, lengths.q, tiles.q), mask.rules, /*row=*/0,
+                 tiles.q, firstColumn, /*columnStep=*/0);
 }
 
 TileSet Problem::activeKv(int64_t sequence, int64_t q) const {

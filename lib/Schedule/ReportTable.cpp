@@ -34,8 +34,9 @@ std::string dash::maskName(const Mask &mask) {
     entries.push_back(llvm::formatv("window [{0}, {1}]", mask.left, mask.right));
   for (MaskRule rule : mask.rules) {
     auto blocks = dyn_cast<BlocksAttr>(rule);
-    entries.push_back(blocks ? llvm::formatv("blocks {0} x {1}", blocks.getQ(), blocks.getKv()).str()
-                             : rule.getWord().str());
+    entries.push_back(blocks
+                          ? llvm::formatv("blocks {0} x {1}", blocks.getQ(), blocks.getKv()).str()
+                          : rule.getWord().str());
   }
   return entries.empty() ? "full" : llvm::join(entries, ", ");
 }

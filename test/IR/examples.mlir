@@ -1,7 +1,10 @@
-// The two programs that every page talks about read and print in every form.
+// The programs that every page talks about read and print in every form.
 // RUN: dash-opt %dash_examples/bwd-full.mlir | dash-opt | FileCheck %s --check-prefixes=CHECK,FULL
 // RUN: dash-opt %dash_examples/bwd-causal.mlir | dash-opt | FileCheck %s --check-prefixes=CHECK,CAUSAL
 // RUN: dash-opt --emit-bytecode %dash_examples/bwd-causal.mlir | dash-opt | FileCheck %s --check-prefixes=CHECK,CAUSAL
+// RUN: dash-opt %dash_examples/bwd-window.mlir | dash-opt | FileCheck %s --check-prefixes=CHECK,WINDOW
+// RUN: dash-opt %dash_examples/bwd-blocks.mlir | dash-opt | FileCheck %s --check-prefixes=CHECK,BLOCKS
+// RUN: dash-opt --emit-bytecode %dash_examples/bwd-blocks.mlir | dash-opt | FileCheck %s --check-prefixes=CHECK,BLOCKS
 
 // CHECK-LABEL: func.func @attention_bwd(
 // CHECK:         dash.attention_bwd
@@ -9,3 +12,5 @@
 // CHECK-NEXT:      outs(
 // FULL-NEXT:       mask(<full>) level(run) scale(%{{.+}})
 // CAUSAL-NEXT:     mask(<causal>) level(run) scale(%{{.+}})
+// WINDOW-NEXT:     mask(<window = [512, 0]>) level(run) scale(%{{.+}})
+// BLOCKS-NEXT:     mask(<causal, blocks = #dash.blocks<q = 256, kv = 256, bits = dense<{{.+}}> : tensor<4x4xi1>>>) level(run) scale(%{{.+}})

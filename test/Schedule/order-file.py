@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent / "lib"))
 from checks import document_differences  # noqa: E402
 from cost import Cost  # noqa: E402
 from dash_opt import KINDS, DashOpt, Request, Tally  # noqa: E402
-from problem import Mask, Problem, Sequence  # noqa: E402
+from problem import Blocks, Mask, Problem, Sequence  # noqa: E402
 from report import Json  # noqa: E402
 
 COST = Cost(2.1, 1.6, 0.3, 2)
@@ -30,6 +30,17 @@ def problems() -> list[Problem]:
         for causal in (False, True)
         for rows in ((Sequence(1, 1),), (Sequence(100, 250), Sequence(250, 100), Sequence(7, 160)))
         for heads in ((1, 1, 1), (4, 2, 2))
+    ]
+
+
+def masked_problems() -> list[Problem]:
+    """Windows and bitmaps, some with tiles that have no task."""
+    rows = (Sequence(100, 250), Sequence(250, 100), Sequence(7, 160))
+    blocks = Blocks(32, 48, ("01101001", "10010110", "00000000", "11111111", "01010101", "00100100"))
+    return [
+        Problem(rows, 16, 48, mask, 4, 2, 2)
+        for mask in (Mask(window=(30, 20)), Mask(True, (60, -1)), Mask(blocks=blocks),
+                     Mask(True, (200, 7), blocks))
     ]
 
 
@@ -182,6 +193,8 @@ def other_problems(request: Request) -> dict[str, Request]:
         "other q tiles": {"tile_q": 32},
         "other kv tiles": {"tile_kv": 64},
         "the other mask": {"mask": Mask(causal=not of.mask.causal)},
+        "a window": {"mask": Mask(window=(64, 0))},
+        "a bitmap": {"mask": Mask(blocks=Blocks(256, 288, ("1",)))},
         "more heads": {"heads": 8},
         "more kv heads": {"kv_heads": 4, "parts": 1},
         "one part": {"parts": 1},
@@ -191,6 +204,21 @@ def other_problems(request: Request) -> dict[str, Request]:
     others["more workers"] = replace(request, workers=request.workers + 1)
     others["a stronger level"] = replace(request, level="batch")
     return others
+
+
+def other_masks(dash: DashOpt, problem: Problem) -> list[str]:
+    """An order for a mask is refused for one that differs in a bound or in a bit."""
+    mask, request = problem.mask, Request(problem, "descending", 3, cost=COST)
+    document = dash.run(request).document
+    if document is None:
+        return ["no report to take back"]
+    others = [replace(mask, window=(31, 20)), replace(mask, blocks=None, window=None)]
+    if mask.blocks is not None:
+        last = mask.blocks.bits[-1].translate(str.maketrans("01", "10"))
+        flipped = replace(mask.blocks, bits=(*mask.blocks.bits[:-1], last))
+        others.append(replace(mask, blocks=flipped))
+    return [line for other in others for line in dash.run_order(
+        replace(request, problem=replace(problem, mask=other)), document).refusal()]
 
 
 def unequal_twins(dash: DashOpt, level: str) -> list[str]:
@@ -223,7 +251,9 @@ def unequal_twins(dash: DashOpt, level: str) -> list[str]:
 
 def main() -> int:
     dash, tally = DashOpt.from_arguments(__doc__), Tally()
-    tally.check_all(product(KINDS, problems(), (1, 5)), lambda case: round_trip(dash, case))
+    tally.check_all(product(KINDS, [*problems(), *masked_problems()], (1, 5)),
+                    lambda case: round_trip(dash, case))
+    tally.check_all(masked_problems(), lambda problem: other_masks(dash, problem))
 
     request = Request(problems()[-1], "ascending", 3, cost=COST)
     clean = dash.run(request).document

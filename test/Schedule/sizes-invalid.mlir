@@ -56,3 +56,15 @@ func.func @tiles_come_first(%q: memref<1x3x300x64xbf16>, %lse: memref<1x3x300xf3
 
 // expected-warning @below {{no unscheduled 'dash.items' to order}}
 module {}
+
+// -----
+
+// The longest of the sequences has 200 rows.
+func.func @bits_are_those_of_the_longest(%q: memref<1x3x?x64xbf16>) {
+  // expected-error @below {{'bits' must have 4 columns (q blocks), for the longest sequence's 200 query rows, got 5}}
+  dash.items unscheduled over(%q, %q, %q : memref<1x3x?x64xbf16>, memref<1x3x?x64xbf16>, memref<1x3x?x64xbf16>)
+      tiles(<q = 64, kv = 128>) mask(<blocks = #dash.blocks<q = 64, kv = 128, bits = dense<1> : tensor<2x5xi1>>>)
+      level(run) (%seq, %kv_head, %kv) {
+  }
+  return
+}

@@ -186,3 +186,14 @@ dash.schedule @formula_turn_divides_by_zero kind("file") level(run) parts(1) wor
 
 // expected-warning @below {{no 'dash.schedule' to verify; run --dash-tile and --dash-apply-schedule first}}
 module {}
+
+// -----
+
+// Masks with gaps. The first kv tile has q tiles 0 and 2.
+
+// expected-error @below {{'dash.schedule' op item (sequence 0, kv head 0, part 0, kv tile 0) visits q tile 1 of head 0, which the mask hides}}
+dash.schedule @task_in_a_gap kind("file") level(run) parts(1) workers(1) width(1)
+  problem(<tiles = <q = 16, kv = 16>, mask = <blocks = #dash.blocks<q = 16, kv = 16, bits = dense<[[1, 0, 1]]> : tensor<1x3xi1>>>,
+           heads = 1, kv_heads = 1, head_dim = 64, head_dim_v = 64, sequences = <[48, 16]>>)
+  cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)
+  order(#dash.table<items = dense<0> : tensor<1x6xi32>, visits = dense<[[0, 0, 0], [0, 1, 0]]> : tensor<2x3xi32>>)

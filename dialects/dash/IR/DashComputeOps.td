@@ -36,8 +36,9 @@ def AttentionBwdOp : Dash_Op<"attention_bwd", [AttrSizedOperandSegments, Outside
     - Stands outside `dash.items`. No output is the same value as another output or as an input, or
       overlaps one in memory.
 
-    **Postconditions**: dq, dk and dv are written in full, with zeros where no pair is visible; rows
-    whose LSE is -inf contribute nothing. Nothing else is written.
+    **Postconditions**: dq, dk and dv are written in full. A row that sees no column has an LSE of
+    -inf: its dQ is zero, and it adds nothing to dK and dV. A column that no row sees has a dK and dV
+    of zero. Nothing else is written.
 
     **Example**
     ```mlir
@@ -72,6 +73,8 @@ def AttentionBwdOp : Dash_Op<"attention_bwd", [AttrSizedOperandSegments, Outside
     - `rows of 'q' must be at least 1, got 0`, and so for every static size
     - `needs exactly one of 'o' and 'delta', got both`
     - `'sequences' needs a batch of 1, got 2`
+    - those of the mask's rules, `'bits' must have 8 rows (kv blocks), for the longest sequence's 1000
+      key rows, got 4` for one, where types or `sequences` say how long sequences are
     - `rows of 'q' must be the sum of the sequences' query rows, 3000, got 2000`
     - `output 'dk' must not be the same value as 'k'`
     - `stands outside 'dash.items' only: it works on whole tensors`

@@ -52,6 +52,8 @@ def ScheduleOp : Dash_Op<"schedule", [Symbol]> {
     - `table 'items' is not in the text (dense_resource '__elided__'): print the module again
       without --mlir-elide-elementsattrs-if-larger`
     - `table 'items' must have a row for each of the problem's 4 items, got 3`
+    - `'bits' are not in the text (dense_resource '__elided__'): print the module again without
+      --mlir-elide-elementsattrs-if-larger`, about the mask
     - `attribute 'order' failed to satisfy constraint: #dash.formulas<...> or #dash.table<...>`
   }];
   let arguments = (ins
@@ -99,6 +101,9 @@ def ItemsOp : Dash_Op<"items", [
 
     `over(%q, %k, %v)` gives the sizes only: batch, heads, q rows and head dim of q, kv heads and kv
     rows of k, head dim of v.
+    A kv tile without a task is an item all the same: its walks are empty, and it writes the zeros of
+    its dK and dV. A q tile without a task gets no add, and keeps what dQ's sums began with.
+
     Arguments are indices: sequences count from 0 in the batch or in `sequences`, heads are
     absolute, tiles count from their sequence's start.
 
@@ -137,6 +142,8 @@ def ItemsOp : Dash_Op<"items", [
     - `tiles are #dash.tiles<q = 128, kv = 128>, but schedule '@order' was made for #dash.tiles<q =
       64, kv = 128>`, and so for mask, level, heads, kv heads, head dim, sequences and rows
     - `stands outside 'dash.items' only: it works on whole tensors`
+    - `block size 'q' must be a multiple of the q tile, 64, got 96`, and what else the mask's rules
+      ask, as in `#dash.blocks`
     - `needs 'sequences': schedule '@order' was made for sequences of different lengths`
   }];
   let arguments = (ins

@@ -143,7 +143,8 @@ def ProbabilityOp : Dash_Op<"probability", [Pure, InsideItems]> {
     `result[j, i] = round(exp(scale * scores[j, i] - lse[i]))` where row i of the q tile sees column
     j of the kv tile, both are in the sequence and lse[i] is not -inf; 0 elsewhere. Rows and columns
     count from the start of the sequence: q * (rows of a q tile) + i, kv * (rows of a kv tile) + j.
-    The mask is that of the enclosing `dash.items`; the factor is 1 if absent.
+    The mask is that of the enclosing `dash.items`, band and rules; P is 0 where it hides, whatever
+    scores and lse are. The factor is 1 if absent.
 
     **Preconditions**: scores are kv tile rows by q tile rows, lse has q tile rows; the result has
     the shape of scores.

@@ -57,6 +57,10 @@ def ApplySchedule : Pass<"dash-apply-schedule", "::mlir::ModuleOp"> {
     for these sizes. Formulas serve others too; a table does not. A remark (`--remarks-filter='dash.*'`)
     says what was ordered.
 
+    A kind is formulas where it has some for the mask (all kinds: full, causal and other right bounds;
+    `symmetric-shift` not for windows; none for bitmaps). Elsewhere it is a table for the stated sizes,
+    whatever `form` says, and a remark (missed) tells.
+
     (* example filepath=test/Schedule/apply-schedule.mlir *)
   }];
   let options = [

@@ -22,7 +22,8 @@ static FailureOr<Order> build(const ScheduleHeader &header, MLIRContext *context
   const Mask &mask = header.problem.mask;
   bool isTriangle = (mask.left < 0) != (mask.right < 0);
   WideOrder wide{mask.band(),
-                 {itemsInOrder(context), isTriangle ? dealBackAndForth(context) : dealInTurn(context),
+                 {itemsInOrder(context),
+                  isTriangle ? dealBackAndForth(context) : dealInTurn(context),
                   in.formula(in.last - in.position), in.formula(in.kv - in.first)},
                  /*step=*/in.formula(in.qTiles - 1 - q)};
   return orderWithin(header, std::move(wide), emitError);

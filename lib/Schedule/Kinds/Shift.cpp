@@ -5,7 +5,7 @@
 // q tiles and wrap around, so that nobody waits. On a causal mask a wave shifts over the q tiles
 // that see all of it, then each kv tile walks up from its diagonal to where those begin.
 //
-// The formulas are for any right bound; what else a mask hides is left out of their order.
+// Within a window each kv tile walks up from its own first q tile, which is no other's at that time.
 //
 // A chain holds wave after wave, so progress needs no more than that the units of a wave are on
 // different workers: time = (group, wave, phase, step) grows along lists and along chains.
@@ -59,12 +59,26 @@ static Piecewise buildStep(const Problem &problem, MLIRContext *context) {
                 in.formula(columns + q));
 }
 
+/// In a window nobody wraps: whoever is nearest to the diagonal comes first, in each wave.
+static WideOrder buildWithinWindow(const ScheduleHeader &header, MLIRContext *context) {
+  LineInputs in(context);
+  Waves waves(in.kv, in.kvTiles, in.width);
+  AffineExpr ofEarlierWaves = clampToZero(waves.begin - in.first, in.kvTiles);
+  AffineExpr nearest = in.last - clampToZero(in.last - waves.end + 1, in.kvTiles);
+  return {header.problem.mask.band(),
+          {buildItem(header.level, context), dealInTurn(context),
+           in.formula(in.first + in.position), in.formula(ofEarlierWaves + nearest - in.kv)},
+          /*step=*/in.formula(/*q*/ in.position)};
+}
+
 static FailureOr<Order> build(const ScheduleHeader &header, MLIRContext *context,
                               EmitError emitError) {
   if (failed(verifyWavesFit(header, /*tilesPerUnit=*/1, emitError)))
     return failure();
   const Problem &problem = header.problem;
-  WideOrder wide{problem.mask.withoutLeft(),
+  if (problem.mask.left >= 0)
+    return orderWithin(header, buildWithinWindow(header, context), emitError);
+  WideOrder wide{problem.mask.band(),
                  {buildItem(header.level, context), dealInTurn(context),
                   buildVisit(problem, context), buildTurn(problem, context)},
                  buildStep(problem, context)};
