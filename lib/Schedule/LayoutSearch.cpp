@@ -7,6 +7,8 @@
 #include "llvm/Support/raw_ostream.h"
 #include <chrono>
 #include <limits>
+#include <numeric>
+#include <set>
 
 using namespace mlir;
 using namespace mlir::dash;
@@ -15,9 +17,47 @@ using namespace mlir::dash;
 static constexpr int64_t simulationBudget = int64_t(1) << 23;
 static constexpr int64_t fewestLayouts = 3;
 
+/// Deals items, longest first, to at most `workers` lists of nearly equal lengths: the shortest length
+/// to which best fit packs them, found by bisection (MULTIFIT; Coffman, Garey, Johnson 1978).
+static std::vector<int32_t> packItems(ArrayRef<int64_t> lengths, int64_t workers) {
+  std::vector<int32_t> lists(lengths.size());
+  auto packs = [&](int64_t capacity) {
+    std::set<std::pair<int64_t, int32_t>> rooms; // what is left of a list
+    for (int32_t worker : llvm::seq<int32_t>(workers))
+      rooms.emplace(capacity, worker);
+    for (auto [index, length] : llvm::enumerate(lengths)) {
+      auto room = rooms.lower_bound({length, 0});
+      if (room == rooms.end())
+        return false;
+      auto [left, worker] = *room;
+      lists[index] = worker;
+      rooms.erase(room);
+      rooms.emplace(left - length, worker);
+    }
+    return true;
+  };
+  int64_t total = std::accumulate(lengths.begin(), lengths.end(), int64_t(0));
+  int64_t low =
+      std::max<int64_t>(llvm::divideCeil(total, workers), lengths.empty() ? 0 : lengths.front());
+  int64_t high = std::max<int64_t>(2 * low, 1);
+  while (low < high) {
+    int64_t middle = low + (high - low) / 2;
+    if (packs(middle))
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  packs(high);
+  return lists;
+}
+
 namespace {
 
-enum class ItemOrder { LongestFirst, ByKv };
+enum class ItemOrder {
+  LongestFirst, ///< each to the worker that is free first
+  ByKv,         ///< likewise, as they come
+  Packed        ///< to lists of nearly equal lengths, made beforehand
+};
 enum class Start { Spread, First, Last };
 
 struct Layout {
@@ -82,6 +122,7 @@ public:
     double least = std::numeric_limits<double>::infinity();
     for (auto [index, layout] : llvm::enumerate(layouts)) {
       progress.tell(index);
+      dispatch.lanes = layout.itemOrder == ItemOrder::Packed ? request.workers : 1;
       ListSchedule run =
           takeMiddle(runListScheduler(repeated, repeat(makePlan(layout)), request.cost, dispatch));
       if (double price = judge(run); price < least) {
@@ -110,6 +151,8 @@ private:
       for (int64_t size : sizes)
         layouts.push_back({size, ItemOrder::LongestFirst, start});
       layouts.push_back({1, ItemOrder::ByKv, start});
+      if (most == numGroups && request.copies == 1)
+        layouts.push_back({most, ItemOrder::Packed, start});
     }
     int64_t tasks = std::max<int64_t>(1, problem.numTasks() * request.copies);
     int64_t affordable = std::max(fewestLayouts, simulationBudget / tasks);
@@ -131,11 +174,23 @@ private:
       auto key = [](const PlannedItem &planned) {
         return std::tuple(-int64_t(planned.visits.size()), planned.group, planned.item.kv);
       };
-      if (layout.itemOrder == ItemOrder::LongestFirst)
+      if (layout.itemOrder != ItemOrder::ByKv)
         llvm::sort(llvm::drop_begin(plan.items, firstItem),
                    [&](auto &a, auto &b) { return key(a) < key(b); });
     }
+    if (layout.itemOrder == ItemOrder::Packed)
+      pack(plan);
     return plan;
+  }
+
+  /// Makes a group of each worker's items, for lanes of one worker.
+  void pack(Plan &plan) const {
+    std::vector<int64_t> lengths;
+    for (const PlannedItem &planned : plan.items)
+      lengths.push_back(planned.visits.size());
+    for (auto [planned, list] : llvm::zip_equal(plan.items, packItems(lengths, request.workers)))
+      planned.group = list;
+    plan.groupDqBytes.assign(request.workers, 0);
   }
 
   /// The plan once for each copy, with its own sequences and groups.
