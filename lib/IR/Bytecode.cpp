@@ -1,49 +1,136 @@
 //===- Bytecode.cpp - attributes that have a binary form ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// MLIR writes a dialect's attributes into bytecode as text unless the dialect does better. Tables
-// are the only long ones: as text they would be twice as large, and those that were elided would
-// come back under another name.
+// MLIR writes a dialect's attributes into bytecode as text unless the dialect does better. Tables and
+// bitmaps are the only long ones: as text they would be twice as large, and those that were elided
+// would come back under another name. What holds a bitmap is binary with it.
 //===----------------------------------------------------------------------===//
 
 #include "dash/IR/DashAttrs.h"
 #include "dash/IR/DashDialect.h"
 #include "mlir/Bytecode/BytecodeImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mlir::dash;
 
 namespace {
 /// First number of an attribute in binary form. Numbers are never reused.
-enum Code : uint64_t { Table = 0 };
+enum Code : uint64_t { Table = 0, Blocks = 1, Mask = 2, Problem = 3 };
 
 struct DashBytecode : public BytecodeDialectInterface {
   explicit DashBytecode(Dialect *dialect) : BytecodeDialectInterface(dialect) {}
 
   LogicalResult writeAttribute(Attribute attribute, DialectBytecodeWriter &writer) const override {
-    auto table = dyn_cast<TableAttr>(attribute);
-    if (!table)
-      return failure(); // as text
+    return llvm::TypeSwitch<Attribute, LogicalResult>(attribute)
+        .Case<TableAttr, BlocksAttr, MaskAttr, ProblemAttr>(
+            [&](auto found) { return write(found, writer); })
+        .Default([](Attribute) { return failure(); }); // as text
+  }
+
+  Attribute readAttribute(DialectBytecodeReader &reader) const override {
+    uint64_t code;
+    if (failed(reader.readVarInt(code)))
+      return {};
+    switch (code) {
+    case Code::Table:
+      return readTable(reader);
+    case Code::Blocks:
+      return readBlocks(reader);
+    case Code::Mask:
+      return readMask(reader);
+    case Code::Problem:
+      return readProblem(reader);
+    }
+    reader.emitError() << "expected the code of a dash attribute, 0 to 3, got " << code;
+    return {};
+  }
+
+private:
+  static LogicalResult write(TableAttr table, DialectBytecodeWriter &writer) {
     writer.writeVarInt(Code::Table);
     writer.writeAttribute(table.getItems());
     writer.writeAttribute(table.getVisits());
     return success();
   }
 
-  Attribute readAttribute(DialectBytecodeReader &reader) const override {
-    uint64_t code;
-    ElementsAttr items, visits;
-    if (failed(reader.readVarInt(code)))
-      return {};
-    if (code != Code::Table) {
-      reader.emitError() << "expected the code of a dash attribute, 0, got " << code;
-      return {};
-    }
-    if (failed(reader.readAttribute(items)) || failed(reader.readAttribute(visits)))
-      return {};
+  static LogicalResult write(BlocksAttr blocks, DialectBytecodeWriter &writer) {
+    writer.writeVarInt(Code::Blocks);
+    writer.writeSignedVarInt(blocks.getQ());
+    writer.writeSignedVarInt(blocks.getKv());
+    writer.writeAttribute(blocks.getBits());
+    return success();
+  }
+
+  static LogicalResult write(MaskAttr mask, DialectBytecodeWriter &writer) {
+    if (mask.getRules().empty())
+      return failure();
+    writer.writeVarInt(Code::Mask);
+    writer.writeSignedVarInt(mask.getLeft());
+    writer.writeSignedVarInt(mask.getRight());
+    writer.writeAttributes(mask.getRules());
+    return success();
+  }
+
+  static LogicalResult write(ProblemAttr problem, DialectBytecodeWriter &writer) {
+    if (problem.getMask().getRules().empty())
+      return failure();
+    writer.writeVarInt(Code::Problem);
+    writer.writeAttribute(problem.getTiles());
+    writer.writeAttribute(problem.getMask());
+    for (int64_t number : {problem.getHeads(), problem.getKvHeads(), problem.getHeadDim(),
+                           problem.getHeadDimV()})
+      writer.writeSignedVarInt(number);
+    writer.writeAttribute(problem.getSequences());
+    return success();
+  }
+
+  template <typename T, typename... Fields>
+  Attribute make(DialectBytecodeReader &reader, Fields... fields) const {
     auto emitHere = [&] { return reader.emitError(); };
     function_ref<InFlightDiagnostic()> emitError = emitHere;
-    return TableAttr::getChecked(emitError, getContext(), items, visits);
+    return T::getChecked(emitError, getContext(), fields...);
+  }
+
+  Attribute readTable(DialectBytecodeReader &reader) const {
+    ElementsAttr items, visits;
+    if (failed(reader.readAttribute(items)) || failed(reader.readAttribute(visits)))
+      return {};
+    return make<TableAttr>(reader, items, visits);
+  }
+
+  Attribute readBlocks(DialectBytecodeReader &reader) const {
+    int64_t q, kv;
+    ElementsAttr bits;
+    if (failed(reader.readSignedVarInt(q)) || failed(reader.readSignedVarInt(kv)) ||
+        failed(reader.readAttribute(bits)))
+      return {};
+    return make<BlocksAttr>(reader, q, kv, bits);
+  }
+
+  Attribute readMask(DialectBytecodeReader &reader) const {
+    int64_t left, right;
+    SmallVector<MaskRule> rules;
+    if (failed(reader.readSignedVarInt(left)) || failed(reader.readSignedVarInt(right)) ||
+        failed(reader.readAttributes(rules)))
+      return {};
+    return make<MaskAttr>(reader, left, right, ArrayRef<MaskRule>(rules));
+  }
+
+  Attribute readProblem(DialectBytecodeReader &reader) const {
+    TilesAttr tiles;
+    MaskAttr mask;
+    int64_t numbers[4];
+    SequencesAttr sequences;
+    if (failed(reader.readAttribute(tiles)) || failed(reader.readAttribute(mask)))
+      return {};
+    for (int64_t &number : numbers)
+      if (failed(reader.readSignedVarInt(number)))
+        return {};
+    if (failed(reader.readAttribute(sequences)))
+      return {};
+    return make<ProblemAttr>(reader, tiles, mask, numbers[0], numbers[1], numbers[2], numbers[3],
+                             sequences);
   }
 };
 } // namespace

@@ -73,6 +73,19 @@ LogicalResult dash::verifyProblem(Operation *op, MemRefType q, MemRefType k, Mem
                  failed(verifyTotal(op, "k", "key", k, sequences.getTotalKv())));
 }
 
+LogicalResult dash::verifyMask(Operation *op, MaskAttr mask, MemRefType q, MemRefType k,
+                               SequencesAttr sequences) {
+  auto emitError = [&] { return op->emitOpError(); };
+  int64_t qRows = sequences ? sequences.getMostQ() : q.getDimSize(Rows);
+  int64_t kvRows = sequences ? sequences.getMostKv() : k.getDimSize(Rows);
+  // Rows of a batch of 1 may be those of several sequences, which are stated when it is ordered.
+  bool areLengths = sequences || (q.getDimSize(Batch) > 1 || k.getDimSize(Batch) > 1);
+  if (!areLengths)
+    qRows = kvRows = ShapedType::kDynamic;
+  return failure(failed(mask.verifyData(emitError)) ||
+                 failed(mask.verifyRows(qRows, kvRows, emitError)));
+}
+
 LogicalResult dash::verifyTileOf(Operation *op, RankedTensorType tile, MemRefType memref) {
   if (tile.getRank() != memref.getRank() - 2)
     return op->emitOpError() << "tile must have rank " << memref.getRank() - 2

@@ -30,6 +30,10 @@ LogicalResult verifySameElements(Operation *op, NamedMemRef memref, NamedMemRef 
 LogicalResult verifyProblem(Operation *op, MemRefType q, MemRefType k, MemRefType v,
                             SequencesAttr sequences);
 
+/// The mask's rules have their data, and fit the rows of q and k where those are known.
+LogicalResult verifyMask(Operation *op, MaskAttr mask, MemRefType q, MemRefType k,
+                         SequencesAttr sequences);
+
 /// A tile of this type can be read from, or written to, the memref.
 LogicalResult verifyTileOf(Operation *op, RankedTensorType tile, MemRefType memref);
 

@@ -155,7 +155,8 @@ LogicalResult AttentionBwdOp::verify() {
   if (failed(verifyForms(*this, operands)) || failed(verifyHeadDims(*this)) ||
       failed(verifySizes(*this, operands)) ||
       failed(verifyProblem(*this, operands.q.type, operands.k.type, operands.v.type,
-                           getSequencesAttr())))
+                           getSequencesAttr())) ||
+      failed(verifyMask(*this, getMask(), operands.q.type, operands.k.type, getSequencesAttr())))
     return failure();
   ArrayRef<std::pair<StringRef, Value>> values = operands.values;
   for (unsigned i = operands.numInputs; i < values.size(); ++i)

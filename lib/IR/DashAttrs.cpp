@@ -1,7 +1,8 @@
 //===- DashAttrs.cpp - text and checks of the attributes ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// All attributes but formulas, whose text form is a small language (Formulas.cpp).
+// All attributes but masks (MaskAttr.cpp and a file for each rule), and formulas, whose text form is
+// a small language (Formulas.cpp).
 //===----------------------------------------------------------------------===//
 
 #include "dash/IR/DashAttrs.h"
@@ -31,34 +32,6 @@ void DashDialect::registerAttributes() {
 }
 
 using EmitError = function_ref<InFlightDiagnostic()>;
-
-//===----------------------------------------------------------------------===//
-// MaskAttr
-//===----------------------------------------------------------------------===//
-
-Attribute MaskAttr::parse(AsmParser &parser, Type) {
-  std::optional<bool> causal;
-  auto parseWord = [&]() -> ParseResult {
-    SMLoc loc = parser.getCurrentLocation();
-    StringRef word;
-    if (failed(parser.parseOptionalKeyword(&word)))
-      return parser.emitError(loc, "expected a mask (full or causal)");
-    if (word != "full" && word != "causal")
-      return parser.emitError(loc, "expected a mask (full or causal), got '") << word << "'";
-    if (causal)
-      return parser.emitError(loc, "a mask is either full or causal, got a second word '")
-             << word << "'";
-    causal = word == "causal";
-    return success();
-  };
-  if (parser.parseLess() || parser.parseCommaSeparatedList(parseWord) || parser.parseGreater())
-    return {};
-  return MaskAttr::get(parser.getContext(), *causal);
-}
-
-void MaskAttr::print(AsmPrinter &printer) const {
-  printer << "<" << (getCausal() ? "causal" : "full") << ">";
-}
 
 //===----------------------------------------------------------------------===//
 // TilesAttr
@@ -152,6 +125,8 @@ static int64_t saturatingSum(ArrayRef<int64_t> values) {
 
 int64_t SequencesAttr::getTotalQ() const { return saturatingSum(getQ()); }
 int64_t SequencesAttr::getTotalKv() const { return saturatingSum(getKv()); }
+int64_t SequencesAttr::getMostQ() const { return *llvm::max_element(getQ()); }
+int64_t SequencesAttr::getMostKv() const { return *llvm::max_element(getKv()); }
 bool SequencesAttr::isUniform() const {
   return llvm::all_equal(getQ()) && llvm::all_equal(getKv());
 }
@@ -160,9 +135,9 @@ bool SequencesAttr::isUniform() const {
 // ProblemAttr
 //===----------------------------------------------------------------------===//
 
-LogicalResult ProblemAttr::verify(EmitError emitError, TilesAttr, MaskAttr, int64_t heads,
-                                  int64_t kvHeads, int64_t headDim, int64_t headDimV,
-                                  SequencesAttr) {
+LogicalResult ProblemAttr::verify(EmitError emitError, TilesAttr tiles, MaskAttr mask,
+                                  int64_t heads, int64_t kvHeads, int64_t headDim,
+                                  int64_t headDimV, SequencesAttr sequences) {
   for (auto [name, value] : {std::pair<StringRef, int64_t>("heads", heads),
                              {"kv_heads", kvHeads},
                              {"head_dim", headDim},
@@ -171,7 +146,8 @@ LogicalResult ProblemAttr::verify(EmitError emitError, TilesAttr, MaskAttr, int6
       return emitError() << "'" << name << "' must be at least 1, got " << value;
   if (heads % kvHeads != 0)
     return emitError() << "'kv_heads' must divide 'heads', got " << kvHeads << " and " << heads;
-  return success();
+  return failure(failed(mask.verifyTiles(tiles.getQ(), tiles.getKv(), emitError)) ||
+                 failed(mask.verifyRows(sequences.getMostQ(), sequences.getMostKv(), emitError)));
 }
 
 //===----------------------------------------------------------------------===//

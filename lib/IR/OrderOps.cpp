@@ -70,6 +70,8 @@ LogicalResult ScheduleOp::verify() {
   if (getLevel() < DeterminismLevel::Machine && getWidth() != getWorkers())
     return emitOpError() << "width must be workers, " << getWorkers() << ", at level '"
                          << stringifyDeterminismLevel(getLevel()) << "', got " << getWidth();
+  if (failed(getProblem().getMask().verifyData([&] { return emitOpError(); })))
+    return failure();
   TableAttr table = getTable();
   if (!table)
     return success();
@@ -157,7 +159,10 @@ void ItemsOp::build(OpBuilder &builder, OperationState &state, FlatSymbolRefAttr
 LogicalResult ItemsOp::verify() {
   NamedMemRef q{"q", getQ().getType()}, k{"k", getK().getType()}, v{"v", getV().getType()};
   if (failed(verifySameElements(*this, k, q)) || failed(verifySameElements(*this, v, q)) ||
-      failed(verifyProblem(*this, q.type, k.type, v.type, getSequencesAttr())))
+      failed(verifyProblem(*this, q.type, k.type, v.type, getSequencesAttr())) ||
+      failed(verifyMask(*this, getMask(), q.type, k.type, getSequencesAttr())) ||
+      failed(getMask().verifyTiles(getTiles().getQ(), getTiles().getKv(),
+                                   [&] { return emitOpError(); })))
     return failure();
   unsigned expected = isScheduled() ? 4 : 3;
   if (unsigned found = getBody().getNumArguments(); found != expected)

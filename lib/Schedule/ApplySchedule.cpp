@@ -10,6 +10,7 @@
 #include "dash/Schedule/Kinds.h"
 #include "dash/Schedule/OrderFile.h"
 #include "dash/Schedule/Passes.h"
+#include "dash/Schedule/Report.h"
 #include "dash/Schedule/ScheduleIR.h"
 #include "dash/Schedule/Sizes.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -79,6 +80,11 @@ private:
     FailureOr<ScheduleFacts> facts = verify(*schedule, emitError);
     if (failed(facts))
       return failure();
+    if (form == OrderForm::Formulas && schedule->isTable() && kind != "file")
+      remark::missed(items.getLoc(), remark::RemarkOpts::name("table").category(getArgument()))
+          << remark::reason("schedule '{0}' has no formulas for mask '{1}': the order is a table, "
+                            "for these sizes only",
+                            schedule->kind, maskName(problem->mask));
     if (form == OrderForm::Table && !schedule->isTable()) {
       schedule = Schedule::get(*schedule, writeOut(*schedule), emitError);
       if (failed(schedule))

@@ -96,10 +96,16 @@ AffineExpr dash::shiftedRank(AffineExpr place, AffineExpr size, AffineExpr begin
   return (pivot - place) % size;
 }
 
+AffineExpr dash::shiftedStep(AffineExpr place, AffineExpr size, AffineExpr begin,
+                             AffineExpr columns, AffineExpr q) {
+  return (q - begin - (place * columns).floorDiv(size)) % columns;
+}
+
 AffineExpr dash::firstActiveQ(const Problem &problem, AffineExpr kv, const LineInputs &in) {
-  if (problem.mask.isFull())
+  int64_t right = problem.mask.right;
+  if (right < 0)
     return getAffineConstantExpr(0, kv.getContext());
-  AffineExpr tile = (kv * problem.tiles.kv - in.offset).floorDiv(problem.tiles.q);
-  // `tile` is at least -(kv rows) / (q tile) and below the number of q tiles.
-  return clampToZero(tile, in.qTiles + in.kvTiles * problem.tiles.kv);
+  AffineExpr tile = (kv * problem.tiles.kv - in.offset - right).floorDiv(problem.tiles.q);
+  // `tile` is at least -(kv rows + right) / (q tile) and below the number of q tiles.
+  return clampToZero(tile, in.qTiles + in.kvTiles * problem.tiles.kv + right);
 }

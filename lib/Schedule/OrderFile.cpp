@@ -200,13 +200,49 @@ static LogicalResult matchIfAsked(StringRef what, const T &found, const std::opt
   return asked ? match(what, found, *asked, place, emitError) : success();
 }
 
+/// The mask of a file in words, as maskName says it.
+static std::string describeMask(const order_json::Mask &mask) {
+  auto [left, right] = mask.window.value_or(std::pair<int64_t, int64_t>(-1, -1));
+  Mask band{left, mask.causal ? 0 : right};
+  if (!mask.blocks)
+    return maskName(band);
+  std::string blocks = llvm::formatv("blocks {0} x {1}", mask.blocks->q, mask.blocks->kv);
+  return band.isFull() ? blocks : maskName(band) + ", " + blocks;
+}
+
+static LogicalResult matchMask(const order_json::Mask &file, const Mask &mask,
+                               const std::string &place, EmitError emitError) {
+  if (failed(match("mask", describeMask(file), maskName(mask), place, emitError)))
+    return failure();
+  BlocksAttr blocks = mask.blocks();
+  if (!blocks)
+    return success();
+  const std::vector<std::string> &bits = file.blocks->bits;
+  auto size = [](size_t rows, size_t columns) {
+    return llvm::formatv("{0} x {1} bits", rows, columns).str();
+  };
+  std::string expected = size(blocks.getNumKvBlocks(), blocks.getNumQBlocks());
+  for (const std::string &row : bits)
+    if (failed(match("blocks of", size(bits.size(), row.size()), expected, place, emitError)))
+      return failure();
+  if (failed(match("blocks of", size(bits.size(), blocks.getNumQBlocks()), expected, place,
+                   emitError)))
+    return failure();
+  for (int64_t kv : llvm::seq(blocks.getNumKvBlocks()))
+    for (int64_t q : llvm::seq(blocks.getNumQBlocks()))
+      if (bool isVisible = bits[kv][q] == '1'; isVisible != blocks.isVisible(kv, q))
+        return emitError() << place << ".mask.blocks.bits[" << kv << "]: character " << q << " is "
+                           << bits[kv][q] << ", expected " << int(!isVisible);
+  return success();
+}
+
 static LogicalResult matchProblem(const order_json::Schedule &file, const Problem &problem,
                                   const std::string &place, EmitError emitError) {
   Problem other = problem;
   other.sequences = file.sequences;
   auto tiles = [](TileShape t) { return llvm::formatv("q={0} kv={1}", t.q, t.kv).str(); };
   return failure(
-      failed(match("mask", maskName(file.mask), maskName(problem.mask), place, emitError)) ||
+      failed(matchMask(file.mask, problem.mask, place, emitError)) ||
       failed(match("tiles", tiles(file.tiles), tiles(problem.tiles), place, emitError)) ||
       failed(match("heads", file.heads, problem.heads, place, emitError)) ||
       failed(match("kv heads", file.kvHeads, problem.kvHeads, place, emitError)) ||

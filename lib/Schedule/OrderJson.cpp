@@ -5,7 +5,6 @@
 #include "llvm/ADT/STLExtras.h"
 
 using namespace llvm;
-using mlir::dash::Mask;
 using mlir::dash::SequenceLengths;
 using mlir::dash::TileShape;
 
@@ -57,23 +56,6 @@ static bool readPairs(const json::Value &value, StringLiteral key,
   return false;
 }
 
-static bool readMask(const json::Value &value, Mask &mask, json::Path path) {
-  json::ObjectMapper object(value, path);
-  bool isCausal = false;
-  if (!object || !object.map("causal", isCausal) ||
-      !hasOnlyKeys(value, path, {"causal", "window", "blocks"}))
-    return false;
-  mask = isCausal ? Mask::causal() : Mask::full();
-  for (StringLiteral key : {StringLiteral("window"), StringLiteral("blocks")}) {
-    const json::Value *bounds = value.getAsObject()->get(key);
-    if (bounds && !bounds->getAsNull()) {
-      path.field(key).report("expected null: no such mask is supported");
-      return false;
-    }
-  }
-  return true;
-}
-
 namespace mlir::dash {
 
 static bool fromJSON(const json::Value &value, SequenceLengths &lengths, json::Path path) {
@@ -91,6 +73,41 @@ static bool fromJSON(const json::Value &value, TileShape &tiles, json::Path path
 } // namespace mlir::dash
 
 namespace mlir::dash::order_json {
+
+static bool fromJSON(const json::Value &value, Blocks &blocks, json::Path path) {
+  json::ObjectMapper object(value, path);
+  if (!object || !object.map("q", blocks.q) || !object.map("kv", blocks.kv) ||
+      !object.map("bits", blocks.bits) || !hasOnlyKeys(value, path, {"q", "kv", "bits"}))
+    return false;
+  for (auto [index, row] : enumerate(blocks.bits))
+    if (StringRef(row).find_first_not_of("01") != StringRef::npos) {
+      path.field("bits").index(index).report("expected a string of 0 and 1");
+      return false;
+    }
+  return true;
+}
+
+static bool fromJSON(const json::Value &value, Mask &mask, json::Path path) {
+  json::ObjectMapper object(value, path);
+  if (!object || !object.map("causal", mask.causal) || !object.map("blocks", mask.blocks) ||
+      !hasOnlyKeys(value, path, {"causal", "window", "blocks"}))
+    return false;
+  const json::Value *window = value.getAsObject()->get("window");
+  if (!window || window->getAsNull())
+    return true;
+  const json::Array *bounds = window->getAsArray();
+  std::optional<int64_t> left, right;
+  if (bounds && bounds->size() == 2) {
+    left = (*bounds)[0].getAsInteger();
+    right = (*bounds)[1].getAsInteger();
+  }
+  if (!left || !right || *left < -1 || *right < -1) {
+    path.field("window").report("expected null or [left, right], each at least -1");
+    return false;
+  }
+  mask.window = {*left, *right};
+  return true;
+}
 
 static bool fromJSON(const json::Value &value, Item &item, json::Path path) {
   json::ObjectMapper object(value, path);
@@ -132,15 +149,10 @@ static bool fromJSON(const json::Value &value, Schedule &schedule, json::Path pa
                                  "dynamicIssue", "makespan",  "lowerBound", "items",      "chains",
                                  "partChains"}))
     return false;
-  const json::Value *mask = value.getAsObject()->get("mask");
-  if (!mask) {
-    path.field("mask").report("missing value");
-    return false;
-  }
   return object.mapOptional("op", schedule.op) && object.map("level", schedule.level) &&
          object.map("forWorkers", schedule.forWorkers) && object.map("headDim", schedule.headDim) &&
          object.map("headDimV", schedule.headDimV) &&
-         readMask(*mask, schedule.mask, path.field("mask")) &&
+         object.map("mask", schedule.mask) &&
          object.map("tiles", schedule.tiles) && object.map("sequences", schedule.sequences) &&
          object.map("heads", schedule.heads) && object.map("kvHeads", schedule.kvHeads) &&
          object.map("parts", schedule.parts) && object.map("workers", schedule.workers) &&

@@ -34,6 +34,17 @@ struct Cost {
   int64_t buffers;
 };
 
+struct Blocks {
+  int64_t q, kv;
+  std::vector<std::string> bits; ///< a string of 0 and 1 for each kv block
+};
+
+struct Mask {
+  bool causal;
+  std::optional<std::pair<int64_t, int64_t>> window; ///< (left, right)
+  std::optional<Blocks> blocks;
+};
+
 struct Schedule {
   std::string op;
   std::optional<std::string> level;

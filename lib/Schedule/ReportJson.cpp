@@ -71,13 +71,7 @@ private:
     json.attribute("kind", schedule.kind);
     json.attribute("level", stringifyDeterminismLevel(schedule.level));
     json.attribute("forWorkers", schedule.width);
-    line("mask", [&](json::OStream &out) {
-      out.object([&] {
-        out.attribute("causal", problem.mask.isCausal());
-        out.attribute("window", nullptr);
-        out.attribute("blocks", nullptr);
-      });
-    });
+    line("mask", [&](json::OStream &out) { writeMask(out, problem.mask); });
     line("tiles", [&](json::OStream &out) { writePair(out, problem.tiles.q, problem.tiles.kv); });
     json.attributeArray("sequences", [&] {
       for (const SequenceLengths &lengths : problem.sequences)
@@ -185,6 +179,35 @@ private:
     });
   }
 
+  /// As the text of the attribute: either `causal` or `window` says what the band is.
+  static void writeMask(json::OStream &out, const Mask &mask) {
+    bool isCausal = mask.left < 0 && mask.right == 0;
+    out.object([&] {
+      out.attribute("causal", isCausal);
+      if (isCausal || (mask.left < 0 && mask.right < 0))
+        out.attribute("window", nullptr);
+      else
+        out.attributeArray("window", [&] {
+          out.value(mask.left);
+          out.value(mask.right);
+        });
+      BlocksAttr blocks = mask.blocks();
+      if (!blocks)
+        return out.attribute("blocks", nullptr);
+      out.attributeObject("blocks", [&] {
+        out.attribute("q", blocks.getQ());
+        out.attribute("kv", blocks.getKv());
+        out.attributeArray("bits", [&] {
+          for (int64_t kv : llvm::seq(blocks.getNumKvBlocks())) {
+            std::string row;
+            for (int64_t q : llvm::seq(blocks.getNumQBlocks()))
+              row += blocks.isVisible(kv, q) ? '1' : '0';
+            out.value(row);
+          }
+        });
+      });
+    });
+  }
   static void writePair(json::OStream &out, int64_t q, int64_t kv) {
     out.object([&] {
       out.attribute("q", q);

@@ -26,7 +26,19 @@ std::string dash::describeSequences(const Problem &problem) {
   return text;
 }
 
-StringRef dash::maskName(const Mask &mask) { return mask.isFull() ? "full" : "causal"; }
+std::string dash::maskName(const Mask &mask) {
+  SmallVector<std::string, 2> entries;
+  if (mask.left < 0 && mask.right == 0)
+    entries.push_back("causal");
+  else if (mask.left >= 0 || mask.right >= 0)
+    entries.push_back(llvm::formatv("window [{0}, {1}]", mask.left, mask.right));
+  for (MaskRule rule : mask.rules) {
+    auto blocks = dyn_cast<BlocksAttr>(rule);
+    entries.push_back(blocks ? llvm::formatv("blocks {0} x {1}", blocks.getQ(), blocks.getKv()).str()
+                             : rule.getWord().str());
+  }
+  return entries.empty() ? "full" : llvm::join(entries, ", ");
+}
 
 /// "1 head", "2 heads".
 static std::string counted(int64_t count, StringRef noun) {

@@ -174,7 +174,7 @@ void VisitReader::enterSequence(int64_t sequence) {
   state->firstKv.resize(qTiles);
   state->lastKv.resize(qTiles);
   for (int64_t q : llvm::seq(qTiles)) {
-    TileRange active = schedule.problem.activeKv(sequence, q);
+    TileRange active = schedule.problem.activeKv(sequence, q).hull();
     state->firstKv[q] = active.begin;
     state->lastKv[q] = active.end - 1;
   }
@@ -188,8 +188,9 @@ LogicalResult VisitReader::readFormulas(const Item &item, SmallVectorImpl<Visit>
   const SequenceLengths &lengths = schedule.problem.sequences[item.sequence];
   int64_t qTiles = state->firstKv.size(), kvTiles = schedule.problem.numKvTiles(item.sequence);
   int64_t offset = lengths.kv - lengths.q;
-  TileRange active = schedule.problem.activeQ(item.sequence, item.kv);
-  int64_t n = active.size();
+  TileSet activeQ = schedule.problem.activeQ(item.sequence, item.kv);
+  TileRange active = activeQ.hull();
+  int64_t n = activeQ.size();
   if (n == 0)
     return success();
   if (failed(state->visit.evaluate({item.kv, state->step.data(), qTiles, kvTiles, schedule.width,

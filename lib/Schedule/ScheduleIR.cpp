@@ -15,7 +15,7 @@ using namespace mlir::dash;
 //===----------------------------------------------------------------------===//
 
 MaskAttr dash::toMaskAttr(const Mask &mask, MLIRContext *context) {
-  return MaskAttr::get(context, mask.isCausal());
+  return MaskAttr::get(context, mask.left, mask.right, mask.rules);
 }
 
 static ProblemAttr toProblemAttr(const Problem &problem, MLIRContext *context) {
@@ -70,7 +70,9 @@ ScheduleOp dash::createScheduleOp(OpBuilder &builder, Location loc, StringRef na
 // In
 //===----------------------------------------------------------------------===//
 
-Mask dash::toMask(MaskAttr attr) { return attr.getCausal() ? Mask::causal() : Mask::full(); }
+Mask dash::toMask(MaskAttr attr) {
+  return {attr.getLeft(), attr.getRight(), llvm::to_vector<1>(attr.getRules())};
+}
 
 static Problem toProblem(ProblemAttr attr) {
   Problem problem;

@@ -156,5 +156,10 @@ FailureOr<Problem> dash::resolveProblem(ItemsOp items, const StatedSizes &sizes,
                                    : resolveBatch(q, k, sizes, problem, emitError);
   if (failed(sequences))
     return failure();
+  SequenceLengths most;
+  for (const SequenceLengths &lengths : problem.sequences)
+    most = {std::max(most.q, lengths.q), std::max(most.kv, lengths.kv)};
+  if (failed(items.getMask().verifyRows(most.q, most.kv, emitError)))
+    return failure();
   return problem;
 }

@@ -134,7 +134,8 @@ struct Tile : public dash::impl::TileBase<Tile> {
       getOperation()->emitWarning() << "no 'dash.attention_bwd' to tile";
     for (AttentionBwdOp op : ops) {
       auto emitError = [&] { return op.emitError(); };
-      if (failed(TilesAttr::verify(emitError, q, kv)))
+      if (failed(TilesAttr::verify(emitError, q, kv)) ||
+          failed(op.getMask().verifyTiles(q, kv, emitError)))
         return signalPassFailure();
       Tiler(op, q, kv).run();
       ++numTiled;

@@ -54,7 +54,8 @@ public:
 
   LogicalResult enterItem(int64_t index, ArrayRef<Visit> visits) override {
     const Item &item = schedule.items()[index];
-    TileRange active = schedule.problem.activeQ(item.sequence, item.kv);
+    TileSet activeQ = schedule.problem.activeQ(item.sequence, item.kv);
+    TileRange active = activeQ.hull();
     int64_t firstHead = schedule.firstHead(item), numHeads = schedule.headsPerPart();
     enterSequence(item.sequence);
     ++stamp;
@@ -69,6 +70,9 @@ public:
         return error << "q tiles " << active.begin << " to " << active.end - 1 << " of heads "
                      << firstHead << " to " << firstHead + numHeads - 1;
       }
+      if (!activeQ.contains(visit.q))
+        return emitError() << describe(schedule, item) << " visits q tile " << visit.q
+                           << " of head " << visit.head << ", which the mask hides";
       int64_t &mark = seen[head * active.size() + q];
       if (mark == stamp)
         return emitError() << describe(schedule, item) << " visits q tile " << visit.q
@@ -79,14 +83,14 @@ public:
                            << " at q tile " << visit.q << " of head " << visit.head
                            << ", expected 0 to " << chainLength[visit.q] - 1;
     }
-    if (int64_t(visits.size()) == numHeads * active.size())
+    if (int64_t(visits.size()) == numHeads * activeQ.size())
       return success();
-    for (int64_t i : llvm::seq(numHeads * active.size()))
-      if (seen[i] != stamp)
-        return emitError() << describe(schedule, item) << " leaves out q tile "
-                           << active.begin + i % active.size() << " of head "
-                           << firstHead + i / active.size();
-    llvm_unreachable("distinct tasks within the range fill it");
+    for (int64_t head : llvm::seq(numHeads))
+      for (int64_t q : activeQ.tiles())
+        if (seen[head * active.size() + q - active.begin] != stamp)
+          return emitError() << describe(schedule, item) << " leaves out q tile " << q
+                             << " of head " << firstHead + head;
+    llvm_unreachable("as many distinct active tasks as there are are all of them");
   }
 
   void task(int64_t, int64_t item, const Visit &, int64_t chain) override {

@@ -15,10 +15,13 @@ sys.path.insert(0, str(Path(__file__).parent / "lib"))
 
 from cost import Cost  # noqa: E402
 from dash_opt import KINDS, DashOpt, Request, Tally  # noqa: E402
-from problem import Mask, Problem, Sequence  # noqa: E402
-from report import bits_of  # noqa: E402
+from problem import Blocks, Mask, Problem, Sequence  # noqa: E402
+from report import Json, bits_of  # noqa: E402
 
 MASKS = [Mask(causal=False), Mask(causal=True)]
+# Left and right; with causal or without, many leave rows or tiles without keys where q and kv differ.
+WINDOWS = [(512, 0), (2048, 0), (512, 512), (333, 77), (0, 0), (0, 5), (-1, 100), (100, -1),
+           (-1, 0), (-1, -1), (1, 2147483647)]
 TILES = [(16, 16), (64, 128), (64, 64), (128, 64), (16, 48), (80, 32)]
 COSTS = [Cost(), Cost(2.1, 1.6, 0.3, 2), Cost(1.0, 3.0, 0.25, 1), Cost(0.7, 0.1, 5.0, 3)]
 
@@ -60,6 +63,67 @@ def corners() -> Iterator[Request]:
         yield Request(problem([(200, 300)] * 4, (2, 2, 1), (16, 32), mask), kind, 5, batch=4)
 
 
+def bitmap(rows: list[tuple[int, int]], blocks: tuple[int, int], density: float,
+           rng: random.Random) -> Blocks:
+    """Random bits for the longest of the sequences."""
+    q, kv = (-(-max(lengths) // size) for lengths, size in zip(zip(*rows), blocks))
+    bits = ("".join("01"[rng.random() < density] for _ in range(q)) for _ in range(kv))
+    return Blocks(*blocks, tuple(bits))
+
+
+def windows() -> Iterator[Request]:
+    """All kinds, windows and lengths, the rest in rotation."""
+    index = 0
+    for window, rows in product(WINDOWS, LENGTHS):
+        index += 1
+        mask = Mask(causal=index % 3 == 0, window=window)
+        yield Request(
+            problem(rows, HEADS[index % len(HEADS)], TILES[index % len(TILES)], mask),
+            KINDS[index % len(KINDS)], WORKERS[index % len(WORKERS)],
+            cost=COSTS[index % len(COSTS)],
+        )
+    for kind, window in product(KINDS, WINDOWS):
+        yield Request(problem([(1100, 1300), (1300, 900)], (2, 1, 1), mask=Mask(window=window)),
+                      kind, 9)
+
+
+def bitmaps() -> Iterator[Request]:
+    """All kinds on random bitmaps of several densities, alone and within a band."""
+    rng = random.Random(7)
+    bands = [Mask(), Mask(causal=True), Mask(window=(300, 40)), Mask(True, (200, -1))]
+    cases = product(KINDS, bands, LENGTHS, [0.0, 0.1, 0.3, 0.8])
+    for index, (kind, band, rows, density) in enumerate(list(cases)):
+        if index % 5:
+            continue
+        q, kv = TILES[index % len(TILES)]
+        blocks = bitmap(rows, (q * rng.choice([1, 2, 3]), kv * rng.choice([1, 2, 5])), density, rng)
+        yield Request(
+            problem(rows, HEADS[index % len(HEADS)], (q, kv), replace(band, blocks=blocks)), kind,
+            WORKERS[index % len(WORKERS)], cost=COSTS[index % len(COSTS)],
+        )
+
+
+def random_mask(rows: list[tuple[int, int]], tiles: tuple[int, int], rng: random.Random) -> Mask:
+    mask = rng.choice(MASKS)
+    if rng.random() < 0.4:
+        mask = replace(mask, window=(rng.randrange(-1, 900), rng.randrange(-1, 900)))
+    if rng.random() < 0.4:
+        size = tiles[0] * rng.randrange(1, 6), tiles[1] * rng.randrange(1, 6)
+        mask = replace(mask, blocks=bitmap(rows, size, rng.random(), rng))
+    return mask
+
+
+def canonical(mask: Mask) -> Json:
+    """The mask as reports spell it: either `causal` or `window` says what the band is."""
+    left, right = (-1 if bound is None else bound for bound in mask.bounds())
+    blocks = mask.blocks
+    return {
+        "causal": (left, right) == (-1, 0),
+        "window": None if left == -1 and right <= 0 else [left, right],
+        "blocks": blocks and {"q": blocks.q, "kv": blocks.kv, "bits": list(blocks.bits)},
+    }
+
+
 def mixtures(count: int) -> Iterator[Request]:
     """A fixed sample of everything together; level machine with as many workers as made for."""
     rng = random.Random(20)
@@ -67,8 +131,9 @@ def mixtures(count: int) -> Iterator[Request]:
         rows = [(rng.randrange(1, 900), rng.randrange(1, 900))
                 for _ in range(rng.choice([1, 1, 1, 2, 3]))]
         level, made_for = rng.choice(["run", "batch", "machine"]), rng.choice([1, 4, 9, 32])
+        tiles = rng.choice(TILES)
         yield Request(
-            problem(rows, rng.choice(HEADS), rng.choice(TILES), rng.choice(MASKS)),
+            problem(rows, rng.choice(HEADS), tiles, random_mask(rows, tiles, rng)),
             rng.choice(KINDS), rng.randrange(made_for if level == "machine" else 1, 134), level,
             made_for, rng.choice(COSTS), form=rng.choice(["formulas", "table"]),
         )
@@ -92,7 +157,7 @@ def as_asked(dash: DashOpt, request: Request) -> list[str]:
          [(r.q, r.kv) for r in asked.sequences]),
         ("heads", (s["heads"], s["kvHeads"], s["parts"]),
          (asked.heads, asked.kv_heads, asked.parts)),
-        ("mask", s["mask"], {"causal": asked.mask.causal, "window": None, "blocks": None}),
+        ("mask", s["mask"], canonical(asked.mask)),
         ("head dims", (s["headDim"], s["headDimV"]), (128, 128)),
     ]
     if request.level == "machine":
@@ -109,6 +174,20 @@ def same_as_a_table(dash: DashOpt, request: Request) -> list[str]:
     formulas = dash.run(request).schedule
     return table.told([f"{key} differs from the formulas'"
                        for key in formulas if formulas[key] != table.schedule[key]])
+
+
+def same_with_all_blocks(dash: DashOpt, request: Request) -> list[str]:
+    """A bitmap that hides nothing leaves a kind's order as it is, though it makes it a table."""
+    rows = [(s.q, s.kv) for s in request.problem.sequences]
+    tiles = request.problem.tile_q, request.problem.tile_kv * 2
+    blocks = bitmap(rows, tiles, 1.0, random.Random())
+    mask = replace(request.problem.mask, blocks=blocks)
+    masked = dash.run(replace(request, problem=replace(request.problem, mask=mask)))
+    if masked.document is None:
+        return masked.differences()
+    plain = dash.run(request).schedule
+    return masked.told([f"{key} differs from the mask's without blocks" for key in plain
+                        if key != "mask" and plain[key] != masked.schedule[key]])
 
 
 def same_in_a_batch(dash: DashOpt, case: tuple[str, Mask, str]) -> list[str]:
@@ -149,11 +228,19 @@ def same_on_any_machine(dash: DashOpt, case: tuple[str, Mask]) -> list[str]:
 
 def main() -> int:
     dash, tally = DashOpt.from_arguments(__doc__), Tally()
-    tally.check_all([*corners(), *mixtures(120)], lambda request: as_asked(dash, request))
-    tally.check_all(list(corners())[::5], lambda request: same_as_a_table(dash, request))
-    tally.check_all(product(KINDS, MASKS, ["batch", "machine"]),
+    tally.check_all([*corners(), *windows(), *bitmaps(), *mixtures(200)],
+                    lambda request: as_asked(dash, request))
+    tally.check_all([*list(corners())[::5], *list(windows())[::9]],
+                    lambda request: same_as_a_table(dash, request))
+    tally.check_all([*list(corners())[::4], *list(windows())[::7]],
+                    lambda request: same_with_all_blocks(dash, request))
+    window = Mask(window=(130, 20))
+    tally.check_all(product(KINDS, [*MASKS, window], ["batch", "machine"]),
                     lambda case: same_in_a_batch(dash, case))
-    tally.check_all(product(KINDS, MASKS), lambda case: same_on_any_machine(dash, case))
+    rows = [(720, 720), (300, 500)]
+    blocks = replace(window, blocks=bitmap(rows, (32, 96), 0.5, random.Random(3)))
+    tally.check_all(product(KINDS, [*MASKS, window, blocks]),
+                    lambda case: same_on_any_machine(dash, case))
     return tally.exit_code()
 
 

@@ -1,7 +1,7 @@
 //===- DashAttrs.td - masks, tiles, problems and orders ---------*- tablegen -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every attribute here can be read and written by a person, and reads back equal.
+// Masks are in DashMasks.td. Every attribute here can be read and written by a person, and reads back equal.
 //===--------------------------------------------------------------------------===//
 
 #ifndef DASH_IR_DASHATTRS_TD
@@ -9,37 +9,13 @@
 
 include "dash/IR/DashDialect.td"
 include "dash/IR/DashEnums.td"
+include "dash/IR/DashMasks.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
-
-class Dash_Attr<string name, string attrMnemonic> : AttrDef<DashDialect, name> {
-  let mnemonic = attrMnemonic;
-}
 
 //===--------------------------------------------------------------------------===//
 // What is computed
 //===--------------------------------------------------------------------------===//
-
-def MaskAttr : Dash_Attr<"Mask", "mask"> {
-  let summary = "Which columns a row attends to";
-  let description = [{
-    In a sequence of Sq query rows and Skv key rows, row i sees column j iff
-    `-left <= j - (i + Skv - Sq) <= right`, where a bound of -1 is no bound. `full` is
-    (left, right) = (-1, -1), `causal` is (-1, 0): bottom-right aligned, so that the last row sees
-    every column whatever the two lengths are.
-
-    The form is a list of words, to which bounds and blocks can be added later.
-
-    **Preconditions**: none.
-    **Postconditions**: the text names exactly one of `full` and `causal`.
-    **Example**: `#dash.mask<causal>`.
-    **Errors**: `expected a mask (full or causal), got 'banded'`; `a mask is either full or causal,
-    got a second word 'full'`.
-  }];
-  let parameters = (ins DefaultValuedParameter<"bool", "false",
-                            "row i sees column j only if j <= i + Skv - Sq">:$causal);
-  let hasCustomAssemblyFormat = 1;
-}
 
 def TilesAttr : Dash_Attr<"Tiles", "tiles"> {
   let summary = "Rows of a q tile and of a kv tile";
@@ -85,6 +61,10 @@ def SequencesAttr : Dash_Attr<"Sequences", "sequences"> {
     int64_t getTotalQ() const;
     int64_t getTotalKv() const;
 
+    /// Rows of the longest sequence.
+    int64_t getMostQ() const;
+    int64_t getMostKv() const;
+
     /// Whether all sequences have the same two lengths, as those of a batch have.
     bool isUniform() const;
   }];
@@ -96,11 +76,13 @@ def ProblemAttr : Dash_Attr<"Problem", "problem"> {
     Everything that decides which tasks exist, and the head dims, which the sizes of the tiles'
     sums depend on.
 
-    **Preconditions**: every number is at least 1; `kv_heads` divides `heads`.
+    **Preconditions**: every number is at least 1; `kv_heads` divides `heads`; the mask's rules fit
+    the tiles and the sequences (see `#dash.blocks`).
     **Postconditions**: none.
     **Example**: `#dash.problem<tiles = <q = 64, kv = 128>, mask = <causal>, heads = 16,
     kv_heads = 4, head_dim = 128, head_dim_v = 128, sequences = <4 x [3000, 3000]>>`.
-    **Errors**: `'heads' must be at least 1, got 0`; `'kv_heads' must divide 'heads', got 3 and 16`.
+    **Errors**: `'heads' must be at least 1, got 0`; `'kv_heads' must divide 'heads', got 3 and 16`;
+    those of the mask's rules.
   }];
   let parameters = (ins
     AttrParameter<"::mlir::dash::TilesAttr", "rows of the tiles">:$tiles,

@@ -13,6 +13,7 @@
 #include "llvm/ADT/APFloat.h"
 
 #include "dash/IR/DashEnums.h.inc"
+#include "dash/IR/DashMaskRule.h.inc"
 
 namespace mlir::dash {
 

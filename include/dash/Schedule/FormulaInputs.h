@@ -65,7 +65,12 @@ AffineExpr shiftedTile(AffineExpr place, AffineExpr size, AffineExpr begin, Affi
 AffineExpr shiftedRank(AffineExpr place, AffineExpr size, AffineExpr begin, AffineExpr columns,
                        AffineExpr q);
 
-/// The first q tile that sees kv tile `kv`: 0 on a full mask, on the diagonal of a causal one.
+/// The step at which the walker comes to tile `q`.
+AffineExpr shiftedStep(AffineExpr place, AffineExpr size, AffineExpr begin, AffineExpr columns,
+                       AffineExpr q);
+
+/// The first q tile that the mask's right bound lets see kv tile `kv`: 0 on a full mask, on the
+/// diagonal of a causal one.
 AffineExpr firstActiveQ(const Problem &problem, AffineExpr kv, const LineInputs &in);
 
 } // namespace mlir::dash

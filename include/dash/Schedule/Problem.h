@@ -3,6 +3,9 @@
 #ifndef DASH_SCHEDULE_PROBLEM_H
 #define DASH_SCHEDULE_PROBLEM_H
 
+#include "dash/IR/DashAttrs.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <cstdint>
@@ -17,15 +20,58 @@ struct TileRange {
 };
 
 /// Which columns a row sees: row i sees column j iff -left <= j - (i + Skv - Sq) <= right, where -1
-/// means unbounded. The shift by Skv - Sq aligns the last row with the last column.
+/// means unbounded, and every rule sees (i, j). The shift by Skv - Sq aligns the last row with the
+/// last column.
 struct Mask {
   int64_t left = -1, right = -1;
+  /// What hides tiles of the band, each tile as a whole (`#dash.blocks`).
+  SmallVector<MaskRule, 1> rules = {};
 
-  static Mask full() { return {-1, -1}; }
+  static Mask full() { return {}; }
   static Mask causal() { return {-1, 0}; }
-  bool isFull() const { return left < 0 && right < 0; }
-  bool isCausal() const { return left < 0 && right == 0; }
-  bool operator==(const Mask &other) const { return left == other.left && right == other.right; }
+  bool isFull() const { return left < 0 && right < 0 && rules.empty(); }
+  bool isCausal() const { return left < 0 && right == 0 && rules.empty(); }
+  /// A line of tiles has its active ones side by side.
+  bool isBand() const { return rules.empty(); }
+  /// The mask without its rules, and that without its left bound: they hide no more than it.
+  Mask band() const { return {left, right}; }
+  Mask withoutLeft() const { return {-1, right}; }
+  /// The bitmap among the rules, or null.
+  BlocksAttr blocks() const;
+  bool operator==(const Mask &other) const {
+    return left == other.left && right == other.right && rules == other.rules;
+  }
+};
+
+/// The active tiles of one line of the grid: those of a range that every rule sees. Refers to the
+/// mask of its problem.
+class TileSet {
+public:
+  /// Tile t of the line has its first element at row `row + t * rowStep`, and so its column.
+  TileSet(TileRange range, ArrayRef<MaskRule> rules, int64_t row, int64_t rowStep, int64_t column,
+          int64_t columnStep)
+      : range(range), rules(rules), row(row), rowStep(rowStep), column(column),
+        columnStep(columnStep) {}
+
+  bool contains(int64_t tile) const {
+    return tile >= range.begin && tile < range.end && isSeen(tile);
+  }
+  /// Number of active tiles.
+  int64_t size() const;
+  /// The smallest range that holds them; {0, 0} where there are none.
+  TileRange hull() const;
+  /// The active tiles, ascending.
+  auto tiles() const {
+    return llvm::make_filter_range(llvm::seq(range.begin, std::max(range.begin, range.end)),
+                                   [set = *this](int64_t tile) { return set.isSeen(tile); });
+  }
+
+private:
+  bool isSeen(int64_t tile) const;
+
+  TileRange range;
+  ArrayRef<MaskRule> rules;
+  int64_t row, rowStep, column, columnStep;
 };
 
 /// Rows of one tile of Q, dO, dQ and of K, V, dK, dV.
@@ -58,9 +104,9 @@ struct Problem {
   }
 
   /// The q tiles of which at least one row sees a column of kv tile `kv`.
-  TileRange activeQ(int64_t sequence, int64_t kv) const;
+  TileSet activeQ(int64_t sequence, int64_t kv) const;
   /// The kv tiles of which at least one column is seen by a row of q tile `q`.
-  TileRange activeKv(int64_t sequence, int64_t q) const;
+  TileSet activeKv(int64_t sequence, int64_t q) const;
 
   /// Number of (kv, q) pairs that the mask leaves active in one head of `sequence`.
   int64_t numTasksPerHead(int64_t sequence) const;

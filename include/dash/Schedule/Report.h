@@ -39,7 +39,8 @@ std::string toDecimal(double value);
 
 /// "3000 x 3000", or "2 x [1000 x 1000], 3000 x 3000".
 std::string describeSequences(const Problem &problem);
-StringRef maskName(const Mask &mask);
+/// "full", "causal", "window [512, 0]", "causal, blocks 128 x 128".
+std::string maskName(const Mask &mask);
 
 } // namespace mlir::dash
 

@@ -9,14 +9,20 @@
 
 #include "dash/Schedule/FormulaInputs.h"
 #include "dash/Schedule/Kinds.h"
+#include "dash/Schedule/OrderWithin.h"
 
 using namespace mlir;
 using namespace mlir::dash;
 
-static FailureOr<Order> build(const ScheduleHeader &, MLIRContext *context, EmitError) {
+static FailureOr<Order> build(const ScheduleHeader &header, MLIRContext *context,
+                              EmitError emitError) {
   LineInputs in(context);
-  return Order(Formulas{itemsInOrder(context), dealInTurn(context),
-                        in.formula(in.first + in.position), in.formula(in.kv - in.first)});
+  AffineExpr q = in.position;
+  WideOrder wide{header.problem.mask.band(),
+                 {itemsInOrder(context), dealInTurn(context), in.formula(in.first + in.position),
+                  in.formula(in.kv - in.first)},
+                 /*step=*/in.formula(q)};
+  return orderWithin(header, std::move(wide), emitError);
 }
 
 namespace mlir::dash::kinds {

@@ -2,23 +2,30 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // DASH's order for causal masks (arXiv 2601.21824): every kv tile ends at its diagonal, so a worker
-// that starts late has less to do. Items are dealt back and forth, because on a causal mask the
-// first kv tiles of a head are its longest.
+// that starts late has less to do. Items are dealt back and forth where the mask has one bound,
+// because then the first kv tiles of a head are its longest, or its shortest.
 //
 //===----------------------------------------------------------------------===//
 
 #include "dash/Schedule/FormulaInputs.h"
 #include "dash/Schedule/Kinds.h"
+#include "dash/Schedule/OrderWithin.h"
 
 using namespace mlir;
 using namespace mlir::dash;
 
-static FailureOr<Order> build(const ScheduleHeader &header, MLIRContext *context, EmitError) {
+static FailureOr<Order> build(const ScheduleHeader &header, MLIRContext *context,
+                              EmitError emitError) {
   LineInputs in(context);
-  // On a full mask all items are equally long, and dealing them in turn keeps the workers' stagger.
-  Piecewise worker = header.problem.mask.isFull() ? dealInTurn(context) : dealBackAndForth(context);
-  return Order(Formulas{itemsInOrder(context), std::move(worker), in.formula(in.last - in.position),
-                        in.formula(in.kv - in.first)});
+  AffineExpr q = in.position;
+  // With no bound, or two, items are equally long, and dealing in turn keeps the workers' stagger.
+  const Mask &mask = header.problem.mask;
+  bool isTriangle = (mask.left < 0) != (mask.right < 0);
+  WideOrder wide{mask.band(),
+                 {itemsInOrder(context), isTriangle ? dealBackAndForth(context) : dealInTurn(context),
+                  in.formula(in.last - in.position), in.formula(in.kv - in.first)},
+                 /*step=*/in.formula(in.qTiles - 1 - q)};
+  return orderWithin(header, std::move(wide), emitError);
 }
 
 namespace mlir::dash::kinds {

@@ -5,6 +5,8 @@
 // q tiles and wrap around, so that nobody waits. On a causal mask a wave shifts over the q tiles
 // that see all of it, then each kv tile walks up from its diagonal to where those begin.
 //
+// The formulas are for any right bound; what else a mask hides is left out of their order.
+//
 // A chain holds wave after wave, so progress needs no more than that the units of a wave are on
 // different workers: time = (group, wave, phase, step) grows along lists and along chains.
 //
@@ -12,6 +14,7 @@
 
 #include "dash/Schedule/FormulaInputs.h"
 #include "dash/Schedule/Kinds.h"
+#include "dash/Schedule/OrderWithin.h"
 
 using namespace mlir;
 using namespace mlir::dash;
@@ -30,7 +33,7 @@ static Piecewise buildVisit(const Problem &problem, MLIRContext *context) {
   AffineExpr step = in.position, begin = firstActiveQ(problem, waves.end - 1, in);
   AffineExpr columns = in.qTiles - begin;
   AffineExpr dense = shiftedTile(waves.place, waves.size, begin, columns, step);
-  if (problem.mask.isFull())
+  if (problem.mask.right < 0)
     return in.formula(dense);
   return select(columns - 1 - step, dense, in.formula(in.first + step - columns));
 }
@@ -41,18 +44,31 @@ static Piecewise buildTurn(const Problem &problem, MLIRContext *context) {
   AffineExpr q = in.position, begin = firstActiveQ(problem, waves.end - 1, in);
   AffineExpr dense =
       waves.begin + shiftedRank(waves.place, waves.size, begin, in.qTiles - begin, q);
-  if (problem.mask.isFull())
+  if (problem.mask.right < 0)
     return in.formula(dense);
   // On the way up from the diagonal, the kv tile nearest to it comes first.
   return select(q - begin, dense, in.formula(waves.begin + in.last - in.kv));
+}
+
+static Piecewise buildStep(const Problem &problem, MLIRContext *context) {
+  LineInputs in(context);
+  Waves waves(in.kv, in.kvTiles, in.width);
+  AffineExpr q = in.position, begin = firstActiveQ(problem, waves.end - 1, in);
+  AffineExpr columns = in.qTiles - begin;
+  return select(q - begin, shiftedStep(waves.place, waves.size, begin, columns, q),
+                in.formula(columns + q));
 }
 
 static FailureOr<Order> build(const ScheduleHeader &header, MLIRContext *context,
                               EmitError emitError) {
   if (failed(verifyWavesFit(header, /*tilesPerUnit=*/1, emitError)))
     return failure();
-  return Order(Formulas{buildItem(header.level, context), dealInTurn(context),
-                        buildVisit(header.problem, context), buildTurn(header.problem, context)});
+  const Problem &problem = header.problem;
+  WideOrder wide{problem.mask.withoutLeft(),
+                 {buildItem(header.level, context), dealInTurn(context),
+                  buildVisit(problem, context), buildTurn(problem, context)},
+                 buildStep(problem, context)};
+  return orderWithin(header, std::move(wide), emitError);
 }
 
 namespace mlir::dash::kinds {

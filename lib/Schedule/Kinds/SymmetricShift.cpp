@@ -7,12 +7,15 @@
 // up from their diagonals; the highs walk down from the last q tile, each as late as its low was
 // long, so that no two meet. With an odd number of kv tiles the middle one is a high without a low.
 //
+// The formulas are for any right bound; what else a mask hides is left out of their order.
+//
 // Time = (group, wave, low or high, phase, step) grows along lists and along chains, as in shift.
 //
 //===----------------------------------------------------------------------===//
 
 #include "dash/Schedule/FormulaInputs.h"
 #include "dash/Schedule/Kinds.h"
+#include "dash/Schedule/OrderWithin.h"
 
 using namespace mlir;
 using namespace mlir::dash;
@@ -51,11 +54,21 @@ public:
   Piecewise visit() const {
     AffineExpr step = in.position;
     AffineExpr dense = shiftedTile(low.place, low.lows, rectangle, columns, step);
-    if (problem.mask.isFull())
+    if (problem.mask.right < 0)
       return select(isHigh, shiftedTile(high.place, high.size, rectangle, columns, step),
                     in.formula(dense));
     AffineExpr diagonal = in.first + step - columns;
     return select(isHigh, in.last - step, select(columns - 1 - step, dense, in.formula(diagonal)));
+  }
+
+  Piecewise step() const {
+    AffineExpr q = in.position;
+    Piecewise lows = select(q - rectangle, shiftedStep(low.place, low.lows, rectangle, columns, q),
+                            in.formula(columns + q));
+    AffineExpr highs = problem.mask.right < 0
+                           ? shiftedStep(high.place, high.size, rectangle, columns, q)
+                           : in.qTiles - 1 - q;
+    return select(isHigh, highs, lows);
   }
 
   Piecewise turn() const {
@@ -63,7 +76,7 @@ public:
     AffineExpr dense =
         low.begin + earlierHighs(low) + shiftedRank(low.place, low.lows, rectangle, columns, q);
     AffineExpr highs = high.lowsEnd + earlierHighs(high);
-    if (problem.mask.isFull())
+    if (problem.mask.right < 0)
       return select(isHigh, highs + shiftedRank(high.place, high.size, rectangle, columns, q),
                     in.formula(dense));
     // Nearest to the diagonal first: from the last low of the wave that q sees.
@@ -76,7 +89,7 @@ public:
 private:
   /// Highs of earlier waves, [kvTiles - begin, kvTiles), that the q tile sees.
   AffineExpr earlierHighs(const Waves &waves) const {
-    if (problem.mask.isFull())
+    if (problem.mask.right < 0)
       return waves.begin;
     return clampToZero(in.last - in.kvTiles + waves.begin + 1, in.kvTiles);
   }
@@ -97,7 +110,10 @@ static FailureOr<Order> build(const ScheduleHeader &header, MLIRContext *context
   if (failed(verifyWavesFit(header, /*tilesPerUnit=*/2, emitError)))
     return failure();
   SymmetricShift kind(header.problem, context);
-  return Order(Formulas{kind.item(header.level), dealInTurn(context), kind.visit(), kind.turn()});
+  WideOrder wide{header.problem.mask.withoutLeft(),
+                 {kind.item(header.level), dealInTurn(context), kind.visit(), kind.turn()},
+                 kind.step()};
+  return orderWithin(header, std::move(wide), emitError);
 }
 
 namespace mlir::dash::kinds {

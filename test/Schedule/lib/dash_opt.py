@@ -15,11 +15,25 @@ from typing import TypeVar
 
 from checks import document_differences
 from cost import Cost
-from problem import Problem
+from problem import Mask, Problem
 from report import Json, read
 
 Case = TypeVar("Case")
 KINDS = ["ascending", "descending", "shift", "symmetric-shift", "synthesized"]
+
+
+def mask_text(mask: Mask) -> str:
+    """The mask in dash's text; not its canonical one."""
+    entries = ["causal"] if mask.causal else []
+    if mask.window is not None:
+        entries.append(f"window = [{mask.window[0]}, {mask.window[1]}]")
+    if mask.blocks is not None:
+        blocks = mask.blocks
+        rows = ", ".join("[" + ", ".join(row) + "]" for row in blocks.bits)
+        shape = f"{len(blocks.bits)}x{len(blocks.bits[0])}"
+        entries.append(f"blocks = #dash.blocks<q = {blocks.q}, kv = {blocks.kv},"
+                       f" bits = dense<[{rows}]> : tensor<{shape}xi1>>")
+    return f"mask(<{', '.join(entries) or 'full'}>)"
 
 
 @dataclass(frozen=True)
@@ -115,15 +129,24 @@ class DashOpt:
         """One run; the document is None where dash-opt failed."""
         output = self.scratch / f"report-{threading.get_ident()}.json"
         output.unlink(missing_ok=True)
-        name = "bwd-causal.mlir" if request.problem.mask.causal else "bwd-full.mlir"
         command = [
-            self.tool, str(self.examples / name), *request.options(), "--dash-verify-schedule",
+            self.tool, str(self.program(request.problem.mask)), *request.options(), "--dash-verify-schedule",
             f"--dash-report-schedule=format=json output={output}", "-o", "/dev/null",
         ]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         text = " ".join(f"'{word}'" if " " in word else word for word in command)
         document = read(output) if done.returncode == 0 else None
         return Answer(done.returncode, done.stderr, document, text)
+
+    def program(self, mask: Mask) -> Path:
+        """The example with this mask; one that is written here where there is none."""
+        name = "bwd-causal.mlir" if mask.causal else "bwd-full.mlir"
+        if mask in (Mask(), Mask(causal=True)):
+            return self.examples / name
+        text = (self.examples / "bwd-full.mlir").read_text(encoding="utf-8")
+        path = self.scratch / f"bwd-mask_{threading.get_ident()}.mlir"
+        path.write_text(text.replace("mask(<full>)", mask_text(mask)), encoding="utf-8")
+        return path
 
     def write_order(self, document: Json | str) -> Path:
         path = self.scratch / f"order-{threading.get_ident()}.json"

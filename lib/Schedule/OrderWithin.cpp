@@ -1,0 +1,122 @@
+//===- OrderWithin.cpp - a kind's order on any mask -----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Formulas number the tiles of a range. Where a mask leaves gaps, they still say what comes before
+// what: walks are sorted by step, chains by turn. Only active tasks are looked at, so a narrow mask
+// on a long sequence costs no more than it has tasks.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dash/Schedule/OrderWithin.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
+
+using namespace mlir;
+using namespace mlir::dash;
+
+namespace {
+
+/// The inputs that differ within a row, by position in the parameter list of `turn`.
+constexpr unsigned qInput = 1, firstInput = 5, lastInput = 6;
+
+/// The walks of one head of a sequence, by kv tile.
+class HeadOrder {
+public:
+  HeadOrder(const ScheduleHeader &header, const WideOrder &wide)
+      : problem(header.problem), width(header.width), wideProblem(header.problem),
+        step(wide.step, {qInput, firstInput, lastInput}),
+        turn(wide.formulas.turn, {qInput, firstInput, lastInput}) {
+    wideProblem.mask = wide.mask;
+  }
+
+  void enterSequence(int64_t index) {
+    bool isSame = sequence >= 0 && problem.sequences[index] == problem.sequences[sequence];
+    sequence = index;
+    if (isSame)
+      return;
+    walks.assign(problem.numKvTiles(index), {});
+    chains.assign(problem.numQTiles(index), {});
+    for (int64_t kv : llvm::seq<int64_t>(walks.size()))
+      enterKvTile(kv);
+    for (auto &chain : chains) {
+      llvm::sort(chain);
+      for (auto [place, contribution] : llvm::enumerate(chain))
+        walks[contribution.kv][contribution.step].turn = place;
+    }
+  }
+
+  /// Head 0's tasks of a kv tile, in visit order.
+  ArrayRef<Visit> walk(int64_t kv) const { return walks[kv]; }
+
+private:
+  struct Contribution {
+    int64_t turn, kv, step;
+    bool operator<(const Contribution &other) const {
+      return std::pair(turn, kv) < std::pair(other.turn, other.kv);
+    }
+  };
+
+  void enterKvTile(int64_t kv) {
+    const SequenceLengths &lengths = problem.sequences[sequence];
+    auto tiles = llvm::to_vector<0>(problem.activeQ(sequence, kv).tiles());
+    int64_t n = tiles.size();
+    SmallVector<int64_t, 0> first(n), last(n), stepOf(n), turnOf(n);
+    for (auto [i, q] : llvm::enumerate(tiles)) {
+      TileRange active = wideProblem.activeKv(sequence, q).hull();
+      first[i] = active.begin;
+      last[i] = active.end - 1;
+    }
+    for (auto [formula, values] : {std::pair(&step, &stepOf), {&turn, &turnOf}}) {
+      LogicalResult result = formula->evaluate(
+          {kv, tiles.data(), int64_t(chains.size()), int64_t(walks.size()), width, first.data(),
+           last.data(), lengths.kv - lengths.q},
+          n, {values->data()});
+      assert(succeeded(result) && "formulas of a kind divide by positive numbers");
+      (void)result;
+    }
+    auto places = llvm::to_vector<0>(llvm::seq(n));
+    llvm::sort(places, [&](int64_t a, int64_t b) {
+      return std::pair(stepOf[a], tiles[a]) < std::pair(stepOf[b], tiles[b]);
+    });
+    for (auto [i, place] : llvm::enumerate(places)) {
+      walks[kv].push_back({/*head=*/0, int32_t(tiles[place]), /*turn=*/-1});
+      chains[tiles[place]].push_back({turnOf[place], kv, int64_t(i)});
+    }
+  }
+
+  const Problem &problem;
+  int64_t width;
+  Problem wideProblem;
+  RowEvaluator step, turn;
+  int64_t sequence = -1;
+  std::vector<SmallVector<Visit, 0>> walks;          // by kv tile
+  std::vector<SmallVector<Contribution, 0>> chains; // by q tile
+};
+
+} // namespace
+
+FailureOr<Order> dash::orderWithin(const ScheduleHeader &header, WideOrder wide,
+                                   EmitError emitError) {
+  if (header.problem.mask == wide.mask)
+    return Order(std::move(wide.formulas));
+  ScheduleHeader wideHeader = header;
+  wideHeader.problem.mask = wide.mask;
+  FailureOr<Schedule> dealt = Schedule::get(std::move(wideHeader), wide.formulas, emitError);
+  if (failed(dealt))
+    return failure();
+
+  Table table;
+  table.items = dealt->items();
+  HeadOrder order(header, wide);
+  for (const Item &item : table.items) {
+    order.enterSequence(item.sequence);
+    int64_t firstHead = dealt->firstHead(item);
+    for (int64_t head : llvm::seq(firstHead, firstHead + dealt->headsPerPart()))
+      for (Visit visit : order.walk(item.kv)) {
+        visit.head = head;
+        table.visits.push_back(visit);
+      }
+    table.begin.push_back(table.visits.size());
+  }
+  return Order(std::move(table));
+}
