@@ -242,7 +242,7 @@ private:
   /// The walk of an item, head after head, as it would go if nobody were in its way. Spread walks
   /// start evenly over their tiles, as those of `shift` do.
   std::vector<Visit> planWalk(const Item &item, Start start) const {
-    TileRange active = problem.activeQ(item.sequence, item.kv);
+    SmallVector<int64_t> active = llvm::to_vector(problem.activeQ(item.sequence, item.kv).tiles());
     int64_t n = active.size();
     int64_t places = std::min(problem.numKvTiles(item.sequence), request.workers);
     int64_t first = start == Start::Spread ? item.kv % places * n / places : 0;
@@ -251,7 +251,7 @@ private:
     visits.reserve(n * headsPerPart);
     for (int64_t head : llvm::seq(firstHead, firstHead + headsPerPart))
       for (int64_t i : llvm::seq(n)) {
-        int64_t q = start == Start::Last ? active.end - 1 - i : active.begin + (first + i) % n;
+        int64_t q = active[start == Start::Last ? n - 1 - i : (first + i) % n];
         visits.push_back({int32_t(head), int32_t(q), /*turn=*/0});
       }
     return visits;
