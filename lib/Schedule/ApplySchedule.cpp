@@ -132,6 +132,7 @@ private:
     header.workers = workers;
     header.width = level == DeterminismLevel::Machine ? forWorkers : workers;
     header.cost = {compute, reduce, latency, buffers};
+    header.maxDqBytes = dqLimit << 20;
     FailureOr<Order> order = builder->build(header, &getContext(), emitError);
     if (failed(order))
       return failure();
@@ -165,6 +166,9 @@ private:
                                std::pair<StringRef, int64_t>("for-workers", forWorkers)})
       if (value < 1 || value > maxWorkers)
         return emitError() << name << " must be from 1 to " << maxWorkers << ", got " << value;
+    if (dqLimit < 0 || dqLimit > maxWorkers)
+      return emitError() << "dq-limit must be from 0 to " << maxWorkers << " MiB, got "
+                         << dqLimit.getValue();
     if (parts < 1 || problem.groupSize() % parts != 0)
       return emitError() << "parts must divide the " << problem.groupSize()
                          << " query heads of a kv head, got " << parts.getValue();

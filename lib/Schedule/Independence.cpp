@@ -32,10 +32,6 @@ static LogicalResult verifyEqualSequences(const Schedule &schedule, EmitError em
   const Table &table = std::get<Table>(schedule.order());
   const auto &sequences = schedule.problem.sequences;
   std::vector<std::vector<int32_t>> items = itemsBySequence(schedule);
-  auto visitsOf = [&](int32_t item) {
-    return ArrayRef(table.visits)
-        .slice(table.begin[item], table.begin[item + 1] - table.begin[item]);
-  };
   // The first sequence of each pair of lengths. Looked up only, never iterated.
   llvm::DenseMap<std::pair<int64_t, int64_t>, size_t> firstOf;
   for (auto [s, lengths] : llvm::enumerate(sequences)) {
@@ -44,7 +40,7 @@ static LogicalResult verifyEqualSequences(const Schedule &schedule, EmitError em
       continue;
     for (auto [a, b] : llvm::zip_equal(items[first->second], items[s])) {
       const Item &itemA = schedule.items()[a], &itemB = schedule.items()[b];
-      if (itemA.partTurn == itemB.partTurn && visitsOf(a) == visitsOf(b))
+      if (itemA.partTurn == itemB.partTurn && table.visitsOf(a) == table.visitsOf(b))
         continue;
       return emitError() << "level '" << stringifyDeterminismLevel(schedule.level)
                          << "' needs equal orders for equal sequences, but "

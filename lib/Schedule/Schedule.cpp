@@ -160,9 +160,7 @@ LogicalResult VisitReader::read(int64_t index, SmallVectorImpl<Visit> &visits) {
   visits.clear();
   if (state)
     return readFormulas(schedule.items()[index], visits);
-  const auto &table = std::get<Table>(schedule.order());
-  visits.append(table.visits.begin() + table.begin[index],
-                table.visits.begin() + table.begin[index + 1]);
+  llvm::append_range(visits, std::get<Table>(schedule.order()).visitsOf(index));
   return success();
 }
 

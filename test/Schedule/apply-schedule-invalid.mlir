@@ -25,6 +25,9 @@
 // RUN: not dash-opt %s --dash-apply-schedule='sizes=kv:64+64' 2>&1 | FileCheck %s --check-prefix=KVONLY
 // RUN: not dash-opt %s --dash-apply-schedule='sizes=q:64,heads:8' 2>&1 | FileCheck %s --check-prefix=CONTRADICTS
 // RUN: not dash-opt %s --dash-apply-schedule='sizes=q:2147483647' 2>&1 | FileCheck %s --check-prefix=TOOLARGE
+// RUN: not dash-opt %s --dash-apply-schedule='dq-limit=-1 sizes=q:64' 2>&1 | FileCheck %s --check-prefix=DQLIMIT
+// RUN: not dash-opt %s --dash-apply-schedule='kind=synthesized sizes=q:400000' 2>&1 | FileCheck %s --check-prefix=SYNLARGE
+// RUN: not dash-opt %s --dash-apply-schedule='kind=synthesized level=machine workers=7 sizes=q:4096' 2>&1 | FileCheck %s --check-prefix=SYNWORKERS
 
 // One unscheduled problem of one sequence, 4 query heads over 2 kv heads; rows are open.
 func.func @attention_bwd(%q: memref<1x4x?x128xbf16>, %k: memref<1x2x?x128xbf16>) {
@@ -34,7 +37,7 @@ func.func @attention_bwd(%q: memref<1x4x?x128xbf16>, %k: memref<1x2x?x128xbf16>)
   return
 }
 
-// KIND: :{{[0-9]+}}:3: error: unknown schedule 'spiral', expected one of ascending, descending, shift, symmetric-shift or file
+// KIND: :{{[0-9]+}}:3: error: unknown schedule 'spiral', expected one of ascending, descending, shift, symmetric-shift, synthesized or file
 // PATH: :{{[0-9]+}}:3: error: kind=file needs path=FILE, an order in the format of the JSON report
 // LEVEL: :{{[0-9]+}}:3: error: unknown level 'always', expected run, batch or machine
 // WORLD: :{{[0-9]+}}:3: error: no schedule keeps level 'world' yet, expected run, batch or machine
@@ -60,3 +63,8 @@ func.func @attention_bwd(%q: memref<1x4x?x128xbf16>, %k: memref<1x2x?x128xbf16>)
 // CONTRADICTS: :{{[0-9]+}}:3: error: sizes: 'heads' is 8, but the types say 4
 // TOOLARGE: :{{[0-9]+}}:3: error: problem is too large to be scheduled: expected at most 67108864 kv tiles, 268435456 q tiles and 17179869184 tasks over all heads and sequences
 // WAVES: note: lower for-workers (which changes the bits), or use 'ascending' or 'descending', which have no waves
+// DQLIMIT: :{{[0-9]+}}:3: error: dq-limit must be from 0 to 1048576 MiB, got -1
+// SYNLARGE: :{{[0-9]+}}:3: error: schedule 'synthesized' writes out at most 16777216 tasks, got 39075000
+// SYNWORKERS: :{{[0-9]+}}:3: error: schedule 'synthesized' is made for 32 workers at level 'machine', got 7 workers
+// SYNLARGE: note: use a kind that is formulas, such as 'shift' or 'symmetric-shift'
+// SYNWORKERS: note: lower for-workers (which changes the bits)

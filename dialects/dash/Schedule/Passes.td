@@ -86,6 +86,9 @@ def ApplySchedule : Pass<"dash-apply-schedule", "::mlir::ModuleOp"> {
            "Cost of a chain's hop from one worker to another">,
     Option<"buffers", "buffers", "int64_t", /*default=*/"2",
            "dQ tiles that a worker holds for reduction; 1 is the model of the DASH paper">,
+    Option<"dqLimit", "dq-limit", "int64_t", /*default=*/"32",
+           "MiB of f32 dQ of unfinished heads that a synthesized order keeps in flight; 0 is no limit. "
+           "The default is what stays in the L2 of an H100 or H200, beyond which adds are half as fast">,
     Option<"sizes", "sizes", "std::string", /*default=*/"\"\"",
            "Sizes that the types leave open: q, kv, batch, heads, kv-heads">,
     Option<"form", "form", "::mlir::dash::OrderForm", /*default=*/"::mlir::dash::OrderForm::Formulas",

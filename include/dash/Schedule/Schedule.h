@@ -34,6 +34,10 @@ struct Table {
   std::vector<Item> items; ///< in issue order
   std::vector<int64_t> begin = {0};
   std::vector<Visit> visits;
+
+  ArrayRef<Visit> visitsOf(int64_t item) const {
+    return ArrayRef(visits).slice(begin[item], begin[item + 1] - begin[item]);
+  }
 };
 
 /// The prices of the cost model: one task's compute and reduction, the hop of a chain to another
@@ -52,6 +56,9 @@ struct ScheduleHeader {
   int64_t workers = 132;
   int64_t width = 132; ///< workers that visits and chains are made for
   Cost cost;
+  /// For builders that search: f32 dQ of unfinished heads in flight, beyond which adds leave L2; 0 is
+  /// no limit. Not part of the order.
+  int64_t maxDqBytes = int64_t(32) << 20;
 };
 
 /// Limits on what can be scheduled: beyond them a proof would take hours, or more memory than there

@@ -1,0 +1,33 @@
+//===- LayoutSearch.h - try layouts of a problem ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DASH_SCHEDULE_LAYOUTSEARCH_H
+#define DASH_SCHEDULE_LAYOUTSEARCH_H
+
+#include "dash/Schedule/ListScheduler.h"
+
+namespace mlir::dash {
+
+/// What is to be ordered as one: nothing outside of it may matter.
+struct LayoutRequest {
+  Problem problem;
+  int64_t parts = 1, workers = 1;
+  int64_t maxDqBytes = 0;
+  Cost cost;
+  /// How often the problem runs, one time after the other; the order of the middle one is taken. With
+  /// more than one it suits workers that come from the problem before one by one.
+  int64_t copies = 1;
+};
+
+/// Lays the items out in several ways, simulates each, and returns the order that `judge` gives the
+/// least. Layouts differ in how many heads run at once (few keep dQ in L2, many balance better), in
+/// whether long items come first, and in where walks start. Their number depends on the problem
+/// alone.
+Table searchLayouts(const LayoutRequest &request,
+                    llvm::function_ref<double(const ListSchedule &)> judge);
+
+/// f32 dQ that is in flight while a (sequence, kv head, part) is unfinished.
+int64_t dqBytesOfGroup(const Problem &problem, int64_t parts, int64_t sequence);
+
+} // namespace mlir::dash
+
+#endif // DASH_SCHEDULE_LAYOUTSEARCH_H

@@ -1,0 +1,240 @@
+//===- Synthesized.cpp - the best of many simulated orders ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Free workers take items and choose q tiles to which nobody is adding; what happens is frozen. No
+// fixed order wins on every mask; this one follows from the mask, and is nowhere worse than the
+// fixed ones, because it is one of them where they are better.
+//
+// From level batch on, the order of a sequence is found with nothing but that sequence; at level
+// machine with nothing but one of its kv heads, on the stated number of workers. Lists do not change
+// bits, so they are made for the whole.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dash/Schedule/Cost.h"
+#include "dash/Schedule/Kinds.h"
+#include "dash/Schedule/LayoutSearch.h"
+#include "dash/Schedule/Verify.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
+#include <limits>
+#include <map>
+
+using namespace mlir;
+using namespace mlir::dash;
+
+/// A table of more tasks would fill gigabytes of text.
+static constexpr int64_t maxSynthesizedTasks = int64_t(1) << 24;
+
+static LayoutRequest makeRequest(const ScheduleHeader &header) {
+  return {header.problem, header.parts, header.workers, header.maxDqBytes, header.cost};
+}
+
+/// The fixed orders of a problem, proven.
+static FailureOr<std::vector<Schedule>> buildFixedKinds(const ScheduleHeader &header,
+                                                        MLIRContext *context, EmitError emitError) {
+  std::vector<Schedule> schedules;
+  for (const ScheduleKind *kind : scheduleKinds()) {
+    if (kind->name == header.kind)
+      continue;
+    FailureOr<Order> order = kind->build(header, context, emitError);
+    if (failed(order))
+      return failure();
+    FailureOr<Schedule> schedule = Schedule::get(header, std::move(*order), emitError);
+    if (failed(schedule) || failed(verify(*schedule, emitError)))
+      return failure();
+    schedules.push_back(std::move(*schedule));
+  }
+  return schedules;
+}
+
+/// The order of a problem as a whole: the shortest run, or a fixed order that beats it.
+static FailureOr<Order> synthesizeWhole(const ScheduleHeader &header, MLIRContext *context,
+                                        EmitError emitError) {
+  FailureOr<std::vector<Schedule>> fixed = buildFixedKinds(header, context, emitError);
+  if (failed(fixed))
+    return failure();
+  double makespan = std::numeric_limits<double>::infinity();
+  Order best = searchLayouts(makeRequest(header), [&](const ListSchedule &run) {
+    makespan = std::min(makespan, run.makespan);
+    return run.makespan;
+  });
+  for (const Schedule &schedule : *fixed)
+    if (double time = predictMakespan(schedule); time < makespan) {
+      makespan = time;
+      best = schedule.order();
+    }
+  return best;
+}
+
+/// The same order with items by the time of their first add, and parts by that of their last. Those
+/// times grow along lists and chains; so, issued like this to at least as many workers, in any
+/// lists, it makes progress, for the reason that ListScheduler.h gives.
+static Table inTimeOrder(const Schedule &schedule) {
+  Table table = writeOut(schedule);
+  std::vector<std::pair<double, int64_t>> starts, ends;
+  for (int64_t item : llvm::seq<int64_t>(table.items.size())) {
+    starts.emplace_back(std::numeric_limits<double>::infinity(), item);
+    ends.emplace_back(0, item);
+  }
+  predict(schedule, [&](const TimedTask &task) {
+    starts[task.item].first = std::min(starts[task.item].first, task.reduceStart);
+    ends[task.item].first = std::max(ends[task.item].first, task.reduceEnd);
+  });
+  llvm::sort(starts);
+  llvm::sort(ends);
+  std::map<std::tuple<int32_t, int32_t, int32_t>, int32_t> turns;
+  for (auto [time, index] : ends) {
+    Item &item = table.items[index];
+    item.partTurn = turns[{item.sequence, item.kvHead, item.kv}]++;
+  }
+  Table sorted;
+  for (auto [time, index] : starts) {
+    sorted.items.push_back(table.items[index]);
+    llvm::append_range(sorted.visits, table.visitsOf(index));
+    sorted.begin.push_back(sorted.visits.size());
+  }
+  return sorted;
+}
+
+/// Adds an order, frozen, to a plan as a group of its own.
+static void append(Plan &plan, const Table &order, int32_t sequence, int32_t kvHead,
+                   int32_t groupSize) {
+  int32_t group = plan.groupDqBytes.size();
+  plan.groupDqBytes.push_back(0);
+  for (auto [index, item] : llvm::enumerate(order.items)) {
+    PlannedItem planned;
+    planned.item = item;
+    planned.item.sequence = sequence;
+    planned.item.kvHead += kvHead;
+    planned.group = group;
+    planned.visits = order.visitsOf(index).vec();
+    for (Visit &visit : planned.visits)
+      visit.head += kvHead * groupSize;
+    plan.items.push_back(std::move(planned));
+  }
+}
+
+/// The order of one sequence, or of one of its kv heads, by itself. It has to serve alone and among
+/// others, which it cannot know: so it is judged alone and among a few of its own kind.
+static FailureOr<Table> synthesizeAlone(const ScheduleHeader &alone, MLIRContext *context,
+                                        EmitError emitError) {
+  constexpr int64_t company = 4;
+  Problem repeated = alone.problem;
+  repeated.sequences.resize(company, alone.problem.sequences.front());
+  auto judge = [&](const Table &order) {
+    double price = 0;
+    for (int64_t copies : {int64_t(1), company}) {
+      Plan plan;
+      for (int64_t copy : llvm::seq(copies))
+        append(plan, order, copy, /*kvHead=*/0, /*groupSize=*/0);
+      Dispatch dispatch;
+      dispatch.workers = alone.workers;
+      dispatch.choosesVisits = false;
+      price += runListScheduler(repeated, std::move(plan), alone.cost, dispatch).makespan / copies;
+    }
+    return price;
+  };
+
+  Table best;
+  double least = std::numeric_limits<double>::infinity();
+  auto consider = [&](Table order, double price) {
+    if (price >= least)
+      return;
+    least = price;
+    best = std::move(order);
+  };
+  for (int64_t copies : {1, 3}) {
+    LayoutRequest request = makeRequest(alone);
+    request.copies = copies;
+    double price = std::numeric_limits<double>::infinity();
+    Table order = searchLayouts(request, [&](const ListSchedule &run) {
+      double one = judge(run.table);
+      price = std::min(price, one);
+      return one;
+    });
+    consider(std::move(order), price);
+  }
+  FailureOr<std::vector<Schedule>> fixed = buildFixedKinds(alone, context, emitError);
+  if (failed(fixed))
+    return failure();
+  for (const Schedule &schedule : *fixed) {
+    Table order = inTimeOrder(schedule);
+    double price = judge(order);
+    consider(std::move(order), price);
+  }
+  return best;
+}
+
+/// Puts the orders of sequences, or of their kv heads, together.
+static FailureOr<Order> synthesizeApart(const ScheduleHeader &header, MLIRContext *context,
+                                        EmitError emitError) {
+  const Problem &problem = header.problem;
+  bool isByKvHead = header.level >= DeterminismLevel::Machine;
+  // Long sequences first, as in a search over all.
+  std::vector<std::pair<int64_t, int64_t>> sequences;
+  for (int64_t s : llvm::seq(problem.numSequences()))
+    sequences.emplace_back(-problem.numTasksPerHead(s), s);
+  llvm::sort(sequences);
+
+  std::map<std::pair<int64_t, int64_t>, Table> orders; // by lengths
+  Plan plan;
+  for (auto [tasks, sequence] : sequences) {
+    SequenceLengths lengths = problem.sequences[sequence];
+    auto [order, isNew] = orders.try_emplace({lengths.q, lengths.kv});
+    if (isNew) {
+      ScheduleHeader alone = header;
+      alone.problem.sequences = {lengths};
+      if (isByKvHead) {
+        alone.problem.heads = problem.groupSize();
+        alone.problem.kvHeads = 1;
+        alone.workers = header.width;
+      }
+      FailureOr<Table> found = synthesizeAlone(alone, context, emitError);
+      if (failed(found))
+        return failure();
+      order->second = std::move(*found);
+    }
+    for (int64_t kvHead : llvm::seq<int64_t>(isByKvHead ? problem.kvHeads : 1))
+      append(plan, order->second, sequence, kvHead, problem.groupSize());
+  }
+
+  // Lists do not change bits: take the best of several numbers of lanes whose workers suffice.
+  int64_t most = isByKvHead ? header.workers / header.width : 1;
+  most = std::clamp<int64_t>(most, 1, plan.groupDqBytes.size());
+  ListSchedule best;
+  for (int64_t lanes = most; lanes >= 1; lanes /= 2) {
+    Dispatch dispatch;
+    dispatch.workers = header.workers;
+    dispatch.lanes = lanes;
+    dispatch.choosesVisits = false;
+    ListSchedule run = runListScheduler(problem, plan, header.cost, dispatch);
+    if (lanes == most || run.makespan < best.makespan)
+      best = std::move(run);
+  }
+  return Order(std::move(best.table));
+}
+
+static FailureOr<Order> build(const ScheduleHeader &header, MLIRContext *context,
+                              EmitError emitError) {
+  if (int64_t tasks = header.problem.numTasks(); tasks > maxSynthesizedTasks) {
+    InFlightDiagnostic error = emitError() << "schedule 'synthesized' writes out at most "
+                                           << maxSynthesizedTasks << " tasks, got " << tasks;
+    error.attachNote() << "use a kind that is formulas, such as 'shift' or 'symmetric-shift'";
+    return error;
+  }
+  if (header.width > header.workers) {
+    InFlightDiagnostic error = emitError() << "schedule 'synthesized' is made for " << header.width
+                                           << " workers at level 'machine', got " << header.workers
+                                           << " workers";
+    error.attachNote() << "lower for-workers (which changes the bits)";
+    return error;
+  }
+  return header.level == DeterminismLevel::Run ? synthesizeWhole(header, context, emitError)
+                                               : synthesizeApart(header, context, emitError);
+}
+
+namespace mlir::dash::kinds {
+extern const ScheduleKind Synthesized = {"synthesized",
+                                         "the best of many simulated orders, for any mask", build};
+} // namespace mlir::dash::kinds
