@@ -29,7 +29,7 @@ using namespace mlir;
 using namespace mlir::dash;
 
 /// More would be no few lines, and take seconds for each order that is built to compare with.
-static constexpr int64_t maxComparedTasks = int64_t(1) << 24, maxComparedParts = 4;
+static constexpr int64_t maxComparedTasks = int64_t(1) << 22, maxComparedParts = 4;
 
 namespace {
 
@@ -81,7 +81,11 @@ private:
     return predictMakespan(*built);
   }
 
-  bool canCompare() const { return schedule.problem.numTasks() <= maxComparedTasks; }
+  bool canCompare() const {
+    // Many items of few tasks take their time, too.
+    int64_t work = std::max<int64_t>(schedule.problem.numTasks(), schedule.items().size());
+    return work <= maxComparedTasks;
+  }
 
   void writeKind() {
     if (!kind) {
@@ -135,7 +139,7 @@ private:
       return;
     }
     if (!canCompare()) {
-      line << "; compared with level run up to " << maxComparedTasks << " tasks only\n";
+      line << "; compared with level run up to " << maxComparedTasks << " tasks and items only\n";
       return;
     }
     ScheduleHeader header = schedule;
@@ -180,7 +184,7 @@ private:
   void writeFaster() {
     if (!canCompare()) {
       row("faster") << "not looked for: other orders are compared up to " << maxComparedTasks
-                    << " tasks\n";
+                    << " tasks and items\n";
       return;
     }
     std::vector<Alternative> all = alternatives();
