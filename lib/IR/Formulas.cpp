@@ -44,17 +44,49 @@ public:
   ParseResult parse(SmallVectorImpl<FormulaPiece> &pieces);
 
 private:
+  /// An expression of at most `maxTreeSize` nodes.
+  ParseResult parseExpr(AffineExpr &expr);
   ParseResult parseLets();
   ParseResult parseComparison(SmallVectorImpl<AffineExpr> &constraints,
                               SmallVectorImpl<bool> &isEquality);
   ParseResult parseCondition(IntegerSet &condition);
   ParseResult parseValue(AffineMap &value);
 
+  int64_t treeSize(AffineExpr expr);
+
   AsmParser &parser;
   const FormulaSignature &signature;
   SmallVector<std::pair<StringRef, AffineExpr>> names;
+  llvm::DenseMap<AffineExpr, int64_t> treeSizes; ///< of operations; looked up only
 };
+
+/// Names make expressions that share parts, but MLIR walks them as trees, each time that one is
+/// built: without a limit, 64 names that double would take longer than anybody waits.
+constexpr int64_t maxTreeSize = int64_t(1) << 14;
 } // namespace
+
+int64_t FormulaParser::treeSize(AffineExpr expr) {
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (!binary)
+    return 1;
+  if (auto known = treeSizes.find(expr); known != treeSizes.end())
+    return known->second;
+  // Operands are within the limit, or were refused: the sum cannot overflow.
+  int64_t size = 1 + treeSize(binary.getLHS()) + treeSize(binary.getRHS());
+  treeSizes.insert({expr, size});
+  return size;
+}
+
+ParseResult FormulaParser::parseExpr(AffineExpr &expr) {
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseAffineExpr(names, expr))
+    return failure();
+  if (int64_t size = treeSize(expr); size > maxTreeSize)
+    return parser.emitError(loc, "an expression of '")
+           << signature.name << "' may have at most " << maxTreeSize
+           << " terms and operations once names are replaced by what they stand for, got " << size;
+  return success();
+}
 
 /// `let t0 = expression, t1 = expression in`: names for what is used more than once.
 ParseResult FormulaParser::parseLets() {
@@ -67,7 +99,7 @@ ParseResult FormulaParser::parseLets() {
     if (llvm::any_of(names, [&](auto &known) { return known.first == name; }))
       return parser.emitError(loc, "'") << name << "' already has a meaning in '" << signature.name
                                         << "', choose another name";
-    if (parser.parseEqual() || parser.parseAffineExpr(names, value))
+    if (parser.parseEqual() || parseExpr(value))
       return failure();
     names.emplace_back(name, value);
   } while (succeeded(parser.parseOptionalComma()));
@@ -77,14 +109,14 @@ ParseResult FormulaParser::parseLets() {
 ParseResult FormulaParser::parseComparison(SmallVectorImpl<AffineExpr> &constraints,
                                            SmallVectorImpl<bool> &isEquality) {
   AffineExpr lhs, rhs;
-  if (parser.parseAffineExpr(names, lhs))
+  if (parseExpr(lhs))
     return failure();
   SMLoc loc = parser.getCurrentLocation();
   StringRef word;
   if (failed(parser.parseOptionalKeyword(&word, {"ge", "le", "eq"})))
     return parser.emitError(loc, "expected 'ge', 'le' or 'eq' in a condition of '")
            << signature.name << "'";
-  if (parser.parseAffineExpr(names, rhs))
+  if (parseExpr(rhs))
     return failure();
   constraints.push_back(word == "le" ? rhs - lhs : lhs - rhs);
   isEquality.push_back(word == "eq");
@@ -107,7 +139,7 @@ ParseResult FormulaParser::parseValue(AffineMap &value) {
   if (results.size() > 1 && parser.parseLParen())
     return failure();
   for (unsigned i = 0; i < results.size(); ++i)
-    if ((i != 0 && parser.parseComma()) || parser.parseAffineExpr(names, results[i]))
+    if ((i != 0 && parser.parseComma()) || parseExpr(results[i]))
       return failure();
   if (results.size() > 1 && parser.parseRParen())
     return failure();
@@ -367,19 +399,20 @@ void FormulasAttr::print(AsmPrinter &printer) const {
 // Checks
 //===----------------------------------------------------------------------===//
 
-/// The first constant divisor that is 0 or negative: such a function has no value.
-static std::optional<int64_t> findBadDivisor(AffineExpr expr) {
-  std::optional<int64_t> found;
-  expr.walk([&](AffineExpr inner) {
-    auto binary = dyn_cast<AffineBinaryOpExpr>(inner);
-    if (!binary || binary.getKind() == AffineExprKind::Add ||
-        binary.getKind() == AffineExprKind::Mul)
-      return;
-    auto divisor = dyn_cast<AffineConstantExpr>(binary.getRHS());
-    if (divisor && divisor.getValue() < 1 && !found)
-      found = divisor.getValue();
-  });
-  return found;
+/// The first constant divisor that is 0 or negative: such a function has no value. `seen` holds what
+/// has none: expressions share much.
+static std::optional<int64_t> findBadDivisor(AffineExpr expr, llvm::DenseSet<AffineExpr> &seen) {
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (!binary || !seen.insert(expr).second)
+    return std::nullopt;
+  for (AffineExpr operand : {binary.getLHS(), binary.getRHS()})
+    if (std::optional<int64_t> found = findBadDivisor(operand, seen))
+      return found;
+  auto divisor = dyn_cast<AffineConstantExpr>(binary.getRHS());
+  bool divides = binary.getKind() != AffineExprKind::Add && binary.getKind() != AffineExprKind::Mul;
+  if (divides && divisor && divisor.getValue() < 1)
+    return divisor.getValue();
+  return std::nullopt;
 }
 
 static LogicalResult verifyMember(function_ref<InFlightDiagnostic()> emitError,
@@ -390,6 +423,7 @@ static LogicalResult verifyMember(function_ref<InFlightDiagnostic()> emitError,
       !llvm::all_of(pieces.drop_back(), [](auto &piece) { return piece.hasCondition(); }))
     return emitError() << "every case of '" << signature.name
                        << "' but the last needs a condition, and the last may have none";
+  llvm::DenseSet<AffineExpr> seen; // looked up only
   for (const FormulaPiece &piece : pieces) {
     auto [condition, value] = piece;
     if (!value || value.getNumDims() != 0 || value.getNumSymbols() != symbols ||
@@ -402,7 +436,7 @@ static LogicalResult verifyMember(function_ref<InFlightDiagnostic()> emitError,
     if (condition)
       llvm::append_range(exprs, condition.getConstraints());
     for (AffineExpr expr : exprs)
-      if (std::optional<int64_t> divisor = findBadDivisor(expr))
+      if (std::optional<int64_t> divisor = findBadDivisor(expr, seen))
         return emitError() << "'" << signature.name << "' divides by " << *divisor
                            << ", a constant that is not positive";
   }

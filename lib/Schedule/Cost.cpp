@@ -10,6 +10,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
 #include <deque>
+#include <limits>
 
 using namespace mlir;
 using namespace mlir::dash;
@@ -91,6 +92,126 @@ double dash::predictMakespan(const Schedule &schedule) {
   double makespan = 0;
   predict(schedule, [&](const TimedTask &task) { makespan = std::max(makespan, task.reduceEnd); });
   return makespan;
+}
+
+namespace {
+
+/// The times between which each (sequence, head) pair's dQ is added to.
+class DqInFlight {
+public:
+  explicit DqInFlight(const Schedule &schedule)
+      : schedule(schedule),
+        pairs(schedule.problem.numSequences() * schedule.problem.heads, {infinity, 0}) {}
+
+  void add(const TimedTask &task) {
+    int64_t sequence = schedule.items()[task.item].sequence;
+    Span &span = pairs[sequence * schedule.problem.heads + task.visit.head];
+    span.begin = std::min(span.begin, task.reduceStart);
+    span.end = std::max(span.end, task.reduceEnd);
+  }
+
+  int64_t peak() const {
+    const Problem &problem = schedule.problem;
+    std::vector<std::pair<double, int64_t>> starts, ends; // (time, sequence)
+    for (auto [index, span] : llvm::enumerate(pairs)) {
+      if (span.begin == infinity)
+        continue; // no row of it sees a column
+      starts.push_back({span.begin, index / problem.heads});
+      ends.push_back({span.end, index / problem.heads});
+    }
+    llvm::sort(starts);
+    llvm::sort(ends);
+    // A row's bytes are those of all others, so rows are counted: they fit where bytes may not.
+    int64_t rows = 0, mostRows = 0;
+    for (size_t begun = 0, ended = 0; begun < starts.size(); ++begun) {
+      for (; ends[ended].first <= starts[begun].first; ++ended)
+        rows -= problem.sequences[ends[ended].second].q;
+      rows += problem.sequences[starts[begun].second].q;
+      mostRows = std::max(mostRows, rows);
+    }
+    uint64_t rowBytes = llvm::SaturatingMultiply<uint64_t>(problem.headDim, sizeof(float));
+    return std::min<uint64_t>(llvm::SaturatingMultiply<uint64_t>(mostRows, rowBytes),
+                              std::numeric_limits<int64_t>::max());
+  }
+
+private:
+  static constexpr double infinity = std::numeric_limits<double>::infinity();
+  struct Span {
+    double begin, end;
+  };
+  const Schedule &schedule;
+  std::vector<Span> pairs;
+};
+
+/// Adds up what the workers do not compute. Between the ends of compute k-1 and of reduction k-b,
+/// no other reduction than k-b can run, because compute k-1 waited for the one before.
+class Waits {
+public:
+  explicit Waits(const Schedule &schedule)
+      : buffers(schedule.cost.buffers), workers(schedule.workers) {}
+
+  void add(const TimedTask &task) {
+    Worker &worker = workers[task.worker];
+    if (task.computeStart > worker.computeEnd) {
+      double begin = std::max(worker.computeEnd, worker.reductions.front().first);
+      forTurn += begin - worker.computeEnd;
+      forBuffer += task.computeStart - begin;
+    }
+    worker.computeEnd = task.computeEnd;
+    if (int64_t(worker.reductions.size()) == buffers)
+      worker.reductions.pop_front();
+    worker.reductions.push_back({task.reduceStart, task.reduceEnd});
+  }
+
+  /// Precondition: all tasks have been added.
+  void finish(RunFigures &figures) const {
+    double turns = forTurn, idle = 0;
+    for (const Worker &worker : workers) {
+      double end = worker.computeEnd;
+      for (auto [reduceStart, reduceEnd] : worker.reductions) {
+        turns += std::max(0.0, reduceStart - end);
+        end = std::max(end, reduceEnd);
+      }
+      idle += figures.makespan - end;
+    }
+    double all = figures.makespan * workers.size();
+    if (all <= 0)
+      return;
+    figures.waitForTurn = turns / all;
+    figures.waitForBuffer = forBuffer / all;
+    figures.idle = idle / all;
+  }
+
+private:
+  struct Worker {
+    double computeEnd = 0;
+    std::deque<std::pair<double, double>> reductions; ///< of the last `buffers` tasks
+  };
+  int64_t buffers;
+  std::vector<Worker> workers;
+  double forTurn = 0, forBuffer = 0;
+};
+
+} // namespace
+
+int64_t dash::peakDqBytes(const Schedule &schedule) {
+  DqInFlight inFlight(schedule);
+  predict(schedule, [&](const TimedTask &task) { inFlight.add(task); });
+  return inFlight.peak();
+}
+
+RunFigures dash::predictFigures(const Schedule &schedule) {
+  RunFigures figures;
+  DqInFlight inFlight(schedule);
+  Waits waits(schedule);
+  predict(schedule, [&](const TimedTask &task) {
+    figures.makespan = std::max(figures.makespan, task.reduceEnd);
+    inFlight.add(task);
+    waits.add(task);
+  });
+  waits.finish(figures);
+  figures.peakDqBytes = inFlight.peak();
+  return figures;
 }
 
 double dash::lowerBound(const Schedule &schedule) {

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Timeline.h"
 #include "dash/Schedule/Report.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
@@ -20,71 +21,6 @@ namespace {
 
 constexpr double chartWidth = 1200, leftMargin = 56, rightMargin = 24, headHeight = 66,
                  axisHeight = 30, gapHeight = 24;
-
-/// All tasks with their times, and what each hangs on.
-class Timeline {
-public:
-  explicit Timeline(const Schedule &schedule) : buffers(schedule.cost.buffers) {
-    tasks.reserve(schedule.problem.numTasks());
-    byWorker.resize(schedule.workers);
-    std::vector<int32_t> lastOfChain;
-    predict(schedule, [&](const TimedTask &task) {
-      if (task.chain >= int64_t(lastOfChain.size()))
-        lastOfChain.resize(task.chain + 1, -1);
-      chainPredecessor.push_back(lastOfChain[task.chain]);
-      lastOfChain[task.chain] = tasks.size();
-      byWorker[task.worker].push_back(tasks.size());
-      if (last < 0 || task.reduceEnd > tasks[last].reduceEnd)
-        last = tasks.size();
-      tasks.push_back(task);
-    });
-  }
-
-  /// One stretch of the critical path.
-  struct Stretch {
-    int64_t task;
-    bool isCompute;
-  };
-  /// From the task that ends last back to one that waited for nothing.
-  std::vector<Stretch> criticalPath() const {
-    std::vector<Stretch> path;
-    if (last < 0)
-      return path;
-    Stretch at{last, /*isCompute=*/false};
-    while (true) {
-      path.push_back(at);
-      const TimedTask &task = tasks[at.task];
-      Cause cause = at.isCompute ? task.computeCause : task.reduceCause;
-      switch (cause) {
-      case Cause::Itself:
-        at.isCompute = true;
-        break;
-      case Cause::PreviousCompute:
-        if (task.step == 0)
-          return path;
-        at.task = byWorker[task.worker][task.step - 1];
-        break;
-      case Cause::FreeBuffer:
-        at = {byWorker[task.worker][task.step - buffers], false};
-        break;
-      case Cause::PreviousReduce:
-        at.task = byWorker[task.worker][task.step - 1];
-        break;
-      case Cause::Chain:
-        at.task = chainPredecessor[at.task];
-        break;
-      }
-    }
-  }
-
-  std::vector<TimedTask> tasks;
-  std::vector<std::vector<int32_t>> byWorker;
-
-private:
-  int64_t buffers;
-  std::vector<int32_t> chainPredecessor;
-  int64_t last = -1;
-};
 
 class Chart {
 public:

@@ -49,3 +49,13 @@ func.func private @formulas_name_is_new() attributes {a = #dash.formulas<
   item(i) = (i, 0, 0), worker(unit) = unit, visit(kv, step) = step,
   // expected-error @below {{'q' already has a meaning in 'turn', choose another name}}
   turn(kv, q) = let q = kv in q>}
+
+// -----
+
+// Fourteen names that double: each by itself is short, what they stand for is not.
+func.func private @formulas_are_of_bounded_size() attributes {a = #dash.formulas<
+  item(i) = (i, 0, 0), worker(unit) = unit,
+  visit(kv, step) = let a = kv + step * step, b = a + a * step, c = b + b * step, d = c + c * step, e = d + d * step,
+    f = e + e * step, g = f + f * step, h = g + g * step, j = h + h * step, k = j + j * step, l = k + k * step,
+    // expected-error @below {{an expression of 'visit' may have at most 16384 terms and operations once names are replaced by what they stand for, got }}
+    m = l + l * step, n = m + m * step in n, turn(kv, q) = 0>}

@@ -1,7 +1,8 @@
 // RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='kind=symmetric-shift workers=2 sizes=q:256+64,heads:2' --dash-report-schedule='max-steps=3 max-workers=1' -o /dev/null | FileCheck %s
-// RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='kind=symmetric-shift workers=2 sizes=q:256+64,heads:2' --dash-report-schedule='format=svg output=%t.svg' --dash-report-schedule='format=json output=%t.json' -o /dev/null
+// RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='kind=symmetric-shift workers=2 sizes=q:256+64,heads:2' --dash-report-schedule='format=svg output=%t.svg' --dash-report-schedule='format=json output=%t.json' --dash-report-schedule='format=trace output=%t.trace.json' -o /dev/null
 // RUN: FileCheck %s --check-prefix=SVG < %t.svg
 // RUN: FileCheck %s --check-prefix=JSON < %t.json
+// RUN: FileCheck %s --check-prefix=TRACE < %t.trace.json
 // RUN: %python %S/check_report.py %t.json
 // RUN: %python -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' %t.svg
 
@@ -33,3 +34,10 @@
 // JSON-NEXT:   {"worker":0,"sequence":0,"kvHead":0,"part":0,"kv":0,"visit":{{\[\[}}0,2],[0,3],[0,0],[0,1]]},
 // JSON:      "chains": [
 // JSON-NEXT:   {"sequence":0,"head":0,"q":0,"order":{{\[\[}}0,0]]},
+
+// A process a schedule, two threads a worker; a slice a task, a wait before it, an arrow from what was waited for.
+// TRACE:      "traceEvents":[
+// TRACE-NEXT: {"ph":"M","pid":1,"tid":0,"name":"process_name","args":{"name":"symmetric-shift of @attention_bwd"}},
+// TRACE-NEXT: {"ph":"M","pid":1,"tid":0,"name":"thread_name","args":{"name":"w0 compute"}},
+// TRACE:      {"ph":"X","pid":1,"tid":0,"name":"s0 h0 0,2","cat":"compute","ts":0.000,"dur":2.100,"args":{"worker":0,"item":0,"sequence":0,"head":0,"part":0,"kv":0,"q":2,"turn":0}},
+// TRACE-NEXT: {"ph":"X","pid":1,"tid":1,"name":"s0 h0 0,2","cat":"reduce","ts":2.100,"dur":1.600,

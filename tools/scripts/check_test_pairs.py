@@ -2,7 +2,8 @@
 """Checks that every pass and op has its tests: one of what it does, one of each mistake it refuses.
 
 A pass --dash-apply-schedule of stage Schedule has lib/Schedule/ApplySchedule.cpp, test/Schedule/apply-schedule.mlir
-and, if it can fail, test/Schedule/apply-schedule-invalid.mlir. An op stands in a test of its stage and, if it has a
+and, if it can fail, test/Schedule/apply-schedule-invalid.mlir. A flag may leave out an object that is its stage's:
+--dash-explain is ExplainSchedule. An op stands in a test of its stage and, if it has a
 verifier, in one with -verify-diagnostics.
 """
 
@@ -20,6 +21,8 @@ QUOTES = re.compile(r"verify-diagnostics|\bnot dash-opt\b")
 def check_pass(root, one, findings):
     words = one.name.removeprefix("dash-")
     name = "".join(word.capitalize() for word in words.split("-"))
+    if one.record == name + one.stage:
+        name, words = one.record, f"{words}-{one.stage.lower()}"
     source = root / "lib" / one.stage / f"{name}.cpp"
     test = f"test/{one.stage}/{words}.mlir"
     if one.record != name:

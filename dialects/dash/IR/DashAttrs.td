@@ -164,7 +164,8 @@ def FormulasAttr : Dash_Attr<"Formulas", "formulas"> {
     after the other, in the same order.
 
     **Preconditions**: every case but the last has a condition, the last has none; each value has
-    as many results as its member; constant divisors are positive.
+    as many results as its member; constant divisors are positive; no expression is a tree of more than
+    16384 nodes, which is what MLIR walks whatever its parts share.
     **Postconditions**: the text reads back as the same functions.
 
     **Example**:
@@ -179,7 +180,8 @@ def FormulasAttr : Dash_Attr<"Formulas", "formulas"> {
 
     **Errors**: `expected 'ge', 'le' or 'eq' in a condition of 'turn'`; `'q' already has a
     meaning in 'turn', choose another name`; `'worker' divides by 0, a
-    constant that is not positive`. From C++ only: `every case of 'turn' but the last needs a
+    constant that is not positive`; `an expression of 'visit' may have at most 16384 terms and
+    operations once names are replaced by what they stand for, got 16385`. From C++ only: `every case of 'turn' but the last needs a
     condition, and the last may have none`; `every map and set of 'visit' must have no dims and 8
     symbols, and every map 1 results`.
   }];

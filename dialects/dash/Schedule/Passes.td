@@ -133,6 +133,10 @@ def ReportSchedule : Pass<"dash-report-schedule", "::mlir::ModuleOp"> {
     - `json`: for programs (schema: dialects/dash/Schedule/report.schema.json); exact, complete, and
       what kind=file reads.
     - `svg`: a Gantt picture of compute, reduction, waits and the critical path.
+    - `trace`: the predicted run as trace events, for Perfetto or chrome://tracing. A schedule is a
+      process, a worker two threads (it computes one task while it reduces another); a wait names the
+      task that it is for, and an arrow leads from the turn that was waited for. A unit of cost is a
+      microsecond; times are rounded to nanoseconds.
 
     Needs: a right schedule; a wrong one is refused as by `dash-verify-schedule`. Changes nothing.
     A file is written whole or not at all. Without `output` the report goes to standard output: send
@@ -147,7 +151,8 @@ def ReportSchedule : Pass<"dash-report-schedule", "::mlir::ModuleOp"> {
            [{::llvm::cl::values(
              clEnumValN(::mlir::dash::ReportFormat::Table, "table", "for a person"),
              clEnumValN(::mlir::dash::ReportFormat::Json, "json", "for programs"),
-             clEnumValN(::mlir::dash::ReportFormat::Svg, "svg", "a picture"))}]>,
+             clEnumValN(::mlir::dash::ReportFormat::Svg, "svg", "a picture"),
+             clEnumValN(::mlir::dash::ReportFormat::Trace, "trace", "for a trace viewer"))}]>,
     Option<"output", "output", "std::string", /*default=*/"\"-\"",
            "File to write; - is standard output">,
     Option<"maxSteps", "max-steps", "int64_t", /*default=*/"64",
@@ -157,6 +162,36 @@ def ReportSchedule : Pass<"dash-report-schedule", "::mlir::ModuleOp"> {
   ];
   let statistics = [
     Statistic<"numReported", "num-reported", "Number of schedules reported">,
+  ];
+}
+
+def ExplainSchedule : Pass<"dash-explain", "::mlir::ModuleOp"> {
+  let summary = "Say in a few lines what an order is good for and what would be faster";
+  let description = [{
+    For each schedule that a `dash.items` uses, in the module's order: what its kind is made for, the
+    workers it needs, its makespan beside the lower bound, where the workers' time goes, the memory
+    that the adds are spread over, what its determinism level costs, and which other kinds or numbers
+    of parts would be faster. All times are predicted by the cost model.
+
+    - **stall**: shares of workers x makespan. *Waiting for turns*: a worker neither computes nor
+      reduces, because its next reduction waits for its turn. *For buffers*: it reduces, and its next
+      compute waits for the buffer. *Idle at the end*: after its last reduction. The rest is work.
+    - **dQ in flight**: a (sequence, head) pair is in flight from the start of its first reduction to
+      the end of its last, and counts with q rows x head dim x 4 bytes. The largest sum at any time.
+    - **level**: the same kind at level run, beside it. **faster**: other kinds, other parts; each is
+      built and proven. Kinds that search are named, not run; past 4194304 tasks or items nothing is built.
+
+    Needs: a right schedule; a wrong one is refused as by `dash-verify-schedule`. Changes nothing.
+    Does not: show the order; see `dash-report-schedule`.
+
+    (* example filepath=test/Schedule/explain-schedule.mlir *)
+  }];
+  let options = [
+    Option<"output", "output", "std::string", /*default=*/"\"-\"",
+           "File to write; - is standard output">,
+  ];
+  let statistics = [
+    Statistic<"numExplained", "num-explained", "Number of schedules explained">,
   ];
 }
 

@@ -27,6 +27,26 @@ void predict(const Schedule &schedule, llvm::function_ref<void(const TimedTask &
 /// The largest R. Precondition: verified.
 double predictMakespan(const Schedule &schedule);
 
+/// The most bytes of f32 dQ in flight at any time of the predicted run. A (sequence, head) pair is in
+/// flight from the start of its first reduction to the end of its last, whichever q tiles they add
+/// to, and counts with all its rows: q rows x head dim x 4. At an instant at which one pair ends and
+/// another starts, the ended one is not counted. Adds to more than the L2 cache holds run slower
+/// than the model knows. Saturates. Precondition: verified.
+int64_t peakDqBytes(const Schedule &schedule);
+
+/// What a predicted run shows. The shares are of all workers' time from 0 to the makespan; the rest
+/// of it is work: computing, or the last reductions after the last compute.
+struct RunFigures {
+  double makespan = 0;
+  double waitForTurn = 0;   ///< neither computing nor reducing: a reduction waits for its turn
+  double waitForBuffer = 0; ///< reducing while the next compute waits for the buffer
+  double idle = 0;          ///< after the worker's last reduction
+  int64_t peakDqBytes = 0;
+};
+
+/// All of these from one prediction. Precondition: verified.
+RunFigures predictFigures(const Schedule &schedule);
+
 /// What no order of this problem, with these items on these workers, can beat: the largest of
 ///  - all work over all workers,
 ///  - the longest item,

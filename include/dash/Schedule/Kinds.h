@@ -16,6 +16,10 @@ struct ScheduleKind {
   /// what would; the caller verifies what it gets.
   FailureOr<Order> (*build)(const ScheduleHeader &header, MLIRContext *context,
                             EmitError emitError);
+  /// What it does well, or badly, on a mask: one sentence for --dash-explain. May be null.
+  StringRef (*purpose)(const Mask &mask) = nullptr;
+  /// It searches, which takes time: --dash-explain names it and does not build it to compare with.
+  bool isSearched = false;
 };
 
 /// All kinds, by name.

@@ -15,7 +15,7 @@ namespace mlir::dash {
 enum class OrderForm { Formulas, Table };
 
 /// Who a report is for.
-enum class ReportFormat { Table, Json, Svg };
+enum class ReportFormat { Table, Json, Svg, Trace };
 
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION

@@ -34,6 +34,14 @@ constexpr int64_t maxGanttTasks = int64_t(1) << 22;
 /// A picture of who works when: compute, reduction, waits, and the critical path.
 void writeGantt(llvm::raw_ostream &os, ArrayRef<ReportEntry> entries);
 
+/// The most tasks, and the latest time, that a trace can show: viewers read it whole, and count
+/// nanoseconds in 64 bits.
+constexpr int64_t maxTraceTasks = int64_t(1) << 21;
+constexpr double maxTraceTime = 1e12;
+
+/// A trace in the format of Chrome and Perfetto: who computes, reduces, and waits for which task.
+void writeTrace(llvm::raw_ostream &os, ArrayRef<ReportEntry> entries);
+
 /// The shortest decimal that reads back as `value`.
 std::string toDecimal(double value);
 

@@ -25,7 +25,12 @@ static FailureOr<Order> build(const ScheduleHeader &header, MLIRContext *context
   return orderWithin(header, std::move(wide), emitError);
 }
 
+static StringRef purpose(const Mask &) {
+  return "what unscheduled code does, to compare with: workers want the same q tile at once";
+}
+
 namespace mlir::dash::kinds {
 extern const ScheduleKind Ascending = {
-    "ascending", "q tiles first to last, chains by kv tile; what unscheduled code does", build};
+    "ascending", "q tiles first to last, chains by kv tile; what unscheduled code does", build,
+    purpose};
 } // namespace mlir::dash::kinds

@@ -29,7 +29,14 @@ static FailureOr<Order> build(const ScheduleHeader &header, MLIRContext *context
   return orderWithin(header, std::move(wide), emitError);
 }
 
+static StringRef purpose(const Mask &mask) {
+  if (mask.isCausal())
+    return "made for causal masks: every kv tile ends at its diagonal, so late starters do less";
+  return "made for causal masks; on others it is ascending from the other end";
+}
+
 namespace mlir::dash::kinds {
 extern const ScheduleKind Descending = {
-    "descending", "q tiles last to first, chains by kv tile; balances causal masks", build};
+    "descending", "q tiles last to first, chains by kv tile; balances causal masks", build,
+    purpose};
 } // namespace mlir::dash::kinds

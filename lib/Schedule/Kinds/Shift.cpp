@@ -85,7 +85,15 @@ static FailureOr<Order> build(const ScheduleHeader &header, MLIRContext *context
   return orderWithin(header, std::move(wide), emitError);
 }
 
+static StringRef purpose(const Mask &mask) {
+  if (mask.isFull())
+    return "made for full masks: no two workers of a wave are at one q tile, so nobody waits";
+  return "made for full masks; on others its kv tiles are not equally long, and workers wait or "
+         "idle";
+}
+
 namespace mlir::dash::kinds {
 extern const ScheduleKind Shift = {
-    "shift", "each worker starts at a q tile of its own and wraps; optimal on full masks", build};
+    "shift", "each worker starts at a q tile of its own and wraps; optimal on full masks", build,
+    purpose};
 } // namespace mlir::dash::kinds

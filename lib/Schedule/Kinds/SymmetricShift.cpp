@@ -116,8 +116,16 @@ static FailureOr<Order> build(const ScheduleHeader &header, MLIRContext *context
   return orderWithin(header, std::move(wide), emitError);
 }
 
+static StringRef purpose(const Mask &mask) {
+  if (mask.isCausal())
+    return "made for causal masks: a long kv tile and a short one are equal work, and nobody waits";
+  if (mask.isFull())
+    return "made for causal masks; on full ones it folds what needs no folding";
+  return "made for causal masks; on others a kv tile and its mirror image are not equal work";
+}
+
 namespace mlir::dash::kinds {
 extern const ScheduleKind SymmetricShift = {
     "symmetric-shift", "shift that folds a kv tile with its mirror image; optimal on causal masks",
-    build};
+    build, purpose};
 } // namespace mlir::dash::kinds

@@ -125,13 +125,13 @@ class DashOpt:
         arguments.tmp.mkdir(parents=True, exist_ok=True)
         return DashOpt(arguments.dash_opt, arguments.examples, arguments.tmp)
 
-    def run(self, request: Request) -> Answer:
-        """One run; the document is None where dash-opt failed."""
+    def run(self, request: Request, *more: str) -> Answer:
+        """One run, with more passes if wanted; the document is None where dash-opt failed."""
         output = self.scratch / f"report-{threading.get_ident()}.json"
         output.unlink(missing_ok=True)
         command = [
             self.tool, str(self.program(request.problem.mask)), *request.options(), "--dash-verify-schedule",
-            f"--dash-report-schedule=format=json output={output}", "-o", "/dev/null",
+            f"--dash-report-schedule=format=json output={output}", *more, "-o", "/dev/null",
         ]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         text = " ".join(f"'{word}'" if " " in word else word for word in command)

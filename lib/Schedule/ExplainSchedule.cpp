@@ -1,0 +1,266 @@
+//===- ExplainSchedule.cpp - a few lines on each order of a module --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Every number is of the cost model. What else could have been asked for is built, proven and
+// predicted like the schedule itself, so that no advice is given from hearsay.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ReportModule.h"
+#include "dash/Schedule/Kinds.h"
+#include "dash/Schedule/Passes.h"
+#include "dash/Schedule/Report.h"
+#include "dash/Schedule/ScheduleIR.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <tuple>
+
+namespace mlir::dash {
+#define GEN_PASS_DEF_EXPLAINSCHEDULE
+#include "dash/Schedule/Passes.h.inc"
+} // namespace mlir::dash
+
+using namespace mlir;
+using namespace mlir::dash;
+
+/// More would be no few lines, and take seconds for each order that is built to compare with.
+static constexpr int64_t maxComparedTasks = int64_t(1) << 22, maxComparedParts = 4;
+
+namespace {
+
+/// Another order of the same problem.
+struct Alternative {
+  std::string request; ///< what to ask --dash-apply-schedule for
+  double makespan;
+};
+
+class Explanation {
+public:
+  Explanation(llvm::raw_ostream &os, const Schedule &schedule, const ScheduleFacts &facts,
+              MLIRContext *context, Location loc)
+      : os(os), schedule(schedule), facts(facts), context(context), loc(loc),
+        kind(findScheduleKind(schedule.kind)), figures(predictFigures(schedule)) {}
+
+  void write(StringRef function) {
+    const Problem &problem = schedule.problem;
+    os << "schedule " << schedule.kind << " of @" << function << "\n";
+    row("problem") << maskName(problem.mask) << " mask, q x kv rows " << describeSequences(problem)
+                   << ", " << problem.heads << " heads over " << problem.kvHeads << " kv heads\n";
+    writeKind();
+    writeWorkers();
+    writeTime();
+    writeMemory();
+    writeLevel();
+    writeFaster();
+  }
+
+private:
+  llvm::raw_ostream &row(StringRef name) { return os << "  " << llvm::left_justify(name, 13); }
+
+  static std::string percent(double share) { return llvm::formatv("{0:f1} %", share * 100); }
+  static std::string times(double ratio) { return llvm::formatv("{0:f3} times", ratio); }
+  static std::string rounded(double value) { return llvm::formatv("{0:f1}", value); }
+
+  /// The makespan of `header`'s kind, or nothing where it cannot serve it.
+  std::optional<double> predictOther(ScheduleHeader header) const {
+    const ScheduleKind *other = findScheduleKind(header.kind);
+    // What another order cannot do is its own affair, and no error of this module.
+    ScopedDiagnosticHandler quiet(context, [](Diagnostic &) { return success(); });
+    auto emitError = [&] { return mlir::emitError(loc); };
+    FailureOr<Order> order = other->build(header, context, emitError);
+    if (failed(order))
+      return std::nullopt;
+    FailureOr<Schedule> built = Schedule::get(std::move(header), std::move(*order), emitError);
+    if (failed(built) || failed(verify(*built, emitError)))
+      return std::nullopt;
+    return predictMakespan(*built);
+  }
+
+  bool canCompare() const {
+    // Many items of few tasks take their time, too.
+    int64_t work = std::max<int64_t>(schedule.problem.numTasks(), schedule.items().size());
+    return work <= maxComparedTasks;
+  }
+
+  void writeKind() {
+    if (!kind) {
+      row("kind") << schedule.kind << ": made elsewhere; no builder is known for it\n";
+      return;
+    }
+    row("kind") << kind->name << ": " << kind->summary << "\n";
+    if (kind->purpose)
+      row("why") << kind->purpose(schedule.problem.mask) << "\n";
+  }
+
+  void writeWorkers() {
+    row("workers") << schedule.workers << " lists, at least " << facts.minWorkers
+                   << " resident at once";
+    if (facts.minWorkers > 1)
+      os << ": with fewer, some wait for ever for one that never starts";
+    os << "\n";
+    row("") << (facts.dynamicIssue
+                    ? "items may be handed out at run time: none waits for a later one\n"
+                    : "lists are fixed: items handed out at run time could wait for ever\n");
+  }
+
+  void writeTime() {
+    double bound = lowerBound(schedule);
+    row("makespan") << rounded(figures.makespan);
+    if (bound > 0)
+      os << ", " << times(figures.makespan / bound) << " the lower bound of " << rounded(bound);
+    os << "\n";
+    row("stall") << percent(figures.waitForTurn) << " of the workers' time waiting for turns, "
+                 << percent(figures.waitForBuffer) << " for buffers, " << percent(figures.idle)
+                 << " idle at the end\n";
+  }
+
+  void writeMemory() {
+    row("dQ in flight") << llvm::formatv("{0:f1} MB", figures.peakDqBytes / 1e6) << " at most ("
+                        << figures.peakDqBytes
+                        << " bytes): f32 dQ of (sequence, head) pairs begun and not ended\n";
+  }
+
+  void writeLevel() {
+    StringRef level = stringifyDeterminismLevel(schedule.level);
+    llvm::raw_ostream &line = row("level") << level;
+    if (schedule.level == DeterminismLevel::Run) {
+      line << ", the cheapest\n";
+      return;
+    }
+    if (schedule.level == DeterminismLevel::Machine)
+      line << " for " << schedule.width << " workers";
+    if (!kind || kind->isSearched) {
+      line << "; what level run would take is not known here\n";
+      return;
+    }
+    if (!canCompare()) {
+      line << "; compared with level run up to " << maxComparedTasks << " tasks and items only\n";
+      return;
+    }
+    ScheduleHeader header = schedule;
+    header.level = DeterminismLevel::Run;
+    header.width = schedule.workers;
+    if (std::optional<double> run = predictOther(std::move(header)); run && *run > 0)
+      line << "; takes " << times(figures.makespan / *run)
+           << " as long as at level run: " << rounded(*run) << "\n";
+    else
+      line << "; level run is not possible with these workers\n";
+  }
+
+  /// Other kinds, then other parts of this kind, as far as they are built in no time.
+  std::vector<Alternative> alternatives() const {
+    std::vector<Alternative> result;
+    auto consider = [&](std::string request, ScheduleHeader header) {
+      if (std::optional<double> makespan = predictOther(std::move(header)))
+        result.push_back({std::move(request), *makespan});
+    };
+    for (const ScheduleKind *other : scheduleKinds()) {
+      if (other == kind || other->isSearched)
+        continue;
+      ScheduleHeader header = schedule;
+      header.kind = other->name.str();
+      consider(llvm::formatv("kind={0}", other->name), std::move(header));
+    }
+    if (!kind || kind->isSearched)
+      return result;
+    int64_t tried = 0;
+    for (int64_t parts : llvm::seq_inclusive<int64_t>(1, schedule.problem.groupSize())) {
+      if (parts == schedule.parts || schedule.problem.groupSize() % parts != 0)
+        continue;
+      if (tried++ == maxComparedParts)
+        break;
+      ScheduleHeader header = schedule;
+      header.parts = parts;
+      consider(llvm::formatv("parts={0}", parts), std::move(header));
+    }
+    return result;
+  }
+
+  void writeFaster() {
+    if (!canCompare()) {
+      row("faster") << "not looked for: other orders are compared up to " << maxComparedTasks
+                    << " tasks and items\n";
+      return;
+    }
+    std::vector<Alternative> all = alternatives();
+    llvm::sort(all, [](auto &a, auto &b) {
+      return std::tie(a.makespan, a.request) < std::tie(b.makespan, b.request);
+    });
+    bool isFastest = all.empty() || all.front().makespan >= figures.makespan;
+    row("faster") << (isFastest ? "no other kind or number of parts that was tried" : "");
+    bool isFirst = !isFastest;
+    for (const Alternative &one : all) {
+      if (one.makespan >= figures.makespan)
+        break;
+      os << (isFirst ? "" : ", ") << one.request << " takes " << rounded(one.makespan) << " ("
+         << percent(1 - one.makespan / figures.makespan) << " less)";
+      isFirst = false;
+    }
+    for (const ScheduleKind *searched : scheduleKinds())
+      if (searched->isSearched && searched != kind)
+        os << "; kind=" << searched->name << " searches for one";
+    os << "\n";
+    writeSlower(all);
+  }
+
+  void writeSlower(ArrayRef<Alternative> all) {
+    bool isFirst = true;
+    for (const Alternative &one : all) {
+      if (one.makespan < figures.makespan)
+        continue;
+      if (isFirst)
+        row("not faster");
+      os << (isFirst ? "" : ", ") << one.request << " " << rounded(one.makespan);
+      isFirst = false;
+    }
+    if (!isFirst)
+      os << "\n";
+  }
+
+  llvm::raw_ostream &os;
+  const Schedule &schedule;
+  const ScheduleFacts &facts;
+  MLIRContext *context;
+  Location loc;
+  const ScheduleKind *kind; ///< null where it has no builder
+  RunFigures figures;
+};
+
+struct ExplainSchedule : public dash::impl::ExplainScheduleBase<ExplainSchedule> {
+  using ExplainScheduleBase::ExplainScheduleBase;
+
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    LogicalResult result =
+        forEachSchedule(getOperation(), [&](ScheduleOp op, std::string function) -> LogicalResult {
+          const auto &proven = getChildAnalysis<ProvenSchedule>(op);
+          if (!proven.isValid())
+            return failure();
+          os << (numExplained == 0 ? "" : "\n");
+          Explanation(os, proven.getSchedule(), proven.getFacts(), &getContext(), op.getLoc())
+              .write(function);
+          ++numExplained;
+          return success();
+        });
+    if (failed(result))
+      return signalPassFailure();
+    if (text.empty())
+      getOperation()->emitWarning() << "no scheduled 'dash.items' to explain; run --dash-tile and "
+                                       "--dash-apply-schedule first";
+    if (llvm::Error error =
+            writeReportFile(output, [&](llvm::raw_ostream &file) { file << text; })) {
+      getOperation()->emitError() << "cannot write the explanation to '" << output.getValue()
+                                  << "': " << llvm::toString(std::move(error));
+      return signalPassFailure();
+    }
+  }
+};
+
+} // namespace

@@ -1,0 +1,28 @@
+// RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='kind=shift workers=8 level=machine for-workers=4 sizes=q:1024,heads:4,kv-heads:2' --dash-explain -o /dev/null | FileCheck %s
+// RUN: dash-opt %dash_examples/bwd-full.mlir --dash-tile --dash-apply-schedule='kind=shift workers=8 sizes=q:512,heads:8' --dash-explain='output=%t.txt' -o %t.mlir
+// RUN: FileCheck %s --check-prefix=BEST < %t.txt
+// RUN: sed 's/kind("shift")/kind("mine")/' %t.mlir | dash-opt --dash-explain -o /dev/null | FileCheck %s --check-prefix=UNKNOWN
+
+// A kind on a mask that it is not made for, at a level that is made for other workers than there are.
+// CHECK-LABEL: schedule shift of @attention_bwd
+// CHECK:         kind         shift: each worker starts
+// CHECK-NEXT:    why          made for full masks; on others
+// CHECK-NEXT:    workers      8 lists, at least 4 resident at once: with fewer, some wait for ever
+// CHECK-NEXT:                 lists are fixed
+// CHECK-NEXT:    makespan     102.4, 1.354 times the lower bound of 75.6
+// CHECK-NEXT:    stall        15.8 % of the workers' time waiting for turns, 2.2 % for buffers, 6.2 % idle at the end
+// CHECK-NEXT:    dQ in flight 2.1 MB at most (2097152 bytes)
+// CHECK-NEXT:    level        machine for 4 workers; takes 0.698 times as long as at level run: 146.7
+// CHECK-NEXT:    faster       kind=symmetric-shift takes 87.0 (15.0 % less)
+// CHECK-NEXT:    not faster   parts=2 102.4, kind=descending 119.4, kind=ascending 149.3
+
+// The best of the fixed kinds.
+// BEST-LABEL: schedule shift of @attention_bwd
+// BEST:         level        run, the cheapest
+// BEST-NEXT:    faster       no other kind or number of parts that was tried
+
+// An order that no builder is known for is still predicted, and compared with those that are.
+// UNKNOWN-LABEL: schedule mine of @attention_bwd
+// UNKNOWN:         kind         mine: made elsewhere; no builder is known for it
+// UNKNOWN-NEXT:    workers      8 lists
+// UNKNOWN:         not faster   {{.*}}kind=shift

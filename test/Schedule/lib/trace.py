@@ -1,0 +1,156 @@
+"""A trace of a predicted run: is it well-formed, does it tell the run of its report, and what it adds up to."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from report import Json
+
+TASK = ("sequence", "head", "kv", "q")
+
+
+@dataclass(frozen=True)
+class Slice:
+    """Times in nanoseconds."""
+
+    begin: int
+    end: int
+    category: str
+    args: Json
+
+    @property
+    def task(self) -> tuple[int, ...]:
+        return tuple(self.args[key] for key in TASK)
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Parts of all workers' time from 0 to the makespan."""
+
+    turn: float
+    buffer: float
+    idle: float
+
+
+def _nanoseconds(microseconds: float) -> int:
+    return round(microseconds * 1000)
+
+
+def lanes_of(events: Iterable[Json], process: int) -> dict[int, list[Slice]]:
+    """The slices of each thread of a process, by time."""
+    lanes: dict[int, list[Slice]] = defaultdict(list)
+    for event in events:
+        if event["ph"] == "X" and event["pid"] == process:
+            begin, length = _nanoseconds(event["ts"]), _nanoseconds(event["dur"])
+            lanes[event["tid"]].append(Slice(begin, begin + length, event["cat"], event["args"]))
+    return {thread: sorted(lane, key=lambda one: one.begin) for thread, lane in lanes.items()}
+
+
+def _track_differences(events: list[Json], process: int, schedule: Json) -> list[str]:
+    names = {e["tid"]: e["args"]["name"] for e in events
+             if e["pid"] == process and e["name"] == "thread_name"}
+    want = {2 * worker + lane: f"w{worker} {what}" for worker in range(schedule["workers"])
+            for lane, what in enumerate(("compute", "reduce"))}
+    title = [e["args"]["name"] for e in events if e["pid"] == process and e["name"] == "process_name"]
+    lines = [] if names == want else [f"threads {sorted(names.items())[:4]}..."]
+    expected = f"{schedule['kind']} of @{schedule['op']}"
+    return lines + ([] if title == [expected] else [f"process {title}, expected {expected}"])
+
+
+def _lane_differences(thread: int, lane: list[Slice]) -> list[str]:
+    """Slices follow each other; each is what its lane is for, of the worker whose lane it is."""
+    worker, what = thread // 2, ("compute", "reduce")[thread % 2]
+    lines = [f"thread {thread}: {b} starts before {a} ends"
+             for a, b in zip(lane, lane[1:]) if b.begin < a.end]
+    lines += [f"thread {thread}: {one}" for one in lane
+              if one.category not in (what, "wait") or one.end <= one.begin]
+    return lines + [f"thread {thread}: {one} of another worker" for one in lane
+                    if one.category == what and one.args["worker"] != worker]
+
+
+def _wait_differences(schedule: Json, lanes: dict[int, list[Slice]]) -> list[str]:
+    """A wait ends when what it names has ended, and one hop later if that was another's turn."""
+    reductions = {one.task: one for lane in lanes.values() for one in lane
+                  if one.category == "reduce"}
+    lines = []
+    for thread, lane in lanes.items():
+        for wait, then in zip(lane, lane[1:]):
+            if wait.category != "wait":
+                continue
+            named = reductions[wait.task]
+            away = named.args["worker"] != thread // 2
+            hop = schedule["cost"]["latency"] if wait.args["for"] == "turn" and away else 0
+            if abs(wait.end - named.end - hop * 1000) > 1 or then.begin != wait.end:
+                lines.append(f"thread {thread}: {wait} ends neither with {named} nor at {then}")
+            if wait.args["for"] == "turn" and wait.args["turn"] + 1 != then.args["turn"]:
+                lines.append(f"thread {thread}: {wait} is not for the turn before {then}")
+    return lines
+
+
+def _arrow_differences(events: list[Json], process: int) -> list[str]:
+    ends: dict[str, list[str]] = defaultdict(list)
+    for event in events:
+        if event["pid"] == process and event["ph"] in "sf":
+            ends[event["id"]].append(event["ph"])
+    return [f"arrow {name} has the ends {have}" for name, have in ends.items() if have != ["s", "f"]]
+
+
+def trace_differences(schedule: Json, trace: Json, process: int = 1) -> list[str]:
+    """All in which a trace is not that of the report's schedule."""
+    events, cost = trace["traceEvents"], schedule["cost"]
+    lanes = lanes_of(events, process)
+    lines = _track_differences(events, process, schedule) + _arrow_differences(events, process)
+    for thread, lane in lanes.items():
+        lines += _lane_differences(thread, lane)
+    want = Counter((i["sequence"], head, i["kv"], q)
+                   for i in schedule["items"] for head, q in i["visit"])
+    for what, price in (("compute", cost["c"]), ("reduce", cost["r"])):
+        found = [one for lane in lanes.values() for one in lane if one.category == what]
+        if Counter(one.task for one in found) != want:
+            lines.append(f"{what}: not each task once")
+        if any(abs(one.end - one.begin - price * 1000) > 1 for one in found):
+            lines.append(f"{what}: not all as long as {price}")
+    last = max((lane[-1].end for lane in lanes.values()), default=0)
+    if abs(last - schedule["makespan"] * 1000) > 1:
+        lines.append(f"ends at {last} ns, the makespan is {schedule['makespan']}")
+    return lines or _wait_differences(schedule, lanes)
+
+
+def _overlap(interval: tuple[int, int], others: Iterable[Slice]) -> int:
+    return sum(max(0, min(interval[1], o.end) - max(interval[0], o.begin)) for o in others)
+
+
+def shares_of(schedule: Json, trace: Json) -> Shares:
+    """Where the workers' time goes, from the pictures of their lanes alone."""
+    lanes = lanes_of(trace["traceEvents"], 1)
+    makespan = _nanoseconds(schedule["makespan"])
+    turn = buffer = idle = 0
+    for worker in range(schedule["workers"]):
+        computes = [s for s in lanes.get(2 * worker, []) if s.category == "compute"]
+        reduces = [s for s in lanes.get(2 * worker + 1, []) if s.category == "reduce"]
+        end = reduces[-1].end if reduces else 0
+        starts = [0, *(s.end for s in computes)]
+        pauses = list(zip(starts, [*(s.begin for s in computes), end]))
+        reducing = [_overlap(pause, reduces) for pause in pauses]
+        turn += sum(b - a for a, b in pauses) - sum(reducing)
+        buffer += sum(reducing[:-1])
+        idle += makespan - end
+    all_time = makespan * schedule["workers"] or 1
+    return Shares(turn / all_time, buffer / all_time, idle / all_time)
+
+
+def peak_dq_bytes(schedule: Json, trace: Json) -> int:
+    """The largest sum, over all times, of the f32 dQ of the pairs between first and last reduction."""
+    spans: dict[tuple[int, int], list[int]] = {}
+    for lane in lanes_of(trace["traceEvents"], 1).values():
+        for one in (s for s in lane if s.category == "reduce"):
+            span = spans.setdefault((one.args["sequence"], one.args["head"]), [one.begin, one.end])
+            span[:] = [min(span[0], one.begin), max(span[1], one.end)]
+    rows = [s["q"] for s in schedule["sequences"]]
+    return max((
+        sum(4 * schedule["headDim"] * rows[sequence]
+            for (sequence, _), (begin, end) in spans.items() if begin <= time < end)
+        for time, _ in spans.values()
+    ), default=0)
