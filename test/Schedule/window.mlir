@@ -1,6 +1,6 @@
 // RUN: dash-opt %dash_examples/bwd-window.mlir --dash-tile='q=128 kv=128' --dash-apply-schedule='kind=shift workers=4 sizes=q:1280' --dash-verify-schedule --dash-report-schedule -o /dev/null | FileCheck %s
 
-// Each kv tile walks up from its own diagonal: nobody waits, and a q tile's chain begins with the nearest.
+// Each kv tile walks up from its own diagonal, and the chain of a q tile begins with the nearest.
 
 // CHECK-LABEL: schedule shift of @attention_bwd
 // CHECK-NEXT:   problem      window [512, 0] mask, q x kv rows 1280 x 1280, 1 head over 1 kv head, tiles 128 x 128

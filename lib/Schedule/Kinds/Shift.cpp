@@ -5,7 +5,8 @@
 // q tiles and wrap around, so that nobody waits. On a causal mask a wave shifts over the q tiles
 // that see all of it, then each kv tile walks up from its diagonal to where those begin.
 //
-// Within a window each kv tile walks up from its own first q tile, which is no other's at that time.
+// Within a window each kv tile walks up from its first q tile, or down from its last where the window
+// is open to the right: where the mask's edge is, kv tiles stand on q tiles of their own.
 //
 // A chain holds wave after wave, so progress needs no more than that the units of a wave are on
 // different workers: time = (group, wave, phase, step) grows along lists and along chains.
@@ -59,16 +60,22 @@ static Piecewise buildStep(const Problem &problem, MLIRContext *context) {
                 in.formula(columns + q));
 }
 
-/// In a window nobody wraps: whoever is nearest to the diagonal comes first, in each wave.
+/// In a window nobody wraps. The chain of a q tile holds, in each wave, first who starts nearest.
 static WideOrder buildWithinWindow(const ScheduleHeader &header, MLIRContext *context) {
   LineInputs in(context);
   Waves waves(in.kv, in.kvTiles, in.width);
+  AffineExpr q = in.position;
+  Piecewise item = buildItem(header.level, context), worker = dealInTurn(context);
+  if (header.problem.mask.right < 0)
+    return {header.problem.mask.band(),
+            {item, worker, in.formula(in.last - in.position), in.formula(in.kv - in.first)},
+            /*step=*/in.formula(in.qTiles - 1 - q)};
   AffineExpr ofEarlierWaves = clampToZero(waves.begin - in.first, in.kvTiles);
   AffineExpr nearest = in.last - clampToZero(in.last - waves.end + 1, in.kvTiles);
   return {header.problem.mask.band(),
-          {buildItem(header.level, context), dealInTurn(context),
-           in.formula(in.first + in.position), in.formula(ofEarlierWaves + nearest - in.kv)},
-          /*step=*/in.formula(/*q*/ in.position)};
+          {item, worker, in.formula(in.first + in.position),
+           in.formula(ofEarlierWaves + nearest - in.kv)},
+          /*step=*/in.formula(q)};
 }
 
 static FailureOr<Order> build(const ScheduleHeader &header, MLIRContext *context,
