@@ -113,8 +113,10 @@ LogicalResult MaskAttr::verify(EmitError emitError, int64_t left, int64_t right,
   if (std::min(left, right) < -1 || std::max(left, right) > most)
     return emitError() << "left and right of a window must be from -1 (no bound) to " << most
                        << ", got [" << left << ", " << right << "]";
-  assert(llvm::is_sorted(rules, [](MaskRule a, MaskRule b) { return a.getWord() < b.getWord(); }) &&
-         "rules stand in the order of their words");
+  for (size_t i = 1; i < rules.size(); ++i)
+    if (!(rules[i - 1].getWord() < rules[i].getWord()))
+      return emitError() << "rules must stand in the order of their words, each once, got '"
+                         << rules[i].getWord() << "' after '" << rules[i - 1].getWord() << "'";
   return success();
 }
 

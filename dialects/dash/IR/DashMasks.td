@@ -75,7 +75,8 @@ def MaskAttr : Dash_Attr<"Mask", "mask"> {
     **Errors**: `expected a mask rule (full, causal, window = [left, right] or blocks =
     #dash.blocks<...>), got 'banded'`; `expected a mask rule called 'banded', got 3 : i64`; `'causal'
     is stated twice`; `'full' hides nothing, got another rule beside it`; `left and right of a window
-    must be from -1 (no bound) to 2147483647, got [-2, 0]`.
+    must be from -1 (no bound) to 2147483647, got [-2, 0]`. From C++ only: `rules must stand in the
+    order of their words, each once, got 'blocks' after 'blocks'`.
   }];
   let parameters = (ins
     AttrParameter<"int64_t", "columns before the diagonal that a row sees; -1 is all">:$left,
