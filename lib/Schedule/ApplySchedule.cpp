@@ -41,11 +41,13 @@ struct ApplySchedule : public dash::impl::ApplyScheduleBase<ApplySchedule> {
   using ApplyScheduleBase::ApplyScheduleBase;
 
   void runOnOperation() override {
-    SmallVector<ItemsOp> unscheduled;
+    // Names count the problems of a function, so they are fixed before any changes.
+    SmallVector<std::pair<ItemsOp, std::string>> unscheduled;
     bool isTiled = true;
     getOperation()->walk([&](Operation *op) {
       if (auto items = dyn_cast<ItemsOp>(op); items && !items.isScheduled())
-        unscheduled.push_back(items);
+        if (std::string name = problemName(items); function.empty() || name == function)
+          unscheduled.emplace_back(items, std::move(name));
       if (auto whole = dyn_cast<AttentionBwdOp>(op)) {
         whole.emitError() << "has no tiles to order yet; run --dash-tile first";
         isTiled = false;
@@ -53,17 +55,22 @@ struct ApplySchedule : public dash::impl::ApplyScheduleBase<ApplySchedule> {
     });
     if (!isTiled)
       return signalPassFailure();
+    if (unscheduled.empty() && !function.empty()) {
+      getOperation()->emitError() << "no unscheduled 'dash.items' is called '"
+                                  << function.getValue() << "'";
+      return signalPassFailure();
+    }
     if (unscheduled.empty())
       getOperation()->emitWarning() << "no unscheduled 'dash.items' to order";
-    for (ItemsOp items : unscheduled) {
-      if (failed(applyTo(items)))
+    for (auto &[items, name] : unscheduled) {
+      if (failed(applyTo(items, name)))
         return signalPassFailure();
       ++numScheduled;
     }
   }
 
 private:
-  LogicalResult applyTo(ItemsOp items) {
+  LogicalResult applyTo(ItemsOp items, StringRef name) {
     auto emitError = [&] { return items.emitError(); };
     FailureOr<StatedSizes> sizes = parseSizes(this->sizes, emitError);
     if (failed(sizes))
@@ -74,11 +81,11 @@ private:
     FailureOr<DeterminismLevel> level = resolveLevel(items.getLevel(), emitError);
     if (failed(level))
       return failure();
-    FailureOr<Schedule> schedule = build(items, *problem, *level, emitError);
+    FailureOr<Schedule> schedule = build(name, *problem, *level, emitError);
     if (failed(schedule))
       return failure();
     FailureOr<ScheduleFacts> facts = verify(*schedule, emitError);
-    if (failed(facts))
+    if (failed(facts) || failed(verifyCanBeOrdered(items, schedule->parts)))
       return failure();
     if (form == OrderForm::Formulas && schedule->isTable() && kind != "file")
       remark::missed(items.getLoc(), remark::RemarkOpts::name("table").category(getArgument()))
@@ -94,7 +101,7 @@ private:
         << remark::metric("kind", schedule->kind) << remark::metric("tasks", problem->numTasks())
         << remark::metric("minWorkers", facts->minWorkers);
     numTasks += problem->numTasks();
-    orderItems(items, *schedule, nameOf(items));
+    orderItems(items, *schedule, name.split('#').first);
     return success();
   }
 
@@ -114,7 +121,7 @@ private:
     return *asked;
   }
 
-  FailureOr<Schedule> build(ItemsOp items, const Problem &problem, DeterminismLevel level,
+  FailureOr<Schedule> build(StringRef name, const Problem &problem, DeterminismLevel level,
                             EmitError emitError) {
     const ScheduleKind *builder = findScheduleKind(kind);
     if (!builder && kind != "file")
@@ -122,7 +129,7 @@ private:
     if (failed(verifyOptions(problem, emitError)))
       return failure();
     if (!builder)
-      return readFile(items, problem, level, emitError);
+      return readFile(name, problem, level, emitError);
 
     ScheduleHeader header;
     header.kind = kind;
@@ -139,25 +146,27 @@ private:
     return Schedule::get(std::move(header), std::move(*order), emitError);
   }
 
-  FailureOr<Schedule> readFile(ItemsOp items, const Problem &problem, DeterminismLevel level,
+  FailureOr<Schedule> readFile(StringRef name, const Problem &problem, DeterminismLevel level,
                                EmitError emitError) {
     if (path.empty())
       return emitError() << "kind=file needs path=FILE, an order in the format of the JSON report";
     OrderFileRequest request;
-    request.op = nameOf(items);
+    request.op = name.str();
     request.problem = problem;
     request.needed = level;
-    // What is not stated is the file's to say.
-    auto ifStated = [](const auto &option) {
-      return option.hasValue() ? std::optional(option.getValue()) : std::nullopt;
+    // What is left at its default is the file's to say. (Whether an option was spelled out cannot
+    // count: a reproducer spells out all.)
+    const ApplyScheduleOptions defaults;
+    auto ifStated = [](const auto &option, auto byDefault) {
+      return option == byDefault ? std::nullopt : std::optional(option.getValue());
     };
-    request.workers = ifStated(workers);
-    request.forWorkers = ifStated(forWorkers);
-    request.parts = ifStated(parts);
-    request.compute = ifStated(compute);
-    request.reduce = ifStated(reduce);
-    request.latency = ifStated(latency);
-    request.buffers = ifStated(buffers);
+    request.workers = ifStated(workers, defaults.workers);
+    request.forWorkers = ifStated(forWorkers, defaults.forWorkers);
+    request.parts = ifStated(parts, defaults.parts);
+    request.compute = ifStated(compute, defaults.compute);
+    request.reduce = ifStated(reduce, defaults.reduce);
+    request.latency = ifStated(latency, defaults.latency);
+    request.buffers = ifStated(buffers, defaults.buffers);
     return readOrderFile(path, request, emitError);
   }
 
@@ -174,11 +183,6 @@ private:
                          << " query heads of a kv head, got " << parts.getValue();
     return CostAttr::verify(emitError, APFloat(compute.getValue()), APFloat(reduce.getValue()),
                             APFloat(latency.getValue()), buffers);
-  }
-
-  static std::string nameOf(ItemsOp items) {
-    auto function = items->getParentOfType<FunctionOpInterface>();
-    return function ? function.getName().str() : "dash";
   }
 };
 

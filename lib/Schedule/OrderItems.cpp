@@ -20,25 +20,34 @@ static SequencesAttr sequencesOf(ItemsOp items, const Schedule &schedule, Schedu
   return isBatch ? SequencesAttr() : op.getProblem().getSequences();
 }
 
+/// Moves the body of `from` into `to`, whose arguments the old ones become, and the attributes that
+/// dash does not know.
+static void moveBody(Operation *from, Operation *to, ValueRange arguments) {
+  Block &source = from->getRegion(0).front(), &target = to->getRegion(0).front();
+  target.getOperations().splice(target.end(), source.getOperations());
+  for (auto [oldArgument, newArgument] : llvm::zip_equal(source.getArguments(), arguments)) {
+    newArgument.setLoc(oldArgument.getLoc());
+    oldArgument.replaceAllUsesWith(newArgument);
+  }
+  to->setDiscardableAttrs(from->getDiscardableAttrDictionary());
+}
+
 /// Moves a walk's body into a walk that gives turns, and makes its adds ordered.
 static void orderWalk(WalkOp walk) {
   OpBuilder builder(walk);
   auto ordered = WalkOp::create(builder, walk.getLoc(), /*scheduled=*/true, walk.getInits());
-  Block &from = walk.getBody().front(), &to = ordered.getBody().front();
-  to.clear();
+  ordered.getBody().front().clear();
   SmallVector<Value> arguments = {ordered.getHead(), ordered.getQTile()};
   llvm::append_range(arguments, ordered.getCarried());
-  builder.setInsertionPointToEnd(&to);
-  to.getOperations().splice(to.end(), from.getOperations());
-  for (auto [oldArgument, newArgument] : llvm::zip_equal(from.getArguments(), arguments))
-    oldArgument.replaceAllUsesWith(newArgument);
-  for (auto reduce : llvm::make_early_inc_range(to.getOps<ReduceOp>())) {
+  moveBody(walk, ordered, arguments);
+  ordered.walk([&](ReduceOp reduce) {
     builder.setInsertionPoint(reduce);
-    OrderedReduceOp::create(builder, reduce.getLoc(), reduce.getValue(), reduce.getTarget(),
-                            reduce.getSequence(), reduce.getHead(), reduce.getTile(),
-                            ordered.getTurn());
+    auto add = OrderedReduceOp::create(builder, reduce.getLoc(), reduce.getValue(),
+                                       reduce.getTarget(), reduce.getSequence(), reduce.getHead(),
+                                       reduce.getTile(), ordered.getTurn());
+    add->setDiscardableAttrs(reduce->getDiscardableAttrDictionary());
     reduce.erase();
-  }
+  });
   walk.replaceAllUsesWith(ordered);
   walk.erase();
 }
@@ -46,7 +55,7 @@ static void orderWalk(WalkOp walk) {
 /// With several parts, no item has all of dK and dV: sums their shares in f32, in the order of the
 /// chains over the parts, and rounds after the last.
 static void orderStores(ItemsOp items) {
-  for (auto store : llvm::make_early_inc_range(items.getBody().front().getOps<StoreOp>())) {
+  items.walk([&](StoreOp store) {
     ImplicitLocOpBuilder b(store.getLoc(), items);
     Value target = store.getTarget();
     auto type = cast<MemRefType>(target.getType());
@@ -64,7 +73,24 @@ static void orderStores(ItemsOp items) {
     OrderedReduceOp::create(b, store.getValue(), sum, store.getSequence(), store.getHead(),
                             store.getTile(), items.getTurn());
     store.erase();
-  }
+  });
+}
+
+LogicalResult dash::verifyCanBeOrdered(ItemsOp items, int64_t parts) {
+  if (!SymbolTable::getNearestSymbolTable(items))
+    return items.emitError() << "has no symbol table above it to hold its order";
+  WalkResult result = items.walk([&](Operation *op) -> WalkResult {
+    if (isa<ReduceOp>(op) && !op->getParentOfType<WalkOp>())
+      return op->emitError() << "stands outside 'dash.walk', which gives turns";
+    auto store = dyn_cast<StoreOp>(op);
+    if (!store || parts == 1 || !store.getScale())
+      return WalkResult::advance();
+    if (items.getBody().isAncestor(store.getScale().getParentRegion()))
+      return op->emitError() << "with parts its scale is applied after 'dash.items', so it must be "
+                                "defined before";
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
 }
 
 void dash::orderItems(ItemsOp items, const Schedule &schedule, StringRef function) {
@@ -81,12 +107,10 @@ void dash::orderItems(ItemsOp items, const Schedule &schedule, StringRef functio
       ItemsOp::create(builder, items.getLoc(), FlatSymbolRefAttr::get(op.getSymNameAttr()),
                       items.getQ(), items.getK(), items.getV(), items.getTiles(), items.getMask(),
                       schedule.level, sequencesOf(items, schedule, op));
-  Block &from = items.getBody().front(), &to = ordered.getBody().front();
-  to.getOperations().splice(to.end(), from.getOperations());
-  for (auto [oldArgument, newArgument] : llvm::zip(from.getArguments(), to.getArguments()))
-    oldArgument.replaceAllUsesWith(newArgument);
+  SmallVector<Value> arguments = {ordered.getSequence(), ordered.getKvHead(), ordered.getKvTile()};
+  moveBody(items, ordered, arguments);
   items.erase();
-  for (auto walk : llvm::make_early_inc_range(to.getOps<WalkOp>()))
+  for (auto walk : llvm::make_early_inc_range(ordered.getBody().front().getOps<WalkOp>()))
     orderWalk(walk);
   if (schedule.parts > 1)
     orderStores(ordered);

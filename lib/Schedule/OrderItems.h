@@ -7,6 +7,9 @@
 
 namespace mlir::dash {
 
+/// Fails, with a message, where `orderItems` could not do its work.
+LogicalResult verifyCanBeOrdered(ItemsOp items, int64_t parts);
+
 /// Replaces an unscheduled `dash.items` by one in the order of `schedule`, which is added to the
 /// nearest symbol table under a name made from `function`.
 void orderItems(ItemsOp items, const Schedule &schedule, StringRef function);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "ReportModule.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "dash/Schedule/ScheduleIR.h"
 #include "llvm/Support/FileSystem.h"
 
 using namespace mlir;
@@ -19,24 +19,33 @@ LogicalResult dash::forEachSchedule(
     auto op = symbols.lookupNearestSymbolFrom<ScheduleOp>(items, items.getOrderAttr());
     if (!seen.insert(op).second)
       return WalkResult::advance();
-    auto function = items->getParentOfType<FunctionOpInterface>();
-    std::string name = function ? function.getName().str() : items.getOrder()->str();
-    return WalkResult(report(op, std::move(name)));
+    return WalkResult(report(op, problemName(items)));
   });
   return failure(result.wasInterrupted());
 }
 
 llvm::Error dash::writeReportFile(StringRef path,
                                   llvm::function_ref<void(llvm::raw_ostream &)> write) {
-  auto writeAll = [&](llvm::raw_ostream &os) {
+  auto writeAll = [&](llvm::raw_ostream &os) -> llvm::Error {
     write(os);
     os.flush();
-    return llvm::Error::success();
+    // A full disk shows here, and would end the process if nobody looked.
+    if (os.get_kind() != llvm::raw_ostream::OStreamKind::OK_FDStream)
+      return llvm::Error::success();
+    auto &file = static_cast<llvm::raw_fd_ostream &>(os);
+    if (!file.has_error())
+      return llvm::Error::success();
+    std::error_code error = file.error();
+    file.clear_error();
+    return llvm::createFileError(path, error);
   };
+  // What a link points to is replaced, not the link.
+  SmallString<128> target;
   llvm::sys::fs::file_status status;
-  bool exists = path != "-" && !llvm::sys::fs::status(path, status);
+  bool exists = path != "-" && !llvm::sys::fs::status(path, status) &&
+                !llvm::sys::fs::real_path(path, target);
   if (!exists || llvm::sys::fs::is_regular_file(status))
-    return llvm::writeToOutput(path, writeAll);
+    return llvm::writeToOutput(exists ? StringRef(target) : path, writeAll);
   std::error_code error;
   llvm::raw_fd_ostream os(path, error);
   if (error)

@@ -124,6 +124,10 @@ FailureOr<Schedule> Schedule::get(ScheduleHeader header, Order order, EmitError 
     return failure();
   Schedule schedule(std::move(header), std::move(order));
   if (auto *table = std::get_if<Table>(&schedule.orderStorage)) {
+    if (table->begin.size() != table->items.size() + 1 || table->begin.front() != 0 ||
+        !llvm::is_sorted(table->begin) || table->begin.back() != int64_t(table->visits.size()))
+      return emitError() << "table of " << table->items.size() << " items and "
+                         << table->visits.size() << " visits does not say which item has which";
     schedule.itemStorage = table->items;
     return schedule;
   }

@@ -5,6 +5,7 @@
 #include "Explain.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -135,6 +136,19 @@ FailureOr<Schedule> dash::readScheduleOp(ScheduleOp op, EmitError emitError) {
   if (failed(table))
     return failure();
   return Schedule::get(std::move(header), std::move(*table), emitError);
+}
+
+std::string dash::problemName(ItemsOp items) {
+  auto function = items->getParentOfType<FunctionOpInterface>();
+  if (!function)
+    return "dash";
+  int64_t place = 0;
+  function->walk([&](ItemsOp other) {
+    place += other != items;
+    return other == items ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  std::string name = function.getName().str();
+  return place == 0 ? name : name + "#" + std::to_string(place);
 }
 
 ProvenSchedule::ProvenSchedule(Operation *op) {

@@ -20,10 +20,17 @@ static FailureOr<int64_t> parseSize(StringRef key, StringRef text, EmitError emi
 FailureOr<StatedSizes> dash::parseSizes(StringRef text, EmitError emitError) {
   StatedSizes sizes;
   SmallVector<StringRef> entries;
-  text.split(entries, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  if (!text.empty())
+    text.split(entries, ',');
   llvm::SmallDenseSet<StringRef> seen; // looked up only
   for (StringRef entry : entries) {
     auto [key, value] = entry.split(':');
+    if (!llvm::is_contained({"q", "kv", "batch", "heads", "kv-heads"}, key))
+      return emitError() << "sizes: unknown key '" << key
+                         << "', expected q, kv, batch, heads or kv-heads";
+    if (value.empty())
+      return emitError() << "sizes: '" << key << "' has no value, expected as in " << key
+                         << ":4096";
     if (!seen.insert(key).second)
       return emitError() << "sizes: '" << key << "' is stated twice";
     bool isRows = key == "q" || key == "kv";
@@ -45,15 +52,10 @@ FailureOr<StatedSizes> dash::parseSizes(StringRef text, EmitError emitError) {
       sizes.batch = numbers[0];
     else if (key == "heads")
       sizes.heads = numbers[0];
-    else if (key == "kv-heads")
-      sizes.kvHeads = numbers[0];
     else
-      return emitError() << "sizes: unknown key '" << key
-                         << "', expected q, kv, batch, heads or kv-heads";
+      sizes.kvHeads = numbers[0];
   }
-  if (sizes.kv.empty())
-    sizes.kv = sizes.q;
-  if (!sizes.q.empty() && sizes.q.size() != sizes.kv.size())
+  if (!sizes.q.empty() && !sizes.kv.empty() && sizes.q.size() != sizes.kv.size())
     return emitError() << "sizes: q is a list of " << sizes.q.size() << " sequences, but kv of "
                        << sizes.kv.size();
   return sizes;
@@ -74,17 +76,27 @@ static FailureOr<int64_t> resolve(StringRef key, int64_t typeSize, std::optional
   return typeSize;
 }
 
+/// The batch, from whichever type states it.
+static FailureOr<int64_t> resolveBatchSize(ItemsOp items, const StatedSizes &sizes,
+                                           EmitError emitError) {
+  int64_t stated = ShapedType::kDynamic;
+  for (Value over : {items.getQ(), items.getK(), items.getV()})
+    if (int64_t size = cast<MemRefType>(over.getType()).getDimSize(0); !ShapedType::isDynamic(size))
+      stated = size;
+  return resolve("batch", stated, sizes.batch, 1, emitError);
+}
+
 /// The sequences of a batch: `batch` of them, of the same lengths.
-static LogicalResult resolveBatch(MemRefType q, MemRefType k, const StatedSizes &sizes,
-                                  Problem &problem, EmitError emitError) {
+static LogicalResult resolveBatch(ItemsOp items, int64_t qTypeRows, int64_t kvTypeRows,
+                                  const StatedSizes &sizes, Problem &problem, EmitError emitError) {
   auto only = [](ArrayRef<int64_t> rows) {
     return rows.empty() ? std::optional<int64_t>() : rows.front();
   };
-  auto batch = resolve("batch", q.getDimSize(0), sizes.batch, 1, emitError);
-  auto qRows = resolve("q", q.getDimSize(2), only(sizes.q), std::nullopt, emitError);
+  auto batch = resolveBatchSize(items, sizes, emitError);
+  auto qRows = resolve("q", qTypeRows, only(sizes.q), std::nullopt, emitError);
   if (failed(batch) || failed(qRows))
     return failure();
-  auto kvRows = resolve("kv", k.getDimSize(2), only(sizes.kv), *qRows, emitError);
+  auto kvRows = resolve("kv", kvTypeRows, only(sizes.kv), *qRows, emitError);
   if (failed(kvRows))
     return failure();
   if (*batch > SequencesAttr::maxSize)
@@ -95,21 +107,24 @@ static LogicalResult resolveBatch(MemRefType q, MemRefType k, const StatedSizes 
 }
 
 /// The sequences of a list, whose rows lie one after the other in a batch of 1.
-static LogicalResult resolveList(ItemsOp items, MemRefType q, MemRefType k,
+static LogicalResult resolveList(ItemsOp items, int64_t qTypeRows, int64_t kvTypeRows,
                                  const StatedSizes &sizes, Problem &problem, EmitError emitError) {
   SmallVector<int64_t> qRows = sizes.q, kvRows = sizes.kv;
   if (SequencesAttr sequences = items.getSequencesAttr()) {
-    bool disagrees = !sizes.q.empty() && (ArrayRef<int64_t>(sizes.q) != sequences.getQ() ||
-                                          ArrayRef<int64_t>(sizes.kv) != sequences.getKv());
-    if (disagrees)
+    auto disagrees = [](ArrayRef<int64_t> stated, ArrayRef<int64_t> rows) {
+      return !stated.empty() && stated != rows;
+    };
+    if (disagrees(sizes.q, sequences.getQ()) || disagrees(sizes.kv, sequences.getKv()))
       return emitError() << "sizes: q and kv differ from the " << sequences.size()
                          << " sequences of the problem";
     qRows.assign(sequences.getQ().begin(), sequences.getQ().end());
     kvRows.assign(sequences.getKv().begin(), sequences.getKv().end());
   }
+  if (kvRows.empty())
+    kvRows = qRows;
   if (qRows.empty())
     return emitError() << "sizes: kv is a list of sequences, but q is not stated";
-  FailureOr<int64_t> batch = resolve("batch", q.getDimSize(0), sizes.batch, 1, emitError);
+  FailureOr<int64_t> batch = resolveBatchSize(items, sizes, emitError);
   if (failed(batch))
     return failure();
   if (*batch != 1)
@@ -118,7 +133,7 @@ static LogicalResult resolveList(ItemsOp items, MemRefType q, MemRefType k,
     return std::accumulate(rows.begin(), rows.end(), int64_t(0));
   };
   for (auto [key, typeSize, rows] :
-       {std::tuple("q", q.getDimSize(2), sum(qRows)), {"kv", k.getDimSize(2), sum(kvRows)}})
+       {std::tuple("q", qTypeRows, sum(qRows)), {"kv", kvTypeRows, sum(kvRows)}})
     if (!ShapedType::isDynamic(typeSize) && typeSize != rows)
       return emitError() << "sizes: the sequences have " << rows << " " << key
                          << " rows together, but the types say " << typeSize;
@@ -138,7 +153,7 @@ FailureOr<Problem> dash::resolveProblem(ItemsOp items, const StatedSizes &sizes,
   problem.headDimV = v.getDimSize(3);
 
   FailureOr<int64_t> kvHeads =
-      resolve("kv-heads", k.getDimSize(1), sizes.kvHeads,
+      resolve("kv-heads", k.isDynamicDim(1) ? v.getDimSize(1) : k.getDimSize(1), sizes.kvHeads,
               sizes.heads.value_or(q.isDynamicDim(1) ? 1 : q.getDimSize(1)), emitError);
   if (failed(kvHeads))
     return failure();
@@ -152,8 +167,10 @@ FailureOr<Problem> dash::resolveProblem(ItemsOp items, const StatedSizes &sizes,
   problem.kvHeads = *kvHeads;
 
   bool isList = items.getSequencesAttr() || sizes.isSequenceList();
-  LogicalResult sequences = isList ? resolveList(items, q, k, sizes, problem, emitError)
-                                   : resolveBatch(q, k, sizes, problem, emitError);
+  // k and v have the same heads and rows; either type may state them.
+  int64_t qRows = q.getDimSize(2), kvRows = k.isDynamicDim(2) ? v.getDimSize(2) : k.getDimSize(2);
+  LogicalResult sequences = isList ? resolveList(items, qRows, kvRows, sizes, problem, emitError)
+                                   : resolveBatch(items, qRows, kvRows, sizes, problem, emitError);
   if (failed(sequences))
     return failure();
   SequenceLengths most;

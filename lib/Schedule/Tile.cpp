@@ -33,6 +33,23 @@ static Value allocateSums(ImplicitLocOpBuilder &b, Value like, unsigned rank) {
   return memref::AllocOp::create(b, sums, dynamicSizes);
 }
 
+/// `value`, of a type that states each of its first sizes that the type of any of `others`, which have
+/// the same sizes, does.
+static Value withStatedSizes(ImplicitLocOpBuilder &b, Value value, ArrayRef<Value> others,
+                             ArrayRef<unsigned> dims) {
+  auto type = cast<MemRefType>(value.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  for (unsigned dim : dims)
+    for (Value other : others)
+      if (auto otherType = cast<MemRefType>(other.getType());
+          ShapedType::isDynamic(shape[dim]) && !otherType.isDynamicDim(dim))
+        shape[dim] = otherType.getDimSize(dim);
+  if (ArrayRef(shape) == type.getShape())
+    return value;
+  MemRefType stated = MemRefType::Builder(type).setShape(shape);
+  return memref::CastOp::create(b, stated, value);
+}
+
 namespace {
 
 /// Builds the tiled form of one attention backward in front of it.
@@ -76,7 +93,14 @@ private:
   void buildItems(Value scale, Value delta, Value dqSum) {
     Value dkZero = zeros(single({kvRows, headDim}));
     Value dvZero = headDimV == headDim ? dkZero : zeros(single({kvRows, headDimV}));
-    auto items = ItemsOp::create(b, /*order=*/FlatSymbolRefAttr(), op.getQ(), op.getK(), op.getV(),
+    // A size that only one operand's type states counts for all.
+    SmallVector<Value> perQ = {op.getDOut(), op.getLse(), op.getDq(),
+                               op.getO() ? op.getO() : op.getDelta()};
+    SmallVector<Value> perKv = {op.getK(), op.getV(), op.getDk(), op.getDv()};
+    Value overQ = withStatedSizes(b, op.getQ(), perQ, {0, 1, 2});
+    overQ = withStatedSizes(b, overQ, perKv, {0});
+    Value overK = withStatedSizes(b, op.getK(), perKv, {0, 1, 2});
+    auto items = ItemsOp::create(b, /*order=*/FlatSymbolRefAttr(), overQ, overK, op.getV(),
                                  TilesAttr::get(b.getContext(), qRows, kvRows), op.getMask(),
                                  op.getLevel(), op.getSequencesAttr());
     OpBuilder::InsertionGuard guard(b);

@@ -61,12 +61,18 @@ def ApplySchedule : Pass<"dash-apply-schedule", "::mlir::ModuleOp"> {
     `symmetric-shift` not for windows; none for bitmaps). Elsewhere it is a table for the stated sizes,
     whatever `form` says, and a remark (missed) tells.
 
+    With kind=file, the file says what options leave at their defaults; options that say otherwise are
+    refused, costs replaced. Of a file with several schedules the one of the problem's name is taken.
+
     (* example filepath=test/Schedule/apply-schedule.mlir *)
   }];
   let options = [
     Option<"kind", "kind", "std::string", /*default=*/"\"ascending\"",
            "What builds the order (dash-opt lists the kinds on a wrong one), or `file`. `ascending` "
            "is the default because it is what unscheduled code does">,
+    Option<"function", "function", "std::string", /*default=*/"\"\"",
+           "Order only the problem of this name: a function's, or `name#1`, `name#2` … for its later "
+           "ones. The default orders all">,
     Option<"path", "path", "std::string", /*default=*/"\"\"",
            "The order, in the format of the JSON report, for kind=file">,
     Option<"workers", "workers", "int64_t", /*default=*/"132",
@@ -139,7 +145,7 @@ def ReportSchedule : Pass<"dash-report-schedule", "::mlir::ModuleOp"> {
       microsecond; times are rounded to nanoseconds.
 
     Needs: a right schedule; a wrong one is refused as by `dash-verify-schedule`. Changes nothing.
-    A file is written whole or not at all. Without `output` the report goes to standard output: send
+    A file is written whole or not at all, one a run: under `--split-input-file` each part is a run. Without `output` the report goes to standard output: send
     the module elsewhere (`-o`).
 
     (* example filepath=test/Schedule/report-schedule.mlir *)

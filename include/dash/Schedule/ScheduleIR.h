@@ -15,6 +15,10 @@ ScheduleOp createScheduleOp(OpBuilder &builder, Location loc, StringRef name,
 /// Reads a schedule back. Fails with a message where a table does not fit the problem.
 FailureOr<Schedule> readScheduleOp(ScheduleOp op, EmitError emitError);
 
+/// What reports call the problem of `items`: its function's name, and of a function's second problem on
+/// `name#1`, `name#2` ….
+std::string problemName(ItemsOp items);
+
 Mask toMask(MaskAttr attr);
 MaskAttr toMaskAttr(const Mask &mask, MLIRContext *context);
 
