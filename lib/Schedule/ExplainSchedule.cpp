@@ -30,6 +30,8 @@ using namespace mlir::dash;
 
 /// More would be no few lines, and take seconds for each order that is built to compare with.
 static constexpr int64_t maxComparedTasks = int64_t(1) << 22, maxComparedParts = 4;
+/// A search takes longer.
+static constexpr int64_t maxSearchedTasks = int64_t(1) << 18;
 
 namespace {
 
@@ -134,12 +136,13 @@ private:
     }
     if (schedule.level == DeterminismLevel::Machine)
       line << " for " << schedule.width << " workers";
-    if (!kind || kind->isSearched) {
+    if (!kind) {
       line << "; what level run would take is not known here\n";
       return;
     }
-    if (!canCompare()) {
-      line << "; compared with level run up to " << maxComparedTasks << " tasks and items only\n";
+    if (!canCompare() || (kind->isSearched && schedule.problem.numTasks() > maxSearchedTasks)) {
+      line << "; compared with level run up to "
+           << (kind->isSearched ? maxSearchedTasks : maxComparedTasks) << " tasks and items only\n";
       return;
     }
     ScheduleHeader header = schedule;

@@ -185,7 +185,8 @@ def ExplainSchedule : Pass<"dash-explain", "::mlir::ModuleOp"> {
     - **dQ in flight**: a (sequence, head) pair is in flight from the start of its first reduction to
       the end of its last, and counts with q rows x head dim x 4 bytes. The largest sum at any time.
     - **level**: the same kind at level run, beside it. **faster**: other kinds, other parts; each is
-      built and proven. Kinds that search are named, not run; past 4194304 tasks or items nothing is built.
+      built and proven. Kinds that search are named, not run, unless it is this kind's level that is
+      compared; past 4194304 tasks or items nothing is built.
 
     Needs: a right schedule; a wrong one is refused as by `dash-verify-schedule`. Changes nothing.
     Does not: show the order; see `dash-report-schedule`.

@@ -18,7 +18,8 @@ struct ScheduleKind {
                             EmitError emitError);
   /// What it does well, or badly, on a mask: one sentence for --dash-explain. May be null.
   StringRef (*purpose)(const Mask &mask) = nullptr;
-  /// It searches, which takes time: --dash-explain names it and does not build it to compare with.
+  /// It searches, which takes time: --dash-explain names it, and builds it only to say what
+  /// the level of an order of this kind costs.
   bool isSearched = false;
 };
 

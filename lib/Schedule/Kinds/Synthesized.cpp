@@ -234,7 +234,12 @@ static FailureOr<Order> build(const ScheduleHeader &header, MLIRContext *context
                                                : synthesizeApart(header, context, emitError);
 }
 
+static StringRef purpose(const Mask &) {
+  return "searched for on this very problem; any mask will do, and other sizes need another search";
+}
+
 namespace mlir::dash::kinds {
 extern const ScheduleKind Synthesized = {"synthesized",
-                                         "the best of many simulated orders, for any mask", build};
+                                         "the best of many simulated orders, for any mask", build,
+                                         purpose, /*isSearched=*/true};
 } // namespace mlir::dash::kinds

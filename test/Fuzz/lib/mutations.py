@@ -150,7 +150,7 @@ def _sizes(rng: random.Random) -> str:
     text = ",".join(entries)
     if rng.random() < 0.1:
         text = mutate_text(rng, text, ("q", "kv", ":", "+", ",", "heads", "batch", "x"))
-    return text
+    return text.replace("\0", "")  # no argument of a program can hold one
 
 
 def _apply(rng: random.Random, order: Path | None) -> str:

@@ -15,7 +15,7 @@ CRASH = re.compile(r"Stack dump|PLEASE submit|Assertion .* failed|terminate call
 # file:line:column, or where a split of a file is: file:first line offset :line:column.
 LOCATED = re.compile(r":\d+:\d+\)?: error: \S")
 # Options are read before there is any input to point at.
-OPTION = re.compile(r"<Pass-Options-Parser>|failed to add `|for the --|invalid argument|Unknown command line"
+OPTION = re.compile(r"<Pass-Options-Parser>|failed to add `|for the -|invalid argument|Unknown command line"
                     r"|Cannot find option named|no such option|missing argument|invalid properties|option parsing")
 
 

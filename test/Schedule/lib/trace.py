@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from report import Json
 
+ROUNDING = 1.01  # nanoseconds: two ends of half a one each, and what float64 adds
 TASK = ("sequence", "head", "kv", "q")
 
 
@@ -82,7 +83,7 @@ def _wait_differences(schedule: Json, lanes: dict[int, list[Slice]]) -> list[str
             named = reductions[wait.task]
             away = named.args["worker"] != thread // 2
             hop = schedule["cost"]["latency"] if wait.args["for"] == "turn" and away else 0
-            if abs(wait.end - named.end - hop * 1000) > 1 or then.begin != wait.end:
+            if abs(wait.end - named.end - hop * 1000) > ROUNDING or then.begin != wait.end:
                 lines.append(f"thread {thread}: {wait} ends neither with {named} nor at {then}")
             if wait.args["for"] == "turn" and wait.args["turn"] + 1 != then.args["turn"]:
                 lines.append(f"thread {thread}: {wait} is not for the turn before {then}")
@@ -110,10 +111,10 @@ def trace_differences(schedule: Json, trace: Json, process: int = 1) -> list[str
         found = [one for lane in lanes.values() for one in lane if one.category == what]
         if Counter(one.task for one in found) != want:
             lines.append(f"{what}: not each task once")
-        if any(abs(one.end - one.begin - price * 1000) > 1 for one in found):
+        if any(abs(one.end - one.begin - price * 1000) > ROUNDING for one in found):
             lines.append(f"{what}: not all as long as {price}")
     last = max((lane[-1].end for lane in lanes.values()), default=0)
-    if abs(last - schedule["makespan"] * 1000) > 1:
+    if abs(last - schedule["makespan"] * 1000) > ROUNDING:
         lines.append(f"ends at {last} ns, the makespan is {schedule['makespan']}")
     return lines or _wait_differences(schedule, lanes)
 
