@@ -17,6 +17,7 @@ FailureOr<Schedule> readScheduleOp(ScheduleOp op, EmitError emitError);
 
 Mask toMask(MaskAttr attr);
 MaskAttr toMaskAttr(const Mask &mask, MLIRContext *context);
+Problem toProblem(ProblemAttr attr);
 
 /// A `dash.schedule` read back and proven, kept until a pass changes the module: verifying and
 /// reporting share it. Says what is wrong when it is computed; `isValid` tells later askers.
