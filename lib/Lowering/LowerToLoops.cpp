@@ -109,14 +109,15 @@ private:
 
   LogicalResult lower(ItemsOp items, SymbolTableCollection &symbols) {
     auto op = symbols.lookupNearestSymbolFrom<ScheduleOp>(items, items.getOrderAttr());
+    // Counted before the proof, which visits each of them.
+    constexpr int64_t maxSlots = std::numeric_limits<int32_t>::max();
+    if (int64_t tasks = toProblem(op.getProblem()).numTasks(); tasks > maxSlots)
+      return items.emitError() << "loops can hold the contributions of at most " << maxSlots
+                               << " tasks, got " << tasks;
     const auto &proven = getChildAnalysis<ProvenSchedule>(op);
     if (!proven.isValid())
       return failure();
     const Schedule &schedule = proven.getSchedule();
-    if (schedule.problem.numTasks() > std::numeric_limits<int32_t>::max())
-      return items.emitError() << "loops can hold the contributions of at most "
-                               << std::numeric_limits<int32_t>::max() << " tasks, got "
-                               << schedule.problem.numTasks();
     auto function = items->getParentOfType<FunctionOpInterface>();
     if (contributions && function && !SymbolTable::symbolKnownUseEmpty(function, getOperation()))
       return function.emitError() << "has callers, which contributions=true would leave without an "

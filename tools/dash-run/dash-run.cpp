@@ -165,6 +165,9 @@ public:
   Error add(const Tensor &tensor) {
     SmallString<128> path(outDir);
     sys::path::append(path, tensor.name + ".npy");
+    // What would make the renaming fail is found before anything is renamed.
+    if (sys::fs::is_directory(path))
+      return createFileError(path, std::make_error_code(std::errc::is_a_directory));
     auto file = sys::fs::TempFile::create(path + ".%%%%%%%%");
     if (!file)
       return createFileError(path, file.takeError());
@@ -195,10 +198,12 @@ private:
 } // namespace
 
 static Error run(Program &program) {
-  if (std::error_code error = sys::fs::create_directories(outDir))
-    return createStringError("--out: expected a folder to write, found '" + outDir +
-                             "': " + error.message());
-  if (std::error_code error = sys::fs::access(outDir, sys::fs::AccessMode::Write))
+  std::error_code error = sys::fs::create_directories(outDir);
+  if (!error && !sys::fs::is_directory(outDir))
+    error = std::make_error_code(std::errc::not_a_directory);
+  if (!error)
+    error = sys::fs::access(outDir, sys::fs::AccessMode::Write);
+  if (error)
     return createStringError("--out: expected a folder to write, found '" + outDir +
                              "': " + error.message());
   Arguments arguments(program);
@@ -227,6 +232,7 @@ int main(int argc, char **argv) {
   mlir::dash::registerDash(registry);
   mlir::dash::registerUpstream(registry);
   mlir::MLIRContext context(registry);
+  context.printOpOnDiagnostic(false);
   SourceMgr sources;
   mlir::SourceMgrDiagnosticHandler diagnostics(sources, &context);
   mlir::FailureOr<Program> program =
