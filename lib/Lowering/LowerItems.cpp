@@ -346,7 +346,8 @@ private:
           emitCopyToSlot(b, bufferOf(add.getValue()), workspaces.lookup(add), slot);
           return success();
         })
-        .Case<MatmulOp, ProbabilityOp, ScoreGradientOp>([&](auto compute) {
+        .Case([&](ProbabilityOp probability) { return lowerProbability(probability); })
+        .Case<MatmulOp, ScoreGradientOp>([&](auto compute) {
           lowerCompute(compute);
           return success();
         })
@@ -383,7 +384,13 @@ private:
     emitProduct(b, product);
   }
 
-  void lowerCompute(ProbabilityOp op) {
+  LogicalResult lowerProbability(ProbabilityOp op) {
+    // The order says of a task's own tiles that the mask's rules show them.
+    auto walk = op->getParentOfType<WalkOp>();
+    if (!walk || op.getSequence() != items.getSequence() || op.getKvTile() != items.getKvTile() ||
+        op.getQTile() != walk.getQTile())
+      return op.emitError() << "must be at the sequence, kv tile and q tile of its task: block "
+                               "arguments of its 'dash.items' and 'dash.walk'";
     Value scores = bufferOf(op.getScores()), lse = bufferOf(op.getLse());
     Value result = tiles[op.getResult()] = allocateFor(op.getResult());
     const Problem &problem = schedule.problem;
@@ -398,6 +405,7 @@ private:
                       return isVisible(b, problem.mask, b.add(firstRow, qRow),
                                        b.add(firstColumn, kvRow), qRows, kvRows);
                     });
+    return success();
   }
 
   void lowerCompute(ScoreGradientOp op) {

@@ -204,6 +204,27 @@ func.func @computed_tile(%q: !T, %zero: index) {
 
 // -----
 
+// The mask is known for tasks of the order only.
+dash.schedule @order kind("ascending") level(run) parts(1) workers(1) width(1)
+  problem(<tiles = <q = 16, kv = 16>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 64, head_dim_v = 64,
+           sequences = <[32, 32]>>)
+  cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<1x1x32x64xbf16>
+func.func @probability_elsewhere(%q: !T, %zero: tensor<16x64xf32>) {
+  dash.items order(@order) over(%q, %q, %q : !T, !T, !T) tiles(<q = 16, kv = 16>) mask(<full>) level(run)
+      (%seq, %kv_head, %kv, %part_turn) {
+    %s = arith.constant dense<0.0> : tensor<16x16xf32>
+    %l = arith.constant dense<0.0> : tensor<16xf32>
+    // expected-error @below {{must be at the sequence, kv tile and q tile of its task: block arguments of its 'dash.items' and 'dash.walk'}}
+    %p = dash.probability %s, %l at(%seq, %kv, %kv) : (tensor<16x16xf32>, tensor<16xf32>) -> tensor<16x16xbf16>
+  }
+  return
+}
+
+// -----
+
 // Other ops on tiles are not ours to lower.
 dash.schedule @order kind("ascending") level(run) parts(1) workers(1) width(1)
   problem(<tiles = <q = 16, kv = 16>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 64, head_dim_v = 64,

@@ -11,15 +11,15 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "lib"))
 
-from programs import Case, Ran, Request, Tools, replace  # noqa: E402  (finds the models of schedules)
+from programs import Case, Ran, Tools  # noqa: E402  (finds the models of schedules)
 
 import numpy as np  # noqa: E402
 from arithmetic import decode, encode, same_bits  # noqa: E402
 from cost import Cost  # noqa: E402
-from dash_opt import KINDS, Tally  # noqa: E402
+from dash_opt import KINDS, Request, Tally  # noqa: E402
 from gradients import float64_gradients, recompute, slots_of, sum_up  # noqa: E402
 from orders import random_order  # noqa: E402
-from problem import Mask, Problem, Sequence  # noqa: E402
+from problem import Blocks, Mask, Problem, Sequence  # noqa: E402
 from report import Numbers, Setting, document, schedule_json  # noqa: E402
 
 FULL, CAUSAL = Mask(), Mask(causal=True)
@@ -47,6 +47,28 @@ def named_cases() -> list[Case]:
         for mask in (FULL, CAUSAL)
         for kind in KINDS
     ]
+
+
+def mask_cases() -> list[Case]:
+    """Windows and bitmaps: rows and whole tiles without keys, columns that nobody sees, gaps in chains."""
+    def problem(q: int, kv: int, mask: Mask) -> Problem:
+        return Problem((Sequence(q, kv),), 16, 32, mask, 2, 1, 2)
+
+    gaps = Blocks(32, 32, ("1010", "0110", "1001"))
+    hole = Blocks(48, 64, ("010", "000"))
+    problems = [
+        problem(90, 70, Mask(window=(20, 0))),
+        problem(40, 150, Mask(window=(17, 9))),
+        problem(150, 40, Mask(causal=True, window=(30, -1))),
+        problem(120, 90, Mask(blocks=gaps)),
+        problem(100, 90, Mask(causal=True, window=(40, -1), blocks=gaps)),
+        problem(130, 70, Mask(blocks=hole)),
+    ]
+    lists = Problem((Sequence(50, 30), Sequence(120, 90), Sequence(7, 64)), 16, 16,
+                    Mask(causal=True, blocks=gaps), 2, 2, 1)
+    return [Case(Request(one, kind, 4), is_list=len(one.sequences) > 1, seed=number)
+            for number, one in enumerate([*problems, lists])
+            for kind in (("shift", "descending") if number % 2 else ("synthesized", "symmetric-shift"))]
 
 
 def special_cases() -> list[Case]:
@@ -137,7 +159,7 @@ def float64_differences(case: Case, ran: Ran) -> list[str]:
 
 def main() -> int:
     tools = Tools.from_arguments(__doc__)
-    cases = [*named_cases(), *special_cases(), *file_cases(tools)]
+    cases = [*named_cases(), *mask_cases(), *special_cases(), *file_cases(tools)]
 
     def differences(numbered: tuple[int, Case]) -> list[str]:
         number, case = numbered

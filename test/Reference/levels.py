@@ -10,11 +10,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "lib"))
 
-from programs import Case, Ran, Request, Tools  # noqa: E402  (finds the models of schedules)
+from programs import Case, Ran, Tools  # noqa: E402  (finds the models of schedules)
 
 import numpy as np  # noqa: E402
 from arithmetic import encode, round_bf16, same_bits  # noqa: E402
-from dash_opt import KINDS, Tally  # noqa: E402
+from dash_opt import KINDS, Request, Tally  # noqa: E402
 from problem import Mask, Problem, Sequence  # noqa: E402
 from report import bits_of  # noqa: E402
 

@@ -34,7 +34,8 @@ void dash_run::fillRandom(Tensor &tensor, uint64_t seed) {
 /// Row i of a sequence sees column j.
 static bool isVisible(const Mask &mask, const SequenceLengths &lengths, int64_t i, int64_t j) {
   int64_t distance = j - (i + lengths.kv - lengths.q);
-  return (mask.right < 0 || distance <= mask.right) && (mask.left < 0 || -mask.left <= distance);
+  return (mask.right < 0 || distance <= mask.right) && (mask.left < 0 || -mask.left <= distance) &&
+         llvm::all_of(mask.rules, [&](mlir::dash::MaskRule rule) { return rule.sees(i, j); });
 }
 
 namespace {
@@ -46,25 +47,28 @@ struct Head {
   double scale;
   std::vector<double> kTransposed, v; ///< [head dim, kv rows], [kv rows, head dim of v]
 
-  /// Adds up one row; false where it sees no column.
-  bool run(int64_t row, const Tensor &q, int64_t qRow, std::vector<double> &out, double &lse) {
+  /// Adds up one row.
+  void run(int64_t row, const Tensor &q, int64_t qRow, std::vector<double> &out, double &lse) {
     std::vector<double> scores(lengths.kv);
     for (int64_t d = 0; d < problem.headDim; ++d) {
       double factor = scale * q.get(qRow * problem.headDim + d);
       for (int64_t j = 0; j < lengths.kv; ++j)
         scores[j] += factor * kTransposed[d * lengths.kv + j];
     }
-    double largest = -std::numeric_limits<double>::infinity();
-    for (int64_t j = 0; j < lengths.kv; ++j)
-      if (isVisible(problem.mask, lengths, row, j))
-        largest = std::max(largest, scores[j]);
-    lse = largest;
-    out.assign(problem.headDimV, 0);
-    if (std::isinf(largest))
-      return false;
-    double sum = 0;
+    constexpr double hidden = -std::numeric_limits<double>::infinity();
+    double largest = hidden;
     for (int64_t j = 0; j < lengths.kv; ++j) {
       if (!isVisible(problem.mask, lengths, row, j))
+        scores[j] = hidden;
+      largest = std::max(largest, scores[j]);
+    }
+    lse = largest;
+    out.assign(problem.headDimV, 0);
+    if (largest == hidden)
+      return;
+    double sum = 0;
+    for (int64_t j = 0; j < lengths.kv; ++j) {
+      if (scores[j] == hidden)
         continue;
       double p = std::exp(scores[j] - largest);
       sum += p;
@@ -74,7 +78,6 @@ struct Head {
     for (double &number : out)
       number /= sum;
     lse = largest + std::log(sum);
-    return true;
   }
 };
 

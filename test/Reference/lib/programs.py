@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import subprocess
 import sys
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +14,9 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "Schedule" / "lib"))
 
 from arithmetic import decode  # noqa: E402
-from dash_opt import Request  # noqa: E402
+from dash_opt import Request, mask_text  # noqa: E402
 from gradients import Arrays, delta_of  # noqa: E402
-from problem import Mask, Problem  # noqa: E402
+from problem import Problem  # noqa: E402
 from report import Json, read  # noqa: E402
 
 
@@ -44,19 +45,6 @@ class Case:
                 f"{self.half} {self.head_dim}/{self.head_dim_v}")
 
 
-def mask_text(mask: Mask) -> str:
-    words = ["causal"] if mask.causal else []
-    if mask.window is not None:
-        words.append(f"window = [{mask.window[0]}, {mask.window[1]}]")
-    if mask.blocks is not None:
-        blocks = mask.blocks
-        rows = ", ".join("[" + ", ".join("true" if bit == "1" else "false" for bit in row) + "]"
-                         for row in blocks.bits)
-        words.append(f"blocks = #dash.blocks<q = {blocks.q}, kv = {blocks.kv}, bits = dense<[{rows}]> "
-                     f": tensor<{len(blocks.bits)}x{len(blocks.bits[0])}xi1>>")
-    return ", ".join(words) or "full"
-
-
 def program_text(case: Case) -> str:
     """The problem as a user writes it, with all sizes open that can be."""
     problem, delta = case.problem, case.takes_delta
@@ -72,7 +60,7 @@ def program_text(case: Case) -> str:
 func.func @attention_bwd(%q: !q, %k: !k, %v: !v, %do: !v, %lse: !r, %o: {"!r" if delta else "!v"},
                          %dq: !q, %dk: !k, %dv: !v, %scale: f32) {{
   dash.attention_bwd ins(%q, %k, %v, %do, %lse, {last}) outs(%dq, %dk, %dv : !q, !k, !v)
-      mask(<{mask_text(problem.mask)}>) level(run) scale(%scale){sequences}
+      {mask_text(problem.mask)} level(run) scale(%scale){sequences}
   return
 }}
 """
@@ -115,7 +103,8 @@ class Tools:
     def execute(self, case: Case, name: str, args: Path | None = None) -> Ran:
         """Schedules and runs one program; inputs from the seed, or from `args`."""
         folder = self.scratch / name
-        folder.mkdir(exist_ok=True)
+        shutil.rmtree(folder, ignore_errors=True)  # of an earlier run, of another case
+        folder.mkdir()
         source, scheduled, report = (folder / f for f in ("in.mlir", "scheduled.mlir", "report.json"))
         source.write_text(program_text(case), encoding="utf-8")
         call([self.opt, str(source), *case.request.options(),
@@ -133,6 +122,3 @@ def call(command: list[str]) -> None:
     if done.returncode != 0:
         words = " ".join(f"'{word}'" if " " in word else word for word in command)
         raise RuntimeError(f"{done.stderr.strip()}\n  {words}")
-
-
-__all__ = ["Case", "Ran", "Request", "Tools", "call", "mask_text", "program_text", "replace"]
