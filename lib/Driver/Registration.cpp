@@ -5,6 +5,7 @@
 #include "dash/Driver/Registration.h"
 
 #include "dash/IR/DashDialect.h"
+#include "dash/Lowering/Passes.h"
 #include "dash/Schedule/Passes.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"
@@ -13,4 +14,7 @@ using namespace mlir;
 
 void dash::registerDash(DialectRegistry &registry) { registry.insert<dash::DashDialect>(); }
 
-void dash::registerDashPasses() { registerDashSchedulePasses(); }
+void dash::registerDashPasses() {
+  registerDashSchedulePasses();
+  registerDashLoweringPasses();
+}

@@ -75,7 +75,7 @@ Mask dash::toMask(MaskAttr attr) {
   return {attr.getLeft(), attr.getRight(), llvm::to_vector<1>(attr.getRules())};
 }
 
-static Problem toProblem(ProblemAttr attr) {
+Problem dash::toProblem(ProblemAttr attr) {
   Problem problem;
   problem.tiles = {attr.getTiles().getQ(), attr.getTiles().getKv()};
   problem.mask = toMask(attr.getMask());

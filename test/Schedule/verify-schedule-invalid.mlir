@@ -197,3 +197,14 @@ dash.schedule @task_in_a_gap kind("file") level(run) parts(1) workers(1) width(1
            heads = 1, kv_heads = 1, head_dim = 64, head_dim_v = 64, sequences = <[48, 16]>>)
   cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)
   order(#dash.table<items = dense<0> : tensor<1x6xi32>, visits = dense<[[0, 0, 0], [0, 1, 0]]> : tensor<2x3xi32>>)
+
+// -----
+
+// A worker waits for a turn that nobody has; the item that should have it is behind, with a turn out of range.
+// expected-error @below {{'dash.schedule' op turn 0 of q tile 0, head 0, sequence 0 is given to no item, expected each turn once}}
+dash.schedule @turn_of_nobody kind("ascending") level(run) parts(1) workers(1) width(1)
+  problem(<tiles = <q = 16, kv = 16>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 64, head_dim_v = 64,
+           sequences = <[32, 32]>>)
+  cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv + 1>)

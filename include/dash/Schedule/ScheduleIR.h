@@ -21,6 +21,7 @@ std::string problemName(ItemsOp items);
 
 Mask toMask(MaskAttr attr);
 MaskAttr toMaskAttr(const Mask &mask, MLIRContext *context);
+Problem toProblem(ProblemAttr attr);
 
 /// A `dash.schedule` read back and proven, kept until a pass changes the module: verifying and
 /// reporting share it. Says what is wrong when it is computed; `isValid` tells later askers.

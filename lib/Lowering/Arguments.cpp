@@ -1,0 +1,114 @@
+//===- Arguments.cpp - which value is which tensor ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// After tiling nothing says any more that a memref is dO. What is computed from it does: it is the
+// right factor of P's product.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Arguments.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace mlir::dash;
+
+namespace {
+
+class Namer {
+public:
+  explicit Namer(ItemsOp items) : items(items) {}
+
+  TensorNames run() {
+    name(items.getQ(), "q");
+    name(items.getK(), "k");
+    name(items.getV(), "v");
+    items.walk([&](Operation *op) {
+      if (auto probability = dyn_cast<ProbabilityOp>(op)) {
+        nameSource(probability.getLse(), "lse");
+        name(probability.getScale(), "scale");
+      } else if (auto gradient = dyn_cast<ScoreGradientOp>(op)) {
+        nameDelta(gradient.getDelta());
+      } else if (auto product = dyn_cast<MatmulOp>(op)) {
+        nameProduct(product);
+      }
+    });
+    return std::move(names);
+  }
+
+private:
+  void name(Value value, StringRef name) {
+    if (value)
+      names.try_emplace(value, name);
+  }
+  void nameSource(Value tile, StringRef name) {
+    if (auto load = tile.getDefiningOp<LoadOp>())
+      this->name(load.getSource(), name);
+  }
+
+  /// Delta is computed in front of the items, or given.
+  void nameDelta(Value tile) {
+    nameSource(tile, "delta");
+    auto load = tile.getDefiningOp<LoadOp>();
+    if (!load)
+      return;
+    for (Operation *user : load.getSource().getUsers())
+      if (auto delta = dyn_cast<DeltaOp>(user)) {
+        name(delta.getO(), "o");
+        name(delta.getDOut(), "do");
+      }
+  }
+
+  void nameProduct(MatmulOp product) {
+    bool isP = bool(product.getA().getDefiningOp<ProbabilityOp>());
+    bool isDs = bool(product.getA().getDefiningOp<ScoreGradientOp>());
+    if (isP && !product.getTransposeA()) {
+      nameSource(product.getB(), "do");
+      nameTarget(product.getResult(), "dv");
+    } else if (isDs) {
+      nameTarget(product.getResult(), product.getTransposeA() ? "dq" : "dk");
+    }
+  }
+
+  /// Where a sum goes: out of the walk that carries it, into memory, and from there rounded on.
+  void nameTarget(Value tile, StringRef name) {
+    for (OpOperand &use : tile.getUses()) {
+      if (auto yield = dyn_cast<YieldOp>(use.getOwner()))
+        nameTarget(yield->getParentOp()->getResult(use.getOperandNumber()), name);
+      else if (auto store = dyn_cast<StoreOp>(use.getOwner()))
+        this->name(store.getTarget(), name);
+      else if (auto reduce = dyn_cast<OrderedReduceOp>(use.getOwner()))
+        nameSum(reduce.getTarget(), name);
+    }
+  }
+  void nameSum(Value sum, StringRef name) {
+    this->name(sum, name);
+    for (Operation *user : sum.getUsers())
+      if (auto convert = dyn_cast<ConvertOp>(user); convert && convert.getSource() == sum)
+        this->name(convert.getTarget(), name);
+  }
+
+  ItemsOp items;
+  TensorNames names;
+};
+
+} // namespace
+
+TensorNames dash::nameTensors(ItemsOp items) { return Namer(items).run(); }
+
+SmallVector<int64_t> dash::shapeOfTensor(StringRef name, const Problem &problem, bool isList) {
+  bool isKv = llvm::is_contained({"k", "v", "dk", "dv"}, name);
+  bool isQuery = llvm::is_contained({"q", "dq", "do", "o", "lse", "delta"}, name);
+  if (!isKv && !isQuery)
+    return {};
+  int64_t batch = isList ? 1 : problem.numSequences(), rows = 0;
+  for (const SequenceLengths &lengths : problem.sequences) {
+    int64_t sequenceRows = isKv ? lengths.kv : lengths.q;
+    rows = isList ? rows + sequenceRows : sequenceRows;
+  }
+  SmallVector<int64_t> shape = {batch, isKv ? problem.kvHeads : problem.heads, rows};
+  if (llvm::is_contained({"v", "dv", "do", "o"}, name))
+    shape.push_back(problem.headDimV);
+  else if (name != "lse" && name != "delta")
+    shape.push_back(problem.headDim);
+  return shape;
+}

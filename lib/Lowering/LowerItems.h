@@ -1,0 +1,24 @@
+//===- LowerItems.h - scheduled items, as loops ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DASH_LIB_LOWERING_LOWERITEMS_H
+#define DASH_LIB_LOWERING_LOWERITEMS_H
+
+#include "Arguments.h"
+#include "dash/Schedule/Schedule.h"
+#include "mlir/IR/SymbolTable.h"
+
+namespace mlir::dash {
+
+struct ItemsLoweringOptions {
+  /// Workspaces are new arguments of the function, not memory of its own.
+  bool contributionsAreArguments = false;
+};
+
+/// Replaces scheduled items by loops that one thread runs. Says why where it cannot; `items` is gone
+/// where it can. `schedule` has been proven.
+FailureOr<int64_t> lowerItems(ItemsOp items, const Schedule &schedule, const TensorNames &names,
+                              SymbolTable &symbols, const ItemsLoweringOptions &options);
+
+} // namespace mlir::dash
+
+#endif // DASH_LIB_LOWERING_LOWERITEMS_H

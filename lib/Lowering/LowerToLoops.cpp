@@ -1,0 +1,156 @@
+//===- LowerToLoops.cpp - scheduled programs, as loops --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The way out of the flow to the CPU: nothing here knows of warps, buffers or instructions, so what
+// a scheduled program means can be seen without them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "LowerItems.h"
+#include "TileLoops.h"
+#include "dash/IR/DashDialect.h"
+#include "dash/Lowering/Arguments.h"
+#include "dash/Lowering/Passes.h"
+#include "dash/Schedule/ScheduleIR.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+namespace mlir::dash {
+#define GEN_PASS_DEF_LOWERTOLOOPS
+#include "dash/Lowering/Passes.h.inc"
+} // namespace mlir::dash
+
+using namespace mlir;
+using namespace mlir::dash;
+
+/// Marks the arguments of the items' function for who calls it.
+static void markArguments(ItemsOp items, const Schedule &schedule, const TensorNames &names) {
+  auto function = items->getParentOfType<FunctionOpInterface>();
+  if (!function || function.isExternal())
+    return;
+  Builder builder(items.getContext());
+  for (BlockArgument argument : function.getArguments()) {
+    auto name = names.find(argument);
+    if (name == names.end())
+      continue;
+    unsigned number = argument.getArgNumber();
+    function.setArgAttr(number, argumentNameAttr, builder.getStringAttr(name->second));
+    SmallVector<int64_t> shape =
+        shapeOfTensor(name->second, schedule.problem, bool(items.getSequencesAttr()));
+    if (!shape.empty())
+      function.setArgAttr(number, argumentShapeAttr, builder.getDenseI64ArrayAttr(shape));
+  }
+}
+
+/// Zeros for sums that get no contribution. Only fills of numbers, of memory.
+static void lowerFill(linalg::FillOp fill) {
+  LoopBuilder b(fill.getLoc(), fill);
+  Value target = fill.getOutputs().front(), number = fill.getInputs().front();
+  auto type = dyn_cast<MemRefType>(target.getType());
+  if (!type || type.getElementType() != number.getType())
+    return;
+  SmallVector<Value> at;
+  std::function<void()> emit = [&] {
+    if (int64_t(at.size()) == type.getRank())
+      return b.store(number, target, at);
+    b.forEach(b.dim(target, at.size()), [&](Value i) {
+      at.push_back(i);
+      emit();
+      at.pop_back();
+    });
+  };
+  emit();
+  fill.erase();
+}
+
+namespace {
+
+struct LowerToLoops : public dash::impl::LowerToLoopsBase<LowerToLoops> {
+  using LowerToLoopsBase::LowerToLoopsBase;
+
+  void runOnOperation() override {
+    SmallVector<ItemsOp> scheduled;
+    if (failed(collect(scheduled)))
+      return signalPassFailure();
+    if (scheduled.empty())
+      getOperation()->emitWarning() << "no scheduled 'dash.items' to lower; run --dash-tile and "
+                                       "--dash-apply-schedule first";
+    SymbolTableCollection symbols;
+    for (ItemsOp items : scheduled)
+      if (failed(lower(items, symbols)))
+        return signalPassFailure();
+    lowerWholeTensorOps();
+    getOperation()->walk([](ScheduleOp op) { op.erase(); });
+  }
+
+private:
+  LogicalResult collect(SmallVectorImpl<ItemsOp> &scheduled) {
+    WalkResult result = getOperation()->walk([&](Operation *op) {
+      auto items = dyn_cast<ItemsOp>(op);
+      if (isa<AttentionBwdOp>(op) || (items && !items.isScheduled())) {
+        op->emitError() << "has no order to lower; run " << (items ? "" : "--dash-tile and ")
+                        << "--dash-apply-schedule first";
+        return WalkResult::interrupt();
+      }
+      if (items)
+        scheduled.push_back(items);
+      return WalkResult::advance();
+    });
+    return failure(result.wasInterrupted());
+  }
+
+  LogicalResult lower(ItemsOp items, SymbolTableCollection &symbols) {
+    auto op = symbols.lookupNearestSymbolFrom<ScheduleOp>(items, items.getOrderAttr());
+    // Counted before the proof, which visits each of them.
+    constexpr int64_t maxSlots = std::numeric_limits<int32_t>::max();
+    if (int64_t tasks = toProblem(op.getProblem()).numTasks(); tasks > maxSlots)
+      return items.emitError() << "loops can hold the contributions of at most " << maxSlots
+                               << " tasks, got " << tasks;
+    const auto &proven = getChildAnalysis<ProvenSchedule>(op);
+    if (!proven.isValid())
+      return failure();
+    const Schedule &schedule = proven.getSchedule();
+    auto function = items->getParentOfType<FunctionOpInterface>();
+    if (contributions && function && !SymbolTable::symbolKnownUseEmpty(function, getOperation()))
+      return function.emitError() << "has callers, which contributions=true would leave without an "
+                                     "argument";
+    TensorNames names = nameTensors(items);
+    markArguments(items, schedule, names);
+    if (function) {
+      bool isOnly = !function->hasAttr(problemAttr);
+      function->setAttr(problemAttr, isOnly ? Attribute(op.getProblem())
+                                            : Attribute(UnitAttr::get(&getContext())));
+      function.walk([](linalg::FillOp fill) { lowerFill(fill); });
+    }
+    SymbolTable &table = symbols.getSymbolTable(SymbolTable::getNearestSymbolTable(items));
+    FailureOr<int64_t> slots = lowerItems(items, schedule, names, table, {contributions});
+    if (failed(slots))
+      return failure();
+    numSlots += *slots;
+    ++numLowered;
+    return success();
+  }
+
+  void lowerWholeTensorOps() {
+    getOperation()->walk([](Operation *op) {
+      LoopBuilder b(op->getLoc(), op);
+      if (auto delta = dyn_cast<DeltaOp>(op))
+        emitDelta(b, delta.getO(), delta.getDOut(), delta.getDelta());
+      else if (auto convert = dyn_cast<ConvertOp>(op))
+        emitConvert(b, convert.getSource(), convert.getTarget(), convert.getScale());
+      else
+        return;
+      op->erase();
+    });
+  }
+};
+
+} // namespace

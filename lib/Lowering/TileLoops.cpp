@@ -1,0 +1,197 @@
+//===- TileLoops.cpp - what a task computes, as loops ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// No op has a fast-math flag, so that LLVM may neither reorder a sum nor fuse a product into it.
+// Products keep a row of sums in one vector while they go along the inner index: lanes are elements
+// of the result, never terms of one sum.
+//
+//===----------------------------------------------------------------------===//
+
+#include "TileLoops.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace mlir::dash;
+
+/// Runs `body` on the indices of every element of a buffer.
+static void forEachElement(LoopBuilder &b, ArrayRef<int64_t> shape,
+                           llvm::function_ref<void(ValueRange)> body) {
+  b.forEach(shape[0], [&](Value row) {
+    if (shape.size() == 1)
+      return body(row);
+    b.forEach(shape[1], [&](Value column) { body({row, column}); });
+  });
+}
+
+static Value sumOf(LoopBuilder &b, Value lhs, Value rhs) {
+  return arith::AddFOp::create(b, lhs, rhs);
+}
+static Value productOf(LoopBuilder &b, Value lhs, Value rhs) {
+  return arith::MulFOp::create(b, lhs, rhs);
+}
+
+//===----------------------------------------------------------------------===//
+// Moves
+//===----------------------------------------------------------------------===//
+
+void dash::emitFill(LoopBuilder &b, Value buffer, Value number) {
+  forEachElement(b, shapeOf(buffer), [&](ValueRange at) { b.store(number, buffer, at); });
+}
+
+void dash::emitCopy(LoopBuilder &b, Value from, Value to) {
+  forEachElement(b, shapeOf(from), [&](ValueRange at) { b.store(b.load(from, at), to, at); });
+}
+
+void dash::emitCopyToSlot(LoopBuilder &b, Value from, Value workspace, Value slot) {
+  forEachElement(b, shapeOf(from), [&](ValueRange at) {
+    b.store(b.load(from, at), workspace, {slot, at[0], at[1]});
+  });
+}
+
+/// Runs `body` on the indices of an element in the tile and in the whole tensor, for the tile's rows
+/// from `begin` to `end` - 1.
+static void forEachRow(LoopBuilder &b, ArrayRef<int64_t> shape, const TileRows &rows, Value begin,
+                       Value end, llvm::function_ref<void(ValueRange, ValueRange)> body) {
+  b.forEach(begin, end, 1, [&](Value row) {
+    Value whole = b.add(rows.first, row);
+    if (shape.size() == 1)
+      return body(row, {rows.batch, rows.head, whole});
+    b.forEach(shape[1],
+              [&](Value column) { body({row, column}, {rows.batch, rows.head, whole, column}); });
+  });
+}
+
+void dash::emitLoad(LoopBuilder &b, Value source, const TileRows &rows, Value tile) {
+  ArrayRef<int64_t> shape = shapeOf(tile);
+  forEachRow(b, shape, rows, b.index(0), rows.count, [&](ValueRange at, ValueRange whole) {
+    b.store(b.toF32(b.load(source, whole)), tile, at);
+  });
+  forEachRow(b, shape, rows, rows.count, b.index(shape[0]),
+             [&](ValueRange at, ValueRange) { b.store(b.f32(0), tile, at); });
+}
+
+void dash::emitStore(LoopBuilder &b, Value tile, Value target, const TileRows &rows, Value scale) {
+  Type type = cast<MemRefType>(target.getType()).getElementType();
+  forEachRow(b, shapeOf(tile), rows, b.index(0), rows.count, [&](ValueRange at, ValueRange whole) {
+    Value number = b.load(tile, at);
+    if (scale)
+      number = productOf(b, scale, number);
+    b.store(b.roundTo(type, number), target, whole);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Computations on tiles
+//===----------------------------------------------------------------------===//
+
+void dash::emitProduct(LoopBuilder &b, const Product &product) {
+  ArrayRef<int64_t> shape = shapeOf(product.result);
+  int64_t inner = shapeOf(product.a)[product.transposeA ? 0 : 1];
+  Value right = product.b;
+  if (product.transposeB) {
+    right = product.transposed;
+    forEachElement(b, shapeOf(right),
+                   [&](ValueRange at) { b.store(b.load(product.b, {at[1], at[0]}), right, at); });
+  }
+  int64_t width = vectorWidth(shape[1]);
+  auto type = VectorType::get(width, b.getF32Type());
+  Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(type));
+  b.forEach(shape[0], [&](Value row) {
+    b.forEach(b.index(0), b.index(shape[1]), width, [&](Value column) {
+      SmallVector<Value> at = {row, column};
+      Value start = zeros;
+      if (product.accumulate)
+        start = vector::LoadOp::create(b, type, product.accumulate, at);
+      Value sum = b.fold(b.index(0), b.index(inner), start, [&](Value k, Value sum) {
+        Value left = product.transposeA ? b.load(product.a, {k, row}) : b.load(product.a, {row, k});
+        Value lefts = vector::BroadcastOp::create(b, type, left);
+        Value rights = vector::LoadOp::create(b, type, right, ValueRange{k, column});
+        return sumOf(b, sum, productOf(b, lefts, rights));
+      });
+      vector::StoreOp::create(b, sum, product.result, at);
+    });
+  });
+}
+
+/// f32(exp(f64(score) - f64(lse)))
+static Value exponential(LoopBuilder &b, Value score, Value lse) {
+  Type f64 = b.getF64Type();
+  Value wideScore = arith::ExtFOp::create(b, f64, score);
+  Value wideLse = arith::ExtFOp::create(b, f64, lse);
+  Value difference = arith::SubFOp::create(b, wideScore, wideLse);
+  return arith::TruncFOp::create(b, b.getF32Type(), math::ExpOp::create(b, difference));
+}
+
+void dash::emitProbability(LoopBuilder &b, Value scores, Value lse, Value scale, Type half,
+                           Value result, llvm::function_ref<Value(Value, Value)> isVisible) {
+  Value hiddenLse = b.f32(-std::numeric_limits<float>::infinity());
+  forEachElement(b, shapeOf(scores), [&](ValueRange at) {
+    Value kvRow = at[0], qRow = at[1];
+    Value rowLse = b.load(lse, qRow);
+    Value hasKeys = arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, rowLse, hiddenLse);
+    auto choice = scf::IfOp::create(b, b.getF32Type(), b.both(isVisible(qRow, kvRow), hasKeys),
+                                    /*withElseRegion=*/true);
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(choice.thenBlock());
+      Value score = b.load(scores, at);
+      if (scale)
+        score = productOf(b, scale, score);
+      Value rounded = b.roundTo(half, exponential(b, score, rowLse));
+      scf::YieldOp::create(b, b.toF32(rounded));
+      b.setInsertionPointToStart(choice.elseBlock());
+      scf::YieldOp::create(b, b.f32(0));
+    }
+    b.store(choice.getResult(0), result, at);
+  });
+}
+
+void dash::emitScoreGradient(LoopBuilder &b, Value probability, Value gradient, Value delta,
+                             Type half, Value result) {
+  forEachElement(b, shapeOf(result), [&](ValueRange at) {
+    Value difference = arith::SubFOp::create(b, b.load(gradient, at), b.load(delta, at[1]));
+    Value number = productOf(b, b.load(probability, at), difference);
+    b.store(b.toF32(b.roundTo(half, number)), result, at);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Computations on whole tensors
+//===----------------------------------------------------------------------===//
+
+/// Runs `body` on batch, head and row of every row.
+static void forEachWholeRow(LoopBuilder &b, Value tensor,
+                            llvm::function_ref<void(ArrayRef<Value>)> body) {
+  b.forEach(b.dim(tensor, 0), [&](Value batch) {
+    b.forEach(b.dim(tensor, 1), [&](Value head) {
+      b.forEach(b.dim(tensor, 2), [&](Value row) { body({batch, head, row}); });
+    });
+  });
+}
+
+void dash::emitDelta(LoopBuilder &b, Value o, Value dOut, Value delta) {
+  forEachWholeRow(b, o, [&](ArrayRef<Value> row) {
+    Value sum = b.fold(b.index(0), b.dim(o, 3), b.f32(0), [&](Value column, Value sum) {
+      SmallVector<Value> at = {row[0], row[1], row[2], column};
+      return sumOf(b, sum, productOf(b, b.toF32(b.load(o, at)), b.toF32(b.load(dOut, at))));
+    });
+    b.store(sum, delta, row);
+  });
+}
+
+void dash::emitConvert(LoopBuilder &b, Value source, Value target, Value scale) {
+  Type type = cast<MemRefType>(target.getType()).getElementType();
+  forEachWholeRow(b, source, [&](ArrayRef<Value> row) {
+    b.forEach(b.dim(source, 3), [&](Value column) {
+      SmallVector<Value> at = {row[0], row[1], row[2], column};
+      Value number = b.load(source, at);
+      if (scale)
+        number = productOf(b, scale, number);
+      b.store(b.roundTo(type, number), target, at);
+    });
+  });
+}

@@ -1,0 +1,56 @@
+//===- TileLoops.h - what a task computes, as loops ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tiles are f32 buffers, those of half types too: their elements are numbers of that type.
+//
+//===----------------------------------------------------------------------===//
+#ifndef DASH_LIB_LOWERING_TILELOOPS_H
+#define DASH_LIB_LOWERING_TILELOOPS_H
+
+#include "LoopBuilder.h"
+
+namespace mlir::dash {
+
+/// Where the rows of a tile lie in a whole tensor.
+struct TileRows {
+  Value batch;
+  Value head;
+  Value first; ///< row of the tensor that is the tile's row 0
+  Value count; ///< rows of the tile that are in the sequence
+};
+
+void emitFill(LoopBuilder &b, Value buffer, Value number);
+void emitCopy(LoopBuilder &b, Value from, Value to);
+/// `to` is a slot of a workspace.
+void emitCopyToSlot(LoopBuilder &b, Value from, Value workspace, Value slot);
+
+/// Rows past the end of the sequence are zero.
+void emitLoad(LoopBuilder &b, Value source, const TileRows &rows, Value tile);
+/// The factor may be null.
+void emitStore(LoopBuilder &b, Value tile, Value target, const TileRows &rows, Value scale);
+
+struct Product {
+  Value a;
+  bool transposeA;
+  Value b;
+  bool transposeB;
+  Value accumulate; ///< or null
+  Value result;     ///< a buffer of its own
+  Value transposed; ///< scratch for the transpose of b, where that is asked for
+};
+/// Each element is a sum in the order of the inner index.
+void emitProduct(LoopBuilder &b, const Product &product);
+
+/// `isVisible` says of (row of the q tile, row of the kv tile) whether the pair counts.
+void emitProbability(LoopBuilder &b, Value scores, Value lse, Value scale, Type half, Value result,
+                     llvm::function_ref<Value(Value, Value)> isVisible);
+void emitScoreGradient(LoopBuilder &b, Value probability, Value gradient, Value delta, Type half,
+                       Value result);
+
+/// On whole tensors.
+void emitDelta(LoopBuilder &b, Value o, Value dOut, Value delta);
+void emitConvert(LoopBuilder &b, Value source, Value target, Value scale);
+
+} // namespace mlir::dash
+
+#endif // DASH_LIB_LOWERING_TILELOOPS_H

@@ -1,0 +1,25 @@
+//===- Inputs.h - inputs from a seed ---------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DASH_TOOLS_RUN_INPUTS_H
+#define DASH_TOOLS_RUN_INPUTS_H
+
+#include "Program.h"
+#include "dash/Schedule/Problem.h"
+
+namespace dash_run {
+
+/// Fills an input with random numbers: element n of the tensor called `name` is drawn by itself, so
+/// it does not depend on the machine, nor on which other inputs there are.
+void fillRandom(Tensor &tensor, uint64_t seed);
+
+/// What a forward pass leaves for the backward: o = softmax(scale Q K^T) V and the log of the rows'
+/// sums, in f64 and rounded once; 0 and -inf where a row sees no column. `o` or `lse` may be null.
+void computeForward(const mlir::dash::Problem &problem, float scale, const Tensor &q,
+                    const Tensor &k, const Tensor &v, Tensor *o, Tensor *lse);
+
+/// delta = rowsum(o * dO), left to right in f32.
+void computeDelta(const Tensor &o, const Tensor &dOut, Tensor &delta);
+
+} // namespace dash_run
+
+#endif // DASH_TOOLS_RUN_INPUTS_H

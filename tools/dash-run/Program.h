@@ -1,0 +1,56 @@
+//===- Program.h - a lowered function and its arguments --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DASH_TOOLS_RUN_PROGRAM_H
+#define DASH_TOOLS_RUN_PROGRAM_H
+
+#include "dash/Schedule/Problem.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/ADT/APFloat.h"
+#include "llvm/Support/Error.h"
+#include <string>
+#include <vector>
+
+namespace dash_run {
+
+enum class Element { BF16, F16, F32 };
+
+/// A whole tensor in this program's memory, contiguous; a number has an empty shape.
+struct Tensor {
+  std::string name;
+  llvm::SmallVector<int64_t> shape;
+  Element element = Element::F32;
+  std::vector<char> data;
+
+  bool isOutput() const {
+    return name == "dq" || name == "dk" || name == "dv" || isContributions();
+  }
+  bool isContributions() const { return llvm::StringRef(name).starts_with("contributions-"); }
+  int64_t numElements() const;
+  int64_t elementBytes() const { return element == Element::F32 ? 4 : 2; }
+  /// As NPY files spell it: "<u2", "<f2", "<f4".
+  llvm::StringRef npyType() const;
+
+  float get(int64_t index) const;
+  void set(int64_t index, double value); ///< rounds to nearest even
+};
+
+/// A function to run, and what it takes.
+struct Program {
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  std::string function;
+  mlir::dash::Problem problem;
+  std::vector<Tensor> arguments; ///< without data
+};
+
+/// Loads a scheduled program, or a lowered one, and lowers it to loops. An empty `function` is the
+/// only one that can be run. Says what is wrong to the context's diagnostics.
+mlir::FailureOr<Program> loadProgram(mlir::MLIRContext &context, llvm::StringRef path,
+                                     llvm::StringRef function, bool contributions);
+
+/// Compiles and runs the program on its arguments, which have data now.
+llvm::Error runProgram(Program &program);
+
+} // namespace dash_run
+
+#endif // DASH_TOOLS_RUN_PROGRAM_H
