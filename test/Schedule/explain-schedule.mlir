@@ -26,3 +26,7 @@
 // UNKNOWN:         kind         mine: made elsewhere; no builder is known for it
 // UNKNOWN-NEXT:    workers      8 lists
 // UNKNOWN:         not faster   {{.*}}kind=shift
+
+// RUN: dash-opt %dash_examples/bwd-window.mlir --dash-tile --dash-apply-schedule='kind=shift workers=8 sizes=q:1024' --dash-explain -o /dev/null | FileCheck %s --check-prefix=WINDOW
+// A kind may be made for several masks.
+// WINDOW: why          in a window the kv tiles of a wave start at the diagonal
