@@ -13,21 +13,19 @@
 
 #include "LowerItems.h"
 #include "ChainSums.h"
+#include "CheckItems.h"
 #include "OrderTables.h"
 #include "TileLoops.h"
 #include "Visibility.h"
 #include "dash/Lowering/Arguments.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
-#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace mlir::dash;
@@ -48,7 +46,7 @@ public:
         order(schedule), b(items.getLoc(), items) {}
 
   FailureOr<int64_t> run() {
-    if (failed(verifyAdds()) || failed(checkSizes()))
+    if (failed(verifyAdds(items)) || failed(emitSizeChecks(b, items, schedule.problem, names)))
       return failure();
     Operation *before = topLevelOf(items, symbols);
     auto emit = [&](const NumberTable &table, StringRef name) {
@@ -76,93 +74,6 @@ public:
 
 private:
   bool isList() { return bool(items.getSequencesAttr()); }
-
-  //===--------------------------------------------------------------------===//
-  // Checks
-  //===--------------------------------------------------------------------===//
-
-  /// Every add goes to the chain and the turn that the order gives it, and has its target to itself.
-  LogicalResult verifyAdds() {
-    llvm::DenseMap<Value, Operation *> adds; // looked up only
-    WalkResult result = items.walk([&](Operation *op) {
-      if (isa<ReduceOp>(op)) {
-        op->emitError() << "adds in no order, which has no bits to reproduce; use a schedule whose "
-                           "kind is not 'unordered'";
-        return WalkResult::interrupt();
-      }
-      auto add = dyn_cast<OrderedReduceOp>(op);
-      if (!add)
-        return WalkResult::advance();
-      SmallVector<Value> found = {add.getSequence(), add.getHead(), add.getTile(), add.getTurn()};
-      SmallVector<Value> expected = {items.getSequence(), items.getKvHead(), items.getKvTile(),
-                                     items.getTurn()};
-      if (auto walk = add->getParentOfType<WalkOp>())
-        expected = {items.getSequence(), walk.getHead(), walk.getQTile(), walk.getTurn()};
-      if (found != expected) {
-        add.emitError()
-            << "must add to the sequence, head and tile of its task, at the task's turn: "
-               "block arguments of its '"
-            << add->getParentOp()->getName() << "'";
-        return WalkResult::interrupt();
-      }
-      if (items.getBody().isAncestor(add.getTarget().getParentRegion())) {
-        add.emitError() << "must add to memory from outside of 'dash.items'";
-        return WalkResult::interrupt();
-      }
-      auto [other, isFirst] = adds.try_emplace(add.getTarget(), add);
-      if (!isFirst) {
-        auto diagnostic = add.emitError() << "adds to memory that another op adds to: give each a "
-                                             "sum of its own";
-        diagnostic.attachNote(other->second->getLoc()) << "the other";
-        return WalkResult::interrupt();
-      }
-      return WalkResult::advance();
-    });
-    return failure(result.wasInterrupted());
-  }
-
-  /// Whole tensors have the sizes that the order was made for: checked here where types tell, where
-  /// the program starts where they do not.
-  LogicalResult checkSizes() {
-    OpBuilder::InsertionGuard guard(b);
-    SmallVector<Value> tensors = {items.getQ(), items.getK(), items.getV()};
-    auto function = items->getParentOfType<FunctionOpInterface>();
-    if (function && items->getBlock() == &function.getFunctionBody().front()) {
-      tensors.assign(function.getArguments().begin(), function.getArguments().end());
-      b.setInsertionPointToStart(items->getBlock());
-    }
-    llvm::SmallPtrSet<void *, 16> seen; // looked up only
-    for (Value tensor : tensors) {
-      auto name = names.find(tensor);
-      if (name == names.end() || !seen.insert(tensor.getAsOpaquePointer()).second)
-        continue;
-      SmallVector<int64_t> shape = shapeOfTensor(name->second, schedule.problem, isList());
-      if (!shape.empty() && failed(checkShape(tensor, name->second, shape)))
-        return failure();
-    }
-    return success();
-  }
-
-  LogicalResult checkShape(Value tensor, StringRef name, ArrayRef<int64_t> shape) {
-    static constexpr StringRef dims[] = {"batch", "heads", "rows", "head dim"};
-    auto type = cast<MemRefType>(tensor.getType());
-    for (auto [dim, size] : llvm::enumerate(shape)) {
-      if (!type.isDynamicDim(dim)) {
-        if (type.getDimSize(dim) != size)
-          return items.emitError()
-                 << dims[dim] << " of '" << name << "' must be " << size
-                 << ", as in the problem that the order was made for, got " << type.getDimSize(dim);
-        continue;
-      }
-      Value isRight =
-          arith::CmpIOp::create(b, arith::CmpIPredicate::eq, b.dim(tensor, dim), b.index(size));
-      std::string text = llvm::formatv("{0} of '{1}' must be {2}, the size that this program was "
-                                       "made for",
-                                       dims[dim], name, size);
-      cf::AssertOp::create(b, isRight, text);
-    }
-    return success();
-  }
 
   //===--------------------------------------------------------------------===//
   // Memory

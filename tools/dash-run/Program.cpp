@@ -249,7 +249,7 @@ llvm::Error dash_run::runProgram(Program &program) {
   registerBuiltinDialectTranslation(*program.module->getContext());
   registerLLVMDialectTranslation(*program.module->getContext());
   ExecutionEngineOptions options;
-  auto transformer = makeOptimizingTransformer(/*optLevel=*/3, /*sizeLevel=*/0, machine->get());
+  auto transformer = makeOptimizingTransformer(/*optLevel=*/2, /*sizeLevel=*/0, machine->get());
   options.transformer = transformer;
   auto engine = ExecutionEngine::create(*program.module, options, std::move(*machine));
   if (!engine)

@@ -1,0 +1,95 @@
+//===- CheckItems.cpp - what loops need of scheduled items ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "CheckItems.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace mlir::dash;
+
+LogicalResult dash::verifyAdds(ItemsOp items) {
+  llvm::DenseMap<Value, Operation *> adds; // looked up only
+  WalkResult result = items.walk([&](Operation *op) {
+    if (isa<ReduceOp>(op)) {
+      op->emitError() << "adds in no order, which has no bits to reproduce; use a schedule whose "
+                         "kind is not 'unordered'";
+      return WalkResult::interrupt();
+    }
+    auto add = dyn_cast<OrderedReduceOp>(op);
+    if (!add)
+      return WalkResult::advance();
+    SmallVector<Value> found = {add.getSequence(), add.getHead(), add.getTile(), add.getTurn()};
+    SmallVector<Value> expected = {items.getSequence(), items.getKvHead(), items.getKvTile(),
+                                   items.getTurn()};
+    if (auto walk = add->getParentOfType<WalkOp>())
+      expected = {items.getSequence(), walk.getHead(), walk.getQTile(), walk.getTurn()};
+    if (found != expected) {
+      add.emitError() << "must add to the sequence, head and tile of its task, at the task's turn: "
+                         "block arguments of its '"
+                      << add->getParentOp()->getName() << "'";
+      return WalkResult::interrupt();
+    }
+    if (items.getBody().isAncestor(add.getTarget().getParentRegion())) {
+      add.emitError() << "must add to memory from outside of 'dash.items'";
+      return WalkResult::interrupt();
+    }
+    auto [other, isFirst] = adds.try_emplace(add.getTarget(), add);
+    if (!isFirst) {
+      auto diagnostic = add.emitError() << "adds to memory that another op adds to: give each a "
+                                           "sum of its own";
+      diagnostic.attachNote(other->second->getLoc()) << "the other";
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+static LogicalResult emitShapeCheck(LoopBuilder &b, ItemsOp items, Value tensor, StringRef name,
+                                    ArrayRef<int64_t> shape) {
+  static constexpr StringRef dims[] = {"batch", "heads", "rows", "head dim"};
+  auto type = cast<MemRefType>(tensor.getType());
+  for (auto [dim, size] : llvm::enumerate(shape)) {
+    if (!type.isDynamicDim(dim)) {
+      if (type.getDimSize(dim) != size)
+        return items.emitError() << dims[dim] << " of '" << name << "' must be " << size
+                                 << ", as in the problem that the order was made for, got "
+                                 << type.getDimSize(dim);
+      continue;
+    }
+    Value isRight =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::eq, b.dim(tensor, dim), b.index(size));
+    std::string text = llvm::formatv("{0} of '{1}' must be {2}, the size that this program was "
+                                     "made for",
+                                     dims[dim], name, size);
+    cf::AssertOp::create(b, isRight, text);
+  }
+  return success();
+}
+
+LogicalResult dash::emitSizeChecks(LoopBuilder &b, ItemsOp items, const Problem &problem,
+                                   const TensorNames &names) {
+  OpBuilder::InsertionGuard guard(b);
+  SmallVector<Value> tensors = {items.getQ(), items.getK(), items.getV()};
+  auto function = items->getParentOfType<FunctionOpInterface>();
+  if (function && items->getBlock() == &function.getFunctionBody().front()) {
+    tensors.assign(function.getArguments().begin(), function.getArguments().end());
+    b.setInsertionPointToStart(items->getBlock());
+  }
+  llvm::SmallPtrSet<void *, 16> seen; // looked up only
+  for (Value tensor : tensors) {
+    auto name = names.find(tensor);
+    if (name == names.end() || !seen.insert(tensor.getAsOpaquePointer()).second)
+      continue;
+    SmallVector<int64_t> shape =
+        shapeOfTensor(name->second, problem, bool(items.getSequencesAttr()));
+    if (!shape.empty() && failed(emitShapeCheck(b, items, tensor, name->second, shape)))
+      return failure();
+  }
+  return success();
+}

@@ -1,0 +1,21 @@
+//===- CheckItems.h - what loops need of scheduled items -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DASH_LIB_LOWERING_CHECKITEMS_H
+#define DASH_LIB_LOWERING_CHECKITEMS_H
+
+#include "Arguments.h"
+#include "LoopBuilder.h"
+
+namespace mlir::dash {
+
+/// Every add goes to the chain and the turn that the order gives it, and has its target to itself.
+LogicalResult verifyAdds(ItemsOp items);
+
+/// Whole tensors have the sizes that the order was made for: checked here where types tell, where
+/// the program starts where they do not.
+LogicalResult emitSizeChecks(LoopBuilder &b, ItemsOp items, const Problem &problem,
+                             const TensorNames &names);
+
+} // namespace mlir::dash
+
+#endif // DASH_LIB_LOWERING_CHECKITEMS_H
