@@ -10,11 +10,13 @@
 #include "dash/Driver/Registration.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 
 void dash::registerUpstream(DialectRegistry &registry) {
   registerAllDialects(registry);
+  registerAllExtensions(registry); // inlining and the like: what upstream passes ask of dialects
   registerTransformsPasses();
 }

@@ -261,6 +261,15 @@ LogicalResult ScheduleMatch::verifyAdds() {
     diagnostic.attachNote(schedule.getLoc()) << "the schedule";
     return WalkResult::interrupt();
   });
+  if (walk.wasInterrupted() || schedule.getParts() == 1)
+    return failure(walk.wasInterrupted());
+  walk = items.walk([&](StoreOp store) {
+    auto diagnostic = store.emitOpError()
+                      << "is written by each of the " << schedule.getParts()
+                      << " parts of a kv head, one over the other: use 'dash.ordered_reduce'";
+    diagnostic.attachNote(schedule.getLoc()) << "the schedule";
+    return WalkResult::interrupt();
+  });
   return failure(walk.wasInterrupted());
 }
 

@@ -148,5 +148,18 @@ LogicalResult OrderedReduceOp::verify() {
                                   "use 'dash.reduce'");
     return diagnostic.attachNote(items.getLoc()) << "unscheduled here";
   }
-  return verifyTileOf(*this, getValue().getType(), getTarget().getType());
+  if (failed(verifyTileOf(*this, getValue().getType(), getTarget().getType())))
+    return failure();
+  // What is proven is the order of these; any other turn or tile would not be in it.
+  ItemsOp items = getItems(*this);
+  auto walk = (*this)->getParentOfType<WalkOp>();
+  SmallVector<Value, 4> expected = {items.getSequence(), items.getKvHead(), items.getKvTile(),
+                                    items.getTurn()};
+  if (walk)
+    expected = {items.getSequence(), walk.getHead(), walk.getQTile(), walk.getTurn()};
+  if (llvm::equal(expected, ValueRange{getSequence(), getHead(), getTile(), getTurn()}))
+    return success();
+  return emitOpError() << "must add to the tile and at the turn of the enclosing '"
+                       << (walk ? "dash.walk" : "dash.items")
+                       << "', which its order is proven for: use its arguments as they are";
 }

@@ -101,7 +101,7 @@ private:
         << remark::metric("kind", schedule->kind) << remark::metric("tasks", problem->numTasks())
         << remark::metric("minWorkers", facts->minWorkers);
     numTasks += problem->numTasks();
-    orderItems(items, *schedule, name.split('#').first);
+    orderItems(items, *schedule, name.split('#').first, sizes->isSequenceList());
     return success();
   }
 

@@ -11,15 +11,6 @@
 using namespace mlir;
 using namespace mlir::dash;
 
-/// The sequences to state on scheduled items: those of a list, which the types cannot tell.
-static SequencesAttr sequencesOf(ItemsOp items, const Schedule &schedule, ScheduleOp op) {
-  if (items.getSequencesAttr())
-    return items.getSequencesAttr();
-  // A batch is a run of equal sequences, and its types (or the caller) tell them.
-  bool isBatch = llvm::all_equal(schedule.problem.sequences);
-  return isBatch ? SequencesAttr() : op.getProblem().getSequences();
-}
-
 /// Moves the body of `from` into `to`, whose arguments the old ones become, and the attributes that
 /// dash does not know.
 static void moveBody(Operation *from, Operation *to, ValueRange arguments) {
@@ -93,7 +84,7 @@ LogicalResult dash::verifyCanBeOrdered(ItemsOp items, int64_t parts) {
   return failure(result.wasInterrupted());
 }
 
-void dash::orderItems(ItemsOp items, const Schedule &schedule, StringRef function) {
+void dash::orderItems(ItemsOp items, const Schedule &schedule, StringRef function, bool isList) {
   Operation *table = SymbolTable::getNearestSymbolTable(items);
   Operation *topLevel = items;
   while (topLevel->getParentOp() != table)
@@ -103,10 +94,10 @@ void dash::orderItems(ItemsOp items, const Schedule &schedule, StringRef functio
   SymbolTable(table).insert(op); // makes the name unique
 
   builder.setInsertionPoint(items);
-  auto ordered =
-      ItemsOp::create(builder, items.getLoc(), FlatSymbolRefAttr::get(op.getSymNameAttr()),
-                      items.getQ(), items.getK(), items.getV(), items.getTiles(), items.getMask(),
-                      schedule.level, sequencesOf(items, schedule, op));
+  auto ordered = ItemsOp::create(
+      builder, items.getLoc(), FlatSymbolRefAttr::get(op.getSymNameAttr()), items.getQ(),
+      items.getK(), items.getV(), items.getTiles(), items.getMask(), schedule.level,
+      isList ? op.getProblem().getSequences() : items.getSequencesAttr());
   SmallVector<Value> arguments = {ordered.getSequence(), ordered.getKvHead(), ordered.getKvTile()};
   moveBody(items, ordered, arguments);
   items.erase();

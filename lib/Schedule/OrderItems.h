@@ -11,8 +11,9 @@ namespace mlir::dash {
 LogicalResult verifyCanBeOrdered(ItemsOp items, int64_t parts);
 
 /// Replaces an unscheduled `dash.items` by one in the order of `schedule`, which is added to the
-/// nearest symbol table under a name made from `function`.
-void orderItems(ItemsOp items, const Schedule &schedule, StringRef function);
+/// nearest symbol table under a name made from `function`. `isList`: the sequences are a list, which
+/// the types cannot tell from a batch.
+void orderItems(ItemsOp items, const Schedule &schedule, StringRef function, bool isList);
 
 } // namespace mlir::dash
 

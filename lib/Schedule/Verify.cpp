@@ -129,6 +129,23 @@ private:
 
 } // namespace
 
+/// The replay stopped early. What it has not reached may be wrong as well, and would mislead whoever
+/// explains chains and cycles: so look at every item first.
+static LogicalResult explainStop(const Schedule &schedule, const Replay &replay, Proof &proof,
+                                 EmitError emitError) {
+  VisitReader reader(schedule);
+  SmallVector<Visit, 0> visits;
+  for (int64_t item : llvm::seq<int64_t>(schedule.items().size())) {
+    if (failed(reader.read(item, visits)))
+      return emitError() << "formula 'visit' or 'turn' divides by a number below 1";
+    if (failed(proof.enterItem(item, visits)))
+      return failure();
+  }
+  if (failed(explainBrokenChain(schedule, emitError)))
+    return failure();
+  return explainCycle(schedule, replay, emitError);
+}
+
 FailureOr<ScheduleFacts> dash::verify(const Schedule &schedule, EmitError emitError) {
   if (failed(verifyItems(schedule, emitError)))
     return failure();
@@ -142,17 +159,13 @@ FailureOr<ScheduleFacts> dash::verify(const Schedule &schedule, EmitError emitEr
     case Replay::Outcome::Refused:
       return failure();
     case Replay::Outcome::Unreadable:
-      return emitError() << "formula 'visit' or 'turn' divides by a number below 1";
     case Replay::Outcome::TurnTaken:
-      return explainBrokenChain(schedule, emitError);
+      return explainStop(schedule, replay, proof, emitError);
     }
     mostUnfinished = std::max(mostUnfinished, replay.numUnfinished());
   }
-  if (replay.numUnfinished() > 0) {
-    if (failed(explainBrokenChain(schedule, emitError)))
-      return failure();
-    return explainCycle(schedule, replay, emitError);
-  }
+  if (replay.numUnfinished() > 0)
+    return explainStop(schedule, replay, proof, emitError);
   if (failed(verifyIndependence(schedule, emitError)))
     return failure();
   return ScheduleFacts{1 + mostUnfinished, proof.dynamicIssue};

@@ -370,3 +370,24 @@ func.func @schedule_of_several_lengths(%q: !T, %k: !T, %v: !T) {
   }
   return
 }
+
+// -----
+
+!T = memref<?x?x?x128xbf16>
+
+// expected-note @below {{the schedule}}
+dash.schedule @order kind("shift") level(run) parts(2) workers(4) width(4)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 16, kv_heads = 4, head_dim = 128,
+           head_dim_v = 128, sequences = <[3000, 2000]>>)
+  cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)
+  order(#dash.formulas<item(i) = (i, 0, i), worker(unit) = unit, visit(kv, step) = step,
+                       turn(kv, q) = kv>)
+
+func.func @parts_do_not_store(%q: !T, %k: !T, %v: !T, %t: tensor<128x128xf32>, %dk: !T) {
+  dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+      tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+    // expected-error @below {{'dash.store' op is written by each of the 2 parts of a kv head, one over the other: use 'dash.ordered_reduce'}}
+    dash.store %t, %dk[%seq, %kv_head, %kv] : tensor<128x128xf32> -> !T
+  }
+  return
+}

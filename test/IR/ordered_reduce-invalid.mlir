@@ -33,3 +33,25 @@ func.func @columns_are_the_head_dim(%q: !T, %k: !T, %v: !T, %t: tensor<64x128xf3
   }
   return
 }
+
+// -----
+
+!T = memref<?x?x?x128xbf16>
+
+dash.schedule @order kind("shift") level(run) parts(1) workers(4) width(4)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 16, kv_heads = 4, head_dim = 128,
+           head_dim_v = 128, sequences = <[3000, 2000]>>)
+  cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)
+  order(#dash.formulas<item(i) = (i, 0, i), worker(unit) = unit, visit(kv, step) = step,
+                       turn(kv, q) = kv>)
+
+func.func @turn_is_that_of_the_walk(%q: !T, %k: !T, %v: !T, %t: tensor<64x128xf32>, %s: memref<?x?x?x128xf32>) {
+  dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+      tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+    dash.walk (%head, %qi, %turn) {
+      // expected-error @below {{'dash.ordered_reduce' op must add to the tile and at the turn of the enclosing 'dash.walk', which its order is proven for: use its arguments as they are}}
+      dash.ordered_reduce %t into %s[%seq, %head, %qi] turn(%qi) : tensor<64x128xf32> into memref<?x?x?x128xf32>
+    }
+  }
+  return
+}

@@ -28,6 +28,9 @@
 // RUN: not dash-opt %s --dash-apply-schedule='dq-limit=-1 sizes=q:64' 2>&1 | FileCheck %s --check-prefix=DQLIMIT
 // RUN: not dash-opt %s --dash-apply-schedule='kind=synthesized sizes=q:400000' 2>&1 | FileCheck %s --check-prefix=SYNLARGE
 // RUN: not dash-opt %s --dash-apply-schedule='kind=synthesized level=machine workers=7 sizes=q:4096' 2>&1 | FileCheck %s --check-prefix=SYNWORKERS
+// RUN: not dash-opt %s --dash-apply-schedule='sizes=q:64,heads' 2>&1 | FileCheck %s --check-prefix=NOVALUE
+// RUN: not dash-opt %s --dash-apply-schedule='sizes=q:64,,kv:64' 2>&1 | FileCheck %s --check-prefix=EMPTYENTRY
+// RUN: not dash-opt %s --dash-apply-schedule='function=other sizes=q:64' 2>&1 | FileCheck %s --check-prefix=FUNCTION
 
 // One unscheduled problem of one sequence, 4 query heads over 2 kv heads; rows are open.
 func.func @attention_bwd(%q: memref<1x4x?x128xbf16>, %k: memref<1x2x?x128xbf16>) {
@@ -68,3 +71,6 @@ func.func @attention_bwd(%q: memref<1x4x?x128xbf16>, %k: memref<1x2x?x128xbf16>)
 // SYNWORKERS: :{{[0-9]+}}:3: error: schedule 'synthesized' is made for 32 workers at level 'machine', got 7 workers
 // SYNLARGE: note: use a kind that is formulas, such as 'shift' or 'symmetric-shift'
 // SYNWORKERS: note: lower for-workers (which changes the bits)
+// NOVALUE: :{{[0-9]+}}:3: error: sizes: 'heads' has no value, expected as in heads:4096
+// EMPTYENTRY: :{{[0-9]+}}:3: error: sizes: unknown key '', expected q, kv, batch, heads or kv-heads
+// FUNCTION: error: no unscheduled 'dash.items' is called 'other'

@@ -198,6 +198,37 @@ dash.schedule @task_in_a_gap kind("file") level(run) parts(1) workers(1) width(1
   cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)
   order(#dash.table<items = dense<0> : tensor<1x6xi32>, visits = dense<[[0, 0, 0], [0, 1, 0]]> : tensor<2x3xi32>>)
 
+// A turn out of range behind a task that waits for ever.
+
+// expected-error @below {{'dash.schedule' op item (sequence 0, kv head 0, part 0, kv tile 0) has turn 7 at q tile 0 of head 0, expected 0 to 1}}
+dash.schedule @turn_out_of_range_behind_a_wait kind("file") level(run) parts(1) workers(1) width(1)
+  problem(<tiles = <q = 16, kv = 16>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 64, head_dim_v = 64,
+           sequences = <[16, 32]>>)
+  cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)
+  order(#dash.table<items = dense<[[0, 0, 0, 0, 1, 0], [0, 0, 0, 0, 0, 0]]> : tensor<2x6xi32>,
+                    visits = dense<[[0, 0, 1], [0, 0, 7]]> : tensor<2x3xi32>>)
+
+// -----
+
+// A shared turn, and a formula that has no value elsewhere.
+
+// expected-error @below {{'dash.schedule' op formula 'visit' or 'turn' divides by a number below 1}}
+dash.schedule @turn_twice_and_no_value kind("file") level(run) parts(1) workers(1) width(1)
+  problem(<tiles = <q = 16, kv = 16>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 64, head_dim_v = 64,
+           sequences = <[16, 48]>>)
+  cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)
+  order(#dash.formulas<item(i) = if i ge 2 then (0, 1, i) else (0, i * 2, i), worker(unit) = 0,
+                       visit(kv, step) = step, turn(kv, q) = 0 * (kv mod (kv - 1)) + kv - kv>)
+
+// -----
+
+// expected-error @below {{'dash.schedule' op a schedule may have at most 1048576 workers, got 2000000}}
+dash.schedule @too_many_workers kind("file") level(run) parts(1) workers(2000000) width(2000000)
+  problem(<tiles = <q = 16, kv = 16>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 64, head_dim_v = 64,
+           sequences = <[16, 16]>>)
+  cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)
+  order(#dash.table<items = dense<[[0, 0, 0, 0, 0, 0]]> : tensor<1x6xi32>, visits = dense<[[0, 0, 0]]> : tensor<1x3xi32>>)
+
 // -----
 
 // A worker waits for a turn that nobody has; the item that should have it is behind, with a turn out of range.

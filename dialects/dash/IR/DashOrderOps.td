@@ -364,6 +364,8 @@ def OrderedReduceOp : Dash_Op<"ordered_reduce", [InsideItems]> {
 
     **Errors**
     - `needs a turn, which unscheduled 'dash.items' does not give: use 'dash.reduce'`
+    - `must add to the tile and at the turn of the enclosing 'dash.walk', which its order is proven
+      for: use its arguments as they are`
     - the two about rows and columns of `dash.reduce`
   }];
   let arguments = (ins
