@@ -23,17 +23,6 @@ LogicalResult dash::verifyAdds(ItemsOp items) {
     auto add = dyn_cast<OrderedReduceOp>(op);
     if (!add)
       return WalkResult::advance();
-    SmallVector<Value> found = {add.getSequence(), add.getHead(), add.getTile(), add.getTurn()};
-    SmallVector<Value> expected = {items.getSequence(), items.getKvHead(), items.getKvTile(),
-                                   items.getTurn()};
-    if (auto walk = add->getParentOfType<WalkOp>())
-      expected = {items.getSequence(), walk.getHead(), walk.getQTile(), walk.getTurn()};
-    if (found != expected) {
-      add.emitError() << "must add to the sequence, head and tile of its task, at the task's turn: "
-                         "block arguments of its '"
-                      << add->getParentOp()->getName() << "'";
-      return WalkResult::interrupt();
-    }
     if (items.getBody().isAncestor(add.getTarget().getParentRegion())) {
       add.emitError() << "must add to memory from outside of 'dash.items'";
       return WalkResult::interrupt();

@@ -138,11 +138,6 @@ LogicalResult dash::explainCycle(const Schedule &schedule, const Replay &replay,
       Visit due = *position.visit;
       due.turn = next = replay.nextTurn(replay.chainIds()(item.sequence, due.head, due.q));
       owner = owners(item, due);
-      // An item that no worker has come to yet has a turn out of range instead.
-      if (owner < 0)
-        return emitError() << "turn " << next << " of q tile " << due.q << ", head " << due.head
-                           << ", sequence " << item.sequence
-                           << " is given to no item, expected each turn once";
     } else {
       next = replay.nextPartTurn(item);
       owner = partOwner[kvTiles(item) * schedule.parts + next];

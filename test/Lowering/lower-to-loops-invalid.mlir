@@ -30,7 +30,7 @@ module @nothing_to_do {
 // -----
 
 // An order is proven before it is believed.
-// expected-error @below {{'dash.schedule' op turn 0 of q tile 0, head 0, sequence 0 is given to no item, expected each turn once}}
+// expected-error @below {{'dash.schedule' op item (sequence 0, kv head 0, part 0, kv tile 1) has turn 2 at q tile 0 of head 0, expected 0 to 1}}
 dash.schedule @order kind("ascending") level(run) parts(1) workers(1) width(1)
   problem(<tiles = <q = 16, kv = 16>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 64, head_dim_v = 64,
            sequences = <[32, 32]>>)
@@ -62,29 +62,6 @@ func.func @no_turns(%q: !T, %zero: tensor<16x64xf32>, %sum: !S) {
     dash.walk (%head, %qi, %turn) {
       // expected-error @below {{adds in no order, which has no bits to reproduce; use a schedule whose kind is not 'unordered'}}
       dash.reduce %zero into %sum[%seq, %head, %qi] : tensor<16x64xf32> into !S
-    }
-  }
-  return
-}
-
-// -----
-
-// The turn is the order's, not the program's.
-dash.schedule @order kind("ascending") level(run) parts(1) workers(1) width(1)
-  problem(<tiles = <q = 16, kv = 16>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 64, head_dim_v = 64,
-           sequences = <[32, 32]>>)
-  cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)
-  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
-                       visit(kv, step) = step, turn(kv, q) = kv>)
-!T = memref<1x1x32x64xbf16>
-!S = memref<1x1x32x64xf32>
-func.func @turn_of_its_own(%q: !T, %zero: tensor<16x64xf32>, %sum: !S) {
-  dash.items order(@order) over(%q, %q, %q : !T, !T, !T) tiles(<q = 16, kv = 16>) mask(<full>) level(run)
-      (%seq, %kv_head, %kv, %part_turn) {
-    %c0 = arith.constant 0 : index
-    dash.walk (%head, %qi, %turn) {
-      // expected-error @below {{must add to the sequence, head and tile of its task, at the task's turn: block arguments of its 'dash.walk'}}
-      dash.ordered_reduce %zero into %sum[%seq, %head, %qi] turn(%c0) : tensor<16x64xf32> into !S
     }
   }
   return

@@ -197,7 +197,6 @@ def other_problems(request: Request) -> dict[str, Request]:
         "a bitmap": {"mask": Mask(blocks=Blocks(256, 288, ("1",)))},
         "more heads": {"heads": 8},
         "more kv heads": {"kv_heads": 4, "parts": 1},
-        "one part": {"parts": 1},
     }
     others = {name: replace(request, problem=replace(of, **change))
               for name, change in changes.items()}

@@ -57,6 +57,8 @@ func.func @tiles_come_first(%q: memref<1x3x300x64xbf16>, %lse: memref<1x3x300xf3
 // expected-warning @below {{no unscheduled 'dash.items' to order}}
 module {}
 
+// -----
+
 func.func @reduce_has_a_turn(%q: memref<1x3x300x64xbf16>, %t: tensor<64x64xf32>, %s: memref<1x3x300x64xf32>) {
   dash.items unscheduled over(%q, %q, %q : memref<1x3x300x64xbf16>, memref<1x3x300x64xbf16>, memref<1x3x300x64xbf16>)
       tiles(<q = 64, kv = 128>) mask(<causal>) level(run) (%seq, %kv_head, %kv) {

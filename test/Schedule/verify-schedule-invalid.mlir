@@ -218,7 +218,7 @@ dash.schedule @turn_twice_and_no_value kind("file") level(run) parts(1) workers(
            sequences = <[16, 48]>>)
   cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)
   order(#dash.formulas<item(i) = if i ge 2 then (0, 1, i) else (0, i * 2, i), worker(unit) = 0,
-                       visit(kv, step) = step, turn(kv, q) = 0 * (kv mod (kv - 1)) + kv - kv>)
+                       visit(kv, step) = step + step mod ((kv - 1) * (kv - 1)), turn(kv, q) = 0>)
 
 // -----
 
@@ -232,7 +232,7 @@ dash.schedule @too_many_workers kind("file") level(run) parts(1) workers(2000000
 // -----
 
 // A worker waits for a turn that nobody has; the item that should have it is behind, with a turn out of range.
-// expected-error @below {{'dash.schedule' op turn 0 of q tile 0, head 0, sequence 0 is given to no item, expected each turn once}}
+// expected-error @below {{'dash.schedule' op item (sequence 0, kv head 0, part 0, kv tile 1) has turn 2 at q tile 0 of head 0, expected 0 to 1}}
 dash.schedule @turn_of_nobody kind("ascending") level(run) parts(1) workers(1) width(1)
   problem(<tiles = <q = 16, kv = 16>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 64, head_dim_v = 64,
            sequences = <[32, 32]>>)
