@@ -41,8 +41,7 @@ llvm::Error dash::writeReportFile(StringRef path,
   // What a link points to is replaced, not the link.
   SmallString<128> target;
   llvm::sys::fs::file_status status;
-  bool exists = !llvm::sys::fs::status(path, status) &&
-                !llvm::sys::fs::real_path(path, target);
+  bool exists = !llvm::sys::fs::status(path, status) && !llvm::sys::fs::real_path(path, target);
   if (!exists || llvm::sys::fs::is_regular_file(status))
     return llvm::writeToOutput(exists ? StringRef(target) : path, [&](llvm::raw_ostream &os) {
       return writeAll(static_cast<llvm::raw_fd_ostream &>(os)); // of its temporary file
