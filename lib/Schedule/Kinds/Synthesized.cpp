@@ -119,7 +119,8 @@ static void append(Plan &plan, const Table &order, int32_t sequence, int32_t kvH
 /// others, which it cannot know: so it is judged alone and among a few of its own kind.
 static FailureOr<Table> synthesizeAlone(const ScheduleHeader &alone, MLIRContext *context,
                                         EmitError emitError) {
-  constexpr int64_t company = 4;
+  constexpr int64_t company = 8;
+  constexpr double weightAlone = 0.25; // alone is also the first of many
   Problem repeated = alone.problem;
   repeated.sequences.resize(company, alone.problem.sequences.front());
   auto judge = [&](const Table &order) {
@@ -131,7 +132,8 @@ static FailureOr<Table> synthesizeAlone(const ScheduleHeader &alone, MLIRContext
       Dispatch dispatch;
       dispatch.workers = alone.workers;
       dispatch.choosesVisits = false;
-      price += runListScheduler(repeated, std::move(plan), alone.cost, dispatch).makespan / copies;
+      double time = runListScheduler(repeated, std::move(plan), alone.cost, dispatch).makespan;
+      price += copies == 1 ? weightAlone * time : time / copies;
     }
     return price;
   };
@@ -144,7 +146,7 @@ static FailureOr<Table> synthesizeAlone(const ScheduleHeader &alone, MLIRContext
     least = price;
     best = std::move(order);
   };
-  for (int64_t copies : {1, 3}) {
+  for (int64_t copies : {1, 3, 7}) {
     LayoutRequest request = makeRequest(alone);
     request.copies = copies;
     double price = std::numeric_limits<double>::infinity();
