@@ -64,7 +64,7 @@ func.func @attention_bwd(%q: memref<1x4x?x128xbf16>, %k: memref<1x2x?x128xbf16>)
 // COUNTS: :{{[0-9]+}}:3: error: sizes: q is a list of 2 sequences, but kv of 1
 // KVONLY: :{{[0-9]+}}:3: error: sizes: kv is a list of sequences, but q is not stated
 // CONTRADICTS: :{{[0-9]+}}:3: error: sizes: 'heads' is 8, but the types say 4
-// TOOLARGE: :{{[0-9]+}}:3: error: problem is too large to be scheduled: expected at most 67108864 kv tiles, 268435456 q tiles and 17179869184 tasks over all heads and sequences
+// TOOLARGE: :{{[0-9]+}}:3: error: problem is too large to be scheduled: expected at most 67108864 kv tiles, 67108864 q tiles and 17179869184 tasks over all heads and sequences
 // WAVES: note: lower for-workers (which changes the bits), or use 'ascending' or 'descending', which have no waves
 // DQLIMIT: :{{[0-9]+}}:3: error: dq-limit must be from 0 to 1048576 MiB, got -1
 // SYNLARGE: :{{[0-9]+}}:3: error: schedule 'synthesized' writes out at most 16777216 tasks, got 39075000

@@ -66,7 +66,7 @@ struct ScheduleHeader {
 constexpr int64_t maxRows = std::numeric_limits<int32_t>::max();
 constexpr int64_t maxWorkers = int64_t(1) << 20;
 constexpr int64_t maxItems = int64_t(1) << 26;
-constexpr int64_t maxChains = int64_t(1) << 28;
+constexpr int64_t maxChains = int64_t(1) << 26;
 constexpr int64_t maxTasks = int64_t(1) << 34;
 
 using Order = std::variant<Formulas, Table>;
