@@ -1,0 +1,51 @@
+//===- EntryBuilder.h - a function that a launcher starts ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DASH_LIB_LOWERING_ENTRYBUILDER_H
+#define DASH_LIB_LOWERING_ENTRYBUILDER_H
+
+#include "PtxBuilder.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace mlir::dash {
+
+/// How an entry is launched. Grids are expressions in the problem's sizes, for whoever launches it.
+struct EntryLaunch {
+  StringRef role;
+  StringRef when = "always";
+  std::string grid[3] = {"1", "1", "1"};
+  int32_t threads = 128;
+  int64_t sharedBytes = 0;
+  bool cooperative = false;
+};
+
+/// Makes an entry in a `gpu.module` and builds its body. Parameters are plain pointers and numbers;
+/// each has a name from which a launcher knows its value ("q", "q.stride.row", "q_rows",
+/// "workspace.delta").
+class EntryBuilder : public PtxBuilder {
+public:
+  enum class Kind { Pointer, I32, I64, F32 };
+  struct Parameter {
+    std::string name;
+    Kind kind;
+  };
+
+  /// An entry called `name` at the end of `module`; the builder stands at the end of its only block.
+  /// `finish` ends it.
+  EntryBuilder(Location loc, Operation *module, StringRef name, const EntryLaunch &launch,
+               ArrayRef<Parameter> parameters);
+
+  Value parameter(StringRef name) const;
+  /// The dynamic shared memory, as a 32-bit address, 1024-byte aligned. Once an entry.
+  Value sharedBase();
+  /// Returns from the kernel.
+  void finish();
+
+private:
+  Operation *module;
+  Operation *function;
+  llvm::StringMap<Value> values;
+};
+
+} // namespace mlir::dash
+
+#endif // DASH_LIB_LOWERING_ENTRYBUILDER_H

@@ -1,0 +1,234 @@
+//===- PtxBuilder.cpp - the machine's instructions, spelled shortly -------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "PtxBuilder.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/SmallString.h"
+
+using namespace mlir;
+using namespace mlir::dash;
+using arith::CmpIPredicate;
+
+static bool isFloat(Value value) { return isa<FloatType>(value.getType()); }
+
+//===----------------------------------------------------------------------===//
+// Numbers
+//===----------------------------------------------------------------------===//
+
+static Value constant(PtxBuilder &b, Type type, int64_t value) {
+  return arith::ConstantOp::create(b, IntegerAttr::get(type, value));
+}
+
+Value PtxBuilder::i1(bool value) { return constant(*this, getI1Type(), value); }
+Value PtxBuilder::i32(int64_t value) { return constant(*this, getI32Type(), int32_t(value)); }
+Value PtxBuilder::i64(int64_t value) { return constant(*this, getI64Type(), value); }
+Value PtxBuilder::f32(double value) {
+  return arith::ConstantOp::create(*this, getF32FloatAttr(value));
+}
+
+Value PtxBuilder::add(Value lhs, Value rhs) {
+  return isFloat(lhs) ? Value(arith::AddFOp::create(*this, lhs, rhs))
+                      : Value(arith::AddIOp::create(*this, lhs, rhs));
+}
+Value PtxBuilder::sub(Value lhs, Value rhs) {
+  return isFloat(lhs) ? Value(arith::SubFOp::create(*this, lhs, rhs))
+                      : Value(arith::SubIOp::create(*this, lhs, rhs));
+}
+Value PtxBuilder::mul(Value lhs, Value rhs) {
+  return isFloat(lhs) ? Value(arith::MulFOp::create(*this, lhs, rhs))
+                      : Value(arith::MulIOp::create(*this, lhs, rhs));
+}
+Value PtxBuilder::fma(Value a, Value b, Value c) {
+  return LLVM::CallIntrinsicOp::create(*this, getF32Type(), getStringAttr("llvm.fma.f32"),
+                                       ValueRange{a, b, c})
+      .getResult(0);
+}
+Value PtxBuilder::negate(Value f32) { return arith::NegFOp::create(*this, f32); }
+Value PtxBuilder::add(Value lhs, int64_t rhs) {
+  return rhs == 0 ? lhs : add(lhs, constant(*this, lhs.getType(), rhs));
+}
+Value PtxBuilder::mul(Value lhs, int64_t rhs) {
+  return rhs == 1 ? lhs : mul(lhs, constant(*this, lhs.getType(), rhs));
+}
+Value PtxBuilder::quotient(Value lhs, Value rhs) { return arith::DivUIOp::create(*this, lhs, rhs); }
+Value PtxBuilder::quotient(Value lhs, int64_t rhs) {
+  return quotient(lhs, constant(*this, lhs.getType(), rhs));
+}
+Value PtxBuilder::remainder(Value lhs, Value rhs) {
+  return arith::RemUIOp::create(*this, lhs, rhs);
+}
+Value PtxBuilder::remainder(Value lhs, int64_t rhs) {
+  return remainder(lhs, constant(*this, lhs.getType(), rhs));
+}
+Value PtxBuilder::ceilDiv(Value lhs, int64_t rhs) { return quotient(add(lhs, rhs - 1), rhs); }
+Value PtxBuilder::bitAnd(Value lhs, int64_t rhs) {
+  return arith::AndIOp::create(*this, lhs, constant(*this, lhs.getType(), rhs));
+}
+Value PtxBuilder::bitOr(Value lhs, Value rhs) { return arith::OrIOp::create(*this, lhs, rhs); }
+Value PtxBuilder::bitXor(Value lhs, Value rhs) { return arith::XOrIOp::create(*this, lhs, rhs); }
+Value PtxBuilder::shiftLeft(Value lhs, int64_t bits) {
+  return arith::ShLIOp::create(*this, lhs, constant(*this, lhs.getType(), bits));
+}
+Value PtxBuilder::shiftRight(Value lhs, int64_t bits) {
+  return arith::ShRUIOp::create(*this, lhs, constant(*this, lhs.getType(), bits));
+}
+Value PtxBuilder::compare(CmpIPredicate predicate, Value lhs, Value rhs) {
+  return arith::CmpIOp::create(*this, predicate, lhs, rhs);
+}
+Value PtxBuilder::equal(Value lhs, int64_t rhs) {
+  return compare(CmpIPredicate::eq, lhs, constant(*this, lhs.getType(), rhs));
+}
+Value PtxBuilder::below(Value lhs, Value rhs) { return compare(CmpIPredicate::slt, lhs, rhs); }
+Value PtxBuilder::below(Value lhs, int64_t rhs) {
+  return below(lhs, constant(*this, lhs.getType(), rhs));
+}
+Value PtxBuilder::both(Value lhs, Value rhs) { return arith::AndIOp::create(*this, lhs, rhs); }
+Value PtxBuilder::min(Value lhs, Value rhs) { return arith::MinSIOp::create(*this, lhs, rhs); }
+Value PtxBuilder::max(Value lhs, Value rhs) { return arith::MaxSIOp::create(*this, lhs, rhs); }
+Value PtxBuilder::choose(Value condition, Value then, Value otherwise) {
+  return arith::SelectOp::create(*this, condition, then, otherwise);
+}
+Value PtxBuilder::toI64(Value i32) { return arith::ExtSIOp::create(*this, getI64Type(), i32); }
+Value PtxBuilder::toF32(Value bits) { return arith::BitcastOp::create(*this, getF32Type(), bits); }
+Value PtxBuilder::toBits(Value f32) { return arith::BitcastOp::create(*this, getI32Type(), f32); }
+
+//===----------------------------------------------------------------------===//
+// Threads
+//===----------------------------------------------------------------------===//
+
+Value PtxBuilder::special(StringRef name) {
+  std::string intrinsic = ("llvm.nvvm.read.ptx.sreg." + name).str();
+  return LLVM::CallIntrinsicOp::create(*this, getI32Type(), getStringAttr(intrinsic), ValueRange{})
+      .getResult(0);
+}
+Value PtxBuilder::uniform(Value i32) {
+  return ptx(getI32Type(), "shfl.sync.idx.b32 $0, $1, 0, 31, -1;", "=r,r", i32);
+}
+Value PtxBuilder::shuffleXor(Value i32, int64_t laneMask) {
+  return ptx(getI32Type(), "shfl.sync.bfly.b32 $0, $1, " + Twine(laneMask) + ", 31, -1;", "=r,r",
+             i32);
+}
+
+//===----------------------------------------------------------------------===//
+// Global memory
+//===----------------------------------------------------------------------===//
+
+Value PtxBuilder::offset(Value pointer, Value bytes) {
+  return LLVM::GEPOp::create(*this, pointer.getType(), getI8Type(), pointer, bytes);
+}
+Value PtxBuilder::offset(Value pointer, int64_t bytes) {
+  return bytes == 0 ? pointer : offset(pointer, i64(bytes));
+}
+Value PtxBuilder::load(Type type, Value pointer, int64_t alignment) {
+  return LLVM::LoadOp::create(*this, type, pointer, alignment);
+}
+void PtxBuilder::store(Value value, Value pointer, int64_t alignment) {
+  LLVM::StoreOp::create(*this, value, pointer, alignment);
+}
+
+//===----------------------------------------------------------------------===//
+// Control flow
+//===----------------------------------------------------------------------===//
+
+void PtxBuilder::ifThen(Value condition, llvm::function_ref<void()> then) {
+  auto op = scf::IfOp::create(*this, condition, /*withElseRegion=*/false);
+  InsertionGuard guard(*this);
+  setInsertionPointToStart(op.thenBlock());
+  then();
+}
+
+SmallVector<Value> PtxBuilder::ifElse(Value condition,
+                                      llvm::function_ref<SmallVector<Value>()> then,
+                                      llvm::function_ref<SmallVector<Value>()> otherwise) {
+  // The result types are known only when a branch has been built: build both, then the op around.
+  auto build = [&](Region &region, llvm::function_ref<SmallVector<Value>()> body) {
+    InsertionGuard guard(*this);
+    createBlock(&region);
+    SmallVector<Value> values = body();
+    scf::YieldOp::create(*this, values);
+    return values;
+  };
+  auto op = scf::IfOp::create(*this, TypeRange{}, condition, /*addThenBlock=*/false,
+                              /*addElseBlock=*/false);
+  SmallVector<Value> values = build(op.getThenRegion(), then);
+  build(op.getElseRegion(), otherwise);
+  if (values.empty())
+    return {};
+  auto typed = scf::IfOp::create(*this, ValueRange(values).getTypes(), condition,
+                                 /*addThenBlock=*/false, /*addElseBlock=*/false);
+  typed.getThenRegion().takeBody(op.getThenRegion());
+  typed.getElseRegion().takeBody(op.getElseRegion());
+  op.erase();
+  return llvm::to_vector_of<Value>(typed.getResults());
+}
+
+SmallVector<Value>
+PtxBuilder::forEach(Value begin, Value end, Value step, ValueRange carried,
+                    llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+  auto op = scf::ForOp::create(*this, begin, end, step, carried,
+                               [&](OpBuilder &, Location, Value i, ValueRange values) {
+                                 InsertionGuard guard(*this);
+                                 Block *block = i.getParentBlock();
+                                 setInsertionPointToEnd(block);
+                                 SmallVector<Value> next = body(i, values);
+                                 scf::YieldOp::create(*this, next);
+                               });
+  return llvm::to_vector_of<Value>(op.getResults());
+}
+
+//===----------------------------------------------------------------------===//
+// PTX
+//===----------------------------------------------------------------------===//
+
+static Value emitAsm(PtxBuilder &b, Type result, StringRef text, StringRef constraints,
+                     ValueRange operands, bool hasSideEffects) {
+  auto op = LLVM::InlineAsmOp::create(
+      b, result, operands, text, constraints, hasSideEffects, /*is_align_stack=*/false,
+      LLVM::tailcallkind::TailCallKind::None,
+      LLVM::AsmDialectAttr::get(b.getContext(), LLVM::AsmDialect::AD_ATT), ArrayAttr());
+  return result ? op.getResult(0) : Value();
+}
+
+SmallVector<Value> PtxBuilder::ptx(TypeRange results, const Twine &text, StringRef constraints,
+                                   ValueRange operands) {
+  llvm::SmallString<256> storage;
+  StringRef string = text.toStringRef(storage);
+  if (results.empty()) {
+    emitAsm(*this, Type(), string, constraints, operands, /*hasSideEffects=*/true);
+    return {};
+  }
+  if (results.size() == 1)
+    return {emitAsm(*this, results.front(), string, constraints, operands, true)};
+  auto type = LLVM::LLVMStructType::getLiteral(getContext(), llvm::to_vector(results));
+  Value all = emitAsm(*this, type, string, constraints, operands, true);
+  SmallVector<Value> values;
+  for (int64_t i : llvm::seq<int64_t>(results.size()))
+    values.push_back(LLVM::ExtractValueOp::create(*this, all, i));
+  return values;
+}
+
+Value PtxBuilder::ptx(Type result, const Twine &text, StringRef constraints, ValueRange operands) {
+  return ptx(TypeRange(result), text, constraints, operands).front();
+}
+
+void PtxBuilder::ptx(const Twine &text, StringRef constraints, ValueRange operands) {
+  ptx(TypeRange(), text, constraints, operands);
+}
+
+Value PtxBuilder::pure(Type result, const Twine &text, StringRef constraints, ValueRange operands) {
+  llvm::SmallString<256> storage;
+  return emitAsm(*this, result, text.toStringRef(storage), constraints, operands,
+                 /*hasSideEffects=*/false);
+}
+
+SmallVector<Value> PtxBuilder::pinned(const Twine &text, ValueRange values) {
+  std::string constraints;
+  for (Value value : values)
+    constraints += (constraints.empty() ? "=" : ",=") + std::string(isFloat(value) ? "f" : "r");
+  for (size_t i = 0; i < values.size(); ++i)
+    constraints += "," + std::to_string(i);
+  return ptx(values.getTypes(), text, constraints, values);
+}
+
+void PtxBuilder::syncBlock() { ptx("bar.sync 0;"); }
