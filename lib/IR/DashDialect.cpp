@@ -19,6 +19,7 @@ using namespace mlir::dash;
 
 void DashDialect::initialize() {
   registerAttributes();
+  registerTypes();
   registerBytecode();
   addOperations<
 #define GET_OP_LIST

@@ -33,8 +33,10 @@ def DashDialect : Dialect {
     [batch, heads, rows, head dim], or of rank 3, [batch, heads, rows].
   }];
   let useDefaultAttributePrinterParser = 1;
+  let useDefaultTypePrinterParser = 1;
   let extraClassDeclaration = [{
     void registerAttributes();
+    void registerTypes();
     void registerBytecode();
   }];
 }

@@ -10,5 +10,6 @@
 include "dash/IR/DashComputeOps.td"
 include "dash/IR/DashOrderOps.td"
 include "dash/IR/DashTileOps.td"
+include "dash/IR/DashPipelineOps.td"
 
 #endif // DASH_IR_DASHOPS_TD

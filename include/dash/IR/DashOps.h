@@ -9,6 +9,7 @@
 
 #include "dash/IR/DashAttrs.h"
 #include "dash/IR/DashDialect.h"
+#include "dash/IR/DashTypes.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/OpDefinition.h"
