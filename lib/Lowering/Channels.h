@@ -1,0 +1,55 @@
+//===- Channels.h - slots and barriers in shared memory --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DASH_LIB_LOWERING_CHANNELS_H
+#define DASH_LIB_LOWERING_CHANNELS_H
+
+#include "HopperOps.h"
+#include "dash/IR/DashOps.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace mlir::dash {
+
+/// One channel of a worker. Its slots are used in turn: use number n (from 0, over the worker's whole
+/// life) has slot n mod depth.
+struct Channel {
+  ChannelOp op;
+  int64_t depth = 1;
+  int64_t fullBarrier = 0, emptyBarrier = 0; ///< byte of slot 0's; slots follow
+  int64_t fullArrivals = 1, emptyArrivals = 1;
+  int64_t words = 0; ///< byte of slot 0's four words, for what travels beside the tiles
+
+  ArrayRef<Type> tiles() const { return op.getResult().getType().getTiles(); }
+  int64_t tileBytes(int64_t tile) const;
+  /// Bytes of a slot that the copy engine fills.
+  int64_t slotBytes() const;
+};
+
+/// Where everything lies in a worker's shared memory, and how to get at it. Addresses are computed from
+/// the number of a use, so that roles carry one counter and no addresses.
+class SharedMemory {
+public:
+  /// Bytes in front of the channels: barriers, then words.
+  static constexpr int64_t reservedBytes = 1024;
+
+  /// Lays out the barriers of all channels.
+  explicit SharedMemory(WorkersOp workers);
+
+  const Channel &channel(Value value) const { return channels.find(value)->second; }
+
+  /// By one thread, before the block's first barrier.
+  void initialise(PtxBuilder &b, Value base) const;
+
+  Value tile(PtxBuilder &b, Value base, const Channel &channel, int64_t tile, Value use) const;
+  Value words(PtxBuilder &b, Value base, const Channel &channel, Value use) const;
+  Value full(PtxBuilder &b, Value base, const Channel &channel, Value use) const;
+  Value empty(PtxBuilder &b, Value base, const Channel &channel, Value use) const;
+  void waitFull(PtxBuilder &b, Value base, const Channel &channel, Value use) const;
+  void waitEmpty(PtxBuilder &b, Value base, const Channel &channel, Value use) const;
+
+private:
+  llvm::MapVector<Value, Channel> channels; // in the order of the text
+};
+
+} // namespace mlir::dash
+
+#endif // DASH_LIB_LOWERING_CHANNELS_H

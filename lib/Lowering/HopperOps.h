@@ -1,0 +1,76 @@
+//===- HopperOps.h - barriers, copies and fences of sm_90a -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Each function is one instruction, or the few that belong together; names follow the PTX ISA. Addresses
+// in shared memory are 32-bit numbers.
+//
+//===----------------------------------------------------------------------===//
+#ifndef DASH_LIB_LOWERING_HOPPEROPS_H
+#define DASH_LIB_LOWERING_HOPPEROPS_H
+
+#include "PtxBuilder.h"
+
+namespace mlir::dash::hopper {
+
+// ---- mbarriers (PTX ISA 9.7.13.15).
+void initBarrier(PtxBuilder &b, Value barrier, int64_t arrivals);
+/// Makes initialised barriers visible to the copy engine; before a barrier of the block.
+void fenceBarrierInit(PtxBuilder &b);
+void arrive(PtxBuilder &b, Value barrier);
+/// Arrives and says that `bytes` will be copied.
+void arriveExpecting(PtxBuilder &b, Value barrier, int64_t bytes);
+/// Returns when the phase of that parity is complete.
+void wait(PtxBuilder &b, Value barrier, Value parity);
+
+// ---- Barriers of some warps, by number.
+void syncNamed(PtxBuilder &b, int64_t id, int64_t threads);
+void arriveNamed(PtxBuilder &b, int64_t id, int64_t threads);
+void syncWarp(PtxBuilder &b);
+
+// ---- Registers of a warpgroup.
+void setRegisters(PtxBuilder &b, int64_t registers, bool isMore);
+
+// ---- Shared memory by threads.
+Value loadWord(PtxBuilder &b, Value address);
+SmallVector<Value> loadFloats4(PtxBuilder &b, Value address, int64_t offset);
+SmallVector<Value> loadWords4(PtxBuilder &b, Value address, int64_t offset);
+void storeWord(PtxBuilder &b, Value word, Value address);
+void storeFloats4(PtxBuilder &b, ValueRange floats, Value address, int64_t offset);
+/// Four 8x8 matrices of 16-bit elements, one row of one matrix at each lane's address.
+void storeMatrices(PtxBuilder &b, ValueRange words, Value address);
+
+// ---- Copies by the copy engine.
+/// Makes the threads' writes to shared memory visible to it.
+void fenceSharedWrites(PtxBuilder &b);
+/// Orders what it does in global memory with what the thread does.
+void fenceGlobal(PtxBuilder &b);
+/// Before the first use of a descriptor that another kernel has made.
+void fenceDescriptor(PtxBuilder &b, Value descriptor);
+void copyTile(PtxBuilder &b, Value descriptor, ValueRange coordinates, Value toShared,
+              Value barrier);
+void copyBytes(PtxBuilder &b, Value fromGlobal, int64_t bytes, Value toShared, Value barrier);
+void storeTile(PtxBuilder &b, Value fromShared, Value descriptor, ValueRange coordinates);
+void storeBytes(PtxBuilder &b, Value fromShared, Value toGlobal, int64_t bytes);
+void addFloats(PtxBuilder &b, Value fromShared, Value toGlobal, int64_t bytes);
+void commitCopies(PtxBuilder &b);
+/// Until the source of every copy of this thread has been read.
+void waitCopiesRead(PtxBuilder &b);
+/// Until every copy of this thread is complete: its writes are in memory.
+void waitCopies(PtxBuilder &b);
+
+// ---- Words in global memory, seen by the whole GPU.
+/// Returns when the word is `value`; what was released before it is then visible.
+void waitAcquire(PtxBuilder &b, Value word, Value value);
+void addRelease(PtxBuilder &b, Value word);
+void storeRelaxed(PtxBuilder &b, Value word, Value value);
+Value loadWordGlobal(PtxBuilder &b, Value pointer, int64_t offset);
+SmallVector<Value> loadWords4Global(PtxBuilder &b, Value pointer, int64_t offset);
+
+// ---- Numbers.
+Value exp2(PtxBuilder &b, Value x); ///< approximate, subnormals to zero
+/// Two floats rounded to bf16, ties to even; `low` in the lower half.
+Value packBf16(PtxBuilder &b, Value low, Value high);
+
+} // namespace mlir::dash::hopper
+
+#endif // DASH_LIB_LOWERING_HOPPEROPS_H
