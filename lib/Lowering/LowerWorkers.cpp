@@ -1,0 +1,216 @@
+//===- LowerWorkers.cpp - the main kernel ---------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One entry from one `dash.workers`: shared memory, barriers, and a branch for each role. What a role does is
+// emitted from its ops: LoadRole.cpp, ReduceRole.cpp, ComputeRole.cpp.
+//
+//===----------------------------------------------------------------------===//
+
+#include "WorkerEntry.h"
+#include "dash/Lowering/Arguments.h"
+#include "dash/Lowering/Passes.h"
+#include "dash/Lowering/ProgramAttrs.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+namespace mlir::dash {
+#define GEN_PASS_DEF_LOWERWORKERS
+#include "dash/Lowering/Passes.h.inc"
+} // namespace mlir::dash
+
+using namespace mlir;
+using namespace mlir::dash;
+
+constexpr int64_t warpThreads = 32, warpgroupWarps = 4;
+
+Value WorkerEntry::tileIndex(Value sequence, Value head, Value qTile) const {
+  return b.add(b.mul(b.add(b.mul(sequence, heads), head), qTiles), qTile);
+}
+
+Value WorkerEntry::descriptor(StringRef name) const {
+  constexpr StringLiteral inOrder[] = {"q", "k", "v", "do", "dk", "dv"};
+  constexpr int64_t descriptorBytes = 128;
+  const auto *found = llvm::find(inOrder, name);
+  assert(found != std::end(inOrder) && "dash-outline-program has checked the tensors");
+  return b.offset(b.parameter("workspace.descriptors"),
+                  (found - std::begin(inOrder)) * descriptorBytes);
+}
+
+Value dash::maskLead(WorkerEntry &entry, Value qTile, Value kvTile) {
+  PtxBuilder &b = entry.b;
+  if (!entry.items.getMask().isCausal())
+    return b.i32(fullLead);
+  Value q = b.add(b.mul(qTile, entry.rowsOfQTile()), b.sub(entry.kvRows, entry.qRows));
+  return b.sub(q, b.mul(kvTile, entry.rowsOfKvTile()));
+}
+
+static TensorNames namesOf(FunctionOpInterface function) {
+  TensorNames names;
+  for (BlockArgument argument : function.getArguments())
+    if (auto name = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), argumentNameAttr))
+      names[argument] = name.getValue();
+  function.walk([&](DeltaOp op) { names[op.getDelta()] = "delta"; });
+  return names;
+}
+
+namespace {
+
+struct LowerWorkers : public dash::impl::LowerWorkersBase<LowerWorkers> {
+  using LowerWorkersBase::LowerWorkersBase;
+
+  void runOnOperation() override {
+    SmallVector<WorkersOp> found;
+    getOperation()->walk([&](WorkersOp op) { found.push_back(op); });
+    for (WorkersOp workers : found) {
+      if (failed(lower(workers)))
+        return signalPassFailure();
+      workers.erase();
+      ++numLowered;
+    }
+  }
+
+private:
+  LogicalResult lower(WorkersOp workers) {
+    auto function = workers->getParentOfType<FunctionOpInterface>();
+    std::string moduleName = (function.getName() + kernelsSuffix).str();
+    auto module = SymbolTable::lookupNearestSymbolFrom<gpu::GPUModuleOp>(
+        function->getParentOp(), StringAttr::get(&getContext(), moduleName));
+    if (!module)
+      return workers.emitError() << "has no 'gpu.module @" << moduleName
+                                 << "'; run --dash-outline-program first";
+    if (!workers.getRegisters() || !workers.getSharedBytes())
+      return workers.emitError() << "has no plan of registers and shared memory; run "
+                                    "--dash-plan-buffers first";
+    if (failed(checkRoles(workers)))
+      return failure();
+    auto program = module->getAttrOfType<DictionaryAttr>(programAttr);
+    auto facts = cast<DictionaryAttr>(program.get(programFactsKey));
+    TensorNames names = namesOf(function);
+    emitEntry(workers, function.getName(), module, facts, names);
+    return emitted;
+  }
+
+  LogicalResult checkRoles(WorkersOp workers) {
+    for (auto role : workers.getBody().getOps<RoleOp>()) {
+      auto items = role.getBody().getOps<ItemsOp>();
+      if (!llvm::hasSingleElement(items))
+        return role.emitError() << "must hold one 'dash.items'";
+      auto walks = (*items.begin()).getBody().getOps<WalkOp>();
+      if (isCompute(role) && !llvm::hasSingleElement(walks))
+        return role.emitError() << "must hold one 'dash.walk'";
+      if (!role.getRegisters())
+        return role.emitError() << "has no registers; run --dash-plan-buffers first";
+    }
+    return success();
+  }
+
+  static bool isCompute(RoleOp role) { return role.getWarps() % warpgroupWarps == 0; }
+  static bool isReduce(RoleOp role) {
+    return role.walk([](Operation *op) {
+                 return isa<ReduceOp, OrderedReduceOp>(op) ? WalkResult::interrupt()
+                                                           : WalkResult::advance();
+               })
+        .wasInterrupted();
+  }
+
+  void emitEntry(WorkersOp workers, StringRef name, Operation *module, DictionaryAttr facts,
+                 const TensorNames &names) {
+    int64_t warps = 0;
+    for (auto role : workers.getBody().getOps<RoleOp>())
+      warps += role.getWarps();
+    EntryLaunch launch;
+    launch.role = "main";
+    launch.grid[0] = "workers";
+    launch.threads = warps * warpThreads;
+    launch.sharedBytes = *workers.getSharedBytes();
+    launch.cooperative = cast<IntegerAttr>(facts.get(factMinWorkersKey)).getInt() > 1;
+    using Kind = EntryBuilder::Kind;
+    SmallVector<EntryBuilder::Parameter> parameters = {
+        {"workspace.descriptors", Kind::Pointer}, {"workspace.lse2", Kind::Pointer},
+        {"workspace.delta", Kind::Pointer},       {"workspace.dq_sum", Kind::Pointer},
+        {"workspace.turns", Kind::Pointer},       {"workspace.order", Kind::Pointer},
+        {"heads", Kind::I32},                     {"q_rows", Kind::I32},
+        {"kv_rows", Kind::I32}};
+    bool hasScale = false;
+    for (auto [value, valueName] : names)
+      hasScale |= valueName == "scale";
+    if (hasScale)
+      parameters.push_back({"scale", Kind::F32});
+    EntryBuilder b(workers.getLoc(), module, (name + "_main").str(), launch, parameters);
+
+    SharedMemory shared(workers);
+    Value base = b.sharedBase(), thread = b.special("tid.x");
+    ItemsOp items = *(*workers.getBody().getOps<RoleOp>().begin()).getBody().getOps<ItemsOp>().begin();
+    Value qRows = b.parameter("q_rows");
+    WorkerEntry entry{b,      workers,
+                      items,  shared,
+                      names,  base,
+                      b.parameter("heads"), b.ceilDiv(qRows, items.getTiles().getQ()),
+                      qRows,  b.parameter("kv_rows"),
+                      b.uniform(b.shiftRight(thread, 5))};
+    b.ifThen(b.equal(thread, 0), [&] { shared.initialise(b, base); });
+    b.syncBlock();
+    emitted = success();
+    emitRoles(entry, llvm::to_vector(workers.getBody().getOps<RoleOp>()));
+    b.finish();
+  }
+
+  /// Registers belong to warpgroups, so the branch is on the warpgroup first.
+  void emitRoles(WorkerEntry &entry, ArrayRef<RoleOp> roles) {
+    EntryBuilder &b = entry.b;
+    int64_t atLaunch = *entry.workers.getRegisters();
+    for (int64_t firstWarp = 0; !roles.empty();) {
+      size_t number = 0;
+      int64_t warps = 0;
+      do
+        warps += roles[number++].getWarps();
+      while (warps % warpgroupWarps && number < roles.size());
+      ArrayRef<RoleOp> group = roles.take_front(number);
+      inWarps(b, entry.warp, firstWarp, warps, [&] {
+        RoleOp leader = group.front();
+        int64_t registers = *leader.getRegisters();
+        hopper::setRegisters(b, registers, /*isMore=*/registers > atLaunch);
+        int64_t first = firstWarp;
+        for (RoleOp role : group) {
+          emitRole(entry, role, first);
+          first += role.getWarps();
+        }
+      });
+      firstWarp += warps;
+      roles = roles.drop_front(number);
+    }
+  }
+
+  static void inWarps(PtxBuilder &b, Value warp, int64_t first, int64_t number,
+                      llvm::function_ref<void()> body) {
+    Value place = b.sub(warp, b.i32(first));
+    b.ifThen(b.compare(arith::CmpIPredicate::ult, place, b.i32(number)), body);
+  }
+
+  void emitRole(WorkerEntry &entry, RoleOp role, int64_t firstWarp) {
+    EntryBuilder &b = entry.b;
+    if (isCompute(role)) {
+      // A copy for each warpgroup, so that where its part lies is a constant.
+      for (int64_t warpgroup : llvm::seq(role.getWarps() / warpgroupWarps))
+        inWarps(b, entry.warp, firstWarp + warpgroup * warpgroupWarps, warpgroupWarps, [&] {
+          if (failed(emitComputeRole(entry, role, warpgroup)))
+            emitted = failure();
+        });
+      return;
+    }
+    inWarps(b, entry.warp, firstWarp, role.getWarps(), [&] {
+      Value warpOfRole = b.sub(entry.warp, b.i32(firstWarp));
+      if (failed(isReduce(role) ? emitReduceRole(entry, role, warpOfRole)
+                                : emitLoadRole(entry, role)))
+        emitted = failure();
+    });
+  }
+
+  LogicalResult emitted = success();
+};
+
+} // namespace

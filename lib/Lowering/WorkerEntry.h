@@ -1,0 +1,73 @@
+//===- WorkerEntry.h - what the roles of the main kernel share -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DASH_LIB_LOWERING_WORKERENTRY_H
+#define DASH_LIB_LOWERING_WORKERENTRY_H
+
+#include "Channels.h"
+#include "EntryBuilder.h"
+#include "dash/IR/TensorNames.h"
+
+namespace mlir::dash {
+
+/// An item of a worker's list, as the order buffer holds it.
+struct ItemRecord {
+  Value sequence, kvHead, kvTile, firstHead;
+  Value firstVisit, visits, rounds; ///< the visits are walked `rounds` times, a head further each time
+  Value steps;                      ///< visits * rounds
+};
+
+/// A step of an item.
+struct VisitRecord {
+  Value head, qTile, turn;
+  Value isLast; ///< 1 if the turn is the last of its chain
+};
+
+/// Reads the order buffer (its format: docs/kernels.md). One thread's view.
+class OrderReader {
+public:
+  /// The list of this block's worker.
+  OrderReader(PtxBuilder &b, Value order);
+
+  Value numItems() const { return count; }
+  ItemRecord readItem(PtxBuilder &b, Value place) const;
+  VisitRecord readVisit(PtxBuilder &b, const ItemRecord &item, Value round, Value visit) const;
+
+private:
+  Value items, visits; ///< pointers: to the list's first item, to the first visit of all
+  Value count;
+};
+
+/// The entry being built, and what every role needs of it.
+struct WorkerEntry {
+  EntryBuilder &b;
+  WorkersOp workers;
+  ItemsOp items; ///< those of any role: sizes, tiles and mask are the same in all
+  const SharedMemory &shared;
+  const TensorNames &names;
+  Value base;                     ///< shared memory
+  Value heads, qTiles, qRows, kvRows;
+  Value warp;                     ///< of the block, uniform
+
+  int64_t rowsOfQTile() const { return items.getTiles().getQ(); }
+  int64_t rowsOfKvTile() const { return items.getTiles().getKv(); }
+
+  /// Number of a q tile among those of all heads and sequences.
+  Value tileIndex(Value sequence, Value head, Value qTile) const;
+  /// The descriptor of a tensor: "q", "k", "v", "do", "dk" or "dv".
+  Value descriptor(StringRef name) const;
+};
+
+/// Sizes that are not in the kernel's hands: how many q rows a step's tile is ahead of where the mask
+/// begins to hide (row j of the kv tile is hidden from column i of the q tile iff i + lead < j).
+Value maskLead(WorkerEntry &entry, Value qTile, Value kvTile);
+/// No element of a tile with such a lead is hidden.
+constexpr int64_t fullLead = int64_t(1) << 30;
+
+/// Each emits the program of a role at the builder's place.
+LogicalResult emitLoadRole(WorkerEntry &entry, RoleOp role);
+LogicalResult emitReduceRole(WorkerEntry &entry, RoleOp role, Value warpOfRole);
+LogicalResult emitComputeRole(WorkerEntry &entry, RoleOp role, int64_t warpgroup);
+
+} // namespace mlir::dash
+
+#endif // DASH_LIB_LOWERING_WORKERENTRY_H
