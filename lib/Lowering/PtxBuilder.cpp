@@ -126,6 +126,20 @@ Value PtxBuilder::load(Type type, Value pointer, int64_t alignment) {
 void PtxBuilder::store(Value value, Value pointer, int64_t alignment) {
   LLVM::StoreOp::create(*this, value, pointer, alignment);
 }
+Value PtxBuilder::address(Value pointer) {
+  return LLVM::PtrToIntOp::create(*this, getI64Type(), pointer);
+}
+SmallVector<Value> PtxBuilder::streamIn(Value pointer) {
+  SmallVector<Type> types(4, getI32Type());
+  return ptx(types, "ld.global.nc.L1::no_allocate.v4.b32 {$0, $1, $2, $3}, [$4];", "=r,=r,=r,=r,l",
+             pointer);
+}
+void PtxBuilder::store16(ValueRange words, Value pointer) {
+  assert(words.size() == 4 && "four words are 16 bytes");
+  std::string word = isFloat(words[0]) ? "f," : "r,";
+  ptx("st.global.v4.b32 [$4], {$0, $1, $2, $3};", word + word + word + word + "l",
+      {words[0], words[1], words[2], words[3], pointer});
+}
 
 //===----------------------------------------------------------------------===//
 // Control flow
@@ -232,3 +246,25 @@ SmallVector<Value> PtxBuilder::pinned(const Twine &text, ValueRange values) {
 }
 
 void PtxBuilder::syncBlock() { ptx("bar.sync 0;"); }
+void PtxBuilder::syncWarp() { ptx("bar.warp.sync -1;"); }
+
+//===----------------------------------------------------------------------===//
+// Small things
+//===----------------------------------------------------------------------===//
+
+Value PtxBuilder::floatOfLow(Value bf16Pair) { return toF32(shiftLeft(bf16Pair, 16)); }
+Value PtxBuilder::floatOfHigh(Value bf16Pair) {
+  return toF32(bitAnd(bf16Pair, ~int64_t(0xffff)));
+}
+Value PtxBuilder::roundToPair(Value low, Value high) {
+  return pure(getI32Type(), "cvt.rn.bf16x2.f32 $0, $2, $1;", "=r,f,f", {low, high});
+}
+Value PtxBuilder::isInfinite(Value f32) {
+  return equal(bitAnd(toBits(f32), 0x7fffffff), 0x7f800000);
+}
+Value PtxBuilder::loadShared(Type type, Value address) {
+  return ptx(type, "ld.shared.b32 $0, [$1];", isa<FloatType>(type) ? "=f,r" : "=r,r", address);
+}
+void PtxBuilder::storeShared(Value value, Value address) {
+  ptx("st.shared.b32 [$1], $0;", isFloat(value) ? "f,r" : "r,r", {value, address});
+}

@@ -61,6 +61,10 @@ public:
   Value offset(Value pointer, int64_t bytes);
   Value load(Type type, Value pointer, int64_t alignment = 0);
   void store(Value value, Value pointer, int64_t alignment = 0);
+  Value address(Value pointer); ///< as an i64
+  /// 16 bytes that nobody writes while the kernel runs and that are read once, as four i32.
+  SmallVector<Value> streamIn(Value pointer);
+  void store16(ValueRange words, Value pointer); ///< four words of 32 bits
 
   // ---- Control flow.
   void ifThen(Value condition, llvm::function_ref<void()> then);
@@ -86,6 +90,18 @@ public:
 
   /// bar.sync of all threads of the block.
   void syncBlock();
+  void syncWarp();
+
+  // ---- Small things that PTX has and arith has not.
+  Value floatOfLow(Value bf16Pair);          ///< the bf16 in the low half of an i32, as f32
+  Value floatOfHigh(Value bf16Pair);         ///< the one in the high half
+  Value roundToPair(Value low, Value high);  ///< two f32 to nearest even bf16, in one i32
+  Value isInfinite(Value f32);
+  Value laneOf(Value thread) { return bitAnd(thread, 31); }
+  Value warpOf(Value thread) { return shiftRight(thread, 5); }
+  /// Shared memory at a 32-bit address, one word.
+  Value loadShared(Type type, Value address);
+  void storeShared(Value value, Value address);
 };
 
 } // namespace mlir::dash

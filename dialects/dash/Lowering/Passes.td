@@ -62,4 +62,53 @@ def LowerToLoops : Pass<"dash-lower-to-loops", "::mlir::ModuleOp"> {
     "::mlir::vector::VectorDialect"];
 }
 
+def LowerPrepare : Pass<"dash-lower-prepare", "::mlir::ModuleOp"> {
+  let summary = "Lower what comes before the items to the entry `NAME_prepare`";
+  let description = [{
+    Replaces `dash.delta`, and the `linalg.fill` of dQ's sums, by an entry of the function's kernels. One
+    block has a tile of queries:
+
+    - region `delta` gets the row sums of O * dO, in f32, 0 past the end;
+    - region `lse2` gets LSE * log2(e), and +inf for rows past the end and rows whose LSE is infinite
+      (they see no column): P = exp2(x - inf) is 0 there;
+    - both stand tile after tile, in blocks of 64 rows in which row 8j + 2c + e is at
+      ((j>>1)*4 + c)*4 + (j&1)*2 + e: what a thread of the main kernel needs is 16 bytes long;
+    - region `dq_sum` gets zeros where the main kernel does not store first: in tiles that see no column,
+      and in all where adds have no order;
+    - region `descriptors` gets the TMA descriptors of q, k, v, do, dk and dv: five dimensions {64, rows,
+      head dim / 64, heads, batch}, 128-byte swizzle, zeros past the end. One block makes them.
+
+    Needs: `dash-outline-program`. Leaves: the memory that the sums were allocated in, for who lowers the
+    items. Does not: choose tiles, or copy anything that the main kernel copies itself.
+
+    (* example filepath=test/Lowering/lower-prepare.mlir *)
+  }];
+  let statistics = [Statistic<"numLowered", "num-lowered", "Number of entries made">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
+def LowerConvert : Pass<"dash-lower-convert", "::mlir::ModuleOp"> {
+  let summary = "Lower the rounding of dQ to the entry `NAME_convert`";
+  let description = [{
+    Replaces `dash.convert` by an entry of the function's kernels that writes dQ = bf16(scale * sum) from
+    the workspace region `dq_sum`, scaled in f32 and rounded once, to nearest even. A factor that is a
+    constant stands in the kernel; one that is an argument is its parameter `scale`.
+
+    The region holds tile after tile, each as two warpgroups of 128 threads hold it in registers. For 64
+    rows they share the columns, for 128 the rows; of its 64 rows by N columns, thread t has at word i*512
+    + t*4 + r*2 + e row 16*(t/32) + (t%32)/4 + 8*r, column 8*i + 2*(t%4) + e. A block has a tile; four
+    lanes exchange their words, so that each writes 16 neighbouring bytes. Rows past the end are not
+    written.
+
+    Needs: `dash-outline-program`. Leaves: the memory that the sums were allocated in. Does not: write dK
+    and dV, which the main kernel rounds itself.
+
+    (* example filepath=test/Lowering/lower-convert.mlir *)
+  }];
+  let statistics = [Statistic<"numLowered", "num-lowered", "Number of entries made">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
 #endif // DASH_LOWERING_PASSES_TD
