@@ -92,13 +92,16 @@ private:
       o.push_back(loadPiece("o", clamped, column));
       gradient.push_back(loadPiece("do", clamped, column));
     }
-    for (auto [i, a, c] : llvm::enumerate(o, gradient)) {
-      Value sum = sumOfPiece(a, c);
+    SmallVector<Value> sums;
+    for (auto [x, y] : llvm::zip_equal(o, gradient)) {
+      Value &sum = sums.emplace_back(sumOfPiece(x, y));
       for (int64_t distance = 1; distance < lanesPerRow; distance *= 2)
         sum = b.add(sum, b.toF32(b.shuffleXor(b.toBits(sum), distance)));
-      Value localRow = b.add(firstRow, i * rowsAtOnce);
-      b.inOneLane(column, [&] { b.storeShared(sum, sharedDelta(localRow)); });
     }
+    b.inOneLane(column, [&] {
+      for (auto [i, sum] : llvm::enumerate(sums))
+        b.storeShared(sum, sharedDelta(b.add(firstRow, i * rowsAtOnce)));
+    });
   }
   Value sumOfPiece(ArrayRef<Value> o, ArrayRef<Value> gradient) {
     Value sum;

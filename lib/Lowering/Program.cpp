@@ -27,6 +27,14 @@ static std::optional<ProgramFacts> readFacts(DictionaryAttr program) {
                       kv.getInt(), mask == "causal", deterministic.getValue()};
 }
 
+FailureOr<Kernels> dash::readKernels(Operation *module) {
+  std::optional<ProgramFacts> facts = readFacts(module->getAttrOfType<DictionaryAttr>(programAttr));
+  if (!facts)
+    return module->emitError() << "does not say which program its kernels are of ('" << programAttr
+                               << "'); run --dash-outline-program to make it";
+  return Kernels{module, *facts};
+}
+
 FailureOr<Kernels> dash::findKernels(Operation *op) {
   auto function = op->getParentOfType<FunctionOpInterface>();
   Operation *module = nullptr;
@@ -35,11 +43,7 @@ FailureOr<Kernels> dash::findKernels(Operation *op) {
       module = SymbolTable::lookupSymbolIn(table, (function.getName() + kernelsSuffix).str());
   if (!module)
     return op->emitError() << "has no kernels to be part of; run --dash-outline-program first";
-  std::optional<ProgramFacts> facts = readFacts(module->getAttrOfType<DictionaryAttr>(programAttr));
-  if (!facts)
-    return module->emitError() << "does not say which program its kernels are of ('" << programAttr
-                               << "'); run --dash-outline-program to make it";
-  return Kernels{module, *facts};
+  return readKernels(module);
 }
 
 //===----------------------------------------------------------------------===//

@@ -21,6 +21,8 @@ struct Kernels {
   ProgramFacts facts;
 };
 
+/// What a `gpu.module` of kernels says of itself; says at it where it says nothing.
+FailureOr<Kernels> readKernels(Operation *module);
 /// The `gpu.module` that what `op`'s function does goes to. Says at `op` what to run first where there
 /// is none.
 FailureOr<Kernels> findKernels(Operation *op);
