@@ -34,8 +34,8 @@ public:
       : function(function), scheduled(scheduled), schedule(schedule) {}
 
   FailureOr<ProgramTensors> run() {
-    if (failed(checkProblem()) || failed(findTensors()) || failed(checkMemory()) ||
-        failed(checkSums()) || failed(checkScale()))
+    if (failed(checkProblem()) || failed(checkSums()) || failed(checkFactors()) ||
+        failed(findTensors()) || failed(checkMemory()))
       return failure();
     return std::move(found);
   }
@@ -132,9 +132,9 @@ private:
   }
 
   /// The factor on the scores is that on dQ and dK: entries share one parameter.
-  LogicalResult checkScale() {
+  LogicalResult checkFactors() {
     Value scale = convert.getScale();
-    if (scale && scale != found.scale && !matchPattern(scale, m_Constant()))
+    if (scale && !isa<BlockArgument>(scale) && !matchPattern(scale, m_Constant()))
       return convert.emitError() << "the scale must be an argument of the function or a constant";
     WalkResult result = function.walk([&](ProbabilityOp op) {
       if (op.getScale() == scale)

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "HopperOps.h"
 #include "Program.h"
 #include "dash/IR/DashOps.h"
 #include "dash/Lowering/Passes.h"
@@ -93,7 +94,7 @@ private:
       low = b.mul(low, scale);
       high = b.mul(high, scale);
     }
-    return b.roundToPair(low, high);
+    return hopper::packBf16(b, low, high);
   }
 
   /// Four lanes hold a row of 4 x 4 words each; afterwards each holds a column.

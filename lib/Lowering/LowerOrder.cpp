@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FormulaEmitter.h"
+#include "HopperOps.h"
 #include "OrderBuffer.h"
 #include "Program.h"
 #include "dash/Lowering/Passes.h"
@@ -99,11 +100,11 @@ private:
   /// stands a barrier.
   std::pair<Value, Value> sumOverWarps(Value ofWarp) {
     Value place = b.add(shared, b.mul(warp, 4));
-    b.inOneLane(lane, [&] { b.storeShared(ofWarp, place); });
+    b.inOneLane(lane, [&] { hopper::storeWord(b, ofWarp, place); });
     b.syncBlock();
     Value isWarp = b.below(lane, numWarps);
     Value other = b.choose(isWarp, lane, b.i32(0));
-    Value count = b.loadShared(b.getI32Type(), b.add(shared, b.mul(other, 4)));
+    Value count = hopper::loadWord(b, b.add(shared, b.mul(other, 4)));
     count = b.choose(isWarp, count, b.i32(0));
     Value before = b.choose(b.below(lane, warp), count, b.i32(0));
     Value sumBefore = b.sumOverWarp(before), sum = b.sumOverWarp(count);

@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "HopperOps.h"
 #include "TmaDescriptors.h"
 #include "dash/IR/DashOps.h"
 #include "dash/Lowering/Passes.h"
@@ -100,7 +101,7 @@ private:
     }
     b.inOneLane(column, [&] {
       for (auto [i, sum] : llvm::enumerate(sums))
-        b.storeShared(sum, sharedDelta(b.add(firstRow, i * rowsAtOnce)));
+        hopper::storeWord(b, b.toBits(sum), sharedDelta(b.add(firstRow, i * rowsAtOnce)));
     });
   }
   Value sumOfPiece(ArrayRef<Value> o, ArrayRef<Value> gradient) {
@@ -123,7 +124,7 @@ private:
     Value isEmpty = b.choose(isRow, b.isInfinite(lse), b.i1(true));
     Value infinity = b.f32(std::numeric_limits<double>::infinity());
     Value lse2 = b.choose(isEmpty, infinity, b.mul(lse, b.f32(log2e)));
-    Value delta = b.loadShared(b.getF32Type(), sharedDelta(thread));
+    Value delta = b.toF32(hopper::loadWord(b, sharedDelta(thread)));
     delta = b.choose(isRow, delta, b.f32(0));
 
     Value place = b.mul(permutedRow(b, thread), 4);

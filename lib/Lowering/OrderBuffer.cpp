@@ -7,20 +7,24 @@
 using namespace mlir;
 using namespace mlir::dash;
 
-FailureOr<std::vector<int32_t>> dash::encodeOrder(const Schedule &schedule, EmitError emitError) {
+LogicalResult dash::verifyBufferFits(const Problem &problem, int64_t workers,
+                                     EmitError emitError) {
+  int64_t numWords = orderFirstItem(workers) + orderItemWords * numItems(problem, /*parts=*/1) +
+                     orderVisitWords * problem.numTasks();
+  constexpr int64_t maxWords = std::numeric_limits<int32_t>::max();
+  if (numWords > maxWords)
+    return emitError() << "an order of " << problem.numTasks() << " tasks takes " << numWords
+                       << " words as a table for kernels, expected at most " << maxWords;
+  return success();
+}
+
+std::vector<int32_t> dash::encodeOrder(const Schedule &schedule) {
   const Table &table = std::get<Table>(schedule.order());
   const Problem &problem = schedule.problem;
   int64_t numItems = table.items.size(), numVisits = table.visits.size();
   int64_t firstItem = orderFirstItem(schedule.workers);
   int64_t firstVisit = firstItem + orderItemWords * numItems;
-  int64_t numWords = firstVisit + orderVisitWords * numVisits;
-  constexpr int64_t maxWords = std::numeric_limits<int32_t>::max();
-  if (numWords > maxWords)
-    return emitError() << "the order of " << numItems << " items and " << numVisits
-                       << " tasks takes " << numWords << " words, more than the " << maxWords
-                       << " that a table for kernels may have";
-
-  std::vector<int32_t> words(numWords);
+  std::vector<int32_t> words(firstVisit + orderVisitWords * numVisits);
   words[OrderVersion] = orderVersion;
   words[OrderWorkers] = schedule.workers;
   words[OrderItems] = numItems;

@@ -37,9 +37,12 @@ inline int64_t orderFirstItem(int64_t workers) {
   return llvm::alignTo(orderHeaderWords + workers + 1, orderItemWords);
 }
 
-/// The buffer of a verified order that is a table. Fails with a message where words of 32 bits cannot
-/// count it.
-FailureOr<std::vector<int32_t>> encodeOrder(const Schedule &schedule, EmitError emitError);
+/// Fails with a message where words of 32 bits cannot count the buffer of a table. Cheap, so it can come
+/// before the proof.
+LogicalResult verifyBufferFits(const Problem &problem, int64_t workers, EmitError emitError);
+
+/// The buffer of a verified order that is a table, has one part, and fits.
+std::vector<int32_t> encodeOrder(const Schedule &schedule);
 
 } // namespace mlir::dash
 

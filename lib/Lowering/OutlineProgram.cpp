@@ -69,6 +69,10 @@ private:
   LogicalResult outline(FunctionOpInterface function, const ScheduledOp &scheduled,
                         SymbolTableCollection &symbols) {
     auto order = symbols.lookupNearestSymbolFrom<ScheduleOp>(scheduled.op, scheduled.order);
+    if (isa<TableAttr>(order.getOrder()) &&
+        failed(verifyBufferFits(toProblem(order.getProblem()), order.getWorkers(),
+                                [&] { return scheduled.op->emitError(); })))
+      return failure();
     const auto &proven = getChildAnalysis<ProvenSchedule>(order);
     if (!proven.isValid())
       return failure();
@@ -86,14 +90,10 @@ private:
     auto kernels = gpu::GPUModuleOp::create(b, function.getLoc(), name);
     int64_t numOrderWords = 0;
     if (schedule.isTable()) {
-      auto words = encodeOrder(schedule, [&] { return scheduled.op->emitError(); });
-      if (failed(words)) {
-        kernels->destroy();
-        return failure();
-      }
-      numOrderWords = words->size();
+      std::vector<int32_t> words = encodeOrder(schedule);
+      numOrderWords = words.size();
       auto type = RankedTensorType::get(numOrderWords, b.getI32Type());
-      kernels->setAttr(orderBufferAttr, DenseElementsAttr::get(type, ArrayRef<int32_t>(*words)));
+      kernels->setAttr(orderBufferAttr, DenseElementsAttr::get(type, ArrayRef<int32_t>(words)));
     } else {
       kernels->setAttr(formulasAttr, order.getOrder());
     }

@@ -256,7 +256,6 @@ SmallVector<Value> PtxBuilder::pinned(const Twine &text, ValueRange values) {
 }
 
 void PtxBuilder::syncBlock() { ptx("bar.sync 0;"); }
-void PtxBuilder::syncWarp() { ptx("bar.warp.sync -1;"); }
 Value PtxBuilder::ballot(Value condition) {
   return ptx(getI32Type(), "vote.sync.ballot.b32 $0, $1, -1;", "=r,b", condition);
 }
@@ -277,15 +276,6 @@ Value PtxBuilder::floatOfLow(Value bf16Pair) { return toF32(shiftLeft(bf16Pair, 
 Value PtxBuilder::floatOfHigh(Value bf16Pair) {
   return toF32(bitAnd(bf16Pair, ~int64_t(0xffff)));
 }
-Value PtxBuilder::roundToPair(Value low, Value high) {
-  return pure(getI32Type(), "cvt.rn.bf16x2.f32 $0, $2, $1;", "=r,f,f", {low, high});
-}
 Value PtxBuilder::isInfinite(Value f32) {
   return equal(bitAnd(toBits(f32), 0x7fffffff), 0x7f800000);
-}
-Value PtxBuilder::loadShared(Type type, Value address) {
-  return ptx(type, "ld.shared.b32 $0, [$1];", isa<FloatType>(type) ? "=f,r" : "=r,r", address);
-}
-void PtxBuilder::storeShared(Value value, Value address) {
-  ptx("st.shared.b32 [$1], $0;", isFloat(value) ? "f,r" : "r,r", {value, address});
 }

@@ -93,22 +93,17 @@ public:
 
   /// bar.sync of all threads of the block.
   void syncBlock();
-  void syncWarp();
   /// A bit for each lane of the warp, by their i1; the number of bits that are set in an i32.
   Value ballot(Value condition);
   Value countBits(Value i32);
   Value sumOverWarp(Value i32);
 
   // ---- Small things that PTX has and arith has not.
-  Value floatOfLow(Value bf16Pair);          ///< the bf16 in the low half of an i32, as f32
-  Value floatOfHigh(Value bf16Pair);         ///< the one in the high half
-  Value roundToPair(Value low, Value high);  ///< two f32 to nearest even bf16, in one i32
+  Value floatOfLow(Value bf16Pair);  ///< the bf16 in the low half of an i32, as f32
+  Value floatOfHigh(Value bf16Pair); ///< the one in the high half
   Value isInfinite(Value f32);
   Value laneOf(Value thread) { return bitAnd(thread, 31); }
   Value warpOf(Value thread) { return shiftRight(thread, 5); }
-  /// Shared memory at a 32-bit address, one word.
-  Value loadShared(Type type, Value address);
-  void storeShared(Value value, Value address);
 };
 
 } // namespace mlir::dash

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "TmaDescriptors.h"
+#include "HopperOps.h"
 
 using namespace mlir;
 using namespace mlir::dash;
@@ -98,10 +99,10 @@ static void writeFields(EntryBuilder &b, const ProgramFacts &facts, const Tensor
 
 void dash::buildDescriptor(EntryBuilder &b, const ProgramFacts &facts, const TensorMap &map,
                            int64_t index, Value shared, Value lane) {
-  b.storeShared(b.i32(0), b.add(shared, b.mul(lane, 4)));
-  b.syncWarp();
+  hopper::storeWord(b, b.i32(0), b.add(shared, b.mul(lane, 4)));
+  hopper::syncWarp(b);
   b.inOneLane(lane, [&] { writeFields(b, facts, map, shared); });
-  b.syncWarp();
+  hopper::syncWarp(b);
   Value target = b.offset(b.parameter("workspace.descriptors"), index * descriptorBytes);
   b.ptx("tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned "
         "[$0], [$1], 128;",
