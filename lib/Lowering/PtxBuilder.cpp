@@ -62,6 +62,12 @@ Value PtxBuilder::remainder(Value lhs, int64_t rhs) {
   return remainder(lhs, constant(*this, lhs.getType(), rhs));
 }
 Value PtxBuilder::ceilDiv(Value lhs, int64_t rhs) { return quotient(add(lhs, rhs - 1), rhs); }
+Value PtxBuilder::floorDiv(Value lhs, Value rhs) {
+  // The quotient is rounded towards zero: one too high where a remainder is negative.
+  Value towardsZero = arith::DivSIOp::create(*this, lhs, rhs);
+  Value isTooHigh = below(lhs, mul(towardsZero, rhs));
+  return choose(isTooHigh, add(towardsZero, -1), towardsZero);
+}
 Value PtxBuilder::bitAnd(Value lhs, int64_t rhs) {
   return arith::AndIOp::create(*this, lhs, constant(*this, lhs.getType(), rhs));
 }
@@ -69,6 +75,9 @@ Value PtxBuilder::bitOr(Value lhs, Value rhs) { return arith::OrIOp::create(*thi
 Value PtxBuilder::bitXor(Value lhs, Value rhs) { return arith::XOrIOp::create(*this, lhs, rhs); }
 Value PtxBuilder::shiftLeft(Value lhs, int64_t bits) {
   return arith::ShLIOp::create(*this, lhs, constant(*this, lhs.getType(), bits));
+}
+Value PtxBuilder::shiftLeft(Value lhs, Value bits) {
+  return arith::ShLIOp::create(*this, lhs, bits);
 }
 Value PtxBuilder::shiftRight(Value lhs, int64_t bits) {
   return arith::ShRUIOp::create(*this, lhs, constant(*this, lhs.getType(), bits));
@@ -90,6 +99,7 @@ Value PtxBuilder::choose(Value condition, Value then, Value otherwise) {
   return arith::SelectOp::create(*this, condition, then, otherwise);
 }
 Value PtxBuilder::toI64(Value i32) { return arith::ExtSIOp::create(*this, getI64Type(), i32); }
+Value PtxBuilder::toI32(Value i64) { return arith::TruncIOp::create(*this, getI32Type(), i64); }
 Value PtxBuilder::toF32(Value bits) { return arith::BitcastOp::create(*this, getF32Type(), bits); }
 Value PtxBuilder::toBits(Value f32) { return arith::BitcastOp::create(*this, getI32Type(), f32); }
 
@@ -125,6 +135,20 @@ Value PtxBuilder::load(Type type, Value pointer, int64_t alignment) {
 }
 void PtxBuilder::store(Value value, Value pointer, int64_t alignment) {
   LLVM::StoreOp::create(*this, value, pointer, alignment);
+}
+Value PtxBuilder::address(Value pointer) {
+  return LLVM::PtrToIntOp::create(*this, getI64Type(), pointer);
+}
+SmallVector<Value> PtxBuilder::streamIn(Value pointer) {
+  SmallVector<Type> types(4, getI32Type());
+  return ptx(types, "ld.global.nc.L1::no_allocate.v4.b32 {$0, $1, $2, $3}, [$4];", "=r,=r,=r,=r,l",
+             pointer);
+}
+void PtxBuilder::store16(ValueRange words, Value pointer) {
+  assert(words.size() == 4 && "four words are 16 bytes");
+  std::string word = isFloat(words[0]) ? "f," : "r,";
+  ptx("st.global.v4.b32 [$4], {$0, $1, $2, $3};", word + word + word + word + "l",
+      {words[0], words[1], words[2], words[3], pointer});
 }
 
 //===----------------------------------------------------------------------===//
@@ -232,3 +256,26 @@ SmallVector<Value> PtxBuilder::pinned(const Twine &text, ValueRange values) {
 }
 
 void PtxBuilder::syncBlock() { ptx("bar.sync 0;"); }
+Value PtxBuilder::ballot(Value condition) {
+  return ptx(getI32Type(), "vote.sync.ballot.b32 $0, $1, -1;", "=r,b", condition);
+}
+Value PtxBuilder::countBits(Value i32) {
+  return LLVM::CallIntrinsicOp::create(*this, getI32Type(), getStringAttr("llvm.ctpop.i32"),
+                                       ValueRange{i32})
+      .getResult(0);
+}
+Value PtxBuilder::sumOverWarp(Value i32) {
+  return ptx(getI32Type(), "redux.sync.add.s32 $0, $1, -1;", "=r,r", i32);
+}
+
+//===----------------------------------------------------------------------===//
+// Small things
+//===----------------------------------------------------------------------===//
+
+Value PtxBuilder::floatOfLow(Value bf16Pair) { return toF32(shiftLeft(bf16Pair, 16)); }
+Value PtxBuilder::floatOfHigh(Value bf16Pair) {
+  return toF32(bitAnd(bf16Pair, ~int64_t(0xffff)));
+}
+Value PtxBuilder::isInfinite(Value f32) {
+  return equal(bitAnd(toBits(f32), 0x7fffffff), 0x7f800000);
+}

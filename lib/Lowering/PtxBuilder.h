@@ -32,10 +32,12 @@ public:
   Value remainder(Value lhs, Value rhs);
   Value remainder(Value lhs, int64_t rhs);
   Value ceilDiv(Value lhs, int64_t rhs); ///< of a number >= 0
+  Value floorDiv(Value lhs, Value rhs);  ///< of any number by one > 0
   Value bitAnd(Value lhs, int64_t rhs);
   Value bitOr(Value lhs, Value rhs);
   Value bitXor(Value lhs, Value rhs);
   Value shiftLeft(Value lhs, int64_t bits);
+  Value shiftLeft(Value lhs, Value bits);
   Value shiftRight(Value lhs, int64_t bits); ///< fills with zeros
   Value compare(arith::CmpIPredicate predicate, Value lhs, Value rhs);
   Value equal(Value lhs, int64_t rhs);
@@ -46,6 +48,7 @@ public:
   Value max(Value lhs, Value rhs);
   Value choose(Value condition, Value then, Value otherwise);
   Value toI64(Value i32);  ///< sign extended
+  Value toI32(Value i64);  ///< the low half
   Value toF32(Value bits); ///< the same bits
   Value toBits(Value f32); ///< the same bits
 
@@ -61,6 +64,10 @@ public:
   Value offset(Value pointer, int64_t bytes);
   Value load(Type type, Value pointer, int64_t alignment = 0);
   void store(Value value, Value pointer, int64_t alignment = 0);
+  Value address(Value pointer); ///< as an i64
+  /// 16 bytes that nobody writes while the kernel runs and that are read once, as four i32.
+  SmallVector<Value> streamIn(Value pointer);
+  void store16(ValueRange words, Value pointer); ///< four words of 32 bits
 
   // ---- Control flow.
   void ifThen(Value condition, llvm::function_ref<void()> then);
@@ -86,6 +93,17 @@ public:
 
   /// bar.sync of all threads of the block.
   void syncBlock();
+  /// A bit for each lane of the warp, by their i1; the number of bits that are set in an i32.
+  Value ballot(Value condition);
+  Value countBits(Value i32);
+  Value sumOverWarp(Value i32);
+
+  // ---- Small things that PTX has and arith has not.
+  Value floatOfLow(Value bf16Pair);  ///< the bf16 in the low half of an i32, as f32
+  Value floatOfHigh(Value bf16Pair); ///< the one in the high half
+  Value isInfinite(Value f32);
+  Value laneOf(Value thread) { return bitAnd(thread, 31); }
+  Value warpOf(Value thread) { return shiftRight(thread, 5); }
 };
 
 } // namespace mlir::dash

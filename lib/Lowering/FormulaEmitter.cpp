@@ -1,0 +1,57 @@
+//===- FormulaEmitter.cpp - formulas as arithmetic of a kernel ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "FormulaEmitter.h"
+
+using namespace mlir;
+using namespace mlir::dash;
+
+SmallVector<Value> FormulaEmitter::emit(ArrayRef<FormulaPiece> pieces) {
+  SmallVector<Value> values;
+  for (AffineExpr expr : pieces.back().value.getResults())
+    values.push_back(emit(expr));
+  // From the last piece to the first, which counts where several apply.
+  for (const FormulaPiece &piece : llvm::reverse(pieces.drop_back())) {
+    Value applies = emitCondition(piece.condition);
+    for (auto [value, expr] : llvm::zip_equal(values, piece.value.getResults()))
+      value = b.choose(applies, emit(expr), value);
+  }
+  return values;
+}
+
+Value FormulaEmitter::emitCondition(IntegerSet condition) {
+  Value all = b.i1(true);
+  for (auto [i, expr] : llvm::enumerate(condition.getConstraints())) {
+    auto predicate = condition.isEq(i) ? arith::CmpIPredicate::eq : arith::CmpIPredicate::sge;
+    all = b.both(all, b.compare(predicate, emit(expr), b.i64(0)));
+  }
+  return all;
+}
+
+Value FormulaEmitter::emit(AffineExpr expr) {
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
+    return inputs[symbol.getPosition()];
+  if (Value value = known.lookup(expr))
+    return value;
+  auto constant = dyn_cast<AffineConstantExpr>(expr);
+  Value value =
+      constant ? b.i64(constant.getValue()) : emitBinary(cast<AffineBinaryOpExpr>(expr));
+  known.insert({expr, value});
+  return value;
+}
+
+Value FormulaEmitter::emitBinary(AffineBinaryOpExpr expr) {
+  Value lhs = emit(expr.getLHS()), rhs = emit(expr.getRHS());
+  if (expr.getKind() == AffineExprKind::Add)
+    return b.add(lhs, rhs);
+  if (expr.getKind() == AffineExprKind::Mul)
+    return b.mul(lhs, rhs);
+  // A constant divisor is positive.
+  if (!isa<AffineConstantExpr>(expr.getRHS()))
+    rhs = b.max(rhs, b.i64(1));
+  if (expr.getKind() == AffineExprKind::CeilDiv)
+    return b.sub(b.i64(0), b.floorDiv(b.sub(b.i64(0), lhs), rhs));
+  Value quotient = b.floorDiv(lhs, rhs);
+  return expr.getKind() == AffineExprKind::FloorDiv ? quotient
+                                                    : b.sub(lhs, b.mul(quotient, rhs));
+}

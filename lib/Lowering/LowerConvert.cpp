@@ -1,0 +1,160 @@
+//===- LowerConvert.cpp - the entry that rounds dQ ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The main kernel leaves the sums as its matrix products hold them: 16 bytes are two columns of two
+// rows. Read in that order every load is of neighbours; four lanes that hold the same eight columns
+// turn their pieces among themselves, so that each also writes 16 neighbouring bytes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "HopperOps.h"
+#include "Program.h"
+#include "dash/IR/DashOps.h"
+#include "dash/Lowering/Passes.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Matchers.h"
+
+namespace mlir::dash {
+#define GEN_PASS_DEF_LOWERCONVERT
+#include "dash/Lowering/Passes.h.inc"
+} // namespace mlir::dash
+
+using namespace mlir;
+using namespace mlir::dash;
+
+/// Two warpgroups, as those that add: thread t finds what thread t of theirs holds.
+constexpr int64_t numThreads = 256, warpgroup = 128;
+
+namespace {
+
+class ConvertBuilder {
+public:
+  ConvertBuilder(ConvertOp op, const Kernels &kernels)
+      : op(op), facts(kernels.facts), b(makeEntry(op, kernels)) {}
+
+  void build() {
+    thread = b.special("tid.x");
+    tile = queryTileOfBlock(b, facts);
+    scale = scaleFactor();
+    Value group = b.quotient(thread, warpgroup), local = b.remainder(thread, warpgroup);
+    // For q tiles of 64 rows the warpgroups share the columns, for 128 the rows.
+    bool sharesColumns = facts.qTile == 64;
+    int64_t columns = sharesColumns ? facts.headDim / 2 : facts.headDim;
+    Value firstRow = b.add(b.mul(b.shiftRight(local, 5), 16),
+                           b.bitAnd(b.shiftRight(local, 2), 7));
+    Value firstColumn = b.mul(b.bitAnd(local, 3), 8);
+    if (sharesColumns)
+      firstColumn = b.add(firstColumn, b.mul(group, columns));
+    else
+      firstRow = b.add(firstRow, b.mul(group, 64));
+
+    Value sums = tileOf(b, "dq_sum", 4 * facts.qTile * facts.headDim, tile);
+    Value pieces = b.offset(sums, b.mul(b.add(b.mul(group, 16 * columns), local), 16));
+    // All loads first: what hides their latency is their number.
+    SmallVector<SmallVector<Value>> words;
+    for (int64_t i = 0; i < columns / 8; ++i)
+      words.push_back(b.streamIn(b.offset(pieces, i * warpgroup * 16)));
+    for (int64_t half : {0, 1})
+      writeRows(words, half, b.add(firstRow, 8 * half), firstColumn);
+    b.finish();
+  }
+
+private:
+  static EntryBuilder makeEntry(ConvertOp op, const Kernels &kernels) {
+    EntryLaunch launch;
+    launch.role = "convert";
+    launch.grid[0] = queryTileGrid.str();
+    launch.threads = numThreads;
+    ParameterList parameters;
+    parameters.tensor("dq").sizes({"heads", "q_rows"});
+    if (isa_and_present<BlockArgument>(op.getScale()))
+      parameters.scale();
+    parameters.workspace("dq_sum");
+    return EntryBuilder(op.getLoc(), kernels.module, kernels.facts.name + "_convert", launch,
+                        parameters);
+  }
+
+  /// Null for 1.
+  Value scaleFactor() {
+    Value scale = op.getScale();
+    if (!scale)
+      return {};
+    FloatAttr number;
+    if (matchPattern(scale, m_Constant(&number)))
+      return b.f32(number.getValueAsDouble());
+    return b.parameter("scale");
+  }
+
+  /// The bf16 pair of one half (rows r or r + 8) of a piece.
+  Value roundPiece(ArrayRef<Value> words, int64_t half) {
+    Value low = b.toF32(words[2 * half]), high = b.toF32(words[2 * half + 1]);
+    if (scale) {
+      low = b.mul(low, scale);
+      high = b.mul(high, scale);
+    }
+    return hopper::packBf16(b, low, high);
+  }
+
+  /// Four lanes hold a row of 4 x 4 words each; afterwards each holds a column.
+  SmallVector<Value> transpose(SmallVector<Value> words) {
+    for (int64_t distance : {1, 2}) {
+      Value isUpper = b.equal(b.bitAnd(thread, distance), distance);
+      for (int64_t i : {0, 1, 2, 3}) {
+        if (i & distance)
+          continue;
+        Value &mine = words[i], &other = words[i + distance];
+        Value received = b.shuffleXor(b.choose(isUpper, mine, other), distance);
+        Value first = b.choose(isUpper, received, mine);
+        other = b.choose(isUpper, other, received);
+        mine = first;
+      }
+    }
+    return words;
+  }
+
+  void writeRows(ArrayRef<SmallVector<Value>> words, int64_t half, Value localRow,
+                 Value firstColumn) {
+    SmallVector<SmallVector<Value>> lines;
+    for (size_t i = 0; i < words.size(); i += 4) {
+      SmallVector<Value> pairs;
+      for (const SmallVector<Value> &piece : words.slice(i, 4))
+        pairs.push_back(roundPiece(piece, half));
+      lines.push_back(transpose(pairs));
+    }
+    Value row = b.add(tile.firstRow, localRow);
+    b.ifThen(b.below(row, b.parameter("q_rows")), [&] {
+      Value target = b.offset(rowOf(b, "dq", 2, tile.sequence, tile.head, row),
+                              b.mul(firstColumn, 2));
+      // A line is eight columns of this lane, thirty-two of its four.
+      for (auto [i, line] : llvm::enumerate(lines))
+        b.store16(line, b.offset(target, i * 64));
+    });
+  }
+
+  ConvertOp op;
+  ProgramFacts facts;
+  EntryBuilder b;
+  Value thread, scale;
+  QueryTile tile;
+};
+
+struct LowerConvert : public dash::impl::LowerConvertBase<LowerConvert> {
+  using LowerConvertBase::LowerConvertBase;
+
+  void runOnOperation() override {
+    SmallVector<ConvertOp> ops;
+    getOperation()->walk([&](ConvertOp op) { ops.push_back(op); });
+    for (ConvertOp op : ops) {
+      FailureOr<Kernels> kernels = findKernels(op);
+      if (failed(kernels))
+        return signalPassFailure();
+      ConvertBuilder(op, *kernels).build();
+      op.erase();
+      ++numLowered;
+    }
+  }
+};
+
+} // namespace

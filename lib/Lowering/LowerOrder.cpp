@@ -1,0 +1,256 @@
+//===- LowerOrder.cpp - the entry that evaluates formulas -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A block is one worker: it looks at all items, counts those of the workers before it, which says where
+// its list begins, and writes its own in the order of issue. So no block waits for another. Lines of
+// visits belong to no worker; all threads of the grid share them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "FormulaEmitter.h"
+#include "HopperOps.h"
+#include "OrderBuffer.h"
+#include "Program.h"
+#include "dash/Lowering/Passes.h"
+#include "dash/Lowering/ProgramAttrs.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace mlir::dash {
+#define GEN_PASS_DEF_LOWERORDER
+#include "dash/Lowering/Passes.h.inc"
+} // namespace mlir::dash
+
+using namespace mlir;
+using namespace mlir::dash;
+using arith::CmpIPredicate;
+
+constexpr int64_t numThreads = 512, numWarps = numThreads / 32;
+
+namespace {
+
+/// An item as the formulas give it.
+struct ItemValues {
+  Value group, kv, worker;
+};
+
+class OrderBuilder {
+public:
+  OrderBuilder(const Kernels &kernels, FormulasAttr formulas)
+      : facts(kernels.facts), formulas(formulas), b(makeEntry(kernels)) {}
+
+  void build() {
+    readSizes();
+    Value firstOfList = countItemsBefore();
+    writeHeader(firstOfList);
+    writeItems(firstOfList);
+    writeVisits();
+    b.finish();
+  }
+
+private:
+  static EntryBuilder makeEntry(const Kernels &kernels) {
+    EntryLaunch launch;
+    launch.role = "order";
+    launch.when = "sizes-change";
+    launch.grid[0] = "workers";
+    launch.threads = numThreads;
+    launch.sharedBytes = 4 * numWarps;
+    ParameterList parameters;
+    parameters.workspace("order").sizes(
+        {"batch", "heads", "kv_heads", "q_rows", "kv_rows", "workers", "width"});
+    return EntryBuilder(kernels.module->getLoc(), kernels.module, kernels.facts.name + "_order",
+                        launch, parameters);
+  }
+
+  /// Sizes are 64 bits wide here, as the formulas are evaluated everywhere.
+  void readSizes() {
+    thread = b.special("tid.x");
+    block = b.special("ctaid.x");
+    numBlockThreads = b.toI64(b.special("ntid.x"));
+    lane = b.laneOf(thread);
+    warp = b.warpOf(thread);
+    shared = b.sharedBase();
+    auto size = [&](StringRef name) { return b.toI64(b.parameter(name)); };
+    qRows = size("q_rows");
+    kvRows = size("kv_rows");
+    kvHeads = size("kv_heads");
+    workers = size("workers");
+    width = size("width");
+    groupSize = b.quotient(size("heads"), kvHeads);
+    qTiles = b.ceilDiv(qRows, facts.qTile);
+    kvTiles = b.ceilDiv(kvRows, facts.kvTile);
+    groups = b.mul(size("batch"), kvHeads);
+    numItems = b.mul(groups, kvTiles);
+    offset = b.sub(kvRows, qRows);
+    firstItem = b.add(workers, orderHeaderWords + 1 + orderItemWords - 1);
+    firstItem = b.bitAnd(firstItem, -orderItemWords);
+    firstVisit = b.add(firstItem, b.mul(numItems, orderItemWords));
+  }
+
+  ItemValues itemAt(Value i) {
+    FormulaEmitter item(b, {i, qTiles, kvTiles, groups, width, workers});
+    SmallVector<Value> values = item.emit(formulas.getItem());
+    Value worker = FormulaEmitter(b, {values[2], workers}).emit(formulas.getWorker()).front();
+    return {values[0], values[1], worker};
+  }
+
+  /// The sum of one number of each warp, and of those of the warps before this one. Between two calls
+  /// stands a barrier.
+  std::pair<Value, Value> sumOverWarps(Value ofWarp) {
+    Value place = b.add(shared, b.mul(warp, 4));
+    b.inOneLane(lane, [&] { hopper::storeWord(b, ofWarp, place); });
+    b.syncBlock();
+    Value isWarp = b.below(lane, numWarps);
+    Value other = b.choose(isWarp, lane, b.i32(0));
+    Value count = hopper::loadWord(b, b.add(shared, b.mul(other, 4)));
+    count = b.choose(isWarp, count, b.i32(0));
+    Value before = b.choose(b.below(lane, warp), count, b.i32(0));
+    Value sumBefore = b.sumOverWarp(before), sum = b.sumOverWarp(count);
+    b.syncBlock();
+    return {sum, sumBefore};
+  }
+
+  /// How many items the workers before this one have: each thread counts some.
+  Value countItemsBefore() {
+    Value worker = b.toI64(block);
+    SmallVector<Value> counted =
+        b.forEach(b.toI64(thread), numItems, numBlockThreads, ValueRange{b.i32(0)},
+                  [&](Value i, ValueRange carried) -> SmallVector<Value> {
+                    Value isBefore = b.below(itemAt(i).worker, worker);
+                    return {b.add(carried[0], b.choose(isBefore, b.i32(1), b.i32(0)))};
+                  });
+    return sumOverWarps(b.sumOverWarp(counted[0])).first;
+  }
+
+  Value wordAt(Value index) {
+    return b.offset(b.parameter("workspace.order"), b.mul(index, 4));
+  }
+  void storeWords(ArrayRef<Value> words, Value index) {
+    for (size_t i = 0; i < words.size(); i += 4)
+      b.store16(words.slice(i, 4), wordAt(b.add(index, i)));
+  }
+
+  void writeHeader(Value firstOfList) {
+    b.ifThen(b.equal(thread, 0), [&] {
+      b.store(firstOfList, wordAt(b.add(b.toI64(block), orderHeaderWords)), 4);
+      b.ifThen(b.equal(block, 0), [&] {
+        storeWords({b.i32(orderVersion), b.toI32(workers), b.toI32(numItems),
+                    b.i32(orderHeaderWords), b.toI32(firstItem), b.toI32(firstVisit),
+                    b.toI32(b.mul(qTiles, kvTiles)), b.i32(0)},
+                   b.i64(0));
+        b.store(b.toI32(numItems), wordAt(b.add(workers, orderHeaderWords)), 4);
+      });
+    });
+  }
+
+  void writeItems(Value firstOfList) {
+    Value self = b.toI64(block), lastItem = b.add(numItems, -1);
+    Value lanesBefore = b.add(b.shiftLeft(b.i32(1), lane), -1);
+    b.forEach(b.i64(0), numItems, numBlockThreads, ValueRange{firstOfList},
+              [&](Value begin, ValueRange carried) -> SmallVector<Value> {
+                Value i = b.add(begin, b.toI64(thread));
+                ItemValues item = itemAt(b.min(i, lastItem));
+                Value isMine = b.both(b.below(i, numItems),
+                                      b.compare(CmpIPredicate::eq, item.worker, self));
+                Value mask = b.ballot(isMine);
+                auto [sum, sumBefore] = sumOverWarps(b.countBits(mask));
+                Value place = b.countBits(b.both(mask, lanesBefore));
+                place = b.add(b.add(place, carried[0]), sumBefore);
+                b.ifThen(isMine, [&] { writeItem(item, place); });
+                return {b.add(carried[0], sum)};
+              });
+  }
+
+  void writeItem(const ItemValues &item, Value place) {
+    Value sequence = b.quotient(item.group, kvHeads), kvHead = b.remainder(item.group, kvHeads);
+    SmallVector<Value> words = {sequence,
+                                kvHead,
+                                item.kv,
+                                b.mul(kvHead, groupSize),
+                                b.mul(item.kv, qTiles),
+                                numActiveQ(item.kv),
+                                groupSize,
+                                b.i64(0)};
+    for (Value &word : words)
+      word = b.toI32(word);
+    storeWords(words, b.add(firstItem, b.mul(b.toI64(place), orderItemWords)));
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Lines of tiles: what Problem::activeQ and activeKv say for the masks that kernels cover
+  //===--------------------------------------------------------------------===//
+
+  /// The first row that sees the first column of a kv tile, where that is not negative.
+  Value firstRowOf(Value kv) {
+    return b.max(b.sub(b.mul(kv, facts.kvTile), offset), b.i64(0));
+  }
+  Value firstActiveQ(Value kv) {
+    return facts.isCausal ? b.quotient(firstRowOf(kv), facts.qTile) : b.i64(0);
+  }
+  Value numActiveQ(Value kv) {
+    if (!facts.isCausal)
+      return qTiles;
+    return b.choose(b.below(firstRowOf(kv), qRows), b.sub(qTiles, firstActiveQ(kv)), b.i64(0));
+  }
+  /// Their first is 0: both masks are unbounded to the left.
+  Value numActiveKv(Value q) {
+    if (!facts.isCausal)
+      return kvTiles;
+    Value endRow = b.min(b.mul(b.add(q, 1), facts.qTile), qRows);
+    Value endColumn = b.max(b.add(endRow, offset), b.i64(0));
+    return b.ceilDiv(endColumn, facts.kvTile);
+  }
+
+  void writeVisits() {
+    Value first = b.add(b.mul(b.toI64(block), numBlockThreads), b.toI64(thread));
+    b.forEach(first, b.mul(kvTiles, qTiles), b.mul(workers, numBlockThreads), ValueRange{},
+              [&](Value index, ValueRange) -> SmallVector<Value> {
+                Value kv = b.quotient(index, qTiles), step = b.remainder(index, qTiles);
+                // The rest of a line stays as it is: nobody reads it.
+                b.ifThen(b.below(step, numActiveQ(kv)), [&] { writeVisit(index, kv, step); });
+                return {};
+              });
+  }
+
+  void writeVisit(Value index, Value kv, Value step) {
+    Value last = b.add(b.add(firstActiveQ(kv), numActiveQ(kv)), -1);
+    FormulaEmitter visit(b, {kv, step, qTiles, kvTiles, width, firstActiveQ(kv), last, offset});
+    Value q = visit.emit(formulas.getVisit()).front();
+    Value lastKv = b.add(numActiveKv(q), -1);
+    FormulaEmitter chain(b, {kv, q, qTiles, kvTiles, width, b.i64(0), lastKv, offset});
+    Value turn = chain.emit(formulas.getTurn()).front();
+    Value isLast = b.choose(b.compare(CmpIPredicate::eq, turn, lastKv), b.i32(1), b.i32(0));
+    storeWords({b.i32(0), b.toI32(q), b.toI32(turn), isLast},
+               b.add(firstVisit, b.mul(index, orderVisitWords)));
+  }
+
+  ProgramFacts facts;
+  FormulasAttr formulas;
+  EntryBuilder b;
+  Value thread, block, numBlockThreads, lane, warp, shared; ///< threads as i32, their number as i64
+  Value qRows, kvRows, kvHeads, workers, width, groupSize, qTiles, kvTiles, groups, numItems, offset;
+  Value firstItem, firstVisit; ///< words of the buffer
+};
+
+struct LowerOrder : public dash::impl::LowerOrderBase<LowerOrder> {
+  using LowerOrderBase::LowerOrderBase;
+
+  void runOnOperation() override {
+    SmallVector<Operation *> modules;
+    getOperation()->walk([&](Operation *op) {
+      if (op->hasAttrOfType<FormulasAttr>(formulasAttr))
+        modules.push_back(op);
+    });
+    for (Operation *module : modules) {
+      FailureOr<Kernels> kernels = readKernels(module);
+      if (failed(kernels))
+        return signalPassFailure();
+      OrderBuilder(*kernels, module->getAttrOfType<FormulasAttr>(formulasAttr)).build();
+      ++numLowered;
+    }
+  }
+};
+
+} // namespace

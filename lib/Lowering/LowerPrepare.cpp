@@ -1,0 +1,191 @@
+//===- LowerPrepare.cpp - the entry before the main kernel ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Everything that the main kernel wants to find ready: one number a row, in the order in which its
+// threads hold rows; zeros where nobody adds; and the descriptors of the tensors that it copies.
+// A block has a tile of queries, and loads all that it reads of O and dO before it multiplies: what
+// hides the latency of memory is the number of loads in flight.
+//
+//===----------------------------------------------------------------------===//
+
+#include "HopperOps.h"
+#include "TmaDescriptors.h"
+#include "dash/IR/DashOps.h"
+#include "dash/Lowering/Passes.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include <limits>
+
+namespace mlir::dash {
+#define GEN_PASS_DEF_LOWERPREPARE
+#include "dash/Lowering/Passes.h.inc"
+} // namespace mlir::dash
+
+using namespace mlir;
+using namespace mlir::dash;
+
+constexpr int64_t numThreads = 256;
+constexpr double log2e = 1.4426950408889634;
+
+namespace {
+
+class PrepareBuilder {
+public:
+  PrepareBuilder(Location loc, const Kernels &kernels)
+      : facts(kernels.facts), maps(tensorMaps(facts)), lanesPerRow(facts.headDim / 8),
+        b(makeEntry(loc, kernels)) {}
+
+  void build() {
+    thread = b.special("tid.x");
+    tile = queryTileOfBlock(b, facts);
+    shared = b.sharedBase();
+    sumRows();
+    buildDescriptors();
+    b.syncBlock();
+    b.ifThen(b.below(thread, facts.qTile), [&] { writeRowNumbers(); });
+    b.ifThen(getsNoAdd(), [&] { writeZeros(); });
+    b.finish();
+  }
+
+private:
+  static EntryBuilder makeEntry(Location loc, const Kernels &kernels) {
+    const ProgramFacts &facts = kernels.facts;
+    EntryLaunch launch;
+    launch.role = "prepare";
+    launch.grid[0] = queryTileGrid.str();
+    launch.threads = numThreads;
+    launch.sharedBytes = sharedDeltas(facts) + 4 * facts.qTile;
+    ParameterList parameters;
+    addMappedTensors(parameters, facts);
+    parameters.tensor("o").tensor("lse", /*isPerRow=*/true);
+    parameters.sizes({"batch", "heads", "kv_heads", "q_rows", "kv_rows"});
+    for (StringRef region : {"descriptors", "lse2", "delta", "dq_sum"})
+      parameters.workspace(region);
+    return EntryBuilder(loc, kernels.module, facts.name + "_prepare", launch, parameters);
+  }
+  /// Shared memory holds the descriptors, then the sum of each row.
+  static int64_t sharedDeltas(const ProgramFacts &facts) {
+    return tensorMaps(facts).size() * descriptorBytes;
+  }
+  Value sharedDelta(Value localRow) {
+    return b.add(b.add(shared, b.mul(localRow, 4)), sharedDeltas(facts));
+  }
+
+  /// Rows past the end are read as the last one: no branch stands between the loads.
+  Value clampedRow(Value localRow) {
+    return b.min(b.add(tile.firstRow, localRow), b.add(b.parameter("q_rows"), -1));
+  }
+  SmallVector<Value> loadPiece(StringRef tensor, Value row, Value column) {
+    Value line = rowOf(b, tensor, 2, tile.sequence, tile.head, row);
+    return b.streamIn(b.offset(line, b.mul(column, 16)));
+  }
+
+  /// A row is 16 bytes of each of `lanesPerRow` lanes, which stand side by side in a warp.
+  void sumRows() {
+    int64_t rowsAtOnce = numThreads / lanesPerRow;
+    Value column = b.remainder(thread, lanesPerRow), firstRow = b.quotient(thread, lanesPerRow);
+    SmallVector<SmallVector<Value>> o, gradient;
+    for (int64_t row = 0; row < facts.qTile; row += rowsAtOnce) {
+      Value clamped = clampedRow(b.add(firstRow, row));
+      o.push_back(loadPiece("o", clamped, column));
+      gradient.push_back(loadPiece("do", clamped, column));
+    }
+    SmallVector<Value> sums;
+    for (auto [x, y] : llvm::zip_equal(o, gradient)) {
+      Value &sum = sums.emplace_back(sumOfPiece(x, y));
+      for (int64_t distance = 1; distance < lanesPerRow; distance *= 2)
+        sum = b.add(sum, b.toF32(b.shuffleXor(b.toBits(sum), distance)));
+    }
+    b.inOneLane(column, [&] {
+      for (auto [i, sum] : llvm::enumerate(sums))
+        hopper::storeWord(b, b.toBits(sum), sharedDelta(b.add(firstRow, i * rowsAtOnce)));
+    });
+  }
+  Value sumOfPiece(ArrayRef<Value> o, ArrayRef<Value> gradient) {
+    Value sum;
+    for (auto [x, y] : llvm::zip_equal(o, gradient)) {
+      Value low = b.floatOfLow(x), lowFactor = b.floatOfLow(y);
+      sum = sum ? b.fma(low, lowFactor, sum) : b.mul(low, lowFactor);
+      sum = b.fma(b.floatOfHigh(x), b.floatOfHigh(y), sum);
+    }
+    return sum;
+  }
+
+  /// One thread a row. Rows past the end and rows that see no column get P = exp2(x - inf) = 0.
+  void writeRowNumbers() {
+    Value row = b.add(tile.firstRow, thread);
+    Value isRow = b.below(row, b.parameter("q_rows"));
+    Value lse = b.load(b.getF32Type(), rowOf(b, "lse", 4, tile.sequence, tile.head,
+                                             clampedRow(thread), /*isPerRow=*/true),
+                       /*alignment=*/4);
+    Value isEmpty = b.choose(isRow, b.isInfinite(lse), b.i1(true));
+    Value infinity = b.f32(std::numeric_limits<double>::infinity());
+    Value lse2 = b.choose(isEmpty, infinity, b.mul(lse, b.f32(log2e)));
+    Value delta = b.toF32(hopper::loadWord(b, sharedDelta(thread)));
+    delta = b.choose(isRow, delta, b.f32(0));
+
+    Value place = b.mul(permutedRow(b, thread), 4);
+    b.store(lse2, b.offset(tileOf(b, "lse2", 4 * facts.qTile, tile), place), 4);
+    b.store(delta, b.offset(tileOf(b, "delta", 4 * facts.qTile, tile), place), 4);
+  }
+
+  /// Whether the main kernel expects zeros in the tile's sums. Where adds are ordered the first is a
+  /// store, so that is so only for tiles that no column is seen from.
+  Value getsNoAdd() {
+    if (!facts.isOrdered)
+      return b.i1(true);
+    if (!facts.isCausal)
+      return b.i1(false);
+    Value qRows = b.parameter("q_rows");
+    Value lastRow = b.add(b.min(b.add(tile.firstRow, facts.qTile), qRows), -1);
+    return b.below(b.add(lastRow, b.sub(b.parameter("kv_rows"), qRows)), 0);
+  }
+  void writeZeros() {
+    int64_t tileBytes = 4 * facts.qTile * facts.headDim;
+    Value sums = b.offset(tileOf(b, "dq_sum", tileBytes, tile), b.mul(thread, 16));
+    SmallVector<Value> zeros(4, b.i32(0));
+    for (int64_t at = 0; at < tileBytes; at += 16 * numThreads)
+      b.store16(zeros, b.offset(sums, at));
+  }
+
+  void buildDescriptors() {
+    Value warp = b.warpOf(b.uniform(thread)), lane = b.laneOf(thread);
+    b.ifThen(b.equal(b.special("ctaid.x"), 0), [&] {
+      for (auto [i, map] : llvm::enumerate(maps))
+        b.ifThen(b.equal(warp, i), [&, i = i, &map = map] {
+          buildDescriptor(b, facts, map, i, b.add(shared, i * descriptorBytes), lane);
+        });
+    });
+  }
+
+  ProgramFacts facts;
+  SmallVector<TensorMap> maps;
+  int64_t lanesPerRow;
+  EntryBuilder b;
+  Value thread, shared;
+  QueryTile tile;
+};
+
+struct LowerPrepare : public dash::impl::LowerPrepareBase<LowerPrepare> {
+  using LowerPrepareBase::LowerPrepareBase;
+
+  void runOnOperation() override {
+    SmallVector<DeltaOp> ops;
+    getOperation()->walk([&](DeltaOp op) { ops.push_back(op); });
+    for (DeltaOp op : ops) {
+      FailureOr<Kernels> kernels = findKernels(op);
+      if (failed(kernels))
+        return signalPassFailure();
+      PrepareBuilder(op.getLoc(), *kernels).build();
+      // Of the fills of a program with kernels, all are of its sums.
+      op->getParentOfType<FunctionOpInterface>().walk([](linalg::FillOp fill) { fill.erase(); });
+      op.erase();
+      ++numLowered;
+    }
+  }
+};
+
+} // namespace

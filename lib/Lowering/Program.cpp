@@ -1,0 +1,113 @@
+//===- Program.cpp - what all entries of a program share ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Program.h"
+#include "dash/Lowering/ProgramAttrs.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+using namespace mlir::dash;
+
+/// The facts, or nothing where one is missing or of another type: then somebody else wrote them.
+static std::optional<ProgramFacts> readFacts(DictionaryAttr program) {
+  auto name = program ? program.getAs<StringAttr>(programNameKey) : StringAttr();
+  auto dictionary = program ? program.getAs<DictionaryAttr>(programFactsKey) : DictionaryAttr();
+  if (!name || !dictionary)
+    return std::nullopt;
+  auto headDim = dictionary.getAs<IntegerAttr>(factHeadDimKey);
+  auto tiles = dictionary.getAs<DictionaryAttr>(factTilesKey);
+  auto q = tiles ? tiles.getAs<IntegerAttr>("q") : IntegerAttr();
+  auto kv = tiles ? tiles.getAs<IntegerAttr>("kv") : IntegerAttr();
+  auto mask = dictionary.getAs<StringAttr>(factMaskKey);
+  auto deterministic = dictionary.getAs<BoolAttr>(factDeterministicKey);
+  if (!headDim || !q || !kv || !mask || !deterministic)
+    return std::nullopt;
+  return ProgramFacts{name.str(), headDim.getInt(),   q.getInt(),
+                      kv.getInt(), mask == "causal", deterministic.getValue()};
+}
+
+FailureOr<Kernels> dash::readKernels(Operation *module) {
+  std::optional<ProgramFacts> facts = readFacts(module->getAttrOfType<DictionaryAttr>(programAttr));
+  if (!facts)
+    return module->emitError() << "does not say which program its kernels are of ('" << programAttr
+                               << "'); run --dash-outline-program to make it";
+  return Kernels{module, *facts};
+}
+
+FailureOr<Kernels> dash::findKernels(Operation *op) {
+  auto function = op->getParentOfType<FunctionOpInterface>();
+  Operation *module = nullptr;
+  if (function)
+    if (Operation *table = SymbolTable::getNearestSymbolTable(function))
+      module = SymbolTable::lookupSymbolIn(table, (function.getName() + kernelsSuffix).str());
+  if (!module)
+    return op->emitError() << "has no kernels to be part of; run --dash-outline-program first";
+  return readKernels(module);
+}
+
+//===----------------------------------------------------------------------===//
+// Parameters
+//===----------------------------------------------------------------------===//
+
+ParameterList &ParameterList::tensor(StringRef name, bool isPerRow) {
+  using Kind = EntryBuilder::Kind;
+  parameters.push_back({name.str(), Kind::Pointer});
+  parameters.push_back({(name + ".stride.batch").str(), Kind::I64});
+  parameters.push_back({(name + ".stride.head").str(), Kind::I64});
+  if (!isPerRow)
+    parameters.push_back({(name + ".stride.row").str(), Kind::I64});
+  return *this;
+}
+ParameterList &ParameterList::sizes(ArrayRef<StringRef> names) {
+  for (StringRef name : names)
+    parameters.push_back({name.str(), EntryBuilder::Kind::I32});
+  return *this;
+}
+ParameterList &ParameterList::workspace(StringRef region) {
+  parameters.push_back({("workspace." + region).str(), EntryBuilder::Kind::Pointer});
+  return *this;
+}
+ParameterList &ParameterList::scale() {
+  parameters.push_back({"scale", EntryBuilder::Kind::F32});
+  return *this;
+}
+
+//===----------------------------------------------------------------------===//
+// Places
+//===----------------------------------------------------------------------===//
+
+QueryTile dash::queryTileOfBlock(EntryBuilder &b, const ProgramFacts &facts) {
+  QueryTile tile;
+  tile.index = b.special("ctaid.x");
+  tile.qTiles = b.ceilDiv(b.parameter("q_rows"), facts.qTile);
+  tile.q = b.remainder(tile.index, tile.qTiles);
+  Value sequenceHead = b.quotient(tile.index, tile.qTiles);
+  tile.head = b.remainder(sequenceHead, b.parameter("heads"));
+  tile.sequence = b.quotient(sequenceHead, b.parameter("heads"));
+  tile.firstRow = b.mul(tile.q, facts.qTile);
+  return tile;
+}
+
+Value dash::rowOf(EntryBuilder &b, StringRef tensor, int64_t bytes, Value sequence, Value head,
+                  Value row, bool isPerRow) {
+  auto stride = [&](StringRef dim) { return b.parameter((tensor + ".stride." + dim).str()); };
+  Value elements = b.add(b.mul(b.toI64(sequence), stride("batch")),
+                         b.mul(b.toI64(head), stride("head")));
+  // Numbers of a tensor with one a row lie side by side.
+  Value rows = isPerRow ? b.toI64(row) : b.mul(b.toI64(row), stride("row"));
+  return b.offset(b.parameter(tensor), b.mul(b.add(elements, rows), bytes));
+}
+
+Value dash::tileOf(EntryBuilder &b, StringRef region, int64_t bytes, const QueryTile &tile) {
+  return b.offset(b.parameter(("workspace." + region).str()),
+                  b.mul(b.toI64(tile.index), bytes));
+}
+
+Value dash::permutedRow(PtxBuilder &b, Value row) {
+  // Row 8j + 2c + e of a block, whose bits are j2 j1 j0 c1 c0 e, goes to j2 j1 c1 c0 j0 e.
+  Value kept = b.bitAnd(row, ~int64_t(0xe));
+  Value c = b.shiftLeft(b.bitAnd(row, 6), 1);
+  Value j0 = b.shiftRight(b.bitAnd(row, 8), 2);
+  return b.bitOr(kept, b.bitOr(c, j0));
+}

@@ -1,0 +1,76 @@
+//===- Program.h - what all entries of a program share ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DASH_LIB_LOWERING_PROGRAM_H
+#define DASH_LIB_LOWERING_PROGRAM_H
+
+#include "EntryBuilder.h"
+
+namespace mlir::dash {
+
+/// What entries are built from, of the facts that their module states.
+struct ProgramFacts {
+  std::string name; ///< entries are called name_role
+  int64_t headDim = 0, qTile = 0, kvTile = 0;
+  bool isCausal = false;
+  bool isOrdered = true; ///< adds to dQ come in a fixed order, the first of a tile is a store
+};
+
+/// A module of kernels and what it says of itself.
+struct Kernels {
+  Operation *module;
+  ProgramFacts facts;
+};
+
+/// What a `gpu.module` of kernels says of itself; says at it where it says nothing.
+FailureOr<Kernels> readKernels(Operation *module);
+/// The `gpu.module` that what `op`'s function does goes to. Says at `op` what to run first where there
+/// is none.
+FailureOr<Kernels> findKernels(Operation *op);
+
+//===----------------------------------------------------------------------===//
+// Parameters
+//===----------------------------------------------------------------------===//
+
+/// The parameters of an entry, in the order in which they are added.
+class ParameterList {
+public:
+  /// A pointer and strides in elements: batch, head, and row unless the tensor is one number a row.
+  ParameterList &tensor(StringRef name, bool isPerRow = false);
+  ParameterList &sizes(ArrayRef<StringRef> names); ///< i32
+  ParameterList &workspace(StringRef region);
+  ParameterList &scale();
+
+  operator ArrayRef<EntryBuilder::Parameter>() const { return parameters; }
+
+private:
+  SmallVector<EntryBuilder::Parameter> parameters;
+};
+
+//===----------------------------------------------------------------------===//
+// Places
+//===----------------------------------------------------------------------===//
+
+/// A tile of queries, as i32 numbers. Tiles are counted q tiles fastest, then heads, then sequences.
+struct QueryTile {
+  Value index, sequence, head, q;
+  Value qTiles;
+  Value firstRow;
+};
+
+/// The grid of which each block has a tile of queries, and the tile of the block that runs.
+constexpr StringLiteral queryTileGrid = "batch*heads*q_tiles";
+QueryTile queryTileOfBlock(EntryBuilder &b, const ProgramFacts &facts);
+
+/// The address of a row of a tensor parameter with elements of `bytes` bytes.
+Value rowOf(EntryBuilder &b, StringRef tensor, int64_t bytes, Value sequence, Value head,
+            Value row, bool isPerRow = false);
+/// The address of a query tile in a region of the workspace with `bytes` bytes a tile.
+Value tileOf(EntryBuilder &b, StringRef region, int64_t bytes, const QueryTile &tile);
+
+/// Where row `row` of a tile stands in a region of one number a row: blocks of 64, in each of which a
+/// thread of the main kernel finds its rows in four 16-byte pieces.
+Value permutedRow(PtxBuilder &b, Value row);
+
+} // namespace mlir::dash
+
+#endif // DASH_LIB_LOWERING_PROGRAM_H

@@ -1,0 +1,35 @@
+//===- TmaDescriptors.h - maps of tensors, made on the device --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DASH_LIB_LOWERING_TMADESCRIPTORS_H
+#define DASH_LIB_LOWERING_TMADESCRIPTORS_H
+
+#include "Program.h"
+
+namespace mlir::dash {
+
+/// Bytes of a descriptor, and their alignment in shared and global memory.
+constexpr int64_t descriptorBytes = 128;
+
+/// A map of a bf16 tensor [batch, heads, rows, head dim] as five dimensions, {64, rows, head dim / 64,
+/// heads, batch}: a box of several 64-column panels lies in shared memory panel after panel, each with
+/// a swizzle of 128 bytes. What is past the end of the rows reads as zeros and is not written.
+struct TensorMap {
+  StringRef tensor;
+  StringRef rows, heads;        ///< names of its sizes
+  int64_t boxRows, boxPanels;
+};
+
+/// The maps in their order in the workspace region `descriptors`.
+SmallVector<TensorMap> tensorMaps(const ProgramFacts &facts);
+
+/// Adds the parameters that `buildDescriptor` asks for, except sizes and the workspace.
+void addMappedTensors(ParameterList &parameters, const ProgramFacts &facts);
+
+/// One warp writes descriptor number `index` into the workspace; `shared` is a place of its own in shared
+/// memory.
+void buildDescriptor(EntryBuilder &b, const ProgramFacts &facts, const TensorMap &map, int64_t index,
+                     Value shared, Value lane);
+
+} // namespace mlir::dash
+
+#endif // DASH_LIB_LOWERING_TMADESCRIPTORS_H

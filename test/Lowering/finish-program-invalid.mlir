@@ -1,0 +1,41 @@
+// RUN: dash-opt %s --dash-finish-program -verify-diagnostics -split-input-file
+
+// Rows whose rounding nobody has lowered.
+module {
+  func.func @attention_bwd(%sum: memref<?x?x?x64xf32>, %dq: memref<?x?x?x64xbf16>) {
+    // expected-error @below {{'dash.convert' op was not lowered: no kernel does what it does}}
+    dash.convert %sum to %dq : memref<?x?x?x64xf32> to memref<?x?x?x64xbf16>
+    return
+  }
+  gpu.module @attention_bwd_kernels attributes {dash.program = {name = "attention_bwd"}} {
+  }
+}
+
+// -----
+
+// An op of another dialect counts as well.
+module {
+  func.func @attention_bwd(%flag: memref<1xf32>, %one: f32) {
+    %at = arith.constant 0 : index
+    // expected-error @below {{'memref.store' op was not lowered: no kernel does what it does}}
+    memref.store %one, %flag[%at] : memref<1xf32>
+    return
+  }
+  gpu.module @attention_bwd_kernels attributes {dash.program = {name = "attention_bwd"}} {
+  }
+}
+
+// -----
+
+module {
+  // expected-error @below {{has callers, but becomes kernels that a launcher starts}}
+  func.func @attention_bwd() {
+    return
+  }
+  func.func @caller() {
+    call @attention_bwd() : () -> ()
+    return
+  }
+  gpu.module @attention_bwd_kernels attributes {dash.program = {name = "attention_bwd"}} {
+  }
+}

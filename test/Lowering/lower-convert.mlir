@@ -1,0 +1,59 @@
+// RUN: dash-opt %s --dash-lower-convert | FileCheck %s --implicit-check-not=dash.convert
+
+// One block a tile of queries; the sums of a tile are two warpgroups' registers.
+// CHECK:      gpu.module @attention_bwd_kernels
+// CHECK:        llvm.func @attention_bwd_convert(%{{.+}}: !llvm.ptr<1> {dash.parameter = "dq"}, %{{.+}}: i64 {dash.parameter = "dq.stride.batch"}, %{{.+}}: i64 {dash.parameter = "dq.stride.head"}, %[[STRIDE:.+]]: i64 {dash.parameter = "dq.stride.row"}, %{{.+}}: i32 {dash.parameter = "heads"}, %[[ROWS:.+]]: i32 {dash.parameter = "q_rows"}, %[[SCALE:.+]]: f32 {dash.parameter = "scale"}, %[[SUM:.+]]: !llvm.ptr<1> {dash.parameter = "workspace.dq_sum"})
+// CHECK-SAME:     attributes {dash.entry = {block = array<i32: 256, 1, 1>, cluster = array<i32: 1, 1, 1>, cooperative = false, grid = ["batch*heads*q_tiles", "1", "1"], role = "convert", shared_bytes = 0 : i64, when = "always"}, gpu.kernel,
+//               Each half of the columns is eight pieces of eight columns; all are loaded before the first is used.
+// CHECK-COUNT-8:  llvm.inline_asm {{.*}}"ld.global.nc.L1::no_allocate.v4.b32
+// CHECK-NOT:      ld.global
+// CHECK:          arith.mulf %{{.+}}, %[[SCALE]] : f32
+// CHECK:          llvm.inline_asm {{.*}}"cvt.rn.bf16x2.f32
+//               Four lanes exchange their words.
+// CHECK:          "shfl.sync.bfly.b32 $0, $1, 1, 31, -1;"
+// CHECK:          "shfl.sync.bfly.b32 $0, $1, 2, 31, -1;"
+// CHECK:          %[[IN:.+]] = arith.cmpi slt, %{{.+}}, %[[ROWS]] : i32
+// CHECK-NEXT:     scf.if %[[IN]] {
+// CHECK-COUNT-2:    "st.global.v4.b32
+// CHECK-NOT:      st.global
+// CHECK:          scf.if
+// CHECK-COUNT-2:    "st.global.v4.b32
+// CHECK-NOT:      st.global
+// CHECK:          llvm.return
+module {
+  func.func @attention_bwd(%sum: memref<?x?x?x128xf32>, %dq: memref<?x?x?x128xbf16>, %scale: f32) {
+    dash.convert %sum to %dq scale(%scale) : memref<?x?x?x128xf32> to memref<?x?x?x128xbf16>
+    return
+  }
+  gpu.module @attention_bwd_kernels attributes {dash.program = {name = "attention_bwd", program = {
+      head_dim = 128 : i64, tiles = {q = 64 : i64, kv = 128 : i64}, mask = "causal", deterministic = true}}} {
+  }
+
+  // With 128 rows the warpgroups share the rows. A scale of 1 is none; a constant stands in the kernel.
+  // CHECK:      llvm.func @small_convert(
+  // CHECK-NOT:    "scale"
+  // CHECK-SAME:   "workspace.dq_sum"
+  // CHECK-COUNT-8: "ld.global.nc.L1::no_allocate.v4.b32
+  // CHECK-NOT:    arith.mulf
+  // CHECK:        llvm.return
+  func.func @small(%sum: memref<?x?x?x64xf32>, %dq: memref<?x?x?x64xbf16>) {
+    dash.convert %sum to %dq : memref<?x?x?x64xf32> to memref<?x?x?x64xbf16>
+    return
+  }
+  gpu.module @small_kernels attributes {dash.program = {name = "small", program = {
+      head_dim = 64 : i64, tiles = {q = 128 : i64, kv = 128 : i64}, mask = "full", deterministic = true}}} {
+  }
+
+  // CHECK:      llvm.func @constant_convert(
+  // CHECK-NOT:    "scale"
+  // CHECK:        %[[FACTOR:.+]] = arith.constant 1.250000e-01 : f32
+  // CHECK:        arith.mulf %{{.+}}, %[[FACTOR]] : f32
+  func.func @constant(%sum: memref<?x?x?x64xf32>, %dq: memref<?x?x?x64xbf16>) {
+    %scale = arith.constant 0.125 : f32
+    dash.convert %sum to %dq scale(%scale) : memref<?x?x?x64xf32> to memref<?x?x?x64xbf16>
+    return
+  }
+  gpu.module @constant_kernels attributes {dash.program = {name = "constant", program = {
+      head_dim = 64 : i64, tiles = {q = 64 : i64, kv = 128 : i64}, mask = "full", deterministic = true}}} {
+  }
+}

@@ -1,0 +1,40 @@
+// RUN: dash-opt %s --dash-lower-order | FileCheck %s
+
+// A block is a worker. Both times that it looks at all items it evaluates the formulas in 64 bits.
+// CHECK:      llvm.func @attention_bwd_order(%[[ORDER:.+]]: !llvm.ptr<1> {dash.parameter = "workspace.order"}, %[[BATCH:.+]]: i32 {dash.parameter = "batch"}, %{{.+}}: i32 {dash.parameter = "heads"}, %{{.+}}: i32 {dash.parameter = "kv_heads"}, %{{.+}}: i32 {dash.parameter = "q_rows"}, %{{.+}}: i32 {dash.parameter = "kv_rows"}, %[[WORKERS:.+]]: i32 {dash.parameter = "workers"}, %{{.+}}: i32 {dash.parameter = "width"})
+// CHECK-SAME:   attributes {dash.entry = {block = array<i32: 512, 1, 1>, {{.+}}, grid = ["workers", "1", "1"], role = "order", shared_bytes = 64 : i64, when = "sizes-change"}
+
+//             How many items do the workers before this one have?
+// CHECK:        %[[SELF:.+]] = arith.extsi %{{.+}} : i32 to i64
+// CHECK:        scf.for %[[I:.+]] = %{{.+}} to %[[ITEMS:.+]] step %{{.+}} iter_args(%[[COUNT:.+]] = %{{.+}}) -> (i32) : i64 {
+//               unit mod workers, rounded down: the remainder is that of a quotient rounded towards zero, put right.
+// CHECK:          %[[DIVISOR:.+]] = arith.maxsi %[[WIDE:.+]], %{{.+}} : i64
+// CHECK-NEXT:     %[[CUT:.+]] = arith.divsi %[[I]], %[[DIVISOR]] : i64
+// CHECK-NEXT:     %[[BACK:.+]] = arith.muli %[[CUT]], %[[DIVISOR]] : i64
+// CHECK-NEXT:     %[[HIGH:.+]] = arith.cmpi slt, %[[I]], %[[BACK]] : i64
+// CHECK:          %[[FLOOR:.+]] = arith.select %[[HIGH]], %{{.+}}, %[[CUT]] : i64
+// CHECK-NEXT:     %[[WHOLE:.+]] = arith.muli %[[FLOOR]], %[[DIVISOR]] : i64
+// CHECK-NEXT:     %[[WORKER:.+]] = arith.subi %[[I]], %[[WHOLE]] : i64
+// CHECK-NEXT:     arith.cmpi slt, %[[WORKER]], %[[SELF]] : i64
+// CHECK:        "redux.sync.add.s32
+//             Its own items, in the order of issue.
+// CHECK:        scf.for %{{.+}} = %{{.+}} to %[[ITEMS]] step
+// CHECK:          "vote.sync.ballot.b32 $0, $1, -1;"
+// CHECK:          scf.if
+// CHECK-COUNT-2:    "st.global.v4.b32
+//             Lines of visits: the first case that applies counts, whatever the others give.
+// CHECK:        scf.for
+// CHECK:          arith.select
+// CHECK:          "st.global.v4.b32
+gpu.module @attention_bwd_kernels attributes {
+    dash.formulas = #dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                                   visit(kv, step) = first + step, turn(kv, q) = if q ge kv then kv else last - kv>,
+    dash.program = {name = "attention_bwd", program = {
+      head_dim = 128 : i64, tiles = {q = 64 : i64, kv = 128 : i64}, mask = "causal", deterministic = true}}} {
+}
+
+// A table needs no entry.
+// CHECK:      gpu.module @table_kernels
+// CHECK-NEXT: }
+gpu.module @table_kernels attributes {dash.order = dense<0> : tensor<8xi32>, dash.program = {}} {
+}

@@ -1,0 +1,59 @@
+// RUN: dash-opt %s --dash-lower-prepare | FileCheck %s --implicit-check-not=dash.delta --implicit-check-not=linalg.fill
+
+// CHECK:      llvm.func @attention_bwd_prepare(%{{.+}}: !llvm.ptr<1> {dash.parameter = "q"}, {{.+}} {dash.parameter = "dv.stride.row"}, %{{.+}}: !llvm.ptr<1> {dash.parameter = "o"}, {{.+}} {dash.parameter = "lse.stride.head"}, %[[BATCH:.+]]: i32 {dash.parameter = "batch"}, %[[HEADS:.+]]: i32 {dash.parameter = "heads"}, %{{.+}}: i32 {dash.parameter = "kv_heads"}, %[[QROWS:.+]]: i32 {dash.parameter = "q_rows"}, %[[KVROWS:.+]]: i32 {dash.parameter = "kv_rows"}, %[[MAPS:.+]]: !llvm.ptr<1> {dash.parameter = "workspace.descriptors"}, %[[LSE2:.+]]: !llvm.ptr<1> {dash.parameter = "workspace.lse2"}, %[[DELTA:.+]]: !llvm.ptr<1> {dash.parameter = "workspace.delta"}, %[[SUM:.+]]: !llvm.ptr<1> {dash.parameter = "workspace.dq_sum"})
+// CHECK-SAME:   grid = ["batch*heads*q_tiles", "1", "1"], role = "prepare", shared_bytes = 1024 : i64, when = "always"}
+
+// A block's 64 rows of O and dO, loaded before the first is used, and summed over the 16 lanes of a row.
+// CHECK-COUNT-8: "ld.global.nc.L1::no_allocate.v4.b32
+// CHECK-NOT:    "ld.global
+// CHECK:        "llvm.fma.f32"
+// CHECK:        "shfl.sync.bfly.b32 $0, $1, 8, 31, -1;"
+// CHECK-NOT:    "shfl.sync.bfly.b32 $0, $1, 16, 31, -1;"
+
+// Six warps of the first block write a descriptor each.
+// CHECK:        "tensormap.replace.tile.global_address.shared::cta.b1024.b64 [$0], $1;"
+// CHECK:        "tensormap.replace.tile.rank.shared::cta.b1024.b32 [$0], 4;"
+// CHECK:        "tensormap.replace.tile.box_dim.shared::cta.b1024.b32 [$0], 4, $1;"
+// CHECK:        "tensormap.replace.tile.global_stride.shared::cta.b1024.b64 [$0], 0, $1;"
+// CHECK:        "tensormap.replace.tile.elemtype.shared::cta.b1024.b32 [$0], 10;"
+// CHECK:        "tensormap.replace.tile.swizzle_mode.shared::cta.b1024.b32 [$0], 3;"
+// CHECK:        "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [$0], [$1], 128;"
+// CHECK-COUNT-5: "tensormap.cp_fenceproxy.
+// CHECK-NOT:    tensormap
+// CHECK:        "bar.sync 0;"
+
+// The last row sees no column where it stands left of all: such tiles get zeros.
+// CHECK:        %[[SHIFT:.+]] = arith.subi %[[KVROWS]], %[[QROWS]] : i32
+// CHECK:        %[[COLUMN:.+]] = arith.addi %{{.+}}, %[[SHIFT]] : i32
+// CHECK:        %[[NONE:.+]] = arith.cmpi slt, %[[COLUMN]], %{{.+}} : i32
+// CHECK-NEXT:   scf.if %[[NONE]] {
+// CHECK-COUNT-8:  "st.global.v4.b32
+// CHECK-NOT:    "st.global
+module {
+  func.func @attention_bwd(%o: memref<?x?x?x128xbf16>, %do: memref<?x?x?x128xbf16>, %delta: memref<?x?x?xf32>,
+                           %sum: memref<?x?x?x128xf32>) {
+    dash.delta ins(%o, %do : memref<?x?x?x128xbf16>, memref<?x?x?x128xbf16>) outs(%delta : memref<?x?x?xf32>)
+    %zero = arith.constant 0.0 : f32
+    linalg.fill ins(%zero : f32) outs(%sum : memref<?x?x?x128xf32>)
+    return
+  }
+  gpu.module @attention_bwd_kernels attributes {dash.program = {name = "attention_bwd", program = {
+      head_dim = 128 : i64, tiles = {q = 64 : i64, kv = 128 : i64}, mask = "causal", deterministic = true}}} {
+  }
+
+  // Adds in no order find zeros in every tile; the rows of a warp are four of eight lanes each.
+  // CHECK:      llvm.func @small_prepare(
+  // CHECK-SAME:   shared_bytes = 1280 : i64
+  // CHECK-COUNT-8: "ld.global.nc.L1::no_allocate.v4.b32
+  // CHECK-NOT:    "shfl.sync.bfly.b32 $0, $1, 8, 31, -1;"
+  // CHECK:        %[[ALWAYS:.+]] = arith.constant true
+  // CHECK-NEXT:   scf.if %[[ALWAYS]] {
+  // CHECK-COUNT-8:  "st.global.v4.b32
+  func.func @small(%o: memref<?x?x?x64xbf16>, %do: memref<?x?x?x64xbf16>, %delta: memref<?x?x?xf32>) {
+    dash.delta ins(%o, %do : memref<?x?x?x64xbf16>, memref<?x?x?x64xbf16>) outs(%delta : memref<?x?x?xf32>)
+    return
+  }
+  gpu.module @small_kernels attributes {dash.program = {name = "small", program = {
+      head_dim = 64 : i64, tiles = {q = 128 : i64, kv = 128 : i64}, mask = "full", deterministic = false}}} {
+  }
+}

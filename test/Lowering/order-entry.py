@@ -1,0 +1,202 @@
+# RUN: %python %s --dash-opt dash-opt --examples %dash_examples --tmp %t --runtime %mlir_lib/libmlir_c_runner_utils.so
+# REQUIRES: python, mlir-opt, mlir-runner
+"""The entry that evaluates formulas fills the buffer with the order that the report states.
+
+The entry is run as it is on a machine of one-thread blocks: special registers and the few instructions without an op are
+replaced by functions that do for one lane what they do for a warp. How lanes and warps share the work is seen on a GPU.
+"""
+
+from __future__ import annotations
+
+import argparse
+import array
+import random
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+TESTS = Path(__file__).resolve().parents[1]
+sys.path += [str(TESTS / "Schedule" / "lib"), str(TESTS / "Device")]
+
+from check_order import differences  # noqa: E402
+from dash_opt import DashOpt, Request, Tally  # noqa: E402
+from problem import Mask, Problem, Sequence  # noqa: E402
+
+KINDS = ["ascending", "descending", "shift", "symmetric-shift"]
+
+# What stands in the entry, and what one thread runs instead.
+MACHINE = [
+    (r'llvm\.call_intrinsic "llvm\.nvvm\.read\.ptx\.sreg\.tid\.x"\(\)', "llvm.call @tid()"),
+    (r'llvm\.call_intrinsic "llvm\.nvvm\.read\.ptx\.sreg\.ntid\.x"\(\)', "llvm.call @ntid()"),
+    (r'llvm\.call_intrinsic "llvm\.nvvm\.read\.ptx\.sreg\.ctaid\.x"\(\)', "llvm.call @ctaid()"),
+    (r'llvm\.inline_asm .*"vote\.sync\.ballot\.b32 [^"]*", "[^"]*" (%\w+)', r"llvm.call @ballot(\1)"),
+    (r'llvm\.inline_asm .*"redux\.sync\.add\.s32 [^"]*", "[^"]*" (%\w+)', r"llvm.call @sum(\1)"),
+    (r'llvm\.inline_asm .*"st\.shared\.b32 [^"]*", "[^"]*" (%\w+), (%\w+)', r"llvm.call @put(\1, \2)"),
+    (r'llvm\.inline_asm .*"ld\.shared\.b32 [^"]*", "[^"]*" (%\w+)', r"llvm.call @get(\1)"),
+    (r'llvm\.inline_asm .*"st\.global\.v4\.b32 [^"]*", "[^"]*" ((?:%\w+(?:, )?){5})', r"llvm.call @store(\1)"),
+    (r'llvm\.inline_asm .*"bar\.sync 0;", "" : \(\) -> \(\)', ""),
+    (r"llvm\.mlir\.addressof @dynamic_shared_memory", "llvm.mlir.zero"),
+    (r"!llvm\.ptr<1>", "!llvm.ptr"),
+    (r" attributes \{.*\} \{$", " {"),
+    (r" \{dash\.parameter = [^}]*\}", ""),
+]
+
+PROGRAM = """
+llvm.mlir.global internal @block(0 : i32) : i32
+llvm.mlir.global internal @word(0 : i32) : i32
+llvm.func @malloc(i64) -> !llvm.ptr
+llvm.func @printI64(i64)
+llvm.func @printNewline()
+llvm.func @tid() -> i32 { %0 = llvm.mlir.constant(0 : i32) : i32  llvm.return %0 : i32 }
+llvm.func @ntid() -> i32 { %0 = llvm.mlir.constant(1 : i32) : i32  llvm.return %0 : i32 }
+llvm.func @ctaid() -> i32 {
+  %0 = llvm.mlir.addressof @block : !llvm.ptr
+  %1 = llvm.load %0 : !llvm.ptr -> i32
+  llvm.return %1 : i32
+}
+llvm.func @ballot(%0: i1) -> i32 { %1 = llvm.zext %0 : i1 to i32  llvm.return %1 : i32 }
+llvm.func @sum(%0: i32) -> i32 { llvm.return %0 : i32 }
+llvm.func @put(%0: i32, %1: i32) {
+  %2 = llvm.mlir.addressof @word : !llvm.ptr
+  llvm.store %0, %2 : i32, !llvm.ptr
+  llvm.return
+}
+llvm.func @get(%0: i32) -> i32 {
+  %1 = llvm.mlir.addressof @word : !llvm.ptr
+  %2 = llvm.load %1 : !llvm.ptr -> i32
+  llvm.return %2 : i32
+}
+llvm.func @store(%0: i32, %1: i32, %2: i32, %3: i32, %at: !llvm.ptr) {
+  %to1 = llvm.getelementptr %at[1] : (!llvm.ptr) -> !llvm.ptr, i32
+  %to2 = llvm.getelementptr %at[2] : (!llvm.ptr) -> !llvm.ptr, i32
+  %to3 = llvm.getelementptr %at[3] : (!llvm.ptr) -> !llvm.ptr, i32
+  llvm.store %0, %at : i32, !llvm.ptr
+  llvm.store %1, %to1 : i32, !llvm.ptr
+  llvm.store %2, %to2 : i32, !llvm.ptr
+  llvm.store %3, %to3 : i32, !llvm.ptr
+  llvm.return
+}
+// One launch: a line of all words of its buffer.
+func.func @launch(%words: i64, %batch: i32, %heads: i32, %kv_heads: i32, %q_rows: i32, %kv_rows: i32, %workers: i32,
+                  %width: i32) {
+  %zero = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %four = arith.constant 4 : i64
+  %bytes = arith.muli %words, %four : i64
+  %buffer = llvm.call @malloc(%bytes) : (i64) -> !llvm.ptr
+  %untouched = arith.constant -7 : i32
+  scf.for %i = %zero to %words step %one : i64 {
+    %at = llvm.getelementptr %buffer[%i] : (!llvm.ptr, i64) -> !llvm.ptr, i32
+    llvm.store %untouched, %at : i32, !llvm.ptr
+  }
+  %block = llvm.mlir.addressof @block : !llvm.ptr
+  %first = arith.constant 0 : i32
+  %step = arith.constant 1 : i32
+  scf.for %i = %first to %workers step %step : i32 {
+    llvm.store %i, %block : i32, !llvm.ptr
+    llvm.call @attention_bwd_order(%buffer, %batch, %heads, %kv_heads, %q_rows, %kv_rows, %workers, %width)
+      : (!llvm.ptr, i32, i32, i32, i32, i32, i32, i32) -> ()
+  }
+  scf.for %i = %zero to %words step %one : i64 {
+    %at = llvm.getelementptr %buffer[%i] : (!llvm.ptr, i64) -> !llvm.ptr, i32
+    %word = llvm.load %at : !llvm.ptr -> i32
+    %wide = arith.extsi %word : i32 to i64
+    llvm.call @printI64(%wide) : (i64) -> ()
+    llvm.call @printNewline() : () -> ()
+  }
+  return
+}
+"""
+
+
+def entry_for_one_thread(ir: str) -> str:
+    """The function of the entry, for the machine above."""
+    entry = re.search(r"^ *llvm\.func @attention_bwd_order\(.*?^    }$", ir, re.M | re.S)
+    if not entry:
+        raise RuntimeError(f"no entry in {ir}")
+    text = entry[0]
+    for pattern, replacement in MACHINE:
+        text = re.sub(pattern, replacement, text, flags=re.M)
+    if left := re.search(r".*(?:inline_asm|nvvm).*", text):
+        raise RuntimeError(f"no stand-in for one thread: {left[0]}")
+    return text
+
+
+def sizes_of(request: Request) -> list[int]:
+    """Arguments of @launch."""
+    problem, rows = request.problem, request.problem.sequences[0]
+    groups = len(problem.sequences) * problem.kv_heads
+    first_item = (9 + request.workers + 7) // 8 * 8
+    words = first_item + 8 * groups * problem.kv_tiles(0) + 4 * problem.q_tiles(0) * problem.kv_tiles(0)
+    width = request.for_workers if request.level == "machine" else request.workers
+    return [words, len(problem.sequences), problem.heads, problem.kv_heads, rows.q, rows.kv, request.workers, width]
+
+
+def pipe(command: list[str], text: str = "") -> str:
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)}: {done.stderr[:2000]}")
+    return done.stdout
+
+
+def entry_of(tool: DashOpt, request: Request) -> str:
+    program = str(tool.program(request.problem.mask))
+    return entry_for_one_thread(
+        pipe([tool.tool, program, *request.options(), "--dash-outline-program", "--dash-lower-order"]))
+
+
+def run_entry(entry: str, launches: list[list[int]], runtime: str) -> list[array.array]:
+    """The buffers of launches of an entry."""
+    types = ["i64"] + ["i32"] * 7
+    lines = []
+    for number, values in enumerate(launches):
+        names = [f"%v{number}_{index}" for index in range(len(types))]
+        lines += [f"  {name} = arith.constant {value} : {of}" for name, value, of in zip(names, values, types)]
+        lines.append(f"  call @launch({', '.join(names)}) : ({', '.join(types)}) -> ()")
+    program = "\n".join([PROGRAM, entry, "func.func @main() {", *lines, "  return", "}"])
+    lowered = pipe(["mlir-opt", "--convert-scf-to-cf", "--convert-cf-to-llvm", "--convert-arith-to-llvm",
+                    "--convert-func-to-llvm", "--reconcile-unrealized-casts"], program)
+    printed = iter(pipe(["mlir-runner", "-e", "main", "--entry-point-result=void", "-O1", f"--shared-libs={runtime}"],
+                        lowered).split())
+    return [array.array("i", [int(next(printed)) for _ in range(values[0])]) for values in launches]
+
+
+def requests(kind: str, causal: bool, seed: int) -> list[Request]:
+    """Sizes of one entry: tiles that are full and not, more queries and fewer, batches, groups, workers of all sorts."""
+    rng = random.Random(seed)
+    tile_q = rng.choice([64, 128])
+    rows = [(1, 1), (64, 128), (1024, 1024), (65, 3000), (3000, 130)]
+    rows += [(rng.randrange(1, 4000), rng.randrange(1, 4000)) for _ in range(5)]
+    found = []
+    for q, kv in rows:
+        heads, kv_heads = rng.choice([(1, 1), (3, 3), (4, 2), (8, 1), (6, 3)])
+        batch, made_for = rng.choice([1, 1, 2, 5]), rng.choice([1, 2, 3, 8])
+        level = "machine" if kind.endswith("shift") and rng.random() < 0.4 else "run"
+        workers = rng.randrange(made_for, 40) if level == "machine" else rng.randrange(1, 70)
+        problem = Problem((Sequence(q, kv),) * batch, tile_q, 128, Mask(causal=causal), heads, kv_heads, 1)
+        found.append(Request(problem, kind, workers, level, made_for, batch=batch))
+    return found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runtime", required=True, help="MLIR's runtime library, for printing")
+    arguments, rest = parser.parse_known_args()
+    sys.argv[1:] = rest
+    tool, tally = DashOpt.from_arguments(__doc__), Tally()
+    for number, (kind, causal) in enumerate((kind, causal) for kind in KINDS for causal in (False, True)):
+        # Shifts refuse fewer workers than a wave walks at once, which is not what is tested here.
+        asked = [(request, tool.run(request)) for request in requests(kind, causal, number)]
+        served = [(request, answer) for request, answer in asked if answer.document is not None]
+        entries = {entry_of(tool, replace(request)) for request, _ in (served[0], served[-1])}
+        tally.check([] if len(entries) == 1 else [f"{kind}: the entry depends on the sizes that it was proven for"])
+        buffers = run_entry(entries.pop(), [sizes_of(request) for request, _ in served], arguments.runtime)
+        for (_, answer), buffer in zip(served, buffers):
+            tally.check(answer.told(differences(buffer, answer.schedule)))
+    return tally.exit_code()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
