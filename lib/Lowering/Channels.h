@@ -12,7 +12,7 @@ namespace mlir::dash {
 /// One channel of a worker. Its slots are used in turn: use number n (from 0, over the worker's whole
 /// life) has slot n mod depth.
 struct Channel {
-  ChannelOp op;
+  mutable ChannelOp op; // ops are handles, their methods are not const
   int64_t depth = 1;
   int64_t fullBarrier = 0, emptyBarrier = 0; ///< byte of slot 0's; slots follow
   int64_t fullArrivals = 1, emptyArrivals = 1;

@@ -42,7 +42,7 @@ Value WorkerEntry::descriptor(StringRef name) const {
 
 Value dash::maskLead(WorkerEntry &entry, Value qTile, Value kvTile) {
   PtxBuilder &b = entry.b;
-  if (!entry.items.getMask().isCausal())
+  if (entry.items.getMask().isFull())
     return b.i32(fullLead);
   Value q = b.add(b.mul(qTile, entry.rowsOfQTile()), b.sub(entry.kvRows, entry.qRows));
   return b.sub(q, b.mul(kvTile, entry.rowsOfKvTile()));
@@ -166,9 +166,10 @@ private:
     for (int64_t firstWarp = 0; !roles.empty();) {
       size_t number = 0;
       int64_t warps = 0;
-      do
-        warps += roles[number++].getWarps();
-      while (warps % warpgroupWarps && number < roles.size());
+      do {
+        RoleOp role = roles[number++];
+        warps += role.getWarps();
+      } while (warps % warpgroupWarps && number < roles.size());
       ArrayRef<RoleOp> group = roles.take_front(number);
       inWarps(b, entry.warp, firstWarp, warps, [&] {
         RoleOp leader = group.front();

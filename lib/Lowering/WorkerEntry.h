@@ -40,8 +40,8 @@ private:
 /// The entry being built, and what every role needs of it.
 struct WorkerEntry {
   EntryBuilder &b;
-  WorkersOp workers;
-  ItemsOp items; ///< those of any role: sizes, tiles and mask are the same in all
+  mutable WorkersOp workers;
+  mutable ItemsOp items; ///< those of any role: sizes, tiles and mask are the same in all
   const SharedMemory &shared;
   const TensorNames &names;
   Value base;                     ///< shared memory
