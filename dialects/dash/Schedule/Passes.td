@@ -58,6 +58,10 @@ def ApplySchedule : Pass<"dash-apply-schedule", "::mlir::ModuleOp"> {
     for these sizes. Formulas serve others too; a table does not. A remark (`--remarks-filter='dash.*'`)
     says what was ordered.
 
+    With `assume=true` nothing need be stated: what is not is taken as 4096 query rows, as many key
+    rows, a batch of 1, 16 heads and as many kv heads, and another remark (analysis) says so. That is
+    for programs that serve all sizes, so an order that is a table is refused.
+
     A kind is formulas where it has some for the mask (all fixed kinds: full, causal and other right
     bounds; `symmetric-shift` not for windows; none for bitmaps). Elsewhere it is a table for the stated sizes,
     whatever `form` says, and a remark (missed) tells.
@@ -98,6 +102,9 @@ def ApplySchedule : Pass<"dash-apply-schedule", "::mlir::ModuleOp"> {
            "The default is what stays in the L2 of an H100 or H200, beyond which adds are half as fast">,
     Option<"sizes", "sizes", "std::string", /*default=*/"\"\"",
            "Sizes that the types leave open: q, kv, batch, heads, kv-heads">,
+    Option<"assume", "assume", "bool", /*default=*/"false",
+           "Take sizes that nothing states as usual ones. Off because the proof is for the sizes that "
+           "the order is made for, which are better stated">,
     Option<"form", "form", "::mlir::dash::OrderForm", /*default=*/"::mlir::dash::OrderForm::Formulas",
            "How the order is written. `formulas` is the default because they serve every size; "
            "kind=file is always a table",
