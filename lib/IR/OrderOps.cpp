@@ -251,13 +251,16 @@ LogicalResult ScheduleMatch::verifySequences() {
 }
 
 LogicalResult ScheduleMatch::verifyAdds() {
-  if (schedule.getKind() == "unordered")
-    return success();
-  WalkResult walk = items.walk([&](ReduceOp reduce) {
-    auto diagnostic = reduce.emitOpError()
-                      << "adds in no order, but schedule '@" << schedule.getSymName()
-                      << "' of kind '" << schedule.getKind()
-                      << "' orders every add: use 'dash.ordered_reduce'";
+  bool isOrdered = schedule.isOrdered();
+  StringRef add = isOrdered ? "dash.ordered_reduce" : "dash.reduce";
+  WalkResult walk = items.walk([&](Operation *op) {
+    if (!(isOrdered ? isa<ReduceOp>(op) : isa<OrderedReduceOp>(op)))
+      return WalkResult::advance();
+    auto diagnostic = op->emitOpError()
+                      << (isOrdered ? "adds in no order" : "waits for a turn")
+                      << ", but schedule '@" << schedule.getSymName() << "' of kind '"
+                      << schedule.getKind() << "' "
+                      << (isOrdered ? "orders every add" : "gives none") << ": use '" << add << "'";
     diagnostic.attachNote(schedule.getLoc()) << "the schedule";
     return WalkResult::interrupt();
   });
@@ -266,7 +269,7 @@ LogicalResult ScheduleMatch::verifyAdds() {
   walk = items.walk([&](StoreOp store) {
     auto diagnostic = store.emitOpError()
                       << "is written by each of the " << schedule.getParts()
-                      << " parts of a kv head, one over the other: use 'dash.ordered_reduce'";
+                      << " parts of a kv head, one over the other: use '" << add << "'";
     diagnostic.attachNote(schedule.getLoc()) << "the schedule";
     return WalkResult::interrupt();
   });

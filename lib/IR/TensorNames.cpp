@@ -80,6 +80,8 @@ private:
         this->name(store.getTarget(), name);
       else if (auto reduce = dyn_cast<OrderedReduceOp>(use.getOwner()))
         nameSum(reduce.getTarget(), name);
+      else if (auto unordered = dyn_cast<ReduceOp>(use.getOwner()))
+        nameSum(unordered.getTarget(), name);
     }
   }
   void nameSum(Value sum, StringRef name) {

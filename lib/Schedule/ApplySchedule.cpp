@@ -75,14 +75,22 @@ private:
     FailureOr<StatedSizes> sizes = parseSizes(this->sizes, emitError);
     if (failed(sizes))
       return failure();
+    SmallVector<AssumedSize> assumed;
+    if (assume)
+      assumed = assumeSizes(items, *sizes);
     FailureOr<Problem> problem = resolveProblem(items, *sizes, emitError);
     if (failed(problem))
       return failure();
     FailureOr<DeterminismLevel> level = resolveLevel(items.getLevel(), emitError);
     if (failed(level))
       return failure();
+    const ScheduleKind *builder = findScheduleKind(kind);
+    bool isSurelyTable = kind == "file" || form == OrderForm::Table;
+    if ((isSurelyTable || (builder && builder->isSearched)) &&
+        failed(verifyStated(assumed, emitError)))
+      return failure();
     FailureOr<Schedule> schedule = build(name, *problem, *level, emitError);
-    if (failed(schedule))
+    if (failed(schedule) || (schedule->isTable() && failed(verifyStated(assumed, emitError))))
       return failure();
     FailureOr<ScheduleFacts> facts = verify(*schedule, emitError);
     if (failed(facts) || failed(verifyCanBeOrdered(items, schedule->parts)))
@@ -97,12 +105,30 @@ private:
       if (failed(schedule))
         return failure();
     }
+    if (!assumed.empty()) {
+      auto taken = remark::analysis(items.getLoc(),
+                                    remark::RemarkOpts::name("assumed").category(getArgument()));
+      for (AssumedSize size : assumed)
+        taken << remark::metric(size.key, size.value);
+    }
     remark::passed(items.getLoc(), remark::RemarkOpts::name("ordered").category(getArgument()))
         << remark::metric("kind", schedule->kind) << remark::metric("tasks", problem->numTasks())
         << remark::metric("minWorkers", facts->minWorkers);
     numTasks += problem->numTasks();
     orderItems(items, *schedule, name.split('#').first, sizes->isSequenceList());
     return success();
+  }
+
+  /// Formulas are proven for assumed sizes and serve any; a table would serve only those, which
+  /// nobody asked for.
+  LogicalResult verifyStated(ArrayRef<AssumedSize> assumed, EmitError emitError) {
+    if (assumed.empty())
+      return success();
+    AssumedSize size = assumed.front();
+    return emitError() << "size '" << size.key
+                       << "' is not in the types, and the order is a table, "
+                       << "which serves no other size: state it, as in sizes=" << size.key << ":"
+                       << size.value;
   }
 
   /// The level that was asked for, which must not be weaker than what the problem needs.

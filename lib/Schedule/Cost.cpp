@@ -20,7 +20,7 @@ namespace {
 class Clock : public Replay::Visitor {
 public:
   Clock(const Schedule &schedule, llvm::function_ref<void(const TimedTask &)> tell)
-      : cost(schedule.cost), tell(tell), workers(schedule.workers),
+      : cost(schedule.cost), tell(tell), isOrdered(schedule.isOrdered()), workers(schedule.workers),
         chains(ChainIds(schedule.problem).size()) {}
 
   void task(int64_t index, int64_t item, const Visit &visit, int64_t chainIndex) override {
@@ -41,8 +41,9 @@ public:
     task.computeEnd = task.computeStart + cost.compute;
 
     double previous = worker.step == 0 ? 0 : worker.reduceEnds.back();
-    double turn =
-        chain.worker < 0 ? 0 : chain.reduceEnd + (chain.worker == index ? 0 : cost.latency);
+    double turn = 0;
+    if (isOrdered && chain.worker >= 0)
+      turn = chain.reduceEnd + (chain.worker == index ? 0 : cost.latency);
     task.reduceStart = std::max({task.computeEnd, previous, turn});
     task.reduceCause = task.reduceStart == task.computeEnd ? TimedTask::Cause::Itself
                        : task.reduceStart == previous      ? TimedTask::Cause::PreviousReduce
@@ -71,6 +72,7 @@ private:
 
   const Cost &cost;
   llvm::function_ref<void(const TimedTask &)> tell;
+  bool isOrdered;
   std::vector<Worker> workers;
   std::vector<Chain> chains;
 };
@@ -226,7 +228,7 @@ double dash::lowerBound(const Schedule &schedule) {
   for (int64_t s : llvm::seq(schedule.problem.numSequences()))
     for (int64_t q : llvm::seq(schedule.problem.numQTiles(s)))
       longestChain = std::max(longestChain, schedule.problem.activeKv(s, q).size());
-  if (longestChain > 0)
+  if (longestChain > 0 && schedule.isOrdered())
     bound = std::max(bound, cost.compute + longestChain * cost.reduce);
 
   std::vector<int64_t> tasks; // by item, most first

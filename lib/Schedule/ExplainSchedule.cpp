@@ -128,8 +128,12 @@ private:
   }
 
   void writeLevel() {
-    StringRef level = stringifyDeterminismLevel(schedule.level);
-    llvm::raw_ostream &line = row("level") << level;
+    llvm::raw_ostream &line = row("level");
+    if (!schedule.isOrdered()) {
+      line << "none: adds come in any order, so the bits may differ from run to run\n";
+      return;
+    }
+    line << stringifyDeterminismLevel(schedule.level);
     if (schedule.level == DeterminismLevel::Run) {
       line << ", the cheapest\n";
       return;
@@ -163,7 +167,7 @@ private:
         result.push_back({std::move(request), *makespan});
     };
     for (const ScheduleKind *other : scheduleKinds()) {
-      if (other == kind || other->isSearched)
+      if (other == kind || other->isSearched || other->isUnordered())
         continue;
       ScheduleHeader header = schedule;
       header.kind = other->name.str();

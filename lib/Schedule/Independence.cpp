@@ -52,7 +52,13 @@ static LogicalResult verifyEqualSequences(const Schedule &schedule, EmitError em
 }
 
 LogicalResult dash::verifyIndependence(const Schedule &schedule, EmitError emitError) {
-  if (schedule.level == DeterminismLevel::Run || !schedule.isTable())
+  if (schedule.level == DeterminismLevel::Run)
+    return success();
+  if (!schedule.isOrdered())
+    return emitError() << "schedule 'unordered' adds in any order, so its bits may differ from run "
+                          "to run: expected level run, got '"
+                       << stringifyDeterminismLevel(schedule.level) << "'";
+  if (!schedule.isTable())
     return success();
   return verifyEqualSequences(schedule, emitError);
 }

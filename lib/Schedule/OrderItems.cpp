@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "OrderItems.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/IRMapping.h"
@@ -23,8 +24,8 @@ static void moveBody(Operation *from, Operation *to, ValueRange arguments) {
   to->setDiscardableAttrs(from->getDiscardableAttrDictionary());
 }
 
-/// Moves a walk's body into a walk that gives turns, and makes its adds ordered.
-static void orderWalk(WalkOp walk) {
+/// Moves a walk's body into a walk that gives turns, and makes its adds ordered, if they are.
+static void orderWalk(WalkOp walk, bool isOrdered) {
   OpBuilder builder(walk);
   auto ordered = WalkOp::create(builder, walk.getLoc(), /*scheduled=*/true, walk.getInits());
   ordered.getBody().front().clear();
@@ -32,6 +33,8 @@ static void orderWalk(WalkOp walk) {
   llvm::append_range(arguments, ordered.getCarried());
   moveBody(walk, ordered, arguments);
   ordered.walk([&](ReduceOp reduce) {
+    if (!isOrdered)
+      return;
     builder.setInsertionPoint(reduce);
     auto add = OrderedReduceOp::create(builder, reduce.getLoc(), reduce.getValue(),
                                        reduce.getTarget(), reduce.getSequence(), reduce.getHead(),
@@ -44,8 +47,8 @@ static void orderWalk(WalkOp walk) {
 }
 
 /// With several parts, no item has all of dK and dV: sums their shares in f32, in the order of the
-/// chains over the parts, and rounds after the last.
-static void orderStores(ItemsOp items) {
+/// chains over the parts if there are any, and rounds after the last.
+static void orderStores(ItemsOp items, bool isOrdered) {
   items.walk([&](StoreOp store) {
     ImplicitLocOpBuilder b(store.getLoc(), items);
     Value target = store.getTarget();
@@ -56,13 +59,21 @@ static void orderStores(ItemsOp items) {
         dynamicSizes.push_back(memref::DimOp::create(b, target, dim));
     Value sum =
         memref::AllocOp::create(b, MemRefType::get(type.getShape(), b.getF32Type()), dynamicSizes);
+    if (!isOrdered) { // the first share is added like the others
+      Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
+      linalg::FillOp::create(b, zero, sum);
+    }
     b.setInsertionPointAfter(items);
     auto convert = ConvertOp::create(b, sum, target, store.getScale());
     b.setInsertionPointAfter(convert);
     memref::DeallocOp::create(b, sum);
     b.setInsertionPoint(store);
-    OrderedReduceOp::create(b, store.getValue(), sum, store.getSequence(), store.getHead(),
-                            store.getTile(), items.getTurn());
+    if (isOrdered)
+      OrderedReduceOp::create(b, store.getValue(), sum, store.getSequence(), store.getHead(),
+                              store.getTile(), items.getTurn());
+    else
+      ReduceOp::create(b, store.getValue(), sum, store.getSequence(), store.getHead(),
+                       store.getTile());
     store.erase();
   });
 }
@@ -102,7 +113,7 @@ void dash::orderItems(ItemsOp items, const Schedule &schedule, StringRef functio
   moveBody(items, ordered, arguments);
   items.erase();
   for (auto walk : llvm::make_early_inc_range(ordered.getBody().front().getOps<WalkOp>()))
-    orderWalk(walk);
+    orderWalk(walk, schedule.isOrdered());
   if (schedule.parts > 1)
-    orderStores(ordered);
+    orderStores(ordered, schedule.isOrdered());
 }

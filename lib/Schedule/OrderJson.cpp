@@ -142,12 +142,12 @@ static bool fromJSON(const json::Value &value, Cost &cost, json::Path path) {
 
 static bool fromJSON(const json::Value &value, Schedule &schedule, json::Path path) {
   json::ObjectMapper object(value, path);
-  if (!object ||
-      !hasOnlyKeys(value, path, {"op",           "kind",      "level",      "forWorkers", "mask",
-                                 "tiles",        "sequences", "heads",      "kvHeads",    "parts",
-                                 "headDim",      "headDimV",  "workers",    "minWorkers", "cost",
-                                 "dynamicIssue", "makespan",  "lowerBound", "items",      "chains",
-                                 "partChains"}))
+  if (!object || !hasOnlyKeys(value, path,
+                              {"op",           "kind",         "level",      "forWorkers", "mask",
+                               "tiles",        "sequences",    "heads",      "kvHeads",    "parts",
+                               "headDim",      "headDimV",     "workers",    "minWorkers", "cost",
+                               "dynamicIssue", "makespan",     "lowerBound", "items",      "chains",
+                               "partChains",   "deterministic"}))
     return false;
   return object.mapOptional("op", schedule.op) && object.map("level", schedule.level) &&
          object.map("forWorkers", schedule.forWorkers) && object.map("headDim", schedule.headDim) &&

@@ -28,8 +28,9 @@ KvTileIds::KvTileIds(const Problem &problem) {
 }
 
 Replay::Replay(const Schedule &schedule, Visitor &visitor)
-    : schedule(schedule), visitor(visitor), reader(schedule), chains(schedule.problem),
-      kvTiles(schedule.problem), listBegin(schedule.workers + 1), workers(schedule.workers) {
+    : schedule(schedule), visitor(visitor), isOrdered(schedule.isOrdered()), reader(schedule),
+      chains(schedule.problem), kvTiles(schedule.problem), listBegin(schedule.workers + 1),
+      workers(schedule.workers) {
   // A counting sort by worker keeps the issue order within each list.
   for (const Item &item : schedule.items())
     ++listBegin[item.worker + 1];
@@ -44,7 +45,7 @@ Replay::Replay(const Schedule &schedule, Visitor &visitor)
 }
 
 bool Replay::tryTurn(int64_t chain, int32_t turn, int32_t worker, Outcome &outcome) {
-  if (next[chain] == turn)
+  if (!isOrdered || next[chain] == turn)
     return true;
   bool isTaken = next[chain] > turn || !asleep.insert({{chain, turn}, worker}).second;
   ++numAsleep[chain];

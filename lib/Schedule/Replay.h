@@ -94,6 +94,7 @@ private:
 
   const Schedule &schedule;
   Visitor &visitor;
+  bool isOrdered; ///< or every turn has come
   VisitReader reader;
   ChainIds chains;
   KvTileIds kvTiles;

@@ -70,6 +70,7 @@ private:
     json.attribute("op", entry.op);
     json.attribute("kind", schedule.kind);
     json.attribute("level", stringifyDeterminismLevel(schedule.level));
+    json.attribute("deterministic", schedule.isOrdered());
     json.attribute("forWorkers", schedule.width);
     line("mask", [&](json::OStream &out) { writeMask(out, problem.mask); });
     line("tiles", [&](json::OStream &out) { writePair(out, problem.tiles.q, problem.tiles.kv); });
@@ -127,6 +128,8 @@ private:
   }
 
   void writeChains(const Schedule &schedule) {
+    if (!schedule.isOrdered())
+      return json.attributeArray("chains", [] {});
     const Problem &problem = schedule.problem;
     ChainTable chains(schedule);
     int64_t chain = 0;
@@ -153,6 +156,8 @@ private:
   }
 
   void writePartChains(const Schedule &schedule) {
+    if (!schedule.isOrdered())
+      return json.attributeArray("partChains", [] {});
     const Problem &problem = schedule.problem;
     KvTileIds kvTiles(problem);
     std::vector<int32_t> partAtTurn(kvTiles.size() * schedule.parts);

@@ -61,9 +61,14 @@ static void writeFacts(llvm::raw_ostream &os, const ReportEntry &entry) {
                  << ", " << counted(problem.heads, "head") << " over "
                  << counted(problem.kvHeads, "kv head") << ", tiles " << problem.tiles.q << " x "
                  << problem.tiles.kv << "\n";
-  row("order") << "level " << stringifyDeterminismLevel(schedule.level) << ", made for "
-               << counted(schedule.width, "worker") << ", " << counted(schedule.parts, "part")
-               << ", " << (schedule.isTable() ? "a table" : "formulas") << "\n";
+  row("order");
+  if (schedule.isOrdered())
+    os << "level " << stringifyDeterminismLevel(schedule.level);
+  else
+    os << "adds in any order, not deterministic";
+  os << ", made for " << counted(schedule.width, "worker") << ", "
+     << counted(schedule.parts, "part") << ", " << (schedule.isTable() ? "a table" : "formulas")
+     << "\n";
   row("workers") << schedule.workers << ", at least " << entry.facts.minWorkers
                  << " resident; items may " << (entry.facts.dynamicIssue ? "" : "not ")
                  << "be handed out at run time\n";

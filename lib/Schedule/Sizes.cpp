@@ -5,6 +5,7 @@
 #include "dash/Schedule/ScheduleIR.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::dash;
@@ -76,13 +77,58 @@ static FailureOr<int64_t> resolve(StringRef key, int64_t typeSize, std::optional
   return typeSize;
 }
 
+/// A size that the type of any of `tensors` states; dynamic if none does.
+static int64_t typeSize(ArrayRef<Value> tensors, unsigned dim) {
+  for (Value tensor : tensors)
+    if (int64_t size = cast<MemRefType>(tensor.getType()).getDimSize(dim);
+        !ShapedType::isDynamic(size))
+      return size;
+  return ShapedType::kDynamic;
+}
+
+SmallVector<AssumedSize> dash::assumeSizes(ItemsOp items, StatedSizes &sizes) {
+  constexpr int64_t usualRows = 4096, usualHeads = 16;
+  SmallVector<AssumedSize> assumed;
+  // What the types say; else what is stated, which is `otherwise` from now on if it was nothing.
+  auto settle = [&](StringRef key, ArrayRef<Value> tensors, unsigned dim,
+                    std::optional<int64_t> &stated, int64_t otherwise) {
+    if (int64_t size = typeSize(tensors, dim); !ShapedType::isDynamic(size))
+      return size;
+    if (!stated) {
+      stated = otherwise;
+      assumed.push_back({key, otherwise});
+    }
+    return *stated;
+  };
+  auto settleRows = [&](StringRef key, ArrayRef<Value> tensors, SmallVector<int64_t> &stated,
+                        int64_t otherwise) {
+    std::optional<int64_t> rows;
+    if (!stated.empty())
+      rows = stated.front();
+    int64_t size = settle(key, tensors, /*dim=*/2, rows, otherwise);
+    if (rows)
+      stated = {*rows};
+    return size;
+  };
+  Value q = items.getQ(), k = items.getK(), v = items.getV();
+  // A list of sequences states its rows, and lies in a batch of 1.
+  if (!items.getSequencesAttr() && !sizes.isSequenceList()) {
+    int64_t qRows = settleRows("q", q, sizes.q, usualRows);
+    settleRows("kv", {k, v}, sizes.kv, qRows);
+    settle("batch", {q, k, v}, /*dim=*/0, sizes.batch, 1);
+  }
+  int64_t kvHeads = typeSize({k, v}, /*dim=*/1);
+  if (ShapedType::isDynamic(kvHeads))
+    kvHeads = sizes.kvHeads.value_or(1);
+  int64_t heads = settle("heads", q, /*dim=*/1, sizes.heads, llvm::alignTo(usualHeads, kvHeads));
+  settle("kv-heads", {k, v}, /*dim=*/1, sizes.kvHeads, heads);
+  return assumed;
+}
+
 /// The batch, from whichever type states it.
 static FailureOr<int64_t> resolveBatchSize(ItemsOp items, const StatedSizes &sizes,
                                            EmitError emitError) {
-  int64_t stated = ShapedType::kDynamic;
-  for (Value over : {items.getQ(), items.getK(), items.getV()})
-    if (int64_t size = cast<MemRefType>(over.getType()).getDimSize(0); !ShapedType::isDynamic(size))
-      stated = size;
+  int64_t stated = typeSize({items.getQ(), items.getK(), items.getV()}, 0);
   return resolve("batch", stated, sizes.batch, 1, emitError);
 }
 

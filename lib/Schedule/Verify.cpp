@@ -109,11 +109,11 @@ private:
       return;
     chainLength.resize(problem.numQTiles(index));
     for (auto [q, length] : llvm::enumerate(chainLength))
-      length = problem.activeKv(index, q).size();
+      length = schedule.isOrdered() ? problem.activeKv(index, q).size() : 1;
     seen.resize(std::max<size_t>(seen.size(), schedule.headsPerPart() * chainLength.size()));
   }
   void noteOrder(int32_t &last, int64_t item) {
-    dynamicIssue &= last < item;
+    dynamicIssue &= last < item || !schedule.isOrdered();
     last = item;
   }
 
@@ -122,7 +122,7 @@ private:
   ChainIds chains;
   std::vector<int32_t> lastItem, lastPart;
   int64_t sequence = -1;
-  std::vector<int64_t> chainLength; // by q tile of `sequence`
+  std::vector<int64_t> chainLength; // by q tile of `sequence`; without chains, the only turn is 0
   std::vector<int64_t> seen;        // by task of an item: the last stamp that saw it
   int64_t stamp = 0;
 };

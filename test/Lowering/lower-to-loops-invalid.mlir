@@ -53,7 +53,7 @@ dash.schedule @order kind("unordered") level(run) parts(1) workers(1) width(1)
            sequences = <[32, 32]>>)
   cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)
   order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
-                       visit(kv, step) = step, turn(kv, q) = kv>)
+                       visit(kv, step) = step, turn(kv, q) = 0>)
 !T = memref<1x1x32x64xbf16>
 !S = memref<1x1x32x64xf32>
 func.func @no_turns(%q: !T, %zero: tensor<16x64xf32>, %sum: !S) {

@@ -30,6 +30,7 @@
 // RUN: not dash-opt %s --dash-apply-schedule='kind=synthesized level=machine workers=7 sizes=q:4096' 2>&1 | FileCheck %s --check-prefix=SYNWORKERS
 // RUN: not dash-opt %s --dash-apply-schedule='sizes=q:64,heads' 2>&1 | FileCheck %s --check-prefix=NOVALUE
 // RUN: not dash-opt %s --dash-apply-schedule='sizes=q:64,,kv:64' 2>&1 | FileCheck %s --check-prefix=EMPTYENTRY
+// RUN: not dash-opt %s --dash-apply-schedule='kind=unordered sizes=q:64' 2>&1 | FileCheck %s --check-prefix=UNORDERED
 // RUN: not dash-opt %s --dash-apply-schedule='function=other sizes=q:64' 2>&1 | FileCheck %s --check-prefix=FUNCTION
 
 // One unscheduled problem of one sequence, 4 query heads over 2 kv heads; rows are open.
@@ -40,7 +41,7 @@ func.func @attention_bwd(%q: memref<1x4x?x128xbf16>, %k: memref<1x2x?x128xbf16>)
   return
 }
 
-// KIND: :{{[0-9]+}}:3: error: unknown schedule 'spiral', expected one of ascending, descending, shift, symmetric-shift, synthesized or file
+// KIND: :{{[0-9]+}}:3: error: unknown schedule 'spiral', expected one of ascending, descending, shift, symmetric-shift, synthesized, unordered or file
 // PATH: :{{[0-9]+}}:3: error: kind=file needs path=FILE, an order in the format of the JSON report
 // LEVEL: :{{[0-9]+}}:3: error: unknown level 'always', expected run, batch or machine
 // WORLD: :{{[0-9]+}}:3: error: no schedule keeps level 'world' yet, expected run, batch or machine
@@ -73,4 +74,5 @@ func.func @attention_bwd(%q: memref<1x4x?x128xbf16>, %k: memref<1x2x?x128xbf16>)
 // SYNWORKERS: note: lower for-workers (which changes the bits)
 // NOVALUE: :{{[0-9]+}}:3: error: sizes: 'heads' has no value, expected as in heads:4096
 // EMPTYENTRY: :{{[0-9]+}}:3: error: sizes: unknown key '', expected q, kv, batch, heads or kv-heads
+// UNORDERED: :{{[0-9]+}}:3: error: schedule 'unordered' adds in any order, so its bits may differ from run to run: expected level run, got 'batch'
 // FUNCTION: error: no unscheduled 'dash.items' is called 'other'

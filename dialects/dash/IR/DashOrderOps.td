@@ -18,9 +18,10 @@ def ScheduleOp : Dash_Op<"schedule", [Symbol]> {
     walks its q tiles, and at which turn each contribution to a dQ tile is added. The order is given
     by formulas, which serve any size, or by tables, which serve the problem's sizes only.
 
-    `kind` names the builder. `workers` is the number of lists; `width` the number of workers that
-    visit orders and chains were made for: the same, unless `level` says that the bits may not
-    depend on it.
+    `kind` names the builder. One kind has a meaning of its own: "unordered" leaves the order of adds
+    to the hardware, so that all turns are 0 and the bits may differ even from run to run. `workers`
+    is the number of lists; `width` the number of workers that visit orders and chains were made for:
+    the same, unless `level` says that the bits may not depend on it.
 
     The verifier looks at the shape only. Coverage, total order, progress and independence are
     proven by a pass.
@@ -78,6 +79,9 @@ def ScheduleOp : Dash_Op<"schedule", [Symbol]> {
     /// Items of the problem, saturating at the largest int64_t.
     int64_t getNumItems();
 
+    /// Whether adds wait for turns: all kinds but "unordered".
+    bool isOrdered() { return getKind() != unorderedKind; }
+
     /// The order in one of its two forms; null for the other.
     FormulasAttr getFormulas() { return dyn_cast<FormulasAttr>(getOrder()); }
     TableAttr getTable() { return dyn_cast<TableAttr>(getOrder()); }
@@ -110,8 +114,8 @@ def ItemsOp : Dash_Op<"items", [
     **Preconditions**
     - Over memrefs of rank 4 of one element type, whose sizes fit where static; heads are a multiple
       of kv heads.
-    - Unscheduled: no `dash.ordered_reduce` inside. Scheduled: every walk gives turns, and
-      `dash.reduce` is inside only if the schedule's kind is "unordered".
+    - Unscheduled: no `dash.ordered_reduce` inside. Scheduled: every walk gives turns; adds are
+      `dash.ordered_reduce`, or all `dash.reduce` if the schedule's kind is "unordered".
     - Not inside another `dash.items`.
     - The schedule is a `dash.schedule` in the nearest symbol table, and its tiles, mask, level,
       sizes and sequences are those of this op wherever static.
@@ -364,6 +368,7 @@ def OrderedReduceOp : Dash_Op<"ordered_reduce", [InsideItems]> {
 
     **Errors**
     - `needs a turn, which unscheduled 'dash.items' does not give: use 'dash.reduce'`
+    - `waits for a turn, but schedule '@order' of kind 'unordered' gives none: use 'dash.reduce'`
     - `must add to the tile and at the turn of the enclosing 'dash.walk', which its order is proven
       for: use its arguments as they are`
     - the two about rows and columns of `dash.reduce`

@@ -42,7 +42,8 @@ def ApplySchedule : Pass<"dash-apply-schedule", "::mlir::ModuleOp"> {
   let summary = "Give tiled problems an order";
   let description = [{
     Builds a schedule for each unscheduled `dash.items`, proves it, adds it to the module as a
-    `dash.schedule`, and turns every `dash.reduce` into a `dash.ordered_reduce` at its turn.
+    `dash.schedule`, and turns every `dash.reduce` into a `dash.ordered_reduce` at its turn. Only
+    kind=unordered leaves them as they are: it is there to compare with, and not deterministic.
 
     With `parts` > 1 the query heads of a kv head are split over several items; their dK and dV then
     have chains too, and are summed in f32 like dQ.
@@ -57,8 +58,12 @@ def ApplySchedule : Pass<"dash-apply-schedule", "::mlir::ModuleOp"> {
     for these sizes. Formulas serve others too; a table does not. A remark (`--remarks-filter='dash.*'`)
     says what was ordered.
 
-    A kind is formulas where it has some for the mask (all kinds: full, causal and other right bounds;
-    `symmetric-shift` not for windows; none for bitmaps). Elsewhere it is a table for the stated sizes,
+    With `assume=true` nothing need be stated: what is not is taken as 4096 query rows, as many key
+    rows, a batch of 1, 16 heads and as many kv heads, and another remark (analysis) says so. That is
+    for programs that serve all sizes, so an order that is a table is refused.
+
+    A kind is formulas where it has some for the mask (all fixed kinds: full, causal and other right
+    bounds; `symmetric-shift` not for windows; none for bitmaps). Elsewhere it is a table for the stated sizes,
     whatever `form` says, and a remark (missed) tells.
 
     With kind=file, the file says what options leave at their defaults; options that say otherwise are
@@ -97,6 +102,9 @@ def ApplySchedule : Pass<"dash-apply-schedule", "::mlir::ModuleOp"> {
            "The default is what stays in the L2 of an H100 or H200, beyond which adds are half as fast">,
     Option<"sizes", "sizes", "std::string", /*default=*/"\"\"",
            "Sizes that the types leave open: q, kv, batch, heads, kv-heads">,
+    Option<"assume", "assume", "bool", /*default=*/"false",
+           "Take sizes that nothing states as usual ones. Off because the proof is for the sizes that "
+           "the order is made for, which are better stated">,
     Option<"form", "form", "::mlir::dash::OrderForm", /*default=*/"::mlir::dash::OrderForm::Formulas",
            "How the order is written. `formulas` is the default because they serve every size; "
            "kind=file is always a table",
@@ -108,7 +116,8 @@ def ApplySchedule : Pass<"dash-apply-schedule", "::mlir::ModuleOp"> {
     Statistic<"numScheduled", "num-scheduled", "Number of problems given an order">,
     Statistic<"numTasks", "num-tasks", "Number of tasks ordered">,
   ];
-  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::memref::MemRefDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::memref::MemRefDialect"];
 }
 
 def VerifySchedule : Pass<"dash-verify-schedule", "::mlir::ModuleOp"> {
@@ -116,7 +125,8 @@ def VerifySchedule : Pass<"dash-verify-schedule", "::mlir::ModuleOp"> {
   let description = [{
     For each `dash.schedule`: coverage (every task that the mask leaves, once), total order (the
     turns of each chain are 0 to n-1, each once), progress (lists and chains have no cycle) and
-    independence (nothing but what the level allows decides the order). A remark
+    independence (nothing but what the level allows decides the order). An order of kind "unordered"
+    has no chains: of it, coverage is proven, and that it claims no level above run. A remark
     (`--remarks-filter='dash.*'`) says what was proven.
 
     Needs: `dash.schedule` ops, from `dash-apply-schedule` or written by hand. Changes nothing.

@@ -49,6 +49,9 @@ struct FormulaSignature {
   }
 };
 
+/// The kind of schedules that leave adds free: `dash.reduce` stays, and all turns are 0.
+constexpr llvm::StringLiteral unorderedKind = "unordered";
+
 /// Signatures of `item`, `worker`, `visit` and `turn`, in this order.
 ArrayRef<FormulaSignature> getFormulaSignatures();
 

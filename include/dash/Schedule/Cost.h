@@ -11,7 +11,8 @@ namespace mlir::dash {
 /// and reduction of a worker's k-th task, counted over all its items, and b dQ buffers:
 ///   C(k) = max(C(k-1), R(k-b)) + c
 ///   R(k) = max(C(k), R(k-1), R(pred) + (latency if pred ran on another worker)) + r
-/// where pred is the previous turn of the chain (DASH, arXiv 2601.21824, is b = 1 and latency 0).
+/// where pred is the previous turn of the chain (DASH, arXiv 2601.21824, is b = 1 and latency 0);
+/// there is none in an unordered schedule.
 struct TimedTask {
   int64_t worker, item, chain, step; ///< step is k
   Visit visit;
@@ -50,7 +51,7 @@ RunFigures predictFigures(const Schedule &schedule);
 /// What no order of this problem, with these items on these workers, can beat: the largest of
 ///  - all work over all workers,
 ///  - the longest item,
-///  - the longest chain: c + n r,
+///  - the longest chain: c + n r, unless unordered,
 ///  - for every k, the k+1 shortest of the k W + 1 longest items, which some worker must take.
 /// An item of t tasks, like the whole, takes t (c + r) with one buffer, max(t c, t r) with more.
 double lowerBound(const Schedule &schedule);

@@ -59,6 +59,9 @@ struct ScheduleHeader {
   /// For builders that search: f32 dQ of unfinished heads in flight, beyond which adds leave L2; 0 is
   /// no limit. Not part of the order.
   int64_t maxDqBytes = int64_t(32) << 20;
+
+  /// Whether adds wait for turns. If not, the bits are nobody's to say.
+  bool isOrdered() const { return kind != unorderedKind; }
 };
 
 /// Limits on what can be scheduled: beyond them a proof would take hours, or more memory than there

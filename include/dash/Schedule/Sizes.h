@@ -18,6 +18,17 @@ struct StatedSizes {
 
 FailureOr<StatedSizes> parseSizes(StringRef text, EmitError emitError);
 
+/// A size that nothing states, and what it is taken as.
+struct AssumedSize {
+  StringRef key;
+  int64_t value;
+};
+
+/// Adds to `sizes` what neither they nor the types of `items` state: 4096 query rows, as many key
+/// rows, one sequence, 16 heads (or the next multiple of the kv heads), as many kv heads. Says what it
+/// added.
+SmallVector<AssumedSize> assumeSizes(ItemsOp items, StatedSizes &sizes);
+
 /// The problem of `items`: from its types and sequences where they say, else from `sizes`. Where
 /// both speak they must agree.
 FailureOr<Problem> resolveProblem(ItemsOp items, const StatedSizes &sizes, EmitError emitError);

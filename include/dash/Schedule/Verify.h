@@ -21,7 +21,8 @@ struct ScheduleFacts {
 ///  - total order: the turns of each chain are 0 … n-1, each once;
 ///  - progress: lists and chains together have no cycle;
 ///  - independence: the order depends on no more than its level allows.
-/// Otherwise says which rule is broken, and where. Linear in the number of tasks.
+/// An unordered schedule has no chains, so nothing waits, and its turns are all 0; it may not claim
+/// a level. Otherwise says which rule is broken, and where. Linear in the number of tasks.
 FailureOr<ScheduleFacts> verify(const Schedule &schedule, EmitError emitError);
 
 } // namespace mlir::dash

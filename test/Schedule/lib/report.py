@@ -97,6 +97,7 @@ def schedule_json(problem: Problem, order: Order, numbers: Numbers, setting: Set
         "op": setting.op,
         "kind": setting.kind,
         "level": setting.level,
+        "deterministic": True,
         "forWorkers": setting.for_workers or order.workers,
         "mask": {
             "causal": mask.causal,
