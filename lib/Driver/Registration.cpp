@@ -7,6 +7,7 @@
 #include "dash/IR/DashDialect.h"
 #include "dash/Lowering/Passes.h"
 #include "dash/Schedule/Passes.h"
+#include "dash/Target/Passes.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"
 
@@ -17,4 +18,5 @@ void dash::registerDash(DialectRegistry &registry) { registry.insert<dash::DashD
 void dash::registerDashPasses() {
   registerDashSchedulePasses();
   registerDashLoweringPasses();
+  registerDashTargetPasses();
 }
