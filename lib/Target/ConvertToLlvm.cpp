@@ -17,7 +17,9 @@
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/DialectConversion.h"
+#include "mlir/Transforms/Passes.h"
 
 namespace mlir::dash {
 #define GEN_PASS_DEF_CONVERTTOLLVM
@@ -61,8 +63,12 @@ namespace {
 
 struct ConvertToLlvm : public dash::impl::ConvertToLlvmBase<ConvertToLlvm> {
   void runOnOperation() override {
+    // Only over our modules: a host's own are not ours to clean up.
+    OpPassManager cleanUp(gpu::GPUModuleOp::getOperationName());
+    cleanUp.addPass(createCanonicalizerPass());
+    cleanUp.addPass(createCSEPass());
     for (gpu::GPUModuleOp module : kernelModules(getOperation())) {
-      if (failed(convert(module)))
+      if (failed(convert(module)) || failed(runPipeline(cleanUp, module)))
         return signalPassFailure();
       ++numConverted;
     }
