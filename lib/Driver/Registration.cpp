@@ -4,6 +4,8 @@
 
 #include "dash/Driver/Registration.h"
 
+#include "dash/Driver/Passes.h"
+#include "dash/Driver/Pipelines.h"
 #include "dash/IR/DashDialect.h"
 #include "dash/Lowering/Passes.h"
 #include "dash/Schedule/Passes.h"
@@ -19,4 +21,6 @@ void dash::registerDashPasses() {
   registerDashSchedulePasses();
   registerDashLoweringPasses();
   registerDashTargetPasses();
+  registerDashDriverPasses();
+  registerDashPipelines();
 }
