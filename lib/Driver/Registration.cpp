@@ -4,9 +4,12 @@
 
 #include "dash/Driver/Registration.h"
 
+#include "dash/Driver/Passes.h"
+#include "dash/Driver/Pipelines.h"
 #include "dash/IR/DashDialect.h"
 #include "dash/Lowering/Passes.h"
 #include "dash/Schedule/Passes.h"
+#include "dash/Target/Passes.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"
 
@@ -17,4 +20,7 @@ void dash::registerDash(DialectRegistry &registry) { registry.insert<dash::DashD
 void dash::registerDashPasses() {
   registerDashSchedulePasses();
   registerDashLoweringPasses();
+  registerDashTargetPasses();
+  registerDashDriverPasses();
+  registerDashPipelines();
 }

@@ -1,0 +1,96 @@
+//===- Passes.td - for one machine ---------------------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The stage `Target`: from kernels in dialects of the machine to PTX and its manifest. A kernel module
+// is a `gpu.module` that Lowering made: it has `dash.program`, or functions with `dash.entry`. No
+// other `gpu.module` of the host is touched.
+//===----------------------------------------------------------------------------===//
+
+#ifndef DASH_TARGET_PASSES_TD
+#define DASH_TARGET_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def AttachTarget : Pass<"dash-attach-target", "::mlir::ModuleOp"> {
+  let summary = "Say for which chip kernels are compiled";
+  let description = [{
+    Gives each kernel module the target `#nvvm.target<chip = "sm_90a">` with PTX ISA 8.8 and full
+    optimisation. The only place of dash that names a chip: what later passes ask, they ask of the
+    target.
+
+    Needs: kernel modules. Leaves: all else untouched.
+    Does not: convert; see `dash-convert-to-llvm`.
+
+    sm_90a and not sm_90, because wgmma and setmaxnreg exist in the former only. Level 3, because
+    below 1 ptxas serializes wgmma. A kernel module that has another target already is refused.
+
+    (* example filepath=test/Target/attach-target.mlir *)
+  }];
+  let statistics = [
+    Statistic<"numAttached", "num-attached", "Number of kernel modules given a target">,
+  ];
+  let dependentDialects = ["::mlir::NVVM::NVVMDialect"];
+}
+
+def ConvertToLlvm : Pass<"dash-convert-to-llvm", "::mlir::ModuleOp"> {
+  let summary = "Convert kernels to the dialects llvm and nvvm";
+  let description = [{
+    Converts what kernels still hold of the dialects arith, cf and scf, and the nvvm ops that are
+    spelled as PTX text, to the dialect llvm, with the conversions of upstream, and cleans up
+    (`canonicalize`, `cse`) what they leave.
+
+    Needs: kernel modules whose functions are `llvm.func`. Leaves: llvm and nvvm ops only, or an error at
+    what is left.
+    Does not: touch the host's own modules.
+
+    (* example filepath=test/Target/convert-to-llvm.mlir *)
+  }];
+  let statistics = [
+    Statistic<"numConverted", "num-converted", "Number of kernel modules converted">,
+  ];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::cf::ControlFlowDialect"];
+}
+
+def EmitPtx : Pass<"dash-emit-ptx", "::mlir::ModuleOp"> {
+  let summary = "Emit kernels as PTX text with a manifest";
+  let description = [{
+    Translates each kernel module to PTX and describes it in a manifest: JSON that says all that a
+    launcher has to know (entries, grids, parameters, workspace, sizes), after
+    `dialects/dash/Target/manifest.schema.json`.
+
+    Needs: `dash-attach-target`, `dash-convert-to-llvm`. Leaves: without `output`, a `gpu.binary` in
+    place of the kernel module, with the manifest as its attribute `dash.manifest`; with it, files, and
+    the kernel module is gone.
+    Does not: assemble, unless `ptxas` is given.
+
+    The PTX is made in this process: no libdevice, no other tool or file takes part, so the text
+    hangs on the kernels and the version of LLVM alone.
+
+    Files: `DIR/name.ptx`, `DIR/name.json` and, where the order is a table, `DIR/name.order` (i32
+    words, little-endian). Of several kernel modules each has files of its own, `DIR/name-func.…`, with
+    func the symbol without `_kernels`. All files of a run are written or none: on an error old
+    ones stay as they were.
+
+    **Certificate.** The manifest's certificate is the SHA-256 of a text of what fixes the bits,
+    lines of `key value`: `dash certificate 1`; the facts `element`, `head_dim`, `head_dim_v`,
+    `mask`, `tiles`, `kind`, `level`, `deterministic`, `parts` and `width` as JSON; `order`, the text
+    of the formulas or the SHA-256 of the table's bytes; `ptx`, the SHA-256 of the PTX. Runs of equal
+    certificates on equal inputs give equal gradients, unless the program is not deterministic.
+
+    (* example filepath=test/Target/emit-ptx.mlir show=command,input *)
+  }];
+  let options = [
+    Option<"output", "output", "std::string", /*default=*/"\"\"",
+           "Where to write: `DIR/name` for DIR/name.ptx and what belongs to it">,
+    Option<"ptxas", "ptxas", "std::string", /*default=*/"\"\"",
+           "An assembler to ask for registers, by its path; `auto` is the one on PATH, if any. What it "
+           "warns of, products that it serializes and spills are errors. None by default, so that "
+           "the output does not hang on what is installed">,
+  ];
+  let statistics = [
+    Statistic<"numEmitted", "num-emitted", "Number of kernel modules emitted">,
+  ];
+  let dependentDialects = ["::mlir::gpu::GPUDialect"];
+}
+
+#endif // DASH_TARGET_PASSES_TD

@@ -1,0 +1,49 @@
+//===- Pipelines.h - passes in their order ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DASH_DRIVER_PIPELINES_H
+#define DASH_DRIVER_PIPELINES_H
+
+#include "mlir/Pass/PassOptions.h"
+#include <string>
+
+namespace mlir {
+class OpPassManager;
+} // namespace mlir
+
+namespace mlir::dash {
+
+/// Options of `--dash-to-ptx`. What is not said here is said at the pass that has the option.
+struct ToPtxOptions : public PassPipelineOptions<ToPtxOptions> {
+  Option<std::string> kind{*this, "kind", llvm::cl::desc("What builds the order, or `file`"),
+                           llvm::cl::init("ascending")};
+  Option<std::string> path{*this, "path", llvm::cl::desc("The order, for kind=file"),
+                           llvm::cl::init("")};
+  Option<int64_t> workers{*this, "workers", llvm::cl::desc("Number of lists of the order"),
+                          llvm::cl::init(132)};
+  Option<std::string> level{*this, "level", llvm::cl::desc("What the bits may not depend on"),
+                            llvm::cl::init("")};
+  Option<int64_t> forWorkers{*this, "for-workers",
+                             llvm::cl::desc("Workers that an order of level machine is made for"),
+                             llvm::cl::init(32)};
+  Option<std::string> sizes{
+      *this, "sizes", llvm::cl::desc("Sizes that the types leave open, for the proof or a table"),
+      llvm::cl::init("")};
+  Option<int64_t> qTile{*this, "q-tile", llvm::cl::desc("Rows of a tile of Q"), llvm::cl::init(64)};
+  Option<int64_t> kvTile{*this, "kv-tile", llvm::cl::desc("Rows of a tile of K and V"),
+                         llvm::cl::init(128)};
+  Option<std::string> output{*this, "output",
+                             llvm::cl::desc("Where to write: `DIR/name`; in the module if empty"),
+                             llvm::cl::init("")};
+  Option<std::string> ptxas{*this, "ptxas", llvm::cl::desc("An assembler to ask for registers"),
+                            llvm::cl::init("")};
+};
+
+/// From programs to PTX, each stage with the check of what it leaves.
+void buildToPtxPipeline(OpPassManager &manager, const ToPtxOptions &options);
+
+/// Registers `--dash-to-ptx`.
+void registerDashPipelines();
+
+} // namespace mlir::dash
+
+#endif // DASH_DRIVER_PIPELINES_H

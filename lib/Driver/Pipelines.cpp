@@ -1,0 +1,47 @@
+//===- Pipelines.cpp - passes in their order, nothing else ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "dash/Driver/Pipelines.h"
+#include "dash/Driver/Passes.h"
+#include "dash/Schedule/Passes.h"
+#include "dash/Target/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+
+using namespace mlir;
+using namespace mlir::dash;
+
+static void verifyAfter(OpPassManager &manager, Stage stage) {
+  manager.addPass(createVerifyStage(VerifyStageOptions{stage}));
+}
+
+void dash::buildToPtxPipeline(OpPassManager &manager, const ToPtxOptions &options) {
+  verifyAfter(manager, Stage::IR);
+
+  // dash.attention_bwd -> tiles in a proven order
+  manager.addPass(createTile(TileOptions{options.qTile, options.kvTile}));
+  ApplyScheduleOptions order;
+  order.kind = options.kind;
+  order.path = options.path;
+  order.workers = options.workers;
+  order.level = options.level;
+  order.forWorkers = options.forWorkers;
+  order.sizes = options.sizes;
+  manager.addPass(createApplySchedule(order));
+  manager.addPass(createVerifySchedule());
+  verifyAfter(manager, Stage::Schedule);
+
+  // tiles in an order -> kernels of llvm, nvvm, arith, cf, scf
+  verifyAfter(manager, Stage::Lowering);
+
+  // kernels -> PTX and manifest
+  manager.addPass(createAttachTarget());
+  manager.addPass(createConvertToLlvm());
+  manager.addPass(createEmitPtx(EmitPtxOptions{options.output, options.ptxas}));
+  verifyAfter(manager, Stage::Target);
+}
+
+void dash::registerDashPipelines() {
+  PassPipelineRegistration<ToPtxOptions>(
+      "dash-to-ptx", "Compile attention backwards to PTX and manifests", buildToPtxPipeline);
+}

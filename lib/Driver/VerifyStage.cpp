@@ -1,0 +1,169 @@
+//===- VerifyStage.cpp - what a stage must leave behind -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Stages trust each other in what their contracts say. Where one is broken, it is found here, and not as
+// a riddle two stages later.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dash/Driver/Passes.h"
+#include "dash/IR/DashDialect.h"
+#include "dash/IR/DashOps.h"
+#include "dash/Lowering/EntryAttrs.h"
+#include "dash/Lowering/ProgramAttrs.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace mlir::dash {
+#define GEN_PASS_DEF_VERIFYSTAGE
+#include "dash/Driver/Passes.h.inc"
+} // namespace mlir::dash
+
+using namespace mlir;
+using namespace mlir::dash;
+
+static StringRef nameOf(Stage stage) {
+  switch (stage) {
+  case Stage::IR:
+    return "IR";
+  case Stage::Schedule:
+    return "Schedule";
+  case Stage::Pipeline:
+    return "Pipeline";
+  case Stage::Lowering:
+    return "Lowering";
+  case Stage::Target:
+    return "Target";
+  }
+  llvm_unreachable("all stages are above");
+}
+
+namespace {
+
+/// The contract of one stage: whether each op may stand there, and what at least one op has to be.
+class Contract {
+public:
+  explicit Contract(Stage stage) : stage(stage) {}
+
+  LogicalResult verify(ModuleOp root) {
+    bool isFound = false;
+    WalkResult result = root.walk<WalkOrder::PreOrder>([&](Operation *op) {
+      isFound |= isProduct(op);
+      return failed(verifyOp(op)) ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      return failure();
+    if (!isFound && !product().empty())
+      return root.emitError() << "expected a " << product() << " after " << nameOf(stage)
+                              << ", found none";
+    return success();
+  }
+
+private:
+  /// What the stage is there for; "" where it may be gone into files.
+  StringRef product() const {
+    switch (stage) {
+    case Stage::IR:
+      return "'dash.attention_bwd'";
+    case Stage::Schedule:
+      return "scheduled 'dash.items'";
+    case Stage::Pipeline:
+      return "'dash.workers'";
+    case Stage::Lowering:
+      return "kernel module with an entry";
+    case Stage::Target:
+      return "";
+    }
+    llvm_unreachable("all stages are above");
+  }
+
+  bool isProduct(Operation *op) const {
+    switch (stage) {
+    case Stage::IR:
+      return isa<AttentionBwdOp>(op);
+    case Stage::Schedule:
+      return isa<ItemsOp>(op);
+    case Stage::Pipeline:
+      return isa<WorkersOp>(op);
+    case Stage::Lowering:
+      return op->hasAttr(entryAttr);
+    case Stage::Target:
+      return true;
+    }
+    llvm_unreachable("all stages are above");
+  }
+
+  LogicalResult verifyOp(Operation *op) {
+    switch (stage) {
+    case Stage::IR:
+      if (isa_and_present<DashDialect>(op->getDialect()) && !isa<AttentionBwdOp>(op))
+        return refuse(op);
+      return success();
+    case Stage::Schedule:
+      return verifyScheduled(op);
+    case Stage::Pipeline:
+      return verifyPipelined(op);
+    case Stage::Lowering:
+      return verifyLowered(op);
+    case Stage::Target:
+      return verifyEmitted(op);
+    }
+    llvm_unreachable("all stages are above");
+  }
+
+  InFlightDiagnostic refuse(Operation *op) const {
+    return op->emitOpError() << "must be gone after " << nameOf(stage);
+  }
+
+  LogicalResult verifyScheduled(Operation *op) {
+    if (isa<AttentionBwdOp>(op))
+      return refuse(op);
+    if (auto items = dyn_cast<ItemsOp>(op); items && !items.getOrderAttr())
+      return op->emitOpError() << "must have an order after " << nameOf(stage);
+    return success(); // that sums follow the order is a rule of dash.reduce itself
+  }
+
+  LogicalResult verifyPipelined(Operation *op) {
+    if (isa<AttentionBwdOp>(op))
+      return refuse(op);
+    if (isa<ItemsOp>(op) && !op->getParentOfType<RoleOp>())
+      return refuse(op) << " outside of roles";
+    if (auto channel = dyn_cast<ChannelOp>(op); channel && !channel.getOffsets())
+      return op->emitOpError() << "must have a place in shared memory after " << nameOf(stage);
+    if (auto role = dyn_cast<RoleOp>(op); role && !role.getRegisters())
+      return op->emitOpError() << "must have registers after " << nameOf(stage);
+    return success();
+  }
+
+  LogicalResult verifyLowered(Operation *op) {
+    StringRef dialect = op->getName().getDialectNamespace();
+    if (dialect == "dash" || dialect == "nvgpu")
+      return refuse(op);
+    auto kernels = op->getParentOfType<gpu::GPUModuleOp>();
+    if (kernels && kernels->hasAttr(programAttr) &&
+        !llvm::is_contained({"llvm", "nvvm", "arith", "cf", "scf"}, dialect))
+      return refuse(op) << " in kernels; they are of llvm, nvvm, arith, cf and scf";
+    return success();
+  }
+
+  LogicalResult verifyEmitted(Operation *op) {
+    if (op->getName().getDialectNamespace() == "dash" ||
+        (isa<gpu::GPUModuleOp>(op) && op->hasAttr(programAttr)))
+      return refuse(op);
+    return success();
+  }
+
+  Stage stage;
+};
+
+struct VerifyStage : public dash::impl::VerifyStageBase<VerifyStage> {
+  using VerifyStageBase::VerifyStageBase;
+
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    if (failed(Contract(after).verify(getOperation())))
+      signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,78 @@
+//===- ConvertToLlvm.cpp - kernels in the dialects llvm and nvvm ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The one place where the conversions of upstream run over kernels: all of them at once, so that none
+// leaves casts for the next.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelModules.h"
+#include "dash/Target/Passes.h"
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/DialectConversion.h"
+#include "mlir/Transforms/Passes.h"
+
+namespace mlir::dash {
+#define GEN_PASS_DEF_CONVERTTOLLVM
+#include "dash/Target/Passes.h.inc"
+} // namespace mlir::dash
+
+using namespace mlir;
+using namespace mlir::dash;
+
+/// Whether what is left is an op of the machine's dialects.
+static bool isOfMachine(Operation *op) {
+  StringRef dialect = op->getName().getDialectNamespace();
+  return dialect == LLVM::LLVMDialect::getDialectNamespace() || dialect == "nvvm";
+}
+
+static LogicalResult convert(gpu::GPUModuleOp module) {
+  MLIRContext *context = module.getContext();
+  LLVMTypeConverter types(context);
+  RewritePatternSet patterns(context);
+  populateSCFToControlFlowConversionPatterns(patterns);
+  cf::populateControlFlowToLLVMConversionPatterns(types, patterns);
+  arith::populateCeilFloorDivExpandOpsPatterns(patterns); // LLVM divides towards zero only
+  arith::populateArithToLLVMConversionPatterns(types, patterns);
+  populateNVVMToLLVMConversionPatterns(patterns);
+  ConversionTarget target(*context);
+  target.addLegalDialect<LLVM::LLVMDialect>();
+  target.addIllegalDialect<cf::ControlFlowDialect>();
+  if (failed(applyPartialConversion(module, target, std::move(patterns))))
+    return failure();
+  WalkResult left = module.getRegion().walk([](Operation *op) {
+    if (isOfMachine(op))
+      return WalkResult::advance();
+    op->emitError() << "expected ops of arith, cf, scf, llvm and nvvm in a kernel, got '"
+                    << op->getName() << "', which nothing converts";
+    return WalkResult::interrupt();
+  });
+  return failure(left.wasInterrupted());
+}
+
+namespace {
+
+struct ConvertToLlvm : public dash::impl::ConvertToLlvmBase<ConvertToLlvm> {
+  void runOnOperation() override {
+    // Only over our modules: a host's own are not ours to clean up.
+    OpPassManager cleanUp(gpu::GPUModuleOp::getOperationName());
+    cleanUp.addPass(createCanonicalizerPass());
+    cleanUp.addPass(createCSEPass());
+    for (gpu::GPUModuleOp module : kernelModules(getOperation())) {
+      if (failed(convert(module)) || failed(runPipeline(cleanUp, module)))
+        return signalPassFailure();
+      ++numConverted;
+    }
+  }
+};
+
+} // namespace

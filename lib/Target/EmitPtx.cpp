@@ -1,0 +1,147 @@
+//===- EmitPtx.cpp - kernels as PTX text and manifests --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Assemble.h"
+#include "Files.h"
+#include "KernelModules.h"
+#include "Manifest.h"
+#include "Ptx.h"
+#include "dash/Lowering/ProgramAttrs.h"
+#include "dash/Target/Passes.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Remarks.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/Path.h"
+
+namespace mlir::dash {
+#define GEN_PASS_DEF_EMITPTX
+#include "dash/Target/Passes.h.inc"
+} // namespace mlir::dash
+
+using namespace mlir;
+using namespace mlir::dash;
+
+namespace {
+
+/// What one kernel module becomes.
+struct Emitted {
+  gpu::GPUModuleOp module;
+  ManifestParts parts;
+  std::string manifest;
+};
+
+struct EmitPtx : public dash::impl::EmitPtxBase<EmitPtx> {
+  using EmitPtxBase::EmitPtxBase;
+
+  void getDependentDialects(DialectRegistry &registry) const override {
+    EmitPtxBase::getDependentDialects(registry);
+    registerPtxTranslations(registry); // here, so that tools which emit nothing do not pay for it
+  }
+
+  void runOnOperation() override {
+    SmallVector<gpu::GPUModuleOp> modules = kernelModules(getOperation());
+    if (modules.empty() && !output.empty()) {
+      getOperation()->emitError() << "no kernel module to write to '" << output.getValue()
+                                  << "'; run --dash-outline-program and the lowerings first";
+      return signalPassFailure();
+    }
+    std::vector<Emitted> all;
+    for (gpu::GPUModuleOp module : modules) {
+      FailureOr<Emitted> emitted = emit(module, pathOf(module, modules.size()));
+      if (failed(emitted))
+        return signalPassFailure();
+      all.push_back(std::move(*emitted));
+    }
+    if (!output.empty() && failed(writeFiles(all)))
+      return signalPassFailure();
+    for (Emitted &emitted : all) {
+      if (output.empty())
+        replaceByBinary(emitted);
+      else
+        emitted.module.erase();
+      ++numEmitted;
+    }
+  }
+
+private:
+  /// Where a module's files go, without what is behind the dot.
+  std::string pathOf(gpu::GPUModuleOp module, size_t numModules) {
+    StringRef symbol = module.getName();
+    symbol.consume_back(kernelsSuffix);
+    if (output.empty())
+      return symbol.str();
+    return numModules == 1 ? output.getValue() : (output.getValue() + "-" + symbol).str();
+  }
+
+  FailureOr<Emitted> emit(gpu::GPUModuleOp module, StringRef path) {
+    if (failed(verifyKernelModule(module)))
+      return failure();
+    FailureOr<std::string> ptx = translateToPtx(module);
+    if (failed(ptx))
+      return failure();
+    ManifestParts parts{llvm::sys::path::filename(path).str(), std::move(*ptx), orderBytes(module),
+                        std::nullopt};
+    if (!ptxas.empty() && failed(askPtxas(module, parts)))
+      return failure();
+    std::string manifest = writeManifest(module, parts);
+    return Emitted{module, std::move(parts), std::move(manifest)};
+  }
+
+  LogicalResult askPtxas(gpu::GPUModuleOp module, ManifestParts &parts) {
+    std::string tool = findPtxas(ptxas);
+    if (tool.empty()) {
+      remark::missed(module.getLoc(), remark::RemarkOpts::name("ptxas").category(getArgument()))
+          << remark::reason("no ptxas on PATH: the manifest says nothing of registers");
+      return success();
+    }
+    llvm::Expected<AssembledPtx> assembled = assemble(tool, targetOf(parts.ptx), parts.ptx);
+    if (!assembled)
+      return module.emitError() << llvm::toString(assembled.takeError());
+    parts.assembled = std::move(*assembled);
+    return success();
+  }
+
+  LogicalResult writeFiles(ArrayRef<Emitted> all) {
+    StringRef folder = llvm::sys::path::parent_path(output);
+    std::vector<OutputFile> files;
+    llvm::StringSet<> names;
+    for (const Emitted &emitted : all) {
+      const ManifestParts &parts = emitted.parts;
+      auto add = [&](StringRef ending, StringRef bytes) {
+        SmallString<128> path(folder);
+        llvm::sys::path::append(path, parts.file + ending);
+        files.push_back({path.str().str(), bytes.str()});
+      };
+      gpu::GPUModuleOp module = emitted.module;
+      if (!names.insert(parts.file).second)
+        return module.emitError() << "two kernel modules would be written to '" << parts.file
+                                  << ".ptx'; give them names of their own";
+      add(".ptx", parts.ptx);
+      if (parts.order)
+        add(".order", *parts.order);
+      add(".json", emitted.manifest);
+    }
+    if (llvm::Error error = writeAllOrNone(files))
+      return getOperation()->emitError() << "cannot write the kernels, nothing was written: "
+                                         << llvm::toString(std::move(error));
+    return success();
+  }
+
+  /// Puts a `gpu.binary` that holds text and manifest in place of the kernel module.
+  static void replaceByBinary(Emitted &emitted) {
+    gpu::GPUModuleOp module = emitted.module;
+    OpBuilder b(module);
+    auto object = gpu::ObjectAttr::get(
+        b.getContext(), module.getTargetsAttr()[0], gpu::CompilationTarget::Assembly,
+        b.getStringAttr(emitted.parts.ptx), /*properties=*/nullptr, /*kernels=*/nullptr);
+    auto binary = gpu::BinaryOp::create(b, module.getLoc(), module.getName(),
+                                        /*offloadingHandler=*/nullptr, b.getArrayAttr({object}));
+    binary->setAttr(manifestAttr, b.getStringAttr(emitted.manifest));
+    if (Attribute table = module->getAttr(orderBufferAttr))
+      binary->setAttr(orderBufferAttr, table);
+    module.erase();
+  }
+};
+
+} // namespace

@@ -1,0 +1,20 @@
+// RUN: dash-opt %s --dash-convert-to-llvm -verify-diagnostics -split-input-file
+
+gpu.module @kernels attributes {dash.program = {}} {
+  // Entries are functions of llvm: a gpu.func cannot hold all that a kernel needs.
+  gpu.func @kernel() kernel {
+    // expected-error @below {{expected ops of arith, cf, scf, llvm and nvvm in a kernel, got 'gpu.return', which nothing converts}}
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels attributes {dash.program = {}} {
+  llvm.func @kernel(%x: f32, %to: !llvm.ptr<1>) {
+    // expected-error @below {{expected ops of arith, cf, scf, llvm and nvvm in a kernel, got 'math.exp2', which nothing converts}}
+    %y = math.exp2 %x : f32
+    llvm.store %y, %to : f32, !llvm.ptr<1>
+    llvm.return
+  }
+}
