@@ -13,7 +13,7 @@ from .errors import CapacityError, ManifestError
 from .manifest import Entry, Manifest
 from .read_manifest import stride_names
 from .tensors import Tensor
-from .workspace import Workspace
+from .workspace import Workspace, region_bytes
 
 SLOT = 8  # bytes that each parameter's value has, whatever its type
 FORMATS = {"i32": "<i", "i64": "<q", "ptr": "<Q", "f32": "<f"}
@@ -106,7 +106,8 @@ class Plan:
     _slots: dict[str, int] = field(default_factory=dict)
     _memory: Any = None
     _address_slots: list[int] = field(default_factory=list)
-    _generation: int = -1
+    _region_bytes: dict[str, int] = field(default_factory=dict)
+    _generation: int = -1  # that the addresses in _memory are of; a workspace never shrinks
 
     @staticmethod
     def make(kernel: DeviceKernel, workspace: Workspace, sizes: Mapping[str, int], tensors: dict[str, Tensor],
@@ -116,6 +117,7 @@ class Plan:
         for entry in manifest.entries:
             grid = tuple(item(plan.values) for item in entry.grid)
             kernel.check_capacity(entry, grid[0] * grid[1] * grid[2])
+        plan._region_bytes = region_bytes(manifest, plan.values)
         names = sorted({(item.name, item.type) for entry in manifest.entries for item in entry.parameters})
         plan._slots = {name: i for i, (name, _) in enumerate(names)}
         # One value more: addresses of tensors that no entry takes go there.
@@ -137,9 +139,10 @@ class Plan:
 
     def ready(self) -> bool:
         """Provides the workspace. True if the order has to be made: it is for other sizes, or goes into a graph."""
-        workspace, driver = self.workspace, self.kernel.driver
-        workspace.provide(self.values, self.allocate)
-        if driver.is_capturing(workspace.stream):
+        workspace = self.workspace
+        if self._generation != workspace.generation or workspace.is_dirty:
+            workspace.provide(self._region_bytes, self.allocate)
+        if self.kernel.driver.is_capturing(workspace.stream):
             workspace.is_captured = True
         if self._generation != workspace.generation:
             for name in self.kernel.manifest.workspace:

@@ -20,7 +20,7 @@ from .launch import DeviceKernel, Plan
 from .manifest import Manifest
 from .read_manifest import load_manifest
 from .tensors import Tensor, as_tensor, current_stream, signature, stream_handle
-from .workspace import Workspace
+from .workspace import Workspace, region_bytes
 
 TENSORS = ("q", "k", "v", "do", "o", "lse", "dq", "dk", "dv")
 LAYOUTS = ("bhsd", "bshd")
@@ -111,7 +111,7 @@ class Kernel:
         with self._lock, self.driver.on(device):
             self._on(device)
             workspace = self.workspace(device, stream)
-            workspace.provide(self.manifest.values(sizes))
+            workspace.provide(region_bytes(self.manifest, self.manifest.values(sizes)))
             return workspace
 
     def workspace(self, device: int = 0, stream: Any = 0) -> Workspace:

@@ -73,10 +73,9 @@ class Workspace:
     def address(self, region: str) -> int:
         return self.pointer + self.layout.offsets[region]
 
-    def provide(self, values: Mapping[str, int], allocate: Allocator | None = None) -> None:
-        """Makes room for the sizes in `values`, and clears what must be zero. Raises ArgumentError in a capture that
-        would have to allocate."""
-        needed = region_bytes(self.manifest, values)
+    def provide(self, needed: Mapping[str, int], allocate: Allocator | None = None) -> None:
+        """Makes room for so many bytes of each region, and clears what must be zero. Raises ArgumentError in a capture
+        that would have to allocate."""
         have = self.layout.sizes
         if self.pointer == 0 or any(size > have.get(name, 0) for name, size in needed.items()):
             self._grow({name: max(size, have.get(name, 0)) for name, size in needed.items()}, allocate)
@@ -94,8 +93,8 @@ class Workspace:
     def _grow(self, sizes: dict[str, int], allocate: Allocator | None) -> None:
         layout = Layout.of(self.manifest, sizes)
         if self.memory.is_capturing(self.stream):
-            raise ArgumentError(f"the stream is being captured, and needs {layout.total} bytes of workspace that it does not "
-                                "have yet: call backward or reserve with these sizes on this stream before the capture")
+            raise ArgumentError(f"the stream is being captured, and needs {layout.total} bytes of workspace that it does "
+                                "not have yet: call backward or reserve with these sizes on this stream before the capture")
         start, owner = self._allocation
         if self.is_captured:
             self._keep.append(self._allocation)  # graphs go on using it

@@ -73,7 +73,8 @@ def manifest() -> dict[str, Any]:
              "alignment": 16, "initial": "entry", "after": "any"}],
         "order": {"source": "entry", "entry": "attention_bwd_order"},
         "entries": [
-            entry("order", ["workers", "1", "1"], 1024, ["workspace.order", *sizes, "workers", "width"], when="sizes-change"),
+            entry("order", ["workers", "1", "1"], 1024,
+                  ["workspace.order", *sizes, "workers", "width"], when="sizes-change"),
             entry("prepare", ["q_tiles", "heads", "batch"], 128,
                   ["q", "k", "v", "do", "o", "lse", "dk", "dv", *strides_of("q", "k", "v", "do", "o", "lse", "dk", "dv"),
                    *sizes, "workspace.descriptors", "workspace.lse2", "workspace.delta"]),
