@@ -16,6 +16,7 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ import torch
 import torch.nn.functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from .bench_report import print_table, write_svg
+from .bench_report import print_table, problem_of, write_svg
 from .bundle import Bundle, BundledKernel
 from .runtime import Kernel
 from .testing import Case, sizes_of
@@ -108,7 +109,7 @@ def measure(variants: list[Variant], rounds: int, flush: torch.Tensor | None, ge
         # One after the other, and all of them: the main kernel leaves counters as the next launch needs them.
         steps = [step for step in variant.plan.steps if step.entry.when == "always"]
         for _ in range(max(5, rounds // 3)):
-            times = timed([lambda step=step: variant.plan.launch(step) for step in steps], flush)
+            times = timed([partial(variant.plan.launch, step) for step in steps], flush)
             for step, milliseconds in zip(steps, times):
                 variant.entries.setdefault(step.entry.role, []).append(milliseconds)
 
@@ -138,7 +139,8 @@ def summary(case: Case, variant: Variant) -> dict[str, Any]:
 
 
 def geometric_means(results: list[dict[str, Any]], baselines: dict[str, Any]) -> dict[str, dict[str, float]]:
-    """For each of our variants: mean ratio to each column of the baselines, over the problems that it ran."""
+    """For each variant: mean ratio to each column of the baselines, and to cuDNN in this process, over the problems it ran."""
+    cudnn = {problem_of(result): result["tflops"] for result in results if result["variant"].startswith("cudnn")}
     known = {(row["head_dim"], row["mask"], row["rows"]): row for row in baselines["rows"]}
     columns = [column for column in baselines["rows"][0] if column not in ("head_dim", "mask", "rows")]
     means: dict[str, dict[str, float]] = {}
@@ -149,6 +151,10 @@ def geometric_means(results: list[dict[str, Any]], baselines: dict[str, Any]) ->
         if pairs:
             means[variant] = {column: math.exp(statistics.fmean(math.log(tflops / row[column]) for tflops, row in pairs))
                               for column in columns} | {"problems": len(pairs)}
+            here = [math.log(result["tflops"] / cudnn[problem_of(result)]) for result in results
+                    if result["variant"] == variant and problem_of(result) in cudnn]
+            if here:
+                means[variant]["cudnn_here"] = math.exp(statistics.fmean(here))
     return means
 
 

@@ -20,6 +20,8 @@ def print_table(results: list[dict[str, Any]], baselines: dict[str, Any], means:
                       *(cell(here.get(variant), row) for variant in variants)])
     table.append(["geometric mean of ratios", "1", *(f"{means[variant][BASELINE]:.3f} of {means[variant]['problems']}"
                                                      if variant in means else "-" for variant in variants)])
+    table.append(["the same to cuDNN in this process", "-", *(
+        f"{means[variant]['cudnn_here']:.3f}" if "cudnn_here" in means.get(variant, {}) else "-" for variant in variants)])
     widths = [max(len(line[i]) for line in table) for i in range(len(table[0]))]
     for line in table:
         print("  ".join(text.ljust(width) if i == 0 else text.rjust(width)

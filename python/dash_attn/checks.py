@@ -32,8 +32,9 @@ def bind_sizes(manifest: Manifest, tensors: Mapping[str, Tensor]) -> dict[str, i
                 value = sizes.setdefault(expected.text, found)
                 given_by.setdefault(expected.text, name)
             if found != value:
-                why = f" as in {given_by[expected.text]}" if expected.text in given_by else ""
-                raise ArgumentError(f"{name}: expected {expected.text} = {value}{why}, found {found} "
+                wanted = f"{expected.text} = {value} as in {given_by[expected.text]}" if expected.text in given_by \
+                    else str(value)
+                raise ArgumentError(f"{name}: expected {wanted}, found {found} "
                                     f"in shape {tensor.shape} of {_spelled(spec)}")
     if not writes_nothing(manifest, tensors):
         _check_limits(manifest, sizes)
