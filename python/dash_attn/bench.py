@@ -33,7 +33,7 @@ TOKENS, HIDDEN = 16384, 2048
 LENGTHS = (512, 1024, 2048, 4096, 8192, 16384)
 PEERS = {"flash": SDPBackend.FLASH_ATTENTION, "cudnn": SDPBackend.CUDNN_ATTENTION}
 BASELINES = Path(__file__).with_name("baselines.json")
-BUSY_CYCLES = 400_000  # about 0.2 ms: longer than the host needs to launch one backward
+BUSY_CYCLES = 1_000_000  # about 0.5 ms: longer than the host needs to launch one backward
 
 
 @dataclass

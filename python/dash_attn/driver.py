@@ -80,7 +80,7 @@ class CudaDriver:
             ptx + b"\0", 2, [options.CU_JIT_ERROR_LOG_BUFFER, options.CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES],
             [log, len(log)])
         text = log.split(b"\0")[0].decode(errors="replace").strip()
-        return self._check(f"assemble {what}" + (f"\n{text}\n" if text else ""), result)
+        return self._check(f"assemble {what}", result, more=f"\n{text}" if text else "")
 
     def function(self, module: Any, name: str) -> Any:
         return self._call(f"find the entry '{name}'", self._cuda.cuModuleGetFunction, module, name.encode())
@@ -170,12 +170,12 @@ class CudaDriver:
     def _call(self, doing: str, function: Any, *arguments: Any) -> Any:
         return self._check(doing, function(*arguments))
 
-    def _check(self, doing: str, result: tuple[Any, ...]) -> Any:
+    def _check(self, doing: str, result: tuple[Any, ...], more: str = "") -> Any:
         code = int(result[0])
         if code == 0:
             return result[1] if len(result) > 1 else None
         name, text = (self._explain(ask, result[0]) for ask in (self._cuda.cuGetErrorName, self._cuda.cuGetErrorString))
-        raise DriverError(code, name or f"CUresult {code}", text or "no description", doing)
+        raise DriverError(code, name or f"CUresult {code}", (text or "no description") + more, doing)
 
     @staticmethod
     def _explain(ask: Any, code: Any) -> str:

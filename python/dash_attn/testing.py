@@ -1,4 +1,4 @@
-"""What tests of kernels share: seeded inputs in any layout, poison, comparison of bits, and the peers' gradients. Needs PyTorch."""
+"""What tests of kernels share: seeded inputs in any layout, poison, comparison of bits, the peers' gradients. Needs PyTorch."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def make_inputs(case: Case, device: str = "cuda") -> dict[str, torch.Tensor]:
     o, lse = reference.forward(tensors["q"], tensors["k"], tensors["v"], scale=case.scale, causal=case.causal)
     tensors["o"].copy_(o)
     lse = lse.float()
-    tensors["lse"] = torch.where(torch.isfinite(lse), lse, float("inf") * (-1) ** case.seed)
+    tensors["lse"] = torch.where(torch.isfinite(lse), lse, float("inf") * (-1) ** case.seed).contiguous()
     poison(tensors)
     return tensors
 
@@ -142,9 +142,8 @@ def differences(found: dict[str, torch.Tensor], expected: dict[str, torch.Tensor
     return "; ".join(filter(None, (first_difference(found[name], expected[name], name) for name in OUTPUTS)))
 
 
-def errors(found: dict[str, torch.Tensor], case: Case, tensors: dict[str, torch.Tensor]) -> dict[str, float]:
-    """reference.relative_error of each gradient; NaN where one holds something that is not finite."""
-    exact, uncorrected = references(case, tensors)
+def errors(found: dict[str, torch.Tensor], exact: dict[str, Any], uncorrected: dict[str, Any]) -> dict[str, float]:
+    """reference.relative_error of each gradient, beside `references`; NaN where one holds something that is not finite."""
     return {name: reference.relative_error(found[name], exact[name], uncorrected[name])
             if torch.isfinite(found[name]).all() else float("nan") for name in OUTPUTS}
 

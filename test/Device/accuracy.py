@@ -15,12 +15,13 @@ from group import Test, demand
 
 from dash_attn import Kernel
 from dash_attn.bundle import BundledKernel
-from dash_attn.testing import (OUTPUTS, Case, emulated_backward, errors, flash_backward, make_inputs, poison_workspace, run,
-                               zeros_left)
+from dash_attn.testing import (OUTPUTS, Case, emulated_backward, errors, flash_backward, make_inputs, poison_workspace,
+                               references, run, zeros_left)
 
 BESIDE_FLASH, BESIDE_ROUNDING = 1.05, 1.25
-# Below this an error is that of rounding noise around an exact zero (one column: dq and dk are 0) and has no yardstick.
-NOISE = 2e-4
+# Below this an error has no yardstick: where gradients cancel (one column: dq and dk are 0) it is 1e-6 of what cancels, which
+# sums in f32 leave; where they do not, it is less than half of what rounding to bf16 leaves.
+NOISE = 1e-3
 LOADED: dict[str, Kernel] = {}
 
 
@@ -41,13 +42,14 @@ def check(bundled: BundledKernel, case: Case) -> dict[str, Any]:
     poison_workspace(kernel, case)
     found = run(kernel, case, tensors, stream=0)
     torch.cuda.synchronize()
-    ours = errors(found, case, tensors)
     unwritten = {name: int((~torch.isfinite(found[name])).sum()) for name in OUTPUTS}
     demand(not any(unwritten.values()), "elements are not finite: " +
-           ", ".join(f"{count} of {name}" for name, count in unwritten.items() if count), ours=None)
+           ", ".join(f"{count} of {name}" for name, count in unwritten.items() if count))
     left = zeros_left(kernel)
     demand(not left, f"a counter is not zero afterwards: {left}")
-    peer, theirs, allowed = yardstick(case, tensors)
+    exact = references(case, tensors)
+    ours = errors(found, *exact)
+    peer, theirs, allowed = yardstick(case, tensors, exact)
     record = {"ours": ours, "theirs": theirs, "peer": peer}
     worse = [f"{name} {ours[name]:.3e} against {theirs[name]:.3e} of {peer}" for name in OUTPUTS
              if ours[name] > max(allowed * theirs[name], NOISE)]
@@ -55,13 +57,13 @@ def check(bundled: BundledKernel, case: Case) -> dict[str, Any]:
     return record
 
 
-def yardstick(case: Case, tensors: dict[str, torch.Tensor]) -> tuple[str, dict[str, float], float]:
+def yardstick(case: Case, tensors: dict[str, torch.Tensor], exact: tuple[Any, Any]) -> tuple[str, dict[str, float], float]:
     """(whose, errors, how many times them is allowed)."""
     try:
-        theirs = errors(flash_backward(case, tensors), case, tensors)
+        theirs = errors(flash_backward(case, tensors), *exact)
         if all(error == error for error in theirs.values()):
             return "flash", theirs, BESIDE_FLASH
         why = "flash gave NaN"
-    except RuntimeError as error:
+    except (RuntimeError, AttributeError) as error:
         why = str(error).splitlines()[0]
-    return f"rounding ({why})", errors(emulated_backward(case, tensors), case, tensors), BESIDE_ROUNDING
+    return f"rounding ({why})", errors(emulated_backward(case, tensors), *exact), BESIDE_ROUNDING
