@@ -1,6 +1,7 @@
 """How lit finds, prepares and skips the tests of dash. test/README.md says how to write one."""
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -70,6 +71,14 @@ def has_tool(name):
     return os.access(os.path.join(config.llvm_tools_dir, name), os.X_OK)
 
 
+def has_gpu():
+    """A device that the driver knows, and a python3 whose PyTorch can use it; not the Python of the other tests."""
+    command = ["python3", "-c", "import sys, torch; sys.exit(not torch.cuda.is_available())"]
+    return shutil.which("nvidia-smi") is not None and subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+if has_gpu():
+    config.available_features.add("host-supports-nvidia")
 if python_imports("numpy", "jsonschema"):
     config.available_features.add("python")
 if "NVPTX" in config.llvm_targets.split(";"):

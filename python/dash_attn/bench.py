@@ -1,0 +1,216 @@
+"""Measures a bundle's kernels beside PyTorch's backward passes: python3 -m dash_attn.bench BUNDLE --json FILE --svg FILE
+
+One process, a GPU of its own. For each problem all variants run once per round, in a random order; times are medians of rounds, by
+CUDA events around the whole backward (preparation, main kernel, conversion; what makes an order runs when sizes change, as in
+use, so before). The stream is kept busy while the host launches. L2 is not flushed unless asked for: at 16384 tokens the
+tensors are larger than it. TFLOP/s count 2.5 * 4 * batch * heads * rows^2 * head_dim operations, half where causal.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import random
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from .bench_report import print_table, problem_of, write_svg
+from .bundle import Bundle, BundledKernel
+from .runtime import Kernel
+from .testing import Case, sizes_of
+
+TOKENS, HIDDEN = 16384, 2048
+LENGTHS = (512, 1024, 2048, 4096, 8192, 16384)
+PEERS = {"flash": SDPBackend.FLASH_ATTENTION, "cudnn": SDPBackend.CUDNN_ATTENTION}
+BASELINES = Path(__file__).with_name("baselines.json")
+BUSY_CYCLES = 1_000_000  # about 0.5 ms: longer than the host needs to launch one backward
+
+
+@dataclass
+class Variant:
+    """Something that computes the gradients; milliseconds holds a time a round."""
+
+    name: str
+    run: Callable[[], Any]
+    milliseconds: list[float] = field(default_factory=list)
+    entries: dict[str, list[float]] = field(default_factory=dict)
+    plan: Any = None
+
+
+def problems(lengths: list[int], head_dims: list[int], masks: list[str]) -> list[Case]:
+    return [Case(head_dim, mask == "causal", rows, rows, TOKENS // rows, HIDDEN // head_dim, HIDDEN // head_dim)
+            for head_dim in head_dims for mask in masks for rows in lengths]
+
+
+def operations(case: Case) -> float:
+    return 10.0 * case.batch * case.heads * case.q_rows * case.kv_rows * case.head_dim * (0.5 if case.causal else 1)
+
+
+def make_tensors(case: Case) -> tuple[dict[str, torch.Tensor], dict[str, tuple[torch.Tensor, torch.Tensor]]]:
+    """Random inputs, o and LSE of PyTorch's forward, and for each peer that serves the case its (o, LSE's stand-in)."""
+    shape = (case.batch, case.heads, case.q_rows, case.head_dim)
+    torch.manual_seed(case.seed)
+    tensors = {name: torch.randn(shape, dtype=torch.bfloat16, device="cuda") for name in ("q", "k", "v", "do")}
+    q, k, v = (tensors[name].requires_grad_() for name in ("q", "k", "v"))
+    peers = {}
+    for name, backend in PEERS.items():
+        try:
+            with sdpa_kernel(backend):
+                peers[name] = F.scaled_dot_product_attention(q, k, v, is_causal=case.causal)
+            torch.autograd.grad(peers[name], (q, k, v), tensors["do"], retain_graph=True)
+        except RuntimeError as error:
+            print(f"  {name}: {str(error).splitlines()[0]}")
+            peers.pop(name, None)
+    inputs = [tensors[name].detach().transpose(1, 2) for name in ("q", "k", "v")]
+    o, lse = torch.ops.aten._flash_attention_forward(*inputs, None, None, case.q_rows, case.kv_rows, 0.0, case.causal,
+                                                     False, scale=case.scale)[:2]
+    tensors |= {"o": o.transpose(1, 2), "lse": lse.contiguous()}
+    tensors |= {"d" + name: torch.empty(shape, dtype=torch.bfloat16, device="cuda") for name in ("q", "k", "v")}
+    return tensors, peers
+
+
+def make_variants(case: Case, kernels: list[tuple[BundledKernel, Kernel]]) -> list[Variant]:
+    tensors, peers = make_tensors(case)
+    inputs = tuple(tensors[name] for name in ("q", "k", "v"))
+    detached = {name: tensor.detach() for name, tensor in tensors.items()}
+    variants = []
+    for bundled, kernel in kernels:
+        plan = kernel.bind(**detached, scale=case.scale)
+        name = bundled.kind + ("" if bundled.is_deterministic else " (nd)")
+        variants.append(Variant(name, plan.run, plan=plan))
+    for name, o in peers.items():
+        variants.append(Variant(f"{name} (nd)", lambda o=o: torch.autograd.grad(o, inputs, detached["do"], retain_graph=True)))
+    return variants
+
+
+def measure(variants: list[Variant], rounds: int, flush: torch.Tensor | None, generator: random.Random) -> None:
+    """One time a round for each variant; then, in rounds of their own, one for each entry of ours."""
+    for variant in variants:
+        for _ in range(3):
+            variant.run()
+    torch.cuda.synchronize()
+    for _ in range(rounds):
+        for variant in generator.sample(variants, len(variants)):
+            variant.milliseconds.append(timed([variant.run], flush)[0])
+    for variant in variants:
+        if variant.plan is None:
+            continue
+        variant.plan.ready()
+        # One after the other, and all of them: the main kernel leaves counters as the next launch needs them.
+        steps = [step for step in variant.plan.steps if step.entry.when == "always"]
+        for _ in range(max(5, rounds // 3)):
+            times = timed([partial(variant.plan.launch, step) for step in steps], flush)
+            for step, milliseconds in zip(steps, times):
+                variant.entries.setdefault(step.entry.role, []).append(milliseconds)
+
+
+def timed(runs: list[Callable[[], Any]], flush: torch.Tensor | None) -> list[float]:
+    """Milliseconds of each, one behind the other."""
+    events = [torch.cuda.Event(enable_timing=True) for _ in range(len(runs) + 1)]
+    if flush is not None:
+        flush.zero_()
+    torch.cuda._sleep(BUSY_CYCLES)
+    events[0].record()
+    for run, event in zip(runs, events[1:]):
+        run()
+        event.record()
+    events[-1].synchronize()
+    return [begin.elapsed_time(end) for begin, end in zip(events, events[1:])]
+
+
+def summary(case: Case, variant: Variant) -> dict[str, Any]:
+    times = sorted(variant.milliseconds)
+    low, high = (times[min(len(times) - 1, int(len(times) * part))] for part in (0.1, 0.9))
+    median = statistics.median(times)
+    return {"head_dim": case.head_dim, "mask": "causal" if case.causal else "full", "rows": case.q_rows, "batch": case.batch,
+            "heads": case.heads, "variant": variant.name, "rounds": len(times), "ms": median, "ms_p10": low, "ms_p90": high,
+            "tflops": operations(case) / median / 1e9,
+            "entries_ms": {role: statistics.median(found) for role, found in variant.entries.items()}}
+
+
+def geometric_means(results: list[dict[str, Any]], baselines: dict[str, Any]) -> dict[str, dict[str, float]]:
+    """For each variant: mean ratio to each column of the baselines, and to cuDNN in this process, over the problems it ran."""
+    cudnn = {problem_of(result): result["tflops"] for result in results if result["variant"].startswith("cudnn")}
+    known = {(row["head_dim"], row["mask"], row["rows"]): row for row in baselines["rows"]}
+    columns = [column for column in baselines["rows"][0] if column not in ("head_dim", "mask", "rows")]
+    means: dict[str, dict[str, float]] = {}
+    for variant in dict.fromkeys(result["variant"] for result in results):
+        mine = [(result["tflops"], known.get((result["head_dim"], result["mask"], result["rows"])))
+                for result in results if result["variant"] == variant]
+        pairs = [(tflops, row) for tflops, row in mine if row]
+        if pairs:
+            means[variant] = {column: math.exp(statistics.fmean(math.log(tflops / row[column]) for tflops, row in pairs))
+                              for column in columns} | {"problems": len(pairs)}
+            here = [math.log(result["tflops"] / cudnn[problem_of(result)]) for result in results
+                    if result["variant"] == variant and problem_of(result) in cudnn]
+            if here:
+                means[variant]["cudnn_here"] = math.exp(statistics.fmean(here))
+    return means
+
+
+def parse(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python3 -m dash_attn.bench", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("bundle", type=Path)
+    parser.add_argument("--kinds", default="", help="only these, with commas between")
+    parser.add_argument("--lengths", default=",".join(map(str, LENGTHS)))
+    parser.add_argument("--head-dims", default="128,64")
+    parser.add_argument("--masks", default="full,causal")
+    parser.add_argument("--rounds", type=int, default=30)
+    parser.add_argument("--seconds", type=float, default=420, help="begin no further problem after so many")
+    parser.add_argument("--flush", action="store_true", help="write 256 MB before each measurement, so that L2 holds no tensor")
+    parser.add_argument("--seed", type=int, default=0, help="of the order in which variants run")
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--svg", type=Path)
+    return parser.parse_args(arguments)
+
+
+def main(argv: list[str] | None = None) -> int:
+    arguments = parse(argv)
+    bundle, begun, generator = Bundle.open(arguments.bundle), time.monotonic(), random.Random(arguments.seed)
+    kinds = set(arguments.kinds.split(",")) - {""}
+    loaded = [(bundled, Kernel.load(bundled.path)) for bundled in bundle.kernels if not kinds or bundled.kind in kinds]
+    flush = torch.empty(256 << 20, dtype=torch.uint8, device="cuda") if arguments.flush else None
+    results: list[dict[str, Any]] = []
+    left_out: list[str] = []
+    for case in problems([int(length) for length in arguments.lengths.split(",")],
+                         [int(size) for size in arguments.head_dims.split(",")], arguments.masks.split(",")):
+        if time.monotonic() - begun > arguments.seconds:
+            left_out.append(case.name)
+            continue
+        kernels = [(bundled, kernel) for bundled, kernel in loaded if bundled.head_dim == case.head_dim and
+                   bundled.causal == case.causal and bundled.serves(sizes_of(case))]
+        variants = make_variants(case, kernels)
+        measure(variants, arguments.rounds, flush, generator)
+        found = [summary(case, variant) for variant in variants]
+        results += found
+        print(f"{case.name}: " + ", ".join(f"{item['variant']} {item['tflops']:.0f}" for item in found), flush=True)
+        del variants
+        torch.cuda.empty_cache()
+    baselines = json.loads(BASELINES.read_text(encoding="utf-8"))
+    means = geometric_means(results, baselines)
+    print_table(results, baselines, means)
+    if left_out:
+        print(f"no time was left for {', '.join(left_out)}")
+    if arguments.json:
+        about = {"commit": bundle.commit, "date": time.strftime("%Y-%m-%d"), "gpu": torch.cuda.get_device_name(),
+                 "torch": torch.__version__, "cudnn": torch.backends.cudnn.version(), "l2_flushed": arguments.flush,
+                 "rounds": arguments.rounds, "left_out": left_out, "geometric_means": means, "results": results}
+        arguments.json.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+    if arguments.svg:
+        write_svg(arguments.svg, results, baselines)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

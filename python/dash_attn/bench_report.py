@@ -1,0 +1,82 @@
+"""Tables and pictures of measurements. Needs neither a GPU nor PyTorch; a picture needs matplotlib."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+BASELINE = "fa3_det"
+
+
+def print_table(results: list[dict[str, Any]], baselines: dict[str, Any], means: dict[str, dict[str, float]]) -> None:
+    """TFLOP/s and, in parentheses, the ratio to FlashAttention-3 deterministic as measured on another day's machine."""
+    variants = list(dict.fromkeys(result["variant"] for result in results))
+    known = by_problem(baselines["rows"])
+    table = [["head dim, mask, S", BASELINE, *variants]]
+    for problem in dict.fromkeys(problem_of(result) for result in results):
+        row = known.get(problem)
+        here = {result["variant"]: result for result in results if problem_of(result) == problem}
+        table.append([f"{problem[0]} {problem[1]} {problem[2]}", str(row[BASELINE]) if row else "-",
+                      *(cell(here.get(variant), row) for variant in variants)])
+    table.append(["geometric mean of ratios", "1", *(f"{means[variant][BASELINE]:.3f} of {means[variant]['problems']}"
+                                                     if variant in means else "-" for variant in variants)])
+    table.append(["the same to cuDNN in this process", "-", *(
+        f"{means[variant]['cudnn_here']:.3f}" if "cudnn_here" in means.get(variant, {}) else "-" for variant in variants)])
+    widths = [max(len(line[i]) for line in table) for i in range(len(table[0]))]
+    for line in table:
+        print("  ".join(text.ljust(width) if i == 0 else text.rjust(width)
+                        for i, (text, width) in enumerate(zip(line, widths))))
+    print("\nmicroseconds of each entry")
+    for result in results:
+        if result["entries_ms"]:
+            entries = ", ".join(f"{role} {1e3 * ms:.0f}" for role, ms in result["entries_ms"].items())
+            print(f"  {' '.join(map(str, problem_of(result)))} {result['variant']}: {entries}; "
+                  f"whole {1e3 * result['ms']:.0f} ({1e3 * result['ms_p10']:.0f} to {1e3 * result['ms_p90']:.0f})")
+
+
+def write_svg(path: Path, results: list[dict[str, Any]], baselines: dict[str, Any]) -> bool:
+    """A picture for each head dim and mask: TFLOP/s over length. False where matplotlib is missing."""
+    try:
+        import matplotlib
+    except ImportError:
+        print(f"{path}: not written, matplotlib is missing")
+        return False
+    matplotlib.use("svg")
+    matplotlib.rcParams["svg.hashsalt"] = "dash"  # the same file from the same numbers
+    from matplotlib import pyplot
+
+    panels = list(dict.fromkeys(problem_of(result)[:2] for result in results))
+    figure, axes = pyplot.subplots(1, len(panels), figsize=(5 * len(panels), 4), sharey=True, squeeze=False)
+    for axis, panel in zip(axes[0], panels):
+        here = [result for result in results if problem_of(result)[:2] == panel]
+        for variant in dict.fromkeys(result["variant"] for result in here):
+            points = sorted((result["rows"], result["tflops"]) for result in here if result["variant"] == variant)
+            axis.plot(*zip(*points), marker="o", linestyle="--" if "(nd)" in variant else "-", label=variant)
+        lengths = {result["rows"] for result in here}
+        points = [(row["rows"], row[BASELINE]) for row in baselines["rows"]
+                  if (row["head_dim"], row["mask"]) == panel and row["rows"] in lengths]
+        if points:
+            axis.plot(*zip(*points), color="black", linewidth=1, linestyle=":", label=f"{BASELINE} (another day)")
+        axis.set(title=f"head dim {panel[0]}, {panel[1]}", xlabel="sequence length", ylim=(0, None))
+        axis.set_xscale("log", base=2)
+        axis.grid(alpha=0.3)
+    axes[0][0].set_ylabel("TFLOP/s, whole backward")
+    axes[0][-1].legend(fontsize="small")
+    figure.tight_layout()
+    figure.savefig(path, metadata={"Date": None})
+    return True
+
+
+def by_problem(rows: list[dict[str, Any]]) -> dict[tuple[int, str, int], dict[str, Any]]:
+    return {problem_of(row): row for row in rows}
+
+
+def problem_of(row: dict[str, Any]) -> tuple[int, str, int]:
+    return row["head_dim"], row["mask"], row["rows"]
+
+
+def cell(result: dict[str, Any] | None, row: dict[str, Any] | None) -> str:
+    if result is None:
+        return "-"
+    ratio = f" ({result['tflops'] / row[BASELINE]:.2f})" if row else ""
+    return f"{result['tflops']:.0f}{ratio}"

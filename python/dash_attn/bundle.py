@@ -1,0 +1,76 @@
+"""A bundle: kernels of several kinds, and all that a machine with a GPU needs to test and measure them.
+
+    bundle.json       what is in it, and from which commit
+    kernels/          NAME.ptx, NAME.json and, for tables, NAME.order
+    dash_attn/        this package
+    Device/           the tests, and the driver of a run
+`tools/make-device-bundle` writes it; a folder or a .tar.gz of one.
+"""
+
+from __future__ import annotations
+
+import json
+import tarfile
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from .errors import ManifestError
+from .manifest import Manifest
+from .read_manifest import load_manifest
+
+
+@dataclass(frozen=True)
+class BundledKernel:
+    """name: such as d128-causal-shift; manifest: the file."""
+
+    name: str
+    head_dim: int
+    mask: str
+    kind: str
+    is_deterministic: bool
+    path: Path
+    manifest: Manifest
+
+    @property
+    def causal(self) -> bool:
+        return self.mask == "causal"
+
+    @property
+    def fixed_sizes(self) -> dict[str, int]:
+        """Sizes that its order is a table for."""
+        return {size.name: size.minimum for size in self.manifest.sizes.values() if size.minimum == size.maximum}
+
+    def serves(self, sizes: dict[str, int]) -> bool:
+        return all(sizes[name] == value for name, value in self.fixed_sizes.items())
+
+
+@dataclass(frozen=True)
+class Bundle:
+    path: Path
+    commit: str
+    date: str
+    kernels: tuple[BundledKernel, ...]
+
+    @staticmethod
+    def open(path: str | Path) -> Bundle:
+        """Reads a folder, or unpacks a .tar.gz into a temporary one. Raises ManifestError if it is no bundle."""
+        path = Path(path)
+        if path.is_file():
+            folder = Path(tempfile.mkdtemp(prefix="dash-bundle-"))
+            with tarfile.open(path) as archive:
+                archive.extractall(folder, filter="data") if hasattr(tarfile, "data_filter") \
+                    else archive.extractall(folder)
+            path = next(folder.rglob("bundle.json"), folder / "bundle.json").parent
+        try:
+            about = json.loads((path / "bundle.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise ManifestError(f"{path}: expected a bundle of tools/make-device-bundle: {error}") from error
+        return Bundle(path, about["commit"], about["date"],
+                      tuple(_kernel(name, path / "kernels" / f"{name}.json") for name in about["kernels"]))
+
+
+def _kernel(name: str, path: Path) -> BundledKernel:
+    manifest = load_manifest(path)
+    program = manifest.program
+    return BundledKernel(name, program.head_dim, program.mask, program.kind, program.is_deterministic, path, manifest)

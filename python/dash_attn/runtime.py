@@ -1,0 +1,192 @@
+"""Loads a kernel that dash-opt compiled, and computes gradients of attention with it.
+
+    kernel = Kernel.load("attention_bwd.json")
+    kernel.backward(q, k, v, do, o, lse, dq, dk, dv, scale=head_dim**-0.5)
+
+Tensors are PyTorch's, CuPy's, anything with `__cuda_array_interface__`, or `Tensor`. Needs none of these to be imported.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from .checks import bind_sizes, check_addresses, check_strides, writes_nothing
+from .driver import cuda_driver
+from .errors import ArgumentError, ManifestError
+from .launch import DeviceKernel, Plan
+from .manifest import Manifest
+from .read_manifest import load_manifest
+from .tensors import Tensor, as_tensor, current_stream, signature, stream_handle
+from .workspace import Workspace, region_bytes
+
+TENSORS = ("q", "k", "v", "do", "o", "lse", "dq", "dk", "dv")
+LAYOUTS = ("bhsd", "bshd")
+MOST_PLANS = 256  # of one kernel; more shapes and strides than that begin anew
+
+
+class Kernel:
+    """A backward pass for one head dim, element type, mask and order; any device of its target, any stream.
+
+    Sizes that the manifest leaves open are those of the tensors. May be used by several threads.
+    """
+
+    def __init__(self, manifest: Manifest, ptx: bytes, driver: Any = None) -> None:
+        """driver: what launches; the CUDA driver if None, opened with the first call."""
+        unknown = sorted(set(manifest.tensors) ^ set(TENSORS))
+        if unknown:
+            raise ManifestError(f"{manifest.path}: expected the tensors {', '.join(TENSORS)}; differs in "
+                                f"{', '.join(unknown)}")
+        self.manifest, self._ptx, self._driver = manifest, ptx, driver
+        self._takes_scale = any(item.name == "scale" for entry in manifest.entries for item in entry.parameters)
+        self._devices: dict[int, DeviceKernel] = {}
+        self._workspaces: dict[tuple[int, int], Workspace] = {}
+        self._plans: dict[Any, Plan | None] = {}
+        self._lock = threading.RLock()
+
+    @staticmethod
+    def load(path: str | Path, driver: Any = None) -> Kernel:
+        """path: the manifest; its PTX lies beside it. Raises ManifestError."""
+        manifest = load_manifest(path)
+        return Kernel(manifest, manifest.read_ptx(), driver)
+
+    @property
+    def certificate(self) -> str:
+        """Hash of all that fixes the gradients' bits: keep it beside a checkpoint."""
+        return self.manifest.certificate
+
+    @property
+    def driver(self) -> Any:
+        if self._driver is None:
+            self._driver = cuda_driver()
+        return self._driver
+
+    def backward(self, q: Any, k: Any, v: Any, do: Any, o: Any, lse: Any, dq: Any, dk: Any, dv: Any, *,
+                 scale: float | None = None, stream: Any = None, layout: str = "bhsd") -> None:
+        """Writes dq, dk and dv, in the stream's order; returns when all is launched.
+
+        q, do, o, dq: [batch, heads, q_rows, head_dim]; k, v, dk, dv: [batch, kv_heads, kv_rows, head_dim], of the manifest's
+        element type; lse: [batch, heads, q_rows] of f32, natural logarithms. Any strides with the last dimension contiguous;
+        layout "bshd" takes [batch, rows, heads, head_dim] (lse as before).
+        scale: factor on the scores, head_dim^-0.5 if None; stream: that of q's library if None.
+        If all gradients are empty nothing happens. The first call on a stream, and the first with larger sizes, allocates
+        workspace; a capture into a CUDA graph must come after it (or after `reserve`), on the same stream.
+        Raises ArgumentError or CapacityError before anything is written, DriverError if a launch fails.
+        """
+        given = (q, k, v, do, o, lse, dq, dk, dv)
+        with self._lock:
+            signatures = [signature(value) for value in given]
+            addresses = tuple([address for address, _ in signatures])
+            key = (tuple([rest for _, rest in signatures]), scale, layout,
+                   None if stream is None else stream_handle(stream))
+            if stream is None:
+                key += (current_stream(q),)
+            plan = self._plans.get(key, self)
+            if plan is self:
+                plan = self._remember(key, self._plan(given, scale, stream, layout))
+            if plan is None:
+                return
+            with self.driver.on(plan.kernel.device):
+                if plan.addresses != addresses:
+                    self._repoint(plan, addresses)
+                plan.run()
+
+    def bind(self, q: Any, k: Any, v: Any, do: Any, o: Any, lse: Any, dq: Any, dk: Any, dv: Any, *,
+             scale: float | None = None, stream: Any = None, layout: str = "bhsd") -> Plan | None:
+        """Checks everything as `backward` does and returns what it would launch, for these tensors: `plan.run()`.
+
+        Keep the tensors while the plan is used, and use it with their device current. None if all gradients are empty.
+        """
+        given = (q, k, v, do, o, lse, dq, dk, dv)
+        with self._lock:
+            return self._plan(given, scale, stream, layout)
+
+    def reserve(self, *, device: int = 0, stream: Any = 0, **sizes: int) -> Workspace:
+        """Allocates workspace for these sizes on a stream, as before a capture: reserve(batch=2, heads=16, ...)."""
+        wanted = tuple(self.manifest.sizes)
+        if set(sizes) != set(wanted):
+            raise ArgumentError(f"reserve: expected the sizes {', '.join(wanted)}, found {', '.join(sizes) or 'none'}")
+        with self._lock, self.driver.on(device):
+            self._on(device)
+            workspace = self.workspace(device, stream)
+            workspace.provide(region_bytes(self.manifest, self.manifest.values(sizes)))
+            return workspace
+
+    def workspace(self, device: int = 0, stream: Any = 0) -> Workspace:
+        """The workspace of a stream; empty before its first launch."""
+        place = (device, stream_handle(stream))
+        if place not in self._workspaces:
+            self._workspaces[place] = Workspace(self.manifest, self.driver, place[1])
+        return self._workspaces[place]
+
+    # ---- What a call with new shapes goes through ---------------------------------------------------------------
+
+    def _plan(self, given: Sequence[Any], scale: float | None, stream: Any, layout: str) -> Plan | None:
+        """Everything that does not depend on addresses is decided here, once; then the addresses of this call."""
+        tensors = self._tensors(given, layout)
+        sizes = bind_sizes(self.manifest, tensors)
+        check_strides(self.manifest, tensors)
+        check_addresses(self.manifest, tensors)
+        if writes_nothing(self.manifest, tensors):
+            return None
+        scale = self._scale(scale)
+        device = tensors["q"].device
+        handle = current_stream(given[0]) if stream is None else stream_handle(stream)
+        with self.driver.on(device):
+            plan = Plan.make(self._on(device), self.workspace(device, handle), sizes, tensors, scale)
+        plan.allocate = _torch_allocator(given[0], device) if hasattr(given[0], "data_ptr") else None
+        plan.point_at(tuple(tensor.pointer for tensor in tensors.values()))
+        return plan
+
+    def _tensors(self, given: Sequence[Any], layout: str) -> dict[str, Tensor]:
+        """In the manifest's order, which is that of the arguments, as [batch, heads, rows, head_dim]."""
+        if layout not in LAYOUTS:
+            raise ArgumentError(f"layout: expected one of {', '.join(LAYOUTS)}, found '{layout}'")
+        tensors = {name: as_tensor(value, name, self._device_of) for name, value in zip(TENSORS, given)}
+        if layout == "bshd":
+            tensors = {name: tensor.transposed(1, 2) if len(tensor.shape) == 4 else tensor
+                       for name, tensor in tensors.items()}
+        return tensors
+
+    def _device_of(self, pointer: int) -> int:
+        return self.driver.device_of(pointer)
+
+    def _scale(self, scale: float | None) -> float:
+        if self._takes_scale:
+            return float(self.manifest.program.head_dim**-0.5 if scale is None else scale)
+        if scale not in (None, 1):
+            raise ArgumentError(f"scale: '{self.manifest.name}' was compiled without a scale, found {scale}")
+        return 1.0
+
+    def _on(self, device: int) -> DeviceKernel:
+        if device not in self._devices:
+            self._devices[device] = DeviceKernel(self.manifest, self._ptx, self.driver, device)
+        return self._devices[device]
+
+    def _remember(self, key: Any, plan: Plan | None) -> Plan | None:
+        if len(self._plans) >= MOST_PLANS:
+            self._plans.clear()
+        self._plans[key] = plan
+        return plan
+
+    def _repoint(self, plan: Plan, addresses: tuple[int, ...]) -> None:
+        moved: Mapping[str, Tensor] = {
+            name: Tensor(address, tensor.shape, tensor.strides, tensor.dtype, tensor.device)
+            for (name, tensor), address in zip(plan.tensors.items(), addresses)}
+        check_addresses(self.manifest, moved)
+        plan.point_at(addresses)
+
+
+def _torch_allocator(tensor: Any, device: int) -> Any:
+    """Workspace out of PyTorch's cache: what it holds back is not there for anybody else."""
+    import torch
+
+    def allocate(size: int, stream: int) -> tuple[int, Any]:
+        ours = torch.cuda.ExternalStream(stream, device=device) if stream else torch.cuda.default_stream(device)
+        with torch.cuda.stream(ours):
+            memory = torch.empty(size, dtype=torch.uint8, device=tensor.device)
+        return memory.data_ptr(), memory
+
+    return allocate

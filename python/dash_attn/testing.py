@@ -1,0 +1,176 @@
+"""What tests of kernels share: seeded inputs in any layout, poison, comparison of bits, the peers' gradients. Needs PyTorch."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import torch
+
+from . import reference
+from .runtime import Kernel
+
+OUTPUTS = ("dq", "dk", "dv")
+BITS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A problem. memory: "bhsd" contiguous, "bshd" as transposed views, "packed" slices of one tensor, "padded" rows."""
+
+    head_dim: int
+    causal: bool
+    q_rows: int
+    kv_rows: int
+    batch: int = 1
+    heads: int = 2
+    kv_heads: int = 2
+    memory: str = "bhsd"
+    seed: int = 0
+
+    @property
+    def name(self) -> str:
+        mask = "causal" if self.causal else "full"
+        return (f"d{self.head_dim}-{mask}-q{self.q_rows}-kv{self.kv_rows}-b{self.batch}-h{self.heads}"
+                f"-g{self.heads // self.kv_heads}-{self.memory}")
+
+    @property
+    def scale(self) -> float:
+        return self.head_dim**-0.5
+
+    def with_seed(self, seed: int) -> Case:
+        return replace(self, seed=seed)
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def allocate(case: Case, names: tuple[str, ...], device: str) -> dict[str, torch.Tensor]:
+    """Uninitialised bf16 tensors [batch, heads, rows, head_dim] in the case's memory; `names` share what is packed."""
+    shapes = {name: (case.kv_heads, case.kv_rows) if name in ("k", "v", "dk", "dv") else (case.heads, case.q_rows)
+              for name in names}
+    options: dict[str, Any] = {"dtype": torch.bfloat16, "device": device}
+    b, d = case.batch, case.head_dim
+    if case.memory == "bshd":
+        return {name: torch.empty(b, s, h, d, **options).transpose(1, 2) for name, (h, s) in shapes.items()}
+    if case.memory == "padded":  # rows longer than they need to be, and some in front
+        return {name: torch.empty(b, h, s + 3, d + 8, **options)[:, :, 3:, :d] for name, (h, s) in shapes.items()}
+    if case.memory == "packed" and len({s for _, s in shapes.values()}) == 1:
+        rows, heads = case.q_rows, [h for h, _ in shapes.values()]
+        whole = torch.empty(b, rows, sum(heads), d, **options)
+        return {name: part.transpose(1, 2) for name, part in zip(names, whole.split(heads, dim=2))}
+    return {name: torch.empty(b, h, s, d, **options) for name, (h, s) in shapes.items()}
+
+
+def make_inputs(case: Case, device: str = "cuda") -> dict[str, torch.Tensor]:
+    """Random q, k, v, do, and their o and lse as a forward pass gives them; dq, dk and dv poisoned.
+
+    o is the float64 forward rounded to bf16, lse rounded to f32. Rows that see nothing have the LSE +inf of FlashAttention if
+    the seed is even, and -inf if it is odd.
+    """
+    generator = torch.Generator(device=device).manual_seed(case.seed)
+    tensors = {**allocate(case, ("q", "k", "v"), device), **allocate(case, ("do",), device),
+               **allocate(case, ("o",), device), **allocate(case, OUTPUTS, device)}
+    for name in ("q", "k", "v", "do"):
+        tensors[name].normal_(generator=generator)
+    o, lse = reference.forward(tensors["q"], tensors["k"], tensors["v"], scale=case.scale, causal=case.causal)
+    tensors["o"].copy_(o)
+    lse = lse.float()
+    tensors["lse"] = torch.where(torch.isfinite(lse), lse, float("inf") * (-1) ** case.seed).contiguous()
+    poison(tensors)
+    return tensors
+
+
+def poison(tensors: dict[str, torch.Tensor]) -> None:
+    """Fills outputs with NaN: what a kernel does not write shows."""
+    for name in OUTPUTS:
+        tensors[name].fill_(float("nan"))
+
+
+def poison_workspace(kernel: Kernel, case: Case, stream: int = 0, byte: int = 0xFF, device: int = 0) -> None:
+    """Allocates the workspace if need be and fills with `byte` all of it that a launch may find in any state."""
+    workspace = kernel.reserve(device=device, stream=stream, **sizes_of(case))
+    for name, size in workspace.layout.sizes.items():
+        if kernel.manifest.workspace[name].initial != "zero":
+            kernel.driver.fill(workspace.address(name), byte, size, stream)
+    workspace.ordered_for = None
+
+
+def zeros_left(kernel: Kernel, stream: int = 0, device: int = 0) -> str:
+    """Empty if all regions that a launch must leave zero are; else which word is not. Waits for the stream."""
+    workspace = kernel.workspace(device, stream)
+    kernel.driver.synchronize(stream)
+    for name, size in workspace.layout.sizes.items():
+        if kernel.manifest.workspace[name].after == "zero":
+            words = torch.frombuffer(bytearray(kernel.driver.read(workspace.address(name), size)), dtype=torch.int32)
+            wrong = words.nonzero()
+            if len(wrong):
+                return f"{name}[{int(wrong[0])}] = {int(words[wrong[0]])} ({len(wrong)} of {len(words)} words)"
+    return ""
+
+
+def sizes_of(case: Case) -> dict[str, int]:
+    return {"batch": case.batch, "heads": case.heads, "kv_heads": case.kv_heads, "q_rows": case.q_rows,
+            "kv_rows": case.kv_rows}
+
+
+def run(kernel: Kernel, case: Case, tensors: dict[str, torch.Tensor], **options: Any) -> dict[str, torch.Tensor]:
+    """Launches; dq, dk and dv as contiguous copies, in the stream's order."""
+    kernel.backward(**tensors, scale=case.scale, **options)
+    return {name: tensors[name].clone(memory_format=torch.contiguous_format) for name in OUTPUTS}
+
+
+def first_difference(found: torch.Tensor, expected: torch.Tensor, name: str) -> str:
+    """Empty if both have the same bits; else where they differ first, in C order."""
+    if found.shape != expected.shape or found.dtype != expected.dtype:
+        return f"{name}: expected {expected.dtype} {tuple(expected.shape)}, found {found.dtype} {tuple(found.shape)}"
+    type_ = BITS[found.element_size()]
+    differs = found.contiguous().view(type_) != expected.contiguous().view(type_)
+    count = int(differs.sum())
+    if count == 0:
+        return ""
+    flat, index = int(differs.flatten().nonzero()[0]), []
+    for size in reversed(found.shape):
+        flat, position = divmod(flat, size)
+        index.append(position)
+    at = tuple(reversed(index))
+    return (f"{name}{list(at)}: expected {float(expected[at])!r}, found {float(found[at])!r} "
+            f"({count} of {found.numel()} elements differ)")
+
+
+def differences(found: dict[str, torch.Tensor], expected: dict[str, torch.Tensor]) -> str:
+    return "; ".join(filter(None, (first_difference(found[name], expected[name], name) for name in OUTPUTS)))
+
+
+def errors(found: dict[str, torch.Tensor], exact: dict[str, Any], uncorrected: dict[str, Any]) -> dict[str, float]:
+    """reference.relative_error of each gradient, beside `references`; NaN where one holds something that is not finite."""
+    return {name: reference.relative_error(found[name], exact[name], uncorrected[name])
+            if torch.isfinite(found[name]).all() else float("nan") for name in OUTPUTS}
+
+
+def references(case: Case, tensors: dict[str, torch.Tensor]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """(gradients, gradients without the softmax correction) in float64."""
+    inputs = [tensors[name] for name in ("q", "k", "v", "do", "o", "lse")]
+    return tuple(reference.backward(*inputs, scale=case.scale, causal=case.causal, corrected=corrected)
+                 for corrected in (True, False))
+
+
+def flash_backward(case: Case, tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """PyTorch's FlashAttention-2 on the same o and LSE. Its operators take [batch, rows, heads, head_dim], grouped heads as
+    well, and align causal masks at the bottom right (scaled_dot_product_attention, which does not, refuses such shapes)."""
+    q, k, v, do, o = (tensors[name].transpose(1, 2).contiguous() for name in ("q", "k", "v", "do", "o"))
+    lse = tensors["lse"]
+    lse = torch.where(torch.isfinite(lse), lse, float("inf")).contiguous()
+    rest = (None, None, case.q_rows, case.kv_rows, 0.0, case.causal)
+    made = torch.ops.aten._flash_attention_forward(q, k, v, *rest, False, scale=case.scale)
+    gradients = torch.ops.aten._flash_attention_backward(do, q, k, v, o, lse, *rest, made[2], made[3], scale=case.scale)
+    return {name: gradient.transpose(1, 2).contiguous() for name, gradient in zip(OUTPUTS, gradients)}
+
+
+def emulated_backward(case: Case, tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """The roundings to bf16 that every kernel on tensor cores does (P and dS as factors, results), and no others: the
+    yardstick where PyTorch's kernel cannot run."""
+    inputs = [tensors[name] for name in ("q", "k", "v", "do", "o", "lse")]
+    gradients = reference.backward(*inputs, scale=case.scale, causal=case.causal,
+                                   rounded=lambda x: x.to(torch.bfloat16).double())
+    return {name: gradient.to(torch.bfloat16) for name, gradient in gradients.items()}

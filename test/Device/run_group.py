@@ -1,0 +1,40 @@
+#!/usr/bin/env python3
+"""run_group.py BUNDLE GROUP HEADDIM-MASK [--quick]: one process of tools/check-device; prints JSON lines (group.py)."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parents[1] / "python")]
+
+GROUPS = ("accuracy", "repeat", "launches", "sanitizer")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("bundle", type=Path)
+    parser.add_argument("group", choices=GROUPS)
+    parser.add_argument("which", help="such as d128-causal")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--filter", default="", help="only tests whose name has this in it")
+    parser.add_argument("--after", type=int, default=0, help="number of the first test to run")
+    parser.add_argument("--without", action="append", default=[], help="a kernel whose tests are not run")
+    arguments = parser.parse_args()
+
+    from group import Test, run_tests
+
+    from dash_attn.bundle import Bundle
+
+    kernels = [kernel for kernel in Bundle.open(arguments.bundle).kernels
+               if f"d{kernel.head_dim}-{kernel.mask}" == arguments.which and not kernel.name.endswith("-bench")]
+    tests: list[Test] = importlib.import_module(arguments.group).tests(kernels, arguments.quick) if kernels else []
+    tests = [test for test in tests if arguments.filter in test.name]
+    run_tests(tests, arguments.after, set(arguments.without))
+
+
+if __name__ == "__main__":
+    main()

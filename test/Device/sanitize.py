@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+"""sanitize.py MANIFEST ROWS: a small backward without PyTorch, for compute-sanitizer to look at."""
+
+from __future__ import annotations
+
+import random
+import struct
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from dash_attn import Kernel, Tensor  # noqa: E402
+from dash_attn.tensors import BYTES, contiguous  # noqa: E402
+
+
+def random_bits(count: int, dtype: str, generator: random.Random) -> bytes:
+    """Numbers between -1 and 1, or logarithms of sums near 5."""
+    if dtype == "f32":
+        return struct.pack(f"<{count}f", *(5 + generator.random() for _ in range(count)))
+    return b"".join(struct.pack("<f", generator.uniform(-1, 1))[2:] for _ in range(count))
+
+
+def main() -> None:
+    kernel, rows = Kernel.load(sys.argv[1]), int(sys.argv[2])
+    generator, driver = random.Random(0), kernel.driver
+    sizes = {name: size.minimum if size.minimum == size.maximum else {"batch": 1, "heads": 2, "kv_heads": 1}.get(name, rows)
+             for name, size in kernel.manifest.sizes.items()}
+    tensors = {}
+    with driver.on(0):
+        for name, spec in kernel.manifest.tensors.items():
+            shape = tuple(item(sizes) for item in spec.shape)
+            count = shape[0] * contiguous(shape)[0]
+            pointer = driver.allocate(count * BYTES[spec.element], name)
+            tensors[name] = Tensor(pointer, shape, contiguous(shape), spec.element)
+            if not spec.is_written:
+                driver.write(pointer, random_bits(count, spec.element, generator))
+        kernel.backward(**tensors)
+        driver.synchronize(0)
+
+
+if __name__ == "__main__":
+    main()

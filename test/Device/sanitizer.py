@@ -1,0 +1,46 @@
+"""compute-sanitizer over a small backward of one kernel: memory, races in shared memory, barriers."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from group import Failed, Skip, Test
+
+from dash_attn.bundle import BundledKernel
+
+# Memory for every head dim and mask; what takes long for one of them, whose main kernel has all roles and masks.
+TOOLS, MORE_TOOLS, MORE_FOR = ("memcheck",), ("racecheck", "synccheck"), (128, "causal")
+ROWS, SECONDS = 200, 100
+
+
+def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:
+    kernel = next((kernel for kernel in kernels if not kernel.fixed_sizes), None)
+    if kernel is None or quick:
+        return []
+    tools = TOOLS + MORE_TOOLS * ((kernel.head_dim, kernel.mask) == MORE_FOR)
+    return [Test(f"sanitizer {kernel.name} {tool}", kernel.name, lambda tool=tool: check(kernel, tool)) for tool in tools]
+
+
+def check(kernel: BundledKernel, tool: str) -> dict[str, Any]:
+    sanitizer = shutil.which("compute-sanitizer") or shutil.which("/usr/local/cuda/bin/compute-sanitizer")
+    if sanitizer is None:
+        raise Skip("compute-sanitizer is not installed")
+    command = [sanitizer, "--tool", tool, "--error-exitcode", "9", "--print-limit", "5", sys.executable,
+               str(Path(__file__).with_name("sanitize.py")), str(kernel.path), str(ROWS)]
+    environment = dict(os.environ, PYTHONPATH=str(Path(__file__).resolve().parent.parent))
+    try:
+        result = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, env=environment, check=False)
+    except subprocess.TimeoutExpired:
+        raise Skip(f"not done after {SECONDS} s under {tool}") from None
+    text = result.stdout + result.stderr
+    if "Device not supported" in text or "not supported" in text.lower() and "ERROR SUMMARY" not in text:
+        raise Skip("compute-sanitizer does not support this machine")
+    summary = [line.strip("= ") for line in text.splitlines() if "SUMMARY" in line]
+    if result.returncode:
+        raise Failed("; ".join(summary) or f"exit status {result.returncode}", output=text[-3000:])
+    return {"summary": summary}

@@ -1,0 +1,51 @@
+"""Which kernels a bundle for machines with a GPU has, and the options of dash-opt that compile each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+WORKERS = 132  # multiprocessors of an H200
+KINDS = ("ascending", "descending", "shift", "symmetric-shift", "synthesized", "unordered")
+MASKS = ("full", "causal")
+HEAD_DIMS = (128, 64)
+KV_TILE = 128
+# Rows of Q in a tile: what fits beside K and V in shared memory, and was fastest.
+Q_TILES = {(128, "full"): 64, (128, "causal"): 64, (64, "full"): 128, (64, "causal"): 64}
+# An order that is searched for is a table for stated sizes: one that tests can afford, and one of the benchmark's.
+TABLE_SIZES = {"small": "q:1024,kv:1024,batch:2,heads:4,kv-heads:4"}
+TABLE_SIZES_OF_BENCH = {128: "q:4096,kv:4096,batch:4,heads:16,kv-heads:16",
+                        64: "q:4096,kv:4096,batch:4,heads:32,kv-heads:32"}
+
+
+@dataclass(frozen=True)
+class DeviceKernel:
+    """name is that of its files; example is a program of dialects/dash/examples, of head dim 128."""
+
+    name: str
+    head_dim: int
+    mask: str
+    options: str
+
+    @property
+    def example(self) -> str:
+        return f"bwd-{self.mask}.mlir"
+
+    def program(self, text: str) -> str:
+        """The example's text for this head dim."""
+        return text.replace("x128xbf16", f"x{self.head_dim}xbf16")
+
+
+def device_kernels(workers: int = WORKERS) -> list[DeviceKernel]:
+    kernels = []
+    for head_dim in HEAD_DIMS:
+        for mask in MASKS:
+            common = f"q-tile={Q_TILES[head_dim, mask]} kv-tile={KV_TILE} workers={workers}"
+            for kind in KINDS:
+                tables = {"": ""}
+                if kind == "synthesized":
+                    tables = TABLE_SIZES | {"bench": TABLE_SIZES_OF_BENCH[head_dim]}
+                for suffix, sizes in tables.items():
+                    name = "-".join(filter(None, (f"d{head_dim}", mask, kind, suffix)))
+                    stated = f" sizes={sizes}" if sizes else ""
+                    kernels.append(DeviceKernel(name, head_dim, mask, f"kind={kind} {common}{stated}"))
+    return kernels
