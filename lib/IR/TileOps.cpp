@@ -68,7 +68,7 @@ LogicalResult MatmulOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
-// ProbabilityOp, ScoreGradientOp
+// ProbabilityOp, RoundOp, ScoreGradientOp
 //===----------------------------------------------------------------------===//
 
 /// A tile of one task, transposed: a row for each row of the kv tile, a column for each of the q
@@ -98,15 +98,17 @@ LogicalResult ProbabilityOp::verify() {
                  failed(verifyTaskTile(*this, "result", getType())));
 }
 
+LogicalResult RoundOp::verify() {
+  ArrayRef<int64_t> found = getType().getShape(), expected = getValue().getType().getShape();
+  if (found == expected)
+    return success();
+  return emitOpError() << "result must be " << formatShape(expected)
+                       << ", the shape of the value, got " << formatShape(found);
+}
+
 LogicalResult ScoreGradientOp::verify() {
-  if (failed(verifyTaskTile(*this, "probability", getProbability().getType())) ||
-      failed(verifyTaskTile(*this, "gradient", getGradient().getType())) ||
-      failed(verifyRows(*this, "delta", getDelta().getType())) ||
-      failed(verifyTaskTile(*this, "result", getType())))
-    return failure();
-  Type found = getType().getElementType(), expected = getProbability().getType().getElementType();
-  if (found != expected)
-    return emitOpError() << "result must have elements of the type of 'probability', " << expected
-                         << ", got " << found;
-  return success();
+  return failure(failed(verifyTaskTile(*this, "probability", getProbability().getType())) ||
+                 failed(verifyTaskTile(*this, "gradient", getGradient().getType())) ||
+                 failed(verifyRows(*this, "delta", getDelta().getType())) ||
+                 failed(verifyTaskTile(*this, "result", getType())));
 }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // After tiling nothing says any more that a memref is dO. What is computed from it does: it is the
-// right factor of P's product.
+// right factor of the rounded P's product.
 //
 //===----------------------------------------------------------------------===//
 
@@ -59,8 +59,11 @@ private:
   }
 
   void nameProduct(MatmulOp product) {
-    bool isP = bool(product.getA().getDefiningOp<ProbabilityOp>());
-    bool isDs = bool(product.getA().getDefiningOp<ScoreGradientOp>());
+    Value left = product.getA();
+    if (auto round = left.getDefiningOp<RoundOp>())
+      left = round.getValue();
+    bool isP = bool(left.getDefiningOp<ProbabilityOp>());
+    bool isDs = bool(left.getDefiningOp<ScoreGradientOp>());
     if (isP && !product.getTransposeA()) {
       nameSource(product.getB(), "do");
       nameTarget(product.getResult(), "dv");

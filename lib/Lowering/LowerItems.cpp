@@ -258,7 +258,7 @@ private:
           return success();
         })
         .Case([&](ProbabilityOp probability) { return lowerProbability(probability); })
-        .Case<MatmulOp, ScoreGradientOp>([&](auto compute) {
+        .Case<MatmulOp, RoundOp, ScoreGradientOp>([&](auto compute) {
           lowerCompute(compute);
           return success();
         })
@@ -310,21 +310,24 @@ private:
     Value kvRows = tableEntry(b, sequenceTable, sequence, OrderTables::KvRows);
     Value firstRow = b.mul(lookup(op.getQTile()), b.index(problem.tiles.q));
     Value firstColumn = b.mul(lookup(op.getKvTile()), b.index(problem.tiles.kv));
-    Type half = cast<RankedTensorType>(op.getResult().getType()).getElementType();
-    emitProbability(b, scores, lse, lookup(op.getScale()), half, result,
-                    [&](Value qRow, Value kvRow) {
-                      return isVisible(b, problem.mask, b.add(firstRow, qRow),
-                                       b.add(firstColumn, kvRow), qRows, kvRows);
-                    });
+    emitProbability(b, scores, lse, lookup(op.getScale()), result, [&](Value qRow, Value kvRow) {
+      return isVisible(b, problem.mask, b.add(firstRow, qRow), b.add(firstColumn, kvRow), qRows,
+                       kvRows);
+    });
     return success();
+  }
+
+  void lowerCompute(RoundOp op) {
+    Value value = bufferOf(op.getValue());
+    Value result = tiles[op.getResult()] = allocateFor(op.getResult());
+    emitRound(b, value, op.getType().getElementType(), result);
   }
 
   void lowerCompute(ScoreGradientOp op) {
     Value probability = bufferOf(op.getProbability()), gradient = bufferOf(op.getGradient());
     Value delta = bufferOf(op.getDelta());
     Value result = tiles[op.getResult()] = allocateFor(op.getResult());
-    Type half = cast<RankedTensorType>(op.getResult().getType()).getElementType();
-    emitScoreGradient(b, probability, gradient, delta, half, result);
+    emitScoreGradient(b, probability, gradient, delta, op.getType().getElementType(), result);
   }
 
   /// Index arithmetic and the like, as a user may write between ops on tiles.

@@ -126,8 +126,8 @@ static Value exponential(LoopBuilder &b, Value score, Value lse) {
   return arith::TruncFOp::create(b, b.getF32Type(), math::ExpOp::create(b, difference));
 }
 
-void dash::emitProbability(LoopBuilder &b, Value scores, Value lse, Value scale, Type half,
-                           Value result, llvm::function_ref<Value(Value, Value)> isVisible) {
+void dash::emitProbability(LoopBuilder &b, Value scores, Value lse, Value scale, Value result,
+                           llvm::function_ref<Value(Value, Value)> isVisible) {
   Value hiddenLse = b.f32(-std::numeric_limits<float>::infinity());
   forEachElement(b, shapeOf(scores), [&](ValueRange at) {
     Value kvRow = at[0], qRow = at[1];
@@ -141,12 +141,17 @@ void dash::emitProbability(LoopBuilder &b, Value scores, Value lse, Value scale,
       Value score = b.load(scores, at);
       if (scale)
         score = productOf(b, scale, score);
-      Value rounded = b.roundTo(half, exponential(b, score, rowLse));
-      scf::YieldOp::create(b, b.toF32(rounded));
+      scf::YieldOp::create(b, exponential(b, score, rowLse));
       b.setInsertionPointToStart(choice.elseBlock());
       scf::YieldOp::create(b, b.f32(0));
     }
     b.store(choice.getResult(0), result, at);
+  });
+}
+
+void dash::emitRound(LoopBuilder &b, Value tile, Type half, Value result) {
+  forEachElement(b, shapeOf(tile), [&](ValueRange at) {
+    b.store(b.toF32(b.roundTo(half, b.load(tile, at))), result, at);
   });
 }
 

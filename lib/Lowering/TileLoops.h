@@ -42,8 +42,9 @@ struct Product {
 void emitProduct(LoopBuilder &b, const Product &product);
 
 /// `isVisible` says of (row of the q tile, row of the kv tile) whether the pair counts.
-void emitProbability(LoopBuilder &b, Value scores, Value lse, Value scale, Type half, Value result,
+void emitProbability(LoopBuilder &b, Value scores, Value lse, Value scale, Value result,
                      llvm::function_ref<Value(Value, Value)> isVisible);
+void emitRound(LoopBuilder &b, Value tile, Type half, Value result);
 void emitScoreGradient(LoopBuilder &b, Value probability, Value gradient, Value delta, Type half,
                        Value result);
 

@@ -127,11 +127,12 @@ private:
     Value rowDelta = load(single({qRows}), delta);
 
     Value s = product(k, false, q, true, {kvRows, qRows});
-    Value p = ProbabilityOp::create(b, half(kvRows, qRows), s, lse, sequence, items.getKvTile(),
+    Value p = ProbabilityOp::create(b, single({kvRows, qRows}), s, lse, sequence, items.getKvTile(),
                                     tile, scale);
+    Value factor = RoundOp::create(b, half(kvRows, qRows), p);
     Value dp = product(v, false, dOut, true, {kvRows, qRows});
     Value ds = ScoreGradientOp::create(b, half(kvRows, qRows), p, dp, rowDelta);
-    Value dv = product(p, false, dOut, false, {kvRows, headDimV}, walk.getCarried()[1]);
+    Value dv = product(factor, false, dOut, false, {kvRows, headDimV}, walk.getCarried()[1]);
     Value dk = product(ds, false, q, false, {kvRows, headDim}, walk.getCarried()[0]);
     Value dq = product(ds, true, k, false, {qRows, headDim});
     ReduceOp::create(b, dq, dqSum, sequence, head, tile);

@@ -31,12 +31,13 @@ func.func @unscheduled(%q: !T, %k: !T, %v: !T, %do: !T, %o: !T, %lse: !R, %delta
       %st = dash.matmul %kt, transpose %qt
         : (tensor<128x128xbf16>, tensor<64x128xbf16>) -> tensor<128x64xf32>
       %pt = dash.probability %st, %l at(%seq, %kv, %qi) scale(%scale)
-        : (tensor<128x64xf32>, tensor<64xf32>) -> tensor<128x64xbf16>
+        : (tensor<128x64xf32>, tensor<64xf32>) -> tensor<128x64xf32>
+      %pb = dash.round %pt : tensor<128x64xf32> to tensor<128x64xbf16>
       %dpt = dash.matmul %vt, transpose %dot
         : (tensor<128x128xbf16>, tensor<64x128xbf16>) -> tensor<128x64xf32>
       %dst = dash.score_gradient %pt, %dpt, %d
-        : (tensor<128x64xbf16>, tensor<128x64xf32>, tensor<64xf32>) -> tensor<128x64xbf16>
-      %dv1 = dash.matmul %pt, %dot accumulate(%dv0)
+        : (tensor<128x64xf32>, tensor<128x64xf32>, tensor<64xf32>) -> tensor<128x64xbf16>
+      %dv1 = dash.matmul %pb, %dot accumulate(%dv0)
         : (tensor<128x64xbf16>, tensor<64x128xbf16>) -> tensor<128x128xf32>
       %dk1 = dash.matmul %dst, %qt accumulate(%dk0)
         : (tensor<128x64xbf16>, tensor<64x128xbf16>) -> tensor<128x128xf32>
@@ -73,9 +74,10 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(132) width(13
 // CHECK-NEXT:      %[[D:.+]] = dash.load
 // CHECK-NEXT:      %[[ST:.+]] = dash.matmul %[[KT]], transpose %[[QT]] :
 // CHECK-NEXT:      %[[PT:.+]] = dash.probability %[[ST]], %[[L]] at(%[[SEQ]], %[[KV]], %[[Q]]) scale(%{{.+}}) :
+// CHECK-NEXT:      %[[PB:.+]] = dash.round %[[PT]] : tensor<128x64xf32> to tensor<128x64xbf16>
 // CHECK-NEXT:      %[[DPT:.+]] = dash.matmul %[[VT]], transpose %[[DOT]] :
 // CHECK-NEXT:      %[[DST:.+]] = dash.score_gradient %[[PT]], %[[DPT]], %[[D]] :
-// CHECK-NEXT:      %[[DV1:.+]] = dash.matmul %[[PT]], %[[DOT]] accumulate(%[[DV0]]) :
+// CHECK-NEXT:      %[[DV1:.+]] = dash.matmul %[[PB]], %[[DOT]] accumulate(%[[DV0]]) :
 // CHECK-NEXT:      %[[DK1:.+]] = dash.matmul %[[DST]], %[[QT]] accumulate(%[[DK0]]) :
 // CHECK-NEXT:      %[[DQP:.+]] = dash.matmul transpose %[[DST]], %[[KT]] :
 // CHECK-NEXT:      dash.ordered_reduce %[[DQP]] into %{{.+}}[%[[SEQ]], %[[HEAD]], %[[Q]]] turn(%[[TURN]]) :
@@ -101,12 +103,13 @@ func.func @scheduled(%q: !T, %k: !T, %v: !T, %do: !T, %o: !T, %lse: !R, %delta: 
       %st = dash.matmul %kt, transpose %qt
         : (tensor<128x128xbf16>, tensor<64x128xbf16>) -> tensor<128x64xf32>
       %pt = dash.probability %st, %l at(%seq, %kv, %qi) scale(%scale)
-        : (tensor<128x64xf32>, tensor<64xf32>) -> tensor<128x64xbf16>
+        : (tensor<128x64xf32>, tensor<64xf32>) -> tensor<128x64xf32>
+      %pb = dash.round %pt : tensor<128x64xf32> to tensor<128x64xbf16>
       %dpt = dash.matmul %vt, transpose %dot
         : (tensor<128x128xbf16>, tensor<64x128xbf16>) -> tensor<128x64xf32>
       %dst = dash.score_gradient %pt, %dpt, %d
-        : (tensor<128x64xbf16>, tensor<128x64xf32>, tensor<64xf32>) -> tensor<128x64xbf16>
-      %dv1 = dash.matmul %pt, %dot accumulate(%dv0)
+        : (tensor<128x64xf32>, tensor<128x64xf32>, tensor<64xf32>) -> tensor<128x64xbf16>
+      %dv1 = dash.matmul %pb, %dot accumulate(%dv0)
         : (tensor<128x64xbf16>, tensor<64x128xbf16>) -> tensor<128x128xf32>
       %dk1 = dash.matmul %dst, %qt accumulate(%dk0)
         : (tensor<128x64xbf16>, tensor<64x128xbf16>) -> tensor<128x128xf32>

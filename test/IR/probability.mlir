@@ -5,15 +5,15 @@
 !T = memref<?x?x?x128xbf16>
 
 // CHECK-LABEL: func.func @probability
-// CHECK:         dash.probability %{{.+}}, %{{.+}} at(%{{.+}}, %{{.+}}, %{{.+}}) : (tensor<128x64xf32>, tensor<64xf32>) -> tensor<128x64xbf16>
-// CHECK-NEXT:    dash.probability %{{.+}}, %{{.+}} at(%{{.+}}, %{{.+}}, %{{.+}}) scale(%{{.+}}) : (tensor<128x64xf32>, tensor<64xf32>) -> tensor<128x64xf16>
+// CHECK:         dash.probability %{{.+}}, %{{.+}} at(%{{.+}}, %{{.+}}, %{{.+}}) : (tensor<128x64xf32>, tensor<64xf32>) -> tensor<128x64xf32>
+// CHECK-NEXT:    dash.probability %{{.+}}, %{{.+}} at(%{{.+}}, %{{.+}}, %{{.+}}) scale(%{{.+}}) : (tensor<128x64xf32>, tensor<64xf32>) -> tensor<128x64xf32>
 func.func @probability(%q: !T, %k: !T, %v: !T, %st: tensor<128x64xf32>, %lse: tensor<64xf32>, %scale: f32) {
   dash.items unscheduled over(%q, %k, %v : !T, !T, !T)
       tiles(<q = 64, kv = 128>) mask(<causal>) level(run) (%seq, %kv_head, %kv) {
     %0 = dash.probability %st, %lse at(%seq, %kv, %kv)
-      : (tensor<128x64xf32>, tensor<64xf32>) -> tensor<128x64xbf16>
+      : (tensor<128x64xf32>, tensor<64xf32>) -> tensor<128x64xf32>
     %1 = dash.probability %st, %lse at(%seq, %kv, %kv) scale(%scale)
-      : (tensor<128x64xf32>, tensor<64xf32>) -> tensor<128x64xf16>
+      : (tensor<128x64xf32>, tensor<64xf32>) -> tensor<128x64xf32>
   }
   return
 }

@@ -153,7 +153,7 @@ func.func @rows_of_lse(%q: !T, %lse: memref<1x1x31xf32>) {
     %s = arith.constant dense<0.0> : tensor<16x16xf32>
     dash.walk (%head, %qi, %turn) {
       %l = dash.load %lse[%seq, %head, %qi] : memref<1x1x31xf32> -> tensor<16xf32>
-      %p = dash.probability %s, %l at(%seq, %kv, %qi) : (tensor<16x16xf32>, tensor<16xf32>) -> tensor<16x16xbf16>
+      %p = dash.probability %s, %l at(%seq, %kv, %qi) : (tensor<16x16xf32>, tensor<16xf32>) -> tensor<16x16xf32>
     }
   }
   return
@@ -195,7 +195,7 @@ func.func @probability_elsewhere(%q: !T, %zero: tensor<16x64xf32>) {
     %s = arith.constant dense<0.0> : tensor<16x16xf32>
     %l = arith.constant dense<0.0> : tensor<16xf32>
     // expected-error @below {{must be at the sequence, kv tile and q tile of its task: block arguments of its 'dash.items' and 'dash.walk'}}
-    %p = dash.probability %s, %l at(%seq, %kv, %kv) : (tensor<16x16xf32>, tensor<16xf32>) -> tensor<16x16xbf16>
+    %p = dash.probability %s, %l at(%seq, %kv, %kv) : (tensor<16x16xf32>, tensor<16xf32>) -> tensor<16x16xf32>
   }
   return
 }

@@ -19,9 +19,10 @@
 // CHECK-NEXT:        %[[D:.+]] = dash.load %[[DELTA]][%[[SEQ]], %[[HEAD]], %[[QI]]] : {{.+}} -> tensor<64xf32>
 // CHECK-NEXT:        %[[S:.+]] = dash.matmul %[[KT]], transpose %[[QT]] :
 // CHECK-NEXT:        %[[P:.+]] = dash.probability %[[S]], %[[L]] at(%[[SEQ]], %[[KV]], %[[QI]]) scale(%[[SCALE]]) :
+// CHECK-NEXT:        %[[PB:.+]] = dash.round %[[P]] : tensor<128x64xf32> to tensor<128x64xbf16>
 // CHECK-NEXT:        %[[DP:.+]] = dash.matmul %[[VT]], transpose %[[DOT]] :
 // CHECK-NEXT:        %[[DS:.+]] = dash.score_gradient %[[P]], %[[DP]], %[[D]] :
-// CHECK-NEXT:        %[[DV1:.+]] = dash.matmul %[[P]], %[[DOT]] accumulate(%[[DV0]]) :
+// CHECK-NEXT:        %[[DV1:.+]] = dash.matmul %[[PB]], %[[DOT]] accumulate(%[[DV0]]) :
 // CHECK-NEXT:        %[[DK1:.+]] = dash.matmul %[[DS]], %[[QT]] accumulate(%[[DK0]]) :
 // CHECK-NEXT:        %[[C:.+]] = dash.matmul transpose %[[DS]], %[[KT]] :
 // CHECK-NEXT:        dash.reduce %[[C]] into %[[SUM]][%[[SEQ]], %[[HEAD]], %[[QI]]] :

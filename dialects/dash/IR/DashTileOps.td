@@ -140,8 +140,8 @@ def MatmulOp : Dash_Op<"matmul", [Pure, InsideItems]> {
 def ProbabilityOp : Dash_Op<"probability", [Pure, InsideItems]> {
   let summary = "P, transposed, from S and the log of the row sums";
   let description = [{
-    `result[j, i] = round(exp(scale * scores[j, i] - lse[i]))` where row i of the q tile sees column
-    j of the kv tile, both are in the sequence and lse[i] is not -inf; 0 elsewhere. Rows and columns
+    `result[j, i] = exp(scale * scores[j, i] - lse[i])` where row i of the q tile sees column j of the
+    kv tile, both are in the sequence and lse[i] is not -inf; 0 elsewhere. Rows and columns
     count from the start of the sequence: q * (rows of a q tile) + i, kv * (rows of a kv tile) + j.
     The mask is that of the enclosing `dash.items`, band and rules; P is 0 where it hides, whatever
     scores and lse are. The factor is 1 if absent.
@@ -160,7 +160,7 @@ def ProbabilityOp : Dash_Op<"probability", [Pure, InsideItems]> {
         dash.walk (%head, %qi) {
           %l = dash.load %lse[%seq, %head, %qi] : memref<?x?x?xf32> -> tensor<64xf32>
           %pt = dash.probability %st, %l at(%seq, %kv, %qi) scale(%scale)
-            : (tensor<128x64xf32>, tensor<64xf32>) -> tensor<128x64xbf16>
+            : (tensor<128x64xf32>, tensor<64xf32>) -> tensor<128x64xf32>
         }
       }
       return
@@ -179,12 +179,49 @@ def ProbabilityOp : Dash_Op<"probability", [Pure, InsideItems]> {
     Arg<Index, "kv tile of the sequence">:$kv_tile,
     Arg<Index, "q tile of the sequence">:$q_tile,
     Arg<Optional<F32>, "factor on the scores; 1 if absent">:$scale);
-  let results = (outs Res<HalfTile, "P, transposed">:$result);
+  let results = (outs Res<SumTile, "P, transposed">:$result);
   let assemblyFormat = [{
     $scores `,` $lse `at` `(` $sequence `,` $kv_tile `,` $q_tile `)`
     (`scale` `(` $scale^ `)`)? attr-dict
     `:` `(` type($scores) `,` type($lse) `)` `->` type($result)
   }];
+  let hasVerifier = 1;
+}
+
+def RoundOp : Dash_Op<"round", [Pure, InsideItems]> {
+  let summary = "Round a tile to a half-precision type";
+  let description = [{
+    `result[i, j] = round(value[i, j])`, to nearest even: sums are f32, the factors of a product bf16
+    or f16. P is rounded for the product that gives dV, and only there: dS is computed from P as it
+    is, because a dS from the rounded P is a fifth further from the true one.
+
+    **Preconditions**: the result has the shape of the value.
+    **Postconditions**: none.
+
+    **Example**
+    ```mlir
+    !T = memref<?x?x?x128xbf16>
+    func.func @round(%q: !T, %k: !T, %v: !T, %lse: memref<?x?x?xf32>) {
+      %st = arith.constant dense<0.0> : tensor<128x64xf32>
+      dash.items unscheduled over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<causal>) level(run) (%seq, %kv_head, %kv) {
+        dash.walk (%head, %qi) {
+          %l = dash.load %lse[%seq, %head, %qi] : memref<?x?x?xf32> -> tensor<64xf32>
+          %pt = dash.probability %st, %l at(%seq, %kv, %qi)
+            : (tensor<128x64xf32>, tensor<64xf32>) -> tensor<128x64xf32>
+          %factor = dash.round %pt : tensor<128x64xf32> to tensor<128x64xbf16>
+        }
+      }
+      return
+    }
+    ```
+
+    **Errors**
+    - `result must be 128x64, the shape of the value, got 64x128`
+  }];
+  let arguments = (ins Arg<SumTile, "the tile">:$value);
+  let results = (outs Res<HalfTile, "the tile, rounded">:$result);
+  let assemblyFormat = "$value attr-dict `:` type($value) `to` type($result)";
   let hasVerifier = 1;
 }
 
@@ -195,20 +232,20 @@ def ScoreGradientOp : Dash_Op<"score_gradient", [Pure, InsideItems]> {
     The factor `scale` of dS is applied later, once, to the sums.
 
     **Preconditions**: probability, gradient and result have one shape, kv tile rows by q tile rows;
-    delta has q tile rows; probability and result have one element type.
+    delta has q tile rows.
     **Postconditions**: 0 where probability is 0 and the difference finite.
 
     **Example**
     ```mlir
     !T = memref<?x?x?x128xbf16>
     func.func @score_gradient(%q: !T, %k: !T, %v: !T) {
-      %pt = arith.constant dense<0.0> : tensor<128x64xbf16>
+      %pt = arith.constant dense<0.0> : tensor<128x64xf32>
       %dpt = arith.constant dense<0.0> : tensor<128x64xf32>
       %delta = arith.constant dense<0.0> : tensor<64xf32>
       dash.items unscheduled over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv) {
         %dst = dash.score_gradient %pt, %dpt, %delta
-          : (tensor<128x64xbf16>, tensor<128x64xf32>, tensor<64xf32>) -> tensor<128x64xbf16>
+          : (tensor<128x64xf32>, tensor<128x64xf32>, tensor<64xf32>) -> tensor<128x64xbf16>
       }
       return
     }
@@ -218,10 +255,9 @@ def ScoreGradientOp : Dash_Op<"score_gradient", [Pure, InsideItems]> {
     - `'probability' must be 128x64, rows of a kv tile by rows of a q tile, got 64x128`
     - the same about 'gradient' and 'result'
     - `'delta' must have 64 rows, those of a q tile, got 128`
-    - `result must have elements of the type of 'probability', 'bf16', got 'f16'`
   }];
   let arguments = (ins
-    Arg<HalfTile, "P, transposed">:$probability,
+    Arg<SumTile, "P, transposed">:$probability,
     Arg<SumTile, "dP, transposed: V dO^T">:$gradient,
     Arg<RowTile, "rowsum(O * dO) of each q row">:$delta);
   let results = (outs Res<HalfTile, "dS, transposed">:$result);

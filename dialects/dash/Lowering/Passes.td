@@ -34,9 +34,9 @@ def LowerToLoops : Pass<"dash-lower-to-loops", "::mlir::ModuleOp"> {
 
     - products of tiles: in f32, term after term in the order of the inner index, each product and
       each sum rounded to nearest even, no fused multiply-add; from `accumulate`, or +0 without it;
-    - P: `round(f32(exp(f64(f32(scale * s)) - f64(lse))))`, the exponential and the difference in
-      f64; 0 where hidden;
-    - dS: `round(p * (dp - delta))` in f32; delta: products summed left to right in f32 from +0;
+    - P: `f32(exp(f64(f32(scale * s)) - f64(lse)))`, the exponential and the difference in f64; 0
+      where hidden; `round(p)` is the factor of dV;
+    - dS: `round(p * (dp - delta))`, p as it is and all in f32; delta: products summed left to right in f32 from +0;
     - chains: the first contribution is stored as it is; each add rounds to nearest even, and
       replaces subnormal inputs and results by zero of the same sign;
     - `round` is to bf16 or f16, to nearest even; outputs are scaled in f32, then rounded once.

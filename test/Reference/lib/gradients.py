@@ -104,10 +104,10 @@ def recompute(problem: Problem, schedule: Json, arrays: Arrays, half: str, is_li
             live &= lse[None, :] != -np.inf
             scores = arrays.scale * product(k, q.T)
             with np.errstate(over="ignore", invalid="ignore"):
-                p = np.where(live, rounded(exponential(np.where(live, scores, 0), np.where(
-                    live, lse[None, :], 0))), F32(0))
+                p = np.where(live, exponential(np.where(live, scores, 0), np.where(
+                    live, lse[None, :], 0)), F32(0))
             ds = rounded(p * (product(v, do.T) - delta[None, :]))
-            dv = product(p, do, dv)
+            dv = product(rounded(p), do, dv)
             dk = product(ds, q, dk)
             found.dq[s, head, q_tile, kv] = product(ds.T, k)
         found.dk[s, kv_head, kv, item["part"]] = dk
