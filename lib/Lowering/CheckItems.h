@@ -3,8 +3,9 @@
 #ifndef DASH_LIB_LOWERING_CHECKITEMS_H
 #define DASH_LIB_LOWERING_CHECKITEMS_H
 
-#include "Arguments.h"
 #include "LoopBuilder.h"
+#include "dash/IR/TensorNames.h"
+#include "dash/Schedule/Problem.h"
 
 namespace mlir::dash {
 

@@ -3,7 +3,7 @@
 #ifndef DASH_LIB_LOWERING_LOWERITEMS_H
 #define DASH_LIB_LOWERING_LOWERITEMS_H
 
-#include "Arguments.h"
+#include "dash/IR/TensorNames.h"
 #include "dash/Schedule/Schedule.h"
 #include "mlir/IR/SymbolTable.h"
 

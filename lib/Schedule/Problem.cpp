@@ -88,3 +88,21 @@ int64_t Problem::numTasks() const {
   }
   return tasks;
 }
+
+SmallVector<int64_t> dash::shapeOfTensor(StringRef name, const Problem &problem, bool isList) {
+  bool isKv = llvm::is_contained({"k", "v", "dk", "dv"}, name);
+  bool isQuery = llvm::is_contained({"q", "dq", "do", "o", "lse", "delta"}, name);
+  if (!isKv && !isQuery)
+    return {};
+  int64_t batch = isList ? 1 : problem.numSequences(), rows = 0;
+  for (const SequenceLengths &lengths : problem.sequences) {
+    int64_t sequenceRows = isKv ? lengths.kv : lengths.q;
+    rows = isList ? rows + sequenceRows : sequenceRows;
+  }
+  SmallVector<int64_t> shape = {batch, isKv ? problem.kvHeads : problem.heads, rows};
+  if (llvm::is_contained({"v", "dv", "do", "o"}, name))
+    shape.push_back(problem.headDimV);
+  else if (name != "lse" && name != "delta")
+    shape.push_back(problem.headDim);
+  return shape;
+}

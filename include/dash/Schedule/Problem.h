@@ -114,6 +114,10 @@ struct Problem {
   int64_t numTasks() const;
 };
 
+/// Sizes of the tensor called `name` (dash/IR/TensorNames.h), empty for a number or an unknown name.
+/// A list of sequences lies in a batch of 1.
+SmallVector<int64_t> shapeOfTensor(StringRef name, const Problem &problem, bool isList);
+
 } // namespace mlir::dash
 
 #endif // DASH_SCHEDULE_PROBLEM_H

@@ -1,4 +1,4 @@
-//===- Arguments.cpp - which value is which tensor ------------------------===//
+//===- TensorNames.cpp - which value is which tensor ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // After tiling nothing says any more that a memref is dO. What is computed from it does: it is the
@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Arguments.h"
-#include "llvm/ADT/STLExtras.h"
+#include "dash/IR/TensorNames.h"
 
 using namespace mlir;
 using namespace mlir::dash;
@@ -97,21 +96,3 @@ private:
 } // namespace
 
 TensorNames dash::nameTensors(ItemsOp items) { return Namer(items).run(); }
-
-SmallVector<int64_t> dash::shapeOfTensor(StringRef name, const Problem &problem, bool isList) {
-  bool isKv = llvm::is_contained({"k", "v", "dk", "dv"}, name);
-  bool isQuery = llvm::is_contained({"q", "dq", "do", "o", "lse", "delta"}, name);
-  if (!isKv && !isQuery)
-    return {};
-  int64_t batch = isList ? 1 : problem.numSequences(), rows = 0;
-  for (const SequenceLengths &lengths : problem.sequences) {
-    int64_t sequenceRows = isKv ? lengths.kv : lengths.q;
-    rows = isList ? rows + sequenceRows : sequenceRows;
-  }
-  SmallVector<int64_t> shape = {batch, isKv ? problem.kvHeads : problem.heads, rows};
-  if (llvm::is_contained({"v", "dv", "do", "o"}, name))
-    shape.push_back(problem.headDimV);
-  else if (name != "lse" && name != "delta")
-    shape.push_back(problem.headDim);
-  return shape;
-}
