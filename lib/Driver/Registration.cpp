@@ -6,6 +6,7 @@
 
 #include "dash/IR/DashDialect.h"
 #include "dash/Lowering/Passes.h"
+#include "dash/Pipeline/Passes.h"
 #include "dash/Schedule/Passes.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"
@@ -16,5 +17,6 @@ void dash::registerDash(DialectRegistry &registry) { registry.insert<dash::DashD
 
 void dash::registerDashPasses() {
   registerDashSchedulePasses();
+  registerDashPipelinePasses();
   registerDashLoweringPasses();
 }
