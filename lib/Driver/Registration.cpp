@@ -8,6 +8,7 @@
 #include "dash/Driver/Pipelines.h"
 #include "dash/IR/DashDialect.h"
 #include "dash/Lowering/Passes.h"
+#include "dash/Pipeline/Passes.h"
 #include "dash/Schedule/Passes.h"
 #include "dash/Target/Passes.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -19,6 +20,7 @@ void dash::registerDash(DialectRegistry &registry) { registry.insert<dash::DashD
 
 void dash::registerDashPasses() {
   registerDashSchedulePasses();
+  registerDashPipelinePasses();
   registerDashLoweringPasses();
   registerDashTargetPasses();
   registerDashDriverPasses();

@@ -1,9 +1,14 @@
 //===- PipelineOps.cpp - roles and channels -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What holds of roles and channels at any time. Whether a whole program of them ends, and fits a
+// chip, is known once all buffers are planned: `dash-check-resources` says.
+//===----------------------------------------------------------------------===//
 
 #include "dash/IR/DashOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -29,21 +34,176 @@ LogicalResult ChannelType::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
-void ChannelOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), getName()); }
+int64_t ChannelType::getTileBytes(unsigned tile) const {
+  auto tensor = cast<RankedTensorType>(getTiles()[tile]);
+  return tensor.getNumElements() * tensor.getElementTypeBitWidth() / 8;
+}
 
-LogicalResult WorkersOp::verify() { return success(); }
+LogicalResult dash::detail::verifyInsideRole(Operation *op) {
+  if (op->getParentOfType<RoleOp>())
+    return success();
+  return op->emitOpError("stands inside 'dash.role' only: channels connect roles");
+}
+
+//===----------------------------------------------------------------------===//
+// WorkersOp
+//===----------------------------------------------------------------------===//
+
+/// Where a role starts that has `warps` warps, behind roles that end at `end`.
+static int64_t startBehind(int64_t end, int64_t warps) {
+  return warps < 4 ? end : llvm::alignTo(end, 4);
+}
+
+int64_t WorkersOp::getNumWarps() {
+  int64_t end = 0;
+  for (RoleOp role : getRoles())
+    end = startBehind(end, role.getWarps()) + role.getWarps();
+  return llvm::alignTo(end, 4);
+}
+
+int64_t WorkersOp::getFirstWarp(RoleOp role) {
+  int64_t end = 0;
+  for (RoleOp other : getRoles()) {
+    int64_t start = startBehind(end, other.getWarps());
+    if (other == role)
+      return start;
+    end = start + other.getWarps();
+  }
+  llvm_unreachable("a role of another worker");
+}
+
+static LogicalResult verifyNames(WorkersOp workers) {
+  llvm::StringSet<> channels, roles;
+  bool hasRole = false;
+  for (Operation &op : workers.getBody().front()) {
+    auto channel = dyn_cast<ChannelOp>(op);
+    auto role = dyn_cast<RoleOp>(op);
+    if ((!channel && !role) || (channel && hasRole))
+      return workers.emitOpError() << "holds channels, then roles; got '" << op.getName() << "'";
+    hasRole |= bool(role);
+    StringRef name = channel ? channel.getName() : role.getName();
+    if (!(channel ? channels : roles).insert(name).second)
+      return workers.emitOpError()
+             << "two " << (channel ? "channels" : "roles") << " are named '" << name << "'";
+  }
+  return success();
+}
+
+LogicalResult WorkersOp::verify() { return verifyNames(*this); }
+
+static LogicalResult verifySlotsFit(WorkersOp workers) {
+  for (ChannelOp channel : workers.getChannels()) {
+    if (!workers.getSharedBytes() || !channel.getOffsets())
+      continue;
+    int64_t last = channel.getDepth() - 1, bytes = *workers.getSharedBytes();
+    for (auto [i, offset, stride] :
+         llvm::enumerate(*channel.getOffsets(), *channel.getStrides()))
+      if (int64_t end = offset + last * stride + channel.getType().getTileBytes(i); end > bytes)
+        return workers.emitOpError()
+               << "'shared_bytes' is " << bytes << ", but slots of channel '" << channel.getName()
+               << "' end at byte " << end;
+  }
+  return success();
+}
+
+LogicalResult WorkersOp::verifyRegions() {
+  RoleOp first;
+  for (RoleOp role : getRoles()) {
+    if (!first)
+      first = role;
+    ItemsOp items = role.getItems(), expected = first.getItems();
+    if (items->getAttrDictionary() != expected->getAttrDictionary() ||
+        items->getOperands() != expected->getOperands())
+      return emitOpError() << "role '" << role.getName() << "' must run the items of role '"
+                           << first.getName() << "'";
+  }
+  return verifySlotsFit(*this);
+}
+
+//===----------------------------------------------------------------------===//
+// ChannelOp
+//===----------------------------------------------------------------------===//
+
+void ChannelOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), (getName() + "_tiles").str());
+}
+
+template <typename OpT> static RoleOp firstRoleWith(ChannelOp channel) {
+  for (RoleOp role : cast<WorkersOp>(channel->getParentOp()).getRoles())
+    for (Operation *user : channel.getResult().getUsers())
+      if (isa<OpT>(user) && role->isProperAncestor(user))
+        return role;
+  return RoleOp();
+}
+
+RoleOp ChannelOp::getPutter() { return firstRoleWith<PutOp>(*this); }
+RoleOp ChannelOp::getGetter() { return firstRoleWith<GetOp>(*this); }
+
+bool ChannelOp::isPerStep() {
+  return llvm::any_of(getResult().getUsers(), [](Operation *user) {
+    return isa<PutOp>(user) && user->getParentOfType<WalkOp>();
+  });
+}
+
+bool ChannelOp::isLoaded() {
+  return llvm::any_of(getResult().getUsers(), [](Operation *user) {
+    auto put = dyn_cast<PutOp>(user);
+    return put && put.isLoad();
+  });
+}
+
+bool ChannelOp::isExchange() {
+  RoleOp putter = getPutter();
+  return putter && putter == getGetter();
+}
 
 LogicalResult ChannelOp::verify() {
   if (getDepth() < 1)
     return emitOpError() << "depth must be at least 1, got " << getDepth();
+  if (!getOffsets() != !getStrides())
+    return emitOpError("needs both offsets and strides, or neither");
+  if (!getOffsets())
+    return success();
+  size_t tiles = getType().getTiles().size();
+  if (getOffsets()->size() != tiles || getStrides()->size() != tiles)
+    return emitOpError() << "needs an offset and a stride for each of the " << tiles
+                         << " tiles of a slot, got " << getOffsets()->size() << " and "
+                         << getStrides()->size();
+  for (auto [i, stride] : llvm::enumerate(*getStrides()))
+    if (int64_t bytes = getType().getTileBytes(i); bytes > stride)
+      return emitOpError() << "tile " << i << " has " << bytes
+                           << " bytes, which do not fit a stride of " << stride;
   return success();
+}
+
+//===----------------------------------------------------------------------===//
+// RoleOp
+//===----------------------------------------------------------------------===//
+
+ItemsOp RoleOp::getItems() { return cast<ItemsOp>(getBody().front().front()); }
+
+WalkOp RoleOp::getWalk() {
+  auto walks = getItems().getBody().getOps<WalkOp>();
+  return walks.empty() ? WalkOp() : *walks.begin();
 }
 
 LogicalResult RoleOp::verify() {
   if (getWarps() < 1)
     return emitOpError() << "warps must be at least 1, got " << getWarps();
+  if (getRegisters() && int64_t(*getRegisters()) < 1)
+    return emitOpError() << "registers must be at least 1, got " << int64_t(*getRegisters());
+  Block &body = getBody().front();
+  auto items = body.empty() ? ItemsOp() : dyn_cast<ItemsOp>(body.front());
+  if (!items || !items.isScheduled() || !llvm::hasSingleElement(body))
+    return emitOpError("holds one scheduled 'dash.items' and nothing else");
+  if (int64_t walks = llvm::range_size(items.getBody().getOps<WalkOp>()); walks > 1)
+    return emitOpError() << "has " << walks << " 'dash.walk', expected one at most";
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// PutOp, GetOp
+//===----------------------------------------------------------------------===//
 
 static LogicalResult verifyTiles(Operation *op, TypeRange tiles, ChannelType channel) {
   if (llvm::equal(tiles, channel.getTiles()))
@@ -51,8 +211,26 @@ static LogicalResult verifyTiles(Operation *op, TypeRange tiles, ChannelType cha
   return op->emitOpError() << "tiles must be those of a slot of " << channel << ", got " << tiles;
 }
 
+bool PutOp::isLoad() { return !getTiles().empty() && getTiles().front().getDefiningOp<LoadOp>(); }
+
 LogicalResult PutOp::verify() {
-  return verifyTiles(*this, getTiles().getTypes(), getChannel().getType());
+  if (failed(verifyTiles(*this, getTiles().getTypes(), getChannel().getType())))
+    return failure();
+  for (Value tile : getTiles())
+    if (bool(tile.getDefiningOp<LoadOp>()) != isLoad())
+      return emitOpError("tiles must all come from 'dash.load', or none");
+  return success();
+}
+
+/// Tiles are named by what their channel holds.
+void GetOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  auto channel = getChannel().getDefiningOp<ChannelOp>();
+  if (!channel)
+    return;
+  for (Value tile : getTiles())
+    setName(tile, (channel.getName() +
+                   (cast<RankedTensorType>(tile.getType()).getRank() == 1 ? "_rows" : "_tile"))
+                      .str());
 }
 
 LogicalResult GetOp::verify() {

@@ -1,7 +1,7 @@
 //===- DashOps.h - the ops of dash ------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Ops, and the two traits that say where an op may stand.
+// Ops, and the traits that say where an op may stand.
 //===----------------------------------------------------------------------===//
 
 #ifndef DASH_IR_DASHOPS_H
@@ -19,12 +19,16 @@
 
 namespace mlir::dash {
 
+class ChannelOp;
 class ItemsOp;
+class RoleOp;
+class WalkOp;
 class YieldOp;
 
 namespace detail {
 LogicalResult verifyInsideItems(Operation *op);
 LogicalResult verifyOutsideItems(Operation *op);
+LogicalResult verifyInsideRole(Operation *op);
 } // namespace detail
 
 /// The op works on tiles: it stands in a `dash.items`, at any depth.
@@ -39,6 +43,13 @@ template <typename ConcreteOp>
 class OutsideItems : public OpTrait::TraitBase<ConcreteOp, OutsideItems> {
 public:
   static LogicalResult verifyTrait(Operation *op) { return detail::verifyOutsideItems(op); }
+};
+
+/// The op works on channels: it stands in a `dash.role`, at any depth.
+template <typename ConcreteOp>
+class InsideRole : public OpTrait::TraitBase<ConcreteOp, InsideRole> {
+public:
+  static LogicalResult verifyTrait(Operation *op) { return detail::verifyInsideRole(op); }
 };
 
 } // namespace mlir::dash

@@ -1,0 +1,149 @@
+//===- Passes.td - by whom, through what ---------------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The stage `Pipeline`: from scheduled items to roles of warps that share nothing but channels.
+//===----------------------------------------------------------------------------===//
+
+#ifndef DASH_PIPELINE_PASSES_TD
+#define DASH_PIPELINE_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def AssignRoles : Pass<"dash-assign-roles"> {
+  let summary = "Split scheduled items among the roles of a worker";
+  let description = [{
+    Turns each scheduled `dash.items` into a `dash.workers`, whose roles run the same items at once:
+
+    | role | does | warps |
+    |---|---|---|
+    | `load-q` | loads of each step | 1 |
+    | `reduce` | adds, in each step | 1 |
+    | `load-kv` | loads of each item | 1 |
+    | `compute` | everything else on tiles, stores | 4 for each 64 rows of a kv tile |
+
+    Numbers that tiles are found by are computed in every role that needs them. A tile that crosses
+    is cut into a channel. A row vector travels in the slot of the tile whose product it is used with,
+    because nobody needs one without the other. Warpgroups split tiles by rows, so a factor whose rows
+    are summed over, as those of dS are in dQ, has to be seen whole by each of them: it goes through
+    a channel from the role to itself.
+
+    Needs: `dash-tile`, `dash-apply-schedule` (with parts=1). Leaves: what is computed, and everything
+    outside of the items. Does not: decide when something happens, or where it lies; every channel
+    has a depth of 1, and nothing is published or released yet.
+
+    (* example filepath=test/Pipeline/assign-roles.mlir *)
+  }];
+  let statistics = [
+    Statistic<"numSplit", "num-split", "Number of problems split among roles">,
+    Statistic<"numChannels", "num-channels", "Number of channels between roles">,
+  ];
+}
+
+def OrderProducts : Pass<"dash-order-products"> {
+  let summary = "Say which step each op of a turn works on, and in which order they are issued";
+  let description = [{
+    Gives each op in the walk of a role that multiplies its `dash.stage` and `dash.order`, and puts
+    `dash.take_tensor_core` and `dash.give_tensor_core` around the products:
+
+    - stage 0, a step ahead: products of loaded tiles (S, dP), which wait for nothing but loads;
+    - stage 2, a step late: what is computed from an exchanged tile (dQ, from dS). By then all
+      warpgroups have handed in their rows, so none waits for another in the middle of a step, and
+      one multiplies while the other computes exponentials;
+    - stage 1: everything else.
+
+    A turn issues element-wise ops first, then, between take and give, the late products, those that
+    are carried on, and the products of the next step. Of those carried on, the one that frees the
+    tile whose successor is needed first goes first.
+
+    Needs: `dash-assign-roles`. Leaves: other roles, and what is computed; ops of stage 0 stand
+    first in the text, the others in the order of issue. Does not: say when slots are published and
+    released.
+
+    (* example filepath=test/Pipeline/order-products.mlir *)
+  }];
+  let statistics = [
+    Statistic<"numProducts", "num-products", "Number of products ordered">,
+  ];
+}
+
+def PlaceReleases : Pass<"dash-place-releases"> {
+  let summary = "Say when slots are full, and when they are empty again";
+  let description = [{
+    Adds a `dash.publish` for each slot that threads write and a `dash.release` for each slot that is
+    got. In an ordered walk:
+
+    - an exchanged tile is published as soon as the products of the turn have been issued, so that
+      the fence runs under them; a tile for another role after the tensor core has been given on,
+      because nobody in this role waits for it;
+    - a slot of loaded tiles is released right before the get that wants the next one, and an
+      exchanged one before its product is handed on: each has to wait for the slot's last reader,
+      and there the wait is due anyway.
+
+    Stores at the end of an item go out through a slot that only the storing warpgroup has read its
+    rows of (`dash.staging` names the channel, "v"), which is released after them.
+
+    Needs: `dash-order-products`. Leaves: what is computed. Does not: count slots.
+
+    (* example filepath=test/Pipeline/place-releases.mlir *)
+  }];
+  let statistics = [
+    Statistic<"numReleases", "num-releases", "Number of places where slots are released">,
+  ];
+}
+
+def PlanBuffers : Pass<"dash-plan-buffers"> {
+  let summary = "Choose depths, registers, and where slots lie in shared memory";
+  let description = [{
+    Depth: 1 for tiles of an item, else what the options say. One warp of the role that adds serves one
+    buffer, so it gets as many warps.
+
+    Registers: at launch what 65536 give each thread, rounded down to a multiple of 8; then 24 for
+    roles that move tiles, and for those that multiply what the rest leaves, up to 240.
+
+    Shared memory: the first 1024 bytes are left for barriers. Tiles start at multiples of 1024, as
+    swizzled copies want; channels of one depth share a period, so that one number addresses a stage
+    of all of them; row vectors, which would leave gaps, lie behind all tiles.
+
+    Needs: `dash-place-releases`. Leaves: everything but these numbers. Does not: refuse what
+    does not fit; see `dash-check-resources`.
+
+    (* example filepath=test/Pipeline/plan-buffers.mlir *)
+  }];
+  let options = [
+    Option<"loadStages", "load-stages", "int64_t", /*default=*/"2",
+           "Slots of tiles that are loaded in each step">,
+    Option<"dsBuffers", "ds-buffers", "int64_t", /*default=*/"2",
+           "Slots of tiles that warpgroups exchange: dS">,
+    Option<"dqBuffers", "dq-buffers", "int64_t", /*default=*/"2",
+           "Slots of tiles that wait to be added: contributions to dQ">,
+  ];
+  let statistics = [
+    Statistic<"numBytes", "num-bytes", "Bytes of shared memory of all workers planned">,
+  ];
+}
+
+def CheckResources : Pass<"dash-check-resources"> {
+  let summary = "Prove that a plan fits a chip and that its roles never wait for ever";
+  let description = [{
+    Refuses, with numbers, each worker
+
+    - whose slots take more shared memory than a block has, overlap, or start where copies cannot
+      write, or whose barriers do not fit;
+    - with more warps than a block has, or products by less than a warpgroup;
+    - whose roles ask for more registers than there were at launch (`setmaxnreg` would wait for
+      ever, and nothing warns), or for numbers that cannot be asked for;
+    - whose steps need more registers than their role has: an estimate from the lifetimes of tiles in
+      the order of issue, because a kernel that spills in its loop is a different kernel;
+    - with a channel that not exactly one role puts and one gets, or that is put, got, published
+      and released unequally often;
+    - whose roles wait for each other for ever. Roles never look at each other but through channels,
+      so all interleavings end alike, and one of them is run, with the depths of the plan.
+
+    Needs: `dash-plan-buffers`. Leaves: everything. Does not: look at turns of ordered adds, which
+    `dash-verify-schedule` proves.
+
+    (* example filepath=test/Pipeline/check-resources.mlir *)
+  }];
+}
+
+#endif // DASH_PIPELINE_PASSES_TD

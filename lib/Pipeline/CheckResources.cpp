@@ -1,0 +1,213 @@
+//===- CheckResources.cpp - does the plan fit, and does it end ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The assembler warns of none of this: a kernel that asks for too many registers hangs at its first
+// instruction, one that overlaps two slots is wrong, one whose roles wait for each other never ends.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ChannelProtocol.h"
+#include "IssueOrder.h"
+#include "RegisterEstimate.h"
+#include "dash/Pipeline/Limits.h"
+#include "dash/Pipeline/Passes.h"
+
+namespace mlir::dash {
+#define GEN_PASS_DEF_CHECKRESOURCES
+#include "dash/Pipeline/Passes.h.inc"
+} // namespace mlir::dash
+
+using namespace mlir;
+using namespace mlir::dash;
+
+static LogicalResult verifyPlanned(WorkersOp workers) {
+  bool isPlanned = workers.getRegisters() && workers.getSharedBytes();
+  for (ChannelOp channel : workers.getChannels())
+    isPlanned &= channel.getOffsets().has_value();
+  for (RoleOp role : workers.getRoles())
+    isPlanned &= role.getRegisters().has_value();
+  if (isPlanned)
+    return success();
+  return workers.emitError() << "has no plan of its buffers; run --dash-plan-buffers first";
+}
+
+//===----------------------------------------------------------------------===//
+// Shared memory
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifySharedBytes(WorkersOp workers) {
+  int64_t bytes = *workers.getSharedBytes();
+  if (bytes <= maxSharedBytes)
+    return success();
+  auto diagnostic = workers.emitError()
+                    << "slots take " << bytes << " bytes of shared memory, but a block has "
+                    << maxSharedBytes
+                    << ": lower load-stages, ds-buffers, dq-buffers or the rows of tiles";
+  for (ChannelOp channel : workers.getChannels()) {
+    int64_t slot = 0;
+    for (unsigned i = 0; i < channel.getType().getTiles().size(); ++i)
+      slot += channel.getType().getTileBytes(i);
+    diagnostic.attachNote(channel.getLoc())
+        << "channel '" << channel.getName() << "' takes " << channel.getDepth() << " x " << slot
+        << " bytes";
+  }
+  return diagnostic;
+}
+
+static LogicalResult verifyBarriers(WorkersOp workers) {
+  int64_t slots = 0;
+  for (ChannelOp channel : workers.getChannels())
+    slots += channel.getDepth();
+  if (int64_t bytes = slots * barrierBytesOfSlot; bytes > reservedBytes)
+    return workers.emitError() << "barriers of " << slots << " slots take " << bytes
+                               << " bytes, but " << reservedBytes << " are left for them";
+  return success();
+}
+
+/// Tiles start where copies can write them, behind the barriers, and none lies on another.
+static LogicalResult verifyPlaces(WorkersOp workers) {
+  struct Extent {
+    int64_t begin, end;
+    ChannelOp channel;
+  };
+  SmallVector<Extent> extents;
+  for (ChannelOp channel : workers.getChannels())
+    for (auto [i, offset, stride] :
+         llvm::enumerate(*channel.getOffsets(), *channel.getStrides())) {
+      bool isRow = cast<RankedTensorType>(channel.getType().getTiles()[i]).getRank() == 1;
+      int64_t alignment = isRow ? rowAlignment : tileAlignment;
+      for (int64_t slot = 0; slot < int64_t(channel.getDepth()); ++slot) {
+        int64_t begin = offset + slot * stride;
+        if (begin < reservedBytes || begin % alignment != 0)
+          return channel.emitError()
+                 << "tile " << i << " of slot " << slot << " starts at byte " << begin
+                 << ", but must start at a multiple of " << alignment << " behind the first "
+                 << reservedBytes << ", which are left for barriers";
+        extents.push_back({begin, begin + channel.getType().getTileBytes(i), channel});
+      }
+    }
+  llvm::sort(extents, [](const Extent &a, const Extent &b) { return a.begin < b.begin; });
+  for (size_t i = 1; i < extents.size(); ++i)
+    if (extents[i].begin < extents[i - 1].end) {
+      auto diagnostic = extents[i].channel.emitError()
+                        << "a slot of channel '" << extents[i].channel.getName()
+                        << "' starts at byte " << extents[i].begin << ", inside one of channel '"
+                        << extents[i - 1].channel.getName() << "'";
+      diagnostic.attachNote(extents[i - 1].channel.getLoc()) << "which ends at byte "
+                                                             << extents[i - 1].end;
+      return diagnostic;
+    }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Warps and registers
+//===----------------------------------------------------------------------===//
+
+static bool multiplies(RoleOp role) {
+  return role.walk([](MatmulOp) { return WalkResult::interrupt(); }).wasInterrupted();
+}
+
+static LogicalResult verifyWarps(WorkersOp workers) {
+  for (RoleOp role : workers.getRoles())
+    if (multiplies(role) && role.getWarps() % warpsOfWarpgroup != 0)
+      return role.emitError() << "multiplies, so it needs whole warpgroups of " << warpsOfWarpgroup
+                              << " warps, got " << role.getWarps();
+  if (int64_t warps = workers.getNumWarps(); warps > maxWarps)
+    return workers.emitError() << "has " << warps << " warps, but a block has at most " << maxWarps;
+  return success();
+}
+
+/// A role's registers are set for whole warpgroups, at the cost of the pool that all draw from.
+static LogicalResult verifyPool(WorkersOp workers) {
+  int64_t warps = workers.getNumWarps(), atLaunch = *workers.getRegisters();
+  int64_t pool = atLaunch * warps * threadsOfWarp;
+  if (pool > registersOfChip)
+    return workers.emitError() << atLaunch << " registers for each of " << warps * threadsOfWarp
+                               << " threads are " << pool << ", but a block has "
+                               << registersOfChip;
+  SmallVector<RoleOp> roleOf(warps / warpsOfWarpgroup);
+  for (RoleOp role : workers.getRoles()) {
+    int64_t registers = *role.getRegisters(), first = workers.getFirstWarp(role);
+    if (registers < minRegisters || registers > maxRegisters || registers % registerUnit != 0)
+      return role.emitError() << "registers of a role must be a multiple of " << registerUnit
+                              << " from " << minRegisters << " to " << maxRegisters << ", got "
+                              << registers;
+    for (int64_t warp = first; warp < first + int64_t(role.getWarps()); ++warp) {
+      RoleOp &other = roleOf[warp / warpsOfWarpgroup];
+      if (other && *other.getRegisters() != *role.getRegisters())
+        return role.emitError() << "shares a warpgroup with role '" << other.getName()
+                                << "', so it must have as many registers, "
+                                << *other.getRegisters() << ", got " << registers;
+      other = role;
+    }
+  }
+  int64_t asked = 0;
+  for (RoleOp role : roleOf)
+    asked += *role.getRegisters() * warpsOfWarpgroup * threadsOfWarp;
+  if (asked <= pool)
+    return success();
+  auto diagnostic = workers.emitError()
+                    << "roles ask for " << asked << " registers, but " << atLaunch
+                    << " for each of " << warps * threadsOfWarp << " threads at launch are "
+                    << pool << ": the last warpgroup would wait for ever";
+  for (RoleOp role : workers.getRoles())
+    diagnostic.attachNote(role.getLoc())
+        << "role '" << role.getName() << "' asks for " << *role.getRegisters() << " in each of "
+        << role.getWarps() * threadsOfWarp << " threads";
+  return diagnostic;
+}
+
+static LogicalResult verifyTilesFit(WorkersOp workers) {
+  for (RoleOp role : workers.getRoles()) {
+    WalkOp walk = role.getWalk();
+    if (!walk || walk.getBody().getOps<MatmulOp>().empty())
+      continue;
+    RegisterEstimate estimate = estimateRegisters(walk, role.getWarps() * threadsOfWarp);
+    if (estimate.total() <= int64_t(*role.getRegisters()))
+      continue;
+    auto diagnostic = role.emitError()
+                      << "needs about " << estimate.total() << " registers a thread ("
+                      << estimate.carried << " for what walks carry, " << estimate.inFlight
+                      << " for tiles in flight, " << estimate.addresses
+                      << " for addresses), but has " << *role.getRegisters()
+                      << ": lower the rows of tiles";
+    if (estimate.at)
+      diagnostic.attachNote(estimate.at->getLoc()) << "most are in flight here";
+    return diagnostic;
+  }
+  return success();
+}
+
+static LogicalResult verifyOrdered(WorkersOp workers) {
+  for (RoleOp role : workers.getRoles())
+    if (WalkOp walk = role.getWalk(); walk && !walk.getBody().getOps<MatmulOp>().empty() &&
+                                      getIssueOrder(walk).empty())
+      return walk.emitError() << "has ops without a place in its order of issue; run "
+                                 "--dash-order-products first";
+  return success();
+}
+
+namespace {
+
+struct CheckResources : public dash::impl::CheckResourcesBase<CheckResources> {
+  void runOnOperation() override {
+    bool hasWorkers = false;
+    WalkResult result = getOperation()->walk([&](WorkersOp workers) {
+      hasWorkers = true;
+      for (auto verify : {verifyPlanned, verifyOrdered, verifyWarps, verifyBarriers,
+                          verifySharedBytes, verifyPlaces, verifyPool, verifyTilesFit,
+                          verifyProtocol})
+        if (failed(verify(workers)))
+          return WalkResult::interrupt();
+      return WalkResult::skip();
+    });
+    if (result.wasInterrupted())
+      return signalPassFailure();
+    if (!hasWorkers)
+      getOperation()->emitWarning() << "no 'dash.workers' to check; run --dash-assign-roles first";
+    markAllAnalysesPreserved();
+  }
+};
+
+} // namespace

@@ -1,0 +1,28 @@
+//===- IssueOrder.h - when an op of a walk is issued ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DASH_LIB_PIPELINE_ISSUEORDER_H
+#define DASH_LIB_PIPELINE_ISSUEORDER_H
+
+#include "dash/IR/DashOps.h"
+
+namespace mlir::dash {
+
+/// An op of a walk, and the step it works on: 0 the next, 1 this one, 2 the one before.
+struct Issue {
+  Operation *op;
+  int64_t stage;
+};
+
+/// What a turn of an ordered walk issues, in order; nothing if some op has no place.
+SmallVector<Issue> getIssueOrder(WalkOp walk);
+
+/// Sets stage and order of each op, and moves the ops: those of stage 0 first, the others in the
+/// order of issue. Values are then defined before they are used, as steps run one after the other.
+void setIssueOrder(WalkOp walk, ArrayRef<Issue> order);
+
+/// When an op runs, in issues from the turn in which its step is the next one.
+int64_t getTime(const Issue &issue, int64_t position, int64_t turnLength);
+
+} // namespace mlir::dash
+
+#endif // DASH_LIB_PIPELINE_ISSUEORDER_H

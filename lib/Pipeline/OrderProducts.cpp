@@ -1,0 +1,187 @@
+//===- OrderProducts.cpp - which product is issued when -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Two warpgroups share a tensor core. It is never idle if one always has products to issue while
+// the other does element-wise work, so no product of a step may wait for the other warpgroup's half
+// of the same step: S and dP run ahead, dQ, which needs both halves of dS, runs late.
+//
+// The tensor core works in order of issue, so what somebody waits for soonest comes first:
+//   late dQ    its buffer is stored under the products behind it; its registers are free before dP
+//   dK, dV     dK frees the Q that S of the next step replaces, dV the dO of dP
+//   S, dP      of the next step: done when the other warpgroup's turn ends
+//
+//===----------------------------------------------------------------------===//
+
+#include "IssueOrder.h"
+#include "dash/Pipeline/Passes.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace mlir::dash {
+#define GEN_PASS_DEF_ORDERPRODUCTS
+#include "dash/Pipeline/Passes.h.inc"
+} // namespace mlir::dash
+
+using namespace mlir;
+using namespace mlir::dash;
+
+namespace {
+
+class ProductOrder {
+public:
+  explicit ProductOrder(WalkOp walk) : walk(walk) {}
+
+  LogicalResult run() {
+    sortOps();
+    if (ahead.empty())
+      return walk.emitError() << "has no product of loaded tiles alone to issue a step ahead";
+    issueTurn();
+    if (failed(verify()))
+      return failure();
+    setIssueOrder(walk, order);
+    return success();
+  }
+
+private:
+  using Ops = llvm::SetVector<Operation *, SmallVector<Operation *>>;
+
+  void sortOps() {
+    for (Operation &op : walk.getBody().front().without_terminator()) {
+      auto get = dyn_cast<GetOp>(op);
+      if (get && isExchange(get))
+        late.insert(&op);
+      else if (llvm::any_of(op.getOperands(), [&](Value operand) {
+                 return late.contains(operand.getDefiningOp());
+               }))
+        late.insert(&op);
+      else if (isAhead(op))
+        ahead.insert(&op);
+    }
+  }
+
+  static bool isExchange(GetOp get) {
+    return get.getChannel().getDefiningOp<ChannelOp>().isExchange();
+  }
+
+  /// A product of nothing but loaded tiles.
+  static bool isAhead(Operation &op) {
+    auto product = dyn_cast<MatmulOp>(op);
+    if (!product || product.getAccumulate())
+      return false;
+    return llvm::all_of(op.getOperands(), [](Value factor) {
+      auto get = factor.getDefiningOp<GetOp>();
+      return get && !isExchange(get);
+    });
+  }
+
+  void issue(Operation *op, int64_t stage) { order.push_back({op, stage}); }
+
+  /// Gets go right before the product that is the first to need them, wherever that is.
+  void issueGetsOf(Operation *op, int64_t stage) {
+    for (Value operand : op->getOperands())
+      if (auto get = operand.getDefiningOp<GetOp>();
+          get && get->getParentOp() == walk && gotten.insert(get))
+        issue(get, stage);
+  }
+
+  void issueTurn() {
+    OpBuilder b(walk.getContext());
+    Operation *end = walk.getYield();
+    b.setInsertionPoint(end);
+    auto ops = walk.getBody().front().without_terminator();
+    auto isNow = [&](Operation &op) { return !ahead.contains(&op) && !late.contains(&op); };
+
+    SmallVector<Operation *> carried;
+    for (Operation &op : ops) {
+      if (!isNow(op) || isa<GetOp>(op))
+        continue;
+      if (isa<MatmulOp>(op))
+        carried.push_back(&op);
+      else
+        issue(&op, 1);
+    }
+    auto take = TakeTensorCoreOp::create(b, walk.getLoc());
+    auto give = GiveTensorCoreOp::create(b, walk.getLoc());
+    issue(take, 1);
+    for (Operation *op : late)
+      if (!isa<PutOp>(op))
+        issue(op, 2);
+    llvm::stable_sort(carried,
+                      [&](Operation *a, Operation *b) { return freesFor(a) < freesFor(b); });
+    for (Operation *op : carried)
+      issue(op, 1);
+    for (Operation *op : late)
+      if (isa<PutOp>(op))
+        issue(op, 2);
+    for (Operation *op : ahead) {
+      issueGetsOf(op, 0);
+      issue(op, 0);
+    }
+    issue(give, 1);
+  }
+
+  /// Which of the products of the next step waits for a tile that this one reads.
+  size_t freesFor(Operation *product) const {
+    for (auto [i, other] : llvm::enumerate(ahead))
+      for (Value factor : other->getOperands())
+        if (auto get = factor.getDefiningOp<GetOp>(); get && get->getParentOp() == walk)
+          if (llvm::is_contained(product->getOperands(), factor))
+            return i;
+    return ahead.size();
+  }
+
+  /// Each op is issued once, behind what it needs.
+  LogicalResult verify() {
+    llvm::SmallDenseMap<Operation *, int64_t> times; // looked up only
+    for (auto [i, issue] : llvm::enumerate(order))
+      times[issue.op] = getTime(issue, i, order.size());
+    for (Operation &op : walk.getBody().front().without_terminator()) {
+      auto time = times.find(&op);
+      if (time == times.end())
+        return op.emitError() << "waits for a tile that no product of the next step loads, so it "
+                                 "has no place in the order of issue";
+      for (Value operand : op.getOperands())
+        if (auto found = times.find(operand.getDefiningOp());
+            found != times.end() && found->second >= time->second) {
+          auto diagnostic = op.emitError()
+                            << "would be issued before what it needs: element-wise work comes in "
+                               "front of the products of a step";
+          diagnostic.attachNote(operand.getLoc()) << "needs this";
+          return diagnostic;
+        }
+    }
+    return success();
+  }
+
+  WalkOp walk;
+  Ops ahead, late, gotten;
+  SmallVector<Issue> order;
+};
+
+struct OrderProducts : public dash::impl::OrderProductsBase<OrderProducts> {
+  void runOnOperation() override {
+    bool hasWorkers = false;
+    WalkResult result = getOperation()->walk([&](WorkersOp workers) {
+      hasWorkers = true;
+      for (RoleOp role : workers.getRoles()) {
+        WalkOp walk = role.getWalk();
+        if (!walk || walk.getBody().getOps<MatmulOp>().empty())
+          continue;
+        if (!getIssueOrder(walk).empty()) {
+          walk.emitError() << "has an order of issue already";
+          return WalkResult::interrupt();
+        }
+        numProducts += llvm::range_size(walk.getBody().getOps<MatmulOp>());
+        if (failed(ProductOrder(walk).run()))
+          return WalkResult::interrupt();
+      }
+      return WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      return signalPassFailure();
+    if (!hasWorkers)
+      getOperation()->emitWarning() << "no 'dash.workers' to order; run --dash-assign-roles first";
+  }
+};
+
+} // namespace

@@ -1,0 +1,214 @@
+//===- PlaceReleases.cpp - when slots are full, and when empty again ------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// To release a slot a warp waits for its last reader; to publish one it waits for its own stores.
+// Neither may hold up the tensor core, so both go where the wait is due anyway, or is over.
+//
+//===----------------------------------------------------------------------===//
+
+#include "IssueOrder.h"
+#include "dash/Pipeline/Passes.h"
+#include "mlir/IR/Builders.h"
+
+namespace mlir::dash {
+#define GEN_PASS_DEF_PLACERELEASES
+#include "dash/Pipeline/Passes.h.inc"
+} // namespace mlir::dash
+
+using namespace mlir;
+using namespace mlir::dash;
+
+static constexpr StringRef stagingAttr = "dash.staging";
+
+static ChannelOp channelOf(GetOp get) { return get.getChannel().getDefiningOp<ChannelOp>(); }
+
+/// The last op of `block` that a value of `get` is used in, at any depth; `get` if there is none.
+static Operation *findLastReader(GetOp get, Block *block) {
+  Operation *last = get;
+  for (Operation *user : get->getUsers())
+    if (Operation *op = block->findAncestorOpInBlock(*user); last->isBeforeInBlock(op))
+      last = op;
+  return last;
+}
+
+namespace {
+
+/// Publishes and releases the slots of a walk that has an order of issue.
+class OrderedWalk {
+public:
+  explicit OrderedWalk(WalkOp walk) : walk(walk), order(getIssueOrder(walk)), b(walk) {}
+
+  LogicalResult run(llvm::Statistic &numReleases) {
+    if (order.empty())
+      return walk.emitError() << "has no order of issue; run --dash-order-products first";
+    // Positions are found in the order without what is placed here, and filled from the end.
+    length = order.size();
+    for (auto [i, issue] : llvm::enumerate(order))
+      positions[issue.op] = i;
+    for (const Issue &issue : order) {
+      if (auto put = dyn_cast<PutOp>(issue.op); put && !put.isLoad())
+        placePublish(put, issue.stage);
+    }
+    for (const Issue &issue : order)
+      if (auto get = dyn_cast<GetOp>(issue.op)) {
+        placeRelease(get);
+        ++numReleases;
+      }
+    SmallVector<Issue> whole;
+    for (int64_t i = 0; i <= length; ++i) {
+      llvm::append_range(whole, placed[i]);
+      if (i < length)
+        whole.push_back(order[i]);
+    }
+    setIssueOrder(walk, whole);
+    return success();
+  }
+
+private:
+  /// `make` in front of the op that is issued at `position`.
+  template <typename OpT> void place(int64_t position, int64_t stage, Operation *like, Value channel) {
+    b.setInsertionPoint(walk.getYield());
+    placed[position].push_back({OpT::create(b, like->getLoc(), channel), stage});
+  }
+
+  void placePublish(PutOp put, int64_t stage) {
+    int64_t at = positions.lookup(put) + 1;
+    if (put.getChannel().getDefiningOp<ChannelOp>().isExchange()) {
+      // Behind the products that are issued next, with their waits for the tensor core and tiles.
+      while (at < length && !isa<MatmulOp>(order[at].op))
+        ++at;
+      while (at < length && isa<MatmulOp>(order[at].op))
+        ++at;
+    } else {
+      for (int64_t i = at; i < length; ++i)
+        if (isa<GiveTensorCoreOp>(order[i].op))
+          at = i + 1;
+    }
+    place<PublishOp>(at, stage, put, put.getChannel());
+  }
+
+  void placeRelease(GetOp get) {
+    Operation *last = get;
+    for (Operation *user : get->getUsers())
+      if (isa<YieldOp>(user) || timeOf(user) > timeOf(last))
+        last = isa<YieldOp>(user) ? last : user;
+    int64_t at = positions.lookup(last) + 1;
+    // In front of whatever waits next: the get that wants this channel's next tile, the put of what
+    // the last reader has made.
+    for (int64_t i = at; i < length; ++i) {
+      Operation *op = order[i].op;
+      bool handsOn = llvm::is_contained(last->getUsers(), op) && isa<PutOp>(op);
+      auto next = dyn_cast<GetOp>(op);
+      if (handsOn || (next && next.getChannel() == get.getChannel())) {
+        at = i;
+        break;
+      }
+    }
+    place<ReleaseOp>(at, order[positions.lookup(last)].stage, get, get.getChannel());
+  }
+
+  int64_t timeOf(Operation *op) const {
+    int64_t position = positions.lookup(op);
+    return getTime(order[position], position, length);
+  }
+
+  WalkOp walk;
+  SmallVector<Issue> order;
+  OpBuilder b;
+  int64_t length = 0;
+  llvm::SmallDenseMap<Operation *, int64_t> positions;             // looked up only
+  llvm::SmallDenseMap<int64_t, SmallVector<Issue, 2>> placed;      // by position, looked up only
+};
+
+/// What an item does behind its walk, and what it does without an order of issue.
+class ItemReleases {
+public:
+  explicit ItemReleases(RoleOp role) : role(role), items(role.getItems()), b(role.getContext()) {}
+
+  void run(llvm::Statistic &numReleases) {
+    stageStores();
+    SmallVector<GetOp> gets;
+    items.walk([&](GetOp get) {
+      if (!get->hasAttr("dash.order"))
+        gets.push_back(get);
+    });
+    for (GetOp get : gets) {
+      Operation *last = findLastReader(get, get->getBlock());
+      for (StoreOp store : items.getBody().getOps<StoreOp>())
+        if (store->getAttr(stagingAttr) == channelOf(get).getNameAttr())
+          last = store;
+      b.setInsertionPointAfter(last);
+      ReleaseOp::create(b, get.getLoc(), get.getChannel());
+      ++numReleases;
+    }
+    SmallVector<PutOp> puts;
+    items.walk([&](PutOp put) {
+      if (!put.isLoad() && !put->hasAttr("dash.order"))
+        puts.push_back(put);
+    });
+    for (PutOp put : puts) {
+      b.setInsertionPointAfter(put);
+      PublishOp::create(b, put.getLoc(), put.getChannel());
+    }
+  }
+
+private:
+  /// Stores go out through a slot that is theirs by then. What needs no factor goes first: it is
+  /// under way while the others are multiplied.
+  void stageStores() {
+    SmallVector<StoreOp> stores(items.getBody().getOps<StoreOp>());
+    llvm::stable_sort(stores, [](StoreOp one, StoreOp other) {
+      return !one.getScale() && other.getScale();
+    });
+    for (StoreOp store : stores) {
+      store->moveBefore(&items.getBody().front(), items.getBody().front().end());
+      for (GetOp get : items.getBody().getOps<GetOp>())
+        if (canStage(get, store)) {
+          store->setAttr(stagingAttr, channelOf(get).getNameAttr());
+          break;
+        }
+    }
+  }
+
+  /// The slot has room, and no warpgroup but the storing one has read the rows that it overwrites:
+  /// those of a left factor are split among warpgroups as the rows of the result are.
+  static bool canStage(GetOp get, StoreOp store) {
+    auto tile = dyn_cast<RankedTensorType>(get->getResult(0).getType());
+    if (get->getNumResults() != 1 || tile.getShape() != store.getValue().getType().getShape())
+      return false;
+    return llvm::all_of(get->getUses(), [&](OpOperand &use) {
+      auto product = dyn_cast<MatmulOp>(use.getOwner());
+      return product && use.getOperandNumber() == 0 && !product.getTransposeA();
+    });
+  }
+
+  RoleOp role;
+  ItemsOp items;
+  OpBuilder b;
+};
+
+struct PlaceReleases : public dash::impl::PlaceReleasesBase<PlaceReleases> {
+  void runOnOperation() override {
+    SmallVector<RoleOp> roles;
+    getOperation()->walk([&](RoleOp role) { roles.push_back(role); });
+    if (roles.empty())
+      getOperation()->emitWarning()
+          << "no 'dash.role' to place releases in; run --dash-assign-roles first";
+    for (RoleOp role : roles) {
+      WalkResult placed = role.walk([](Operation *op) {
+        return isa<ReleaseOp, PublishOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
+      });
+      if (placed.wasInterrupted()) {
+        role.emitError() << "has releases already";
+        return signalPassFailure();
+      }
+      WalkOp walk = role.getWalk();
+      if (walk && !walk.getBody().getOps<MatmulOp>().empty() &&
+          failed(OrderedWalk(walk).run(numReleases)))
+        return signalPassFailure();
+      ItemReleases(role).run(numReleases);
+    }
+  }
+};
+
+} // namespace

@@ -1,0 +1,176 @@
+//===- PlanBuffers.cpp - depths, registers, shared memory -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// All of it is arithmetic on the tiles of channels. Nothing is tried and nothing refused here: what
+// a plan needs and what there is are compared in one place, dash-check-resources.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dash/IR/DashOps.h"
+#include "dash/Pipeline/Limits.h"
+#include "dash/Pipeline/Passes.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace mlir::dash {
+#define GEN_PASS_DEF_PLANBUFFERS
+#include "dash/Pipeline/Passes.h.inc"
+} // namespace mlir::dash
+
+using namespace mlir;
+using namespace mlir::dash;
+
+namespace {
+
+/// Where tiles are placed, one after the other.
+class Layout {
+public:
+  /// A byte to begin at, and the end moved behind `bytes` of it.
+  int64_t add(int64_t bytes, int64_t alignment) {
+    int64_t start = llvm::alignTo(end, alignment);
+    end = start + bytes;
+    return start;
+  }
+  int64_t getEnd() const { return end; }
+
+private:
+  int64_t end = reservedBytes;
+};
+
+struct Place {
+  int64_t offset = 0, stride = 0;
+};
+
+/// Places the slots of all channels; each tile's place, by channel and position in the slot.
+class Placement {
+public:
+  explicit Placement(WorkersOp workers) {
+    // In the order of the first channel of each depth, so that tiles of an item come first.
+    for (ChannelOp channel : workers.getChannels()) {
+      byDepth[channel.getDepth()].push_back(channel);
+      places[channel].resize(channel.getType().getTiles().size());
+    }
+    for (auto &[depth, channels] : byDepth)
+      placeTiles(depth, channels);
+    for (auto &[channel, tiles] : places)
+      placeRows(channel);
+  }
+
+  /// Writes the places down; the bytes that they take.
+  int64_t apply() {
+    Builder b(places.front().first->getContext());
+    for (auto &[channel, tiles] : places) {
+      auto offsets = llvm::map_to_vector(tiles, [](Place place) { return place.offset; });
+      auto strides = llvm::map_to_vector(tiles, [](Place place) { return place.stride; });
+      ChannelOp op = channel;
+      op.setOffsets(offsets);
+      op.setStrides(strides);
+    }
+    return layout.getEnd();
+  }
+
+private:
+  static bool isRow(ChannelOp channel, unsigned tile) {
+    return cast<RankedTensorType>(channel.getType().getTiles()[tile]).getRank() == 1;
+  }
+
+  /// Slot s of all these channels, then slot s + 1 of all: one number addresses a stage. With one
+  /// slot there is no stage, and the stride is what the tile takes.
+  void placeTiles(int64_t depth, ArrayRef<ChannelOp> channels) {
+    int64_t start = layout.add(0, tileAlignment);
+    for (ChannelOp channel : channels)
+      for (unsigned i = 0; i < places[channel].size(); ++i)
+        if (int64_t bytes = channel.getType().getTileBytes(i); !isRow(channel, i))
+          places[channel][i] = {layout.add(bytes, tileAlignment),
+                                int64_t(llvm::alignTo(bytes, tileAlignment))};
+    int64_t period = llvm::alignTo(layout.getEnd() - start, tileAlignment);
+    layout.add(start + depth * period - layout.getEnd(), 1);
+    if (depth == 1)
+      return;
+    for (ChannelOp channel : channels)
+      for (Place &place : places[channel])
+        place.stride = period;
+  }
+
+  void placeRows(ChannelOp channel) {
+    for (unsigned i = 0; i < places[channel].size(); ++i) {
+      if (!isRow(channel, i))
+        continue;
+      int64_t stride = llvm::alignTo(channel.getType().getTileBytes(i), rowAlignment);
+      places[channel][i] = {layout.add(channel.getDepth() * stride, rowAlignment), stride};
+    }
+  }
+
+  Layout layout;
+  llvm::MapVector<int64_t, SmallVector<ChannelOp>> byDepth;
+  llvm::MapVector<ChannelOp, SmallVector<Place, 2>> places;
+};
+
+bool multiplies(RoleOp role) {
+  return role.walk([](MatmulOp) { return WalkResult::interrupt(); }).wasInterrupted();
+}
+
+struct PlanBuffers : public dash::impl::PlanBuffersBase<PlanBuffers> {
+  using PlanBuffersBase::PlanBuffersBase;
+
+  void runOnOperation() override {
+    SmallVector<WorkersOp> all;
+    getOperation()->walk([&](WorkersOp workers) { all.push_back(workers); });
+    if (all.empty())
+      getOperation()->emitWarning() << "no 'dash.workers' to plan; run --dash-assign-roles first";
+    for (WorkersOp workers : all) {
+      if (failed(verifyOptions(workers)))
+        return signalPassFailure();
+      planDepths(workers);
+      planRegisters(workers);
+      int64_t bytes = workers.getChannels().empty() ? reservedBytes : Placement(workers).apply();
+      workers.setSharedBytes(bytes);
+      numBytes += bytes;
+    }
+  }
+
+private:
+  LogicalResult verifyOptions(WorkersOp workers) {
+    for (auto [name, slots] : {std::pair<StringRef, int64_t>("load-stages", loadStages),
+                               std::pair<StringRef, int64_t>("ds-buffers", dsBuffers),
+                               std::pair<StringRef, int64_t>("dq-buffers", dqBuffers)})
+      if (slots < 1 || slots > maxDepth)
+        return workers.emitError()
+               << name << " must be from 1 to " << maxDepth << ", got " << slots;
+    return success();
+  }
+
+  void planDepths(WorkersOp workers) {
+    for (ChannelOp channel : workers.getChannels()) {
+      if (!channel.isPerStep())
+        channel.setDepth(1);
+      else if (channel.isLoaded())
+        channel.setDepth(loadStages);
+      else if (channel.isExchange())
+        channel.setDepth(dsBuffers);
+      else
+        channel.setDepth(dqBuffers);
+      if (RoleOp getter = channel.getGetter(); getter && !multiplies(getter))
+        getter.setWarps(channel.getDepth());
+    }
+  }
+
+  /// Registers of a chip are dealt evenly at launch; what those who move tiles give back goes to
+  /// those who multiply.
+  void planRegisters(WorkersOp workers) {
+    int64_t warps = workers.getNumWarps(), multiplying = 0;
+    for (RoleOp role : workers.getRoles())
+      multiplying += multiplies(role) ? role.getWarps() : 0;
+    int64_t atLaunch = std::min<int64_t>(
+        llvm::alignDown(registersOfChip / (warps * threadsOfWarp), registerUnit), maxRegisters);
+    int64_t left = atLaunch * warps - movingRegisters * (warps - multiplying);
+    int64_t most = multiplying == 0 ? movingRegisters : left / multiplying;
+    workers.setRegisters(atLaunch);
+    for (RoleOp role : workers.getRoles())
+      role.setRegisters(multiplies(role)
+                            ? std::min<int64_t>(llvm::alignDown(most, registerUnit), maxRegisters)
+                            : movingRegisters);
+  }
+};
+
+} // namespace

@@ -1,0 +1,83 @@
+// RUN: dash-opt %s -verify-diagnostics -split-input-file
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+!C = !dash.channel<tensor<128x128xbf16>>
+
+// Something has to be handed on.
+func.func @has_a_slot(%q: !T, %k: !T, %v: !T) {
+  dash.workers {
+    // expected-error @below {{'dash.channel' op depth must be at least 1, got 0}}
+    %tiles = dash.channel "k" depth(0) : !C
+  }
+  return
+}
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+!C = !dash.channel<tensor<128x128xbf16>>
+
+// A place is both.
+func.func @has_offsets_and_strides(%q: !T, %k: !T, %v: !T) {
+  dash.workers {
+    // expected-error @below {{'dash.channel' op needs both offsets and strides, or neither}}
+    %tiles = "dash.channel"() <{name = "k", depth = 1, offsets = array<i64: 1024>}> : () -> !C
+  }
+  return
+}
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+
+// A row vector may lie apart from the tile that it belongs to.
+func.func @has_a_place_for_each_tile(%q: !T, %k: !T, %v: !T) {
+  dash.workers {
+    // expected-error @below {{'dash.channel' op needs an offset and a stride for each of the 2 tiles of a slot, got 1 and 2}}
+    %tiles = dash.channel "q" depth(1) at([1024], [16384, 256]) : !dash.channel<tensor<64x128xbf16>, tensor<64xf32>>
+  }
+  return
+}
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+
+// 64 rows of 128 columns of 2 bytes.
+func.func @slots_do_not_overlap(%q: !T, %k: !T, %v: !T) {
+  dash.workers {
+    // expected-error @below {{'dash.channel' op tile 0 has 16384 bytes, which do not fit a stride of 1024}}
+    %tiles = dash.channel "q" depth(2) at([1024], [1024]) : !dash.channel<tensor<64x128xbf16>>
+  }
+  return
+}
+
+// -----
+
+// A slot has a size.
+// expected-error @below {{a slot holds ranked tensors of static shape, got 'f32'}}
+func.func private @slot_of_numbers(!dash.channel<f32>)
