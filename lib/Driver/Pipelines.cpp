@@ -3,6 +3,8 @@
 
 #include "dash/Driver/Pipelines.h"
 #include "dash/Driver/Passes.h"
+#include "dash/Lowering/Passes.h"
+#include "dash/Pipeline/Passes.h"
 #include "dash/Schedule/Passes.h"
 #include "dash/Target/Passes.h"
 #include "mlir/Pass/PassManager.h"
@@ -27,11 +29,26 @@ void dash::buildToPtxPipeline(OpPassManager &manager, const ToPtxOptions &option
   order.level = options.level;
   order.forWorkers = options.forWorkers;
   order.sizes = options.sizes;
+  order.assume = true;
   manager.addPass(createApplySchedule(order));
   manager.addPass(createVerifySchedule());
   verifyAfter(manager, Stage::Schedule);
 
-  // tiles in an order -> kernels of llvm, nvvm, arith, cf, scf
+  // tiles in an order -> roles and channels
+  manager.addPass(createOutlineProgram());
+  manager.addPass(createAssignRoles());
+  manager.addPass(createOrderProducts());
+  manager.addPass(createPlaceReleases());
+  manager.addPass(createPlanBuffers());
+  manager.addPass(createCheckResources());
+  verifyAfter(manager, Stage::Pipeline);
+
+  // roles and channels -> kernels of llvm, nvvm, arith, cf, scf
+  manager.addPass(createLowerOrder());
+  manager.addPass(createLowerPrepare());
+  manager.addPass(createLowerWorkers());
+  manager.addPass(createLowerConvert());
+  manager.addPass(createFinishProgram());
   verifyAfter(manager, Stage::Lowering);
 
   // kernels -> PTX and manifest

@@ -1,7 +1,7 @@
 // RUN: dash-opt %s --dash-lower-convert -verify-diagnostics -split-input-file
 
 func.func @not_outlined(%sum: memref<?x?x?x64xf32>, %dq: memref<?x?x?x64xbf16>) {
-  // expected-error @below {{'dash.convert' op has no kernels to be part of; run --dash-outline-program first}}
+  // expected-error @below {{has no kernels to be part of; run --dash-outline-program first}}
   dash.convert %sum to %dq : memref<?x?x?x64xf32> to memref<?x?x?x64xbf16>
   return
 }

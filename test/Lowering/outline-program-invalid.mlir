@@ -5,11 +5,11 @@
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='parts=2 sizes=q:512,heads:2,kv-heads:1' --dash-outline-program 2>&1 | FileCheck %s --check-prefix=PARTS
 // RUN: not dash-opt %dash_examples/bwd-window.mlir --dash-tile --dash-apply-schedule='kind=ascending sizes=q:512' --dash-outline-program 2>&1 | FileCheck %s --check-prefix=MASK
 
-// WHOLE: bwd-causal.mlir:{{.+}}: error: 'dash.attention_bwd' op has no order to make kernels of; run --dash-tile and --dash-apply-schedule first
-// TILED: bwd-causal.mlir:{{.+}}: error: 'dash.items' op has no order to make kernels of; run --dash-apply-schedule first
-// TILES: bwd-causal.mlir:{{.+}}: error: 'dash.items' op kernels cover q tiles of 64 and 128 rows and kv tiles of 128, got 32 and 128
-// PARTS: bwd-causal.mlir:{{.+}}: error: 'dash.items' op kernels cover one part a kv head, got parts(2)
-// MASK: bwd-window.mlir:{{.+}}: error: 'dash.items' op kernels cover the masks full and causal
+// WHOLE: bwd-causal.mlir:{{.+}}: error: has no order to make kernels of; run --dash-tile and --dash-apply-schedule first
+// TILED: bwd-causal.mlir:{{.+}}: error: has no order to make kernels of; run --dash-apply-schedule first
+// TILES: bwd-causal.mlir:{{.+}}: error: kernels cover q tiles of 64 and 128 rows and kv tiles of 128, got 32 and 128
+// PARTS: bwd-causal.mlir:{{.+}}: error: kernels cover one part a kv head, got parts(2)
+// MASK: bwd-window.mlir:{{.+}}: error: kernels cover the masks full and causal
 
 !T = memref<1x1x64x64xf16>
 !R = memref<1x1x64xf32>
@@ -105,7 +105,7 @@ func.func @given_delta(%q: !T, %k: !T, %v: !T, %do: !T, %delta: !R, %lse: !R, %d
 !R = memref<1x1x64xf32>
 func.func @computed_scale(%q: !T, %k: !T, %v: !T, %do: !T, %o: !T, %lse: !R, %dq: !T, %dk: !T, %dv: !T, %x: f32) {
   %scale = arith.mulf %x, %x : f32
-  // expected-error @below {{'dash.convert' op the scale must be an argument of the function or a constant}}
+  // expected-error @below {{the scale must be an argument of the function or a constant}}
   dash.attention_bwd ins(%q, %k, %v, %do, %lse, o = %o : !T, !T, !T, !T, !R, !T) outs(%dq, %dk, %dv : !T, !T, !T)
       mask(<full>) level(run) scale(%scale)
   return
