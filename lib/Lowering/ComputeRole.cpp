@@ -51,6 +51,7 @@ private:
   /// Emits this step's ops, of the step before if `hasPrevious`, of the next if `hasNext`.
   void emitStep(WalkOp walk, Value step, bool hasPrevious, bool hasNext);
   void emitStage(int64_t stage, Value use);
+  static bool isMadeAhead(Operation *op);
   SmallVector<Value> carriedValues(WalkOp walk);
   void setCarriedValues(WalkOp walk, ValueRange values, Value step);
   LogicalResult orderBody(WalkOp walk);
@@ -65,7 +66,6 @@ private:
   void emitPublish(PublishOp op, Value use);
   void emitRelease(ReleaseOp op, Value use);
   void emitStore(StoreOp op);
-  void loadColumnsOfStep();
   SharedFactor factorOf(const Tile &tile, RankedTensorType type, bool outerIsRow);
   /// This warpgroup's part of a product's sums: 64 rows of all, or some columns of 64 rows.
   bool hasRowsOf(RankedTensorType sums) const { return sums.getDimSize(0) == 64 * warpgroups; }
@@ -86,7 +86,7 @@ private:
   /// One arrival a warp.
   void arrive(Value barrier) {
     hopper::syncWarp(b);
-    b.inOneLane(place.lane, [&] { hopper::arrive(b, barrier); });
+    hopper::arriveIf(b, b.equal(place.lane, 0), barrier);
   }
 
   // ---- Products in flight, oldest first.
@@ -277,7 +277,6 @@ void ComputeRole::emitStage(int64_t stage, Value use) {
 
 void ComputeRole::emitStep(WalkOp walk, Value step, bool hasPrevious, bool hasNext) {
   Value previous = b.add(step, -1), next = b.add(step, 1);
-  loadColumnsOfStep();
   for (Operation *op : body) {
     int64_t stage = numberOf(op, stageAttr);
     if (stage == 0 ? hasNext : stage == 1 || hasPrevious)
@@ -289,13 +288,21 @@ void ComputeRole::emitStep(WalkOp walk, Value step, bool hasPrevious, bool hasNe
   }
 }
 
-/// What one step hands to the next in registers: the sums, and the products made ahead.
+/// A value in registers that the next step needs.
+bool ComputeRole::isMadeAhead(Operation *op) {
+  return numberOf(op, stageAttr) == 0 && op->getNumResults() == 1 && !isa<GetOp>(op) &&
+         llvm::any_of(op->getUsers(), [](Operation *user) {
+           return !isa<YieldOp>(user) && numberOf(user, stageAttr) > 0;
+         });
+}
+
+/// What one step hands to the next in registers: the sums, and what is made ahead.
 SmallVector<Value> ComputeRole::carriedValues(WalkOp walk) {
   SmallVector<Value> values;
   for (Value carried : walk.getCarried())
     llvm::append_range(values, tiles[carried].registers);
   for (Operation *op : body)
-    if (isa<MatmulOp>(op) && numberOf(op, stageAttr) == 0)
+    if (isMadeAhead(op))
       llvm::append_range(values, tiles[op->getResult(0)].registers);
   return values;
 }
@@ -312,7 +319,7 @@ void ComputeRole::setCarriedValues(WalkOp walk, ValueRange values, Value step) {
   for (Operation *op : body) {
     if (numberOf(op, stageAttr) != 0)
       continue;
-    if (isa<MatmulOp>(op))
+    if (isMadeAhead(op))
       take(op->getResult(0));
     else if (auto get = dyn_cast<GetOp>(op))
       for (Value tile : get.getTiles())
@@ -398,17 +405,6 @@ void ComputeRole::waitForReaders(const Channel *channel, Value use) {
 // Element by element
 //===----------------------------------------------------------------------===//
 
-void ComputeRole::loadColumnsOfStep() {
-  for (Operation *op : body)
-    if (auto get = dyn_cast<GetOp>(op); get && numberOf(op, stageAttr) == 0)
-      for (Value value : get.getTiles())
-        if (auto type = cast<RankedTensorType>(value.getType()); type.getRank() == 1) {
-          Tile &tile = tiles[value];
-          Value at = entry.shared.tile(b, entry.base, *tile.channel, tile.index, tile.use);
-          tile.registers = loadColumns(b, place, at, type.getDimSize(0));
-        }
-}
-
 /// Number in `columns` of the q row of sum i.
 static size_t columnOf(size_t i) { return i / 4 * 2 + i % 2; }
 
@@ -464,8 +460,13 @@ void ComputeRole::emitScoreGradient(ScoreGradientOp op) {
 void ComputeRole::emitGet(GetOp op, Value use) {
   const Channel &channel = entry.shared.channel(op.getChannel());
   entry.shared.waitFull(b, entry.base, channel, use);
-  for (auto [index, tile] : llvm::enumerate(op.getTiles()))
-    tiles[tile] = {{}, &channel, int64_t(index), use};
+  for (auto [index, value] : llvm::enumerate(op.getTiles())) {
+    Tile &tile = tiles[value] = {{}, &channel, int64_t(index), use};
+    auto type = cast<RankedTensorType>(value.getType());
+    if (type.getRank() == 1) // early: they are there when the product is
+      tile.registers = loadColumns(
+          b, place, entry.shared.tile(b, entry.base, channel, index, use), type.getDimSize(0));
+  }
 }
 
 void ComputeRole::emitPut(PutOp op, Value use) {

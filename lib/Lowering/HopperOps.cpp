@@ -21,6 +21,9 @@ void hopper::fenceBarrierInit(PtxBuilder &b) {
 void hopper::arrive(PtxBuilder &b, Value barrier) {
   b.ptx("mbarrier.arrive.shared::cta.b64 _, [$0];", "r", barrier);
 }
+void hopper::arriveIf(PtxBuilder &b, Value condition, Value barrier) {
+  b.ptx("@$0 mbarrier.arrive.shared::cta.b64 _, [$1];", "b,r", {condition, barrier});
+}
 void hopper::arriveExpecting(PtxBuilder &b, Value barrier, int64_t bytes) {
   b.ptx("mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], " + Twine(bytes) + ";", "r", barrier);
 }

@@ -17,6 +17,8 @@ void initBarrier(PtxBuilder &b, Value barrier, int64_t arrivals);
 /// Makes initialised barriers visible to the copy engine; before a barrier of the block.
 void fenceBarrierInit(PtxBuilder &b);
 void arrive(PtxBuilder &b, Value barrier);
+/// Predicated: a branch could leave the warp's other lanes spinning on what this one has to say.
+void arriveIf(PtxBuilder &b, Value condition, Value barrier);
 /// Arrives and says that `bytes` will be copied.
 void arriveExpecting(PtxBuilder &b, Value barrier, int64_t bytes);
 /// Returns when the phase of that parity is complete.

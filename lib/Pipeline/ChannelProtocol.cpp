@@ -66,7 +66,7 @@ template <typename OpT> SmallVector<Side> sidesOf(ChannelOp channel) {
 static LogicalResult verifyFollowed(ChannelOp channel, RoleOp role, Count from, StringRef verb,
                                     ArrayRef<Side> done, StringRef followed) {
   Count count;
-  for (const Side &side : done)
+  for (Side side : done)
     if (side.role != role)
       return channel.emitError() << "role '" << side.role.getName() << "' " << followed
                                  << " slots of channel '" << channel.getName() << "', but role '"

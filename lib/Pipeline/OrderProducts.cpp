@@ -8,7 +8,10 @@
 // The tensor core works in order of issue, so what somebody waits for soonest comes first:
 //   late dQ    its buffer is stored under the products behind it; its registers are free before dP
 //   dK, dV     dK frees the Q that S of the next step replaces, dV the dO of dP
-//   S, dP      of the next step: done when the other warpgroup's turn ends
+//   S, dP      of the next step: done while the other warpgroup's turn begins
+//
+// The turn of the loop ends with the element-wise work of the next step: what goes around the loop is in
+// registers then, and no product is in flight, which would make ptxas wait for it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -91,15 +94,10 @@ private:
     auto ops = walk.getBody().front().without_terminator();
     auto isNow = [&](Operation &op) { return !ahead.contains(&op) && !late.contains(&op); };
 
-    SmallVector<Operation *> carried;
-    for (Operation &op : ops) {
-      if (!isNow(op) || isa<GetOp>(op))
-        continue;
-      if (isa<MatmulOp>(op))
-        carried.push_back(&op);
-      else
-        issue(&op, 1);
-    }
+    SmallVector<Operation *> carried, elementwise;
+    for (Operation &op : ops)
+      if (isNow(op) && !isa<GetOp>(op))
+        (isa<MatmulOp>(op) ? carried : elementwise).push_back(&op);
     auto take = TakeTensorCoreOp::create(b, walk.getLoc());
     auto give = GiveTensorCoreOp::create(b, walk.getLoc());
     issue(take, 1);
@@ -118,6 +116,8 @@ private:
       issue(op, 0);
     }
     issue(give, 1);
+    for (Operation *op : elementwise)
+      issue(op, 0);
   }
 
   /// Which of the products of the next step waits for a tile that this one reads.

@@ -77,6 +77,11 @@ private:
       // Behind the products that are issued next, with their waits for the tensor core and tiles.
       while (at < length && !isa<MatmulOp>(order[at].op))
         ++at;
+      if (at == length) { // those are of the next turn
+        ++stage;
+        for (at = 0; at < length && !isa<MatmulOp>(order[at].op);)
+          ++at;
+      }
       while (at < length && isa<MatmulOp>(order[at].op))
         ++at;
     } else {
