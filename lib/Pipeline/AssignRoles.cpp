@@ -98,11 +98,13 @@ private:
       roles[&op] = Role::Reduce;
     } else if (isa<StoreOp>(op)) {
       if (inStep)
-        return op.emitError() << "stores in each step, which no role does: results leave at the end "
-                                 "of an item, through slots that are free by then";
+        return op.emitError()
+               << "stores in each step, which no role does: results leave at the end "
+                  "of an item, through slots that are free by then";
       roles[&op] = Role::Compute;
     } else if (op.getNumRegions() == 0 && isMemoryEffectFree(&op)) {
-      bool hasTile = llvm::any_of(op.getOperands(), isTile) || llvm::any_of(op.getResults(), isTile);
+      bool hasTile =
+          llvm::any_of(op.getOperands(), isTile) || llvm::any_of(op.getResults(), isTile);
       roles[&op] = hasTile ? Role::Compute : Role::Shared;
     } else {
       return op.emitError() << "no role does this: roles load, compute with, add and store tiles";
@@ -169,8 +171,9 @@ private:
         continue;
       Value tile = findTileOfRows(load.getResult());
       if (!tile)
-        return load.emitError() << "loads a row vector that is not used with a product of a tile of "
-                                   "its step, so it has no slot to travel in";
+        return load.emitError()
+               << "loads a row vector that is not used with a product of a tile of "
+                  "its step, so it has no slot to travel in";
       rows[tile].push_back(load.getResult());
     }
     for (Operation &op : walk.getBody().front())
@@ -200,8 +203,9 @@ private:
   /// whose rows are summed over is needed whole by each of them.
   void cutExchanges() {
     for (MatmulOp product : walk.getBody().getOps<MatmulOp>())
-      for (auto [factor, isWhole] : {std::pair<Value, bool>(product.getA(), product.getTransposeA()),
-                                     std::pair<Value, bool>(product.getB(), true)}) {
+      for (auto [factor, isWhole] :
+           {std::pair<Value, bool>(product.getA(), product.getTransposeA()),
+            std::pair<Value, bool>(product.getB(), true)}) {
         Operation *op = factor.getDefiningOp();
         if (!isWhole || !op || op->getParentOp() != walk || roleOf(op) != Role::Compute ||
             llvm::any_of(slots, [&, tile = factor](Slot &slot) { return slot.tiles[0] == tile; }))
@@ -240,6 +244,7 @@ public:
     b.setInsertionPointToEnd(&body);
     for (const Slot &slot : cut.slots) {
       auto types = llvm::map_to_vector(slot.tiles, [](Value tile) { return tile.getType(); });
+      b.setLoc(slot.tiles.front().getLoc());
       channels.push_back(ChannelOp::create(b, ChannelType::get(b.getContext(), types), slot.name,
                                            /*depth=*/1, nullptr, nullptr));
     }
@@ -257,6 +262,7 @@ private:
         role != Role::Compute)
       return;
     OpBuilder::InsertionGuard guard(b);
+    b.setLoc(items.getLoc());
     auto op = RoleOp::create(b, name, warps, IntegerAttr());
     b.setInsertionPointToEnd(&op.getBody().emplaceBlock());
     auto clone = ItemsOp::create(b, items.getOrderAttr(), items.getQ(), items.getK(), items.getV(),
@@ -271,6 +277,7 @@ private:
 
   /// A walk for this role, with what it carries.
   WalkOp cloneWalk(ValueRange inits) {
+    b.setLoc(walk.getLoc());
     auto clone = WalkOp::create(b, /*scheduled=*/true, inits);
     clone->setDiscardableAttrs(walk->getDiscardableAttrDictionary());
     unsigned numIndices = walk.getNumIndices();
@@ -307,11 +314,13 @@ private:
   }
 
   void put(const Slot &slot, ChannelOp channel) {
+    b.setLoc(slot.tiles.front().getLoc());
     PutOp::create(b, llvm::map_to_vector(slot.tiles, [&](Value tile) { return find(tile); }),
                   channel);
   }
 
   void get(const Slot &slot, ChannelOp channel) {
+    b.setLoc(slot.tiles.front().getLoc());
     auto types = channel.getType().getTiles();
     mapping.map(ValueRange(slot.tiles), GetOp::create(b, types, channel).getTiles());
   }
@@ -390,6 +399,7 @@ private:
       Value tile = slot.tiles[0];
       if ((product.getA() != tile || !product.getTransposeA()) && product.getB() != tile)
         continue;
+      b.setLoc(op.getLoc());
       if (!wholes.contains(tile))
         wholes[tile] = GetOp::create(b, channel.getType().getTiles(), channel).getTiles().front();
     }
