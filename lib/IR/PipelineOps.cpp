@@ -96,12 +96,10 @@ static LogicalResult verifySlotsFit(WorkersOp workers) {
     if (!workers.getSharedBytes() || !channel.getOffsets())
       continue;
     int64_t last = channel.getDepth() - 1, bytes = *workers.getSharedBytes();
-    for (auto [i, offset, stride] :
-         llvm::enumerate(*channel.getOffsets(), *channel.getStrides()))
+    for (auto [i, offset, stride] : llvm::enumerate(*channel.getOffsets(), *channel.getStrides()))
       if (int64_t end = offset + last * stride + channel.getType().getTileBytes(i); end > bytes)
-        return workers.emitOpError()
-               << "'shared_bytes' is " << bytes << ", but slots of channel '" << channel.getName()
-               << "' end at byte " << end;
+        return workers.emitOpError() << "'shared_bytes' is " << bytes << ", but slots of channel '"
+                                     << channel.getName() << "' end at byte " << end;
   }
   return success();
 }
@@ -117,7 +115,9 @@ LogicalResult WorkersOp::verifyRegions() {
       return emitOpError() << "role '" << role.getName() << "' must run the items of role '"
                            << first.getName() << "'";
   }
-  return verifySlotsFit(*this);
+  if (failed(verifySlotsFit(*this)))
+    return failure();
+  return first ? success() : emitOpError("needs a role");
 }
 
 //===----------------------------------------------------------------------===//

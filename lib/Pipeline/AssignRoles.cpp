@@ -1,18 +1,15 @@
 //===- AssignRoles.cpp - who loads, who multiplies, who adds --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What an op is says who does it; what uses a value says whether it has to cross. Nothing here knows
-// an attention backward: S, dP, dS are what they are by the products that they go into.
+// Writes the roles of a problem once it is known who does what, and what crosses: RoleCut says that.
 //
 //===----------------------------------------------------------------------===//
 
-#include "dash/IR/DashOps.h"
-#include "dash/IR/TensorNames.h"
+#include "RoleCut.h"
 #include "dash/Pipeline/Passes.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
-#include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/DenseMap.h"
 
 namespace mlir::dash {
 #define GEN_PASS_DEF_ASSIGNROLES
@@ -22,216 +19,12 @@ namespace mlir::dash {
 using namespace mlir;
 using namespace mlir::dash;
 
-/// Rows of a tile that one warpgroup multiplies: those of its instruction.
-static constexpr int64_t rowsOfWarpgroup = 64;
-
 namespace {
-
-/// Who does an op. The order is that of roles in a worker. Shared is what is cheap enough for all:
-/// numbers that tiles are found by.
-enum class Role { LoadStep, Reduce, LoadItem, Compute, Shared };
-
-/// The tiles of a slot of a channel, before they are cut.
-struct Slot {
-  std::string name;
-  SmallVector<Value, 2> tiles;
-  Role from, to;
-};
-
-bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
-
-bool isRow(Value value) { return cast<RankedTensorType>(value.getType()).getRank() == 1; }
-
-/// Finds roles and channels of one problem, and checks that it has a form that roles can take.
-class Cutter {
-public:
-  explicit Cutter(ItemsOp items) : items(items), names(nameTensors(items)) {}
-
-  LogicalResult run() {
-    if (failed(findWalk()) || failed(assign()) || failed(checkCrossings()) ||
-        failed(cutItemLoads()) || failed(cutStepLoads()))
-      return failure();
-    cutExchanges();
-    return cutSums();
-  }
-
-  /// The role of an op in the items; Shared for the walk and its end.
-  Role roleOf(Operation *op) const {
-    auto it = roles.find(op);
-    return it == roles.end() ? Role::Shared : it->second;
-  }
-
-  ItemsOp items;
-  WalkOp walk;
-  SmallVector<Slot> slots;
-
-private:
-  LogicalResult findWalk() {
-    auto walks = items.getBody().getOps<WalkOp>();
-    if (!llvm::hasSingleElement(walks))
-      return items.emitError() << "roles overlap the steps of one 'dash.walk', got "
-                               << llvm::range_size(walks);
-    walk = *walks.begin();
-    if (int64_t rows = items.getTiles().getKv(); rows % rowsOfWarpgroup != 0)
-      return items.emitError() << "warpgroups share a kv tile in pieces of " << rowsOfWarpgroup
-                               << " rows, which do not divide its " << rows
-                               << ": tile with a multiple";
-    return success();
-  }
-
-  LogicalResult assign() {
-    for (Block *block : {&items.getBody().front(), &walk.getBody().front()})
-      for (Operation &op : *block)
-        if (!isa<WalkOp, YieldOp>(op) && failed(assign(op)))
-          return failure();
-    return success();
-  }
-
-  LogicalResult assign(Operation &op) {
-    bool inStep = op.getParentOp() == walk;
-    if (isa<LoadOp>(op)) {
-      roles[&op] = inStep ? Role::LoadStep : Role::LoadItem;
-    } else if (isa<ReduceOp, OrderedReduceOp>(op)) {
-      if (!inStep)
-        return op.emitError() << "adds to a tile of its item, which no role does: order the "
-                                 "problem with parts=1";
-      roles[&op] = Role::Reduce;
-    } else if (isa<StoreOp>(op)) {
-      if (inStep)
-        return op.emitError() << "stores in each step, which no role does: results leave at the end "
-                                 "of an item, through slots that are free by then";
-      roles[&op] = Role::Compute;
-    } else if (op.getNumRegions() == 0 && isMemoryEffectFree(&op)) {
-      bool hasTile = llvm::any_of(op.getOperands(), isTile) || llvm::any_of(op.getResults(), isTile);
-      roles[&op] = hasTile ? Role::Compute : Role::Shared;
-    } else {
-      return op.emitError() << "no role does this: roles load, compute with, add and store tiles";
-    }
-    return success();
-  }
-
-  /// The role that a value of the items comes from; Shared if it comes from outside of them, or is
-  /// an index of theirs.
-  Role roleOf(Value value) const {
-    if (auto argument = dyn_cast<BlockArgument>(value))
-      return argument.getOwner()->getParentOp() == walk && isTile(value) ? Role::Compute
-                                                                         : Role::Shared;
-    Operation *op = value.getDefiningOp();
-    return op == walk ? Role::Compute : items->isProperAncestor(op) ? roleOf(op) : Role::Shared;
-  }
-
-  /// Loads give tiles to the computing role, which gives its own to itself and to the adding one.
-  LogicalResult checkCrossings() {
-    for (auto [op, role] : roles)
-      for (Value operand : op->getOperands()) {
-        Role from = roleOf(operand);
-        if (from == Role::Shared || from == role || role == Role::Compute)
-          continue;
-        if (role == Role::Reduce && from == Role::Compute && isTile(operand) &&
-            operand.getDefiningOp() && operand.getDefiningOp()->getParentOp() == walk)
-          continue;
-        return op->emitError() << "takes a value that another role makes, and only what products "
-                                  "give in the same step crosses to where it is added";
-      }
-    return success();
-  }
-
-  Slot &addSlot(StringRef name, Value tile, Role from, Role to) {
-    std::string unique = name.str();
-    for (int64_t i = 1; !taken.insert(unique).second; ++i)
-      unique = (name + Twine(i)).str();
-    slots.push_back({unique, {tile}, from, to});
-    return slots.back();
-  }
-
-  StringRef nameOf(LoadOp load) const {
-    StringRef name = names.lookup(load.getSource());
-    return name.empty() ? "tile" : name;
-  }
-
-  LogicalResult cutItemLoads() {
-    for (LoadOp load : items.getBody().getOps<LoadOp>()) {
-      if (isRow(load.getResult()))
-        return load.emitError() << "loads a row vector for a whole item, but row vectors belong to "
-                                   "tiles of a step";
-      if (!load->use_empty())
-        addSlot(nameOf(load), load.getResult(), Role::LoadItem, Role::Compute);
-    }
-    return success();
-  }
-
-  /// A slot for each tile, in the order in which they are needed; a row vector goes with the tile
-  /// whose product it is first used with, because that is what it is waited for with.
-  LogicalResult cutStepLoads() {
-    llvm::MapVector<Value, SmallVector<Value, 2>> rows;
-    for (LoadOp load : walk.getBody().getOps<LoadOp>()) {
-      if (!isRow(load.getResult()) || load->use_empty())
-        continue;
-      Value tile = findTileOfRows(load.getResult());
-      if (!tile)
-        return load.emitError() << "loads a row vector that is not used with a product of a tile of "
-                                   "its step, so it has no slot to travel in";
-      rows[tile].push_back(load.getResult());
-    }
-    for (Operation &op : walk.getBody().front())
-      if (roleOf(&op) == Role::Compute)
-        for (Value operand : op.getOperands()) {
-          auto load = operand.getDefiningOp<LoadOp>();
-          if (!load || load->getParentOp() != walk || isRow(operand) ||
-              llvm::any_of(slots, [&](Slot &slot) { return slot.tiles.front() == operand; }))
-            continue;
-          Slot &slot = addSlot(nameOf(load), operand, Role::LoadStep, Role::Compute);
-          llvm::append_range(slot.tiles, rows.lookup(operand));
-        }
-    return success();
-  }
-
-  Value findTileOfRows(Value row) {
-    for (Operation *user : row.getUsers())
-      for (Value operand : user->getOperands())
-        if (auto product = operand.getDefiningOp<MatmulOp>())
-          for (Value factor : {product.getA(), product.getB()})
-            if (auto load = factor.getDefiningOp<LoadOp>(); load && load->getParentOp() == walk)
-              return factor;
-    return Value();
-  }
-
-  /// Warpgroups split tiles by rows. A factor whose rows are the rows of the product is theirs; one
-  /// whose rows are summed over is needed whole by each of them.
-  void cutExchanges() {
-    for (MatmulOp product : walk.getBody().getOps<MatmulOp>())
-      for (auto [factor, isWhole] : {std::pair<Value, bool>(product.getA(), product.getTransposeA()),
-                                     std::pair<Value, bool>(product.getB(), true)}) {
-        Operation *op = factor.getDefiningOp();
-        if (!isWhole || !op || op->getParentOp() != walk || roleOf(op) != Role::Compute ||
-            llvm::any_of(slots, [&, tile = factor](Slot &slot) { return slot.tiles[0] == tile; }))
-          continue;
-        addSlot(isa<ScoreGradientOp>(op) ? "ds" : "whole", factor, Role::Compute, Role::Compute);
-      }
-  }
-
-  LogicalResult cutSums() {
-    for (Operation &op : walk.getBody().front()) {
-      if (roleOf(&op) != Role::Reduce)
-        continue;
-      Value tile = op.getOperand(0);
-      if (roleOf(tile) != Role::Compute)
-        return op.emitError() << "adds a tile that no product gives: there is nothing to hand on";
-      StringRef name = names.lookup(op.getOperand(1));
-      addSlot(name.empty() ? "sum" : name, tile, Role::Compute, Role::Reduce);
-    }
-    return success();
-  }
-
-  TensorNames names;
-  llvm::MapVector<Operation *, Role> roles;
-  llvm::StringSet<> taken;
-};
 
 /// Writes the roles of a problem that has been cut.
 class RoleBuilder {
 public:
-  RoleBuilder(const Cutter &cut)
+  RoleBuilder(const RoleCut &cut)
       : cut(cut), items(cut.items), walk(cut.walk), b(items.getLoc(), items) {}
 
   void run() {
@@ -240,6 +33,7 @@ public:
     b.setInsertionPointToEnd(&body);
     for (const Slot &slot : cut.slots) {
       auto types = llvm::map_to_vector(slot.tiles, [](Value tile) { return tile.getType(); });
+      b.setLoc(slot.tiles.front().getLoc());
       channels.push_back(ChannelOp::create(b, ChannelType::get(b.getContext(), types), slot.name,
                                            /*depth=*/1, nullptr, nullptr));
     }
@@ -257,6 +51,7 @@ private:
         role != Role::Compute)
       return;
     OpBuilder::InsertionGuard guard(b);
+    b.setLoc(items.getLoc());
     auto op = RoleOp::create(b, name, warps, IntegerAttr());
     b.setInsertionPointToEnd(&op.getBody().emplaceBlock());
     auto clone = ItemsOp::create(b, items.getOrderAttr(), items.getQ(), items.getK(), items.getV(),
@@ -271,6 +66,7 @@ private:
 
   /// A walk for this role, with what it carries.
   WalkOp cloneWalk(ValueRange inits) {
+    b.setLoc(walk.getLoc());
     auto clone = WalkOp::create(b, /*scheduled=*/true, inits);
     clone->setDiscardableAttrs(walk->getDiscardableAttrDictionary());
     unsigned numIndices = walk.getNumIndices();
@@ -307,11 +103,13 @@ private:
   }
 
   void put(const Slot &slot, ChannelOp channel) {
+    b.setLoc(slot.tiles.front().getLoc());
     PutOp::create(b, llvm::map_to_vector(slot.tiles, [&](Value tile) { return find(tile); }),
                   channel);
   }
 
   void get(const Slot &slot, ChannelOp channel) {
+    b.setLoc(slot.tiles.front().getLoc());
     auto types = channel.getType().getTiles();
     mapping.map(ValueRange(slot.tiles), GetOp::create(b, types, channel).getTiles());
   }
@@ -390,6 +188,7 @@ private:
       Value tile = slot.tiles[0];
       if ((product.getA() != tile || !product.getTransposeA()) && product.getB() != tile)
         continue;
+      b.setLoc(op.getLoc());
       if (!wholes.contains(tile))
         wholes[tile] = GetOp::create(b, channel.getType().getTiles(), channel).getTiles().front();
     }
@@ -403,7 +202,7 @@ private:
       copy.getBMutable().assign(tile);
   }
 
-  const Cutter &cut;
+  const RoleCut &cut;
   ItemsOp items;
   WalkOp walk;
   ImplicitLocOpBuilder b;
@@ -427,8 +226,8 @@ struct AssignRoles : public dash::impl::AssignRolesBase<AssignRoles> {
         items.emitError() << "has no order for roles to follow; run --dash-apply-schedule first";
         return signalPassFailure();
       }
-      Cutter cut(items);
-      if (failed(cut.run()))
+      RoleCut cut;
+      if (failed(cutRoles(items, cut)))
         return signalPassFailure();
       numChannels += cut.slots.size();
       RoleBuilder(cut).run();

@@ -75,10 +75,9 @@ static LogicalResult verifyFollowed(ChannelOp channel, RoleOp role, Count from, 
       count = side.count;
   if (count == from)
     return success();
-  return channel.emitError() << "role '" << role.getName() << "' " << verb
-                             << " slots of channel '" << channel.getName() << "' "
-                             << toString(from) << ", but " << followed << " them "
-                             << toString(count);
+  return channel.emitError() << "role '" << role.getName() << "' " << verb << " slots of channel '"
+                             << channel.getName() << "' " << toString(from) << ", but " << followed
+                             << " them " << toString(count);
 }
 
 static LogicalResult verifySides(ChannelOp channel) {
@@ -90,16 +89,14 @@ static LogicalResult verifySides(ChannelOp channel) {
   Side put = puts.front(), get = gets.front();
   if (!(put.count == get.count))
     return channel.emitError() << "role '" << put.role.getName() << "' puts slots of channel '"
-                               << channel.getName() << "' " << toString(put.count)
-                               << ", but role '" << get.role.getName() << "' gets them "
-                               << toString(get.count);
-  SmallVector<Side> written =
-      sidesOf<PutOp>(channel, [](PutOp op) { return !op.isLoad(); });
-  return failure(failed(verifyFollowed(channel, put.role,
-                                       written.empty() ? Count() : written.front().count, "puts",
-                                       sidesOf<PublishOp>(channel), "publishes")) ||
-                 failed(verifyFollowed(channel, get.role, get.count, "gets",
-                                       sidesOf<ReleaseOp>(channel), "releases")));
+                               << channel.getName() << "' " << toString(put.count) << ", but role '"
+                               << get.role.getName() << "' gets them " << toString(get.count);
+  SmallVector<Side> written = sidesOf<PutOp>(channel, [](PutOp op) { return !op.isLoad(); });
+  return failure(
+      failed(verifyFollowed(channel, put.role, written.empty() ? Count() : written.front().count,
+                            "puts", sidesOf<PublishOp>(channel), "publishes")) ||
+      failed(verifyFollowed(channel, get.role, get.count, "gets", sidesOf<ReleaseOp>(channel),
+                            "releases")));
 }
 
 //===----------------------------------------------------------------------===//

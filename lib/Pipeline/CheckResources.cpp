@@ -47,9 +47,8 @@ static LogicalResult verifySharedBytes(WorkersOp workers) {
     int64_t slot = 0;
     for (unsigned i = 0; i < channel.getType().getTiles().size(); ++i)
       slot += channel.getType().getTileBytes(i);
-    diagnostic.attachNote(channel.getLoc())
-        << "channel '" << channel.getName() << "' takes " << channel.getDepth() << " x " << slot
-        << " bytes";
+    diagnostic.attachNote(channel.getLoc()) << "channel '" << channel.getName() << "' takes "
+                                            << channel.getDepth() << " x " << slot << " bytes";
   }
   return diagnostic;
 }
@@ -72,8 +71,7 @@ static LogicalResult verifyPlaces(WorkersOp workers) {
   };
   SmallVector<Extent> extents;
   for (ChannelOp channel : workers.getChannels())
-    for (auto [i, offset, stride] :
-         llvm::enumerate(*channel.getOffsets(), *channel.getStrides())) {
+    for (auto [i, offset, stride] : llvm::enumerate(*channel.getOffsets(), *channel.getStrides())) {
       bool isRow = cast<RankedTensorType>(channel.getType().getTiles()[i]).getRank() == 1;
       int64_t alignment = isRow ? rowAlignment : tileAlignment;
       for (int64_t slot = 0; slot < int64_t(channel.getDepth()); ++slot) {
@@ -93,8 +91,8 @@ static LogicalResult verifyPlaces(WorkersOp workers) {
                         << "a slot of channel '" << extents[i].channel.getName()
                         << "' starts at byte " << extents[i].begin << ", inside one of channel '"
                         << extents[i - 1].channel.getName() << "'";
-      diagnostic.attachNote(extents[i - 1].channel.getLoc()) << "which ends at byte "
-                                                             << extents[i - 1].end;
+      diagnostic.attachNote(extents[i - 1].channel.getLoc())
+          << "which ends at byte " << extents[i - 1].end;
       return diagnostic;
     }
   return success();
@@ -137,8 +135,8 @@ static LogicalResult verifyPool(WorkersOp workers) {
       RoleOp &other = roleOf[warp / warpsOfWarpgroup];
       if (other && *other.getRegisters() != *role.getRegisters())
         return role.emitError() << "shares a warpgroup with role '" << other.getName()
-                                << "', so it must have as many registers, "
-                                << *other.getRegisters() << ", got " << registers;
+                                << "', so it must have as many registers, " << *other.getRegisters()
+                                << ", got " << registers;
       other = role;
     }
   }
@@ -149,8 +147,8 @@ static LogicalResult verifyPool(WorkersOp workers) {
     return success();
   auto diagnostic = workers.emitError()
                     << "roles ask for " << asked << " registers, but " << atLaunch
-                    << " for each of " << warps * threadsOfWarp << " threads at launch are "
-                    << pool << ": the last warpgroup would wait for ever";
+                    << " for each of " << warps * threadsOfWarp << " threads at launch are " << pool
+                    << ": the last warpgroup would wait for ever";
   for (RoleOp role : workers.getRoles())
     diagnostic.attachNote(role.getLoc())
         << "role '" << role.getName() << "' asks for " << *role.getRegisters() << " in each of "
@@ -181,8 +179,8 @@ static LogicalResult verifyTilesFit(WorkersOp workers) {
 
 static LogicalResult verifyOrdered(WorkersOp workers) {
   for (RoleOp role : workers.getRoles())
-    if (WalkOp walk = role.getWalk(); walk && !walk.getBody().getOps<MatmulOp>().empty() &&
-                                      getIssueOrder(walk).empty())
+    if (WalkOp walk = role.getWalk();
+        walk && !walk.getBody().getOps<MatmulOp>().empty() && getIssueOrder(walk).empty())
       return walk.emitError() << "has ops without a place in its order of issue; run "
                                  "--dash-order-products first";
   return success();
@@ -195,9 +193,9 @@ struct CheckResources : public dash::impl::CheckResourcesBase<CheckResources> {
     bool hasWorkers = false;
     WalkResult result = getOperation()->walk([&](WorkersOp workers) {
       hasWorkers = true;
-      for (auto verify : {verifyPlanned, verifyOrdered, verifyWarps, verifyBarriers,
-                          verifySharedBytes, verifyPlaces, verifyPool, verifyTilesFit,
-                          verifyProtocol})
+      for (auto verify :
+           {verifyPlanned, verifyOrdered, verifyWarps, verifyBarriers, verifySharedBytes,
+            verifyPlaces, verifyPool, verifyTilesFit, verifyProtocol})
         if (failed(verify(workers)))
           return WalkResult::interrupt();
       return WalkResult::skip();

@@ -11,16 +11,22 @@ using namespace mlir::dash;
 static constexpr StringRef stageAttr = "dash.stage", orderAttr = "dash.order";
 
 SmallVector<Issue> dash::getIssueOrder(WalkOp walk) {
-  SmallVector<std::pair<int64_t, Issue>> places;
+  struct Place {
+    int64_t order, text;
+    Issue issue;
+  };
+  SmallVector<Place> places;
   for (Operation &op : walk.getBody().front().without_terminator()) {
     auto stage = op.getAttrOfType<IntegerAttr>(stageAttr);
     auto order = op.getAttrOfType<IntegerAttr>(orderAttr);
     if (!stage || !order)
       return {};
-    places.push_back({order.getInt(), {&op, stage.getInt()}});
+    places.push_back({order.getInt(), int64_t(places.size()), {&op, stage.getInt()}});
   }
-  llvm::stable_sort(places, llvm::less_first());
-  return llvm::map_to_vector(places, [](auto &place) { return place.second; });
+  llvm::sort(places, [](const Place &a, const Place &b) {
+    return std::pair(a.order, a.text) < std::pair(b.order, b.text);
+  });
+  return llvm::map_to_vector(places, [](const Place &place) { return place.issue; });
 }
 
 void dash::setIssueOrder(WalkOp walk, ArrayRef<Issue> order) {

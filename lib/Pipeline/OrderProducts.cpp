@@ -53,9 +53,8 @@ private:
       auto get = dyn_cast<GetOp>(op);
       if (get && isExchange(get))
         late.insert(&op);
-      else if (llvm::any_of(op.getOperands(), [&](Value operand) {
-                 return late.contains(operand.getDefiningOp());
-               }))
+      else if (llvm::any_of(op.getOperands(),
+                            [&](Value operand) { return late.contains(operand.getDefiningOp()); }))
         late.insert(&op);
       else if (isAhead(op))
         ahead.insert(&op);
@@ -79,12 +78,19 @@ private:
 
   void issue(Operation *op, int64_t stage) { order.push_back({op, stage}); }
 
-  /// Gets go right before the product that is the first to need them, wherever that is.
-  void issueGetsOf(Operation *op, int64_t stage) {
+  /// An op behind the gets that it is the first to need. What the next step's products wait for is
+  /// got for them.
+  void issueWithGets(Operation *op, int64_t stage) {
     for (Value operand : op->getOperands())
       if (auto get = operand.getDefiningOp<GetOp>();
-          get && get->getParentOp() == walk && gotten.insert(get))
+          get && get->getParentOp() == walk && !late.contains(get) &&
+          (stage == 0 || !isGotAhead(get)) && gotten.insert(get))
         issue(get, stage);
+    issue(op, stage);
+  }
+
+  bool isGotAhead(GetOp get) const {
+    return llvm::any_of(get->getUsers(), [&](Operation *user) { return ahead.contains(user); });
   }
 
   void issueTurn() {
@@ -94,30 +100,33 @@ private:
     auto ops = walk.getBody().front().without_terminator();
     auto isNow = [&](Operation &op) { return !ahead.contains(&op) && !late.contains(&op); };
 
-    SmallVector<Operation *> carried, elementwise;
-    for (Operation &op : ops)
-      if (isNow(op) && !isa<GetOp>(op))
-        (isa<MatmulOp>(op) ? carried : elementwise).push_back(&op);
+    SmallVector<std::pair<std::pair<size_t, size_t>, Operation *>> carried; // by what they free
+    SmallVector<Operation *> elementwise;
+    for (Operation &op : ops) {
+      if (!isNow(op) || isa<GetOp>(op))
+        continue;
+      if (isa<MatmulOp>(op))
+        carried.push_back({{freesFor(&op), carried.size()}, &op});
+      else
+        elementwise.push_back(&op);
+    }
     auto take = TakeTensorCoreOp::create(b, walk.getLoc());
     auto give = GiveTensorCoreOp::create(b, walk.getLoc());
     issue(take, 1);
     for (Operation *op : late)
       if (!isa<PutOp>(op))
-        issue(op, 2);
-    llvm::stable_sort(carried,
-                      [&](Operation *a, Operation *b) { return freesFor(a) < freesFor(b); });
-    for (Operation *op : carried)
-      issue(op, 1);
+        issueWithGets(op, 2);
+    llvm::sort(carried, llvm::less_first());
+    for (auto [key, op] : carried)
+      issueWithGets(op, 1);
     for (Operation *op : late)
       if (isa<PutOp>(op))
         issue(op, 2);
-    for (Operation *op : ahead) {
-      issueGetsOf(op, 0);
-      issue(op, 0);
-    }
+    for (Operation *op : ahead)
+      issueWithGets(op, 0);
     issue(give, 1);
     for (Operation *op : elementwise)
-      issue(op, 0);
+      issueWithGets(op, 0);
   }
 
   /// Which of the products of the next step waits for a tile that this one reads.
@@ -130,19 +139,16 @@ private:
     return ahead.size();
   }
 
-  /// Each op is issued once, behind what it needs.
+  /// Each op is issued behind what it needs.
   LogicalResult verify() {
     llvm::SmallDenseMap<Operation *, int64_t> times; // looked up only
     for (auto [i, issue] : llvm::enumerate(order))
       times[issue.op] = getTime(issue, i, order.size());
     for (Operation &op : walk.getBody().front().without_terminator()) {
-      auto time = times.find(&op);
-      if (time == times.end())
-        return op.emitError() << "waits for a tile that no product of the next step loads, so it "
-                                 "has no place in the order of issue";
+      int64_t time = times.lookup(&op);
       for (Value operand : op.getOperands())
         if (auto found = times.find(operand.getDefiningOp());
-            found != times.end() && found->second >= time->second) {
+            found != times.end() && found->second >= time) {
           auto diagnostic = op.emitError()
                             << "would be issued before what it needs: element-wise work comes in "
                                "front of the products of a step";

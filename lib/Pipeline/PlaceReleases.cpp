@@ -66,7 +66,8 @@ public:
 
 private:
   /// `make` in front of the op that is issued at `position`.
-  template <typename OpT> void place(int64_t position, int64_t stage, Operation *like, Value channel) {
+  template <typename OpT>
+  void place(int64_t position, int64_t stage, Operation *like, Value channel) {
     b.setInsertionPoint(walk.getYield());
     placed[position].push_back({OpT::create(b, like->getLoc(), channel), stage});
   }
@@ -121,8 +122,8 @@ private:
   SmallVector<Issue> order;
   OpBuilder b;
   int64_t length = 0;
-  llvm::SmallDenseMap<Operation *, int64_t> positions;             // looked up only
-  llvm::SmallDenseMap<int64_t, SmallVector<Issue, 2>> placed;      // by position, looked up only
+  llvm::SmallDenseMap<Operation *, int64_t> positions;        // looked up only
+  llvm::SmallDenseMap<int64_t, SmallVector<Issue, 2>> placed; // by position, looked up only
 };
 
 /// What an item does behind its walk, and what it does without an order of issue.
@@ -161,10 +162,10 @@ private:
   /// Stores go out through a slot that is theirs by then. What needs no factor goes first: it is
   /// under way while the others are multiplied.
   void stageStores() {
-    SmallVector<StoreOp> stores(items.getBody().getOps<StoreOp>());
-    llvm::stable_sort(stores, [](StoreOp one, StoreOp other) {
-      return !one.getScale() && other.getScale();
-    });
+    SmallVector<StoreOp> stores, scaled;
+    for (StoreOp store : items.getBody().getOps<StoreOp>())
+      (store.getScale() ? scaled : stores).push_back(store);
+    llvm::append_range(stores, scaled);
     for (StoreOp store : stores) {
       store->moveBefore(&items.getBody().front(), items.getBody().front().end());
       for (GetOp get : items.getBody().getOps<GetOp>())

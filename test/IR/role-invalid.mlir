@@ -61,6 +61,7 @@ func.func @runs_items(%q: !T, %k: !T, %v: !T) {
   dash.workers {
     // expected-error @below {{'dash.role' op holds one scheduled 'dash.items' and nothing else}}
     dash.role "load" warps(1) {
+      %zero = arith.constant 0 : index
     }
   }
   return

@@ -153,6 +153,26 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
   order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
                        visit(kv, step) = step, turn(kv, q) = kv>)
 !T = memref<?x?x?x128xbf16>
+!C = !dash.channel<tensor<128x128xbf16>>
+
+// Somebody has to do it.
+func.func @has_a_role(%q: !T, %k: !T, %v: !T) {
+  // expected-error @below {{'dash.workers' op needs a role}}
+  dash.workers {
+    %tiles = dash.channel "k" depth(1) : !C
+  }
+  return
+}
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
 
 // It runs items, and is not run by them.
 func.func @stands_outside_of_items(%q: !T, %k: !T, %v: !T) {
@@ -161,6 +181,7 @@ func.func @stands_outside_of_items(%q: !T, %k: !T, %v: !T) {
       tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
     // expected-error @below {{'dash.workers' op stands outside 'dash.items' only: it works on whole tensors}}
     dash.workers {
+      %tiles = dash.channel "rows" depth(1) : !dash.channel<tensor<64xf32>>
     }
   }
   return

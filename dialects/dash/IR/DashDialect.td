@@ -15,13 +15,15 @@ def DashDialect : Dialect {
   let summary = "Deterministic attention backward passes and their orders";
   let description = [{
     `dash` says *what* an attention backward computes on tiles and *in which order* its partial
-    gradients are added. It has three forms, from the outside in:
+    gradients are added. It has four forms, from the outside in:
 
     1. whole problem: one `dash.attention_bwd` on memrefs, without tiles and without an order;
     2. unscheduled: `dash.items unscheduled` around `dash.walk`, with the computation of one task
        spelled out on tiles; contributions to dQ are added by `dash.reduce`, in any order;
     3. scheduled: `dash.items order(@name)`, where `@name` is a `dash.schedule`; contributions are
-       added by `dash.ordered_reduce`, each at its turn.
+       added by `dash.ordered_reduce`, each at its turn;
+    4. split: `dash.workers`, whose roles run the scheduled items at once and hand tiles to each other
+       through channels.
 
     Words. A *tile* is a block of rows of Q, dO, dQ (q tile) or of K, V, dK, dV (kv tile). A *task*
     is the work on one pair (kv tile, q tile). A *sequence* is a set of rows that attend to each

@@ -96,6 +96,7 @@ def WorkersOp : Dash_Op<"workers", [NoTerminator, OutsideItems, RecursiveMemoryE
     **Errors**
     - `holds channels, then roles; got 'arith.constant'`
     - `two channels are named 'k'`, and so for roles
+    - `needs a role`
     - `role 'compute' must run the items of role 'load'`
     - `'shared_bytes' is 1024, but slots of channel 'k' end at byte 33792`
     - `stands outside 'dash.items' only: it works on whole tensors`

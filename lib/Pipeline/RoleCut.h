@@ -1,0 +1,45 @@
+//===- RoleCut.h - which role does what, and what crosses -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DASH_LIB_PIPELINE_ROLECUT_H
+#define DASH_LIB_PIPELINE_ROLECUT_H
+
+#include "dash/IR/DashOps.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace mlir::dash {
+
+/// Rows of a tile that one warpgroup multiplies: those of its instruction.
+constexpr int64_t rowsOfWarpgroup = 64;
+
+/// Who does an op. The order is that of roles in a worker. Shared is what is cheap enough for all:
+/// numbers that tiles are found by.
+enum class Role { LoadStep, Reduce, LoadItem, Compute, Shared };
+
+/// The tiles of a slot of a channel, before they are cut.
+struct Slot {
+  std::string name;
+  SmallVector<Value, 2> tiles;
+  Role from, to;
+};
+
+/// Roles and channels of one problem.
+struct RoleCut {
+  /// The role of an op in the items; Shared for the walk and its end.
+  Role roleOf(Operation *op) const {
+    auto it = roles.find(op);
+    return it == roles.end() ? Role::Shared : it->second;
+  }
+
+  ItemsOp items;
+  WalkOp walk;
+  SmallVector<Slot> slots;
+  llvm::MapVector<Operation *, Role> roles;
+};
+
+/// Says who does what in the items, and what has to cross; an error if they have no form that roles
+/// can take.
+LogicalResult cutRoles(ItemsOp items, RoleCut &cut);
+
+} // namespace mlir::dash
+
+#endif // DASH_LIB_PIPELINE_ROLECUT_H

@@ -1,0 +1,331 @@
+// RUN: dash-opt %s --dash-assign-roles -verify-diagnostics -split-input-file
+
+// Nothing to do is worth a word: the passes before it were forgotten.
+// expected-warning @below {{no 'dash.items' to split among roles; run --dash-tile and --dash-apply-schedule first}}
+module {
+}
+
+// -----
+
+!T = memref<?x?x?x128xbf16>
+
+// Roles have to agree on an order.
+func.func @needs_an_order(%q: !T, %k: !T, %v: !T) {
+  // expected-error @below {{has no order for roles to follow; run --dash-apply-schedule first}}
+  dash.items unscheduled over(%q, %k, %v : !T, !T, !T)
+      tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv) {
+  }
+  return
+}
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+
+// Roles overlap the steps of a walk.
+func.func @needs_one_walk(%q: !T, %k: !T, %v: !T, %lse: memref<?x?x?xf32>, %sum: memref<?x?x?x128xf32>, %out: !T) {
+  // expected-error @below {{roles overlap the steps of one 'dash.walk', got 0}}
+  dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+      tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+
+  }
+  return
+}
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 96>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+
+// Each warpgroup multiplies 64 rows of the kv tile.
+func.func @kv_tile_is_whole_warpgroups(%q: !T, %k: !T, %v: !T, %lse: memref<?x?x?xf32>, %sum: memref<?x?x?x128xf32>, %out: !T) {
+  // expected-error @below {{warpgroups share a kv tile in pieces of 64 rows, which do not divide its 96: tile with a multiple}}
+  dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+      tiles(<q = 64, kv = 96>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+    dash.walk (%head, %qi, %turn) {
+    }
+  }
+  return
+}
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+
+// Memory that nobody plans for.
+func.func @no_role_does_side_effects(%q: !T, %k: !T, %v: !T, %lse: memref<?x?x?xf32>, %sum: memref<?x?x?x128xf32>, %out: !T) {
+  %zero = arith.constant dense<0.0> : tensor<128x128xf32>
+  dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+      tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+    %kt = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
+    %r = dash.walk (%head, %qi, %turn) init(%r0 = %zero) : tensor<128x128xf32> {
+      %qt = dash.load %q[%seq, %head, %qi] : !T -> tensor<64x128xbf16>
+      // expected-error @below {{no role does this: roles load, compute with, add and store tiles}}
+      %m = memref.alloc() : memref<4xf32>
+      %l = dash.load %lse[%seq, %head, %qi] : memref<?x?x?xf32> -> tensor<64xf32>
+      %st = dash.matmul %kt, transpose %qt
+        : (tensor<128x128xbf16>, tensor<64x128xbf16>) -> tensor<128x64xf32>
+      %p = dash.probability %st, %l at(%seq, %kv, %qi)
+        : (tensor<128x64xf32>, tensor<64xf32>) -> tensor<128x64xf32>
+      %ph = dash.round %p : tensor<128x64xf32> to tensor<128x64xbf16>
+      %r1 = dash.matmul %ph, %qt accumulate(%r0)
+        : (tensor<128x64xbf16>, tensor<64x128xbf16>) -> tensor<128x128xf32>
+      %c = dash.matmul transpose %ph, %kt
+        : (tensor<128x64xbf16>, tensor<128x128xbf16>) -> tensor<64x128xf32>
+      dash.ordered_reduce %c into %sum[%seq, %head, %qi] turn(%turn)
+        : tensor<64x128xf32> into memref<?x?x?x128xf32>
+      dash.yield %r1 : tensor<128x128xf32>
+    }
+    dash.store %r, %out[%seq, %kv_head, %kv] : tensor<128x128xf32> -> !T
+  }
+  return
+}
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+
+// Parts of a kv head add to dK and dV at the end of an item.
+func.func @no_role_adds_for_items(%q: !T, %k: !T, %v: !T, %lse: memref<?x?x?xf32>, %sum: memref<?x?x?x128xf32>, %out: !T) {
+  %zero = arith.constant dense<0.0> : tensor<128x128xf32>
+  dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+      tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+    %kt = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
+    %r = dash.walk (%head, %qi, %turn) init(%r0 = %zero) : tensor<128x128xf32> {
+      %qt = dash.load %q[%seq, %head, %qi] : !T -> tensor<64x128xbf16>
+      %l = dash.load %lse[%seq, %head, %qi] : memref<?x?x?xf32> -> tensor<64xf32>
+      %st = dash.matmul %kt, transpose %qt
+        : (tensor<128x128xbf16>, tensor<64x128xbf16>) -> tensor<128x64xf32>
+      %p = dash.probability %st, %l at(%seq, %kv, %qi)
+        : (tensor<128x64xf32>, tensor<64xf32>) -> tensor<128x64xf32>
+      %ph = dash.round %p : tensor<128x64xf32> to tensor<128x64xbf16>
+      %r1 = dash.matmul %ph, %qt accumulate(%r0)
+        : (tensor<128x64xbf16>, tensor<64x128xbf16>) -> tensor<128x128xf32>
+      %c = dash.matmul transpose %ph, %kt
+        : (tensor<128x64xbf16>, tensor<128x128xbf16>) -> tensor<64x128xf32>
+      dash.ordered_reduce %c into %sum[%seq, %head, %qi] turn(%turn)
+        : tensor<64x128xf32> into memref<?x?x?x128xf32>
+      dash.yield %r1 : tensor<128x128xf32>
+    }
+    // expected-error @below {{adds to a tile of its item, which no role does: order the problem with parts=1}}
+    dash.ordered_reduce %r into %sum[%seq, %kv_head, %kv] turn(%part_turn)
+      : tensor<128x128xf32> into memref<?x?x?x128xf32>
+  }
+  return
+}
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+
+// In a step every slot is in use.
+func.func @no_role_stores_in_steps(%q: !T, %k: !T, %v: !T, %lse: memref<?x?x?xf32>, %sum: memref<?x?x?x128xf32>, %out: !T) {
+  %zero = arith.constant dense<0.0> : tensor<128x128xf32>
+  dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+      tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+    %kt = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
+    %r = dash.walk (%head, %qi, %turn) init(%r0 = %zero) : tensor<128x128xf32> {
+      %qt = dash.load %q[%seq, %head, %qi] : !T -> tensor<64x128xbf16>
+      %l = dash.load %lse[%seq, %head, %qi] : memref<?x?x?xf32> -> tensor<64xf32>
+      %st = dash.matmul %kt, transpose %qt
+        : (tensor<128x128xbf16>, tensor<64x128xbf16>) -> tensor<128x64xf32>
+      %p = dash.probability %st, %l at(%seq, %kv, %qi)
+        : (tensor<128x64xf32>, tensor<64xf32>) -> tensor<128x64xf32>
+      %ph = dash.round %p : tensor<128x64xf32> to tensor<128x64xbf16>
+      %r1 = dash.matmul %ph, %qt accumulate(%r0)
+        : (tensor<128x64xbf16>, tensor<64x128xbf16>) -> tensor<128x128xf32>
+      %c = dash.matmul transpose %ph, %kt
+        : (tensor<128x64xbf16>, tensor<128x128xbf16>) -> tensor<64x128xf32>
+      dash.ordered_reduce %c into %sum[%seq, %head, %qi] turn(%turn)
+        : tensor<64x128xf32> into memref<?x?x?x128xf32>
+      // expected-error @below {{stores in each step, which no role does: results leave at the end of an item, through slots that are free by then}}
+      dash.store %r1, %out[%seq, %kv_head, %kv] : tensor<128x128xf32> -> !T
+      dash.yield %r1 : tensor<128x128xf32>
+    }
+    dash.store %r, %out[%seq, %kv_head, %kv] : tensor<128x128xf32> -> !T
+  }
+  return
+}
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+
+// A row vector of a whole item has no tile to go with.
+func.func @row_vectors_belong_to_steps(%q: !T, %k: !T, %v: !T, %lse: memref<?x?x?xf32>, %sum: memref<?x?x?x128xf32>, %out: !T) {
+  %zero = arith.constant dense<0.0> : tensor<128x128xf32>
+  dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+      tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+    %kt = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
+    // expected-error @below {{loads a row vector for a whole item, but row vectors belong to tiles of a step}}
+    %item_rows = dash.load %lse[%seq, %kv_head, %kv] : memref<?x?x?xf32> -> tensor<128xf32>
+    %r = dash.walk (%head, %qi, %turn) init(%r0 = %zero) : tensor<128x128xf32> {
+      %qt = dash.load %q[%seq, %head, %qi] : !T -> tensor<64x128xbf16>
+      %l = dash.load %lse[%seq, %head, %qi] : memref<?x?x?xf32> -> tensor<64xf32>
+      %st = dash.matmul %kt, transpose %qt
+        : (tensor<128x128xbf16>, tensor<64x128xbf16>) -> tensor<128x64xf32>
+      %p = dash.probability %st, %l at(%seq, %kv, %qi)
+        : (tensor<128x64xf32>, tensor<64xf32>) -> tensor<128x64xf32>
+      %ph = dash.round %p : tensor<128x64xf32> to tensor<128x64xbf16>
+      %r1 = dash.matmul %ph, %qt accumulate(%r0)
+        : (tensor<128x64xbf16>, tensor<64x128xbf16>) -> tensor<128x128xf32>
+      %c = dash.matmul transpose %ph, %kt
+        : (tensor<128x64xbf16>, tensor<128x128xbf16>) -> tensor<64x128xf32>
+      dash.ordered_reduce %c into %sum[%seq, %head, %qi] turn(%turn)
+        : tensor<64x128xf32> into memref<?x?x?x128xf32>
+      dash.yield %r1 : tensor<128x128xf32>
+    }
+    dash.store %r, %out[%seq, %kv_head, %kv] : tensor<128x128xf32> -> !T
+  }
+  return
+}
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+
+// S comes from nowhere, so its row vector does too.
+func.func @row_vectors_belong_to_products(%q: !T, %k: !T, %v: !T, %lse: memref<?x?x?xf32>, %sum: memref<?x?x?x128xf32>, %out: !T, %scores: tensor<128x64xf32>) {
+  %zero = arith.constant dense<0.0> : tensor<128x128xf32>
+  dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+      tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+    %kt = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
+    %r = dash.walk (%head, %qi, %turn) init(%r0 = %zero) : tensor<128x128xf32> {
+      %qt = dash.load %q[%seq, %head, %qi] : !T -> tensor<64x128xbf16>
+      // expected-error @below {{loads a row vector that is not used with a product of a tile of its step, so it has no slot to travel in}}
+      %l = dash.load %lse[%seq, %head, %qi] : memref<?x?x?xf32> -> tensor<64xf32>
+      %st = dash.matmul %kt, transpose %qt
+        : (tensor<128x128xbf16>, tensor<64x128xbf16>) -> tensor<128x64xf32>
+      %p = dash.probability %scores, %l at(%seq, %kv, %qi)
+        : (tensor<128x64xf32>, tensor<64xf32>) -> tensor<128x64xf32>
+      %ph = dash.round %p : tensor<128x64xf32> to tensor<128x64xbf16>
+      %r1 = dash.matmul %ph, %qt accumulate(%r0)
+        : (tensor<128x64xbf16>, tensor<64x128xbf16>) -> tensor<128x128xf32>
+      %c = dash.matmul transpose %ph, %kt
+        : (tensor<128x64xbf16>, tensor<128x128xbf16>) -> tensor<64x128xf32>
+      dash.ordered_reduce %c into %sum[%seq, %head, %qi] turn(%turn)
+        : tensor<64x128xf32> into memref<?x?x?x128xf32>
+      dash.yield %r1 : tensor<128x128xf32>
+    }
+    dash.store %r, %out[%seq, %kv_head, %kv] : tensor<128x128xf32> -> !T
+  }
+  return
+}
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+
+// A constant could be added without anybody handing it on.
+func.func @adds_what_products_give(%q: !T, %k: !T, %v: !T, %lse: memref<?x?x?xf32>, %sum: memref<?x?x?x128xf32>, %out: !T, %ones: tensor<64x128xf32>) {
+  %zero = arith.constant dense<0.0> : tensor<128x128xf32>
+  dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+      tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+    %kt = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
+    %r = dash.walk (%head, %qi, %turn) init(%r0 = %zero) : tensor<128x128xf32> {
+      %qt = dash.load %q[%seq, %head, %qi] : !T -> tensor<64x128xbf16>
+      %l = dash.load %lse[%seq, %head, %qi] : memref<?x?x?xf32> -> tensor<64xf32>
+      %st = dash.matmul %kt, transpose %qt
+        : (tensor<128x128xbf16>, tensor<64x128xbf16>) -> tensor<128x64xf32>
+      %p = dash.probability %st, %l at(%seq, %kv, %qi)
+        : (tensor<128x64xf32>, tensor<64xf32>) -> tensor<128x64xf32>
+      %ph = dash.round %p : tensor<128x64xf32> to tensor<128x64xbf16>
+      %r1 = dash.matmul %ph, %qt accumulate(%r0)
+        : (tensor<128x64xbf16>, tensor<64x128xbf16>) -> tensor<128x128xf32>
+      %c = dash.matmul transpose %ph, %kt
+        : (tensor<128x64xbf16>, tensor<128x128xbf16>) -> tensor<64x128xf32>
+      // expected-error @below {{adds a tile that no product gives: there is nothing to hand on}}
+      dash.ordered_reduce %ones into %sum[%seq, %head, %qi] turn(%turn)
+        : tensor<64x128xf32> into memref<?x?x?x128xf32>
+      dash.yield %r1 : tensor<128x128xf32>
+    }
+    dash.store %r, %out[%seq, %kv_head, %kv] : tensor<128x128xf32> -> !T
+  }
+  return
+}
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+
+// Carried sums stay with who computes them.
+func.func @adds_what_the_step_gives(%q: !T, %k: !T, %v: !T, %lse: memref<?x?x?xf32>, %sum: memref<?x?x?x128xf32>, %out: !T, %ones: tensor<64x128xf32>) {
+  %zero = arith.constant dense<0.0> : tensor<128x128xf32>
+  dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+      tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+    %kt = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
+    %r, %s = dash.walk (%head, %qi, %turn) init(%r0 = %zero, %s0 = %ones)
+        : tensor<128x128xf32>, tensor<64x128xf32> {
+      %qt = dash.load %q[%seq, %head, %qi] : !T -> tensor<64x128xbf16>
+      %l = dash.load %lse[%seq, %head, %qi] : memref<?x?x?xf32> -> tensor<64xf32>
+      %st = dash.matmul %kt, transpose %qt
+        : (tensor<128x128xbf16>, tensor<64x128xbf16>) -> tensor<128x64xf32>
+      %p = dash.probability %st, %l at(%seq, %kv, %qi)
+        : (tensor<128x64xf32>, tensor<64xf32>) -> tensor<128x64xf32>
+      %ph = dash.round %p : tensor<128x64xf32> to tensor<128x64xbf16>
+      %r1 = dash.matmul %ph, %qt accumulate(%r0)
+        : (tensor<128x64xbf16>, tensor<64x128xbf16>) -> tensor<128x128xf32>
+      %c = dash.matmul transpose %ph, %kt
+        : (tensor<128x64xbf16>, tensor<128x128xbf16>) -> tensor<64x128xf32>
+      // expected-error @below {{takes a value that another role makes, and only what products give in the same step crosses to where it is added}}
+      dash.ordered_reduce %s0 into %sum[%seq, %head, %qi] turn(%turn)
+        : tensor<64x128xf32> into memref<?x?x?x128xf32>
+      dash.yield %r1, %c : tensor<128x128xf32>, tensor<64x128xf32>
+    }
+    dash.store %r, %out[%seq, %kv_head, %kv] : tensor<128x128xf32> -> !T
+  }
+  return
+}

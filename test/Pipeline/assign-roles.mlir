@@ -1,0 +1,81 @@
+// RUN: dash-opt %s --dash-assign-roles | FileCheck %s
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+
+// A small program with each kind of crossing: tiles of an item and of a step, a row vector that goes with one, a factor that is
+// summed over its rows, and a sum that is added elsewhere.
+// CHECK-LABEL: func.func @roles_by_use
+// CHECK:         dash.workers {
+// CHECK-NEXT:      %k_tiles = dash.channel "k" depth(1) : <tensor<128x128xbf16>>
+// CHECK-NEXT:      %q_tiles = dash.channel "q" depth(1) : <tensor<64x128xbf16>, tensor<64xf32>>
+// CHECK-NEXT:      %whole_tiles = dash.channel "whole" depth(1) : <tensor<128x64xbf16>>
+// CHECK-NEXT:      %sum_tiles = dash.channel "sum" depth(1) : <tensor<64x128xf32>>
+// CHECK-NEXT:      dash.role "load-q" warps(1) {
+// CHECK-NEXT:        dash.items order(@order) over(%[[Q:[^,]+]], %[[K:[^,]+]], %{{.+}})
+// CHECK-NEXT:            tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%[[SEQ:.+]], %[[KV_HEAD:.+]], %[[KV:.+]], %{{.+}}) {
+// CHECK-NEXT:          dash.walk (%[[HEAD:.+]], %[[QI:.+]], %{{.+}}) {
+// CHECK-NEXT:            %[[QT:.+]] = dash.load %[[Q]][%[[SEQ]], %[[HEAD]], %[[QI]]]
+// CHECK-NEXT:            %[[L:.+]] = dash.load %{{.+}}[%[[SEQ]], %[[HEAD]], %[[QI]]]
+// CHECK-NEXT:            dash.put %[[QT]], %[[L]] into %q_tiles
+// CHECK-NEXT:          }
+// CHECK-NEXT:        }
+// CHECK-NEXT:      }
+// CHECK-NEXT:      dash.role "reduce" warps(1) {
+// CHECK:               dash.walk (%[[HEAD:.+]], %[[QI:.+]], %[[TURN:.+]]) {
+// CHECK-NEXT:            %[[SUM:.+]] = dash.get %sum_tiles
+// CHECK-NEXT:            dash.ordered_reduce %[[SUM]] into %{{.+}}[%{{.+}}, %[[HEAD]], %[[QI]]] turn(%[[TURN]])
+// CHECK-NEXT:          }
+// CHECK:           dash.role "load-kv" warps(1) {
+// CHECK:               %[[KT:.+]] = dash.load %[[K]][
+// CHECK-NEXT:          dash.put %[[KT]] into %k_tiles
+// CHECK-NEXT:        }
+// CHECK:           dash.role "compute" warps(8) {
+// CHECK:               %[[KT:.+]] = dash.get %k_tiles
+// CHECK-NEXT:          %[[R:.+]] = dash.walk ({{.+}}) init(%[[R0:.+]] = %{{.+}}) : tensor<128x128xf32> {
+// CHECK-NEXT:            %[[QT:.+]], %[[L:.+]] = dash.get %q_tiles
+// CHECK-NEXT:            %[[S:.+]] = dash.matmul %[[KT]], transpose %[[QT]] :
+// CHECK-NEXT:            %[[P:.+]] = dash.probability %[[S]], %[[L]] at
+// CHECK-NEXT:            %[[PH:.+]] = dash.round %[[P]]
+// CHECK-NEXT:            dash.put %[[PH]] into %whole_tiles
+// CHECK-NEXT:            %[[R1:.+]] = dash.matmul %[[PH]], %[[QT]] accumulate(%[[R0]])
+// CHECK-NEXT:            %[[WHOLE:.+]] = dash.get %whole_tiles
+// CHECK-NEXT:            %[[C:.+]] = dash.matmul transpose %[[WHOLE]], %[[KT]] :
+// CHECK-NEXT:            dash.put %[[C]] into %sum_tiles
+// CHECK-NEXT:            dash.yield %[[R1]]
+// CHECK-NEXT:          }
+// CHECK-NEXT:          dash.store %[[R]], %{{.+}}[
+// CHECK-NEXT:        }
+// CHECK-NEXT:      }
+// CHECK-NEXT:    }
+// CHECK-NEXT:    return
+func.func @roles_by_use(%q: !T, %k: !T, %v: !T, %lse: memref<?x?x?xf32>, %sum: memref<?x?x?x128xf32>, %out: !T) {
+  %zero = arith.constant dense<0.0> : tensor<128x128xf32>
+  dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+      tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+    %kt = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
+    %r = dash.walk (%head, %qi, %turn) init(%r0 = %zero) : tensor<128x128xf32> {
+      %qt = dash.load %q[%seq, %head, %qi] : !T -> tensor<64x128xbf16>
+      %l = dash.load %lse[%seq, %head, %qi] : memref<?x?x?xf32> -> tensor<64xf32>
+      %st = dash.matmul %kt, transpose %qt
+        : (tensor<128x128xbf16>, tensor<64x128xbf16>) -> tensor<128x64xf32>
+      %p = dash.probability %st, %l at(%seq, %kv, %qi)
+        : (tensor<128x64xf32>, tensor<64xf32>) -> tensor<128x64xf32>
+      %ph = dash.round %p : tensor<128x64xf32> to tensor<128x64xbf16>
+      %r1 = dash.matmul %ph, %qt accumulate(%r0)
+        : (tensor<128x64xbf16>, tensor<64x128xbf16>) -> tensor<128x128xf32>
+      %c = dash.matmul transpose %ph, %kt
+        : (tensor<128x64xbf16>, tensor<128x128xbf16>) -> tensor<64x128xf32>
+      dash.ordered_reduce %c into %sum[%seq, %head, %qi] turn(%turn)
+        : tensor<64x128xf32> into memref<?x?x?x128xf32>
+      dash.yield %r1 : tensor<128x128xf32>
+    }
+    dash.store %r, %out[%seq, %kv_head, %kv] : tensor<128x128xf32> -> !T
+  }
+  return
+}

@@ -1,0 +1,797 @@
+// RUN: dash-opt %s --dash-check-resources -verify-diagnostics -split-input-file
+// RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-tile=q=64 --dash-apply-schedule='workers=132 sizes=q:4096' --dash-assign-roles --dash-order-products --dash-place-releases --dash-plan-buffers=ds-buffers=1 --dash-check-resources 2>&1 | FileCheck %s --check-prefix=DS
+// RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-tile=kv=256 --dash-apply-schedule='workers=132 sizes=q:4096' --dash-assign-roles --dash-order-products --dash-place-releases --dash-plan-buffers --dash-check-resources 2>&1 | FileCheck %s --check-prefix=SHARED
+// RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-tile='q=32 kv=256' --dash-apply-schedule='workers=132 sizes=q:4096' --dash-assign-roles --dash-order-products --dash-place-releases --dash-plan-buffers --dash-check-resources 2>&1 | FileCheck %s --check-prefix=REGISTERS
+
+// One slot of dS cannot be written for this step while products of the last still read it.
+// DS: error: roles wait for each other for ever
+// DS: note: role 'compute', warpgroup 0, waits for an empty slot of channel 'ds', which has 1
+
+// Tiles of 256 rows of K and V leave no room.
+// SHARED: error: slots take {{[0-9]+}} bytes of shared memory, but a block has 232448: lower load-stages, ds-buffers, dq-buffers or the rows of tiles
+// SHARED: note: channel 'k' takes 1 x 65536 bytes
+
+// Four warpgroups fit, but leave each thread half as many registers.
+// REGISTERS: error: needs about {{[0-9]+}} registers a thread (128 for what walks carry, {{[0-9]+}} for tiles in flight, 16 for addresses), but has {{[0-9]+}}: lower the rows of tiles
+// REGISTERS: note: most are in flight here
+
+// Nothing to do is worth a word: a pass was forgotten.
+// expected-warning @below {{no 'dash.workers' to check; run --dash-assign-roles first}}
+module {
+}
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+!C = !dash.channel<tensor<128x128xbf16>>
+
+// Everything is counted in bytes and registers.
+func.func @has_a_plan(%q: !T, %k: !T, %v: !T) {
+  // expected-error @below {{has no plan of its buffers; run --dash-plan-buffers first}}
+  dash.workers registers(168) {
+    %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) : !C
+    dash.role "load" warps(4) registers(24) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
+        dash.put %t into %k_tiles : tensor<128x128xbf16> into !C
+      }
+    }
+    dash.role "compute" warps(8) registers(240) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t = dash.get %k_tiles : !C -> tensor<128x128xbf16>
+        %r = dash.matmul %t, transpose %t
+          : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
+        dash.release %k_tiles : !C
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+!C = !dash.channel<tensor<128x128xbf16>>
+
+// What is alive at once hangs on it.
+func.func @has_an_order_of_issue(%q: !T, %k: !T, %v: !T) {
+  dash.workers registers(168) shared_bytes(33792) {
+    %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) : !C
+    dash.role "load" warps(4) registers(24) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
+        dash.put %t into %k_tiles : tensor<128x128xbf16> into !C
+      }
+    }
+    dash.role "compute" warps(8) registers(240) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t = dash.get %k_tiles : !C -> tensor<128x128xbf16>
+                // expected-error @below {{has ops without a place in its order of issue; run --dash-order-products first}}
+          dash.walk (%head, %qi, %turn) {
+            %r = dash.matmul %t, transpose %t
+              : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
+          }
+        dash.release %k_tiles : !C
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+!C = !dash.channel<tensor<128x128xbf16>>
+
+// An instruction that multiplies takes four warps.
+func.func @multiplies_by_warpgroups(%q: !T, %k: !T, %v: !T) {
+  dash.workers registers(168) shared_bytes(33792) {
+    %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) : !C
+    dash.role "load" warps(4) registers(24) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
+        dash.put %t into %k_tiles : tensor<128x128xbf16> into !C
+      }
+    }
+    // expected-error @below {{multiplies, so it needs whole warpgroups of 4 warps, got 6}}
+    dash.role "compute" warps(6) registers(240) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t = dash.get %k_tiles : !C -> tensor<128x128xbf16>
+        %r = dash.matmul %t, transpose %t
+          : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
+        dash.release %k_tiles : !C
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+!C = !dash.channel<tensor<128x128xbf16>>
+
+// 1024 threads.
+func.func @a_block_has_32_warps(%q: !T, %k: !T, %v: !T) {
+  // expected-error @below {{has 36 warps, but a block has at most 32}}
+  dash.workers registers(168) shared_bytes(33792) {
+    %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) : !C
+    dash.role "load" warps(4) registers(24) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
+        dash.put %t into %k_tiles : tensor<128x128xbf16> into !C
+      }
+    }
+    dash.role "compute" warps(32) registers(240) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t = dash.get %k_tiles : !C -> tensor<128x128xbf16>
+        %r = dash.matmul %t, transpose %t
+          : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
+        dash.release %k_tiles : !C
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+!C = !dash.channel<tensor<128x128xbf16>>
+
+// Two barriers a slot.
+func.func @barriers_fit(%q: !T, %k: !T, %v: !T) {
+  // expected-error @below {{barriers of 72 slots take 1152 bytes, but 1024 are left for them}}
+  dash.workers registers(168) shared_bytes(2360320) {
+    %k_tiles = dash.channel "k" depth(72) at([1024], [32768]) : !C
+    dash.role "load" warps(4) registers(24) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
+        dash.put %t into %k_tiles : tensor<128x128xbf16> into !C
+      }
+    }
+    dash.role "compute" warps(8) registers(240) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t = dash.get %k_tiles : !C -> tensor<128x128xbf16>
+        %r = dash.matmul %t, transpose %t
+          : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
+        dash.release %k_tiles : !C
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+!C = !dash.channel<tensor<128x128xbf16>>
+
+// What to lower is in the notes.
+func.func @shared_memory_fits(%q: !T, %k: !T, %v: !T) {
+  // expected-error @below {{slots take 263168 bytes of shared memory, but a block has 232448: lower load-stages, ds-buffers, dq-buffers or the rows of tiles}}
+  dash.workers registers(168) shared_bytes(263168) {
+    // expected-note @below {{channel 'k' takes 8 x 32768 bytes}}
+    %k_tiles = dash.channel "k" depth(8) at([1024], [32768]) : !C
+    dash.role "load" warps(4) registers(24) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
+        dash.put %t into %k_tiles : tensor<128x128xbf16> into !C
+      }
+    }
+    dash.role "compute" warps(8) registers(240) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t = dash.get %k_tiles : !C -> tensor<128x128xbf16>
+        %r = dash.matmul %t, transpose %t
+          : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
+        dash.release %k_tiles : !C
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+!C = !dash.channel<tensor<128x128xbf16>>
+
+// A tile on top of barriers would set them.
+func.func @barriers_come_first(%q: !T, %k: !T, %v: !T) {
+  dash.workers registers(168) shared_bytes(33792) {
+    // expected-error @below {{tile 0 of slot 0 starts at byte 0, but must start at a multiple of 1024 behind the first 1024, which are left for barriers}}
+    %k_tiles = dash.channel "k" depth(1) at([0], [32768]) : !C
+    dash.role "load" warps(4) registers(24) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
+        dash.put %t into %k_tiles : tensor<128x128xbf16> into !C
+      }
+    }
+    dash.role "compute" warps(8) registers(240) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t = dash.get %k_tiles : !C -> tensor<128x128xbf16>
+        %r = dash.matmul %t, transpose %t
+          : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
+        dash.release %k_tiles : !C
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+!C = !dash.channel<tensor<128x128xbf16>>
+
+// Copies swizzle by address.
+func.func @tiles_start_where_swizzles_do(%q: !T, %k: !T, %v: !T) {
+  dash.workers registers(168) shared_bytes(34816) {
+    // expected-error @below {{tile 0 of slot 0 starts at byte 1280, but must start at a multiple of 1024 behind the first 1024, which are left for barriers}}
+    %k_tiles = dash.channel "k" depth(1) at([1280], [32768]) : !C
+    dash.role "load" warps(4) registers(24) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
+        dash.put %t into %k_tiles : tensor<128x128xbf16> into !C
+      }
+    }
+    dash.role "compute" warps(8) registers(240) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t = dash.get %k_tiles : !C -> tensor<128x128xbf16>
+        %r = dash.matmul %t, transpose %t
+          : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
+        dash.release %k_tiles : !C
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+!C = !dash.channel<tensor<128x128xbf16>>
+
+// Two tiles in one place.
+func.func @slots_lie_apart(%q: !T, %k: !T, %v: !T) {
+  dash.workers registers(168) shared_bytes(34816) {
+    // expected-note @below {{which ends at byte 33792}}
+    %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) : !C
+    // expected-error @below {{a slot of channel 'more' starts at byte 2048, inside one of channel 'k'}}
+    %more = dash.channel "more" depth(1) at([2048], [32768]) : !C
+    dash.role "load" warps(4) registers(24) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
+        dash.put %t into %k_tiles : tensor<128x128xbf16> into !C
+      }
+    }
+    dash.role "compute" warps(8) registers(240) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t = dash.get %k_tiles : !C -> tensor<128x128xbf16>
+        %r = dash.matmul %t, transpose %t
+          : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
+        dash.release %k_tiles : !C
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+!C = !dash.channel<tensor<128x128xbf16>>
+
+// At launch every thread gets the same.
+func.func @a_block_has_65536_registers(%q: !T, %k: !T, %v: !T) {
+  // expected-error @below {{176 registers for each of 384 threads are 67584, but a block has 65536}}
+  dash.workers registers(176) shared_bytes(33792) {
+    %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) : !C
+    dash.role "load" warps(4) registers(24) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
+        dash.put %t into %k_tiles : tensor<128x128xbf16> into !C
+      }
+    }
+    dash.role "compute" warps(8) registers(240) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t = dash.get %k_tiles : !C -> tensor<128x128xbf16>
+        %r = dash.matmul %t, transpose %t
+          : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
+        dash.release %k_tiles : !C
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+!C = !dash.channel<tensor<128x128xbf16>>
+
+// As the instruction that asks for them has it.
+func.func @registers_come_in_eights(%q: !T, %k: !T, %v: !T) {
+  dash.workers registers(168) shared_bytes(33792) {
+    %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) : !C
+    // expected-error @below {{registers of a role must be a multiple of 8 from 24 to 240, got 20}}
+    dash.role "load" warps(4) registers(20) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
+        dash.put %t into %k_tiles : tensor<128x128xbf16> into !C
+      }
+    }
+    dash.role "compute" warps(8) registers(240) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t = dash.get %k_tiles : !C -> tensor<128x128xbf16>
+        %r = dash.matmul %t, transpose %t
+          : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
+        dash.release %k_tiles : !C
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+!C = !dash.channel<tensor<128x128xbf16>>
+
+// The instruction is for whole warpgroups.
+func.func @a_warpgroup_has_one_number(%q: !T, %k: !T, %v: !T) {
+  dash.workers registers(168) shared_bytes(33792) {
+    %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) : !C
+    dash.role "load" warps(2) registers(24) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
+        dash.put %t into %k_tiles : tensor<128x128xbf16> into !C
+      }
+    }
+    // expected-error @below {{shares a warpgroup with role 'load', so it must have as many registers, 24, got 32}}
+    dash.role "load-more" warps(1) registers(32) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+
+      }
+    }
+    dash.role "compute" warps(8) registers(240) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t = dash.get %k_tiles : !C -> tensor<128x128xbf16>
+        %r = dash.matmul %t, transpose %t
+          : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
+        dash.release %k_tiles : !C
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+!C = !dash.channel<tensor<128x128xbf16>>
+
+// The numbers of a kernel that hung.
+func.func @roles_draw_from_one_pool(%q: !T, %k: !T, %v: !T) {
+  // expected-error @below {{roles ask for 65536 registers, but 168 for each of 384 threads at launch are 64512: the last warpgroup would wait for ever}}
+  dash.workers registers(168) shared_bytes(33792) {
+    %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) : !C
+    // expected-note @below {{role 'load' asks for 32 in each of 128 threads}}
+    dash.role "load" warps(4) registers(32) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
+        dash.put %t into %k_tiles : tensor<128x128xbf16> into !C
+      }
+    }
+    // expected-note @below {{role 'compute' asks for 240 in each of 256 threads}}
+    dash.role "compute" warps(8) registers(240) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t = dash.get %k_tiles : !C -> tensor<128x128xbf16>
+        %r = dash.matmul %t, transpose %t
+          : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
+        dash.release %k_tiles : !C
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+!C = !dash.channel<tensor<128x128xbf16>>
+
+// Nobody would ever get it.
+func.func @channels_have_two_sides(%q: !T, %k: !T, %v: !T) {
+  dash.workers registers(168) shared_bytes(33792) {
+    // expected-error @below {{channel 'k' must have one role that puts and one that gets, got 1 and 0}}
+    %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) : !C
+    dash.role "load" warps(4) registers(24) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
+        dash.put %t into %k_tiles : tensor<128x128xbf16> into !C
+      }
+    }
+    dash.role "compute" warps(8) registers(240) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
+        %r = dash.matmul %t, transpose %t
+          : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+!C = !dash.channel<tensor<128x128xbf16>>
+
+// The second slot would never be empty again.
+func.func @what_is_put_is_got(%q: !T, %k: !T, %v: !T) {
+  dash.workers registers(168) shared_bytes(33792) {
+    // expected-error @below {{role 'load' puts slots of channel 'k' 2 in an item and 0 in a step, but role 'compute' gets them 1 in an item and 0 in a step}}
+    %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) : !C
+    dash.role "load" warps(4) registers(24) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
+        dash.put %t into %k_tiles : tensor<128x128xbf16> into !C
+        dash.put %t into %k_tiles : tensor<128x128xbf16> into !C
+      }
+    }
+    dash.role "compute" warps(8) registers(240) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t = dash.get %k_tiles : !C -> tensor<128x128xbf16>
+        %r = dash.matmul %t, transpose %t
+          : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
+        dash.release %k_tiles : !C
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+!C = !dash.channel<tensor<128x128xbf16>>
+
+// Nor here.
+func.func @what_is_got_is_released(%q: !T, %k: !T, %v: !T) {
+  dash.workers registers(168) shared_bytes(33792) {
+    // expected-error @below {{role 'compute' gets slots of channel 'k' 1 in an item and 0 in a step, but releases them 0 in an item and 0 in a step}}
+    %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) : !C
+    dash.role "load" warps(4) registers(24) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
+        dash.put %t into %k_tiles : tensor<128x128xbf16> into !C
+      }
+    }
+    dash.role "compute" warps(8) registers(240) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t = dash.get %k_tiles : !C -> tensor<128x128xbf16>
+        %r = dash.matmul %t, transpose %t
+          : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+!C = !dash.channel<tensor<128x128xbf16>>
+
+// A slot that another role reads.
+func.func @who_gets_releases(%q: !T, %k: !T, %v: !T) {
+  dash.workers registers(168) shared_bytes(33792) {
+    // expected-error @below {{role 'load' releases slots of channel 'k', but role 'compute' gets them}}
+    %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) : !C
+    dash.role "load" warps(4) registers(24) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
+        dash.put %t into %k_tiles : tensor<128x128xbf16> into !C
+        dash.release %k_tiles : !C
+      }
+    }
+    dash.role "compute" warps(8) registers(240) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t = dash.get %k_tiles : !C -> tensor<128x128xbf16>
+        %r = dash.matmul %t, transpose %t
+          : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+!C = !dash.channel<tensor<128x128xbf16>>
+
+// Hardware says by itself that it has copied a tile; threads do not.
+func.func @what_threads_write_is_published(%q: !T, %k: !T, %v: !T) {
+  dash.workers registers(168) shared_bytes(33792) {
+    // expected-error @below {{role 'load' puts slots of channel 'k' 1 in an item and 0 in a step, but publishes them 0 in an item and 0 in a step}}
+    %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) : !C
+    dash.role "load" warps(4) registers(24) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t = arith.constant dense<0.0> : tensor<128x128xbf16>
+        dash.put %t into %k_tiles : tensor<128x128xbf16> into !C
+      }
+    }
+    dash.role "compute" warps(8) registers(240) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t = dash.get %k_tiles : !C -> tensor<128x128xbf16>
+        %r = dash.matmul %t, transpose %t
+          : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
+        dash.release %k_tiles : !C
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+!C = !dash.channel<tensor<128x128xbf16>>
+
+// What is not written yet cannot be seen.
+func.func @publishes_behind_puts(%q: !T, %k: !T, %v: !T) {
+  dash.workers registers(168) shared_bytes(33792) {
+    %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) : !C
+    dash.role "load" warps(4) registers(24) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t = arith.constant dense<0.0> : tensor<128x128xbf16>
+          // expected-error @below {{publishes a slot of channel 'k' that has not been put}}
+          dash.publish %k_tiles : !C
+        dash.put %t into %k_tiles : tensor<128x128xbf16> into !C
+      }
+    }
+    dash.role "compute" warps(8) registers(240) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t = dash.get %k_tiles : !C -> tensor<128x128xbf16>
+        %r = dash.matmul %t, transpose %t
+          : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
+        dash.release %k_tiles : !C
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+!C = !dash.channel<tensor<128x128xbf16>>
+
+// What was not got is not ours to release.
+func.func @releases_behind_gets(%q: !T, %k: !T, %v: !T) {
+  dash.workers registers(168) shared_bytes(33792) {
+    %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) : !C
+    dash.role "load" warps(4) registers(24) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
+        dash.put %t into %k_tiles : tensor<128x128xbf16> into !C
+      }
+    }
+    dash.role "compute" warps(8) registers(240) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        // expected-error @below {{releases a slot of channel 'k' that has not been got}}
+          dash.release %k_tiles : !C
+          %t = dash.get %k_tiles : !C -> tensor<128x128xbf16>
+        %r = dash.matmul %t, transpose %t
+          : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+!C = !dash.channel<tensor<128x128xbf16>>
+
+// Each has what the other waits for.
+func.func @roles_do_not_wait_for_each_other(%q: !T, %k: !T, %v: !T) {
+  // expected-error @below {{roles wait for each other for ever}}
+  dash.workers registers(168) shared_bytes(66560) {
+    %a_tiles = dash.channel "a" depth(1) at([1024], [32768]) : !C
+    %b_tiles = dash.channel "b" depth(1) at([33792], [32768]) : !C
+    dash.role "load" warps(4) registers(24) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
+        dash.put %t into %a_tiles : tensor<128x128xbf16> into !C
+        // expected-note @below {{role 'load', warpgroup 0, waits for an empty slot of channel 'a', which has 1}}
+        dash.put %t into %a_tiles : tensor<128x128xbf16> into !C
+        dash.put %t into %b_tiles : tensor<128x128xbf16> into !C
+      }
+    }
+    dash.role "compute" warps(4) registers(240) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        // expected-note @below {{role 'compute', warpgroup 0, waits for a full slot of channel 'b'}}
+        %b = dash.get %b_tiles : !C -> tensor<128x128xbf16>
+        %a0 = dash.get %a_tiles : !C -> tensor<128x128xbf16>
+        %a1 = dash.get %a_tiles : !C -> tensor<128x128xbf16>
+        dash.release %b_tiles : !C
+        dash.release %a_tiles : !C
+        dash.release %a_tiles : !C
+      }
+    }
+  }
+  return
+}

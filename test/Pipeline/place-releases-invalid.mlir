@@ -1,0 +1,60 @@
+// RUN: dash-opt %s --dash-place-releases -verify-diagnostics -split-input-file
+
+// Nothing to do is worth a word: a pass was forgotten.
+// expected-warning @below {{no 'dash.role' to place releases in; run --dash-assign-roles first}}
+module {
+}
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+
+// When a slot has been read for the last time is a question of that order.
+func.func @needs_an_order_of_issue(%q: !T, %k: !T, %v: !T, %lse: memref<?x?x?xf32>, %sum: memref<?x?x?x128xf32>, %out: !T, %t: tensor<128x128xbf16>) {
+  dash.workers {
+    dash.role "compute" warps(8) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        // expected-error @below {{has no order of issue; run --dash-order-products first}}
+        dash.walk (%head, %qi, %turn) {
+          %r = dash.matmul %t, transpose %t
+            : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
+        }
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+!C = !dash.channel<tensor<128x128xbf16>>
+
+// A second release would empty the slot that comes next.
+func.func @places_releases_once(%q: !T, %k: !T, %v: !T, %lse: memref<?x?x?xf32>, %sum: memref<?x?x?x128xf32>, %out: !T) {
+  dash.workers {
+    %tiles = dash.channel "k" depth(1) : !C
+    // expected-error @below {{has releases already}}
+    dash.role "compute" warps(8) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t = dash.get %tiles : !C -> tensor<128x128xbf16>
+        dash.release %tiles : !C
+      }
+    }
+  }
+  return
+}

@@ -1,0 +1,62 @@
+// RUN: dash-opt %s --dash-assign-roles --dash-order-products --dash-place-releases | FileCheck %s
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+
+// Who only adds releases what it has added. Who multiplies publishes P under its products and releases it in front of the put of
+// what was made from it; releases Q in front of the get of the next; and publishes its sum after its turn.
+// CHECK-LABEL: func.func @released_where_a_wait_is_due
+// CHECK:         dash.role "reduce"
+// CHECK:             dash.ordered_reduce
+// CHECK-NEXT:        dash.release %sum_tiles
+// CHECK-NEXT:      }
+// CHECK:         dash.role "load-kv"
+// CHECK-NOT:     dash.publish
+// CHECK:         dash.role "compute"
+// CHECK:           dash.walk
+// CHECK-NEXT:        {{.+}} = dash.get %q_tiles {dash.order = 11 : i64, dash.stage = 0 : i64}
+// CHECK-NEXT:        {{.+}} = dash.matmul {{.+}} {dash.order = 12 : i64, dash.stage = 0 : i64}
+// CHECK:             {{.+}} = dash.matmul {{.+}} {dash.order = 5 : i64, dash.stage = 2 : i64}
+// CHECK-NEXT:        {{.+}} = dash.matmul {{.+}} accumulate(%{{.+}}) {dash.order = 6 : i64, dash.stage = 1 : i64}
+// CHECK-NEXT:        dash.publish %whole_tiles {dash.order = 7 : i64, dash.stage = 1 : i64}
+// CHECK-NEXT:        dash.release %whole_tiles {dash.order = 8 : i64, dash.stage = 2 : i64}
+// CHECK-NEXT:        dash.put {{.+}} into %sum_tiles {dash.order = 9 : i64, dash.stage = 2 : i64}
+// CHECK-NEXT:        dash.release %q_tiles {dash.order = 10 : i64, dash.stage = 1 : i64}
+// CHECK-NEXT:        dash.give_tensor_core {dash.order = 13 : i64, dash.stage = 1 : i64}
+// CHECK-NEXT:        dash.publish %sum_tiles {dash.order = 14 : i64, dash.stage = 2 : i64}
+// CHECK-NEXT:        dash.yield
+// CHECK-NEXT:      }
+//                  K is read by both warpgroups to the end, so no result can leave through it.
+// CHECK-NEXT:      dash.release %k_tiles
+// CHECK-NEXT:      dash.store %{{.+}}, %{{[^{]+}} :
+// CHECK-NEXT:    }
+func.func @released_where_a_wait_is_due(%q: !T, %k: !T, %v: !T, %lse: memref<?x?x?xf32>, %sum: memref<?x?x?x128xf32>, %out: !T) {
+  %zero = arith.constant dense<0.0> : tensor<128x128xf32>
+  dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+      tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+    %kt = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
+    %r = dash.walk (%head, %qi, %turn) init(%r0 = %zero) : tensor<128x128xf32> {
+      %qt = dash.load %q[%seq, %head, %qi] : !T -> tensor<64x128xbf16>
+      %l = dash.load %lse[%seq, %head, %qi] : memref<?x?x?xf32> -> tensor<64xf32>
+      %st = dash.matmul %kt, transpose %qt
+        : (tensor<128x128xbf16>, tensor<64x128xbf16>) -> tensor<128x64xf32>
+      %p = dash.probability %st, %l at(%seq, %kv, %qi)
+        : (tensor<128x64xf32>, tensor<64xf32>) -> tensor<128x64xf32>
+      %ph = dash.round %p : tensor<128x64xf32> to tensor<128x64xbf16>
+      %r1 = dash.matmul %ph, %qt accumulate(%r0)
+        : (tensor<128x64xbf16>, tensor<64x128xbf16>) -> tensor<128x128xf32>
+      %c = dash.matmul transpose %ph, %kt
+        : (tensor<128x64xbf16>, tensor<128x128xbf16>) -> tensor<64x128xf32>
+      dash.ordered_reduce %c into %sum[%seq, %head, %qi] turn(%turn)
+        : tensor<64x128xf32> into memref<?x?x?x128xf32>
+      dash.yield %r1 : tensor<128x128xf32>
+    }
+    dash.store %r, %out[%seq, %kv_head, %kv] : tensor<128x128xf32> -> !T
+  }
+  return
+}

@@ -1,0 +1,56 @@
+// RUN: dash-opt %s --dash-assign-roles --dash-order-products --dash-place-releases --dash-plan-buffers | FileCheck %s
+// RUN: dash-opt %s --dash-assign-roles --dash-order-products --dash-place-releases --dash-plan-buffers='load-stages=3 ds-buffers=2 dq-buffers=4' | FileCheck %s --check-prefix=DEEP
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+
+// Channels of two slots share a period of 16384 + 16384 + 32768 bytes; the row vectors lie behind.
+// CHECK-LABEL: func.func @slots_share_a_period
+// CHECK:         dash.workers registers(168) shared_bytes(165376) {
+// CHECK-NEXT:      %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) :
+// CHECK-NEXT:      %q_tiles = dash.channel "q" depth(2) at([33792, 164864], [65536, 256]) :
+// CHECK-NEXT:      %whole_tiles = dash.channel "whole" depth(2) at([50176], [65536]) :
+// CHECK-NEXT:      %sum_tiles = dash.channel "sum" depth(2) at([66560], [65536]) :
+// CHECK-NEXT:      dash.role "load-q" warps(1) registers(24) {
+// CHECK:           dash.role "reduce" warps(2) registers(24) {
+// CHECK:           dash.role "load-kv" warps(1) registers(24) {
+// CHECK:           dash.role "compute" warps(8) registers(240) {
+
+// Of other depths, other periods; a warp for each buffer that is added; more warps, fewer registers.
+// DEEP:          dash.workers registers(96) shared_bytes(247552) {
+// DEEP-NEXT:       %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) :
+// DEEP-NEXT:       %q_tiles = dash.channel "q" depth(3) at([33792, 246784], [16384, 256]) :
+// DEEP-NEXT:       %whole_tiles = dash.channel "whole" depth(2) at([82944], [16384]) :
+// DEEP-NEXT:       %sum_tiles = dash.channel "sum" depth(4) at([115712], [32768]) :
+// DEEP:            dash.role "reduce" warps(4) registers(24) {
+// DEEP:            dash.role "compute" warps(8) registers(200) {
+func.func @slots_share_a_period(%q: !T, %k: !T, %v: !T, %lse: memref<?x?x?xf32>, %sum: memref<?x?x?x128xf32>, %out: !T) {
+  %zero = arith.constant dense<0.0> : tensor<128x128xf32>
+  dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+      tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+    %kt = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
+    %r = dash.walk (%head, %qi, %turn) init(%r0 = %zero) : tensor<128x128xf32> {
+      %qt = dash.load %q[%seq, %head, %qi] : !T -> tensor<64x128xbf16>
+      %l = dash.load %lse[%seq, %head, %qi] : memref<?x?x?xf32> -> tensor<64xf32>
+      %st = dash.matmul %kt, transpose %qt
+        : (tensor<128x128xbf16>, tensor<64x128xbf16>) -> tensor<128x64xf32>
+      %p = dash.probability %st, %l at(%seq, %kv, %qi)
+        : (tensor<128x64xf32>, tensor<64xf32>) -> tensor<128x64xf32>
+      %ph = dash.round %p : tensor<128x64xf32> to tensor<128x64xbf16>
+      %r1 = dash.matmul %ph, %qt accumulate(%r0)
+        : (tensor<128x64xbf16>, tensor<64x128xbf16>) -> tensor<128x128xf32>
+      %c = dash.matmul transpose %ph, %kt
+        : (tensor<128x64xbf16>, tensor<128x128xbf16>) -> tensor<64x128xf32>
+      dash.ordered_reduce %c into %sum[%seq, %head, %qi] turn(%turn)
+        : tensor<64x128xf32> into memref<?x?x?x128xf32>
+      dash.yield %r1 : tensor<128x128xf32>
+    }
+    dash.store %r, %out[%seq, %kv_head, %kv] : tensor<128x128xf32> -> !T
+  }
+  return
+}
