@@ -19,9 +19,9 @@ std::optional<ScheduledOp> dash::asScheduled(Operation *op) {
 
 ArrayRef<TensorRole> dash::tensorRoles() {
   static constexpr TensorRole roles[] = {
-      {"q", false, false, false},  {"k", false, true, false}, {"v", false, true, false},
+      {"q", false, false, false},  {"k", false, true, false},  {"v", false, true, false},
       {"do", false, false, false}, {"o", false, false, false}, {"lse", false, false, true},
-      {"dq", true, false, false},  {"dk", true, true, false}, {"dv", true, true, false}};
+      {"dq", true, false, false},  {"dk", true, true, false},  {"dv", true, true, false}};
   return roles;
 }
 
@@ -57,8 +57,7 @@ private:
       return emitError() << "kernels cover q tiles of 64 and 128 rows and kv tiles of 128, got "
                          << problem.tiles.q << " and " << problem.tiles.kv;
     if (schedule.parts != 1)
-      return emitError() << "kernels cover one part a kv head, got parts(" << schedule.parts
-                         << ")";
+      return emitError() << "kernels cover one part a kv head, got parts(" << schedule.parts << ")";
     if (scheduled.sequences)
       return emitError() << "kernels cover batches of equal sequences, not 'sequences'";
     if (function->getNumRegions() != 1 || !function.getResultTypes().empty())
@@ -128,7 +127,8 @@ private:
       if (auto fill = dyn_cast<linalg::FillOp>(user);
           fill && matchPattern(fill.getInputs().front(), m_AnyZeroFloat()))
         return success();
-    return convert.emitError() << "sums that get no add must be zeros: expected a 'linalg.fill' of 0";
+    return convert.emitError()
+           << "sums that get no add must be zeros: expected a 'linalg.fill' of 0";
   }
 
   /// The factor on the scores is that on dQ and dK: entries share one parameter.

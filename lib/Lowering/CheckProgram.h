@@ -3,8 +3,8 @@
 #ifndef DASH_LIB_LOWERING_CHECKPROGRAM_H
 #define DASH_LIB_LOWERING_CHECKPROGRAM_H
 
-#include "dash/IR/TensorNames.h"
 #include "dash/IR/DashOps.h"
+#include "dash/IR/TensorNames.h"
 #include "dash/Schedule/Schedule.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 

@@ -56,23 +56,20 @@ private:
     bool isOrdered = schedule.kind != "unordered";
     // Formulas are proven for the sizes that the schedule states and serve all: there every worker may
     // have to wait for every other.
-    int64_t minWorkers = isTable()    ? facts.minWorkers
-                         : !isOrdered ? 1
-                                      : schedule.workers;
-    return dictionary(
-        {{factElementKey, text("bf16")},
-         {factHeadDimKey, number(problem.headDim)},
-         {factHeadDimVKey, number(problem.headDimV)},
-         {factMaskKey, text(problem.mask.isCausal() ? "causal" : "full")},
-         {factTilesKey,
-          dictionary({{"q", number(problem.tiles.q)}, {"kv", number(problem.tiles.kv)}})},
-         {factKindKey, text(schedule.kind)},
-         {factLevelKey, text(stringifyDeterminismLevel(schedule.level))},
-         {factDeterministicKey, b.getBoolAttr(isOrdered)},
-         {factPartsKey, number(schedule.parts)},
-         {factWorkersKey, number(schedule.workers)},
-         {factWidthKey, number(schedule.width)},
-         {factMinWorkersKey, number(minWorkers)}});
+    int64_t minWorkers = isTable() ? facts.minWorkers : !isOrdered ? 1 : schedule.workers;
+    return dictionary({{factElementKey, text("bf16")},
+                       {factHeadDimKey, number(problem.headDim)},
+                       {factHeadDimVKey, number(problem.headDimV)},
+                       {factMaskKey, text(problem.mask.isCausal() ? "causal" : "full")},
+                       {factTilesKey, dictionary({{"q", number(problem.tiles.q)},
+                                                  {"kv", number(problem.tiles.kv)}})},
+                       {factKindKey, text(schedule.kind)},
+                       {factLevelKey, text(stringifyDeterminismLevel(schedule.level))},
+                       {factDeterministicKey, b.getBoolAttr(isOrdered)},
+                       {factPartsKey, number(schedule.parts)},
+                       {factWorkersKey, number(schedule.workers)},
+                       {factWidthKey, number(schedule.width)},
+                       {factMinWorkersKey, number(minWorkers)}});
   }
 
   /// The size that a dimension of the tensors' types states, or -1.
@@ -149,12 +146,11 @@ private:
                             "{2}*q_tiles*kv_tiles)",
                             orderHeaderWords + 1, orderItemWords, orderVisitWords)
                         .str();
-    return b.getArrayAttr(
-        {region("descriptors", Twine(descriptors * descriptorBytes), 128),
-         region("lse2", perRow, 128), region("delta", perRow, 128),
-         region("dq_sum", perRow + "*" + std::to_string(problem.headDim), 128),
-         region("turns", perTile, 16, "zero", "zero"),
-         region("order", orderBytes, 16, isTable() ? "file" : "entry")});
+    return b.getArrayAttr({region("descriptors", Twine(descriptors * descriptorBytes), 128),
+                           region("lse2", perRow, 128), region("delta", perRow, 128),
+                           region("dq_sum", perRow + "*" + std::to_string(problem.headDim), 128),
+                           region("turns", perTile, 16, "zero", "zero"),
+                           region("order", orderBytes, 16, isTable() ? "file" : "entry")});
   }
 
   Attribute describeOrder() {
@@ -162,11 +158,12 @@ private:
       return dictionary({{"source", text("entry")}, {"entry", text(name + "_order")}});
     const SequenceLengths &rows = problem.sequences.front();
     std::string command =
-        formatv("dash-opt PROGRAM --dash-tile='q={0} kv={1}' --dash-apply-schedule='kind={2} "
-                "level={3} workers={4} form=table sizes=q:{5},kv:{6},batch:{7},heads:{8},kv-heads:{9}'",
-                problem.tiles.q, problem.tiles.kv, schedule.kind,
-                stringifyDeterminismLevel(schedule.level), schedule.workers, rows.q, rows.kv,
-                problem.numSequences(), problem.heads, problem.kvHeads)
+        formatv(
+            "dash-opt PROGRAM --dash-tile='q={0} kv={1}' --dash-apply-schedule='kind={2} "
+            "level={3} workers={4} form=table sizes=q:{5},kv:{6},batch:{7},heads:{8},kv-heads:{9}'",
+            problem.tiles.q, problem.tiles.kv, schedule.kind,
+            stringifyDeterminismLevel(schedule.level), schedule.workers, rows.q, rows.kv,
+            problem.numSequences(), problem.heads, problem.kvHeads)
             .str();
     return dictionary({{"source", text("file")}, {"command", text(command)}});
   }

@@ -36,8 +36,8 @@ struct FinishProgram : public dash::impl::FinishProgramBase<FinishProgram> {
       auto name = program ? program.getAs<StringAttr>(programNameKey) : StringAttr();
       Operation *table = op->getParentOp();
       if (name && table && table->hasTrait<OpTrait::SymbolTable>())
-        if (auto function = dyn_cast_if_present<FunctionOpInterface>(
-                SymbolTable::lookupSymbolIn(table, name)))
+        if (auto function =
+                dyn_cast_if_present<FunctionOpInterface>(SymbolTable::lookupSymbolIn(table, name)))
           lowered.push_back(function);
     });
     for (FunctionOpInterface function : lowered) {

@@ -34,8 +34,7 @@ Value FormulaEmitter::emit(AffineExpr expr) {
   if (Value value = known.lookup(expr))
     return value;
   auto constant = dyn_cast<AffineConstantExpr>(expr);
-  Value value =
-      constant ? b.i64(constant.getValue()) : emitBinary(cast<AffineBinaryOpExpr>(expr));
+  Value value = constant ? b.i64(constant.getValue()) : emitBinary(cast<AffineBinaryOpExpr>(expr));
   known.insert({expr, value});
   return value;
 }
@@ -52,6 +51,5 @@ Value FormulaEmitter::emitBinary(AffineBinaryOpExpr expr) {
   if (expr.getKind() == AffineExprKind::CeilDiv)
     return b.sub(b.i64(0), b.floorDiv(b.sub(b.i64(0), lhs), rhs));
   Value quotient = b.floorDiv(lhs, rhs);
-  return expr.getKind() == AffineExprKind::FloorDiv ? quotient
-                                                    : b.sub(lhs, b.mul(quotient, rhs));
+  return expr.getKind() == AffineExprKind::FloorDiv ? quotient : b.sub(lhs, b.mul(quotient, rhs));
 }

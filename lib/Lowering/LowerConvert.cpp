@@ -42,8 +42,7 @@ public:
     // For q tiles of 64 rows the warpgroups share the columns, for 128 the rows.
     bool sharesColumns = facts.qTile == 64;
     int64_t columns = sharesColumns ? facts.headDim / 2 : facts.headDim;
-    Value firstRow = b.add(b.mul(b.shiftRight(local, 5), 16),
-                           b.bitAnd(b.shiftRight(local, 2), 7));
+    Value firstRow = b.add(b.mul(b.shiftRight(local, 5), 16), b.bitAnd(b.shiftRight(local, 2), 7));
     Value firstColumn = b.mul(b.bitAnd(local, 3), 8);
     if (sharesColumns)
       firstColumn = b.add(firstColumn, b.mul(group, columns));
@@ -125,8 +124,8 @@ private:
     }
     Value row = b.add(tile.firstRow, localRow);
     b.ifThen(b.below(row, b.parameter("q_rows")), [&] {
-      Value target = b.offset(rowOf(b, "dq", 2, tile.sequence, tile.head, row),
-                              b.mul(firstColumn, 2));
+      Value target =
+          b.offset(rowOf(b, "dq", 2, tile.sequence, tile.head, row), b.mul(firstColumn, 2));
       // A line is eight columns of this lane, thirty-two of its four.
       for (auto [i, line] : llvm::enumerate(lines))
         b.store16(line, b.offset(target, i * 64));

@@ -124,9 +124,7 @@ private:
     return sumOverWarps(b.sumOverWarp(counted[0])).first;
   }
 
-  Value wordAt(Value index) {
-    return b.offset(b.parameter("workspace.order"), b.mul(index, 4));
-  }
+  Value wordAt(Value index) { return b.offset(b.parameter("workspace.order"), b.mul(index, 4)); }
   void storeWords(ArrayRef<Value> words, Value index) {
     for (size_t i = 0; i < words.size(); i += 4)
       b.store16(words.slice(i, 4), wordAt(b.add(index, i)));
@@ -152,8 +150,8 @@ private:
               [&](Value begin, ValueRange carried) -> SmallVector<Value> {
                 Value i = b.add(begin, b.toI64(thread));
                 ItemValues item = itemAt(b.min(i, lastItem));
-                Value isMine = b.both(b.below(i, numItems),
-                                      b.compare(CmpIPredicate::eq, item.worker, self));
+                Value isMine =
+                    b.both(b.below(i, numItems), b.compare(CmpIPredicate::eq, item.worker, self));
                 Value mask = b.ballot(isMine);
                 auto [sum, sumBefore] = sumOverWarps(b.countBits(mask));
                 Value place = b.countBits(b.both(mask, lanesBefore));
@@ -183,9 +181,7 @@ private:
   //===--------------------------------------------------------------------===//
 
   /// The first row that sees the first column of a kv tile, where that is not negative.
-  Value firstRowOf(Value kv) {
-    return b.max(b.sub(b.mul(kv, facts.kvTile), offset), b.i64(0));
-  }
+  Value firstRowOf(Value kv) { return b.max(b.sub(b.mul(kv, facts.kvTile), offset), b.i64(0)); }
   Value firstActiveQ(Value kv) {
     return facts.isCausal ? b.quotient(firstRowOf(kv), facts.qTile) : b.i64(0);
   }
@@ -230,7 +226,8 @@ private:
   FormulasAttr formulas;
   EntryBuilder b;
   Value thread, block, numBlockThreads, lane, warp, shared; ///< threads as i32, their number as i64
-  Value qRows, kvRows, kvHeads, workers, width, groupSize, qTiles, kvTiles, groups, numItems, offset;
+  Value qRows, kvRows, kvHeads, workers, width, groupSize, qTiles, kvTiles, groups, numItems,
+      offset;
   Value firstItem, firstVisit; ///< words of the buffer
 };
 

@@ -118,9 +118,10 @@ private:
   void writeRowNumbers() {
     Value row = b.add(tile.firstRow, thread);
     Value isRow = b.below(row, b.parameter("q_rows"));
-    Value lse = b.load(b.getF32Type(), rowOf(b, "lse", 4, tile.sequence, tile.head,
-                                             clampedRow(thread), /*isPerRow=*/true),
-                       /*alignment=*/4);
+    Value lse =
+        b.load(b.getF32Type(),
+               rowOf(b, "lse", 4, tile.sequence, tile.head, clampedRow(thread), /*isPerRow=*/true),
+               /*alignment=*/4);
     Value isEmpty = b.choose(isRow, b.isInfinite(lse), b.i1(true));
     Value infinity = b.f32(std::numeric_limits<double>::infinity());
     Value lse2 = b.choose(isEmpty, infinity, b.mul(lse, b.f32(log2e)));

@@ -7,8 +7,7 @@
 using namespace mlir;
 using namespace mlir::dash;
 
-LogicalResult dash::verifyBufferFits(const Problem &problem, int64_t workers,
-                                     EmitError emitError) {
+LogicalResult dash::verifyBufferFits(const Problem &problem, int64_t workers, EmitError emitError) {
   int64_t numWords = orderFirstItem(workers) + orderItemWords * numItems(problem, /*parts=*/1) +
                      orderVisitWords * problem.numTasks();
   constexpr int64_t maxWords = std::numeric_limits<int32_t>::max();

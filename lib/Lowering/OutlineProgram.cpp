@@ -31,19 +31,11 @@ struct OutlineProgram : public dash::impl::OutlineProgramBase<OutlineProgram> {
     if (found.empty())
       getOperation()->emitWarning() << "no scheduled 'dash.items' to make kernels of; run "
                                        "--dash-tile and --dash-apply-schedule first";
+    if (failed(checkFunctions(found)))
+      return signalPassFailure();
     SymbolTableCollection symbols;
-    Operation *last = nullptr;
     for (const ScheduledOp &scheduled : found) {
       auto function = scheduled.op->getParentOfType<FunctionOpInterface>();
-      if (!function) {
-        scheduled.op->emitError() << "kernels are made of functions, and this stands in none";
-        return signalPassFailure();
-      }
-      if (function == last) {
-        scheduled.op->emitError() << "kernels cover one problem a function, and this is the second";
-        return signalPassFailure();
-      }
-      last = function;
       if (failed(outline(function, scheduled, symbols)))
         return signalPassFailure();
       ++numOutlined;
@@ -55,8 +47,8 @@ private:
     WalkResult result = getOperation()->walk([&](Operation *op) {
       auto items = dyn_cast<ItemsOp>(op);
       if (isa<AttentionBwdOp>(op) || (items && !items.isScheduled())) {
-        op->emitError() << "has no order to make kernels of; run " << (items ? "" : "--dash-tile and ")
-                        << "--dash-apply-schedule first";
+        op->emitError() << "has no order to make kernels of; run "
+                        << (items ? "" : "--dash-tile and ") << "--dash-apply-schedule first";
         return WalkResult::interrupt();
       }
       if (std::optional<ScheduledOp> scheduled = asScheduled(op))
@@ -64,6 +56,21 @@ private:
       return WalkResult::advance();
     });
     return failure(result.wasInterrupted());
+  }
+
+  LogicalResult checkFunctions(ArrayRef<ScheduledOp> found) {
+    Operation *last = nullptr;
+    for (const ScheduledOp &scheduled : found) {
+      auto function = scheduled.op->getParentOfType<FunctionOpInterface>();
+      if (!function)
+        return scheduled.op->emitError()
+               << "kernels are made of functions, and this stands in none";
+      if (function == last)
+        return scheduled.op->emitError()
+               << "kernels cover one problem a function, and this is the second";
+      last = function;
+    }
+    return success();
   }
 
   LogicalResult outline(FunctionOpInterface function, const ScheduledOp &scheduled,

@@ -23,7 +23,7 @@ static std::optional<ProgramFacts> readFacts(DictionaryAttr program) {
   auto deterministic = dictionary.getAs<BoolAttr>(factDeterministicKey);
   if (!headDim || !q || !kv || !mask || !deterministic)
     return std::nullopt;
-  return ProgramFacts{name.str(), headDim.getInt(),   q.getInt(),
+  return ProgramFacts{name.str(),  headDim.getInt(), q.getInt(),
                       kv.getInt(), mask == "causal", deterministic.getValue()};
 }
 
@@ -92,16 +92,15 @@ QueryTile dash::queryTileOfBlock(EntryBuilder &b, const ProgramFacts &facts) {
 Value dash::rowOf(EntryBuilder &b, StringRef tensor, int64_t bytes, Value sequence, Value head,
                   Value row, bool isPerRow) {
   auto stride = [&](StringRef dim) { return b.parameter((tensor + ".stride." + dim).str()); };
-  Value elements = b.add(b.mul(b.toI64(sequence), stride("batch")),
-                         b.mul(b.toI64(head), stride("head")));
+  Value elements =
+      b.add(b.mul(b.toI64(sequence), stride("batch")), b.mul(b.toI64(head), stride("head")));
   // Numbers of a tensor with one a row lie side by side.
   Value rows = isPerRow ? b.toI64(row) : b.mul(b.toI64(row), stride("row"));
   return b.offset(b.parameter(tensor), b.mul(b.add(elements, rows), bytes));
 }
 
 Value dash::tileOf(EntryBuilder &b, StringRef region, int64_t bytes, const QueryTile &tile) {
-  return b.offset(b.parameter(("workspace." + region).str()),
-                  b.mul(b.toI64(tile.index), bytes));
+  return b.offset(b.parameter(("workspace." + region).str()), b.mul(b.toI64(tile.index), bytes));
 }
 
 Value dash::permutedRow(PtxBuilder &b, Value row) {

@@ -62,8 +62,8 @@ constexpr StringLiteral queryTileGrid = "batch*heads*q_tiles";
 QueryTile queryTileOfBlock(EntryBuilder &b, const ProgramFacts &facts);
 
 /// The address of a row of a tensor parameter with elements of `bytes` bytes.
-Value rowOf(EntryBuilder &b, StringRef tensor, int64_t bytes, Value sequence, Value head,
-            Value row, bool isPerRow = false);
+Value rowOf(EntryBuilder &b, StringRef tensor, int64_t bytes, Value sequence, Value head, Value row,
+            bool isPerRow = false);
 /// The address of a query tile in a region of the workspace with `bytes` bytes a tile.
 Value tileOf(EntryBuilder &b, StringRef region, int64_t bytes, const QueryTile &tile);
 

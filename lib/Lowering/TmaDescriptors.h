@@ -15,7 +15,7 @@ constexpr int64_t descriptorBytes = 128;
 /// a swizzle of 128 bytes. What is past the end of the rows reads as zeros and is not written.
 struct TensorMap {
   StringRef tensor;
-  StringRef rows, heads;        ///< names of its sizes
+  StringRef rows, heads; ///< names of its sizes
   int64_t boxRows, boxPanels;
 };
 
@@ -27,8 +27,8 @@ void addMappedTensors(ParameterList &parameters, const ProgramFacts &facts);
 
 /// One warp writes descriptor number `index` into the workspace; `shared` is a place of its own in shared
 /// memory.
-void buildDescriptor(EntryBuilder &b, const ProgramFacts &facts, const TensorMap &map, int64_t index,
-                     Value shared, Value lane);
+void buildDescriptor(EntryBuilder &b, const ProgramFacts &facts, const TensorMap &map,
+                     int64_t index, Value shared, Value lane);
 
 } // namespace mlir::dash
 

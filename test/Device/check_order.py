@@ -104,7 +104,7 @@ def differences(words: array.array, schedule: dict[str, Any]) -> list[str]:
     want = expected(schedule)
     if len(found) != len(want):
         return [f"{len(found)} workers, expected {len(want)}"]
-    return [f"worker {worker}, item {index}: {mine}, expected {theirs}"
+    return [f"worker {worker}, item {index}: {str(mine)[:300]}, expected {str(theirs)[:300]}"
             for worker, (have, should) in enumerate(zip(found, want))
             for index, (mine, theirs) in enumerate(zip([*have, None], [*should, None]))
             if mine != theirs][:10]

@@ -5,17 +5,17 @@
 // CHECK-SAME:   attributes {dash.entry = {block = array<i32: 512, 1, 1>, {{.+}}, grid = ["workers", "1", "1"], role = "order", shared_bytes = 64 : i64, when = "sizes-change"}
 
 //             How many items do the workers before this one have?
-// CHECK:        %[[SELF:.+]] = arith.extsi %{{.+}} : i32 to i64
+// CHECK:        %[[BLOCK:.+]] = llvm.call_intrinsic "llvm.nvvm.read.ptx.sreg.ctaid.x"
+// CHECK:        %[[SELF:.+]] = arith.extsi %[[BLOCK]] : i32 to i64
 // CHECK:        scf.for %[[I:.+]] = %{{.+}} to %[[ITEMS:.+]] step %{{.+}} iter_args(%[[COUNT:.+]] = %{{.+}}) -> (i32) : i64 {
-//               unit mod workers, rounded down: the remainder is that of a quotient rounded towards zero, put right.
-// CHECK:          %[[DIVISOR:.+]] = arith.maxsi %[[WIDE:.+]], %{{.+}} : i64
+//               i floordiv kv_tiles: a quotient rounded towards zero, put right where it is too high.
+// CHECK:          %[[DIVISOR:.+]] = arith.maxsi %{{.+}}, %{{.+}} : i64
 // CHECK-NEXT:     %[[CUT:.+]] = arith.divsi %[[I]], %[[DIVISOR]] : i64
 // CHECK-NEXT:     %[[BACK:.+]] = arith.muli %[[CUT]], %[[DIVISOR]] : i64
 // CHECK-NEXT:     %[[HIGH:.+]] = arith.cmpi slt, %[[I]], %[[BACK]] : i64
-// CHECK:          %[[FLOOR:.+]] = arith.select %[[HIGH]], %{{.+}}, %[[CUT]] : i64
-// CHECK-NEXT:     %[[WHOLE:.+]] = arith.muli %[[FLOOR]], %[[DIVISOR]] : i64
-// CHECK-NEXT:     %[[WORKER:.+]] = arith.subi %[[I]], %[[WHOLE]] : i64
-// CHECK-NEXT:     arith.cmpi slt, %[[WORKER]], %[[SELF]] : i64
+// CHECK:          arith.select %[[HIGH]], %{{.+}}, %[[CUT]] : i64
+// CHECK:          %[[BEFORE:.+]] = arith.cmpi slt, %{{.+}}, %[[SELF]] : i64
+// CHECK:          arith.select %[[BEFORE]], %{{.+}}, %{{.+}} : i32
 // CHECK:        "redux.sync.add.s32
 //             Its own items, in the order of issue.
 // CHECK:        scf.for %{{.+}} = %{{.+}} to %[[ITEMS]] step
@@ -34,7 +34,7 @@ gpu.module @attention_bwd_kernels attributes {
 }
 
 // A table needs no entry.
-// CHECK:      gpu.module @table_kernels
+// CHECK:      gpu.module @table_kernels {{.+}} {
 // CHECK-NEXT: }
 gpu.module @table_kernels attributes {dash.order = dense<0> : tensor<8xi32>, dash.program = {}} {
 }

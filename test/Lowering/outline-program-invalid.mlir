@@ -4,11 +4,13 @@
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-tile='q=32 kv=128' --dash-apply-schedule='sizes=q:512' --dash-outline-program 2>&1 | FileCheck %s --check-prefix=TILES
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='parts=2 sizes=q:512,heads:2,kv-heads:1' --dash-outline-program 2>&1 | FileCheck %s --check-prefix=PARTS
 // RUN: not dash-opt %dash_examples/bwd-window.mlir --dash-tile --dash-apply-schedule='kind=ascending sizes=q:512' --dash-outline-program 2>&1 | FileCheck %s --check-prefix=MASK
+// RUN: dash-opt %dash_examples/bwd-full.mlir --dash-tile --dash-apply-schedule='sizes=q:512' | sed 's/strided<.?, ?, ?, 1/strided<[?, ?, ?, 2/g' | not dash-opt --dash-outline-program 2>&1 | FileCheck %s --check-prefix=STRIDE
 
 // WHOLE: bwd-causal.mlir:{{.+}}: error: has no order to make kernels of; run --dash-tile and --dash-apply-schedule first
 // TILED: bwd-causal.mlir:{{.+}}: error: has no order to make kernels of; run --dash-apply-schedule first
 // TILES: bwd-causal.mlir:{{.+}}: error: kernels cover q tiles of 64 and 128 rows and kv tiles of 128, got 32 and 128
 // PARTS: bwd-causal.mlir:{{.+}}: error: kernels cover one part a kv head, got parts(2)
+// STRIDE: error: the last dimension of 'q' must have a stride of 1, got type 'memref<?x?x?x128xbf16, strided<[?, ?, ?, 2], offset: ?>>'
 // MASK: bwd-window.mlir:{{.+}}: error: kernels cover the masks full and causal
 
 !T = memref<1x1x64x64xf16>
@@ -72,18 +74,6 @@ func.func @shared(%q: !T, %v: !T, %do: !T, %o: !T, %lse: !R, %dq: !T, %dk: !T, %
 // expected-error @below {{kernels cover functions of tensors and a scale: argument 5 is none of the program's}}
 func.func @more(%q: !T, %k: !T, %v: !T, %do: !T, %o: !T, %more: !T, %lse: !R, %dq: !T, %dk: !T, %dv: !T) {
   dash.attention_bwd ins(%q, %k, %v, %do, %lse, o = %o : !T, !T, !T, !T, !R, !T) outs(%dq, %dk, %dv : !T, !T, !T)
-      mask(<full>) level(run)
-  return
-}
-
-// -----
-
-!T = memref<1x1x64x64xbf16>
-!S = memref<1x1x64x64xbf16, strided<[8192, 8192, 128, 2]>>
-!R = memref<1x1x64xf32>
-// expected-error @below {{the last dimension of 'v' must have a stride of 1, got type 'memref<1x1x64x64xbf16, strided<[8192, 8192, 128, 2]>>'}}
-func.func @strided(%q: !T, %k: !T, %v: !S, %do: !T, %o: !T, %lse: !R, %dq: !T, %dk: !T, %dv: !T) {
-  dash.attention_bwd ins(%q, %k, %v, %do, %lse, o = %o : !T, !T, !S, !T, !R, !T) outs(%dq, %dk, %dv : !T, !T, !T)
       mask(<full>) level(run)
   return
 }

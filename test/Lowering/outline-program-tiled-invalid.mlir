@@ -85,7 +85,7 @@ func.func @two_scales(%q: !T, %o: !T, %do: !T, %dq: !T, %s: tensor<128x64xf32>, 
       (%seq, %kv_head, %kv, %part_turn) {
     dash.walk (%head, %qi, %turn) {
       // expected-error @below {{must have the scale of 'dash.convert': kernels have one}}
-      %p = dash.probability %s, %lse at(%seq, %kv, %qi) : tensor<128x64xf32>, tensor<64xf32> -> tensor<128x64xf32>
+      %p = dash.probability %s, %lse at(%seq, %kv, %qi) : (tensor<128x64xf32>, tensor<64xf32>) -> tensor<128x64xf32>
     }
   }
   dash.convert %sum to %dq scale(%scale) : !S to !T
@@ -100,7 +100,7 @@ func.func @two_scales(%q: !T, %o: !T, %do: !T, %dq: !T, %s: tensor<128x64xf32>, 
 // A table beyond 32 bits is refused before anybody reads it.
 dash.schedule @order kind("ascending") level(run) parts(1) workers(1) width(1) problem(#problem)
   cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)
-  order(#dash.table<items = dense<0> : tensor<1x6xi32>, visits = dense<0> : tensor<1x3xi32>>)
+  order(#dash.table<items = dense<0> : tensor<33554432x6xi32>, visits = dense<0> : tensor<2147483648x3xi32>>)
 func.func @large(%q: !T) {
   // expected-error @below {{an order of 2147483648 tasks takes 8858370064 words as a table for kernels, expected at most 2147483647}}
   dash.items order(@order) over(%q, %q, %q : !T, !T, !T) tiles(<q = 64, kv = 128>) mask(<full>) level(run)

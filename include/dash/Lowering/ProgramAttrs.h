@@ -22,9 +22,9 @@ constexpr llvm::StringLiteral formulasAttr = "dash.formulas";
 /// Of a `gpu.module`, where the order is a table: the order buffer, dense i32 elements.
 constexpr llvm::StringLiteral orderBufferAttr = "dash.order";
 
-constexpr llvm::StringLiteral programNameKey = "name";               ///< string: the function's
-constexpr llvm::StringLiteral programFactsKey = "program";           ///< dictionary, keys below
-constexpr llvm::StringLiteral programSizesKey = "sizes";             ///< dictionary of {min, max} or {value}
+constexpr llvm::StringLiteral programNameKey = "name";     ///< string: the function's
+constexpr llvm::StringLiteral programFactsKey = "program"; ///< dictionary, keys below
+constexpr llvm::StringLiteral programSizesKey = "sizes";   ///< dictionary of {min, max} or {value}
 constexpr llvm::StringLiteral programConstraintsKey = "constraints"; ///< array of dictionaries
 constexpr llvm::StringLiteral programDerivedKey = "derived";         ///< dictionary of expressions
 constexpr llvm::StringLiteral programTensorsKey = "tensors";         ///< array of dictionaries
