@@ -46,7 +46,7 @@ void dash::buildToPtxPipeline(OpPassManager &manager, const ToPtxOptions &option
   // roles and channels -> kernels of llvm, nvvm, arith, cf, scf
   manager.addPass(createLowerOrder());
   manager.addPass(createLowerPrepare());
-  manager.addPass(createLowerWorkers());
+  manager.addPass(createLowerWorkers(LowerWorkersOptions{options.contributions, options.delays}));
   manager.addPass(createLowerConvert());
   manager.addPass(createFinishProgram());
   verifyAfter(manager, Stage::Lowering);

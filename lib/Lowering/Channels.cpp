@@ -43,11 +43,19 @@ SharedMemory::SharedMemory(WorkersOp workers) {
     }
     channels[op.getResult()] = channel;
   }
+  // A role that multiplies does not read the order: it is told by what it gets first, of an item and of a step.
+  for (auto role : workers.getBody().getOps<RoleOp>())
+    role.walk([&](Block *block) {
+      auto gets = block->getOps<GetOp>();
+      if (role.getWarps() % 4 == 0 && !gets.empty())
+        channels.find((*gets.begin()).getChannel())->second.tells = true;
+    });
   next = llvm::alignTo(next, wordBytes);
-  for (auto &[value, channel] : channels) {
-    channel.words = next;
-    next += channel.depth * wordBytes;
-  }
+  for (auto &[value, channel] : channels)
+    if (channel.tells) {
+      channel.words = next;
+      next += channel.depth * wordBytes;
+    }
   assert(next <= reservedBytes && "dash-plan-buffers keeps room for the barriers");
 }
 

@@ -16,7 +16,8 @@ struct Channel {
   int64_t depth = 1;
   int64_t fullBarrier = 0, emptyBarrier = 0; ///< byte of slot 0's; slots follow
   int64_t fullArrivals = 1, emptyArrivals = 1;
-  int64_t words = 0; ///< byte of slot 0's four words, for what travels beside the tiles
+  int64_t words = 0;  ///< byte of slot 0's four words
+  bool tells = false; ///< the words say what to do to a role that multiplies
 
   ArrayRef<Type> tiles() const { return op.getResult().getType().getTiles(); }
   int64_t tileBytes(int64_t tile) const;

@@ -39,7 +39,7 @@ class ComputeRole {
 public:
   ComputeRole(WorkerEntry &entry, RoleOp role, int64_t warpgroup)
       : entry(entry), b(entry.b), role(role), warpgroup(warpgroup),
-        warpgroups(role.getWarps() / 4), place(b), order(b, b.parameter("workspace.order")) {}
+        warpgroups(role.getWarps() / 4), place(b), order(b.parameter("workspace.order")) {}
 
   LogicalResult emit();
 
@@ -132,11 +132,14 @@ LogicalResult ComputeRole::emit() {
   WalkOp walk = *items.getBody().getOps<WalkOp>().begin();
   if (failed(orderBody(walk)))
     return failure();
-  for (auto get : llvm::reverse(llvm::to_vector(items.getBody().getOps<GetOp>())))
-    itemChannel = &entry.shared.channel(get.getChannel());
-  for (Operation *op : llvm::reverse(body))
-    if (auto get = dyn_cast<GetOp>(op); get && numberOf(op, stageAttr) == 0)
-      stepChannel = &entry.shared.channel(get.getChannel());
+  auto tellsIn = [&](Region &region) {
+    for (auto get : region.getOps<GetOp>())
+      if (const Channel &channel = entry.shared.channel(get.getChannel()); channel.tells)
+        return &channel;
+    llvm_unreachable("the first get of a block tells");
+  };
+  itemChannel = tellsIn(items.getBody());
+  stepChannel = tellsIn(walk.getBody());
 
   bool isFirst = warpgroup == 0, isLast = warpgroup == warpgroups - 1;
   exponentScale = b.f32(log2e);
@@ -150,7 +153,7 @@ LogicalResult ComputeRole::emit() {
   });
   if (isLast)
     giveTensorCore(); // the first turn is warpgroup 0's
-  b.forEach(b.i32(0), order.numItems(), b.i32(1), b.i32(0), [&](Value place, ValueRange carried) {
+  b.forEach(b.i32(0), order.readNumItems(b), b.i32(1), b.i32(0), [&](Value place, ValueRange carried) {
     emitItem(items, place, carried.front());
     return SmallVector<Value>{b.add(carried.front(), itemWords[0])};
   });
@@ -425,12 +428,13 @@ void ComputeRole::emitProbability(ProbabilityOp op) {
   Value hides = arith::OrIOp::create(b, b.below(lead, entry.rowsOfKvTile() - 1), isCut);
   auto hide = [&] {
     SmallVector<Value> visible = result;
-    Value firstRow = b.add(place.row, 64 * warpgroup);
+    Value toDiagonal = b.sub(b.sub(place.row, place.column), lead);
+    Value toEnd = b.sub(columnsHere, place.row);
     for (int64_t half : {0, 1}) {
       // Row j is hidden from column i iff i + lead < j, and altogether past the end.
-      Value row = b.add(firstRow, 8 * half);
-      Value first = b.sub(b.sub(row, lead), place.column);
-      first = b.choose(b.below(row, columnsHere), first, b.i32(fullLead));
+      int64_t row = 64 * warpgroup + 8 * half;
+      Value isPast = b.below(toEnd, row + 1);
+      Value first = b.choose(isPast, b.i32(fullLead), b.add(toDiagonal, row));
       for (size_t i = 2 * half; i < visible.size(); i += 4)
         for (size_t e : {0, 1}) {
           Value isHidden = b.below(b.i32(i / 4 * 8 + e), first);

@@ -177,6 +177,17 @@ SmallVector<Value> hopper::loadWords4Global(PtxBuilder &b, Value pointer, int64_
                "=r,=r,=r,=r,l", pointer);
 }
 
+void hopper::sleepSometime(PtxBuilder &b) {
+  // Multiplicative hashing: the clock's low bits differ from warp to warp and from time to time.
+  b.ptx("{\n"
+        ".reg .b32 time;\n"
+        "mov.u32 time, %clock;\n"
+        "mul.lo.u32 time, time, 2654435761;\n"
+        "shr.u32 time, time, 20;\n"
+        "nanosleep.u32 time;\n"
+        "}");
+}
+
 //===----------------------------------------------------------------------===//
 // Numbers
 //===----------------------------------------------------------------------===//

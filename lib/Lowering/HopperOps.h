@@ -68,6 +68,9 @@ void storeRelaxed(PtxBuilder &b, Value word, Value value);
 Value loadWordGlobal(PtxBuilder &b, Value pointer, int64_t offset);
 SmallVector<Value> loadWords4Global(PtxBuilder &b, Value pointer, int64_t offset);
 
+/// Sleeps up to four microseconds, a different time each time.
+void sleepSometime(PtxBuilder &b);
+
 // ---- Numbers.
 Value exp2(PtxBuilder &b, Value x); ///< approximate, subnormals to zero
 /// Two floats rounded to bf16, ties to even; `low` in the lower half.

@@ -15,7 +15,7 @@ namespace {
 class LoadRole {
 public:
   LoadRole(WorkerEntry &entry, RoleOp role)
-      : entry(entry), b(entry.b), role(role), order(b, b.parameter("workspace.order")) {}
+      : entry(entry), b(entry.b), role(role), order(b.parameter("workspace.order")) {}
 
   LogicalResult emit() {
     ItemsOp items = *role.getBody().getOps<ItemsOp>().begin();
@@ -24,7 +24,7 @@ public:
         hopper::fenceDescriptor(b, entry.descriptor(nameOf(load)));
     });
     LogicalResult result = success();
-    b.forEach(b.i32(0), order.numItems(), b.i32(1), b.i32(0), [&](Value place, ValueRange carried) {
+    b.forEach(b.i32(0), order.readNumItems(b), b.i32(1), b.i32(0), [&](Value place, ValueRange carried) {
       ItemRecord item = order.readItem(b, place);
       values[items.getSequence()] = item.sequence;
       values[items.getKvHead()] = item.kvHead;
@@ -38,7 +38,7 @@ public:
         else if (!isa<LoadOp>(op))
           result = op.emitError() << "is nothing that a role of one warp that loads can do";
       }
-      return SmallVector<Value>{b.add(carried.front(), item.steps)};
+      return SmallVector<Value>{step};
     });
     return result;
   }
@@ -56,7 +56,7 @@ private:
                 values[walk.getQTile()] = record.qTile;
                 Value lead = maskLead(entry, record.qTile, item.kvTile);
                 for (auto put : walk.getBody().getOps<PutOp>())
-                  emitPut(put, carried.front(), {lead});
+                  emitPut(put, carried.front(), lead);
                 return SmallVector<Value>{b.add(carried.front(), 1)};
               });
           return steps;
@@ -64,13 +64,17 @@ private:
     return last.front();
   }
 
-  /// `words` travel with the slot if the role that gets it is told there what to do.
+  /// `words` say what to do to the role that gets the slot.
   void emitPut(PutOp put, Value use, ArrayRef<Value> words) {
     const Channel &channel = entry.shared.channel(put.getChannel());
     entry.shared.waitEmpty(b, entry.base, channel, use);
-    Value wordsAt = entry.shared.words(b, entry.base, channel, use);
-    for (auto [i, word] : llvm::enumerate(words))
-      hopper::storeWord(b, word, b.add(wordsAt, 4 * i));
+    if (entry.delays)
+      hopper::sleepSometime(b);
+    if (channel.tells) {
+      Value wordsAt = entry.shared.words(b, entry.base, channel, use);
+      for (auto [i, word] : llvm::enumerate(words))
+        hopper::storeWord(b, word, b.add(wordsAt, 4 * i));
+    }
     Value full = entry.shared.full(b, entry.base, channel, use);
     hopper::arriveExpecting(b, full, channel.slotBytes());
     for (auto [i, tile] : llvm::enumerate(put.getTiles())) {

@@ -90,8 +90,31 @@ private:
     auto program = module->getAttrOfType<DictionaryAttr>(programAttr);
     auto facts = cast<DictionaryAttr>(program.get(programFactsKey));
     TensorNames names = namesOf(function);
+    if (contributions)
+      addContributions(module, facts, workers);
     emitEntry(workers, function.getName(), module, facts, names);
     return emitted;
+  }
+
+  /// A region with a slot for each contribution: as many for each q tile as there are kv tiles.
+  static void addContributions(Operation *module, DictionaryAttr facts, WorkersOp workers) {
+    RoleOp role = *workers.getBody().getOps<RoleOp>().begin();
+    ItemsOp items = *role.getBody().getOps<ItemsOp>().begin();
+    int64_t headDim = cast<IntegerAttr>(facts.get(factHeadDimKey)).getInt();
+    Builder b(module->getContext());
+    std::string bytes = "batch*heads*q_tiles*kv_tiles*" +
+                        std::to_string(4 * items.getTiles().getQ() * headDim);
+    DictionaryAttr region = b.getDictionaryAttr(
+        {b.getNamedAttr("name", b.getStringAttr("contributions")),
+         b.getNamedAttr("bytes", b.getStringAttr(bytes)),
+         b.getNamedAttr("alignment", b.getI64IntegerAttr(128)),
+         b.getNamedAttr("initial", b.getStringAttr("any")),
+         b.getNamedAttr("after", b.getStringAttr("any"))});
+    NamedAttrList program(module->getAttrOfType<DictionaryAttr>(programAttr));
+    auto regions = llvm::to_vector(cast<ArrayAttr>(program.get(programWorkspaceKey)));
+    regions.push_back(region);
+    program.set(programWorkspaceKey, b.getArrayAttr(regions));
+    module->setAttr(programAttr, program.getDictionary(module->getContext()));
   }
 
   LogicalResult checkRoles(WorkersOp workers) {
@@ -140,6 +163,8 @@ private:
       hasScale |= valueName == "scale";
     if (hasScale)
       parameters.push_back({"scale", Kind::F32});
+    if (contributions)
+      parameters.push_back({"workspace.contributions", Kind::Pointer});
     EntryBuilder b(workers.getLoc(), module, (name + "_main").str(), launch, parameters);
 
     SharedMemory shared(workers);
@@ -151,7 +176,8 @@ private:
                       names,  base,
                       b.parameter("heads"), b.ceilDiv(qRows, items.getTiles().getQ()),
                       qRows,  b.parameter("kv_rows"),
-                      b.uniform(b.shiftRight(thread, 5))};
+                      b.uniform(b.shiftRight(thread, 5)),
+                      contributions, delays};
     b.ifThen(b.equal(thread, 0), [&] { shared.initialise(b, base); });
     b.syncBlock();
     emitted = success();

@@ -10,20 +10,25 @@ using namespace mlir::dash;
 static constexpr int64_t listsWord = 3, itemsWord = 4, visitsWord = 5;
 static constexpr int64_t itemBytes = 32, visitBytes = 16;
 
-OrderReader::OrderReader(PtxBuilder &b, Value order) {
-  auto section = [&](int64_t word) {
-    Value first = hopper::loadWordGlobal(b, order, 4 * word);
-    return b.offset(order, b.mul(b.toI64(first), 4));
-  };
-  Value lists = b.offset(section(listsWord), b.mul(b.toI64(b.special("ctaid.x")), 4));
-  Value begin = hopper::loadWordGlobal(b, lists, 0), end = hopper::loadWordGlobal(b, lists, 4);
-  items = b.offset(section(itemsWord), b.mul(b.toI64(begin), itemBytes));
-  visits = section(visitsWord);
-  count = b.sub(end, begin);
+/// Where the section begins whose first word the header's word holds.
+Value OrderReader::section(PtxBuilder &b, int64_t word) const {
+  return b.offset(order, b.mul(b.toI64(hopper::loadWordGlobal(b, order, 4 * word)), 4));
+}
+
+/// Two words: the list's first item, and that behind its last.
+Value OrderReader::listBounds(PtxBuilder &b) const {
+  return b.offset(section(b, listsWord), b.mul(b.toI64(b.special("ctaid.x")), 4));
+}
+
+Value OrderReader::readNumItems(PtxBuilder &b) const {
+  Value bounds = listBounds(b);
+  Value begin = hopper::loadWordGlobal(b, bounds, 0), end = hopper::loadWordGlobal(b, bounds, 4);
+  return b.sub(end, begin);
 }
 
 ItemRecord OrderReader::readItem(PtxBuilder &b, Value place) const {
-  Value at = b.offset(items, b.mul(b.toI64(place), itemBytes));
+  Value index = b.add(hopper::loadWordGlobal(b, listBounds(b), 0), place);
+  Value at = b.offset(section(b, itemsWord), b.mul(b.toI64(index), itemBytes));
   SmallVector<Value> head = hopper::loadWords4Global(b, at, 0);
   SmallVector<Value> tail = hopper::loadWords4Global(b, at, 16);
   ItemRecord item;
@@ -31,7 +36,7 @@ ItemRecord OrderReader::readItem(PtxBuilder &b, Value place) const {
   item.kvHead = head[1];
   item.kvTile = head[2];
   item.firstHead = head[3];
-  item.firstVisit = tail[0];
+  item.firstVisit = b.offset(section(b, visitsWord), b.mul(b.toI64(tail[0]), visitBytes));
   item.visits = tail[1];
   item.rounds = tail[2];
   item.steps = b.mul(tail[1], tail[2]);
@@ -40,8 +45,7 @@ ItemRecord OrderReader::readItem(PtxBuilder &b, Value place) const {
 
 VisitRecord OrderReader::readVisit(PtxBuilder &b, const ItemRecord &item, Value round,
                                    Value visit) const {
-  Value index = b.toI64(b.add(item.firstVisit, visit));
-  SmallVector<Value> words =
-      hopper::loadWords4Global(b, b.offset(visits, b.mul(index, visitBytes)), 0);
+  Value at = b.offset(item.firstVisit, b.mul(b.toI64(visit), visitBytes));
+  SmallVector<Value> words = hopper::loadWords4Global(b, at, 0);
   return {b.add(b.add(item.firstHead, words[0]), round), words[1], words[2], words[3]};
 }

@@ -24,12 +24,12 @@ class ReduceRole {
 public:
   ReduceRole(WorkerEntry &entry, RoleOp role, Value warpOfRole)
       : entry(entry), b(entry.b), role(role), warp(warpOfRole),
-        order(b, b.parameter("workspace.order")) {}
+        order(b.parameter("workspace.order")) {}
 
   LogicalResult emit() {
     ItemsOp items = *role.getBody().getOps<ItemsOp>().begin();
     LogicalResult result = success();
-    b.forEach(b.i32(0), order.numItems(), b.i32(1), b.i32(0), [&](Value place, ValueRange carried) {
+    b.forEach(b.i32(0), order.readNumItems(b), b.i32(1), b.i32(0), [&](Value place, ValueRange carried) {
       ItemRecord item = order.readItem(b, place);
       for (Operation &op : items.getBody().front()) {
         if (auto walk = dyn_cast<WalkOp>(op))
@@ -49,8 +49,9 @@ private:
   void emitWalk(WalkOp walk, const ItemRecord &item, Value firstStep, LogicalResult &result) {
     int64_t warps = role.getWarps();
     Value begin = b.remainder(b.sub(b.add(warp, warps), b.remainder(firstStep, warps)), warps);
-    b.forEach(begin, item.steps, b.i32(warps), {}, [&](Value step, ValueRange) {
-      Value round = b.quotient(step, item.visits), visit = b.remainder(step, item.visits);
+    SmallVector<Value> start = inRounds(item, b.i32(0), begin);
+    b.forEach(begin, item.steps, b.i32(warps), start, [&](Value step, ValueRange place) {
+      Value round = place[0], visit = place[1];
       record = order.readVisit(b, item, round, visit);
       sequence = item.sequence;
       use = b.add(firstStep, step);
@@ -69,8 +70,19 @@ private:
       }
       if (unfinished)
         finishOrderedReduce();
-      return SmallVector<Value>{};
+      return inRounds(item, round, b.add(visit, warps));
     });
+  }
+
+  /// Round and visit, where `visit` is less than all warps behind the end of its round: a division would cost
+  /// registers.
+  SmallVector<Value> inRounds(const ItemRecord &item, Value round, Value visit) {
+    for (int64_t i = 0; i < role.getWarps(); ++i) {
+      Value isBehind = b.compare(arith::CmpIPredicate::sle, item.visits, visit);
+      round = b.choose(isBehind, b.add(round, 1), round);
+      visit = b.choose(isBehind, b.sub(visit, item.visits), visit);
+    }
+    return {round, visit};
   }
 
   Value tileIndex() const { return entry.tileIndex(sequence, record.head, record.qTile); }
@@ -78,15 +90,29 @@ private:
   Value sumAt(Value tile) const {
     return b.offset(b.parameter("workspace.dq_sum"), b.mul(b.toI64(tile), bytes()));
   }
+  /// The slot of the turn, among as many for each tile as there are kv tiles.
+  Value contributionAt(Value tile) const {
+    Value kvTiles = b.ceilDiv(entry.kvRows, entry.rowsOfKvTile());
+    Value slot = b.add(b.mul(b.toI64(tile), b.toI64(kvTiles)), b.toI64(record.turn));
+    return b.offset(b.parameter("workspace.contributions"), b.mul(slot, bytes()));
+  }
+  void delay() {
+    if (entry.delays)
+      hopper::sleepSometime(b);
+  }
   Value source() const { return entry.shared.tile(b, entry.base, *channel, 0, use); }
 
   void emitOrderedReduce() {
     Value tile = tileIndex();
     unfinished = b.offset(b.parameter("workspace.turns"), b.mul(b.toI64(tile), 4));
+    delay();
     hopper::waitAcquire(b, unfinished, record.turn);
     entry.shared.waitFull(b, entry.base, *channel, use);
+    delay();
     hopper::fenceGlobal(b);
     Value to = sumAt(tile), from = source();
+    if (entry.keepsContributions)
+      hopper::storeBytes(b, from, contributionAt(tile), bytes());
     b.ifElse(
         b.equal(record.turn, 0),
         [&] {
@@ -103,6 +129,7 @@ private:
 
   void finishOrderedReduce() {
     hopper::waitCopies(b);
+    delay();
     hopper::fenceGlobal(b);
     b.ifElse(
         b.equal(record.isLast, 0),

@@ -12,8 +12,9 @@ namespace mlir::dash {
 /// An item of a worker's list, as the order buffer holds it.
 struct ItemRecord {
   Value sequence, kvHead, kvTile, firstHead;
-  Value firstVisit, visits, rounds; ///< the visits are walked `rounds` times, a head further each time
-  Value steps;                      ///< visits * rounds
+  Value firstVisit;     ///< pointer
+  Value visits, rounds; ///< the visits are walked `rounds` times, a head further each time
+  Value steps;          ///< visits * rounds
 };
 
 /// A step of an item.
@@ -22,19 +23,22 @@ struct VisitRecord {
   Value isLast; ///< 1 if the turn is the last of its chain
 };
 
-/// Reads the order buffer (its format: docs/kernels.md). One thread's view.
+/// Reads the list of this block's worker from the order buffer (its format: docs/kernels.md). One thread's
+/// view. Where the sections of the buffer begin is read again for each item: roles that load and add have
+/// few registers, and time.
 class OrderReader {
 public:
-  /// The list of this block's worker.
-  OrderReader(PtxBuilder &b, Value order);
+  explicit OrderReader(Value order) : order(order) {}
 
-  Value numItems() const { return count; }
+  Value readNumItems(PtxBuilder &b) const;
   ItemRecord readItem(PtxBuilder &b, Value place) const;
   VisitRecord readVisit(PtxBuilder &b, const ItemRecord &item, Value round, Value visit) const;
 
 private:
-  Value items, visits; ///< pointers: to the list's first item, to the first visit of all
-  Value count;
+  Value section(PtxBuilder &b, int64_t word) const;
+  Value listBounds(PtxBuilder &b) const;
+
+  Value order; ///< pointer
 };
 
 /// The entry being built, and what every role needs of it.
@@ -47,6 +51,8 @@ struct WorkerEntry {
   Value base;                     ///< shared memory
   Value heads, qTiles, qRows, kvRows;
   Value warp;                     ///< of the block, uniform
+  bool keepsContributions = false; ///< as the pass's options say
+  bool delays = false;
 
   int64_t rowsOfQTile() const { return items.getTiles().getQ(); }
   int64_t rowsOfKvTile() const { return items.getTiles().getKv(); }

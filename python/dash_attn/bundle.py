@@ -20,6 +20,9 @@ from .manifest import Manifest
 from .read_manifest import load_manifest
 
 
+DEBUG_BUILDS = ("contributions", "delays")
+
+
 @dataclass(frozen=True)
 class BundledKernel:
     """name: such as d128-causal-shift; manifest: the file."""
@@ -31,6 +34,7 @@ class BundledKernel:
     is_deterministic: bool
     path: Path
     manifest: Manifest
+    debug: str = ""  # "contributions" or "delays": a build for tests
 
     @property
     def causal(self) -> bool:
@@ -51,6 +55,7 @@ class Bundle:
     commit: str
     date: str
     kernels: tuple[BundledKernel, ...]
+    debug: tuple[BundledKernel, ...] = ()  # builds of the same kernels for tests
 
     @staticmethod
     def open(path: str | Path) -> Bundle:
@@ -66,11 +71,14 @@ class Bundle:
             about = json.loads((path / "bundle.json").read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise ManifestError(f"{path}: expected a bundle of tools/make-device-bundle: {error}") from error
-        return Bundle(path, about["commit"], about["date"],
-                      tuple(_kernel(name, path / "kernels" / f"{name}.json") for name in about["kernels"]))
+        kernels = [_kernel(name, path / "kernels" / f"{name}.json") for name in about["kernels"]]
+        return Bundle(path, about["commit"], about["date"], tuple(kernel for kernel in kernels if not kernel.debug),
+                      tuple(kernel for kernel in kernels if kernel.debug))
 
 
 def _kernel(name: str, path: Path) -> BundledKernel:
     manifest = load_manifest(path)
     program = manifest.program
-    return BundledKernel(name, program.head_dim, program.mask, program.kind, program.is_deterministic, path, manifest)
+    debug = next((word for word in DEBUG_BUILDS if name.endswith(f"-{word}")), "")
+    return BundledKernel(name, program.head_dim, program.mask, program.kind, program.is_deterministic, path, manifest,
+                         debug)

@@ -37,7 +37,8 @@ FEW_SHAPES = (
 QUICK_SHAPES = (SHAPES[0], SHAPES[8], SHAPES[11], SHAPES[14], SHAPES[17])
 REPEATED_SHAPE = (2048, 2048, 2, 8, 8, "bhsd")
 # Kinds whose dQ chains differ wherever a q tile meets more than two kv tiles.
-DIFFERENT_CHAINS = (("ascending", "descending"), ("ascending", "shift"), ("descending", "symmetric-shift"))
+# (Ascending and descending have the same chains, and differ in how they visit.)
+DIFFERENT_CHAINS = (("ascending", "shift"), ("descending", "symmetric-shift"))
 
 
 def case(kernel: BundledKernel, shape: tuple[int, int, int, int, int, str], seed: int = 0) -> Case:

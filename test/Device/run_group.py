@@ -11,7 +11,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parents[1] / "python")]
 
-GROUPS = ("accuracy", "repeat", "launches", "sanitizer")
+GROUPS = ("accuracy", "repeat", "chains", "launches", "sanitizer")
 
 
 def main() -> None:
@@ -29,7 +29,8 @@ def main() -> None:
 
     from dash_attn.bundle import Bundle
 
-    kernels = [kernel for kernel in Bundle.open(arguments.bundle).kernels
+    bundle = Bundle.open(arguments.bundle)
+    kernels = [kernel for kernel in bundle.kernels + bundle.debug * (arguments.group == "chains")
                if f"d{kernel.head_dim}-{kernel.mask}" == arguments.which and not kernel.name.endswith("-bench")]
     tests: list[Test] = importlib.import_module(arguments.group).tests(kernels, arguments.quick) if kernels else []
     tests = [test for test in tests if arguments.filter in test.name]

@@ -173,6 +173,14 @@ def LowerWorkers : Pass<"dash-lower-workers", "::mlir::ModuleOp"> {
 
     (* example filepath=test/Lowering/lower-workers.mlir *)
   }];
+  let options = [
+    Option<"contributions", "contributions", "bool", /*default=*/"false",
+           "Keep each contribution to dQ in a region of the workspace, `contributions`: slot (q tile, "
+           "turn), so that a chain's sum can be replayed. Off because it is large and slow">,
+    Option<"delays", "delays", "bool", /*default=*/"false",
+           "Sleep for random times wherever roles wait for each other: bits must not change. For "
+           "tests">,
+  ];
   let statistics = [Statistic<"numLowered", "num-lowered", "Number of main kernels made">];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect", "::mlir::LLVM::LLVMDialect",

@@ -34,6 +34,11 @@ struct ToPtxOptions : public PassPipelineOptions<ToPtxOptions> {
   Option<std::string> output{*this, "output",
                              llvm::cl::desc("Where to write: `DIR/name`; in the module if empty"),
                              llvm::cl::init("")};
+  Option<bool> contributions{*this, "contributions",
+                             llvm::cl::desc("Keep each contribution to dQ, to replay chains"),
+                             llvm::cl::init(false)};
+  Option<bool> delays{*this, "delays", llvm::cl::desc("Sleep at random where roles wait, for tests"),
+                      llvm::cl::init(false)};
   Option<std::string> ptxas{*this, "ptxas", llvm::cl::desc("An assembler to ask for registers"),
                             llvm::cl::init("")};
 };
