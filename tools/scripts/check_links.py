@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that every link of a page to a file of the project leads somewhere."""
+"""Checks that every link of a page to a file of the project leads somewhere. Code between fences has none."""
 
 import re
 
@@ -12,8 +12,10 @@ def main():
     arguments = house.parse_arguments(__doc__)
     findings = house.Findings("links")
     for path in house.project_files(arguments.root, ".md"):
+        is_code = False
         for number, line in enumerate(house.read(arguments.root / path).splitlines(), 1):
-            for target in LINK.findall(line):
+            is_code ^= line.lstrip().startswith("```")
+            for target in [] if is_code else LINK.findall(line):
                 if "://" in target or target.startswith("mailto:"):
                     continue
                 if not (arguments.root / path.parent / target).exists():

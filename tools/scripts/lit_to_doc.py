@@ -117,7 +117,7 @@ def render(root, bin_dir, example):
     text = house.read(source)
     command = command_of(example, text)
     shown = command.replace("%dash_examples/", "dialects/dash/examples/").replace("%s", str(example.path))
-    language = "mlir" if source.suffix == ".mlir" else ""
+    language = {".mlir": "mlir", ".py": "python"}.get(source.suffix, "")
     blocks = {"command": lambda: ("Command", "sh", shown.replace("%dash_src/", "")),
               "input": lambda: ("Input", language, reader_input(text)),
               "output": lambda: ("Output", "", output_of(root, bin_dir, command, example.path))}

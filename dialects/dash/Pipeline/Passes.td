@@ -45,15 +45,17 @@ def OrderProducts : Pass<"dash-order-products"> {
     Gives each op in the walk of a role that multiplies its `dash.stage` and `dash.order`, and puts
     `dash.take_tensor_core` and `dash.give_tensor_core` around the products:
 
-    - stage 0, a step ahead: products of loaded tiles (S, dP), which wait for nothing but loads;
+    - stage 0, a step ahead: products of loaded tiles (S, dP), which wait for nothing but loads, and
+      the element-wise work on them;
     - stage 2, a step late: what is computed from an exchanged tile (dQ, from dS). By then all
       warpgroups have handed in their rows, so none waits for another in the middle of a step, and
       one multiplies while the other computes exponentials;
     - stage 1: everything else.
 
-    A turn issues element-wise ops first, then, between take and give, the late products, those that
-    are carried on, and the products of the next step. Of those carried on, the one that frees the
-    tile whose successor is needed first goes first.
+    A turn issues, between take and give, the late products, those that are carried on, and the
+    products of the next step; then the next step's element-wise work, so that no product is in flight
+    where the loop turns. Of the products carried on, the one that frees the tile whose successor is
+    needed first goes first.
 
     Needs: `dash-assign-roles`. Leaves: other roles, and what is computed; ops of stage 0 stand
     first in the text, the others in the order of issue. Does not: say when slots are published and

@@ -1,0 +1,1 @@
+"""Stands in for cuda-bindings; see bindings/driver.py."""
