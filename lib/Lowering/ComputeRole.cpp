@@ -13,8 +13,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Fragments.h"
-#include "WorkerEntry.h"
 #include "Wgmma.h"
+#include "WorkerEntry.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
@@ -38,8 +38,8 @@ struct Tile {
 class ComputeRole {
 public:
   ComputeRole(WorkerEntry &entry, RoleOp role, int64_t warpgroup)
-      : entry(entry), b(entry.b), role(role), warpgroup(warpgroup),
-        warpgroups(role.getWarps() / 4), place(b), order(b.parameter("workspace.order")) {}
+      : entry(entry), b(entry.b), role(role), warpgroup(warpgroup), warpgroups(role.getWarps() / 4),
+        place(b), order(b.parameter("workspace.order")) {}
 
   LogicalResult emit();
 
@@ -109,14 +109,15 @@ private:
     return op->getAttrOfType<IntegerAttr>(name).getInt();
   }
 
-  SmallVector<Operation *> body; ///< of the walk, as issued
-  Value exponentScale;           ///< of scores, for exponentials to base 2
+  SmallVector<Operation *> body;     ///< of the walk, as issued
+  Value exponentScale;               ///< of scores, for exponentials to base 2
   llvm::DenseMap<Value, Tile> tiles; ///< looked up only
   SmallVector<InFlight> inFlight;
   // The item at hand.
   const Channel *itemChannel = nullptr, *stepChannel = nullptr; ///< whose words say what to do
   Value item;
-  SmallVector<std::pair<const Channel *, Value>> unawaited; ///< slots of the item that nobody waited for
+  SmallVector<std::pair<const Channel *, Value>>
+      unawaited;                ///< slots of the item that nobody waited for
   SmallVector<Value> itemWords; ///< steps, sequence, kv head, kv tile
   Value columnsHere;            ///< rows of the kv tile that are in the sequence
 };
@@ -153,10 +154,11 @@ LogicalResult ComputeRole::emit() {
   });
   if (isLast)
     giveTensorCore(); // the first turn is warpgroup 0's
-  b.forEach(b.i32(0), order.readNumItems(b), b.i32(1), b.i32(0), [&](Value place, ValueRange carried) {
-    emitItem(items, place, carried.front());
-    return SmallVector<Value>{b.add(carried.front(), itemWords[0])};
-  });
+  b.forEach(b.i32(0), order.readNumItems(b), b.i32(1), b.i32(0),
+            [&](Value place, ValueRange carried) {
+              emitItem(items, place, carried.front());
+              return SmallVector<Value>{b.add(carried.front(), itemWords[0])};
+            });
   if (isFirst)
     takeTensorCore(); // given by the last step of all: leave no barrier half full
   return success();
@@ -179,8 +181,10 @@ LogicalResult ComputeRole::orderBody(WalkOp walk) {
     for (Operation *user : op->getUsers())
       if (numberOf(op, stageAttr) == 0 && !isa<YieldOp>(user) && numberOf(user, stageAttr) > 0 &&
           numberOf(user, orderAttr) > numberOf(op, orderAttr))
-        return user->emitError() << "uses this step's value after the next step's was made: give it "
-                                    "an '" << orderAttr << "' below " << numberOf(op, orderAttr);
+        return user->emitError()
+               << "uses this step's value after the next step's was made: give it "
+                  "an '"
+               << orderAttr << "' below " << numberOf(op, orderAttr);
   return success();
 }
 
@@ -340,7 +344,8 @@ SharedFactor ComputeRole::factorOf(const Tile &tile, RankedTensorType type, bool
   for (auto &[channel, use] : llvm::make_early_inc_range(unawaited))
     if (channel == tile.channel) {
       entry.shared.waitFull(b, entry.base, *channel, use);
-      unawaited.erase(llvm::find_if(unawaited, [&](auto &slot) { return slot.first == tile.channel; }));
+      unawaited.erase(
+          llvm::find_if(unawaited, [&](auto &slot) { return slot.first == tile.channel; }));
       break;
     }
   SharedFactor factor;
@@ -417,8 +422,7 @@ void ComputeRole::emitProbability(ProbabilityOp op) {
   const SmallVector<Value> &lse = tiles[op.getLse()].registers;
   SmallVector<Value> result;
   for (auto [i, score] : llvm::enumerate(scores))
-    result.push_back(hopper::exp2(
-        b, b.fma(score, exponentScale, b.negate(lse[columnOf(i)]))));
+    result.push_back(hopper::exp2(b, b.fma(score, exponentScale, b.negate(lse[columnOf(i)]))));
 
   // Few tiles have hidden elements: where the mask's edge is, and at the end of the kv rows.
   Value use = tiles[op.getLse()].use;
@@ -468,8 +472,8 @@ void ComputeRole::emitGet(GetOp op, Value use) {
     Tile &tile = tiles[value] = {{}, &channel, int64_t(index), use};
     auto type = cast<RankedTensorType>(value.getType());
     if (type.getRank() == 1) // early: they are there when the product is
-      tile.registers = loadColumns(
-          b, place, entry.shared.tile(b, entry.base, channel, index, use), type.getDimSize(0));
+      tile.registers = loadColumns(b, place, entry.shared.tile(b, entry.base, channel, index, use),
+                                   type.getDimSize(0));
   }
 }
 

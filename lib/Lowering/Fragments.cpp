@@ -38,8 +38,7 @@ void dash::storeRows(PtxBuilder &b, const ThreadPlace &place, ValueRange words, 
   }
 }
 
-void dash::storeFragment(PtxBuilder &b, const ThreadPlace &place, ValueRange sums,
-                         Value address) {
+void dash::storeFragment(PtxBuilder &b, const ThreadPlace &place, ValueRange sums, Value address) {
   constexpr int64_t groupBytes = 128 * 16; // of all threads
   Value first = b.add(address, b.shiftLeft(place.thread, 4));
   for (size_t i = 0; i < sums.size(); i += 4)

@@ -18,11 +18,12 @@ namespace mlir::dash {
 struct ThreadPlace {
   explicit ThreadPlace(PtxBuilder &b);
 
-  Value thread;  ///< 0 … 127
-  Value lane;    ///< 0 … 31
-  Value row;     ///< the first row of its sums
-  Value column;  ///< the first column of its sums: 2 * (lane % 4)
-  Value matrix;  ///< byte where `storeRows` has the thread write in a panel: swizzled, for columns 0 … 15
+  Value thread; ///< 0 … 127
+  Value lane;   ///< 0 … 31
+  Value row;    ///< the first row of its sums
+  Value column; ///< the first column of its sums: 2 * (lane % 4)
+  Value
+      matrix; ///< byte where `storeRows` has the thread write in a panel: swizzled, for columns 0 … 15
 };
 
 /// Sums as words of a left factor: element 4 * k … 4 * k + 3 are those of columns 16 * k … 16 * k + 15.

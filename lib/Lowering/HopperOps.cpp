@@ -62,13 +62,13 @@ Value hopper::loadWord(PtxBuilder &b, Value address) {
 }
 SmallVector<Value> hopper::loadFloats4(PtxBuilder &b, Value address, int64_t offset) {
   return b.ptx(four(b.getF32Type()),
-               "ld.shared.v4.f32 {$0, $1, $2, $3}, [$4 + " + Twine(offset) + "];",
-               "=f,=f,=f,=f,r", address);
+               "ld.shared.v4.f32 {$0, $1, $2, $3}, [$4 + " + Twine(offset) + "];", "=f,=f,=f,=f,r",
+               address);
 }
 SmallVector<Value> hopper::loadWords4(PtxBuilder &b, Value address, int64_t offset) {
   return b.ptx(four(b.getI32Type()),
-               "ld.shared.v4.b32 {$0, $1, $2, $3}, [$4 + " + Twine(offset) + "];",
-               "=r,=r,=r,=r,r", address);
+               "ld.shared.v4.b32 {$0, $1, $2, $3}, [$4 + " + Twine(offset) + "];", "=r,=r,=r,=r,r",
+               address);
 }
 void hopper::storeWord(PtxBuilder &b, Value word, Value address) {
   b.ptx("st.shared.b32 [$1], $0;", "r,r", {word, address});
@@ -173,8 +173,8 @@ Value hopper::loadWordGlobal(PtxBuilder &b, Value pointer, int64_t offset) {
 }
 SmallVector<Value> hopper::loadWords4Global(PtxBuilder &b, Value pointer, int64_t offset) {
   return b.ptx(four(b.getI32Type()),
-               "ld.global.v4.b32 {$0, $1, $2, $3}, [$4 + " + Twine(offset) + "];",
-               "=r,=r,=r,=r,l", pointer);
+               "ld.global.v4.b32 {$0, $1, $2, $3}, [$4 + " + Twine(offset) + "];", "=r,=r,=r,=r,l",
+               pointer);
 }
 
 void hopper::sleepSometime(PtxBuilder &b) {

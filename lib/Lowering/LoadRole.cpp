@@ -24,22 +24,23 @@ public:
         hopper::fenceDescriptor(b, entry.descriptor(nameOf(load)));
     });
     LogicalResult result = success();
-    b.forEach(b.i32(0), order.readNumItems(b), b.i32(1), b.i32(0), [&](Value place, ValueRange carried) {
-      ItemRecord item = order.readItem(b, place);
-      values[items.getSequence()] = item.sequence;
-      values[items.getKvHead()] = item.kvHead;
-      values[items.getKvTile()] = item.kvTile;
-      Value step = carried.front();
-      for (Operation &op : items.getBody().front()) {
-        if (auto put = dyn_cast<PutOp>(op))
-          emitPut(put, place, {item.steps, item.sequence, item.kvHead, item.kvTile});
-        else if (auto walk = dyn_cast<WalkOp>(op))
-          step = emitWalk(walk, item, step);
-        else if (!isa<LoadOp>(op))
-          result = op.emitError() << "is nothing that a role of one warp that loads can do";
-      }
-      return SmallVector<Value>{step};
-    });
+    b.forEach(
+        b.i32(0), order.readNumItems(b), b.i32(1), b.i32(0), [&](Value place, ValueRange carried) {
+          ItemRecord item = order.readItem(b, place);
+          values[items.getSequence()] = item.sequence;
+          values[items.getKvHead()] = item.kvHead;
+          values[items.getKvTile()] = item.kvTile;
+          Value step = carried.front();
+          for (Operation &op : items.getBody().front()) {
+            if (auto put = dyn_cast<PutOp>(op))
+              emitPut(put, place, {item.steps, item.sequence, item.kvHead, item.kvTile});
+            else if (auto walk = dyn_cast<WalkOp>(op))
+              step = emitWalk(walk, item, step);
+            else if (!isa<LoadOp>(op))
+              result = op.emitError() << "is nothing that a role of one warp that loads can do";
+          }
+          return SmallVector<Value>{step};
+        });
     return result;
   }
 
@@ -47,8 +48,8 @@ private:
   StringRef nameOf(LoadOp load) const { return entry.names.lookup(load.getSource()); }
 
   Value emitWalk(WalkOp walk, const ItemRecord &item, Value firstStep) {
-    SmallVector<Value> last = b.forEach(
-        b.i32(0), item.rounds, b.i32(1), firstStep, [&](Value round, ValueRange carried) {
+    SmallVector<Value> last =
+        b.forEach(b.i32(0), item.rounds, b.i32(1), firstStep, [&](Value round, ValueRange carried) {
           SmallVector<Value> steps = b.forEach(
               b.i32(0), item.visits, b.i32(1), carried, [&](Value visit, ValueRange carried) {
                 VisitRecord record = order.readVisit(b, item, round, visit);
@@ -100,14 +101,14 @@ private:
   EntryBuilder &b;
   RoleOp role;
   OrderReader order;
-  llvm::DenseMap<Value, Value> values; ///< indices of the IR, as this thread has them; looked up only
+  llvm::DenseMap<Value, Value>
+      values; ///< indices of the IR, as this thread has them; looked up only
 };
 
 } // namespace
 
 LogicalResult dash::emitLoadRole(WorkerEntry &entry, RoleOp role) {
   LogicalResult result = success();
-  entry.b.inOneLane(entry.b.special("laneid"),
-                    [&] { result = LoadRole(entry, role).emit(); });
+  entry.b.inOneLane(entry.b.special("laneid"), [&] { result = LoadRole(entry, role).emit(); });
   return result;
 }

@@ -51,7 +51,8 @@ Value dash::maskLead(WorkerEntry &entry, Value qTile, Value kvTile) {
 static TensorNames namesOf(FunctionOpInterface function) {
   TensorNames names;
   for (BlockArgument argument : function.getArguments())
-    if (auto name = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), argumentNameAttr))
+    if (auto name =
+            function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), argumentNameAttr))
       names[argument] = name.getValue();
   function.walk([&](DeltaOp op) { names[op.getDelta()] = "delta"; });
   return names;
@@ -102,14 +103,14 @@ private:
     ItemsOp items = *role.getBody().getOps<ItemsOp>().begin();
     int64_t headDim = cast<IntegerAttr>(facts.get(factHeadDimKey)).getInt();
     Builder b(module->getContext());
-    std::string bytes = "batch*heads*q_tiles*kv_tiles*" +
-                        std::to_string(4 * items.getTiles().getQ() * headDim);
-    DictionaryAttr region = b.getDictionaryAttr(
-        {b.getNamedAttr("name", b.getStringAttr("contributions")),
-         b.getNamedAttr("bytes", b.getStringAttr(bytes)),
-         b.getNamedAttr("alignment", b.getI64IntegerAttr(128)),
-         b.getNamedAttr("initial", b.getStringAttr("any")),
-         b.getNamedAttr("after", b.getStringAttr("any"))});
+    std::string bytes =
+        "batch*heads*q_tiles*kv_tiles*" + std::to_string(4 * items.getTiles().getQ() * headDim);
+    DictionaryAttr region =
+        b.getDictionaryAttr({b.getNamedAttr("name", b.getStringAttr("contributions")),
+                             b.getNamedAttr("bytes", b.getStringAttr(bytes)),
+                             b.getNamedAttr("alignment", b.getI64IntegerAttr(128)),
+                             b.getNamedAttr("initial", b.getStringAttr("any")),
+                             b.getNamedAttr("after", b.getStringAttr("any"))});
     NamedAttrList program(module->getAttrOfType<DictionaryAttr>(programAttr));
     auto regions = llvm::to_vector(cast<ArrayAttr>(program.get(programWorkspaceKey)));
     regions.push_back(region);
@@ -133,10 +134,11 @@ private:
 
   static bool isCompute(RoleOp role) { return role.getWarps() % warpgroupWarps == 0; }
   static bool isReduce(RoleOp role) {
-    return role.walk([](Operation *op) {
-                 return isa<ReduceOp, OrderedReduceOp>(op) ? WalkResult::interrupt()
-                                                           : WalkResult::advance();
-               })
+    return role
+        .walk([](Operation *op) {
+          return isa<ReduceOp, OrderedReduceOp>(op) ? WalkResult::interrupt()
+                                                    : WalkResult::advance();
+        })
         .wasInterrupted();
   }
 
@@ -152,12 +154,15 @@ private:
     launch.sharedBytes = *workers.getSharedBytes();
     launch.cooperative = cast<IntegerAttr>(facts.get(factMinWorkersKey)).getInt() > 1;
     using Kind = EntryBuilder::Kind;
-    SmallVector<EntryBuilder::Parameter> parameters = {
-        {"workspace.descriptors", Kind::Pointer}, {"workspace.lse2", Kind::Pointer},
-        {"workspace.delta", Kind::Pointer},       {"workspace.dq_sum", Kind::Pointer},
-        {"workspace.turns", Kind::Pointer},       {"workspace.order", Kind::Pointer},
-        {"heads", Kind::I32},                     {"q_rows", Kind::I32},
-        {"kv_rows", Kind::I32}};
+    SmallVector<EntryBuilder::Parameter> parameters = {{"workspace.descriptors", Kind::Pointer},
+                                                       {"workspace.lse2", Kind::Pointer},
+                                                       {"workspace.delta", Kind::Pointer},
+                                                       {"workspace.dq_sum", Kind::Pointer},
+                                                       {"workspace.turns", Kind::Pointer},
+                                                       {"workspace.order", Kind::Pointer},
+                                                       {"heads", Kind::I32},
+                                                       {"q_rows", Kind::I32},
+                                                       {"kv_rows", Kind::I32}};
     bool hasScale = false;
     for (auto [value, valueName] : names)
       hasScale |= valueName == "scale";
@@ -169,15 +174,22 @@ private:
 
     SharedMemory shared(workers);
     Value base = b.sharedBase(), thread = b.special("tid.x");
-    ItemsOp items = *(*workers.getBody().getOps<RoleOp>().begin()).getBody().getOps<ItemsOp>().begin();
+    ItemsOp items =
+        *(*workers.getBody().getOps<RoleOp>().begin()).getBody().getOps<ItemsOp>().begin();
     Value qRows = b.parameter("q_rows");
-    WorkerEntry entry{b,      workers,
-                      items,  shared,
-                      names,  base,
-                      b.parameter("heads"), b.ceilDiv(qRows, items.getTiles().getQ()),
-                      qRows,  b.parameter("kv_rows"),
+    WorkerEntry entry{b,
+                      workers,
+                      items,
+                      shared,
+                      names,
+                      base,
+                      b.parameter("heads"),
+                      b.ceilDiv(qRows, items.getTiles().getQ()),
+                      qRows,
+                      b.parameter("kv_rows"),
                       b.uniform(b.shiftRight(thread, 5)),
-                      contributions, delays};
+                      contributions,
+                      delays};
     b.ifThen(b.equal(thread, 0), [&] { shared.initialise(b, base); });
     b.syncBlock();
     emitted = success();

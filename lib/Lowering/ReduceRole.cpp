@@ -29,16 +29,17 @@ public:
   LogicalResult emit() {
     ItemsOp items = *role.getBody().getOps<ItemsOp>().begin();
     LogicalResult result = success();
-    b.forEach(b.i32(0), order.readNumItems(b), b.i32(1), b.i32(0), [&](Value place, ValueRange carried) {
-      ItemRecord item = order.readItem(b, place);
-      for (Operation &op : items.getBody().front()) {
-        if (auto walk = dyn_cast<WalkOp>(op))
-          emitWalk(walk, item, carried.front(), result);
-        else
-          result = op.emitError() << "is nothing that a role that adds can do";
-      }
-      return SmallVector<Value>{b.add(carried.front(), item.steps)};
-    });
+    b.forEach(b.i32(0), order.readNumItems(b), b.i32(1), b.i32(0),
+              [&](Value place, ValueRange carried) {
+                ItemRecord item = order.readItem(b, place);
+                for (Operation &op : items.getBody().front()) {
+                  if (auto walk = dyn_cast<WalkOp>(op))
+                    emitWalk(walk, item, carried.front(), result);
+                  else
+                    result = op.emitError() << "is nothing that a role that adds can do";
+                }
+                return SmallVector<Value>{b.add(carried.front(), item.steps)};
+              });
     if (!isOrdered)
       hopper::waitCopies(b);
     return result;

@@ -48,9 +48,9 @@ struct WorkerEntry {
   mutable ItemsOp items; ///< those of any role: sizes, tiles and mask are the same in all
   const SharedMemory &shared;
   const TensorNames &names;
-  Value base;                     ///< shared memory
+  Value base; ///< shared memory
   Value heads, qTiles, qRows, kvRows;
-  Value warp;                     ///< of the block, uniform
+  Value warp;                      ///< of the block, uniform
   bool keepsContributions = false; ///< as the pass's options say
   bool delays = false;
 

@@ -37,7 +37,8 @@ struct ToPtxOptions : public PassPipelineOptions<ToPtxOptions> {
   Option<bool> contributions{*this, "contributions",
                              llvm::cl::desc("Keep each contribution to dQ, to replay chains"),
                              llvm::cl::init(false)};
-  Option<bool> delays{*this, "delays", llvm::cl::desc("Sleep at random where roles wait, for tests"),
+  Option<bool> delays{*this, "delays",
+                      llvm::cl::desc("Sleep at random where roles wait, for tests"),
                       llvm::cl::init(false)};
   Option<std::string> ptxas{*this, "ptxas", llvm::cl::desc("An assembler to ask for registers"),
                             llvm::cl::init("")};
