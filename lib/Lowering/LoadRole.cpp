@@ -17,13 +17,12 @@ public:
   LoadRole(WorkerEntry &entry, RoleOp role)
       : entry(entry), b(entry.b), role(role), order(b, b.parameter("workspace.order")) {}
 
-  LogicalResult emit() {
+  void emit() {
     ItemsOp items = *role.getBody().getOps<ItemsOp>().begin();
     role.walk([&](LoadOp load) {
       if (cast<MemRefType>(load.getSource().getType()).getRank() == 4)
         hopper::fenceDescriptor(b, entry.descriptor(nameOf(load)));
     });
-    LogicalResult result = success();
     b.forEach(b.i32(0), order.numItems(), b.i32(1), b.i32(0), [&](Value place, ValueRange carried) {
       ItemRecord item = order.readItem(b, place);
       values[items.getSequence()] = item.sequence;
@@ -35,20 +34,17 @@ public:
           emitPut(put, place, {item.steps, item.sequence, item.kvHead, item.kvTile});
         else if (auto walk = dyn_cast<WalkOp>(op))
           step = emitWalk(walk, item, step);
-        else if (!isa<LoadOp>(op))
-          result = op.emitError() << "is nothing that a role of one warp that loads can do";
       }
       return SmallVector<Value>{b.add(carried.front(), item.steps)};
     });
-    return result;
   }
 
 private:
   StringRef nameOf(LoadOp load) const { return entry.names.lookup(load.getSource()); }
 
   Value emitWalk(WalkOp walk, const ItemRecord &item, Value firstStep) {
-    SmallVector<Value> last = b.forEach(
-        b.i32(0), item.rounds, b.i32(1), firstStep, [&](Value round, ValueRange carried) {
+    SmallVector<Value> last =
+        b.forEach(b.i32(0), item.rounds, b.i32(1), firstStep, [&](Value round, ValueRange carried) {
           SmallVector<Value> steps = b.forEach(
               b.i32(0), item.visits, b.i32(1), carried, [&](Value visit, ValueRange carried) {
                 VisitRecord record = order.readVisit(b, item, round, visit);
@@ -96,14 +92,12 @@ private:
   EntryBuilder &b;
   RoleOp role;
   OrderReader order;
-  llvm::DenseMap<Value, Value> values; ///< indices of the IR, as this thread has them; looked up only
+  llvm::DenseMap<Value, Value>
+      values; ///< indices of the IR, as this thread has them; looked up only
 };
 
 } // namespace
 
-LogicalResult dash::emitLoadRole(WorkerEntry &entry, RoleOp role) {
-  LogicalResult result = success();
-  entry.b.inOneLane(entry.b.special("laneid"),
-                    [&] { result = LoadRole(entry, role).emit(); });
-  return result;
+void dash::emitLoadRole(WorkerEntry &entry, RoleOp role) {
+  entry.b.inOneLane(entry.b.special("laneid"), [&] { LoadRole(entry, role).emit(); });
 }
