@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Fragments.h"
+#include "Program.h"
 #include "Wgmma.h"
 #include "WorkerEntry.h"
 #include "mlir/IR/Matchers.h"
@@ -146,7 +147,7 @@ LogicalResult ComputeRole::emit() {
   exponentScale = b.f32(log2e);
   for (auto probability : walk.getBody().getOps<ProbabilityOp>())
     if (probability.getScale())
-      exponentScale = b.mul(b.parameter("scale"), exponentScale);
+      exponentScale = b.mul(scaleFactor(b, probability.getScale()), exponentScale);
   b.ifThen(b.equal(place.thread, 0), [&] {
     role.walk([&](StoreOp store) {
       hopper::fenceDescriptor(b, entry.descriptor(entry.names.lookup(store.getTarget())));
@@ -507,15 +508,17 @@ void ComputeRole::emitRelease(ReleaseOp op, Value use) {
 /// Through this warpgroup's own rows of the slot that the op names, and out by the copy engine.
 void ComputeRole::emitStore(StoreOp op) {
   auto type = cast<RankedTensorType>(op.getValue().getType());
-  auto name = op->getAttrOfType<StringAttr>("dash.staging");
+  auto name = op->getAttrOfType<StringAttr>(stagingAttr);
   const Channel *staging = nullptr;
   for (auto channel : entry.workers.getBody().getOps<ChannelOp>())
     if (channel.getNameAttr() == name)
       staging = &entry.shared.channel(channel.getResult());
   SmallVector<Value> sums = tiles[op.getValue()].registers;
-  if (op.getScale())
+  if (op.getScale()) {
+    Value scale = scaleFactor(b, op.getScale());
     for (Value &sum : sums)
-      sum = b.mul(sum, b.parameter("scale"));
+      sum = b.mul(sum, scale);
+  }
   int64_t panelBytes = type.getDimSize(0) * 128;
   Value rows = b.add(entry.shared.tile(b, entry.base, *staging, 0, item), warpgroup * 64 * 128);
   storeRows(b, place, packFactor(b, sums), rows, panelBytes);
@@ -557,7 +560,7 @@ void ComputeRole::emitOp(Operation *op, Value use) {
   else if (isa<GiveTensorCoreOp>(op))
     giveTensorCore();
   else
-    llvm_unreachable("emit() has refused what no case is for");
+    llvm_unreachable("checkWorkers has refused what no case is for");
 }
 
 LogicalResult dash::emitComputeRole(WorkerEntry &entry, RoleOp role, int64_t warpgroup) {

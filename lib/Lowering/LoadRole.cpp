@@ -17,31 +17,26 @@ public:
   LoadRole(WorkerEntry &entry, RoleOp role)
       : entry(entry), b(entry.b), role(role), order(b.parameter("workspace.order")) {}
 
-  LogicalResult emit() {
+  void emit() {
     ItemsOp items = *role.getBody().getOps<ItemsOp>().begin();
     role.walk([&](LoadOp load) {
       if (cast<MemRefType>(load.getSource().getType()).getRank() == 4)
         hopper::fenceDescriptor(b, entry.descriptor(nameOf(load)));
     });
-    LogicalResult result = success();
-    b.forEach(
-        b.i32(0), order.readNumItems(b), b.i32(1), b.i32(0), [&](Value place, ValueRange carried) {
-          ItemRecord item = order.readItem(b, place);
-          values[items.getSequence()] = item.sequence;
-          values[items.getKvHead()] = item.kvHead;
-          values[items.getKvTile()] = item.kvTile;
-          Value step = carried.front();
-          for (Operation &op : items.getBody().front()) {
-            if (auto put = dyn_cast<PutOp>(op))
-              emitPut(put, place, {item.steps, item.sequence, item.kvHead, item.kvTile});
-            else if (auto walk = dyn_cast<WalkOp>(op))
-              step = emitWalk(walk, item, step);
-            else if (!isa<LoadOp>(op))
-              result = op.emitError() << "is nothing that a role of one warp that loads can do";
-          }
-          return SmallVector<Value>{step};
-        });
-    return result;
+    b.forEach(b.i32(0), order.readNumItems(b), b.i32(1), b.i32(0), [&](Value place, ValueRange carried) {
+      ItemRecord item = order.readItem(b, place);
+      values[items.getSequence()] = item.sequence;
+      values[items.getKvHead()] = item.kvHead;
+      values[items.getKvTile()] = item.kvTile;
+      Value step = carried.front();
+      for (Operation &op : items.getBody().front()) {
+        if (auto put = dyn_cast<PutOp>(op))
+          emitPut(put, place, {item.steps, item.sequence, item.kvHead, item.kvTile});
+        else if (auto walk = dyn_cast<WalkOp>(op))
+          step = emitWalk(walk, item, step);
+      }
+      return SmallVector<Value>{step};
+    });
   }
 
 private:
@@ -107,8 +102,6 @@ private:
 
 } // namespace
 
-LogicalResult dash::emitLoadRole(WorkerEntry &entry, RoleOp role) {
-  LogicalResult result = success();
-  entry.b.inOneLane(entry.b.special("laneid"), [&] { result = LoadRole(entry, role).emit(); });
-  return result;
+void dash::emitLoadRole(WorkerEntry &entry, RoleOp role) {
+  entry.b.inOneLane(entry.b.special("laneid"), [&] { LoadRole(entry, role).emit(); });
 }

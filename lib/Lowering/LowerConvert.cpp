@@ -37,7 +37,8 @@ public:
   void build() {
     thread = b.special("tid.x");
     tile = queryTileOfBlock(b, facts);
-    scale = scaleFactor();
+    if (op.getScale())
+      scale = scaleFactor(b, op.getScale());
     Value group = b.quotient(thread, warpgroup), local = b.remainder(thread, warpgroup);
     // For q tiles of 64 rows the warpgroups share the columns, for 128 the rows.
     bool sharesColumns = facts.qTile == 64;
@@ -73,17 +74,6 @@ private:
     parameters.workspace("dq_sum");
     return EntryBuilder(op.getLoc(), kernels.module, kernels.facts.name + "_convert", launch,
                         parameters);
-  }
-
-  /// Null for 1.
-  Value scaleFactor() {
-    Value scale = op.getScale();
-    if (!scale)
-      return {};
-    FloatAttr number;
-    if (matchPattern(scale, m_Constant(&number)))
-      return b.f32(number.getValueAsDouble());
-    return b.parameter("scale");
   }
 
   /// The bf16 pair of one half (rows r or r + 8) of a piece.
@@ -135,7 +125,8 @@ private:
   ConvertOp op;
   ProgramFacts facts;
   EntryBuilder b;
-  Value thread, scale;
+  Value thread;
+  Value scale; ///< null for 1
   QueryTile tile;
 };
 

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Program.h"
 #include "WorkerEntry.h"
 #include "dash/Lowering/Arguments.h"
 #include "dash/Lowering/Passes.h"
@@ -54,7 +55,6 @@ static TensorNames namesOf(FunctionOpInterface function) {
     if (auto name =
             function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), argumentNameAttr))
       names[argument] = name.getValue();
-  function.walk([&](DeltaOp op) { names[op.getDelta()] = "delta"; });
   return names;
 }
 
@@ -76,35 +76,31 @@ struct LowerWorkers : public dash::impl::LowerWorkersBase<LowerWorkers> {
 
 private:
   LogicalResult lower(WorkersOp workers) {
-    auto function = workers->getParentOfType<FunctionOpInterface>();
-    std::string moduleName = (function.getName() + kernelsSuffix).str();
-    auto module = SymbolTable::lookupNearestSymbolFrom<gpu::GPUModuleOp>(
-        function->getParentOp(), StringAttr::get(&getContext(), moduleName));
-    if (!module)
-      return workers.emitError() << "has no 'gpu.module @" << moduleName
-                                 << "'; run --dash-outline-program first";
-    if (!workers.getRegisters() || !workers.getSharedBytes())
-      return workers.emitError() << "has no plan of registers and shared memory; run "
-                                    "--dash-plan-buffers first";
-    if (failed(checkRoles(workers)))
+    FailureOr<Kernels> kernels = findKernels(workers);
+    if (failed(kernels))
       return failure();
-    auto program = module->getAttrOfType<DictionaryAttr>(programAttr);
-    auto facts = cast<DictionaryAttr>(program.get(programFactsKey));
-    TensorNames names = namesOf(function);
+    auto program = kernels->module->getAttrOfType<DictionaryAttr>(programAttr);
+    auto facts = program.getAs<DictionaryAttr>(programFactsKey);
+    auto minWorkers = facts.getAs<IntegerAttr>(factMinWorkersKey);
+    if (!minWorkers)
+      return kernels->module->emitError()
+             << "does not say how many workers must run at once ('" << factMinWorkersKey
+             << "'); run --dash-outline-program to make it";
+    TensorNames names = namesOf(workers->getParentOfType<FunctionOpInterface>());
+    if (failed(checkWorkers(workers, names)))
+      return failure();
     if (contributions)
-      addContributions(module, facts, workers);
-    emitEntry(workers, function.getName(), module, facts, names);
+      addContributions(*kernels);
+    emitEntry(workers, *kernels, minWorkers.getInt() > 1, names);
     return emitted;
   }
 
   /// A region with a slot for each contribution: as many for each q tile as there are kv tiles.
-  static void addContributions(Operation *module, DictionaryAttr facts, WorkersOp workers) {
-    RoleOp role = *workers.getBody().getOps<RoleOp>().begin();
-    ItemsOp items = *role.getBody().getOps<ItemsOp>().begin();
-    int64_t headDim = cast<IntegerAttr>(facts.get(factHeadDimKey)).getInt();
+  static void addContributions(const Kernels &kernels) {
+    Operation *module = kernels.module;
     Builder b(module->getContext());
     std::string bytes =
-        "batch*heads*q_tiles*kv_tiles*" + std::to_string(4 * items.getTiles().getQ() * headDim);
+        "batch*heads*q_tiles*kv_tiles*" + std::to_string(4 * kernels.facts.qTile * kernels.facts.headDim);
     DictionaryAttr region =
         b.getDictionaryAttr({b.getNamedAttr("name", b.getStringAttr("contributions")),
                              b.getNamedAttr("bytes", b.getStringAttr(bytes)),
@@ -118,41 +114,14 @@ private:
     module->setAttr(programAttr, program.getDictionary(module->getContext()));
   }
 
-  LogicalResult checkRoles(WorkersOp workers) {
-    for (auto role : workers.getBody().getOps<RoleOp>()) {
-      auto items = role.getBody().getOps<ItemsOp>();
-      if (!llvm::hasSingleElement(items))
-        return role.emitError() << "must hold one 'dash.items'";
-      auto walks = (*items.begin()).getBody().getOps<WalkOp>();
-      if (isCompute(role) && !llvm::hasSingleElement(walks))
-        return role.emitError() << "must hold one 'dash.walk'";
-      if (!role.getRegisters())
-        return role.emitError() << "has no registers; run --dash-plan-buffers first";
-    }
-    return success();
-  }
-
-  static bool isCompute(RoleOp role) { return role.getWarps() % warpgroupWarps == 0; }
-  static bool isReduce(RoleOp role) {
-    return role
-        .walk([](Operation *op) {
-          return isa<ReduceOp, OrderedReduceOp>(op) ? WalkResult::interrupt()
-                                                    : WalkResult::advance();
-        })
-        .wasInterrupted();
-  }
-
-  void emitEntry(WorkersOp workers, StringRef name, Operation *module, DictionaryAttr facts,
+  void emitEntry(WorkersOp workers, const Kernels &kernels, bool isCooperative,
                  const TensorNames &names) {
-    int64_t warps = 0;
-    for (auto role : workers.getBody().getOps<RoleOp>())
-      warps += role.getWarps();
     EntryLaunch launch;
     launch.role = "main";
     launch.grid[0] = "workers";
-    launch.threads = warps * warpThreads;
+    launch.threads = workers.getNumWarps() * warpThreads;
     launch.sharedBytes = *workers.getSharedBytes();
-    launch.cooperative = cast<IntegerAttr>(facts.get(factMinWorkersKey)).getInt() > 1;
+    launch.cooperative = isCooperative;
     using Kind = EntryBuilder::Kind;
     SmallVector<EntryBuilder::Parameter> parameters = {{"workspace.descriptors", Kind::Pointer},
                                                        {"workspace.lse2", Kind::Pointer},
@@ -170,12 +139,12 @@ private:
       parameters.push_back({"scale", Kind::F32});
     if (contributions)
       parameters.push_back({"workspace.contributions", Kind::Pointer});
-    EntryBuilder b(workers.getLoc(), module, (name + "_main").str(), launch, parameters);
+    EntryBuilder b(workers.getLoc(), kernels.module, kernels.facts.name + "_main", launch,
+                   parameters);
 
     SharedMemory shared(workers);
     Value base = b.sharedBase(), thread = b.special("tid.x");
-    ItemsOp items =
-        *(*workers.getBody().getOps<RoleOp>().begin()).getBody().getOps<ItemsOp>().begin();
+    ItemsOp items = (*workers.getRoles().begin()).getItems();
     Value qRows = b.parameter("q_rows");
     WorkerEntry entry{b,
                       workers,
@@ -193,7 +162,7 @@ private:
     b.ifThen(b.equal(thread, 0), [&] { shared.initialise(b, base); });
     b.syncBlock();
     emitted = success();
-    emitRoles(entry, llvm::to_vector(workers.getBody().getOps<RoleOp>()));
+    emitRoles(entry, llvm::to_vector(workers.getRoles()));
     b.finish();
   }
 
@@ -201,25 +170,23 @@ private:
   void emitRoles(WorkerEntry &entry, ArrayRef<RoleOp> roles) {
     EntryBuilder &b = entry.b;
     int64_t atLaunch = *entry.workers.getRegisters();
-    for (int64_t firstWarp = 0; !roles.empty();) {
+    while (!roles.empty()) {
+      int64_t firstWarp = entry.workers.getFirstWarp(roles.front()), end = firstWarp;
       size_t number = 0;
-      int64_t warps = 0;
-      do {
+      while (number < roles.size() &&
+             (number == 0 || entry.workers.getFirstWarp(roles[number]) < end)) {
         RoleOp role = roles[number++];
-        warps += role.getWarps();
-      } while (warps % warpgroupWarps && number < roles.size());
+        // With the warps of the last warpgroup that have no role: registers are set by all or none.
+        end = llvm::alignTo(entry.workers.getFirstWarp(role) + role.getWarps(), warpgroupWarps);
+      }
       ArrayRef<RoleOp> group = roles.take_front(number);
-      inWarps(b, entry.warp, firstWarp, warps, [&] {
+      inWarps(b, entry.warp, firstWarp, end - firstWarp, [&] {
         RoleOp leader = group.front();
         int64_t registers = *leader.getRegisters();
         hopper::setRegisters(b, registers, /*isMore=*/registers > atLaunch);
-        int64_t first = firstWarp;
-        for (RoleOp role : group) {
-          emitRole(entry, role, first);
-          first += role.getWarps();
-        }
+        for (RoleOp role : group)
+          emitRole(entry, role, entry.workers.getFirstWarp(role));
       });
-      firstWarp += warps;
       roles = roles.drop_front(number);
     }
   }
@@ -243,9 +210,10 @@ private:
     }
     inWarps(b, entry.warp, firstWarp, role.getWarps(), [&] {
       Value warpOfRole = b.sub(entry.warp, b.i32(firstWarp));
-      if (failed(isReduce(role) ? emitReduceRole(entry, role, warpOfRole)
-                                : emitLoadRole(entry, role)))
-        emitted = failure();
+      if (isReduce(role))
+        emitReduceRole(entry, role, warpOfRole);
+      else
+        emitLoadRole(entry, role);
     });
   }
 

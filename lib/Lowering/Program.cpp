@@ -3,6 +3,7 @@
 
 #include "Program.h"
 #include "dash/Lowering/ProgramAttrs.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
@@ -101,6 +102,13 @@ Value dash::rowOf(EntryBuilder &b, StringRef tensor, int64_t bytes, Value sequen
 
 Value dash::tileOf(EntryBuilder &b, StringRef region, int64_t bytes, const QueryTile &tile) {
   return b.offset(b.parameter(("workspace." + region).str()), b.mul(b.toI64(tile.index), bytes));
+}
+
+Value dash::scaleFactor(EntryBuilder &b, Value stated) {
+  FloatAttr number;
+  if (matchPattern(stated, m_Constant(&number)))
+    return b.f32(number.getValueAsDouble());
+  return b.parameter("scale");
 }
 
 Value dash::permutedRow(PtxBuilder &b, Value row) {

@@ -67,6 +67,9 @@ Value rowOf(EntryBuilder &b, StringRef tensor, int64_t bytes, Value sequence, Va
 /// The address of a query tile in a region of the workspace with `bytes` bytes a tile.
 Value tileOf(EntryBuilder &b, StringRef region, int64_t bytes, const QueryTile &tile);
 
+/// The factor that an op states: a number, or the parameter `scale`.
+Value scaleFactor(EntryBuilder &b, Value stated);
+
 /// Where row `row` of a tile stands in a region of one number a row: blocks of 64, in each of which a
 /// thread of the main kernel finds its rows in four 16-byte pieces.
 Value permutedRow(PtxBuilder &b, Value row);

@@ -26,28 +26,21 @@ public:
       : entry(entry), b(entry.b), role(role), warp(warpOfRole),
         order(b.parameter("workspace.order")) {}
 
-  LogicalResult emit() {
+  void emit() {
     ItemsOp items = *role.getBody().getOps<ItemsOp>().begin();
-    LogicalResult result = success();
-    b.forEach(b.i32(0), order.readNumItems(b), b.i32(1), b.i32(0),
-              [&](Value place, ValueRange carried) {
-                ItemRecord item = order.readItem(b, place);
-                for (Operation &op : items.getBody().front()) {
-                  if (auto walk = dyn_cast<WalkOp>(op))
-                    emitWalk(walk, item, carried.front(), result);
-                  else
-                    result = op.emitError() << "is nothing that a role that adds can do";
-                }
-                return SmallVector<Value>{b.add(carried.front(), item.steps)};
-              });
+    b.forEach(b.i32(0), order.readNumItems(b), b.i32(1), b.i32(0), [&](Value place, ValueRange carried) {
+      ItemRecord item = order.readItem(b, place);
+      for (auto walk : items.getBody().getOps<WalkOp>())
+        emitWalk(walk, item, carried.front());
+      return SmallVector<Value>{b.add(carried.front(), item.steps)};
+    });
     if (!isOrdered)
       hopper::waitCopies(b);
-    return result;
   }
 
 private:
   /// The steps of this warp: those whose number over the worker's life is its own modulo all warps.
-  void emitWalk(WalkOp walk, const ItemRecord &item, Value firstStep, LogicalResult &result) {
+  void emitWalk(WalkOp walk, const ItemRecord &item, Value firstStep) {
     int64_t warps = role.getWarps();
     Value begin = b.remainder(b.sub(b.add(warp, warps), b.remainder(firstStep, warps)), warps);
     SmallVector<Value> start = inRounds(item, b.i32(0), begin);
@@ -66,8 +59,6 @@ private:
           emitReduce();
         else if (isa<ReleaseOp>(op))
           hopper::arrive(b, entry.shared.empty(b, entry.base, *channel, use));
-        else if (!isa<YieldOp>(op))
-          result = op.emitError() << "is nothing that a role that adds can do";
       }
       if (unfinished)
         finishOrderedReduce();
@@ -167,9 +158,6 @@ private:
 
 } // namespace
 
-LogicalResult dash::emitReduceRole(WorkerEntry &entry, RoleOp role, Value warpOfRole) {
-  LogicalResult result = success();
-  entry.b.inOneLane(entry.b.special("laneid"),
-                    [&] { result = ReduceRole(entry, role, warpOfRole).emit(); });
-  return result;
+void dash::emitReduceRole(WorkerEntry &entry, RoleOp role, Value warpOfRole) {
+  entry.b.inOneLane(entry.b.special("laneid"), [&] { ReduceRole(entry, role, warpOfRole).emit(); });
 }

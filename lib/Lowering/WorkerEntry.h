@@ -69,9 +69,19 @@ Value maskLead(WorkerEntry &entry, Value qTile, Value kvTile);
 /// No element of a tile with such a lead is hidden.
 constexpr int64_t fullLead = int64_t(1) << 30;
 
-/// Each emits the program of a role at the builder's place.
-LogicalResult emitLoadRole(WorkerEntry &entry, RoleOp role);
-LogicalResult emitReduceRole(WorkerEntry &entry, RoleOp role, Value warpOfRole);
+/// Names the channel whose slot a `dash.store` goes through.
+constexpr llvm::StringLiteral stagingAttr = "dash.staging";
+
+/// What a role does: it multiplies, it adds, or else it loads.
+bool isCompute(RoleOp role);
+bool isReduce(RoleOp role);
+/// Says at the op what no emitter has a way to do.
+LogicalResult checkWorkers(WorkersOp workers, const TensorNames &names);
+
+/// Each emits the program of a role, which has been checked, at the builder's place.
+void emitLoadRole(WorkerEntry &entry, RoleOp role);
+void emitReduceRole(WorkerEntry &entry, RoleOp role, Value warpOfRole);
+/// Fails where the ops of the walk are in an order that registers cannot serve.
 LogicalResult emitComputeRole(WorkerEntry &entry, RoleOp role, int64_t warpgroup);
 
 } // namespace mlir::dash

@@ -166,12 +166,35 @@ def LowerPrepare : Pass<"dash-lower-prepare", "::mlir::ModuleOp"> {
 def LowerWorkers : Pass<"dash-lower-workers", "::mlir::ModuleOp"> {
   let summary = "Lower the roles of workers to the main kernel";
   let description = [{
-    Makes the entry `<func>_main` of each `dash.workers`, in the function's `gpu.module`.
+    Makes one entry of each `dash.workers`, which runs all its roles: a block is a worker, and branches by
+    warp. Roles that share a warpgroup stand in one branch, which first sets the warpgroup's registers. What a
+    role does, item by item of its list and visit by visit of an item, it reads from the workspace region
+    `order`, so one kernel serves all orders, whether formulas or tables.
 
-    Needs: `dash-check-resources`, `dash-outline-program`. Leaves: no `dash.workers`.
-    Does not: lower what stands beside it; see `dash-lower-prepare`, `dash-lower-convert`.
+    - **Channels**: a slot has a barrier that says full and one that says empty. One thread initialises them. Use
+      number n of a channel, counted over the worker's life, has slot n mod depth and waits for phase n div depth.
+    - **A role that loads**: one thread. For each slot, wait until it is empty, say how many bytes will come, start
+      the copies (`cp.async.bulk.tensor` by a descriptor, `cp.async.bulk` for LSE and delta, which stand in the
+      workspace as the kernel wants them). Beside the tiles it leaves words that say what to do with them.
+    - **A role that multiplies**: two warpgroups, a copy of the code for each. Ops are issued in the order of
+      `dash.order`; those of `dash.stage` 0 work on the next step, 1 on this one, 2 on the one before, with the first
+      and the last step peeled. A product is one piece of assembly, from `wgmma.fence` to its commit, and is waited
+      for where its values, or the slots that it reads, are needed. Exponentials are to base 2, of
+      scale * log2(e) * s - lse2; hidden elements are zeros, in tiles that have some. Gradients are rounded once,
+      and leave through rows of the slot that `dash.staging` names.
+    - **A role that adds**: a thread of each warp takes every n-th step of n warps. It waits until the tile's counter
+      is its turn (`ld.acquire.gpu`), then for the slot; a fence of the async proxy; a bulk store at turn 0, else a
+      bulk add; once the slot is read, it is released; once the sum is complete (`wait_group` without `.read`), a
+      fence, and the counter goes up (`red.release.gpu`) or, after the last turn, back to 0. Adds in no order
+      are a bulk add and a release.
 
-    (* example filepath=test/Lowering/lower-workers.mlir *)
+    Needs: `dash-check-resources`, which proves that the plan fits and that roles do not wait for ever, and
+    `dash-outline-program`. Leaves: no `dash.workers`; `dash-finish-program` erases the function. Does not: fill
+    `order`, or what `dash-lower-prepare` and `dash-lower-convert` lower.
+
+    Covered: 8 warps that multiply, up to 3 that load or add in each role; anything else is an error at the op.
+
+    (* example filepath=test/Lowering/lower-workers.mlir show=command,input *)
   }];
   let options = [
     Option<"contributions", "contributions", "bool", /*default=*/"false",
