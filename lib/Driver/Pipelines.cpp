@@ -46,7 +46,8 @@ void dash::buildToPtxPipeline(OpPassManager &manager, const ToPtxOptions &option
   // roles and channels -> kernels of llvm, nvvm, arith, cf, scf
   manager.addPass(createLowerOrder());
   manager.addPass(createLowerPrepare());
-  manager.addPass(createLowerWorkers(LowerWorkersOptions{options.contributions, options.delays}));
+  manager.addPass(createLowerWorkers(
+      LowerWorkersOptions{options.contributions, options.delays, options.threadsArrive}));
   manager.addPass(createLowerConvert());
   manager.addPass(createFinishProgram());
   verifyAfter(manager, Stage::Lowering);

@@ -20,13 +20,12 @@ int64_t Channel::slotBytes() const {
   return bytes;
 }
 
-/// A role of whole warpgroups arrives once a warp, another with one thread.
-static int64_t arrivalsOf(Operation *op) {
+static int64_t arrivalsOf(Operation *op, int64_t arrivalsPerWarp) {
   int64_t warps = op->getParentOfType<RoleOp>().getWarps();
-  return warps % 4 == 0 ? warps : 1;
+  return warps % 4 == 0 ? warps * arrivalsPerWarp : 1;
 }
 
-SharedMemory::SharedMemory(WorkersOp workers) {
+SharedMemory::SharedMemory(WorkersOp workers, int64_t arrivalsPerWarp) {
   int64_t next = 0;
   for (auto op : workers.getBody().getOps<ChannelOp>()) {
     Channel channel;
@@ -37,9 +36,10 @@ SharedMemory::SharedMemory(WorkersOp workers) {
     next += 2 * channel.depth * barrierBytes;
     for (Operation *user : op.getResult().getUsers()) {
       if (isa<PublishOp>(user))
-        channel.fullArrivals = arrivalsOf(user); // the copy engine's slots have one: who starts it
+        channel.fullArrivals =
+            arrivalsOf(user, arrivalsPerWarp); // the copy engine's slots have one: who starts it
       else if (isa<ReleaseOp>(user))
-        channel.emptyArrivals = arrivalsOf(user);
+        channel.emptyArrivals = arrivalsOf(user, arrivalsPerWarp);
     }
     channels[op.getResult()] = channel;
   }

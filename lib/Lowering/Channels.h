@@ -32,8 +32,9 @@ public:
   /// Bytes in front of the channels: barriers, then words.
   static constexpr int64_t reservedBytes = 1024;
 
-  /// Lays out the barriers of all channels.
-  explicit SharedMemory(WorkersOp workers);
+  /// Lays out the barriers of all channels. A role of whole warpgroups arrives `arrivalsPerWarp` times a warp,
+  /// another once.
+  SharedMemory(WorkersOp workers, int64_t arrivalsPerWarp);
 
   const Channel &channel(Value value) const { return channels.find(value)->second; }
 

@@ -23,20 +23,21 @@ public:
       if (cast<MemRefType>(load.getSource().getType()).getRank() == 4)
         hopper::fenceDescriptor(b, entry.descriptor(nameOf(load)));
     });
-    b.forEach(b.i32(0), order.readNumItems(b), b.i32(1), b.i32(0), [&](Value place, ValueRange carried) {
-      ItemRecord item = order.readItem(b, place);
-      values[items.getSequence()] = item.sequence;
-      values[items.getKvHead()] = item.kvHead;
-      values[items.getKvTile()] = item.kvTile;
-      Value step = carried.front();
-      for (Operation &op : items.getBody().front()) {
-        if (auto put = dyn_cast<PutOp>(op))
-          emitPut(put, place, {item.steps, item.sequence, item.kvHead, item.kvTile});
-        else if (auto walk = dyn_cast<WalkOp>(op))
-          step = emitWalk(walk, item, step);
-      }
-      return SmallVector<Value>{step};
-    });
+    b.forEach(b.i32(0), order.readNumItems(b), b.i32(1), b.i32(0),
+              [&](Value place, ValueRange carried) {
+                ItemRecord item = order.readItem(b, place);
+                values[items.getSequence()] = item.sequence;
+                values[items.getKvHead()] = item.kvHead;
+                values[items.getKvTile()] = item.kvTile;
+                Value step = carried.front();
+                for (Operation &op : items.getBody().front()) {
+                  if (auto put = dyn_cast<PutOp>(op))
+                    emitPut(put, place, {item.steps, item.sequence, item.kvHead, item.kvTile});
+                  else if (auto walk = dyn_cast<WalkOp>(op))
+                    step = emitWalk(walk, item, step);
+                }
+                return SmallVector<Value>{step};
+              });
   }
 
 private:

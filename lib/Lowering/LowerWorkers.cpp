@@ -99,8 +99,8 @@ private:
   static void addContributions(const Kernels &kernels) {
     Operation *module = kernels.module;
     Builder b(module->getContext());
-    std::string bytes =
-        "batch*heads*q_tiles*kv_tiles*" + std::to_string(4 * kernels.facts.qTile * kernels.facts.headDim);
+    std::string bytes = "batch*heads*q_tiles*kv_tiles*" +
+                        std::to_string(4 * kernels.facts.qTile * kernels.facts.headDim);
     DictionaryAttr region =
         b.getDictionaryAttr({b.getNamedAttr("name", b.getStringAttr("contributions")),
                              b.getNamedAttr("bytes", b.getStringAttr(bytes)),
@@ -142,7 +142,7 @@ private:
     EntryBuilder b(workers.getLoc(), kernels.module, kernels.facts.name + "_main", launch,
                    parameters);
 
-    SharedMemory shared(workers);
+    SharedMemory shared(workers, threadsArrive ? warpThreads : 1);
     Value base = b.sharedBase(), thread = b.special("tid.x");
     ItemsOp items = (*workers.getRoles().begin()).getItems();
     Value qRows = b.parameter("q_rows");
@@ -158,7 +158,8 @@ private:
                       b.parameter("kv_rows"),
                       b.uniform(b.shiftRight(thread, 5)),
                       contributions,
-                      delays};
+                      delays,
+                      threadsArrive};
     b.ifThen(b.equal(thread, 0), [&] { shared.initialise(b, base); });
     b.syncBlock();
     emitted = success();

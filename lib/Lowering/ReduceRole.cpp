@@ -28,12 +28,13 @@ public:
 
   void emit() {
     ItemsOp items = *role.getBody().getOps<ItemsOp>().begin();
-    b.forEach(b.i32(0), order.readNumItems(b), b.i32(1), b.i32(0), [&](Value place, ValueRange carried) {
-      ItemRecord item = order.readItem(b, place);
-      for (auto walk : items.getBody().getOps<WalkOp>())
-        emitWalk(walk, item, carried.front());
-      return SmallVector<Value>{b.add(carried.front(), item.steps)};
-    });
+    b.forEach(b.i32(0), order.readNumItems(b), b.i32(1), b.i32(0),
+              [&](Value place, ValueRange carried) {
+                ItemRecord item = order.readItem(b, place);
+                for (auto walk : items.getBody().getOps<WalkOp>())
+                  emitWalk(walk, item, carried.front());
+                return SmallVector<Value>{b.add(carried.front(), item.steps)};
+              });
     if (!isOrdered)
       hopper::waitCopies(b);
   }

@@ -53,6 +53,7 @@ struct WorkerEntry {
   Value warp;                      ///< of the block, uniform
   bool keepsContributions = false; ///< as the pass's options say
   bool delays = false;
+  bool threadsArrive = false;
 
   int64_t rowsOfQTile() const { return items.getTiles().getQ(); }
   int64_t rowsOfKvTile() const { return items.getTiles().getKv(); }

@@ -20,7 +20,7 @@ from .manifest import Manifest
 from .read_manifest import load_manifest
 
 
-DEBUG_BUILDS = ("contributions", "delays")
+DEBUG_BUILDS = ("contributions", "delays", "threads")
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class BundledKernel:
     is_deterministic: bool
     path: Path
     manifest: Manifest
-    debug: str = ""  # "contributions" or "delays": a build for tests
+    debug: str = ""  # one of DEBUG_BUILDS: a build for tests
 
     @property
     def causal(self) -> bool:

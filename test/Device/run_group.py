@@ -30,7 +30,7 @@ def main() -> None:
     from dash_attn.bundle import Bundle
 
     bundle = Bundle.open(arguments.bundle)
-    kernels = [kernel for kernel in bundle.kernels + bundle.debug * (arguments.group == "chains")
+    kernels = [kernel for kernel in bundle.kernels + bundle.debug * (arguments.group in ("chains", "sanitizer"))
                if f"d{kernel.head_dim}-{kernel.mask}" == arguments.which and not kernel.name.endswith("-bench")]
     tests: list[Test] = importlib.import_module(arguments.group).tests(kernels, arguments.quick) if kernels else []
     tests = [test for test in tests if arguments.filter in test.name]

@@ -17,8 +17,9 @@ TABLE_SIZES_OF_BENCH = {128: "q:4096,kv:4096,batch:4,heads:16,kv-heads:16",
                         64: "q:4096,kv:4096,batch:4,heads:32,kv-heads:32"}
 
 
-# Builds for tests: one keeps every contribution to dQ, one sleeps at random wherever roles wait for each other.
-DEBUG_OPTIONS = {"contributions": "contributions=true", "delays": "delays=true"}
+# Builds for tests: one keeps every contribution to dQ, one sleeps at random wherever roles wait for each other, in one threads
+# arrive at barriers for themselves, which a checker of races understands.
+DEBUG_OPTIONS = {"contributions": "contributions=true", "delays": "delays=true", "threads": "threads-arrive=true"}
 DEBUG_KINDS = ("ascending", "shift", "symmetric-shift")
 
 

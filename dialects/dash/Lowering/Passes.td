@@ -203,6 +203,9 @@ def LowerWorkers : Pass<"dash-lower-workers", "::mlir::ModuleOp"> {
     Option<"delays", "delays", "bool", /*default=*/"false",
            "Sleep for random times wherever roles wait for each other: bits must not change. For "
            "tests">,
+    Option<"threadsArrive", "threads-arrive", "bool", /*default=*/"false",
+           "Every thread says for itself that it is done with a slot, not one for its warp, whose "
+           "lanes go together: tools that look for races do not see that they do. For tests">,
   ];
   let statistics = [Statistic<"numLowered", "num-lowered", "Number of main kernels made">];
   let dependentDialects = [

@@ -40,6 +40,9 @@ struct ToPtxOptions : public PassPipelineOptions<ToPtxOptions> {
   Option<bool> delays{*this, "delays",
                       llvm::cl::desc("Sleep at random where roles wait, for tests"),
                       llvm::cl::init(false)};
+  Option<bool> threadsArrive{*this, "threads-arrive",
+                             llvm::cl::desc("Let threads arrive, not warps, for checkers of races"),
+                             llvm::cl::init(false)};
   Option<std::string> ptxas{*this, "ptxas", llvm::cl::desc("An assembler to ask for registers"),
                             llvm::cl::init("")};
 };
