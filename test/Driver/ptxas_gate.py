@@ -1,0 +1,154 @@
+"""Compiles every kernel of a device bundle, and shapes that no bundle has, and has tools/scripts/check_ptxas.py look at each entry.
+
+The main kernel reads its order from memory, so all kinds must have the same one; it is assembled once. The entries beside it
+are assembled for each kind. What may be spilled stands in ALLOWED, with the reason.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools" / "scripts"))
+
+from check_ptxas import find  # noqa: E402
+from device_kernels import device_kernels  # noqa: E402
+
+# (head dim, rows of a q tile): bytes of stack, of stores and of loads that a thread of the main kernel may have, and why: what it
+# holds at once when dP arrives, in registers, of which it has 240. No other entry may have any. Numbers only go down.
+ALLOWED = {
+    (128, 64): (160, "128 of sums of dK and dV, 64 of S and dP, 32 of LSE and delta, 16 of rounded P, and addresses"),
+    (64, 64): (76, "64 of sums, 64 of S and dP, 32 of LSE and delta, 16 of rounded P: addresses, where steps are peeled"),
+    (64, 128): (1672, "64 of sums, 128 of S and dP, 64 of LSE and delta, 32 of rounded P"),
+}
+FUNCTION = re.compile(r"^\.visible \.entry (\w+)\(.*?(?=^\.visible \.entry|\Z)", re.M | re.S)
+
+
+@dataclass(frozen=True)
+class Kernel:
+    name: str
+    program: str
+    options: str
+    head_dim: int
+    mask: str
+
+    @property
+    def q_tile(self) -> int:
+        return int(re.search(r"q-tile=(\d+)", self.options)[1])
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.head_dim, self.q_tile
+
+    @property
+    def group(self) -> tuple:
+        """Kernels of one group have one main kernel. The scale is a parameter, or one of them for itself."""
+        scale = "" if "%scale: f32" in self.program else self.name
+        return self.head_dim, self.mask, self.q_tile, "kind=unordered" in self.options, scale
+
+
+def kernels() -> list[Kernel]:
+    examples = ROOT / "dialects" / "dash" / "examples"
+    found = []
+    for kernel in device_kernels():
+        text = kernel.program((examples / kernel.example).read_text(encoding="utf-8"))
+        found.append(Kernel(kernel.name, text, kernel.options, kernel.head_dim, kernel.mask))
+    common = "kv-tile=128 workers=132"
+    for head_dim, mask, q_tile in ((64, "causal", 128), (64, "full", 64)):
+        text = (examples / f"bwd-{mask}.mlir").read_text(encoding="utf-8").replace("x128xbf16", f"x{head_dim}xbf16")
+        for kind in ("shift", "unordered"):
+            found.append(Kernel(f"d{head_dim}-{mask}-{kind}-q{q_tile}", text, f"kind={kind} q-tile={q_tile} {common}",
+                                head_dim, mask))
+    text = (examples / "bwd-causal.mlir").read_text(encoding="utf-8")
+    without = text.replace(", %scale: f32", "")
+    number = without.replace("  dash.attention_bwd", "  %scale = arith.constant 0.125 : f32\n  dash.attention_bwd", 1)
+    for name, program in (("no-scale", without.replace(" scale(%scale)", "")), ("scale-of-one-eighth", number)):
+        found.append(Kernel(f"d128-causal-{name}", program, f"kind=shift q-tile=64 {common}", 128, "causal"))
+    return found
+
+
+class Gate:
+    def __init__(self, arguments):
+        self.scratch = Path(arguments.tmp)
+        self.scratch.mkdir(parents=True, exist_ok=True)
+        self.ptxas = arguments.ptxas
+        self.failures: list[str] = []
+
+    def compile(self, kernel: Kernel) -> str:
+        source = self.scratch / f"{kernel.name}.mlir"
+        source.write_text(kernel.program, encoding="utf-8")
+        output = self.scratch / kernel.name
+        done = subprocess.run(["dash-opt", str(source), f"--dash-to-ptx={kernel.options} output={output}", "-o", "/dev/null"],
+                              capture_output=True, text=True, check=False)
+        if done.returncode:
+            self.failures.append(f"{kernel.name}: {done.stderr[:1000]}")
+            return ""
+        return output.with_suffix(".ptx").read_text(encoding="utf-8")
+
+    def assemble(self, kernel: Kernel, ptx: str, allowed: tuple[int, str] | None) -> str:
+        path = self.scratch / f"{kernel.name}.gate.ptx"
+        path.write_text(ptx, encoding="utf-8")
+        command = [sys.executable, str(ROOT / "tools/scripts/check_ptxas.py"), str(path), "--ptxas", self.ptxas]
+        if allowed:
+            command += ["--allow-spills", f"attention_bwd_main={allowed[0]}:{allowed[1]}"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            self.failures.append(f"{kernel.name}:\n{done.stdout}{done.stderr}")
+        return done.stdout
+
+    def run(self) -> None:
+        every = kernels()
+        with ThreadPoolExecutor(2) as pool:
+            compiled = list(pool.map(self.compile, every))
+        mains: dict[tuple, tuple[str, str]] = {}  # of a group: the kernel that was seen first, its main kernel
+        work = []
+        for kernel, ptx in zip(every, compiled):
+            # The number of the function in its file stands in labels.
+            entries = {match[1]: re.sub(r"\$L__BB\d+_", "$L__BB_", match[0]) for match in FUNCTION.finditer(ptx)}
+            main = entries.get("attention_bwd_main")
+            if not main:
+                self.failures.append(f"{kernel.name}: expected an entry attention_bwd_main, found {sorted(entries)}")
+                continue
+            first, expected = mains.setdefault(kernel.group, (kernel.name, main))
+            if main != expected:
+                self.failures.append(f"{kernel.name}: expected the main kernel of {first}, found another")
+            allowed = ALLOWED.get(kernel.shape)
+            if first == kernel.name:
+                work.append((kernel, ptx, allowed))
+            else:
+                rest = FUNCTION.sub(lambda match: "" if match[1] == "attention_bwd_main" else match[0], ptx)
+                work.append((kernel, rest, None))
+        with ThreadPoolExecutor(2) as pool:
+            said = list(pool.map(lambda one: self.assemble(*one), work))
+        needed = dict.fromkeys(ALLOWED, 0)
+        for (kernel, _, _), text in zip(work, said):
+            for line in text.splitlines()[1:]:
+                print(f"{kernel.name}: {line}")
+                if numbers := re.fullmatch(r"attention_bwd_main \d+ \d+ (\d+) (\d+) (\d+)", line):
+                    needed[kernel.shape] = max(needed.get(kernel.shape, 0), *map(int, numbers.groups()))
+        for key, most in needed.items():
+            if key in ALLOWED and most < ALLOWED[key][0]:
+                print(f"ALLOWED: lower {key} from {ALLOWED[key][0]} to {most}")
+        print(f"{len(every)} programs, {len(mains)} main kernels")
+        # check_ptxas.py looks for it where we do.
+        print("machine code: " + ("read" if find("cuobjdump", None) else "not read, there is no cuobjdump"))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--ptxas", required=True)
+    parser.add_argument("--tmp", required=True)
+    gate = Gate(parser.parse_args())
+    gate.run()
+    print("\n".join(gate.failures))
+    return 1 if gate.failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
