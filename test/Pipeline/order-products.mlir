@@ -8,23 +8,24 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
                        visit(kv, step) = step, turn(kv, q) = kv>)
 !T = memref<?x?x?x128xbf16>
 
-// The product of loaded tiles runs a step ahead, the one that needs all rows of P a step late. Ops of the next step stand first.
+// Loaded tiles are multiplied, and what comes of them computed, a step ahead; the product that needs all rows of P is a step late. Ops of the
+// next step stand first.
 // CHECK-LABEL: func.func @ahead_and_late
 // CHECK:         dash.role "load-q"
 // CHECK-NOT:     dash.stage
 // CHECK:         dash.role "compute"
 // CHECK:           dash.walk
-// CHECK-NEXT:        {{.+}} = dash.get %q_tiles {dash.order = 8 : i64, dash.stage = 0 : i64}
-// CHECK-NEXT:        {{.+}} = dash.matmul {{.+}} {dash.order = 9 : i64, dash.stage = 0 : i64}
-// CHECK-NEXT:        {{.+}} = dash.probability {{.+}} {dash.order = 0 : i64, dash.stage = 1 : i64}
-// CHECK-NEXT:        {{.+}} = dash.round {{.+}} {dash.order = 1 : i64, dash.stage = 1 : i64}
-// CHECK-NEXT:        dash.put {{.+}} into %whole_tiles {dash.order = 2 : i64, dash.stage = 1 : i64}
-// CHECK-NEXT:        dash.take_tensor_core {dash.order = 3 : i64, dash.stage = 1 : i64}
-// CHECK-NEXT:        {{.+}} = dash.get %whole_tiles {dash.order = 4 : i64, dash.stage = 2 : i64}
-// CHECK-NEXT:        {{.+}} = dash.matmul {{.+}} {dash.order = 5 : i64, dash.stage = 2 : i64}
-// CHECK-NEXT:        {{.+}} = dash.matmul {{.+}} accumulate(%{{.+}}) {dash.order = 6 : i64, dash.stage = 1 : i64}
-// CHECK-NEXT:        dash.put {{.+}} into %sum_tiles {dash.order = 7 : i64, dash.stage = 2 : i64}
-// CHECK-NEXT:        dash.give_tensor_core {dash.order = 10 : i64, dash.stage = 1 : i64}
+// CHECK-NEXT:        {{.+}} = dash.get %q_tiles {dash.order = 5 : i64, dash.stage = 0 : i64}
+// CHECK-NEXT:        {{.+}} = dash.matmul {{.+}} {dash.order = 6 : i64, dash.stage = 0 : i64}
+// CHECK-NEXT:        {{.+}} = dash.probability {{.+}} {dash.order = 8 : i64, dash.stage = 0 : i64}
+// CHECK-NEXT:        {{.+}} = dash.round {{.+}} {dash.order = 9 : i64, dash.stage = 0 : i64}
+// CHECK-NEXT:        dash.put {{.+}} into %whole_tiles {dash.order = 10 : i64, dash.stage = 0 : i64}
+// CHECK-NEXT:        dash.take_tensor_core {dash.order = 0 : i64, dash.stage = 1 : i64}
+// CHECK-NEXT:        {{.+}} = dash.get %whole_tiles {dash.order = 1 : i64, dash.stage = 2 : i64}
+// CHECK-NEXT:        {{.+}} = dash.matmul {{.+}} {dash.order = 2 : i64, dash.stage = 2 : i64}
+// CHECK-NEXT:        {{.+}} = dash.matmul {{.+}} accumulate(%{{.+}}) {dash.order = 3 : i64, dash.stage = 1 : i64}
+// CHECK-NEXT:        dash.put {{.+}} into %sum_tiles {dash.order = 4 : i64, dash.stage = 2 : i64}
+// CHECK-NEXT:        dash.give_tensor_core {dash.order = 7 : i64, dash.stage = 1 : i64}
 // CHECK-NEXT:        dash.yield
 func.func @ahead_and_late(%q: !T, %k: !T, %v: !T, %lse: memref<?x?x?xf32>, %sum: memref<?x?x?x128xf32>, %out: !T) {
   %zero = arith.constant dense<0.0> : tensor<128x128xf32>

@@ -19,16 +19,16 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 // CHECK-NOT:     dash.publish
 // CHECK:         dash.role "compute"
 // CHECK:           dash.walk
-// CHECK-NEXT:        {{.+}} = dash.get %q_tiles {dash.order = 11 : i64, dash.stage = 0 : i64}
-// CHECK-NEXT:        {{.+}} = dash.matmul {{.+}} {dash.order = 12 : i64, dash.stage = 0 : i64}
-// CHECK:             {{.+}} = dash.matmul {{.+}} {dash.order = 5 : i64, dash.stage = 2 : i64}
-// CHECK-NEXT:        {{.+}} = dash.matmul {{.+}} accumulate(%{{.+}}) {dash.order = 6 : i64, dash.stage = 1 : i64}
-// CHECK-NEXT:        dash.publish %whole_tiles {dash.order = 7 : i64, dash.stage = 1 : i64}
-// CHECK-NEXT:        dash.release %whole_tiles {dash.order = 8 : i64, dash.stage = 2 : i64}
-// CHECK-NEXT:        dash.put {{.+}} into %sum_tiles {dash.order = 9 : i64, dash.stage = 2 : i64}
-// CHECK-NEXT:        dash.release %q_tiles {dash.order = 10 : i64, dash.stage = 1 : i64}
-// CHECK-NEXT:        dash.give_tensor_core {dash.order = 13 : i64, dash.stage = 1 : i64}
-// CHECK-NEXT:        dash.publish %sum_tiles {dash.order = 14 : i64, dash.stage = 2 : i64}
+// CHECK-NEXT:        {{.+}} = dash.get %q_tiles {dash.order = 8 : i64, dash.stage = 0 : i64}
+// CHECK-NEXT:        {{.+}} = dash.matmul {{.+}} {dash.order = 9 : i64, dash.stage = 0 : i64}
+// CHECK:             {{.+}} = dash.matmul {{.+}} {dash.order = 2 : i64, dash.stage = 2 : i64}
+// CHECK-NEXT:        {{.+}} = dash.matmul {{.+}} accumulate(%{{.+}}) {dash.order = 3 : i64, dash.stage = 1 : i64}
+// CHECK-NEXT:        dash.publish %whole_tiles {dash.order = 4 : i64, dash.stage = 1 : i64}
+// CHECK-NEXT:        dash.release %whole_tiles {dash.order = 5 : i64, dash.stage = 2 : i64}
+// CHECK-NEXT:        dash.put {{.+}} into %sum_tiles {dash.order = 6 : i64, dash.stage = 2 : i64}
+// CHECK-NEXT:        dash.release %q_tiles {dash.order = 7 : i64, dash.stage = 1 : i64}
+// CHECK-NEXT:        dash.give_tensor_core {dash.order = 10 : i64, dash.stage = 1 : i64}
+// CHECK-NEXT:        dash.publish %sum_tiles {dash.order = 11 : i64, dash.stage = 2 : i64}
 // CHECK-NEXT:        dash.yield
 // CHECK-NEXT:      }
 //                  K is read by both warpgroups to the end, so no result can leave through it.

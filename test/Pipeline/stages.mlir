@@ -41,26 +41,26 @@
 // CHECK:               %[[KT:.+]] = dash.get %k_tiles :
 // CHECK-NEXT:          %[[VT:.+]] = dash.get %v_tiles :
 // CHECK-NEXT:          %[[R:.+]]:2 = dash.walk ({{.+}}) init(%[[DK0:.+]] = %{{.+}}, %[[DV0:.+]] = %{{.+}}) : {{.+}} {
-// CHECK-NEXT:            %[[QT:.+]], %[[L:.+]] = dash.get %q_tiles {dash.order = 13 : i64, dash.stage = 0 : i64} :
-// CHECK-NEXT:            %[[S:.+]] = dash.matmul %[[KT]], transpose %[[QT]] {dash.order = 14 : i64, dash.stage = 0 : i64} :
-// CHECK-NEXT:            %[[DOT:.+]], %[[D:.+]] = dash.get %do_tiles {dash.order = 16 : i64, dash.stage = 0 : i64} :
-// CHECK-NEXT:            %[[DP:.+]] = dash.matmul %[[VT]], transpose %[[DOT]] {dash.order = 17 : i64, dash.stage = 0 : i64} :
-// CHECK-NEXT:            %[[P:.+]] = dash.probability %[[S]], %[[L]] at({{.+}}) scale(%[[SCALE]]) {dash.order = 0 : i64, dash.stage = 1 : i64} :
-// CHECK-NEXT:            %[[PH:.+]] = dash.round %[[P]] {dash.order = 1 : i64, dash.stage = 1 : i64} :
-// CHECK-NEXT:            %[[DS:.+]] = dash.score_gradient %[[P]], %[[DP]], %[[D]] {dash.order = 2 : i64, dash.stage = 1 : i64} :
-// CHECK-NEXT:            dash.put %[[DS]] into %ds_tiles {dash.order = 3 : i64, dash.stage = 1 : i64} :
-// CHECK-NEXT:            dash.take_tensor_core {dash.order = 4 : i64, dash.stage = 1 : i64}
-// CHECK-NEXT:            %[[WHOLE:.+]] = dash.get %ds_tiles {dash.order = 5 : i64, dash.stage = 2 : i64} :
-// CHECK-NEXT:            %[[C:.+]] = dash.matmul transpose %[[WHOLE]], %[[KT]] {dash.order = 6 : i64, dash.stage = 2 : i64} :
-// CHECK-NEXT:            %[[DK1:.+]] = dash.matmul %[[DS]], %[[QT]] accumulate(%[[DK0]]) {dash.order = 7 : i64, dash.stage = 1 : i64} :
-// CHECK-NEXT:            %[[DV1:.+]] = dash.matmul %[[PH]], %[[DOT]] accumulate(%[[DV0]]) {dash.order = 8 : i64, dash.stage = 1 : i64} :
-// CHECK-NEXT:            dash.publish %ds_tiles {dash.order = 9 : i64, dash.stage = 1 : i64} :
-// CHECK-NEXT:            dash.release %ds_tiles {dash.order = 10 : i64, dash.stage = 2 : i64} :
-// CHECK-NEXT:            dash.put %[[C]] into %dq_tiles {dash.order = 11 : i64, dash.stage = 2 : i64} :
-// CHECK-NEXT:            dash.release %q_tiles {dash.order = 12 : i64, dash.stage = 1 : i64} :
-// CHECK-NEXT:            dash.release %do_tiles {dash.order = 15 : i64, dash.stage = 1 : i64} :
-// CHECK-NEXT:            dash.give_tensor_core {dash.order = 18 : i64, dash.stage = 1 : i64}
-// CHECK-NEXT:            dash.publish %dq_tiles {dash.order = 19 : i64, dash.stage = 2 : i64} :
+// CHECK-NEXT:            %[[QT:.+]], %[[L:.+]] = dash.get %q_tiles {dash.order = 9 : i64, dash.stage = 0 : i64} :
+// CHECK-NEXT:            %[[S:.+]] = dash.matmul %[[KT]], transpose %[[QT]] {dash.order = 10 : i64, dash.stage = 0 : i64} :
+// CHECK-NEXT:            %[[DOT:.+]], %[[D:.+]] = dash.get %do_tiles {dash.order = 12 : i64, dash.stage = 0 : i64} :
+// CHECK-NEXT:            %[[DP:.+]] = dash.matmul %[[VT]], transpose %[[DOT]] {dash.order = 13 : i64, dash.stage = 0 : i64} :
+// CHECK-NEXT:            %[[P:.+]] = dash.probability %[[S]], %[[L]] at({{.+}}) scale(%[[SCALE]]) {dash.order = 16 : i64, dash.stage = 0 : i64} :
+// CHECK-NEXT:            %[[PH:.+]] = dash.round %[[P]] {dash.order = 17 : i64, dash.stage = 0 : i64} :
+// CHECK-NEXT:            %[[DS:.+]] = dash.score_gradient %[[P]], %[[DP]], %[[D]] {dash.order = 18 : i64, dash.stage = 0 : i64} :
+// CHECK-NEXT:            dash.put %[[DS]] into %ds_tiles {dash.order = 19 : i64, dash.stage = 0 : i64} :
+// CHECK-NEXT:            dash.take_tensor_core {dash.order = 0 : i64, dash.stage = 1 : i64}
+// CHECK-NEXT:            %[[WHOLE:.+]] = dash.get %ds_tiles {dash.order = 1 : i64, dash.stage = 2 : i64} :
+// CHECK-NEXT:            %[[C:.+]] = dash.matmul transpose %[[WHOLE]], %[[KT]] {dash.order = 2 : i64, dash.stage = 2 : i64} :
+// CHECK-NEXT:            %[[DK1:.+]] = dash.matmul %[[DS]], %[[QT]] accumulate(%[[DK0]]) {dash.order = 3 : i64, dash.stage = 1 : i64} :
+// CHECK-NEXT:            %[[DV1:.+]] = dash.matmul %[[PH]], %[[DOT]] accumulate(%[[DV0]]) {dash.order = 4 : i64, dash.stage = 1 : i64} :
+// CHECK-NEXT:            dash.publish %ds_tiles {dash.order = 5 : i64, dash.stage = 1 : i64} :
+// CHECK-NEXT:            dash.release %ds_tiles {dash.order = 6 : i64, dash.stage = 2 : i64} :
+// CHECK-NEXT:            dash.put %[[C]] into %dq_tiles {dash.order = 7 : i64, dash.stage = 2 : i64} :
+// CHECK-NEXT:            dash.release %q_tiles {dash.order = 8 : i64, dash.stage = 1 : i64} :
+// CHECK-NEXT:            dash.release %do_tiles {dash.order = 11 : i64, dash.stage = 1 : i64} :
+// CHECK-NEXT:            dash.give_tensor_core {dash.order = 14 : i64, dash.stage = 1 : i64}
+// CHECK-NEXT:            dash.publish %dq_tiles {dash.order = 15 : i64, dash.stage = 2 : i64} :
 // CHECK-NEXT:            dash.yield %[[DK1]], %[[DV1]] :
 // CHECK-NEXT:          }
 // CHECK-NEXT:          dash.release %k_tiles :
