@@ -17,6 +17,8 @@ TABLE_SIZES_OF_BENCH = {128: "q:4096,kv:4096,batch:4,heads:16,kv-heads:16",
                         64: "q:4096,kv:4096,batch:4,heads:32,kv-heads:32"}
 
 
+# The kind whose order is written to a file, and read from it: the kernel's kind is "file", and its order a table.
+FROM_FILE = "symmetric-shift"
 # Builds for tests: one keeps every contribution to dQ, one sleeps at random wherever roles wait for each other, in one threads
 # arrive at barriers for themselves, which a checker of races understands.
 DEBUG_OPTIONS = {"contributions": "contributions=true", "delays": "delays=true", "threads": "threads-arrive=true"}
@@ -31,6 +33,7 @@ class DeviceKernel:
     head_dim: int
     mask: str
     options: str
+    order: str = ""  # how dash-apply-schedule makes the order that kind=file reads
 
     @property
     def example(self) -> str:
@@ -54,6 +57,11 @@ def device_kernels(workers: int = WORKERS) -> list[DeviceKernel]:
                     name = "-".join(filter(None, (f"d{head_dim}", mask, kind, suffix)))
                     stated = f" sizes={sizes}" if sizes else ""
                     kernels.append(DeviceKernel(name, head_dim, mask, f"kind={kind} {common}{stated}"))
+                    if kind == FROM_FILE and not suffix:
+                        stated = f"workers={workers} sizes={TABLE_SIZES['small']}"
+                        kernels.append(DeviceKernel(f"d{head_dim}-{mask}-file", head_dim, mask,
+                                                    f"kind=file {common} sizes={TABLE_SIZES['small']}",
+                                                    order=f"kind={kind} {stated}"))
                     if kind in DEBUG_KINDS:
                         kernels += [DeviceKernel(f"{name}-{word}", head_dim, mask, f"kind={kind} {common} {option}")
                                     for word, option in DEBUG_OPTIONS.items()]
