@@ -52,7 +52,8 @@ private:
       return emitError() << "kernels cover head dims 64 and 128, the same for q and v, got "
                          << problem.headDim << " and " << problem.headDimV;
     if (!problem.mask.isFull() && !problem.mask.isCausal())
-      return emitError() << "kernels cover the masks full and causal";
+      return emitError() << "kernels cover the masks full and causal, got "
+                         << cast<ItemsOp>(scheduled.op).getMask();
     if ((problem.tiles.q != 64 && problem.tiles.q != 128) || problem.tiles.kv != 128)
       return emitError() << "kernels cover q tiles of 64 and 128 rows and kv tiles of 128, got "
                          << problem.tiles.q << " and " << problem.tiles.kv;

@@ -46,6 +46,11 @@ struct EmitPtx : public dash::impl::EmitPtxBase<EmitPtx> {
                                   << "'; run --dash-outline-program and the lowerings first";
       return signalPassFailure();
     }
+    if (llvm::is_contained({".", ".."}, llvm::sys::path::filename(output))) {
+      getOperation()->emitError() << "output must end in a name, as DIR/name does, got '"
+                                  << output.getValue() << "'";
+      return signalPassFailure();
+    }
     std::vector<Emitted> all;
     for (gpu::GPUModuleOp module : modules) {
       FailureOr<Emitted> emitted = emit(module, pathOf(module, modules.size()));

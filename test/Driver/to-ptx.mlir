@@ -1,16 +1,77 @@
-// RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='kind=shift workers=2 sizes=q:512' 2>&1 | FileCheck %s
-// RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='kind=magic sizes=q:512' 2>&1 | FileCheck %s --check-prefix=KIND
-// RUN: not dash-opt %s --dash-to-ptx 2>&1 | FileCheck %s --check-prefix=EMPTY
+// RUN: rm -rf %t && mkdir %t %t/again %t/table
+// RUN: dash-opt %s --dash-to-ptx='kind=shift workers=132 output=%t/bwd' | FileCheck %s --check-prefix=REST --implicit-check-not=dash. --implicit-check-not=gpu. --implicit-check-not=attention
+// RUN: ls %t | FileCheck %s --check-prefix=FILES
+// RUN: FileCheck %s --check-prefix=PTX --input-file=%t/bwd.ptx
+// RUN: FileCheck %s --check-prefix=JSON --input-file=%t/bwd.json
 // RUN: dash-opt --help | FileCheck %s --check-prefix=HELP
+// REQUIRES: host-supports-nvptx
 
-// What no stage has lowered is named, at its place.
-// CHECK: bwd-causal.mlir:{{[0-9]+:[0-9]+}}: error: 'dash.{{[a-z]+}}' op must be gone after Lowering
+// The same program gives the same bytes, whatever its files are called, with and without threads.
+// RUN: dash-opt %s --dash-to-ptx='kind=shift workers=132 output=%t/again/bwd' --mlir-disable-threading -o /dev/null
+// RUN: cmp %t/bwd.ptx %t/again/bwd.ptx && cmp %t/bwd.json %t/again/bwd.json
 
-// An option is refused by the pass that it is for.
-// KIND: error: unknown schedule 'magic'
+// A table is a file too.
+// RUN: dash-opt %s --dash-to-ptx='kind=synthesized workers=4 sizes=q:512,kv:512,batch:1,heads:2,kv-heads:1 output=%t/table/bwd' -o /dev/null
+// RUN: dash-opt %s --dash-to-ptx='kind=synthesized workers=4 sizes=q:512,kv:512,batch:1,heads:2,kv-heads:1 output=%t/again/bwd' -o /dev/null
+// RUN: cmp %t/table/bwd.ptx %t/again/bwd.ptx && cmp %t/table/bwd.json %t/again/bwd.json && cmp %t/table/bwd.order %t/again/bwd.order
+// RUN: FileCheck %s --check-prefix=TABLE --input-file=%t/table/bwd.json
 
-// EMPTY: to-ptx.mlir:{{.*}}: error: expected a 'dash.attention_bwd' after IR, found none
+// Without an output, PTX and manifest stay in the module.
+// RUN: dash-opt %s --dash-to-ptx='kind=shift workers=132' | FileCheck %s --check-prefix=BINARY
+
+// What was there before is gone; what is not dash's stays.
+// REST:      func.func private @of_another
+
+// FILES:      bwd.json
+// FILES-NEXT: bwd.ptx
+
+// PTX:      .version 8.8
+// PTX:      .target sm_90a
+// PTX:      .visible .entry attention_bwd_order(
+// PTX:      .visible .entry attention_bwd_prepare(
+// PTX:      .visible .entry attention_bwd_main(
+// PTX:      .maxntid 384
+// PTX:      .visible .entry attention_bwd_convert(
+
+// In the order of a launch.
+// JSON:      "name": "attention_bwd",
+// JSON:      "file": "bwd.ptx",
+// JSON:      "kind": "shift",
+// JSON:      "workers": 132,
+// JSON:      "min_workers": 132
+// JSON:      "q_rows": {"min":1,"max":{{[0-9]+}}}
+// JSON:      "order": {"source":"entry","entry":"attention_bwd_order"},
+// JSON:      "name": "attention_bwd_order",
+// JSON:      "when": "sizes-change",
+// JSON:      "name": "attention_bwd_prepare",
+// JSON:      "when": "always",
+// JSON:      "name": "attention_bwd_main",
+// JSON:      "grid": ["workers","1","1"],
+// JSON-NEXT: "block": [384,1,1],
+// JSON-NEXT: "cluster": [1,1,1],
+// JSON-NEXT: "shared_bytes": 231424,
+// JSON-NEXT: "cooperative": true,
+// JSON:      "name": "attention_bwd_convert",
+
+// TABLE:     "q_rows": {"value":512}
+// TABLE:     "source":"file","file":"bwd.order"
+// TABLE-NOT: "role": "order"
+
+// BINARY:      gpu.binary @attention_bwd_kernels {dash.manifest = "{{.+}}attention_bwd_main{{.+}}"}
+// BINARY-SAME: [#gpu.object<#nvvm.target<O = 3, chip = "sm_90a", features = "+ptx88">, assembly = "{{.+}}.visible .entry attention_bwd_main(
+// BINARY-NOT:  func.func @attention_bwd
 
 // HELP: --dash-to-ptx
-module {
+!tensor = memref<?x?x?x128xbf16, strided<[?, ?, ?, 1], offset: ?>>
+!per_row = memref<?x?x?xf32, strided<[?, ?, 1], offset: ?>>
+
+func.func @attention_bwd(%q: !tensor, %k: !tensor, %v: !tensor, %do: !tensor, %o: !tensor,
+                         %lse: !per_row, %dq: !tensor, %dk: !tensor, %dv: !tensor, %scale: f32) {
+  dash.attention_bwd
+      ins(%q, %k, %v, %do, %lse, o = %o : !tensor, !tensor, !tensor, !tensor, !per_row, !tensor)
+      outs(%dq, %dk, %dv : !tensor, !tensor, !tensor)
+      mask(<causal>) level(run) scale(%scale)
+  return
 }
+
+func.func private @of_another(memref<4xf32>)

@@ -11,7 +11,7 @@
 // TILES: bwd-causal.mlir:{{.+}}: error: kernels cover q tiles of 64 and 128 rows and kv tiles of 128, got 32 and 128
 // PARTS: bwd-causal.mlir:{{.+}}: error: kernels cover one part a kv head, got parts(2)
 // STRIDE: error: the last dimension of 'q' must have a stride of 1, got type 'memref<?x?x?x128xbf16, strided<[?, ?, ?, 2], offset: ?>>'
-// MASK: bwd-window.mlir:{{.+}}: error: kernels cover the masks full and causal
+// MASK: bwd-window.mlir:{{.+}}: error: kernels cover the masks full and causal, got #dash.mask<window = [512, 0]>
 
 !T = memref<1x1x64x64xf16>
 !R = memref<1x1x64xf32>

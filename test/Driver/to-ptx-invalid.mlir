@@ -1,0 +1,107 @@
+// RUN: dash-opt %s --dash-to-ptx='kind=ascending workers=2' -verify-diagnostics -split-input-file
+// RUN: rm -rf %t && mkdir %t
+// REQUIRES: host-supports-nvptx
+
+// Tiles that have no kernel, and tiles whose slots no block has room for.
+// RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='q-tile=96' 2>&1 | FileCheck %s --check-prefix=Q-TILE
+// Q-TILE: bwd-causal.mlir:{{[0-9]+}}:3: error: kernels cover q tiles of 64 and 128 rows and kv tiles of 128, got 96 and 128
+// RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='kv-tile=256' 2>&1 | FileCheck %s --check-prefix=KV-TILE
+// KV-TILE: bwd-causal.mlir:{{[0-9]+}}:3: error: kernels cover q tiles of 64 and 128 rows and kv tiles of 128, got 64 and 256
+// RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='q-tile=128' 2>&1 | FileCheck %s --check-prefix=SHARED
+// SHARED: bwd-causal.mlir:{{[0-9]+}}:3: error: slots take {{[0-9]+}} bytes of shared memory, but a block has 232448: lower load-stages, ds-buffers, dq-buffers or the rows of tiles
+// SHARED: note: channel 'q' takes 2 x 33280 bytes
+
+// Masks.
+// RUN: not dash-opt %dash_examples/bwd-window.mlir --dash-to-ptx='kind=ascending' 2>&1 | FileCheck %s --check-prefix=WINDOW
+// WINDOW: bwd-window.mlir:{{[0-9]+}}:3: error: kernels cover the masks full and causal, got #dash.mask<window = [512, 0]>
+// RUN: not dash-opt %dash_examples/bwd-blocks.mlir --dash-to-ptx='kind=ascending sizes=q:1024,kv:1024,batch:1,heads:2,kv-heads:2' 2>&1 | FileCheck %s --check-prefix=BLOCKS
+// BLOCKS: bwd-blocks.mlir:{{[0-9]+}}:3: error: kernels cover the masks full and causal, got #dash.mask<causal, blocks =
+
+// Orders from files: parts, and tables for other sizes, workers and tiles.
+// RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='kind=shift parts=2 workers=4 sizes=q:512,kv:512,batch:1,heads:2,kv-heads:1' --dash-report-schedule='format=json output=%t/parts.json' -o /dev/null
+// RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='kind=file path=%t/parts.json sizes=q:512,kv:512,batch:1,heads:2,kv-heads:1' 2>&1 | FileCheck %s --check-prefix=PARTS
+// PARTS: bwd-causal.mlir:{{[0-9]+}}:3: error: kernels cover one part a kv head, got parts(2)
+// RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='kind=shift workers=4 sizes=q:512,kv:512,batch:1,heads:2,kv-heads:1' --dash-report-schedule='format=json output=%t/order.json' -o /dev/null
+// RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='kind=file path=%t/order.json sizes=q:1024,kv:1024,batch:1,heads:2,kv-heads:1' 2>&1 | FileCheck %s --check-prefix=SIZES
+// SIZES: bwd-causal.mlir:{{[0-9]+}}:3: error: order file '{{.+}}/order.json': schedules[0]: order is for sequences (q x kv rows) 512 x 512, expected 1024 x 1024
+// RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='kind=file path=%t/order.json workers=8 sizes=q:512,kv:512,batch:1,heads:2,kv-heads:1' 2>&1 | FileCheck %s --check-prefix=WORKERS
+// WORKERS: bwd-causal.mlir:{{[0-9]+}}:3: error: order file '{{.+}}/order.json': schedules[0]: order is for workers 4, expected 8
+// RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='kind=synthesized' 2>&1 | FileCheck %s --check-prefix=TABLE
+// TABLE: bwd-causal.mlir:{{[0-9]+}}:3: error: size 'q' is not in the types, and the order is a table, which serves no other size: state it, as in sizes=q:4096
+// RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='sizes=q:512,heads:3,kv-heads:2' 2>&1 | FileCheck %s --check-prefix=HEADS
+// HEADS: bwd-causal.mlir:{{[0-9]+}}:3: error: heads must be a multiple of kv-heads, got 3 and 2
+
+// Options out of range: the pass that has the option says so, at the program.
+// RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='kind=magic' 2>&1 | FileCheck %s --check-prefix=KIND
+// KIND: bwd-causal.mlir:{{[0-9]+}}:3: error: unknown schedule 'magic'
+// RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='workers=0' 2>&1 | FileCheck %s --check-prefix=NONE
+// NONE: bwd-causal.mlir:{{[0-9]+}}:3: error: workers must be from 1 to 1048576, got 0
+// RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='workers=1048577' 2>&1 | FileCheck %s --check-prefix=MANY
+// MANY: bwd-causal.mlir:{{[0-9]+}}:3: error: workers must be from 1 to 1048576, got 1048577
+// RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='level=machine for-workers=0' 2>&1 | FileCheck %s --check-prefix=FOR
+// FOR: bwd-causal.mlir:{{[0-9]+}}:3: error: for-workers must be from 1 to 1048576, got 0
+// RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='level=always' 2>&1 | FileCheck %s --check-prefix=LEVEL
+// LEVEL: bwd-causal.mlir:{{[0-9]+}}:3: error: unknown level 'always', expected run, batch or machine
+// RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='q-tile=0' 2>&1 | FileCheck %s --check-prefix=ROWS
+// ROWS: bwd-causal.mlir:{{[0-9]+}}:3: error: tile size 'q' must be a multiple of 16 from 16 to 256, got 0
+// RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='sizes=q:0' 2>&1 | FileCheck %s --check-prefix=SIZE
+// SIZE: bwd-causal.mlir:{{[0-9]+}}:3: error: sizes: 'q' must be a number from 1 to 2147483647, got '0'
+
+// Files that cannot be written, or assembled.
+// RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='output=%t/none/x' 2>&1 | FileCheck %s --check-prefix=FOLDER
+// FOLDER: bwd-causal.mlir:{{.+}}: error: cannot write the kernels, nothing was written: '{{.+}}/none/x.ptx': No such file or directory
+// RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='output=%t/' 2>&1 | FileCheck %s --check-prefix=NAME
+// NAME: bwd-causal.mlir:{{.+}}: error: output must end in a name, as DIR/name does, got '{{.+}}/'
+// RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='output=%t/x ptxas=%t/none' 2>&1 | FileCheck %s --check-prefix=PTXAS
+// PTXAS: bwd-causal.mlir:{{.+}}: error: cannot run '{{.+}}/none':
+// RUN: ls %t | FileCheck %s --check-prefix=LEFT
+// LEFT-NOT: ptx
+
+// Nothing to compile.
+// expected-error @below {{expected a 'dash.attention_bwd' after IR, found none}}
+module {
+}
+
+// -----
+
+!T = memref<1x1x64x64xf16>
+!R = memref<1x1x64xf32>
+func.func @f16(%q: !T, %k: !T, %v: !T, %do: !T, %o: !T, %lse: !R, %dq: !T, %dk: !T, %dv: !T) {
+  // expected-error @below {{kernels cover elements of type 'bf16', got 'f16'}}
+  dash.attention_bwd ins(%q, %k, %v, %do, %lse, o = %o : !T, !T, !T, !T, !R, !T) outs(%dq, %dk, %dv : !T, !T, !T)
+      mask(<full>) level(run)
+  return
+}
+
+// -----
+
+!T = memref<1x1x64x96xbf16>
+!R = memref<1x1x64xf32>
+func.func @head_dim_96(%q: !T, %k: !T, %v: !T, %do: !T, %o: !T, %lse: !R, %dq: !T, %dk: !T, %dv: !T) {
+  // expected-error @below {{kernels cover head dims 64 and 128, the same for q and v, got 96 and 96}}
+  dash.attention_bwd ins(%q, %k, %v, %do, %lse, o = %o : !T, !T, !T, !T, !R, !T) outs(%dq, %dk, %dv : !T, !T, !T)
+      mask(<full>) level(run)
+  return
+}
+
+// -----
+
+!T = memref<1x1x64x64xbf16>
+!R = memref<1x1x64xf32>
+func.func @sequences(%q: !T, %k: !T, %v: !T, %do: !T, %o: !T, %lse: !R, %dq: !T, %dk: !T, %dv: !T) {
+  // expected-error @below {{kernels cover batches of equal sequences, not 'sequences'}}
+  dash.attention_bwd ins(%q, %k, %v, %do, %lse, o = %o : !T, !T, !T, !T, !R, !T) outs(%dq, %dk, %dv : !T, !T, !T)
+      mask(<full>) level(run) sequences(<[40, 40], [24, 24]>)
+  return
+}
+
+// -----
+
+!T = memref<1x1x64x64xbf16>
+!R = memref<1x1x64xf32>
+// expected-error @below {{kernels cover functions without results}}
+func.func @results(%q: !T, %k: !T, %v: !T, %do: !T, %o: !T, %lse: !R, %dq: !T, %dk: !T, %dv: !T) -> !T {
+  dash.attention_bwd ins(%q, %k, %v, %do, %lse, o = %o : !T, !T, !T, !T, !R, !T) outs(%dq, %dk, %dv : !T, !T, !T)
+      mask(<full>) level(run)
+  return %dq : !T
+}
