@@ -21,7 +21,7 @@ CASES = {
     "formulas": ("bwd-causal.mlir", "kind=symmetric-shift workers=132", lambda text: text),
     "unordered": ("bwd-full.mlir", "kind=unordered workers=132", lambda text: text),
     "table": ("bwd-full.mlir", "kind=synthesized workers=4 sizes=q:512,kv:512,batch:1,heads:2,kv-heads:2", lambda text: text),
-    "small": ("bwd-full.mlir", "kind=shift workers=132 q-tile=128", lambda text: text.replace("x128xbf16", "x64xbf16")),
+    "small": ("bwd-full.mlir", "kind=shift workers=132 q-tile=64", lambda text: text.replace("x128xbf16", "x64xbf16")),
     "no-scale": ("bwd-causal.mlir", "kind=shift workers=4",
                  lambda text: text.replace(", %scale: f32", "").replace(" scale(%scale)", "")),
 }

@@ -1,17 +1,11 @@
-// RUN: dash-opt %s --dash-tile='q=128 kv=128' --dash-apply-schedule='kind=shift workers=132 sizes=q:4096,heads:16' --dash-assign-roles --dash-order-products --dash-place-releases --dash-plan-buffers --dash-check-resources | FileCheck %s
 // RUN: dash-opt %s --dash-tile='q=64 kv=128' --dash-apply-schedule='kind=shift workers=132 sizes=q:4096,heads:16' --dash-assign-roles --dash-order-products --dash-place-releases --dash-plan-buffers --dash-check-resources | FileCheck %s --check-prefix=SMALL-Q
 // RUN: dash-opt %s --dash-tile='q=64 kv=64' --dash-apply-schedule='kind=shift workers=132 sizes=q:4096,heads:16' --dash-assign-roles --dash-order-products --dash-place-releases --dash-plan-buffers --dash-check-resources | FileCheck %s --check-prefix=SMALL-KV
-// RUN: dash-opt %s --dash-tile='q=64 kv=192' --dash-apply-schedule='kind=shift workers=132 sizes=q:4096,heads:16' --dash-assign-roles --dash-order-products --dash-place-releases --dash-plan-buffers --dash-check-resources | FileCheck %s --check-prefix=LARGE-KV
 
-// Head dim 64: with q tiles of 128 rows a worker takes what a block has, to the byte.
-// CHECK: dash.workers registers(168) shared_bytes(232448) {
-// CHECK: dash.role "compute" warps(8) registers(240)
+// Head dim 64: warpgroups that multiply are as many as 64 rows of a kv tile.
 // SMALL-Q: dash.workers registers(168) shared_bytes(133120) {
 // SMALL-Q: dash.role "compute" warps(8) registers(240)
 // SMALL-KV: dash.workers registers(240) shared_bytes(100352) {
 // SMALL-KV: dash.role "compute" warps(4) registers(240)
-// LARGE-KV: dash.workers registers(128) shared_bytes(165888) {
-// LARGE-KV: dash.role "compute" warps(12) registers(160)
 !T = memref<?x?x?x64xbf16>
 !R = memref<?x?x?xf32>
 func.func @attention_bwd(%q: !T, %k: !T, %v: !T, %do: !T, %o: !T, %lse: !R, %dq: !T, %dk: !T, %dv: !T) {
