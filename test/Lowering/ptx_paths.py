@@ -14,6 +14,8 @@ import sys
 from pathlib import Path
 
 LABEL = re.compile(r"(\$L\w+):")
+# Ways from an instruction to what belongs to it are few and short; where the end is missing they are without number.
+MOST_OPEN, MOST_LINES = 16, 4000
 BRANCH = re.compile(r"(@!?%p\d+\s+)?bra(?:\.uni)?\s+(\$L\w+);")
 
 
@@ -49,6 +51,8 @@ def paths(lines: list[str], start: int, end: re.Pattern):
                 break
             branch = BRANCH.fullmatch(lines[at])
             if branch and branch[1]:
+                if len(unfinished) >= MOST_OPEN or len(way) > MOST_LINES:
+                    sys.exit(f"error: ways from '{lines[start]}' lead far without an end")
                 unfinished.append((labels[branch[2]], list(way)))
             at = labels[branch[2]] if branch and not branch[1] else at + 1
 
