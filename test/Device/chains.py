@@ -3,6 +3,7 @@ kernels that sleep for random times wherever roles wait for each other."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -43,12 +44,16 @@ def sums_follow_chains(bundled: BundledKernel, plain: BundledKernel, shape: tupl
     found = run(kernel, problem, tensors, stream=0)
     torch.cuda.synchronize()
     workspace = kernel.reserve(stream=0, **sizes_of(problem))
-    words = {name: np.frombuffer(bytearray(kernel.driver.read(workspace.address(name), workspace.layout.sizes[name])),
-                                 dtype=np.uint32) for name in ("dq_sum", "contributions")}
     program = kernel.manifest.program
-    sums = words["dq_sum"].reshape(-1, program.q_tile * program.head_dim)
+    tiles = problem.batch * problem.heads * -(-problem.q_rows // program.q_tile)
     kv_tiles = -(-problem.kv_rows // program.kv_tile)
-    contributions = words["contributions"].reshape(len(sums), kv_tiles, -1)
+
+    def read(region: str, *shape: int) -> np.ndarray:  # a region may be larger: a workspace does not shrink
+        shape = (*shape, program.q_tile * program.head_dim)
+        content = kernel.driver.read(workspace.address(region), 4 * math.prod(shape))
+        return np.frombuffer(bytearray(content), dtype=np.uint32).reshape(shape)
+
+    sums, contributions = read("dq_sum", tiles), read("contributions", tiles, kv_tiles)
     written = (contributions != UNTOUCHED).any(axis=2)
     turns = written.sum(axis=1)
     demand(all(row[:count].all() for row, count in zip(written, turns)), "a turn between others kept no contribution")
