@@ -39,7 +39,8 @@ void dash::buildToPtxPipeline(OpPassManager &manager, const ToPtxOptions &option
   manager.addPass(createAssignRoles());
   manager.addPass(createOrderProducts());
   manager.addPass(createPlaceReleases());
-  manager.addPass(createPlanBuffers());
+  manager.addPass(createPlanBuffers(
+      PlanBuffersOptions{options.loadStages, options.dsBuffers, options.dqBuffers}));
   manager.addPass(createCheckResources());
   verifyAfter(manager, Stage::Pipeline);
 

@@ -21,8 +21,8 @@ using AssembledPtx = llvm::StringMap<EntryResources>;
 /// The path of an assembler: `tool` itself, or with "auto" the ptxas on PATH, or "" without one.
 std::string findPtxas(llvm::StringRef tool);
 
-/// Assembles for `chip`. Fails with ptxas' text where it warns, says that it serialized products
-/// (C75xx), or spills.
+/// Assembles for `chip`. Fails with ptxas' text where it warns, or says that it serialized products
+/// (C75xx).
 llvm::Expected<AssembledPtx> assemble(llvm::StringRef ptxas, llvm::StringRef chip,
                                       llvm::StringRef ptx);
 

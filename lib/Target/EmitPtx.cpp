@@ -11,6 +11,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Path.h"
 
@@ -104,6 +105,11 @@ private:
     if (!assembled)
       return module.emitError() << llvm::toString(assembled.takeError());
     parts.assembled = std::move(*assembled);
+    for (auto function : module.getOps<FunctionOpInterface>())
+      if (int64_t bytes = parts.assembled->lookup(function.getName()).spillBytes)
+        function.emitWarning() << "entry '" << function.getName()
+                               << "' spills registers: threads store and load " << bytes
+                               << " bytes";
     return success();
   }
 

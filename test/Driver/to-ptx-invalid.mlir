@@ -11,6 +11,9 @@
 // SHARED: bwd-causal.mlir:{{[0-9]+}}:3: error: slots take {{[0-9]+}} bytes of shared memory, but a block has 232448: lower load-stages, ds-buffers, dq-buffers or the rows of tiles
 // SHARED: note: channel 'q' takes 2 x 33280 bytes
 
+// RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='load-stages=1' 2>&1 | FileCheck %s --check-prefix=STAGES
+// STAGES: bwd-causal.mlir:{{[0-9]+}}:3: error: roles wait for each other for ever
+
 // RUN: sed s/x128xbf16/x64xbf16/ %dash_examples/bwd-full.mlir | not dash-opt --dash-to-ptx='q-tile=128' 2>&1 | FileCheck %s --check-prefix=REGISTERS
 // REGISTERS: <stdin>:{{[0-9]+}}:3: error: needs about {{[0-9]+}} registers a thread (64 for what walks carry, 160 for tiles in flight, {{[0-9]+}} for addresses), but has 240: lower the rows of tiles
 

@@ -16,6 +16,12 @@
 // RUN: cmp %t/table/bwd.ptx %t/again/bwd.ptx && cmp %t/table/bwd.json %t/again/bwd.json && cmp %t/table/bwd.order %t/again/bwd.order
 // RUN: FileCheck %s --check-prefix=TABLE --input-file=%t/table/bwd.json
 
+// Slots are options: a third buffer of dQ is 64 x 64 floats more.
+// RUN: sed s/x128xbf16/x64xbf16/ %dash_examples/bwd-causal.mlir | dash-opt --dash-to-ptx='dq-buffers=2' | FileCheck %s --check-prefix=TWO
+// RUN: sed s/x128xbf16/x64xbf16/ %dash_examples/bwd-causal.mlir | dash-opt --dash-to-ptx='dq-buffers=3' | FileCheck %s --check-prefix=THREE
+// TWO: shared_bytes\22: 133120
+// THREE: shared_bytes\22: 149504
+
 // Without an output, PTX and manifest stay in the module.
 // RUN: dash-opt %s --dash-to-ptx='kind=shift workers=132' | FileCheck %s --check-prefix=BINARY
 

@@ -84,8 +84,8 @@ def EmitPtx : Pass<"dash-emit-ptx", "::mlir::ModuleOp"> {
            "Where to write: `DIR/name` for DIR/name.ptx and what belongs to it">,
     Option<"ptxas", "ptxas", "std::string", /*default=*/"\"\"",
            "An assembler to ask for registers, by its path; `auto` is the one on PATH, if any. What it "
-           "warns of, products that it serializes and spills are errors. None by default, so that "
-           "the output does not hang on what is installed">,
+           "warns of and products that it serializes are errors, spills are warned of. None by "
+           "default, so that the output does not hang on what is installed">,
   ];
   let statistics = [
     Statistic<"numEmitted", "num-emitted", "Number of kernel modules emitted">,
