@@ -61,9 +61,31 @@ private:
       return emitError() << "kernels cover one part a kv head, got parts(" << schedule.parts << ")";
     if (scheduled.sequences)
       return emitError() << "kernels cover batches of equal sequences, not 'sequences'";
+    if (!schedule.isTable() && schedule.width > schedule.workers && dependsOnWidth()) {
+      auto error = emitError() << "an order made for " << schedule.width
+                               << " workers may need as many at sizes that are known at run time "
+                                  "only, got "
+                               << schedule.workers;
+      error.attachNote() << "raise workers, lower for-workers (which changes the bits), or make a "
+                            "table for stated sizes (form=table of --dash-apply-schedule)";
+      return error;
+    }
     if (function->getNumRegions() != 1 || !function.getResultTypes().empty())
       return function.emitError() << "kernels cover functions without results";
     return success();
+  }
+
+  /// Whether the order has waves, whose width is the workers that it is made for.
+  bool dependsOnWidth() const {
+    constexpr unsigned width = 4; // among the inputs of each formula: Formulas.h
+    const auto &formulas = std::get<Formulas>(schedule.order());
+    auto uses = [](AffineExpr expr) { return expr.isFunctionOfSymbol(width); };
+    return llvm::any_of(
+        llvm::concat<const FormulaPiece>(formulas.item, formulas.visit, formulas.turn),
+        [&](const FormulaPiece &piece) {
+          return llvm::any_of(piece.value.getResults(), uses) ||
+                 (piece.hasCondition() && llvm::any_of(piece.condition.getConstraints(), uses));
+        });
   }
 
   /// The name of an argument, seen as it is or with other stated sizes.

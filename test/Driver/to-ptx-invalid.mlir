@@ -11,6 +11,12 @@
 // SHARED: bwd-causal.mlir:{{[0-9]+}}:3: error: slots take {{[0-9]+}} bytes of shared memory, but a block has 232448: lower load-stages, ds-buffers, dq-buffers or the rows of tiles
 // SHARED: note: channel 'q' takes 2 x 33280 bytes
 
+// Waves as wide as an order was made for could wait for workers that are not there; an order without waves cannot.
+// RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='kind=shift level=machine for-workers=200 workers=132' 2>&1 | FileCheck %s --check-prefix=WAVES
+// RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='kind=descending level=machine for-workers=200 workers=132' -o /dev/null
+// WAVES: bwd-causal.mlir:{{[0-9]+}}:3: error: an order made for 200 workers may need as many at sizes that are known at run time only, got 132
+// WAVES: note: raise workers, lower for-workers (which changes the bits), or make a table for stated sizes (form=table of --dash-apply-schedule)
+
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='load-stages=1' 2>&1 | FileCheck %s --check-prefix=STAGES
 // STAGES: bwd-causal.mlir:{{[0-9]+}}:3: error: roles wait for each other for ever
 
