@@ -2,16 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Channels.h"
+#include "dash/Pipeline/Limits.h"
 
 using namespace mlir;
 using namespace mlir::dash;
 
 static constexpr int64_t barrierBytes = 8, wordBytes = 16;
-
-int64_t Channel::tileBytes(int64_t tile) const {
-  auto type = cast<RankedTensorType>(tiles()[tile]);
-  return type.getNumElements() * type.getElementTypeBitWidth() / 8;
-}
 
 int64_t Channel::slotBytes() const {
   int64_t bytes = 0;
@@ -21,8 +17,8 @@ int64_t Channel::slotBytes() const {
 }
 
 static int64_t arrivalsOf(Operation *op, int64_t arrivalsPerWarp) {
-  int64_t warps = op->getParentOfType<RoleOp>().getWarps();
-  return warps % 4 == 0 ? warps * arrivalsPerWarp : 1;
+  auto role = op->getParentOfType<RoleOp>();
+  return isCompute(role) ? role.getWarps() * arrivalsPerWarp : 1;
 }
 
 SharedMemory::SharedMemory(WorkersOp workers, int64_t arrivalsPerWarp) {
@@ -47,7 +43,7 @@ SharedMemory::SharedMemory(WorkersOp workers, int64_t arrivalsPerWarp) {
   for (auto role : workers.getBody().getOps<RoleOp>())
     role.walk([&](Block *block) {
       auto gets = block->getOps<GetOp>();
-      if (role.getWarps() % 4 == 0 && !gets.empty())
+      if (isCompute(role) && !gets.empty())
         channels.find((*gets.begin()).getChannel())->second.tells = true;
     });
   next = llvm::alignTo(next, wordBytes);

@@ -9,6 +9,10 @@
 
 namespace mlir::dash {
 
+/// What a role does: it multiplies, it adds, or else it loads.
+bool isCompute(RoleOp role);
+bool isReduce(RoleOp role);
+
 /// One channel of a worker. Its slots are used in turn: use number n (from 0, over the worker's whole
 /// life) has slot n mod depth.
 struct Channel {
@@ -20,7 +24,7 @@ struct Channel {
   bool tells = false; ///< the words say what to do to a role that multiplies
 
   ArrayRef<Type> tiles() const { return op.getResult().getType().getTiles(); }
-  int64_t tileBytes(int64_t tile) const;
+  int64_t tileBytes(int64_t tile) const { return op.getResult().getType().getTileBytes(tile); }
   /// Bytes of a slot that the copy engine fills.
   int64_t slotBytes() const;
 };
@@ -29,10 +33,7 @@ struct Channel {
 /// the number of a use, so that roles carry one counter and no addresses.
 class SharedMemory {
 public:
-  /// Bytes in front of the channels: barriers, then words.
-  static constexpr int64_t reservedBytes = 1024;
-
-  /// Lays out the barriers of all channels. A role of whole warpgroups arrives `arrivalsPerWarp` times a warp,
+  /// Lays out the barriers of all channels. A role that multiplies arrives `arrivalsPerWarp` times a warp,
   /// another once.
   SharedMemory(WorkersOp workers, int64_t arrivalsPerWarp);
 

@@ -19,8 +19,8 @@ using namespace mlir;
 using namespace mlir::dash;
 
 LogicalResult ComputeRole::emit() {
-  ItemsOp items = *role.getBody().getOps<ItemsOp>().begin();
-  WalkOp walk = *items.getBody().getOps<WalkOp>().begin();
+  ItemsOp items = role.getItems();
+  WalkOp walk = role.getWalk();
   if (failed(orderBody(walk)))
     return failure();
   auto tellsIn = [&](Region &region) {
@@ -195,6 +195,7 @@ bool ComputeRole::isMadeAhead(Operation *op) {
 
 /// What one step hands to the next in registers: the sums, and what is made ahead.
 SmallVector<Value> ComputeRole::carriedValues(WalkOp walk) {
+  waitForOldest(inFlight.size()); // around the loop nothing says whose registers they will be
   SmallVector<Value> values;
   for (Value carried : walk.getCarried())
     llvm::append_range(values, tiles[carried].registers);
@@ -222,8 +223,6 @@ void ComputeRole::setCarriedValues(WalkOp walk, ValueRange values, Value step) {
       for (Value tile : get.getTiles())
         tiles[tile].use = step;
   }
-  for (InFlight &product : inFlight)
-    product.reads.clear(); // of slots that are released only after their sums were used
 }
 
 LogicalResult dash::emitComputeRole(WorkerEntry &entry, RoleOp role, int64_t warpgroup) {

@@ -9,7 +9,6 @@
 
 namespace mlir::dash {
 
-constexpr StringLiteral stageAttr = "dash.stage", orderAttr = "dash.order";
 constexpr double log2e = 1.44269504088896340736;
 
 /// A tile as the warpgroup has it: its part, in registers (floats of sums or of columns, words of a rounded

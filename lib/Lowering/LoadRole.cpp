@@ -18,7 +18,7 @@ public:
       : entry(entry), b(entry.b), role(role), order(b.parameter("workspace.order")) {}
 
   void emit() {
-    ItemsOp items = *role.getBody().getOps<ItemsOp>().begin();
+    ItemsOp items = role.getItems();
     role.walk([&](LoadOp load) {
       if (cast<MemRefType>(load.getSource().getType()).getRank() == 4)
         hopper::fenceDescriptor(b, entry.descriptor(nameOf(load)));

@@ -6,11 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Program.h"
+#include "TmaDescriptors.h"
 #include "WorkerEntry.h"
 #include "dash/Lowering/Arguments.h"
 #include "dash/Lowering/Passes.h"
 #include "dash/Lowering/ProgramAttrs.h"
+#include "dash/Pipeline/Limits.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -26,19 +27,15 @@ namespace mlir::dash {
 using namespace mlir;
 using namespace mlir::dash;
 
-constexpr int64_t warpThreads = 32, warpgroupWarps = 4;
-
 Value WorkerEntry::tileIndex(Value sequence, Value head, Value qTile) const {
   return b.add(b.mul(b.add(b.mul(sequence, heads), head), qTiles), qTile);
 }
 
 Value WorkerEntry::descriptor(StringRef name) const {
-  constexpr StringLiteral inOrder[] = {"q", "k", "v", "do", "dk", "dv"};
-  constexpr int64_t descriptorBytes = 128;
-  const auto *found = llvm::find(inOrder, name);
-  assert(found != std::end(inOrder) && "dash-outline-program has checked the tensors");
-  return b.offset(b.parameter("workspace.descriptors"),
-                  (found - std::begin(inOrder)) * descriptorBytes);
+  SmallVector<TensorMap> maps = tensorMaps(facts);
+  auto found = llvm::find_if(maps, [&](const TensorMap &map) { return map.tensor == name; });
+  assert(found != maps.end() && "dash-outline-program has checked the tensors");
+  return b.offset(b.parameter("workspace.descriptors"), (found - maps.begin()) * descriptorBytes);
 }
 
 Value dash::maskLead(WorkerEntry &entry, Value qTile, Value kvTile) {
@@ -89,6 +86,9 @@ private:
     TensorNames names = namesOf(workers->getParentOfType<FunctionOpInterface>());
     if (failed(checkWorkers(workers, names)))
       return failure();
+    if (contributions && !kernels->facts.isOrdered)
+      return workers.emitError() << "adds in no order, so contributions have no turns to be kept "
+                                    "by; use a schedule whose kind is not 'unordered'";
     if (contributions)
       addContributions(*kernels);
     emitEntry(workers, *kernels, minWorkers.getInt() > 1, names);
@@ -119,30 +119,21 @@ private:
     EntryLaunch launch;
     launch.role = "main";
     launch.grid[0] = "workers";
-    launch.threads = workers.getNumWarps() * warpThreads;
+    launch.threads = workers.getNumWarps() * threadsOfWarp;
     launch.sharedBytes = *workers.getSharedBytes();
     launch.cooperative = isCooperative;
-    using Kind = EntryBuilder::Kind;
-    SmallVector<EntryBuilder::Parameter> parameters = {{"workspace.descriptors", Kind::Pointer},
-                                                       {"workspace.lse2", Kind::Pointer},
-                                                       {"workspace.delta", Kind::Pointer},
-                                                       {"workspace.dq_sum", Kind::Pointer},
-                                                       {"workspace.turns", Kind::Pointer},
-                                                       {"workspace.order", Kind::Pointer},
-                                                       {"heads", Kind::I32},
-                                                       {"q_rows", Kind::I32},
-                                                       {"kv_rows", Kind::I32}};
-    bool hasScale = false;
-    for (auto [value, valueName] : names)
-      hasScale |= valueName == "scale";
-    if (hasScale)
-      parameters.push_back({"scale", Kind::F32});
+    ParameterList parameters;
+    for (StringRef region : {"descriptors", "lse2", "delta", "dq_sum", "turns", "order"})
+      parameters.workspace(region);
+    parameters.sizes({"heads", "q_rows", "kv_rows"});
+    if (llvm::any_of(names, [](const auto &entry) { return entry.second == "scale"; }))
+      parameters.scale();
     if (contributions)
-      parameters.push_back({"workspace.contributions", Kind::Pointer});
+      parameters.workspace("contributions");
     EntryBuilder b(workers.getLoc(), kernels.module, kernels.facts.name + "_main", launch,
                    parameters);
 
-    SharedMemory shared(workers, threadsArrive ? warpThreads : 1);
+    SharedMemory shared(workers, threadsArrive ? threadsOfWarp : 1);
     Value base = b.sharedBase(), thread = b.special("tid.x");
     ItemsOp items = (*workers.getRoles().begin()).getItems();
     Value qRows = b.parameter("q_rows");
@@ -151,6 +142,7 @@ private:
                       items,
                       shared,
                       names,
+                      kernels.facts,
                       base,
                       b.parameter("heads"),
                       b.ceilDiv(qRows, items.getTiles().getQ()),
@@ -178,7 +170,7 @@ private:
              (number == 0 || entry.workers.getFirstWarp(roles[number]) < end)) {
         RoleOp role = roles[number++];
         // With the warps of the last warpgroup that have no role: registers are set by all or none.
-        end = llvm::alignTo(entry.workers.getFirstWarp(role) + role.getWarps(), warpgroupWarps);
+        end = llvm::alignTo(entry.workers.getFirstWarp(role) + role.getWarps(), warpsOfWarpgroup);
       }
       ArrayRef<RoleOp> group = roles.take_front(number);
       inWarps(b, entry.warp, firstWarp, end - firstWarp, [&] {
@@ -202,8 +194,8 @@ private:
     EntryBuilder &b = entry.b;
     if (isCompute(role)) {
       // A copy for each warpgroup, so that where its part lies is a constant.
-      for (int64_t warpgroup : llvm::seq(role.getWarps() / warpgroupWarps))
-        inWarps(b, entry.warp, firstWarp + warpgroup * warpgroupWarps, warpgroupWarps, [&] {
+      for (int64_t warpgroup : llvm::seq(role.getWarps() / warpsOfWarpgroup))
+        inWarps(b, entry.warp, firstWarp + warpgroup * warpsOfWarpgroup, warpsOfWarpgroup, [&] {
           if (failed(emitComputeRole(entry, role, warpgroup)))
             emitted = failure();
         });

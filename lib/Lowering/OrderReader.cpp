@@ -1,14 +1,13 @@
 //===- OrderReader.cpp - the order, as the main kernel reads it -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "OrderBuffer.h"
 #include "WorkerEntry.h"
 
 using namespace mlir;
 using namespace mlir::dash;
 
-// Words of the header, and bytes of the records.
-static constexpr int64_t listsWord = 3, itemsWord = 4, visitsWord = 5;
-static constexpr int64_t itemBytes = 32, visitBytes = 16;
+static constexpr int64_t itemBytes = 4 * orderItemWords, visitBytes = 4 * orderVisitWords;
 
 /// Where the section begins whose first word the header's word holds.
 Value OrderReader::section(PtxBuilder &b, int64_t word) const {
@@ -17,7 +16,7 @@ Value OrderReader::section(PtxBuilder &b, int64_t word) const {
 
 /// Two words: the list's first item, and that behind its last.
 Value OrderReader::listBounds(PtxBuilder &b) const {
-  return b.offset(section(b, listsWord), b.mul(b.toI64(b.special("ctaid.x")), 4));
+  return b.offset(section(b, OrderFirstList), b.mul(b.toI64(b.special("ctaid.x")), 4));
 }
 
 Value OrderReader::readNumItems(PtxBuilder &b) const {
@@ -28,7 +27,7 @@ Value OrderReader::readNumItems(PtxBuilder &b) const {
 
 ItemRecord OrderReader::readItem(PtxBuilder &b, Value place) const {
   Value index = b.add(hopper::loadWordGlobal(b, listBounds(b), 0), place);
-  Value at = b.offset(section(b, itemsWord), b.mul(b.toI64(index), itemBytes));
+  Value at = b.offset(section(b, OrderFirstItem), b.mul(b.toI64(index), itemBytes));
   SmallVector<Value> head = hopper::loadWords4Global(b, at, 0);
   SmallVector<Value> tail = hopper::loadWords4Global(b, at, 16);
   ItemRecord item;
@@ -36,7 +35,7 @@ ItemRecord OrderReader::readItem(PtxBuilder &b, Value place) const {
   item.kvHead = head[1];
   item.kvTile = head[2];
   item.firstHead = head[3];
-  item.firstVisit = b.offset(section(b, visitsWord), b.mul(b.toI64(tail[0]), visitBytes));
+  item.firstVisit = b.offset(section(b, OrderFirstVisit), b.mul(b.toI64(tail[0]), visitBytes));
   item.visits = tail[1];
   item.rounds = tail[2];
   item.steps = b.mul(tail[1], tail[2]);

@@ -27,7 +27,7 @@ public:
         order(b.parameter("workspace.order")) {}
 
   void emit() {
-    ItemsOp items = *role.getBody().getOps<ItemsOp>().begin();
+    ItemsOp items = role.getItems();
     b.forEach(b.i32(0), order.readNumItems(b), b.i32(1), b.i32(0),
               [&](Value place, ValueRange carried) {
                 ItemRecord item = order.readItem(b, place);
@@ -54,7 +54,7 @@ private:
       for (Operation &op : walk.getBody().front()) {
         if (auto get = dyn_cast<GetOp>(op))
           channel = &entry.shared.channel(get.getChannel());
-        else if (auto reduce = dyn_cast<OrderedReduceOp>(op))
+        else if (isa<OrderedReduceOp>(op))
           emitOrderedReduce();
         else if (isa<ReduceOp>(op))
           emitReduce();

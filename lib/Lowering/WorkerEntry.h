@@ -4,8 +4,9 @@
 #define DASH_LIB_LOWERING_WORKERENTRY_H
 
 #include "Channels.h"
-#include "EntryBuilder.h"
+#include "Program.h"
 #include "dash/IR/TensorNames.h"
+#include "dash/Pipeline/IssueAttrs.h"
 
 namespace mlir::dash {
 
@@ -48,6 +49,7 @@ struct WorkerEntry {
   mutable ItemsOp items; ///< those of any role: sizes, tiles and mask are the same in all
   const SharedMemory &shared;
   const TensorNames &names;
+  const ProgramFacts &facts;
   Value base; ///< shared memory
   Value heads, qTiles, qRows, kvRows;
   Value warp;                      ///< of the block, uniform
@@ -70,12 +72,6 @@ Value maskLead(WorkerEntry &entry, Value qTile, Value kvTile);
 /// No element of a tile with such a lead is hidden.
 constexpr int64_t fullLead = int64_t(1) << 30;
 
-/// Names the channel whose slot a `dash.store` goes through.
-constexpr llvm::StringLiteral stagingAttr = "dash.staging";
-
-/// What a role does: it multiplies, it adds, or else it loads.
-bool isCompute(RoleOp role);
-bool isReduce(RoleOp role);
 /// Says at the op what no emitter has a way to do.
 LogicalResult checkWorkers(WorkersOp workers, const TensorNames &names);
 

@@ -3,12 +3,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "IssueOrder.h"
+#include "dash/Pipeline/IssueAttrs.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
 using namespace mlir::dash;
-
-static constexpr StringRef stageAttr = "dash.stage", orderAttr = "dash.order";
 
 SmallVector<Issue> dash::getIssueOrder(WalkOp walk) {
   struct Place {

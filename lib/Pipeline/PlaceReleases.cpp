@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "IssueOrder.h"
+#include "dash/Pipeline/IssueAttrs.h"
 #include "dash/Pipeline/Passes.h"
 #include "mlir/IR/Builders.h"
 
@@ -17,8 +18,6 @@ namespace mlir::dash {
 
 using namespace mlir;
 using namespace mlir::dash;
-
-static constexpr StringRef stagingAttr = "dash.staging";
 
 static ChannelOp channelOf(GetOp get) { return get.getChannel().getDefiningOp<ChannelOp>(); }
 
@@ -135,7 +134,7 @@ public:
     stageStores();
     SmallVector<GetOp> gets;
     items.walk([&](GetOp get) {
-      if (!get->hasAttr("dash.order"))
+      if (!get->hasAttr(orderAttr))
         gets.push_back(get);
     });
     for (GetOp get : gets) {
@@ -149,7 +148,7 @@ public:
     }
     SmallVector<PutOp> puts;
     items.walk([&](PutOp put) {
-      if (!put.isLoad() && !put->hasAttr("dash.order"))
+      if (!put.isLoad() && !put->hasAttr(orderAttr))
         puts.push_back(put);
     });
     for (PutOp put : puts) {

@@ -17,6 +17,9 @@
 // WAVES: bwd-causal.mlir:{{[0-9]+}}:3: error: an order made for 200 workers may need as many at sizes that are known at run time only, got 132
 // WAVES: note: raise workers, lower for-workers (which changes the bits), or make a table for stated sizes (form=table of --dash-apply-schedule)
 
+// RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='kind=unordered contributions=true' 2>&1 | FileCheck %s --check-prefix=NO-TURNS
+// NO-TURNS: bwd-causal.mlir:{{[0-9]+}}:3: error: adds in no order, so contributions have no turns to be kept by; use a schedule whose kind is not 'unordered'
+
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='load-stages=1' 2>&1 | FileCheck %s --check-prefix=STAGES
 // STAGES: bwd-causal.mlir:{{[0-9]+}}:3: error: roles wait for each other for ever
 
