@@ -11,7 +11,9 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parents[1] / "python")]
 
-GROUPS = ("accuracy", "repeat", "chains", "launches", "sanitizer")
+GROUPS = ("golden", "accuracy", "repeat", "chains", "launches", "sanitizer")
+# Those that are given builds for tests as well, and those that are given tables of the benchmark's sizes.
+WITH_DEBUG, WITH_BENCH = ("golden", "chains", "sanitizer"), ("golden",)
 
 
 def main() -> None:
@@ -30,8 +32,9 @@ def main() -> None:
     from dash_attn.bundle import Bundle
 
     bundle = Bundle.open(arguments.bundle)
-    kernels = [kernel for kernel in bundle.kernels + bundle.debug * (arguments.group in ("chains", "sanitizer"))
-               if f"d{kernel.head_dim}-{kernel.mask}" == arguments.which and not kernel.name.endswith("-bench")]
+    kernels = [kernel for kernel in bundle.kernels + bundle.debug * (arguments.group in WITH_DEBUG)
+               if f"d{kernel.head_dim}-{kernel.mask}" == arguments.which
+               and (arguments.group in WITH_BENCH or not kernel.name.endswith("-bench"))]
     tests: list[Test] = importlib.import_module(arguments.group).tests(kernels, arguments.quick) if kernels else []
     tests = [test for test in tests if arguments.filter in test.name]
     run_tests(tests, arguments.after, set(arguments.without))

@@ -37,6 +37,7 @@ def contents() -> None:
     assert (shift.head_dim, shift.causal, shift.kind, shift.fixed_sizes) == (64, True, "shift", {})
     assert table.fixed_sizes == {"q_rows": 4096, "kv_rows": 4096}
     assert table.serves({"q_rows": 4096, "kv_rows": 4096}) and not table.serves({"q_rows": 4096, "kv_rows": 64})
+    assert (TMP / "bundle/Device/golden.json").read_bytes() == (SOURCE / "test/Device/golden.json").read_bytes()
     packed = Bundle.open(TMP / "bundle.tar.gz")
     assert [kernel.name for kernel in packed.kernels] == [kernel.name for kernel in bundle.kernels]
     assert make(TMP / "bundle", "--filter=d64-causal-shift").returncode == 0  # made anew
