@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import statistics
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +34,28 @@ def print_table(results: list[dict[str, Any]], baselines: dict[str, Any], means:
             entries = ", ".join(f"{role} {1e3 * ms:.0f}" for role, ms in result["entries_ms"].items())
             print(f"  {' '.join(map(str, problem_of(result)))} {result['variant']}: {entries}; "
                   f"whole {1e3 * result['ms']:.0f} ({1e3 * result['ms_p10']:.0f} to {1e3 * result['ms_p90']:.0f})")
+
+
+def compared(results: list[dict[str, Any]], difference: str) -> dict[str, Any]:
+    """A row of a comparison, of the variants "old", "new" and "old again" of one problem. Ratios are of speeds: above 1 is faster.
+    difference: empty, or where gradients of old and new differ."""
+    ms = {result["variant"]: result["ms"] for result in results}
+    return {name: results[0][name] for name in ("head_dim", "mask", "rows")} | {
+        "ms": ms["old"], "new": ms["old"] / ms["new"], "again": ms["old"] / ms["old again"], "difference": difference}
+
+
+def print_comparison(rows: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
+    """Returns geometric mean and least of the ratios of "new", and of the control "again"."""
+    print("head dim, mask, S       old us  new to old  old to old")
+    for row in rows:
+        problem = " ".join(map(str, problem_of(row)))
+        differs = f"  bits differ: {row['difference']}" if row["difference"] else ""
+        print(f"{problem:20}  {1e3 * row['ms']:8.1f}  {row['new']:10.4f}  {row['again']:10.4f}{differs}")
+    means = {name: {"mean": math.exp(statistics.fmean(math.log(row[name]) for row in rows)),
+                    "least": min(row[name] for row in rows)} for name in ("new", "again")}
+    for word in ("mean", "least"):
+        print(f"{'geometric mean' if word == 'mean' else word:30}  {means['new'][word]:10.4f}  {means['again'][word]:10.4f}")
+    return means
 
 
 def write_svg(path: Path, results: list[dict[str, Any]], baselines: dict[str, Any]) -> bool:

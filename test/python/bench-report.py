@@ -1,6 +1,6 @@
 # RUN: %python %s | FileCheck %s
 # REQUIRES: python
-"""The benchmark's table, and the numbers of other implementations that it shows."""
+"""The benchmark's table, the numbers of other implementations that it shows, and the table of two bundles' speeds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent / "lib"))
 
 from fixtures import SOURCE  # noqa: E402
 
-from dash_attn.bench_report import print_table  # noqa: E402
+from dash_attn.bench_report import compared, print_comparison, print_table  # noqa: E402
 
 BASELINES = json.loads((SOURCE / "python/dash_attn/baselines.json").read_text(encoding="utf-8"))
 
@@ -42,3 +42,17 @@ for row in rows:
 # CHECK-NEXT: 128 full 4096 shift: prepare 40, main 400; whole 500 (400 to 600)
 print_table([result("shift", 4096, 561, prepare=0.04, main=0.4), result("cudnn (nd)", 4096, 510),
              result("shift", 300, 400)], BASELINES, {"shift": {"fa3_det": 1.1, "problems": 1, "cudnn_here": 1.1}})
+
+# CHECK: head dim, mask, S old us new to old old to old
+# CHECK-NEXT: 128 full 512 500.0 1.2500 1.0000
+# CHECK-NEXT: 128 full 1024 500.0 0.8000 1.0101 bits differ: dq[0, 0]
+# CHECK-NEXT: geometric mean 1.0000 1.0050
+# CHECK-NEXT: least 0.8000 1.0000
+
+
+def three(rows: int, new: float, again: float) -> list[dict]:
+    return [result("old", rows, 1), result("new", rows, 1) | {"ms": new}, result("old again", rows, 1) | {"ms": again}]
+
+
+means = print_comparison([compared(three(512, 0.4, 0.5), ""), compared(three(1024, 0.625, 0.495), "dq[0, 0]")])
+assert means["new"]["least"] == 0.8, means
