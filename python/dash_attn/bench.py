@@ -24,7 +24,8 @@ import torch
 import torch.nn.functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from .bench_report import print_table, problem_of, write_svg
+from .bench_picture import draw
+from .bench_report import print_table, problem_of
 from .bundle import Bundle, BundledKernel
 from .runtime import Kernel
 from .testing import Case, sizes_of
@@ -202,13 +203,13 @@ def main(argv: list[str] | None = None) -> int:
     print_table(results, baselines, means)
     if left_out:
         print(f"no time was left for {', '.join(left_out)}")
+    record = {"commit": bundle.commit, "date": time.strftime("%Y-%m-%d"), "gpu": torch.cuda.get_device_name(),
+              "torch": torch.__version__, "cudnn": torch.backends.cudnn.version(), "l2_flushed": arguments.flush,
+              "rounds": arguments.rounds, "left_out": left_out, "geometric_means": means, "results": results}
     if arguments.json:
-        about = {"commit": bundle.commit, "date": time.strftime("%Y-%m-%d"), "gpu": torch.cuda.get_device_name(),
-                 "torch": torch.__version__, "cudnn": torch.backends.cudnn.version(), "l2_flushed": arguments.flush,
-                 "rounds": arguments.rounds, "left_out": left_out, "geometric_means": means, "results": results}
-        arguments.json.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+        arguments.json.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     if arguments.svg:
-        write_svg(arguments.svg, results, baselines)
+        arguments.svg.write_text(draw(record, baselines), encoding="utf-8")
     return 0
 
 

@@ -1,10 +1,9 @@
-"""Tables and pictures of measurements. Needs neither a GPU nor PyTorch; a picture needs matplotlib."""
+"""Tables of measurements. Needs neither a GPU nor PyTorch."""
 
 from __future__ import annotations
 
 import math
 import statistics
-from pathlib import Path
 from typing import Any
 
 BASELINE = "fa3_det"
@@ -56,39 +55,6 @@ def print_comparison(rows: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
     for word in ("mean", "least"):
         print(f"{'geometric mean' if word == 'mean' else word:30}  {means['new'][word]:10.4f}  {means['again'][word]:10.4f}")
     return means
-
-
-def write_svg(path: Path, results: list[dict[str, Any]], baselines: dict[str, Any]) -> bool:
-    """A picture for each head dim and mask: TFLOP/s over length. False where matplotlib is missing."""
-    try:
-        import matplotlib
-    except ImportError:
-        print(f"{path}: not written, matplotlib is missing")
-        return False
-    matplotlib.use("svg")
-    matplotlib.rcParams["svg.hashsalt"] = "dash"  # the same file from the same numbers
-    from matplotlib import pyplot
-
-    panels = list(dict.fromkeys(problem_of(result)[:2] for result in results))
-    figure, axes = pyplot.subplots(1, len(panels), figsize=(5 * len(panels), 4), sharey=True, squeeze=False)
-    for axis, panel in zip(axes[0], panels):
-        here = [result for result in results if problem_of(result)[:2] == panel]
-        for variant in dict.fromkeys(result["variant"] for result in here):
-            points = sorted((result["rows"], result["tflops"]) for result in here if result["variant"] == variant)
-            axis.plot(*zip(*points), marker="o", linestyle="--" if "(nd)" in variant else "-", label=variant)
-        lengths = {result["rows"] for result in here}
-        points = [(row["rows"], row[BASELINE]) for row in baselines["rows"]
-                  if (row["head_dim"], row["mask"]) == panel and row["rows"] in lengths]
-        if points:
-            axis.plot(*zip(*points), color="black", linewidth=1, linestyle=":", label=f"{BASELINE} (another day)")
-        axis.set(title=f"head dim {panel[0]}, {panel[1]}", xlabel="sequence length", ylim=(0, None))
-        axis.set_xscale("log", base=2)
-        axis.grid(alpha=0.3)
-    axes[0][0].set_ylabel("TFLOP/s, whole backward")
-    axes[0][-1].legend(fontsize="small")
-    figure.tight_layout()
-    figure.savefig(path, metadata={"Date": None})
-    return True
 
 
 def by_problem(rows: list[dict[str, Any]]) -> dict[tuple[int, str, int], dict[str, Any]]:

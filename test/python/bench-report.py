@@ -1,18 +1,20 @@
 # RUN: %python %s | FileCheck %s
 # REQUIRES: python
-"""The benchmark's table, the numbers of other implementations that it shows, and the table of two bundles' speeds."""
+"""The benchmark\'s table and picture, the numbers of other implementations that they show, and the table of two bundles\' speeds."""
 
 from __future__ import annotations
 
 import json
 import math
 import sys
+import xml.etree.ElementTree
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "lib"))
 
 from fixtures import SOURCE  # noqa: E402
 
+from dash_attn.bench_picture import LINE, draw, spread  # noqa: E402
 from dash_attn.bench_report import compared, print_comparison, print_table  # noqa: E402
 
 BASELINES = json.loads((SOURCE / "python/dash_attn/baselines.json").read_text(encoding="utf-8"))
@@ -21,6 +23,10 @@ BASELINES = json.loads((SOURCE / "python/dash_attn/baselines.json").read_text(en
 def result(variant: str, rows: int, tflops: float, **entries: float) -> dict:
     return {"head_dim": 128, "mask": "full", "rows": rows, "variant": variant, "tflops": tflops, "ms": 0.5, "ms_p10": 0.4,
             "ms_p90": 0.6, "entries_ms": entries}
+
+
+def texts_of(picture: str) -> list[str]:
+    return [element.text or "" for element in xml.etree.ElementTree.fromstring(picture).iter("{http://www.w3.org/2000/svg}text")]
 
 
 # 24 problems, and in geometric mean the fastest deterministic of them is 0.94 of the fastest.
@@ -56,3 +62,19 @@ def three(rows: int, new: float, again: float) -> list[dict]:
 
 means = print_comparison([compared(three(512, 0.4, 0.5), ""), compared(three(1024, 0.625, 0.495), "dq[0, 0]")])
 assert means["new"]["least"] == 0.8, means
+
+# Names stand between top and bottom, in the order of what they name and with room between; those that have room stay.
+assert spread([10, 50, 90], 0, 100) == [10, 50, 90]
+for places in ([50, 50, 50, 50], [99, 98, 0, 97], [0, 1, 2, 3, 100]):
+    found = spread(places, 0, 100)
+    ordered = [found[i] for i in sorted(range(len(places)), key=places.__getitem__)]
+    assert 0 <= ordered[0] and ordered[-1] <= 100 and all(b - a >= LINE for a, b in zip(ordered, ordered[1:])), (places, found)
+
+# A picture of one length of one problem, and of none of ours; all names are there, and ours is the best of its orders.
+record = {"gpu": "GPU <1>", "date": "2026-01-01", "results": [
+    result("shift", 4096, 561), result("ascending", 4096, 300), result("unordered (nd)", 4096, 600), result("cudnn (nd)", 4096, 510)]}
+texts = texts_of(draw(record, BASELINES))
+assert "Whole backward, GPU <1>, bf16, 2026-01-01" in texts, texts
+assert texts[-4:] == ["FA3 det (other day)", "cuDNN (nd)", "dash, ascending", "dash, best order"], texts
+record["results"] = [result("flash (nd)", 300, 510)]
+assert texts_of(draw(record, BASELINES))[-1] == "PyTorch flash (nd)", texts_of(draw(record, BASELINES))
