@@ -1,65 +1,164 @@
 #!/usr/bin/env python3
-"""record_measurements.py b.json - writes what `python3 -m dash_attn.bench --json b.json` measured into docs/measurements.md."""
+"""record_measurements.py - what the newest records of measurements say, in the pages: tables, ratios and the picture.
+
+  tools/scripts/record_measurements.py             writes README.md, measurements.md and measurements.svg
+  tools/scripts/record_measurements.py --check     refuses those that say something else
+
+Records are test/Device/records/*-bench.json, of `python3 -m dash_attn.bench --json`, and *-peers.json: dash beside its peers in one
+process. In a page, what stands between <!-- NAME --> and <!-- end NAME --> is written.
+"""
 
 from __future__ import annotations
 
 import json
 import math
 import sys
+import textwrap
+from collections.abc import Iterable
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "dialects/dash/docs/measurements.md"
-BEGIN, END = "<!-- measurements -->", "<!-- end measurements -->"
+import house
+
+sys.path.insert(0, str(house.ROOT / "python"))
+from dash_attn.bench_picture import draw  # noqa: E402
+
+RECORDS = Path("test/Device/records")
+DOCS = Path("dialects/dash/docs")
 KINDS = ("ascending", "descending", "shift", "symmetric-shift")
 OTHERS = ("unordered (nd)", "flash (nd)", "cudnn (nd)")
+PEERS = ("FA3 nd", "FA3 det", "FA4 nd", "FA4 det", "cuDNN nd")
 
 
-def main() -> int:
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
-    record = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
-    page = PAGE.read_text(encoding="utf-8")
-    before, rest = page.split(BEGIN)
-    after = rest.split(END)[1]
-    PAGE.write_text(before + BEGIN + "\n\n" + render(record) + "\n" + END + after, encoding="utf-8")
-    return 0
+def main() -> None:
+    arguments = house.parse_arguments(__doc__, check={"action": "store_true"})
+    root = arguments.root
+    bench, bench_name = newest(root, "bench")
+    peers, peers_name = newest(root, "peers")
+    baselines = json.loads(house.read(root / "python/dash_attn/baselines.json"))
+    page = replace(house.read(root / DOCS / "measurements.md"), "measurements", measurements(bench, bench_name, baselines))
+    contents = {Path("README.md"): replace(house.read(root / "README.md"), "speed", summary(peers)),
+                DOCS / "measurements.md": replace(page, "peers", beside_peers(peers, peers_name)),
+                DOCS / "measurements.svg": draw(bench, baselines)}
+    findings = house.Findings("measurements")
+    for path, text in contents.items():
+        if not arguments.check:
+            (root / path).write_text(text, encoding="utf-8")
+        elif text != house.read(root / path):
+            findings.add(path, 1, "expected what the newest records say, found something else; run: tools/scripts/record_measurements.py")
+    findings.finish()
 
 
-def render(record: dict) -> str:
-    peers = json.loads((ROOT / "python/dash_attn/baselines.json").read_text(encoding="utf-8"))
-    problems: dict[tuple, dict[str, dict]] = {}
+def newest(root: Path, what: str) -> tuple[dict, str]:
+    records = [(json.loads(house.read(path)), path.name) for path in sorted((root / RECORDS).glob(f"*-{what}.json"))]
+    if not records:
+        sys.exit(f"error: expected a record {RECORDS}/*-{what}.json, found none")
+    return max(records, key=lambda record: record[0]["date"])
+
+
+def replace(page: str, name: str, text: str) -> str:
+    begin, end = f"<!-- {name} -->\n", f"<!-- end {name} -->"
+    before, rest = page.split(begin)
+    return before + begin + text + end + rest.split(end)[1]
+
+
+def mean(ratios: Iterable[float]) -> float:
+    logarithms = [math.log(ratio) for ratio in ratios]
+    return math.exp(sum(logarithms) / len(logarithms))
+
+
+def by_problem(record: dict) -> dict[tuple[int, str, int], dict[str, dict]]:
+    """For each head dim, mask and length the variants by name."""
+    problems: dict[tuple[int, str, int], dict[str, dict]] = {}
     for row in record["results"]:
         problems.setdefault((row["head_dim"], row["mask"], row["rows"]), {})[row["variant"]] = row
+    return problems
+
+
+# ---- Orders and PyTorch's passes, in one process -------------------------------------------------------
+
+
+def measurements(record: dict, name: str, baselines: dict) -> str:
+    known = {(row["head_dim"], row["mask"], row["rows"]): row["fa3_det"] for row in baselines["rows"]}
     lines = [f"{record['gpu']}, PyTorch {record['torch']}, {record['date']}, commit {record['commit']}, medians of {record['rounds']} "
-             "rounds, TFLOP/s of the whole backward. The best order is bold; ratios are of it.", "",
+             f"rounds, TFLOP/s of the whole backward ([record]({link(name)})). The best order is bold; ratios are of it.", "",
              "| head dim, mask | S | " + " | ".join(KINDS + OTHERS) + " | to FA3 det | to cuDNN here |",
              "|---|---|" + "---|" * (len(KINDS) + len(OTHERS) + 2)]
     ratios: dict[int, list[tuple[float, float]]] = {}
     last = None
-    for (head_dim, mask, rows), variants in problems.items():
+    for problem, variants in by_problem(record).items():
         best = max(KINDS, key=lambda kind: variants[kind]["tflops"] if kind in variants else 0)
         speed = variants[best]["tflops"]
-        pair = speed / peer(peers, head_dim, mask, rows), speed / variants["cudnn (nd)"]["tflops"]
-        ratios.setdefault(head_dim, []).append(pair)
-        cells = [f"**{variants[name]['tflops']:.0f}**" if name == best else
-                 f"{variants[name]['tflops']:.0f}" if name in variants else "–" for name in KINDS + OTHERS]
-        name = f"{head_dim} {mask}"
-        lines.append(f"| {name if name != last else ''} | {rows} | " + " | ".join(cells) + f" | {pair[0]:.2f} | {pair[1]:.2f} |")
-        last = name
+        pair = speed / known[problem], speed / variants["cudnn (nd)"]["tflops"]
+        ratios.setdefault(problem[0], []).append(pair)
+        cells = [f"**{variants[kind]['tflops']:.0f}**" if kind == best else
+                 f"{variants[kind]['tflops']:.0f}" if kind in variants else "–" for kind in KINDS + OTHERS]
+        title = f"{problem[0]} {problem[1]}"
+        lines.append(f"| {title if title != last else ''} | {problem[2]} | " + " | ".join(cells) + f" | {pair[0]:.2f} | {pair[1]:.2f} |")
+        last = title
     lines.append("")
     for head_dim, pairs in ratios.items():
-        fa3, cudnn = (math.exp(sum(math.log(pair[i]) for pair in pairs) / len(pairs)) for i in (0, 1))
+        fa3, cudnn = (mean(pair[i] for pair in pairs) for i in (0, 1))
         lines.append(f"Geometric mean over the {len(pairs)} problems of head dim {head_dim}: {fa3:.2f} of FA3 det, {cudnn:.2f} of cuDNN "
                      "(not deterministic) in the same process.")
-    return "\n".join(lines) + "\n"
+    return "\n" + "\n".join(lines) + "\n\n"
 
 
-def peer(peers: dict, head_dim: int, mask: str, rows: int) -> float:
-    """FA3's deterministic TFLOP/s."""
-    return next(row["fa3_det"] for row in peers["rows"]
-                if (row["head_dim"], row["mask"], row["rows"]) == (head_dim, mask, rows))
+# ---- dash beside its peers, in one process -------------------------------------------------------------
+
+
+def best_of(variants: dict[str, dict], is_dash: bool, deterministic: bool) -> dict:
+    """The fastest in the memory that peers get: [batch, rows, heads, head dim]."""
+    return max((row for row in variants.values() if (row["family"] == "dash") == is_dash and
+                row["deterministic"] == deterministic and not row["variant"].endswith("bhsd")), key=lambda row: row["tflops"])
+
+
+def ratios_to_peers(record: dict) -> dict[int, list[tuple[float, float]]]:
+    """For each head dim the ratios to the fastest peer that is not deterministic, and to the fastest that is."""
+    ratios: dict[int, list[tuple[float, float]]] = {}
+    for problem, variants in by_problem(record).items():
+        speed = best_of(variants, True, True)["tflops"]
+        ratios.setdefault(problem[0], []).append((speed / best_of(variants, False, False)["tflops"],
+                                                  speed / best_of(variants, False, True)["tflops"]))
+    return ratios
+
+
+def beside_peers(record: dict, name: str) -> str:
+    versions, cudnn = record["families"], f"{record['cudnn'] // 10000}.{record['cudnn'] // 100 % 100}"
+    lines = [f"{record['gpu']}, PyTorch {record['torch']}, {record['date']}, medians of {record['rounds']} rounds, TFLOP/s of the whole "
+             f"backward ([record]({link(name)})): dash of commit {record['commit']}, FlashAttention-3 of commit "
+             f"{versions['fa3']['flash-attention'][:12]}, flash-attn-4 {versions['fa4']['flash-attn-4']}, PyTorch's cuDNN {cudnn}. "
+             "nd: not deterministic.", "",
+             "| head dim, mask | S | dash | order | " + " | ".join(PEERS) + " | to best nd | to best det |",
+             "|---|---|---|---|" + "---|" * (len(PEERS) + 2)]
+    last = None
+    for (head_dim, mask, rows), variants in by_problem(record).items():
+        best = best_of(variants, True, True)
+        cells = [f"**{best['tflops']:.0f}**", best["variant"].removeprefix("dash "), *(f"{variants[peer]['tflops']:.0f}" for peer in PEERS)]
+        cells += [f"{best['tflops'] / best_of(variants, False, deterministic)['tflops']:.2f}" for deterministic in (False, True)]
+        title = f"{head_dim} {mask}"
+        lines.append(f"| {title if title != last else ''} | {rows} | " + " | ".join(cells) + " |")
+        last = title
+    lines.append("")
+    for head_dim, pairs in ratios_to_peers(record).items():
+        lines.append(f"Geometric mean over the {len(pairs)} problems of head dim {head_dim}: {mean(nd for nd, _ in pairs):.2f} of the best "
+                     f"that is not deterministic, {mean(det for _, det in pairs):.2f} of the best that is.")
+    return "\n" + "\n".join(lines) + "\n\n"
+
+
+def summary(record: dict) -> str:
+    """The README's number, its weak side beside it."""
+    means = {head_dim: [mean(pair[i] for pair in pairs) for i in (0, 1)] for head_dim, pairs in ratios_to_peers(record).items()}
+    worst = min(nd for pairs in ratios_to_peers(record).values() for nd, _ in pairs)
+    text = (f"On an {record['gpu'].removeprefix('NVIDIA ')}, in bf16 at head dim 128, the backward pass of dash runs at "
+            f"**{means[128][0]:.2f}** of the speed of the fastest non-deterministic one of FlashAttention-3, FlashAttention-4 and cuDNN, "
+            f"and at {means[128][1]:.2f} of their fastest deterministic one. Head dim 64 is its weak side: {means[64][0]:.2f} and "
+            f"{means[64][1]:.2f}, and {worst:.2f} of the fastest in the worst case ([measurements](dialects/dash/docs/measurements.md)).")
+    return textwrap.fill(text, 130, break_long_words=False, break_on_hyphens=False) + "\n"
+
+
+def link(name: str) -> str:
+    return f"../../../{RECORDS / name}"
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
