@@ -21,8 +21,9 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
 from dash_attn.svg import Picture, number  # noqa: E402
 
-WIDTH, LEFT, TOP, GAP, LEGEND = 800, 72, 84, 24, 74
+WIDTH, LEFT, TOP, GAP, LEGEND = 800, 72, 96, 24, 74
 PIXELS = 12  # for a microsecond
+NARROWEST = 36  # column that two numbers fit in
 # Paul Tol's light colours: told apart by everybody, and black text can be read on each.
 COLOURS = ("#77aadd", "#ee8866", "#eedd88", "#ffaabb", "#99ddff", "#44bb99", "#bbcc33", "#aaaa00")
 STYLE = "".join(f".q{i} {{ fill: {colour} }}\n" for i, colour in enumerate(COLOURS)) + """
@@ -79,6 +80,10 @@ def draw(orders: list[Order]) -> str:
     longest = max(order.report["makespan"] for order in orders)
     bottom = TOP + longest * PIXELS
     width = (WIDTH - LEFT - GAP * len(orders)) / len(orders)
+    most = int(width / NARROWEST)
+    if orders[0].report["workers"] > most:
+        sys.exit(f"error: expected at most {most} workers where {len(orders)} kinds are side by side, "
+                 f"found {orders[0].report['workers']}; draw fewer")
     kinds = " beside ".join(order.report["kind"] for order in orders)
     picture = Picture(WIDTH, int(bottom + LEGEND), f"{kinds}: which worker works on which q tile, and when", STYLE, DARK)
     picture.text(8, TOP - 10, "time, µs", "mute")
@@ -98,11 +103,13 @@ def draw_order(picture: Picture, order: Order, left: float, width: float) -> Non
     report = order.report
     ratio = report["makespan"] / report["lowerBound"]
     picture.text(left, 22, report["kind"], "title")
-    picture.text(left, 42, f"ends after {report['makespan']:.1f} µs, {ratio:.3f} times the lower bound", "mute")
+    picture.text(left, 40, f"ends after {report['makespan']:.1f} µs,", "mute")
+    picture.text(left, 56, f"{ratio:.3f} times the lower bound", "mute")
     column = width / report["workers"]
     lane = (column - 14) / 2
     for worker in range(report["workers"]):
-        picture.text(left + (worker + 0.5) * column - 7, TOP - 10, f"worker {worker}", "mute middle")
+        head = f"worker {worker}" if column > 70 else f"w{worker}"
+        picture.text(left + (worker + 0.5) * column - 7, TOP - 10, head, "mute middle")
     for one in order.slices:
         worker, which = divmod(one["tid"], 2)
         x, y, height = left + worker * column + which * lane, TOP + one["ts"] * PIXELS, one["dur"] * PIXELS
