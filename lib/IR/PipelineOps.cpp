@@ -24,12 +24,36 @@ void DashDialect::registerTypes() {
       >();
 }
 
+/// More of anything, and more bytes, than any chip has. Below, no sum or product that a plan needs
+/// overflows; what the chip in question has, `dash-check-resources` compares.
+static constexpr int64_t maxCount = int64_t(1) << 16, maxBytes = (int64_t(1) << 31) - 1;
+
+static LogicalResult verifyRange(Operation *op, StringRef name, int64_t value, int64_t least,
+                                 int64_t most) {
+  if (value >= least && value <= most)
+    return success();
+  return op->emitOpError() << name << " must be from " << least << " to " << most << ", got "
+                           << value;
+}
+
+static bool fitsBytes(RankedTensorType tile) {
+  int64_t bits = tile.getElementTypeBitWidth();
+  for (int64_t size : tile.getShape())
+    if (llvm::MulOverflow(bits, size, bits))
+      return false;
+  return bits <= 8 * maxBytes;
+}
+
 LogicalResult ChannelType::verify(function_ref<InFlightDiagnostic()> emitError,
                                   ArrayRef<Type> tiles) {
   for (Type tile : tiles) {
     auto tensor = dyn_cast<RankedTensorType>(tile);
     if (!tensor || !tensor.hasStaticShape())
       return emitError() << "a slot holds ranked tensors of static shape, got " << tile;
+    if (!tensor.getElementType().isIntOrFloat())
+      return emitError() << "a slot holds tiles of integers or floats, got " << tile;
+    if (!fitsBytes(tensor))
+      return emitError() << "a tile of a slot has at most " << maxBytes << " bytes, got " << tile;
   }
   return success();
 }
@@ -89,7 +113,14 @@ static LogicalResult verifyNames(WorkersOp workers) {
   return success();
 }
 
-LogicalResult WorkersOp::verify() { return verifyNames(*this); }
+LogicalResult WorkersOp::verify() {
+  if (getRegisters() && failed(verifyRange(*this, "'registers'", *getRegisters(), 1, maxCount)))
+    return failure();
+  if (getSharedBytes() &&
+      failed(verifyRange(*this, "'shared_bytes'", *getSharedBytes(), 0, maxBytes)))
+    return failure();
+  return verifyNames(*this);
+}
 
 static LogicalResult verifySlotsFit(WorkersOp workers) {
   for (ChannelOp channel : workers.getChannels()) {
@@ -158,8 +189,8 @@ bool ChannelOp::isExchange() {
 }
 
 LogicalResult ChannelOp::verify() {
-  if (getDepth() < 1)
-    return emitOpError() << "depth must be at least 1, got " << getDepth();
+  if (failed(verifyRange(*this, "depth", getDepth(), 1, maxCount)))
+    return failure();
   if (!getOffsets() != !getStrides())
     return emitOpError("needs both offsets and strides, or neither");
   if (!getOffsets())
@@ -169,6 +200,9 @@ LogicalResult ChannelOp::verify() {
     return emitOpError() << "needs an offset and a stride for each of the " << tiles
                          << " tiles of a slot, got " << getOffsets()->size() << " and "
                          << getStrides()->size();
+  for (int64_t place : llvm::concat<const int64_t>(*getOffsets(), *getStrides()))
+    if (failed(verifyRange(*this, "offsets and strides", place, 0, maxBytes)))
+      return failure();
   for (auto [i, stride] : llvm::enumerate(*getStrides()))
     if (int64_t bytes = getType().getTileBytes(i); bytes > stride)
       return emitOpError() << "tile " << i << " has " << bytes
@@ -188,10 +222,9 @@ WalkOp RoleOp::getWalk() {
 }
 
 LogicalResult RoleOp::verify() {
-  if (getWarps() < 1)
-    return emitOpError() << "warps must be at least 1, got " << getWarps();
-  if (getRegisters() && int64_t(*getRegisters()) < 1)
-    return emitOpError() << "registers must be at least 1, got " << int64_t(*getRegisters());
+  if (failed(verifyRange(*this, "warps", getWarps(), 1, maxCount)) ||
+      (getRegisters() && failed(verifyRange(*this, "registers", *getRegisters(), 1, maxCount))))
+    return failure();
   Block &body = getBody().front();
   auto items = body.empty() ? ItemsOp() : dyn_cast<ItemsOp>(body.front());
   if (!items || !items.isScheduled() || !llvm::hasSingleElement(body))

@@ -12,7 +12,7 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 // Something has to be handed on.
 func.func @has_a_slot(%q: !T, %k: !T, %v: !T) {
   dash.workers {
-    // expected-error @below {{'dash.channel' op depth must be at least 1, got 0}}
+    // expected-error @below {{'dash.channel' op depth must be from 1 to 65536, got 0}}
     %tiles = dash.channel "k" depth(0) : !C
   }
   return
@@ -81,3 +81,55 @@ func.func @slots_do_not_overlap(%q: !T, %k: !T, %v: !T) {
 // A slot has a size.
 // expected-error @below {{a slot holds ranked tensors of static shape, got 'f32'}}
 func.func private @slot_of_numbers(!dash.channel<f32>)
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+!C = !dash.channel<tensor<128x128xbf16>>
+
+// The end of a ring is a product of its depth.
+func.func @rings_end(%q: !T, %k: !T, %v: !T) {
+  dash.workers {
+    // expected-error @below {{'dash.channel' op depth must be from 1 to 65536, got 9223372036854775807}}
+    %tiles = dash.channel "k" depth(0x7fffffffffffffff) at([1024], [32768]) : !C
+  }
+  return
+}
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+!C = !dash.channel<tensor<128x128xbf16>>
+
+// No chip has memory there.
+func.func @lies_in_shared_memory(%q: !T, %k: !T, %v: !T) {
+  dash.workers {
+    // expected-error @below {{'dash.channel' op offsets and strides must be from 0 to 2147483647, got -1024}}
+    %tiles = dash.channel "k" depth(1) at([-1024], [32768]) : !C
+  }
+  return
+}
+
+// -----
+
+// Bytes are counted in bits of elements.
+// expected-error @below {{a slot holds tiles of integers or floats, got 'tensor<64x64xcomplex<f32>>'}}
+func.func private @slot_of_pairs(!dash.channel<tensor<64x64xcomplex<f32>>>)
+
+// -----
+
+// Places are counted in bytes.
+// expected-error @below {{a tile of a slot has at most 2147483647 bytes, got 'tensor<4611686018427387904x8xf32>'}}
+func.func private @slot_of_everything(!dash.channel<tensor<4611686018427387904x8xf32>>)

@@ -11,7 +11,7 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 // Somebody has to do it.
 func.func @has_a_warp(%q: !T, %k: !T, %v: !T) {
   dash.workers {
-    // expected-error @below {{'dash.role' op warps must be at least 1, got 0}}
+    // expected-error @below {{'dash.role' op warps must be from 1 to 65536, got 0}}
     dash.role "load" warps(0) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
@@ -35,7 +35,7 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 // None is not the same as unknown.
 func.func @has_registers(%q: !T, %k: !T, %v: !T) {
   dash.workers {
-    // expected-error @below {{'dash.role' op registers must be at least 1, got 0}}
+    // expected-error @below {{'dash.role' op registers must be from 1 to 65536, got 0}}
     dash.role "load" warps(1) registers(0) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
@@ -112,6 +112,30 @@ func.func @walks_once(%q: !T, %k: !T, %v: !T) {
         }
         dash.walk (%head, %qi, %turn) {
         }
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+
+// Warps of roles are added up.
+func.func @warps_can_be_counted(%q: !T, %k: !T, %v: !T) {
+  dash.workers {
+    // expected-error @below {{'dash.role' op warps must be from 1 to 65536, got 9223372036854775807}}
+    dash.role "load" warps(9223372036854775807) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+
       }
     }
   }

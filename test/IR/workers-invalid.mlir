@@ -186,3 +186,51 @@ func.func @stands_outside_of_items(%q: !T, %k: !T, %v: !T) {
   }
   return
 }
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+
+// All threads together have so many times their number.
+func.func @registers_can_be_counted(%q: !T, %k: !T, %v: !T) {
+  // expected-error @below {{'dash.workers' op 'registers' must be from 1 to 65536, got 9223372036854775807}}
+  dash.workers registers(9223372036854775807) {
+    dash.role "load" warps(1) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+
+// Memory is not owed.
+func.func @shared_memory_is_not_negative(%q: !T, %k: !T, %v: !T) {
+  // expected-error @below {{'dash.workers' op 'shared_bytes' must be from 0 to 2147483647, got -1}}
+  dash.workers shared_bytes(-1) {
+    dash.role "load" warps(1) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+
+      }
+    }
+  }
+  return
+}

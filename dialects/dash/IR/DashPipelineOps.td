@@ -26,7 +26,10 @@ def ChannelType : Dash_Type<"Channel", "channel"> {
     full and one that says it is empty.
 
     **Example**: `!dash.channel<tensor<64x128xbf16>, tensor<64xf32>>`.
-    **Errors**: `a slot holds ranked tensors of static shape, got 'f32'`.
+    **Errors**
+    - `a slot holds ranked tensors of static shape, got 'f32'`
+    - `a slot holds tiles of integers or floats, got 'tensor<64x64xcomplex<f32>>'`
+    - `a tile of a slot has at most 2147483647 bytes, got 'tensor<4611686018427387904x8xf32>'`
   }];
   let parameters = (ins ArrayRefParameter<"::mlir::Type", "tiles of one slot">:$tiles);
   let assemblyFormat = "`<` $tiles `>`";
@@ -98,6 +101,7 @@ def WorkersOp : Dash_Op<"workers", [NoTerminator, OutsideItems, RecursiveMemoryE
     - `two channels are named 'k'`, and so for roles
     - `needs a role`
     - `role 'compute' must run the items of role 'load'`
+    - `'registers' must be from 1 to 65536, got 0`, and `'shared_bytes'` from 0 to 2147483647
     - `'shared_bytes' is 1024, but slots of channel 'k' end at byte 33792`
     - `stands outside 'dash.items' only: it works on whole tensors`
   }];
@@ -139,9 +143,10 @@ def ChannelOp : Dash_Op<"channel", [HasParent<"WorkersOp">,
     !dash.channel<tensor<64x128xbf16>, tensor<64xf32>>`, or as in `dash.workers`.
 
     **Errors**
-    - `depth must be at least 1, got 0`
+    - `depth must be from 1 to 65536, got 0`
     - `needs both offsets and strides, or neither`
     - `needs an offset and a stride for each of the 2 tiles of a slot, got 1 and 2`
+    - `offsets and strides must be from 0 to 2147483647, got -1024`
     - `tile 0 has 16384 bytes, which do not fit a stride of 1024`
   }];
   let arguments = (ins
@@ -186,8 +191,8 @@ def RoleOp : Dash_Op<"role", [HasParent<"WorkersOp">, NoTerminator, RecursiveMem
     **Example**: `dash.role "load" warps(1) registers(24) { ... }`, as in `dash.workers`.
 
     **Errors**
-    - `warps must be at least 1, got 0`
-    - `registers must be at least 1, got 0`
+    - `warps must be from 1 to 65536, got 0`
+    - `registers must be from 1 to 65536, got 0`
     - `holds one scheduled 'dash.items' and nothing else`
     - `has 2 'dash.walk', expected one at most`
   }];
