@@ -16,6 +16,10 @@
 // Optimisation remarks as a setting, editors' positions, and a name for the version:
 // RUN: dash-opt %s --remarks-filter='dash.*' | FileCheck %s
 // RUN: dash-opt %s --mlir-print-debuginfo | FileCheck %s --check-prefix=LOCATION
+// Help about dash and MLIR; what LLVM adds is hidden, and works:
+// RUN: dash-opt --help | FileCheck %s --check-prefix=HELP --implicit-check-not='{{ --(nvptx|aarch64|amdgpu|x86|wasm|riscv|polly|debugify|instcombine|lto)-}}'
+// RUN: dash-opt --help-hidden | FileCheck %s --check-prefix=HIDDEN
+// RUN: dash-opt %s --aarch64-use-aa | FileCheck %s
 // RUN: dash-opt --version | FileCheck %s --check-prefix=VERSION
 
 // CHECK-LABEL: func.func @host
@@ -24,6 +28,14 @@
 // TIMING:      Execution time report
 // STATISTICS:  Pass statistics report
 // REPRODUCER:  mlir_reproducer
+// HELP-DAG:      --allow-unregistered-dialect
+// HELP-DAG:      --mlir-print-ir-after-all
+// HELP-DAG:      --dash-plan-buffers
+// HELP-DAG:        --ds-buffers=
+// HELP-DAG:      --dash-to-ptx
+// HELP-DAG:        --kind=
+// HIDDEN-DAG:    --aarch64-use-aa
+// HIDDEN-DAG:    --dash-to-ptx
 // LOCATION:    loc("{{.*}}dash-opt.mlir":[[# @LINE + 2]]
 // VERSION:     LLVM version 22
 func.func @host(%a: index, %b: index) -> index {

@@ -8,8 +8,19 @@
 #include "dash/Driver/Registration.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/CommandLine.h"
+
+/// Options that are there before any of ours are those of LLVM, above all of its code generators. They
+/// work, but --help is about dash and MLIR; --help-hidden lists them all.
+static void hideOptionsOfLlvm() {
+  for (auto &entry : llvm::cl::getRegisteredOptions())
+    if (llvm::is_contained(entry.second->Categories, &llvm::cl::getGeneralCategory()))
+      entry.second->setHiddenFlag(llvm::cl::Hidden);
+}
 
 int main(int argc, char **argv) {
+  hideOptionsOfLlvm();
   mlir::DialectRegistry registry;
   mlir::dash::registerDash(registry);
   mlir::dash::registerDashPasses();
