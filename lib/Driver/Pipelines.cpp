@@ -26,6 +26,7 @@ void dash::buildToPtxPipeline(OpPassManager &manager, const ToPtxOptions &option
   order.kind = options.kind;
   order.path = options.path;
   order.workers = options.workers;
+  order.target = options.target;
   order.level = options.level;
   order.forWorkers = options.forWorkers;
   order.sizes = options.sizes;
@@ -39,9 +40,9 @@ void dash::buildToPtxPipeline(OpPassManager &manager, const ToPtxOptions &option
   manager.addPass(createAssignRoles());
   manager.addPass(createOrderProducts());
   manager.addPass(createPlaceReleases());
-  manager.addPass(createPlanBuffers(
-      PlanBuffersOptions{options.loadStages, options.dsBuffers, options.dqBuffers}));
-  manager.addPass(createCheckResources());
+  manager.addPass(createPlanBuffers(PlanBuffersOptions{options.loadStages, options.dsBuffers,
+                                                       options.dqBuffers, options.target}));
+  manager.addPass(createCheckResources(CheckResourcesOptions{options.target}));
   verifyAfter(manager, Stage::Pipeline);
 
   // roles and channels -> kernels of llvm, nvvm, arith, cf, scf
@@ -54,7 +55,7 @@ void dash::buildToPtxPipeline(OpPassManager &manager, const ToPtxOptions &option
   verifyAfter(manager, Stage::Lowering);
 
   // kernels -> PTX and manifest
-  manager.addPass(createAttachTarget());
+  manager.addPass(createAttachTarget(AttachTargetOptions{options.target}));
   manager.addPass(createConvertToLlvm());
   manager.addPass(createEmitPtx(EmitPtxOptions{options.output, options.ptxas}));
   verifyAfter(manager, Stage::Target);

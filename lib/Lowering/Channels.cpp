@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Channels.h"
-#include "dash/Pipeline/Limits.h"
+#include "dash/Pipeline/BufferPlan.h"
 
 using namespace mlir;
 using namespace mlir::dash;

@@ -8,10 +8,10 @@
 
 #include "TmaDescriptors.h"
 #include "WorkerEntry.h"
+#include "dash/IR/TargetDescription.h"
 #include "dash/Lowering/Arguments.h"
 #include "dash/Lowering/Passes.h"
 #include "dash/Lowering/ProgramAttrs.h"
-#include "dash/Pipeline/Limits.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

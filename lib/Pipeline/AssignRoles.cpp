@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RoleCut.h"
+#include "dash/IR/TargetDescription.h"
 #include "dash/Pipeline/Passes.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -37,7 +38,7 @@ public:
       channels.push_back(ChannelOp::create(b, ChannelType::get(b.getContext(), types), slot.name,
                                            /*depth=*/1, nullptr, nullptr));
     }
-    int64_t computeWarps = 4 * (items.getTiles().getKv() / rowsOfWarpgroup);
+    int64_t computeWarps = warpsOfWarpgroup * (items.getTiles().getKv() / rowsOfWarpgroup);
     addRole(Role::LoadStep, "load-q", 1, [&] { buildLoads(Role::LoadStep); });
     addRole(Role::Reduce, "reduce", 1, [&] { buildSums(); });
     addRole(Role::LoadItem, "load-kv", 1, [&] { buildLoads(Role::LoadItem); });

@@ -9,7 +9,8 @@
 #include "ChannelProtocol.h"
 #include "IssueOrder.h"
 #include "RegisterEstimate.h"
-#include "dash/Pipeline/Limits.h"
+#include "dash/IR/TargetDescription.h"
+#include "dash/Pipeline/BufferPlan.h"
 #include "dash/Pipeline/Passes.h"
 
 namespace mlir::dash {
@@ -35,13 +36,13 @@ static LogicalResult verifyPlanned(WorkersOp workers) {
 // Shared memory
 //===----------------------------------------------------------------------===//
 
-static LogicalResult verifySharedBytes(WorkersOp workers) {
+static LogicalResult verifySharedBytes(WorkersOp workers, const TargetDescription &target) {
   int64_t bytes = *workers.getSharedBytes();
-  if (bytes <= maxSharedBytes)
+  if (bytes <= target.sharedBytes)
     return success();
   auto diagnostic = workers.emitError()
                     << "slots take " << bytes << " bytes of shared memory, but a block has "
-                    << maxSharedBytes
+                    << target.sharedBytes
                     << ": lower load-stages, ds-buffers, dq-buffers or the rows of tiles";
   for (ChannelOp channel : workers.getChannels()) {
     int64_t slot = 0;
@@ -106,31 +107,33 @@ static bool multiplies(RoleOp role) {
   return role.walk([](MatmulOp) { return WalkResult::interrupt(); }).wasInterrupted();
 }
 
-static LogicalResult verifyWarps(WorkersOp workers) {
+static LogicalResult verifyWarps(WorkersOp workers, const TargetDescription &target) {
   for (RoleOp role : workers.getRoles())
     if (multiplies(role) && role.getWarps() % warpsOfWarpgroup != 0)
       return role.emitError() << "multiplies, so it needs whole warpgroups of " << warpsOfWarpgroup
                               << " warps, got " << role.getWarps();
-  if (int64_t warps = workers.getNumWarps(); warps > maxWarps)
-    return workers.emitError() << "has " << warps << " warps, but a block has at most " << maxWarps;
+  if (int64_t warps = workers.getNumWarps(); warps > target.maxWarps)
+    return workers.emitError() << "has " << warps << " warps, but a block has at most "
+                               << target.maxWarps;
   return success();
 }
 
 /// A role's registers are set for whole warpgroups, at the cost of the pool that all draw from.
-static LogicalResult verifyPool(WorkersOp workers) {
+static LogicalResult verifyPool(WorkersOp workers, const TargetDescription &target) {
   int64_t warps = workers.getNumWarps(), atLaunch = *workers.getRegisters();
   int64_t pool = atLaunch * warps * threadsOfWarp;
-  if (pool > registersOfChip)
+  if (pool > target.registers)
     return workers.emitError() << atLaunch << " registers for each of " << warps * threadsOfWarp
                                << " threads are " << pool << ", but a block has "
-                               << registersOfChip;
+                               << target.registers;
   SmallVector<RoleOp> roleOf(warps / warpsOfWarpgroup);
   for (RoleOp role : workers.getRoles()) {
     int64_t registers = *role.getRegisters(), first = workers.getFirstWarp(role);
-    if (registers < minRegisters || registers > maxRegisters || registers % registerUnit != 0)
-      return role.emitError() << "registers of a role must be a multiple of " << registerUnit
-                              << " from " << minRegisters << " to " << maxRegisters << ", got "
-                              << registers;
+    if (registers < target.minRegisters || registers > target.maxRegisters ||
+        registers % target.registerUnit != 0)
+      return role.emitError() << "registers of a role must be a multiple of " << target.registerUnit
+                              << " from " << target.minRegisters << " to " << target.maxRegisters
+                              << ", got " << registers;
     for (int64_t warp = first; warp < first + int64_t(role.getWarps()); ++warp) {
       RoleOp &other = roleOf[warp / warpsOfWarpgroup];
       if (other && *other.getRegisters() != *role.getRegisters())
@@ -186,19 +189,30 @@ static LogicalResult verifyOrdered(WorkersOp workers) {
   return success();
 }
 
+/// In an order in which each may trust what those before it have found.
+static LogicalResult verifyPlan(WorkersOp workers, const TargetDescription &target) {
+  if (failed(verifyPlanned(workers)) || failed(verifyOrdered(workers)) ||
+      failed(verifyWarps(workers, target)) || failed(verifyBarriers(workers)) ||
+      failed(verifySharedBytes(workers, target)) || failed(verifyPlaces(workers)) ||
+      failed(verifyPool(workers, target)) || failed(verifyTilesFit(workers)))
+    return failure();
+  return verifyProtocol(workers);
+}
+
 namespace {
 
 struct CheckResources : public dash::impl::CheckResourcesBase<CheckResources> {
+  using CheckResourcesBase::CheckResourcesBase;
+
   void runOnOperation() override {
+    const TargetDescription *described =
+        findTarget(target, [&] { return getOperation()->emitError(); });
+    if (!described)
+      return signalPassFailure();
     bool hasWorkers = false;
     WalkResult result = getOperation()->walk([&](WorkersOp workers) {
       hasWorkers = true;
-      for (auto verify :
-           {verifyPlanned, verifyOrdered, verifyWarps, verifyBarriers, verifySharedBytes,
-            verifyPlaces, verifyPool, verifyTilesFit, verifyProtocol})
-        if (failed(verify(workers)))
-          return WalkResult::interrupt();
-      return WalkResult::skip();
+      return failed(verifyPlan(workers, *described)) ? WalkResult::interrupt() : WalkResult::skip();
     });
     if (result.wasInterrupted())
       return signalPassFailure();

@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "dash/IR/DashOps.h"
-#include "dash/Pipeline/Limits.h"
+#include "dash/IR/TargetDescription.h"
+#include "dash/Pipeline/BufferPlan.h"
 #include "dash/Pipeline/Passes.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/MapVector.h"
@@ -118,11 +119,15 @@ struct PlanBuffers : public dash::impl::PlanBuffersBase<PlanBuffers> {
     getOperation()->walk([&](WorkersOp workers) { all.push_back(workers); });
     if (all.empty())
       getOperation()->emitWarning() << "no 'dash.workers' to plan; run --dash-assign-roles first";
+    const TargetDescription *described =
+        findTarget(target, [&] { return getOperation()->emitError(); });
+    if (!described)
+      return signalPassFailure();
     for (WorkersOp workers : all) {
       if (failed(verifyOptions(workers)))
         return signalPassFailure();
       planDepths(workers);
-      planRegisters(workers);
+      planRegisters(workers, *described);
       int64_t bytes = workers.getChannels().empty() ? reservedBytes : Placement(workers).apply();
       workers.setSharedBytes(bytes);
       numBytes += bytes;
@@ -157,19 +162,21 @@ private:
 
   /// Registers of a chip are dealt evenly at launch; what those who move tiles give back goes to
   /// those who multiply.
-  void planRegisters(WorkersOp workers) {
+  static void planRegisters(WorkersOp workers, const TargetDescription &target) {
     int64_t warps = workers.getNumWarps(), multiplying = 0;
     for (RoleOp role : workers.getRoles())
       multiplying += multiplies(role) ? role.getWarps() : 0;
-    int64_t atLaunch = std::min<int64_t>(
-        llvm::alignDown(registersOfChip / (warps * threadsOfWarp), registerUnit), maxRegisters);
-    int64_t left = atLaunch * warps - movingRegisters * (warps - multiplying);
-    int64_t most = multiplying == 0 ? movingRegisters : left / multiplying;
+    int64_t moving = target.minRegisters; // who moves tiles keeps next to nothing in registers
+    auto inUnits = [&](int64_t registers) {
+      return std::min<int64_t>(llvm::alignDown(registers, target.registerUnit),
+                               target.maxRegisters);
+    };
+    int64_t atLaunch = inUnits(target.registers / (warps * threadsOfWarp));
+    int64_t left = atLaunch * warps - moving * (warps - multiplying);
+    int64_t most = multiplying == 0 ? moving : left / multiplying;
     workers.setRegisters(atLaunch);
     for (RoleOp role : workers.getRoles())
-      role.setRegisters(multiplies(role)
-                            ? std::min<int64_t>(llvm::alignDown(most, registerUnit), maxRegisters)
-                            : movingRegisters);
+      role.setRegisters(multiplies(role) ? inUnits(most) : moving);
   }
 };
 

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "OrderItems.h"
+#include "dash/IR/TargetDescription.h"
 #include "dash/Schedule/Kinds.h"
 #include "dash/Schedule/OrderFile.h"
 #include "dash/Schedule/Passes.h"
@@ -84,12 +85,15 @@ private:
     FailureOr<DeterminismLevel> level = resolveLevel(items.getLevel(), emitError);
     if (failed(level))
       return failure();
+    const TargetDescription *described = findTarget(target, emitError);
+    if (!described)
+      return failure();
     const ScheduleKind *builder = findScheduleKind(kind);
     bool isSurelyTable = kind == "file" || form == OrderForm::Table;
     if ((isSurelyTable || (builder && builder->isSearched)) &&
         failed(verifyStated(assumed, emitError)))
       return failure();
-    FailureOr<Schedule> schedule = build(name, *problem, *level, emitError);
+    FailureOr<Schedule> schedule = build(name, *problem, *level, *described, emitError);
     if (failed(schedule) || (schedule->isTable() && failed(verifyStated(assumed, emitError))))
       return failure();
     FailureOr<ScheduleFacts> facts = verify(*schedule, emitError);
@@ -148,7 +152,7 @@ private:
   }
 
   FailureOr<Schedule> build(StringRef name, const Problem &problem, DeterminismLevel level,
-                            EmitError emitError) {
+                            const TargetDescription &described, EmitError emitError) {
     const ScheduleKind *builder = findScheduleKind(kind);
     if (!builder && kind != "file")
       return emitUnknownKind(kind, emitError);
@@ -162,8 +166,8 @@ private:
     header.level = level;
     header.problem = problem;
     header.parts = parts;
-    header.workers = workers;
-    header.width = level == DeterminismLevel::Machine ? forWorkers : workers;
+    header.workers = workers == 0 ? described.multiprocessors : workers;
+    header.width = level == DeterminismLevel::Machine ? forWorkers : header.workers;
     header.cost = {compute, reduce, latency, buffers};
     header.maxDqBytes = dqLimit << 20;
     FailureOr<Order> order = builder->build(header, &getContext(), emitError);
@@ -197,10 +201,13 @@ private:
   }
 
   LogicalResult verifyOptions(const Problem &problem, EmitError emitError) {
-    for (auto [name, value] : {std::pair<StringRef, int64_t>("workers", workers),
-                               std::pair<StringRef, int64_t>("for-workers", forWorkers)})
-      if (value < 1 || value > maxWorkers)
-        return emitError() << name << " must be from 1 to " << maxWorkers << ", got " << value;
+    if (workers < 0 || workers > maxWorkers)
+      return emitError() << "workers must be from 1 to " << maxWorkers
+                         << ", or 0 for the multiprocessors of the target, got "
+                         << workers.getValue();
+    if (forWorkers < 1 || forWorkers > maxWorkers)
+      return emitError() << "for-workers must be from 1 to " << maxWorkers << ", got "
+                         << forWorkers.getValue();
     if (dqLimit < 0 || dqLimit > maxWorkers)
       return emitError() << "dq-limit must be from 0 to " << maxWorkers << " MiB, got "
                          << dqLimit.getValue();

@@ -1,11 +1,10 @@
 //===- AttachTarget.cpp - for which chip kernels are compiled -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The only place that names a chip.
-//
 //===----------------------------------------------------------------------===//
 
 #include "KernelModules.h"
+#include "dash/IR/TargetDescription.h"
 #include "dash/Target/Passes.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -21,15 +20,20 @@ using namespace mlir::dash;
 namespace {
 
 struct AttachTarget : public dash::impl::AttachTargetBase<AttachTarget> {
+  using AttachTargetBase::AttachTargetBase;
+
   void runOnOperation() override {
-    auto target =
-        NVVM::NVVMTargetAttr::get(&getContext(), /*optLevel=*/3, "nvptx64-nvidia-cuda", "sm_90a",
-                                  /*features=*/"+ptx88");
-    Attribute targets = ArrayAttr::get(&getContext(), {target});
+    const TargetDescription *described =
+        findTarget(target, [&] { return getOperation().emitError(); });
+    if (!described)
+      return signalPassFailure();
+    auto attached = NVVM::NVVMTargetAttr::get(&getContext(), /*optLevel=*/3, "nvptx64-nvidia-cuda",
+                                              described->chip, described->features);
+    Attribute targets = ArrayAttr::get(&getContext(), {attached});
     for (gpu::GPUModuleOp module : kernelModules(getOperation())) {
       ArrayAttr present = module.getTargetsAttr();
       if (present && present != targets) {
-        module.emitError() << "expected a kernel module without a target, or with " << target
+        module.emitError() << "expected a kernel module without a target, or with " << attached
                            << ", got " << present << "; leave the choice to this pass";
         return signalPassFailure();
       }

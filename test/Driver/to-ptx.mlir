@@ -23,7 +23,7 @@
 // THREE: shared_bytes\22: 149504
 
 // Without an output, PTX and manifest stay in the module.
-// RUN: dash-opt %s --dash-to-ptx='kind=shift workers=132' | FileCheck %s --check-prefix=BINARY
+// RUN: dash-opt %s --dash-to-ptx='kind=shift target=sm_90a' | FileCheck %s --check-prefix=BINARY
 
 // What was there before is gone; what is not dash's stays.
 // REST:      func.func private @of_another

@@ -2,6 +2,10 @@
 // RUN: not dash-opt %s --dash-plan-buffers='load-stages=0' -split-input-file 2>&1 | FileCheck %s --check-prefix=LOAD
 // RUN: not dash-opt %s --dash-plan-buffers='ds-buffers=9' -split-input-file 2>&1 | FileCheck %s --check-prefix=DS
 // RUN: not dash-opt %s --dash-plan-buffers='dq-buffers=-1' -split-input-file 2>&1 | FileCheck %s --check-prefix=DQ
+// RUN: not dash-opt %s --dash-plan-buffers=target=sm_80 -split-input-file 2>&1 | FileCheck %s --check-prefix=TARGET
+
+// What is not described cannot be planned for.
+// TARGET: error: unknown target 'sm_80', expected one of sm_90a
 
 // LOAD: error: load-stages must be from 1 to 8, got 0
 // DS: error: ds-buffers must be from 1 to 8, got 9

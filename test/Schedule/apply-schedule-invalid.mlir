@@ -5,7 +5,8 @@
 // RUN: not dash-opt %s --dash-apply-schedule='level=always sizes=q:64' 2>&1 | FileCheck %s --check-prefix=LEVEL
 // RUN: not dash-opt %s --dash-apply-schedule='level=world sizes=q:64' 2>&1 | FileCheck %s --check-prefix=WORLD
 // RUN: not dash-opt %s --dash-apply-schedule='level=run sizes=q:64' 2>&1 | FileCheck %s --check-prefix=WEAKER
-// RUN: not dash-opt %s --dash-apply-schedule='workers=0 sizes=q:64' 2>&1 | FileCheck %s --check-prefix=WORKERS
+// RUN: not dash-opt %s --dash-apply-schedule='workers=-1 sizes=q:64' 2>&1 | FileCheck %s --check-prefix=WORKERS
+// RUN: not dash-opt %s --dash-apply-schedule='target=sm_80 sizes=q:64' 2>&1 | FileCheck %s --check-prefix=TARGET
 // RUN: not dash-opt %s --dash-apply-schedule='for-workers=-1 sizes=q:64' 2>&1 | FileCheck %s --check-prefix=FORWORKERS
 // RUN: not dash-opt %s --dash-apply-schedule='parts=3 sizes=q:64' 2>&1 | FileCheck %s --check-prefix=PARTS
 // RUN: not dash-opt %s --dash-apply-schedule='compute=nan sizes=q:64' 2>&1 | FileCheck %s --check-prefix=COMPUTE
@@ -46,7 +47,8 @@ func.func @attention_bwd(%q: memref<1x4x?x128xbf16>, %k: memref<1x2x?x128xbf16>)
 // LEVEL: :{{[0-9]+}}:3: error: unknown level 'always', expected run, batch or machine
 // WORLD: :{{[0-9]+}}:3: error: no schedule keeps level 'world' yet, expected run, batch or machine
 // WEAKER: :{{[0-9]+}}:3: error: level 'run' is weaker than the problem's, 'batch'
-// WORKERS: :{{[0-9]+}}:3: error: workers must be from 1 to 1048576, got 0
+// WORKERS: :{{[0-9]+}}:3: error: workers must be from 1 to 1048576, or 0 for the multiprocessors of the target, got -1
+// TARGET: :{{[0-9]+}}:3: error: unknown target 'sm_80', expected one of sm_90a
 // FORWORKERS: :{{[0-9]+}}:3: error: for-workers must be from 1 to 1048576, got -1
 // PARTS: :{{[0-9]+}}:3: error: parts must divide the 2 query heads of a kv head, got 3
 // COMPUTE: :{{[0-9]+}}:3: error: 'compute' must be above 0 and at most 1e100, got nan

@@ -1,4 +1,7 @@
 // RUN: dash-opt %s --dash-apply-schedule='kind=shift workers=132 sizes=q:4096,heads:16' | FileCheck %s
+// Where nothing is said, workers are the multiprocessors of the target:
+// RUN: dash-opt %s --dash-apply-schedule='kind=shift sizes=q:4096,heads:16' | FileCheck %s
+// RUN: dash-opt %s --dash-apply-schedule='kind=shift target=sm_90a workers=0 sizes=q:4096,heads:16' | FileCheck %s
 // RUN: dash-opt %s --dash-apply-schedule='kind=shift workers=132 sizes=q:4096,heads:16' --remarks-filter='dash.*' -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // REMARK: remark: [Passed] ordered | Category:dash-apply-schedule | {{.*}}kind=shift, minWorkers=128, tasks=32768

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-WORKERS = 132  # multiprocessors of an H200
+TARGETS_OWN = 0  # workers: as many as the target has multiprocessors
 KINDS = ("ascending", "descending", "shift", "symmetric-shift", "synthesized", "unordered")
 MASKS = ("full", "causal")
 HEAD_DIMS = (128, 64)
@@ -44,7 +44,7 @@ class DeviceKernel:
         return text.replace("x128xbf16", f"x{self.head_dim}xbf16")
 
 
-def device_kernels(workers: int = WORKERS) -> list[DeviceKernel]:
+def device_kernels(workers: int = TARGETS_OWN) -> list[DeviceKernel]:
     kernels = []
     for head_dim in HEAD_DIMS:
         for mask in MASKS:

@@ -99,8 +99,9 @@ def PlanBuffers : Pass<"dash-plan-buffers"> {
     Depth: 1 for tiles of an item, else what the options say. One warp of the role that adds serves one
     buffer, so it gets as many warps.
 
-    Registers: at launch what 65536 give each thread, rounded down to a multiple of 8; then 24 for
-    roles that move tiles, and for those that multiply what the rest leaves, up to 240.
+    Registers: at launch what those of a block give each thread, in whole units; then the fewest that
+    may be asked for for roles that move tiles, and for those that multiply what the rest leaves, up to
+    the most. On sm_90a these numbers are 65536, 8, 24 and 240.
 
     Shared memory: the first 1024 bytes are left for barriers. Tiles start at multiples of 1024, as
     swizzled copies want; channels of one depth share a period, so that one number addresses a stage
@@ -118,6 +119,8 @@ def PlanBuffers : Pass<"dash-plan-buffers"> {
            "Slots of tiles that warpgroups exchange: dS">,
     Option<"dqBuffers", "dq-buffers", "int64_t", /*default=*/"2",
            "Slots of tiles that wait to be added: contributions to dQ">,
+    Option<"target", "target", "std::string", /*default=*/"::mlir::dash::defaultTarget.str()",
+           "The chip that is planned for, by its name in PTX">,
   ];
   let statistics = [
     Statistic<"numBytes", "num-bytes", "Bytes of shared memory of all workers planned">,
@@ -146,6 +149,10 @@ def CheckResources : Pass<"dash-check-resources"> {
 
     (* example filepath=test/Pipeline/check-resources.mlir *)
   }];
+  let options = [
+    Option<"target", "target", "std::string", /*default=*/"::mlir::dash::defaultTarget.str()",
+           "The chip that the plan has to fit, by its name in PTX">,
+  ];
 }
 
 #endif // DASH_PIPELINE_PASSES_TD

@@ -80,8 +80,10 @@ def ApplySchedule : Pass<"dash-apply-schedule", "::mlir::ModuleOp"> {
            "ones. The default orders all">,
     Option<"path", "path", "std::string", /*default=*/"\"\"",
            "The order, in the format of the JSON report, for kind=file">,
-    Option<"workers", "workers", "int64_t", /*default=*/"132",
-           "Number of lists. The default is the number of multiprocessors of an H100 or H200">,
+    Option<"workers", "workers", "int64_t", /*default=*/"0",
+           "Number of lists. The default, 0, is the number of multiprocessors of the target">,
+    Option<"target", "target", "std::string", /*default=*/"::mlir::dash::defaultTarget.str()",
+           "The chip, by its name in PTX, whose multiprocessors are workers by default">,
     Option<"level", "level", "std::string", /*default=*/"\"\"",
            "What the bits may not depend on: run, batch or machine. The problem's own by default; a "
            "weaker one is refused">,

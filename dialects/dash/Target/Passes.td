@@ -14,18 +14,22 @@ include "mlir/Pass/PassBase.td"
 def AttachTarget : Pass<"dash-attach-target", "::mlir::ModuleOp"> {
   let summary = "Say for which chip kernels are compiled";
   let description = [{
-    Gives each kernel module the target `#nvvm.target<chip = "sm_90a">` with PTX ISA 8.8 and full
-    optimisation. The only place of dash that names a chip: what later passes ask, they ask of the
-    target.
+    Gives each kernel module the `#nvvm.target` of the chip that `target` names, with the PTX ISA of its
+    description (`dash/IR/TargetDescription.h`; 8.8 for sm_90a) and full optimisation. What later passes
+    ask, they ask of the attribute.
 
     Needs: kernel modules. Leaves: all else untouched.
     Does not: convert; see `dash-convert-to-llvm`.
 
-    sm_90a and not sm_90, because wgmma and setmaxnreg exist in the former only. Level 3, because
-    below 1 ptxas serializes wgmma. A kernel module that has another target already is refused.
+    Level 3, because below 1 ptxas serializes wgmma. A kernel module that has another target already is
+    refused.
 
     (* example filepath=test/Target/attach-target.mlir *)
   }];
+  let options = [
+    Option<"target", "target", "std::string", /*default=*/"::mlir::dash::defaultTarget.str()",
+           "The chip that kernels are compiled for, by its name in PTX">,
+  ];
   let statistics = [
     Statistic<"numAttached", "num-attached", "Number of kernel modules given a target">,
   ];

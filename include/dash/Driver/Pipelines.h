@@ -3,6 +3,7 @@
 #ifndef DASH_DRIVER_PIPELINES_H
 #define DASH_DRIVER_PIPELINES_H
 
+#include "dash/IR/TargetDescription.h"
 #include "mlir/Pass/PassOptions.h"
 #include <string>
 
@@ -18,8 +19,13 @@ struct ToPtxOptions : public PassPipelineOptions<ToPtxOptions> {
                            llvm::cl::init("ascending")};
   Option<std::string> path{*this, "path", llvm::cl::desc("The order, for kind=file"),
                            llvm::cl::init("")};
-  Option<int64_t> workers{*this, "workers", llvm::cl::desc("Number of lists of the order"),
-                          llvm::cl::init(132)};
+  Option<std::string> target{*this, "target",
+                             llvm::cl::desc("The chip that kernels are for, by its name in PTX"),
+                             llvm::cl::init(defaultTarget.str())};
+  Option<int64_t> workers{
+      *this, "workers",
+      llvm::cl::desc("Number of lists of the order; 0 is the target's multiprocessors"),
+      llvm::cl::init(0)};
   Option<std::string> level{*this, "level", llvm::cl::desc("What the bits may not depend on"),
                             llvm::cl::init("")};
   Option<int64_t> forWorkers{*this, "for-workers",

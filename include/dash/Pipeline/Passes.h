@@ -3,6 +3,7 @@
 #ifndef DASH_PIPELINE_PASSES_H
 #define DASH_PIPELINE_PASSES_H
 
+#include "dash/IR/TargetDescription.h"
 #include "mlir/Pass/Pass.h"
 
 namespace mlir::dash {

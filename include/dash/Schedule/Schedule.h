@@ -53,8 +53,8 @@ struct ScheduleHeader {
   DeterminismLevel level = DeterminismLevel::Run;
   Problem problem;
   int64_t parts = 1;
-  int64_t workers = 132;
-  int64_t width = 132; ///< workers that visits and chains are made for
+  int64_t workers = 1;
+  int64_t width = 1; ///< workers that visits and chains are made for
   Cost cost;
   /// For builders that search: f32 dQ of unfinished heads in flight, beyond which adds leave L2; 0 is
   /// no limit. Not part of the order.

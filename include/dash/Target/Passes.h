@@ -3,6 +3,7 @@
 #ifndef DASH_TARGET_PASSES_H
 #define DASH_TARGET_PASSES_H
 
+#include "dash/IR/TargetDescription.h"
 #include "mlir/Pass/Pass.h"
 
 namespace mlir {

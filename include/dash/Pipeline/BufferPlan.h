@@ -1,0 +1,28 @@
+//===- BufferPlan.h - what plans have in common ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Numbers of the plan that we make, for any chip: who plans, who checks and who lowers must mean the
+// same ones. Those of a chip are in its TargetDescription.
+//===----------------------------------------------------------------------===//
+
+#ifndef DASH_PIPELINE_BUFFERPLAN_H
+#define DASH_PIPELINE_BUFFERPLAN_H
+
+#include <cstdint>
+
+namespace mlir::dash {
+
+/// The first bytes of shared memory are reserved for barriers and the words beside slots.
+constexpr int64_t reservedBytes = 1024;
+/// Bytes of reserved memory for a slot: a full and an empty barrier.
+constexpr int64_t barrierBytesOfSlot = 16;
+
+/// Where tiles start: the period of a 128-byte swizzle. Where row vectors start: a bank row.
+constexpr int64_t tileAlignment = 1024, rowAlignment = 128;
+
+/// Slots of a channel at most; more never fit.
+constexpr int64_t maxDepth = 8;
+
+} // namespace mlir::dash
+
+#endif // DASH_PIPELINE_BUFFERPLAN_H

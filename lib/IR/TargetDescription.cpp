@@ -1,0 +1,41 @@
+//===- TargetDescription.cpp - the chips that dash knows ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One entry a chip. Nothing else in dash says how large one is.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dash/IR/TargetDescription.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace mlir::dash;
+
+static constexpr TargetDescription targets[] = {
+    {
+        // H100 and H200. Not sm_90, which has neither wgmma nor setmaxnreg.
+        /*chip=*/"sm_90a",
+        /*features=*/"+ptx88",
+        /*multiprocessors=*/132,
+        /*maxWarps=*/32,
+        /*sharedBytes=*/232448,
+        /*registers=*/65536,
+        /*registerUnit=*/8,
+        // 255 is what an instruction can name, 240 the last unit that leaves room for a second role.
+        /*minRegisters=*/24,
+        /*maxRegisters=*/240,
+    },
+};
+
+ArrayRef<TargetDescription> dash::knownTargets() { return targets; }
+
+const TargetDescription *dash::findTarget(StringRef chip,
+                                          function_ref<InFlightDiagnostic()> emitError) {
+  for (const TargetDescription &target : knownTargets())
+    if (target.chip == chip)
+      return &target;
+  auto names = llvm::map_range(knownTargets(), [](const auto &target) { return target.chip; });
+  emitError() << "unknown target '" << chip << "', expected one of " << llvm::join(names, ", ");
+  return nullptr;
+}
