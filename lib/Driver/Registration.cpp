@@ -4,6 +4,7 @@
 
 #include "dash/Driver/Registration.h"
 
+#include "dash/Cpu/Passes.h"
 #include "dash/Driver/Passes.h"
 #include "dash/Driver/Pipelines.h"
 #include "dash/IR/DashDialect.h"
@@ -20,6 +21,7 @@ void dash::registerDash(DialectRegistry &registry) { registry.insert<dash::DashD
 
 void dash::registerDashPasses() {
   registerDashSchedulePasses();
+  registerDashCpuPasses();
   registerDashPipelinePasses();
   registerDashLoweringPasses();
   registerDashTargetPasses();

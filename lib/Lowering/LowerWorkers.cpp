@@ -8,8 +8,8 @@
 
 #include "TmaDescriptors.h"
 #include "WorkerEntry.h"
+#include "dash/IR/Arguments.h"
 #include "dash/IR/TargetDescription.h"
-#include "dash/Lowering/Arguments.h"
 #include "dash/Lowering/Passes.h"
 #include "dash/Lowering/ProgramAttrs.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"

@@ -4,7 +4,7 @@
 #include "CheckProgram.h"
 #include "DescribeProgram.h"
 #include "OrderBuffer.h"
-#include "dash/Lowering/Arguments.h"
+#include "dash/IR/Arguments.h"
 #include "dash/Lowering/Passes.h"
 #include "dash/Lowering/ProgramAttrs.h"
 #include "dash/Schedule/ScheduleIR.h"

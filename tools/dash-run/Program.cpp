@@ -8,9 +8,9 @@
 
 #include "Program.h"
 #include "Npy.h"
+#include "dash/Cpu/Passes.h"
+#include "dash/IR/Arguments.h"
 #include "dash/IR/DashOps.h"
-#include "dash/Lowering/Arguments.h"
-#include "dash/Lowering/Passes.h"
 #include "dash/Schedule/ScheduleIR.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"

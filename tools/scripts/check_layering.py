@@ -2,7 +2,7 @@
 """Checks that includes go one way, IR < Schedule < Pipeline < Lowering < Target < Driver, and where files may stand.
 
 A stage includes itself, IR, Support, and headers of the stage right before it (not its Passes.h): what it is handed.
-Lowering is handed orders as well: its way to the CPU leaves the flow after Schedule.
+Cpu is a side exit: it is handed what Schedule leaves, and hands over to nobody.
 Driver, the C API and the tools may include every stage. Nothing includes them.
 """
 
@@ -13,7 +13,11 @@ import house
 STAGES = ["IR", "Schedule", "Pipeline", "Lowering", "Target", "Driver"]
 BELOW = "Support"  # included by all, includes nothing of ours
 ABOVE = {"Driver", "CAPI"}  # include all
-SIDE_EXITS = {("Lowering", "Schedule")}  # (stage, an earlier one that hands over to it as well)
+SIDE_EXITS = {"Cpu": "Schedule"}  # a way out of the flow, and the stage that hands over to it
+EXCEPTIONS = {("Lowering", "Schedule")}  # (stage, an earlier one that it still asks)
+PLACES = {stage: number for number, stage in enumerate(STAGES)}
+PLACES |= {way_out: PLACES[stage] + 0.5 for way_out, stage in SIDE_EXITS.items()}
+FOLDERS = [BELOW, *STAGES, *SIDE_EXITS]
 INCLUDE = re.compile(r'^\s*(?:#\s*)?include\s+"dash/([A-Za-z]+)/([^"]+)"')
 TOP_LEVEL = {"CMakeLists.txt", "CMakePresets.json", "LICENSE", "README.md",
              "lib", "include", "tools", "dialects", "test", "python"}
@@ -31,19 +35,21 @@ def stage_of(path):
 
 def refusal(stage, other, header):
     """Why a file of `stage` may not include dash/<other>/<header>, or None."""
-    if other != BELOW and other not in STAGES:
-        return f"expected one of the stages {', '.join([BELOW, *STAGES])}, found '{other}'"
+    if other not in FOLDERS:
+        return f"expected one of the stages {', '.join(FOLDERS)}, found '{other}'"
     if stage in ABOVE or other in (stage, BELOW):
         return None
     if stage == BELOW:
         return f"{BELOW} includes no stage, found '{other}'; move what it needs out of {BELOW}"
     if other == "IR":
         return None
-    mine, theirs = STAGES.index(stage), STAGES.index(other)
-    if theirs > mine:
+    if other in SIDE_EXITS:
+        return f"{other} is a way out, which only Driver includes; move what both need to {BELOW} or IR"
+    if PLACES[other] > PLACES[stage]:
         return f"{stage} comes before {other} and must not include it; move what both need to {BELOW} or IR"
-    if theirs < mine - 1 and (stage, other) not in SIDE_EXITS:
-        return f"{stage} may include IR and {STAGES[mine - 1]}, found '{other}'; let {STAGES[mine - 1]} hand it over"
+    before = SIDE_EXITS.get(stage) or STAGES[PLACES[stage] - 1]
+    if other != before and (stage, other) not in EXCEPTIONS:
+        return f"{stage} may include IR and {before}, found '{other}'; let {before} hand it over"
     if header.startswith("Passes."):
         return f"only Driver puts passes in order; {stage} may include other headers of {other}, found '{header}'"
     return None
@@ -61,8 +67,8 @@ def main():
         stage = stage_of(path)
         if stage is None:
             continue
-        if stage != BELOW and stage not in STAGES and stage not in ABOVE:
-            findings.add(path, 1, f"expected a folder of {', '.join([BELOW, *STAGES])}, found '{stage}'")
+        if stage not in FOLDERS and stage not in ABOVE:
+            findings.add(path, 1, f"expected a folder of {', '.join(FOLDERS)}, found '{stage}'")
             continue
         for number, line in enumerate(house.read(arguments.root / path).splitlines(), 1):
             match = INCLUDE.match(line)

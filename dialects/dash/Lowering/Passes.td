@@ -1,66 +1,13 @@
 //===- Passes.td - as instructions ---------------------------------*- tablegen -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The stage `Lowering`: from a proven order to programs of other dialects.
+// The stage `Lowering`: from a proven order to the entries of kernels.
 //===----------------------------------------------------------------------------===//
 
 #ifndef DASH_LOWERING_PASSES_TD
 #define DASH_LOWERING_PASSES_TD
 
 include "mlir/Pass/PassBase.td"
-
-def LowerToLoops : Pass<"dash-lower-to-loops", "::mlir::ModuleOp"> {
-  let summary = "Lower scheduled programs to loops that one thread runs";
-  let description = [{
-    Replaces every op of dash by loops of the dialects scf, arith, math, memref and vector: a scheduled
-    program's executable meaning, and the reference for the bits that its order fixes. `dash-run`
-    runs the result.
-
-    Needs: `dash-tile`, `dash-apply-schedule`; the order is proven once more. Leaves: no dash op, and
-    what is not dash as it is, except that a `linalg.fill` beside a `dash.items` becomes loops too.
-    Does not: convert to LLVM; see `dash-run`.
-
-    **Order.** One thread cannot wait for a turn, so the order is lowered by *workspace*: items
-    run whole, in issue order (so every list keeps its order), their tasks in visit order. Each
-    contribution to a chain is stored in a slot of its own, and after the last item each chain is
-    summed in the order of its turns. Orders become `memref.global` tables. The workspace holds all
-    contributions: 4 * tasks * (rows of a q tile) * (head dim) bytes for dQ, with parts also those
-    of dK and dV.
-
-    **Sizes.** The program serves the problem that its schedule states. Sizes that the types leave
-    open are checked where it starts (`cf.assert`).
-
-    **Arithmetic.** Every result is one definite number:
-
-    - products of tiles: in f32, term after term in the order of the inner index, each product and
-      each sum rounded to nearest even, no fused multiply-add; from `accumulate`, or +0 without it;
-    - P: `f32(exp(f64(f32(scale * s)) - f64(lse)))`, the exponential and the difference in f64; 0
-      where hidden; `round(p)` is the factor of dV;
-    - dS: `round(p * (dp - delta))`, p as it is and all in f32; delta: products summed left to right in f32 from +0;
-    - chains: the first contribution is stored as it is; each add rounds to nearest even, and
-      replaces subnormal inputs and results by zero of the same sign;
-    - `round` is to bf16 or f16, to nearest even; outputs are scaled in f32, then rounded once.
-
-    Arguments of a function that hold the problem's tensors are marked for `dash-run` by attributes:
-    `dash.name` ("q", "k", "v", "do", "o", "lse", "delta", "scale", "dq", "dk", "dv") and
-    `dash.shape`; the function itself by `dash.problem`.
-
-    (* example filepath=test/Lowering/lower-to-loops.mlir *)
-  }];
-  let options = [
-    Option<"contributions", "contributions", "bool", /*default=*/"false",
-           "Give the workspaces to the caller, as arguments `contributions-dq` and, with parts, "
-           "`contributions-dk` and `contributions-dv`. Off because it changes the function's type">,
-  ];
-  let statistics = [
-    Statistic<"numLowered", "num-lowered", "Number of scheduled problems lowered">,
-    Statistic<"numSlots", "num-slots", "Number of slots of their workspaces">,
-  ];
-  let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect", "::mlir::math::MathDialect",
-    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect",
-    "::mlir::vector::VectorDialect"];
-}
 
 def OutlineProgram : Pass<"dash-outline-program", "::mlir::ModuleOp"> {
   let summary = "Make a module for the kernels of each scheduled program";

@@ -4,8 +4,8 @@
 // Tiles are f32 buffers, those of half types too: their elements are numbers of that type.
 //
 //===----------------------------------------------------------------------===//
-#ifndef DASH_LIB_LOWERING_TILELOOPS_H
-#define DASH_LIB_LOWERING_TILELOOPS_H
+#ifndef DASH_LIB_CPU_TILELOOPS_H
+#define DASH_LIB_CPU_TILELOOPS_H
 
 #include "LoopBuilder.h"
 
@@ -54,4 +54,4 @@ void emitConvert(LoopBuilder &b, Value source, Value target, Value scale);
 
 } // namespace mlir::dash
 
-#endif // DASH_LIB_LOWERING_TILELOOPS_H
+#endif // DASH_LIB_CPU_TILELOOPS_H

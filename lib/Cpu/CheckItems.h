@@ -1,7 +1,7 @@
 //===- CheckItems.h - what loops need of scheduled items -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DASH_LIB_LOWERING_CHECKITEMS_H
-#define DASH_LIB_LOWERING_CHECKITEMS_H
+#ifndef DASH_LIB_CPU_CHECKITEMS_H
+#define DASH_LIB_CPU_CHECKITEMS_H
 
 #include "LoopBuilder.h"
 #include "dash/IR/TensorNames.h"
@@ -19,4 +19,4 @@ LogicalResult emitSizeChecks(LoopBuilder &b, ItemsOp items, const Problem &probl
 
 } // namespace mlir::dash
 
-#endif // DASH_LIB_LOWERING_CHECKITEMS_H
+#endif // DASH_LIB_CPU_CHECKITEMS_H

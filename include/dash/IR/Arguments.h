@@ -1,7 +1,7 @@
 //===- Arguments.h - which argument is which tensor ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DASH_LOWERING_ARGUMENTS_H
-#define DASH_LOWERING_ARGUMENTS_H
+#ifndef DASH_IR_ARGUMENTS_H
+#define DASH_IR_ARGUMENTS_H
 
 #include "llvm/ADT/StringRef.h"
 
@@ -14,4 +14,4 @@ constexpr llvm::StringLiteral problemAttr = "dash.problem";     ///< of the func
 
 } // namespace mlir::dash
 
-#endif // DASH_LOWERING_ARGUMENTS_H
+#endif // DASH_IR_ARGUMENTS_H

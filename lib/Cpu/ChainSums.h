@@ -1,7 +1,7 @@
 //===- ChainSums.h - the sums of chains, as loops --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DASH_LIB_LOWERING_CHAINSUMS_H
-#define DASH_LIB_LOWERING_CHAINSUMS_H
+#ifndef DASH_LIB_CPU_CHAINSUMS_H
+#define DASH_LIB_CPU_CHAINSUMS_H
 
 #include "LoopBuilder.h"
 #include "TileLoops.h"
@@ -15,4 +15,4 @@ void emitChainSums(LoopBuilder &b, Value workspace, Value chains, int64_t numCha
 
 } // namespace mlir::dash
 
-#endif // DASH_LIB_LOWERING_CHAINSUMS_H
+#endif // DASH_LIB_CPU_CHAINSUMS_H

@@ -1,7 +1,7 @@
 //===- LowerItems.h - scheduled items, as loops ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DASH_LIB_LOWERING_LOWERITEMS_H
-#define DASH_LIB_LOWERING_LOWERITEMS_H
+#ifndef DASH_LIB_CPU_LOWERITEMS_H
+#define DASH_LIB_CPU_LOWERITEMS_H
 
 #include "dash/IR/TensorNames.h"
 #include "dash/Schedule/Schedule.h"
@@ -21,4 +21,4 @@ FailureOr<int64_t> lowerItems(ItemsOp items, const Schedule &schedule, const Ten
 
 } // namespace mlir::dash
 
-#endif // DASH_LIB_LOWERING_LOWERITEMS_H
+#endif // DASH_LIB_CPU_LOWERITEMS_H

@@ -8,9 +8,9 @@
 
 #include "LowerItems.h"
 #include "TileLoops.h"
+#include "dash/Cpu/Passes.h"
+#include "dash/IR/Arguments.h"
 #include "dash/IR/DashDialect.h"
-#include "dash/Lowering/Arguments.h"
-#include "dash/Lowering/Passes.h"
 #include "dash/Schedule/ScheduleIR.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -25,7 +25,7 @@
 
 namespace mlir::dash {
 #define GEN_PASS_DEF_LOWERTOLOOPS
-#include "dash/Lowering/Passes.h.inc"
+#include "dash/Cpu/Passes.h.inc"
 } // namespace mlir::dash
 
 using namespace mlir;

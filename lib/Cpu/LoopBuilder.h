@@ -1,7 +1,7 @@
 //===- LoopBuilder.h - loops and arithmetic, spelled shortly ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DASH_LIB_LOWERING_LOOPBUILDER_H
-#define DASH_LIB_LOWERING_LOOPBUILDER_H
+#ifndef DASH_LIB_CPU_LOOPBUILDER_H
+#define DASH_LIB_CPU_LOOPBUILDER_H
 
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
@@ -51,4 +51,4 @@ int64_t vectorWidth(int64_t columns);
 
 } // namespace mlir::dash
 
-#endif // DASH_LIB_LOWERING_LOOPBUILDER_H
+#endif // DASH_LIB_CPU_LOOPBUILDER_H

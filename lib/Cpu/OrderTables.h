@@ -1,7 +1,7 @@
 //===- OrderTables.h - an order as constants of a program ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DASH_LIB_LOWERING_ORDERTABLES_H
-#define DASH_LIB_LOWERING_ORDERTABLES_H
+#ifndef DASH_LIB_CPU_ORDERTABLES_H
+#define DASH_LIB_CPU_ORDERTABLES_H
 
 #include "LoopBuilder.h"
 #include "dash/Schedule/Schedule.h"
@@ -46,4 +46,4 @@ struct OrderTables {
 
 } // namespace mlir::dash
 
-#endif // DASH_LIB_LOWERING_ORDERTABLES_H
+#endif // DASH_LIB_CPU_ORDERTABLES_H

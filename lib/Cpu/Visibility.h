@@ -1,7 +1,7 @@
 //===- Visibility.h - which elements a mask shows --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DASH_LIB_LOWERING_VISIBILITY_H
-#define DASH_LIB_LOWERING_VISIBILITY_H
+#ifndef DASH_LIB_CPU_VISIBILITY_H
+#define DASH_LIB_CPU_VISIBILITY_H
 
 #include "LoopBuilder.h"
 #include "dash/Schedule/Problem.h"
@@ -17,4 +17,4 @@ Value isVisible(LoopBuilder &b, const Mask &mask, Value row, Value column, Value
 
 } // namespace mlir::dash
 
-#endif // DASH_LIB_LOWERING_VISIBILITY_H
+#endif // DASH_LIB_CPU_VISIBILITY_H

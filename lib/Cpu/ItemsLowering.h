@@ -1,0 +1,78 @@
+//===- ItemsLowering.h - the lowering of one dash.items --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DASH_LIB_CPU_ITEMSLOWERING_H
+#define DASH_LIB_CPU_ITEMSLOWERING_H
+
+#include "LoopBuilder.h"
+#include "LowerItems.h"
+#include "OrderTables.h"
+#include "TileLoops.h"
+#include "dash/IR/DashOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace mlir::dash {
+
+/// What the items become as a whole is in LowerItems.cpp, their memory in ItemsMemory.cpp, each op on
+/// tiles in LowerTileOps.cpp.
+class ItemsLowering {
+public:
+  ItemsLowering(ItemsOp items, const Schedule &schedule, const TensorNames &names,
+                SymbolTable &symbols, const ItemsLoweringOptions &options)
+      : items(items), schedule(schedule), names(names), symbols(symbols), options(options),
+        order(schedule), b(items.getLoc(), items) {}
+
+  /// Gives the number of slots.
+  FailureOr<int64_t> run();
+
+private:
+  bool isList() { return bool(items.getSequencesAttr()); }
+
+  // ---- Loops.
+  LogicalResult lowerItem(Value itemTable);
+  LogicalResult lowerBlock(Block &block);
+  LogicalResult lowerWalk(WalkOp walk);
+  void lowerYield(YieldOp yield);
+  void emitSums(Operation *before);
+
+  // ---- Memory.
+  Value allocate(ArrayRef<int64_t> shape);
+  Value allocateFor(Value tile);
+  LogicalResult makeWorkspaces();
+  LogicalResult makeWorkspace(OrderedReduceOp add, ArrayRef<int64_t> shape);
+  Value bufferOf(Value tile);
+  TileRows rowsOf(Value sequence, Value head, Value tile, bool isQuery);
+
+  // ---- Ops on tiles.
+  LogicalResult lowerOp(Operation *op);
+  LogicalResult lowerMove(Operation *op, Value sequence, Value head, Value tile,
+                          llvm::function_ref<void(const TileRows &)> emit);
+  LogicalResult lowerProbability(ProbabilityOp op);
+  void lowerCompute(MatmulOp op);
+  void lowerCompute(RoundOp op);
+  void lowerCompute(ScoreGradientOp op);
+  LogicalResult cloneScalarOp(Operation *op);
+  Value lookup(Value value) { return value ? scalars.lookupOrDefault(value) : Value(); }
+
+  ItemsOp items;
+  const Schedule &schedule;
+  const TensorNames &names;
+  SymbolTable &symbols;
+  const ItemsLoweringOptions &options;
+  OrderTables order;
+  LoopBuilder b;
+  scf::ForOp itemLoop;
+  SmallVector<Value> buffers;
+  // Looked up only.
+  llvm::DenseMap<Value, Value> tiles;
+  llvm::DenseMap<Operation *, Value> workspaces;
+  IRMapping scalars;
+  Value sequenceTable, visitTable;
+  // Of the item and the task at hand.
+  Value firstVisit, endVisit, itemSlot, taskSlot;
+  int64_t numSlots = 0;
+};
+
+} // namespace mlir::dash
+
+#endif // DASH_LIB_CPU_ITEMSLOWERING_H

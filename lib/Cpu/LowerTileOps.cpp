@@ -1,0 +1,121 @@
+//===- LowerTileOps.cpp - the ops of an item and of a task ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "ItemsLowering.h"
+#include "Visibility.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::dash;
+
+LogicalResult ItemsLowering::lowerOp(Operation *op) {
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](WalkOp walk) { return lowerWalk(walk); })
+      .Case([&](YieldOp yield) {
+        lowerYield(yield);
+        return success();
+      })
+      .Case([&](LoadOp load) {
+        return lowerMove(load, load.getSequence(), load.getHead(), load.getTile(),
+                         [&](const TileRows &rows) {
+                           Value buffer = tiles[load.getResult()] = allocateFor(load.getResult());
+                           emitLoad(b, lookup(load.getSource()), rows, buffer);
+                         });
+      })
+      .Case([&](StoreOp store) {
+        return lowerMove(store, store.getSequence(), store.getHead(), store.getTile(),
+                         [&](const TileRows &rows) {
+                           emitStore(b, bufferOf(store.getValue()), lookup(store.getTarget()), rows,
+                                     lookup(store.getScale()));
+                         });
+      })
+      .Case([&](OrderedReduceOp add) {
+        Value slot = add->getParentOfType<WalkOp>() ? taskSlot : itemSlot;
+        emitCopyToSlot(b, bufferOf(add.getValue()), workspaces.lookup(add), slot);
+        return success();
+      })
+      .Case([&](ProbabilityOp probability) { return lowerProbability(probability); })
+      .Case<MatmulOp, RoundOp, ScoreGradientOp>([&](auto compute) {
+        lowerCompute(compute);
+        return success();
+      })
+      .Default([&](Operation *other) { return cloneScalarOp(other); });
+}
+
+/// A load or a store; whether of query or of key rows, its tile says.
+LogicalResult ItemsLowering::lowerMove(Operation *op, Value sequence, Value head, Value tile,
+                                       llvm::function_ref<void(const TileRows &)> emit) {
+  auto walk = op->getParentOfType<WalkOp>();
+  bool isQuery = walk && tile == walk.getQTile();
+  if (!isQuery && tile != items.getKvTile())
+    return op->emitError() << "must name its tile by a block argument of 'dash.items' or "
+                              "'dash.walk', which says whether its rows are query or key rows";
+  emit(rowsOf(lookup(sequence), lookup(head), lookup(tile), isQuery));
+  return success();
+}
+
+void ItemsLowering::lowerCompute(MatmulOp op) {
+  Product product{bufferOf(op.getA()),
+                  op.getTransposeA(),
+                  bufferOf(op.getB()),
+                  op.getTransposeB(),
+                  Value(),
+                  Value(),
+                  Value()};
+  if (op.getAccumulate())
+    product.accumulate = bufferOf(op.getAccumulate());
+  product.result = tiles[op.getResult()] = allocateFor(op.getResult());
+  if (op.getTransposeB()) {
+    ArrayRef<int64_t> shape = shapeOf(product.b);
+    product.transposed = allocate({shape[1], shape[0]});
+  }
+  emitProduct(b, product);
+}
+
+LogicalResult ItemsLowering::lowerProbability(ProbabilityOp op) {
+  // The order says of a task's own tiles that the mask's rules show them.
+  auto walk = op->getParentOfType<WalkOp>();
+  if (!walk || op.getSequence() != items.getSequence() || op.getKvTile() != items.getKvTile() ||
+      op.getQTile() != walk.getQTile())
+    return op.emitError() << "must be at the sequence, kv tile and q tile of its task: block "
+                             "arguments of its 'dash.items' and 'dash.walk'";
+  Value scores = bufferOf(op.getScores()), lse = bufferOf(op.getLse());
+  Value result = tiles[op.getResult()] = allocateFor(op.getResult());
+  const Problem &problem = schedule.problem;
+  Value sequence = lookup(op.getSequence());
+  Value qRows = tableEntry(b, sequenceTable, sequence, OrderTables::QRows);
+  Value kvRows = tableEntry(b, sequenceTable, sequence, OrderTables::KvRows);
+  Value firstRow = b.mul(lookup(op.getQTile()), b.index(problem.tiles.q));
+  Value firstColumn = b.mul(lookup(op.getKvTile()), b.index(problem.tiles.kv));
+  emitProbability(b, scores, lse, lookup(op.getScale()), result, [&](Value qRow, Value kvRow) {
+    return isVisible(b, problem.mask, b.add(firstRow, qRow), b.add(firstColumn, kvRow), qRows,
+                     kvRows);
+  });
+  return success();
+}
+
+void ItemsLowering::lowerCompute(RoundOp op) {
+  Value value = bufferOf(op.getValue());
+  Value result = tiles[op.getResult()] = allocateFor(op.getResult());
+  emitRound(b, value, op.getType().getElementType(), result);
+}
+
+void ItemsLowering::lowerCompute(ScoreGradientOp op) {
+  Value probability = bufferOf(op.getProbability()), gradient = bufferOf(op.getGradient());
+  Value delta = bufferOf(op.getDelta());
+  Value result = tiles[op.getResult()] = allocateFor(op.getResult());
+  emitScoreGradient(b, probability, gradient, delta, op.getType().getElementType(), result);
+}
+
+/// Index arithmetic and the like, as a user may write between ops on tiles.
+LogicalResult ItemsLowering::cloneScalarOp(Operation *op) {
+  auto isTensor = [](Type type) { return isa<TensorType>(type); };
+  if (op->hasTrait<OpTrait::ConstantLike>() && llvm::any_of(op->getResultTypes(), isTensor))
+    return success(); // bufferOf reads it
+  if (op->getNumRegions() != 0 || llvm::any_of(op->getOperandTypes(), isTensor) ||
+      llvm::any_of(op->getResultTypes(), isTensor))
+    return op->emitError() << "cannot be lowered to loops inside 'dash.items': only ops of dash "
+                              "may have tiles or regions there";
+  b.clone(*op, scalars);
+  return success();
+}
