@@ -88,8 +88,8 @@ LogicalResult ItemsLowering::lowerProbability(ProbabilityOp op) {
   Value firstRow = b.mul(lookup(op.getQTile()), b.index(problem.tiles.q));
   Value firstColumn = b.mul(lookup(op.getKvTile()), b.index(problem.tiles.kv));
   emitProbability(b, scores, lse, lookup(op.getScale()), result, [&](Value qRow, Value kvRow) {
-    return isVisible(b, problem.mask, b.add(firstRow, qRow), b.add(firstColumn, kvRow), qRows,
-                     kvRows);
+    return isVisible(b, problem.band().band, b.add(firstRow, qRow), b.add(firstColumn, kvRow),
+                     qRows, kvRows);
   });
   return success();
 }

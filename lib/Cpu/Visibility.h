@@ -4,7 +4,7 @@
 #define DASH_LIB_CPU_VISIBILITY_H
 
 #include "LoopBuilder.h"
-#include "dash/Schedule/Problem.h"
+#include "dash/IR/Band.h"
 
 namespace mlir::dash {
 
@@ -12,7 +12,7 @@ namespace mlir::dash {
 /// a sequence of `qRows` query and `kvRows` key rows: both lie in the sequence and in the mask's band.
 /// The mask's rules hide tiles as a whole, and no order visits a tile that they hide, so they need no
 /// test. All are of type index; the answer is an i1.
-Value isVisible(LoopBuilder &b, const Mask &mask, Value row, Value column, Value qRows,
+Value isVisible(LoopBuilder &b, const Band &band, Value row, Value column, Value qRows,
                 Value kvRows);
 
 } // namespace mlir::dash

@@ -128,8 +128,7 @@ BlocksAttr MaskAttr::getBlocks() const {
 }
 
 bool MaskAttr::sees(int64_t row, int64_t column, int64_t qRows, int64_t kvRows) const {
-  int64_t distance = column - (row + kvRows - qRows);
-  return (getLeft() < 0 || distance >= -getLeft()) && (getRight() < 0 || distance <= getRight()) &&
+  return getBand().sees(row, column, kvRows - qRows) &&
          llvm::all_of(getRules(), [&](MaskRule rule) { return rule.sees(row, column); });
 }
 

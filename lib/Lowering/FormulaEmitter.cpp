@@ -6,6 +6,10 @@
 using namespace mlir;
 using namespace mlir::dash;
 
+Value FormulaEmitter::number(int64_t value) {
+  return inputs.front().getType().isInteger(64) ? b.i64(value) : b.i32(value);
+}
+
 SmallVector<Value> FormulaEmitter::emit(ArrayRef<FormulaPiece> pieces) {
   SmallVector<Value> values;
   for (AffineExpr expr : pieces.back().value.getResults())
@@ -23,7 +27,7 @@ Value FormulaEmitter::emitCondition(IntegerSet condition) {
   Value all = b.i1(true);
   for (auto [i, expr] : llvm::enumerate(condition.getConstraints())) {
     auto predicate = condition.isEq(i) ? arith::CmpIPredicate::eq : arith::CmpIPredicate::sge;
-    all = b.both(all, b.compare(predicate, emit(expr), b.i64(0)));
+    all = b.both(all, b.compare(predicate, emit(expr), number(0)));
   }
   return all;
 }
@@ -34,7 +38,7 @@ Value FormulaEmitter::emit(AffineExpr expr) {
   if (Value value = known.lookup(expr))
     return value;
   auto constant = dyn_cast<AffineConstantExpr>(expr);
-  Value value = constant ? b.i64(constant.getValue()) : emitBinary(cast<AffineBinaryOpExpr>(expr));
+  Value value = constant ? number(constant.getValue()) : emitBinary(cast<AffineBinaryOpExpr>(expr));
   known.insert({expr, value});
   return value;
 }
@@ -47,9 +51,9 @@ Value FormulaEmitter::emitBinary(AffineBinaryOpExpr expr) {
     return b.mul(lhs, rhs);
   // A constant divisor is positive.
   if (!isa<AffineConstantExpr>(expr.getRHS()))
-    rhs = b.max(rhs, b.i64(1));
+    rhs = b.max(rhs, number(1));
   if (expr.getKind() == AffineExprKind::CeilDiv)
-    return b.sub(b.i64(0), b.floorDiv(b.sub(b.i64(0), lhs), rhs));
+    return b.sub(number(0), b.floorDiv(b.sub(number(0), lhs), rhs));
   Value quotient = b.floorDiv(lhs, rhs);
   return expr.getKind() == AffineExprKind::FloorDiv ? quotient : b.sub(lhs, b.mul(quotient, rhs));
 }

@@ -9,6 +9,7 @@
 
 #include "FormulaEmitter.h"
 #include "HopperOps.h"
+#include "MaskEmitter.h"
 #include "OrderBuffer.h"
 #include "Program.h"
 #include "dash/Lowering/Passes.h"
@@ -168,7 +169,7 @@ private:
                                 item.kv,
                                 b.mul(kvHead, groupSize),
                                 b.mul(item.kv, qTiles),
-                                numActiveQ(item.kv),
+                                activeQ(item.kv).size,
                                 groupSize,
                                 b.i64(0)};
     for (Value &word : words)
@@ -177,27 +178,11 @@ private:
   }
 
   //===--------------------------------------------------------------------===//
-  // Lines of tiles: what Problem::activeQ and activeKv say for the masks that kernels cover
+  // Lines of tiles
   //===--------------------------------------------------------------------===//
 
-  /// The first row that sees the first column of a kv tile, where that is not negative.
-  Value firstRowOf(Value kv) { return b.max(b.sub(b.mul(kv, facts.kvTile), offset), b.i64(0)); }
-  Value firstActiveQ(Value kv) {
-    return facts.isCausal ? b.quotient(firstRowOf(kv), facts.qTile) : b.i64(0);
-  }
-  Value numActiveQ(Value kv) {
-    if (!facts.isCausal)
-      return qTiles;
-    return b.choose(b.below(firstRowOf(kv), qRows), b.sub(qTiles, firstActiveQ(kv)), b.i64(0));
-  }
-  /// Their first is 0: both masks are unbounded to the left.
-  Value numActiveKv(Value q) {
-    if (!facts.isCausal)
-      return kvTiles;
-    Value endRow = b.min(b.mul(b.add(q, 1), facts.qTile), qRows);
-    Value endColumn = b.max(b.add(endRow, offset), b.i64(0));
-    return b.ceilDiv(endColumn, facts.kvTile);
-  }
+  ActiveTiles activeQ(Value kv) { return MaskEmitter(b, facts.band, offset).activeQ(kv, qTiles); }
+  ActiveTiles activeKv(Value q) { return MaskEmitter(b, facts.band, offset).activeKv(q, kvTiles); }
 
   void writeVisits() {
     Value first = b.add(b.mul(b.toI64(block), numBlockThreads), b.toI64(thread));
@@ -205,19 +190,22 @@ private:
               [&](Value index, ValueRange) -> SmallVector<Value> {
                 Value kv = b.quotient(index, qTiles), step = b.remainder(index, qTiles);
                 // The rest of a line stays as it is: nobody reads it.
-                b.ifThen(b.below(step, numActiveQ(kv)), [&] { writeVisit(index, kv, step); });
+                b.ifThen(b.below(step, activeQ(kv).size), [&] { writeVisit(index, kv, step); });
                 return {};
               });
   }
 
   void writeVisit(Value index, Value kv, Value step) {
-    Value last = b.add(b.add(firstActiveQ(kv), numActiveQ(kv)), -1);
-    FormulaEmitter visit(b, {kv, step, qTiles, kvTiles, width, firstActiveQ(kv), last, offset});
+    auto [firstQ, numQ] = activeQ(kv);
+    Value lastQ = b.add(b.add(firstQ, numQ), -1);
+    FormulaEmitter visit(b, {kv, step, qTiles, kvTiles, width, firstQ, lastQ, offset});
     Value q = visit.emit(formulas.getVisit()).front();
-    Value lastKv = b.add(numActiveKv(q), -1);
-    FormulaEmitter chain(b, {kv, q, qTiles, kvTiles, width, b.i64(0), lastKv, offset});
+    auto [firstKv, numKv] = activeKv(q);
+    Value lastKv = b.add(b.add(firstKv, numKv), -1);
+    FormulaEmitter chain(b, {kv, q, qTiles, kvTiles, width, firstKv, lastKv, offset});
     Value turn = chain.emit(formulas.getTurn()).front();
-    Value isLast = b.choose(b.compare(CmpIPredicate::eq, turn, lastKv), b.i32(1), b.i32(0));
+    Value isEnd = b.compare(CmpIPredicate::eq, turn, b.add(numKv, -1));
+    Value isLast = b.choose(isEnd, b.i32(1), b.i32(0));
     storeWords({b.i32(0), b.toI32(q), b.toI32(turn), isLast},
                b.add(firstVisit, b.mul(index, orderVisitWords)));
   }

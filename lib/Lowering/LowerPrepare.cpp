@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "HopperOps.h"
+#include "MaskEmitter.h"
 #include "TmaDescriptors.h"
 #include "dash/IR/DashOps.h"
 #include "dash/Lowering/Passes.h"
@@ -138,11 +139,11 @@ private:
   Value getsNoAdd() {
     if (!facts.isOrdered)
       return b.i1(true);
-    if (!facts.isCausal)
+    if (facts.band.band.isFull())
       return b.i1(false);
-    Value qRows = b.parameter("q_rows");
-    Value lastRow = b.add(b.min(b.add(tile.firstRow, facts.qTile), qRows), -1);
-    return b.below(b.add(lastRow, b.sub(b.parameter("kv_rows"), qRows)), 0);
+    Value qRows = b.toI64(b.parameter("q_rows")), kvRows = b.toI64(b.parameter("kv_rows"));
+    MaskEmitter mask(b, facts.band, b.sub(kvRows, qRows));
+    return b.equal(mask.activeKv(b.toI64(tile.q), b.ceilDiv(kvRows, facts.kvTile)).size, 0);
   }
   void writeZeros() {
     int64_t tileBytes = 4 * facts.qTile * facts.headDim;

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "MaskEmitter.h"
 #include "TmaDescriptors.h"
 #include "WorkerEntry.h"
 #include "dash/IR/Arguments.h"
@@ -40,10 +41,9 @@ Value WorkerEntry::descriptor(StringRef name) const {
 
 Value dash::maskLead(WorkerEntry &entry, Value qTile, Value kvTile) {
   PtxBuilder &b = entry.b;
-  if (entry.items.getMask().isFull())
-    return b.i32(fullLead);
-  Value q = b.add(b.mul(qTile, entry.rowsOfQTile()), b.sub(entry.kvRows, entry.qRows));
-  return b.sub(q, b.mul(kvTile, entry.rowsOfKvTile()));
+  Value offset = b.sub(entry.kvRows, entry.qRows);
+  Value last = MaskEmitter(b, entry.facts.band, offset).lastVisible(qTile, kvTile);
+  return last ? last : b.i32(fullLead);
 }
 
 static TensorNames namesOf(FunctionOpInterface function) {

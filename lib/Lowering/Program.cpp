@@ -24,8 +24,9 @@ static std::optional<ProgramFacts> readFacts(DictionaryAttr program) {
   auto deterministic = dictionary.getAs<BoolAttr>(factDeterministicKey);
   if (!headDim || !q || !kv || !mask || !deterministic)
     return std::nullopt;
-  return ProgramFacts{name.str(),  headDim.getInt(), q.getInt(),
-                      kv.getInt(), mask == "causal", deterministic.getValue()};
+  TileBand band{{-1, mask == "causal" ? 0 : -1}, q.getInt(), kv.getInt()};
+  return ProgramFacts{name.str(), headDim.getInt(),        q.getInt(), kv.getInt(),
+                      band,       deterministic.getValue()};
 }
 
 FailureOr<Kernels> dash::readKernels(Operation *module) {

@@ -4,6 +4,7 @@
 #define DASH_LIB_LOWERING_PROGRAM_H
 
 #include "EntryBuilder.h"
+#include "dash/IR/Band.h"
 
 namespace mlir::dash {
 
@@ -11,7 +12,7 @@ namespace mlir::dash {
 struct ProgramFacts {
   std::string name; ///< entries are called name_role
   int64_t headDim = 0, qTile = 0, kvTile = 0;
-  bool isCausal = false;
+  TileBand band;         ///< what the mask says of tiles
   bool isOrdered = true; ///< adds to dQ come in a fixed order, the first of a tile is a store
 };
 

@@ -102,10 +102,9 @@ AffineExpr dash::shiftedStep(AffineExpr place, AffineExpr size, AffineExpr begin
 }
 
 AffineExpr dash::firstActiveQ(const Problem &problem, AffineExpr kv, const LineInputs &in) {
-  int64_t right = problem.mask.right;
-  if (right < 0)
+  std::optional<AffineExpr> tile = problem.band().activeQ(kv, in.offset).first;
+  if (!tile)
     return getAffineConstantExpr(0, kv.getContext());
-  AffineExpr tile = (kv * problem.tiles.kv - in.offset - right).floorDiv(problem.tiles.q);
-  // `tile` is at least -(kv rows + right) / (q tile) and below the number of q tiles.
-  return clampToZero(tile, in.qTiles + in.kvTiles * problem.tiles.kv + right);
+  // It is at least -(kv rows + right) / (q tile) and below the number of q tiles.
+  return clampToZero(*tile, in.qTiles + in.kvTiles * problem.tiles.kv + problem.mask.right);
 }

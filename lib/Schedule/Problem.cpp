@@ -1,10 +1,8 @@
 //===- Problem.cpp - the grid of tile tasks that a schedule orders --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A band leaves one range of a line's tiles active. Its ends come from the tile's first and last
-// element: the columns seen by the rows [r0, r1] are [r0 + shift - left, r1 + shift + right], and the
-// rows that see the columns [c0, c1] are [c0 - shift - right, c1 - shift + left]. A rule has one
-// answer for all of a tile, so its first element is asked.
+// A band leaves one range of a line's tiles active. A rule has one answer for all of a tile, so its first
+// element is asked.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,34 +38,23 @@ TileRange TileSet::hull() const {
   return hull.size() > 0 ? hull : TileRange();
 }
 
-/// The tiles of `tile` elements that hold an element of [first, last], clipped to [0, length).
-static TileRange tilesCovering(int64_t first, int64_t last, int64_t length, int64_t tile) {
-  first = std::max<int64_t>(first, 0);
-  last = std::min(last, length - 1);
-  if (first > last)
-    return {};
-  return {first / tile, last / tile + 1};
+/// The tiles of a line within bounds.
+static TileRange tilesWithin(const Bounds<int64_t> &bounds, int64_t numTiles) {
+  TileRange range;
+  range.begin = std::max<int64_t>(bounds.first.value_or(0), 0);
+  range.end = std::min(bounds.last.value_or(numTiles - 1) + 1, numTiles);
+  return range.size() > 0 ? range : TileRange();
 }
 
 TileSet Problem::activeQ(int64_t sequence, int64_t kv) const {
-  const SequenceLengths &lengths = sequences[sequence];
-  int64_t shift = lengths.kv - lengths.q;
-  int64_t firstColumn = kv * tiles.kv;
-  int64_t lastColumn = std::min(firstColumn + tiles.kv, lengths.kv) - 1;
-  int64_t firstRow = mask.right < 0 ? 0 : firstColumn - shift - mask.right;
-  int64_t lastRow = mask.left < 0 ? lengths.q - 1 : lastColumn - shift + mask.left;
-  return TileSet(tilesCovering(firstRow, lastRow, lengths.q, tiles.q), mask.rules, /*row=*/0,
-                 tiles.q, firstColumn, /*columnStep=*/0);
+  Bounds<int64_t> bounds = band().activeQ(kv, sequences[sequence].offset());
+  return TileSet(tilesWithin(bounds, numQTiles(sequence)), mask.rules, /*row=*/0, tiles.q,
+                 kv * tiles.kv, /*columnStep=*/0);
 }
 
 TileSet Problem::activeKv(int64_t sequence, int64_t q) const {
-  const SequenceLengths &lengths = sequences[sequence];
-  int64_t shift = lengths.kv - lengths.q;
-  int64_t firstRow = q * tiles.q;
-  int64_t lastRow = std::min(firstRow + tiles.q, lengths.q) - 1;
-  int64_t firstColumn = mask.left < 0 ? 0 : firstRow + shift - mask.left;
-  int64_t lastColumn = mask.right < 0 ? lengths.kv - 1 : lastRow + shift + mask.right;
-  return TileSet(tilesCovering(firstColumn, lastColumn, lengths.kv, tiles.kv), mask.rules, firstRow,
+  Bounds<int64_t> bounds = band().activeKv(q, sequences[sequence].offset());
+  return TileSet(tilesWithin(bounds, numKvTiles(sequence)), mask.rules, q * tiles.q,
                  /*rowStep=*/0, /*column=*/0, tiles.kv);
 }
 

@@ -22,10 +22,16 @@
 // CHECK-NOT:    tensormap.replace
 // CHECK:        "bar.sync 0;"
 
-// The last row sees no column where it stands left of all: such tiles get zeros.
-// CHECK:        %[[SHIFT:.+]] = arith.subi %[[KVROWS]], %[[QROWS]] : i32
-// CHECK:        %[[COLUMN:.+]] = arith.addi %{{.+}}, %[[SHIFT]] : i32
-// CHECK:        %[[NONE:.+]] = arith.cmpi slt, %[[COLUMN]], %{{.+}} : i32
+// The last row sees no column where it stands left of all: such tiles, without an active kv tile, get zeros.
+// CHECK:        %[[FROM:.+]] = arith.extsi %[[QROWS]] : i32 to i64
+// CHECK:        %[[TO:.+]] = arith.extsi %[[KVROWS]] : i32 to i64
+// CHECK:        %[[OFFSET:.+]] = arith.subi %[[TO]], %[[FROM]] : i64
+// CHECK:        %[[FIRST:.+]] = arith.muli %{{.+}}, %c64_i64 : i64
+// CHECK:        %[[LEAD:.+]] = arith.addi %[[FIRST]], %[[OFFSET]] : i64
+// CHECK:        arith.addi %[[LEAD]], %c63_i64 : i64
+// CHECK:        arith.divsi
+// CHECK:        %[[ACTIVE:.+]] = arith.maxsi
+// CHECK:        %[[NONE:.+]] = arith.cmpi eq, %[[ACTIVE]], %c0_i64{{.*}} : i64
 // CHECK-NEXT:   scf.if %[[NONE]] {
 // CHECK-COUNT-8:  "st.global.v4.b32
 // CHECK-NOT:    "st.global

@@ -32,10 +32,11 @@ void dash_run::fillRandom(Tensor &tensor, uint64_t seed) {
 }
 
 /// Row i of a sequence sees column j.
-static bool isVisible(const Mask &mask, const SequenceLengths &lengths, int64_t i, int64_t j) {
-  int64_t distance = j - (i + lengths.kv - lengths.q);
-  return (mask.right < 0 || distance <= mask.right) && (mask.left < 0 || -mask.left <= distance) &&
-         llvm::all_of(mask.rules, [&](mlir::dash::MaskRule rule) { return rule.sees(i, j); });
+static bool isVisible(const Problem &problem, const SequenceLengths &lengths, int64_t i,
+                      int64_t j) {
+  return problem.band().band.sees(i, j, lengths.offset()) &&
+         llvm::all_of(problem.mask.rules,
+                      [&](mlir::dash::MaskRule rule) { return rule.sees(i, j); });
 }
 
 namespace {
@@ -58,7 +59,7 @@ struct Head {
     constexpr double hidden = -std::numeric_limits<double>::infinity();
     double largest = hidden;
     for (int64_t j = 0; j < lengths.kv; ++j) {
-      if (!isVisible(problem.mask, lengths, row, j))
+      if (!isVisible(problem, lengths, row, j))
         scores[j] = hidden;
       largest = std::max(largest, scores[j]);
     }

@@ -1,8 +1,9 @@
 //===- DashMasks.td - which columns a row attends to ------------*- tablegen -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A mask is a band around the diagonal and a list of rules. A new rule is an attribute with the
-// interface below: nothing that asks which tiles are active knows the rules by name.
+// A mask is a band around the diagonal and a list of rules, of which each hides more. What a band says of
+// elements and tiles is in dash/IR/Band.h, for numbers and for emitted code alike. A new rule is an
+// attribute with the interface below: nothing that asks which tiles are active knows the rules by name.
 //===--------------------------------------------------------------------------===//
 
 #ifndef DASH_IR_DASHMASKS_TD
@@ -87,6 +88,7 @@ def MaskAttr : Dash_Attr<"Mask", "mask"> {
   let extraClassDeclaration = [{
     using EmitError = ::llvm::function_ref<::mlir::InFlightDiagnostic()>;
 
+    Band getBand() const { return {getLeft(), getRight()}; }
     bool isFull() const { return getLeft() < 0 && getRight() < 0 && getRules().empty(); }
 
     /// The bitmap, or null.

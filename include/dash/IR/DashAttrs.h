@@ -7,6 +7,7 @@
 #ifndef DASH_IR_DASHATTRS_H
 #define DASH_IR_DASHATTRS_H
 
+#include "dash/IR/Band.h"
 #include "mlir/IR/AffineMap.h"
 #include "mlir/IR/BuiltinAttributeInterfaces.h"
 #include "mlir/IR/IntegerSet.h"

@@ -83,6 +83,7 @@ struct TileShape {
 /// Rows of one sequence: rows attend to each other only within it.
 struct SequenceLengths {
   int64_t q = 0, kv = 0;
+  int64_t offset() const { return kv - q; }
   bool operator==(const SequenceLengths &other) const { return q == other.q && kv == other.kv; }
 };
 
@@ -93,6 +94,9 @@ struct Problem {
   int64_t heads = 1, kvHeads = 1;
   int64_t headDim = 128, headDimV = 128;
   std::vector<SequenceLengths> sequences;
+
+  /// What the mask says of tiles and elements, but for its rules.
+  TileBand band() const { return {{mask.left, mask.right}, tiles.q, tiles.kv}; }
 
   int64_t groupSize() const { return heads / kvHeads; }
   int64_t numSequences() const { return sequences.size(); }
