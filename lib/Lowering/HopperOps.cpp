@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "HopperOps.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "PtxAssembly.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;
 using namespace mlir::dash;
@@ -12,180 +13,149 @@ using namespace mlir::dash;
 //===----------------------------------------------------------------------===//
 
 void hopper::initBarrier(PtxBuilder &b, Value barrier, int64_t arrivals) {
-  b.ptx("mbarrier.init.shared::cta.b64 [$0], " + Twine(arrivals) + ";", "r", barrier);
+  NVVM::MBarrierInitOp::create(b, b.shared(barrier), b.i32(arrivals), /*predicate=*/Value());
 }
 void hopper::fenceBarrierInit(PtxBuilder &b) {
-  b.ptx("fence.mbarrier_init.release.cluster;");
+  NVVM::FenceMbarrierInitOp::create(b);
   fenceSharedWrites(b);
 }
 void hopper::arrive(PtxBuilder &b, Value barrier) {
-  b.ptx("mbarrier.arrive.shared::cta.b64 _, [$0];", "r", barrier);
+  NVVM::MBarrierArriveOp::create(b, TypeRange(), b.shared(barrier), /*count=*/Value());
 }
 void hopper::arriveIf(PtxBuilder &b, Value condition, Value barrier) {
-  b.ptx("@$0 mbarrier.arrive.shared::cta.b64 _, [$1];", "b,r", {condition, barrier});
+  ptx::mbarrierArriveIf(b, condition, barrier);
 }
 void hopper::arriveExpecting(PtxBuilder &b, Value barrier, int64_t bytes) {
-  b.ptx("mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], " + Twine(bytes) + ";", "r", barrier);
+  NVVM::MBarrierArriveExpectTxOp::create(b, TypeRange(), b.shared(barrier), b.i32(bytes),
+                                         NVVM::MemScopeKind::CTA, /*relaxed=*/false,
+                                         /*predicate=*/Value());
 }
 void hopper::wait(PtxBuilder &b, Value barrier, Value parity) {
-  // Labels are local to the braces.
-  b.ptx("{\n"
-        ".reg .pred done;\n"
-        "again:\n"
-        "mbarrier.try_wait.parity.shared::cta.b64 done, [$0], $1;\n"
-        "@!done bra again;\n"
-        "}",
-        "r,r", {barrier, parity});
+  ptx::mbarrierTryWaitParity(b, barrier, parity);
 }
 
 void hopper::syncNamed(PtxBuilder &b, int64_t id, int64_t threads) {
-  b.ptx("bar.sync " + Twine(id) + ", " + Twine(threads) + ";");
+  NVVM::BarrierOp::create(b, TypeRange(), b.i32(id), b.i32(threads), /*reductionOp=*/{},
+                          /*reductionPredicate=*/Value());
 }
 void hopper::arriveNamed(PtxBuilder &b, int64_t id, int64_t threads) {
-  b.ptx("bar.arrive " + Twine(id) + ", " + Twine(threads) + ";");
+  // nvvm.barrier.arrive would put the number into a register, and ptxas then keeps all 16 barriers.
+  LLVM::CallIntrinsicOp::create(b, b.getStringAttr("llvm.nvvm.barrier.cta.arrive.aligned.count"),
+                                ValueRange{b.i32(id), b.i32(threads)});
 }
-void hopper::syncWarp(PtxBuilder &b) { b.ptx("bar.warp.sync 0xffffffff;"); }
+void hopper::syncWarp(PtxBuilder &b) {
+  constexpr int64_t allLanes = -1;
+  NVVM::SyncWarpOp::create(b, b.i32(allLanes));
+}
 
 void hopper::setRegisters(PtxBuilder &b, int64_t registers, bool isMore) {
-  b.ptx(Twine("setmaxnreg.") + (isMore ? "inc" : "dec") + ".sync.aligned.u32 " + Twine(registers) +
-        ";");
+  NVVM::SetMaxRegisterOp::create(b, registers,
+                                 isMore ? NVVM::SetMaxRegisterAction::increase
+                                        : NVVM::SetMaxRegisterAction::decrease);
 }
 
 //===----------------------------------------------------------------------===//
 // Shared memory by threads
 //===----------------------------------------------------------------------===//
 
-static SmallVector<Type> four(Type type) { return SmallVector<Type>(4, type); }
-
 Value hopper::loadWord(PtxBuilder &b, Value address) {
-  return b.ptx(b.getI32Type(), "ld.shared.b32 $0, [$1];", "=r,r", address);
+  return b.load(b.getI32Type(), b.shared(address), 4);
 }
 SmallVector<Value> hopper::loadFloats4(PtxBuilder &b, Value address, int64_t offset) {
-  return b.ptx(four(b.getF32Type()),
-               "ld.shared.v4.f32 {$0, $1, $2, $3}, [$4 + " + Twine(offset) + "];", "=f,=f,=f,=f,r",
-               address);
+  return b.loadVector(b.getF32Type(), 4, b.shared(address, offset));
 }
 SmallVector<Value> hopper::loadWords4(PtxBuilder &b, Value address, int64_t offset) {
-  return b.ptx(four(b.getI32Type()),
-               "ld.shared.v4.b32 {$0, $1, $2, $3}, [$4 + " + Twine(offset) + "];", "=r,=r,=r,=r,r",
-               address);
+  return b.loadVector(b.getI32Type(), 4, b.shared(address, offset));
 }
 void hopper::storeWord(PtxBuilder &b, Value word, Value address) {
-  b.ptx("st.shared.b32 [$1], $0;", "r,r", {word, address});
+  b.store(word, b.shared(address), 4);
 }
 void hopper::storeFloats4(PtxBuilder &b, ValueRange floats, Value address, int64_t offset) {
-  SmallVector<Value> operands(floats);
-  operands.push_back(address);
-  b.ptx("st.shared.v4.f32 [$4 + " + Twine(offset) + "], {$0, $1, $2, $3};", "f,f,f,f,r", operands);
+  ptx::stSharedV4F32(b, floats, address, offset);
 }
 void hopper::storeMatrices(PtxBuilder &b, ValueRange words, Value address) {
-  SmallVector<Value> operands(words);
-  operands.push_back(address);
-  b.ptx("stmatrix.sync.aligned.m8n8.x4.shared.b16 [$4], {$0, $1, $2, $3};", "r,r,r,r,r", operands);
+  ptx::stmatrixX4SharedB16(b, words, address);
 }
 
 //===----------------------------------------------------------------------===//
 // The copy engine
 //===----------------------------------------------------------------------===//
 
-void hopper::fenceSharedWrites(PtxBuilder &b) { b.ptx("fence.proxy.async.shared::cta;"); }
-void hopper::fenceGlobal(PtxBuilder &b) { b.ptx("fence.proxy.async.global;"); }
+void hopper::fenceSharedWrites(PtxBuilder &b) {
+  auto space = NVVM::SharedSpaceAttr::get(b.getContext(), NVVM::SharedSpace::shared_cta);
+  NVVM::FenceProxyOp::create(b, NVVM::ProxyKind::async_shared, space);
+}
+void hopper::fenceGlobal(PtxBuilder &b) {
+  NVVM::FenceProxyOp::create(b, NVVM::ProxyKind::async_global, /*space=*/NVVM::SharedSpaceAttr());
+}
+
+/// Descriptors are at generic addresses.
+static Value generic(PtxBuilder &b, Value global) {
+  return LLVM::AddrSpaceCastOp::create(b, LLVM::LLVMPointerType::get(b.getContext()), global);
+}
+
 void hopper::fenceDescriptor(PtxBuilder &b, Value descriptor) {
-  b.ptx("fence.proxy.tensormap::generic.acquire.gpu [$0], 128;", "l", descriptor);
+  constexpr int64_t descriptorBytes = 128;
+  NVVM::FenceProxyAcquireOp::create(b, NVVM::MemScopeKind::GPU, generic(b, descriptor),
+                                    b.i32(descriptorBytes));
 }
-
-static std::string coordinateList(size_t rank, unsigned first) {
-  std::string list = "{";
-  for (size_t i = 0; i < rank; ++i)
-    list += (i ? ", $" : "$") + std::to_string(first + i);
-  return list + "}";
-}
-static std::string repeated(StringRef constraint, size_t count) {
-  std::string list;
-  for (size_t i = 0; i < count; ++i)
-    list += ("," + constraint).str();
-  return list;
-}
-
 void hopper::copyTile(PtxBuilder &b, Value descriptor, ValueRange coordinates, Value toShared,
                       Value barrier) {
-  size_t rank = coordinates.size();
-  SmallVector<Value> operands = {toShared, descriptor, barrier};
-  llvm::append_range(operands, coordinates);
-  b.ptx("cp.async.bulk.tensor." + Twine(rank) +
-            "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [$0], [$1, " +
-            coordinateList(rank, 3) + "], [$2];",
-        "r,l,r" + repeated("r", rank), operands);
+  NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
+      b, b.shared(toShared), generic(b, descriptor), coordinates, b.shared(barrier),
+      /*im2colOffsets=*/ValueRange(), /*multicastMask=*/Value(), /*l2CacheHint=*/Value(),
+      NVVM::TMALoadMode::TILE, /*isCTAOnly=*/true, /*group=*/{}, /*predicate=*/Value());
 }
 void hopper::copyBytes(PtxBuilder &b, Value fromGlobal, int64_t bytes, Value toShared,
                        Value barrier) {
-  b.ptx("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [$0], [$1], " +
-            Twine(bytes) + ", [$2];",
-        "r,l,r", {toShared, fromGlobal, barrier});
+  NVVM::CpAsyncBulkGlobalToSharedClusterOp::create(
+      b, b.shared(toShared), fromGlobal, b.shared(barrier), b.i32(bytes),
+      /*multicastMask=*/Value(), /*l2CacheHint=*/Value());
 }
 void hopper::storeTile(PtxBuilder &b, Value fromShared, Value descriptor, ValueRange coordinates) {
-  size_t rank = coordinates.size();
-  SmallVector<Value> operands = {fromShared, descriptor};
-  llvm::append_range(operands, coordinates);
-  b.ptx("cp.async.bulk.tensor." + Twine(rank) + "d.global.shared::cta.tile.bulk_group [$1, " +
-            coordinateList(rank, 2) + "], [$0];",
-        "r,l" + repeated("r", rank), operands);
+  NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(
+      b, generic(b, descriptor), b.shared(fromShared), coordinates, /*l2CacheHint=*/Value(),
+      NVVM::TMAStoreMode::TILE, /*predicate=*/Value());
 }
 void hopper::storeBytes(PtxBuilder &b, Value fromShared, Value toGlobal, int64_t bytes) {
-  b.ptx("cp.async.bulk.global.shared::cta.bulk_group [$1], [$0], " + Twine(bytes) + ";", "r,l",
-        {fromShared, toGlobal});
+  NVVM::CpAsyncBulkSharedCTAToGlobalOp::create(b, toGlobal, b.shared(fromShared), b.i32(bytes),
+                                               /*l2CacheHint=*/Value(), /*byteMask=*/Value());
 }
 void hopper::addFloats(PtxBuilder &b, Value fromShared, Value toGlobal, int64_t bytes) {
-  b.ptx("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [$1], [$0], " + Twine(bytes) +
-            ";",
-        "r,l", {fromShared, toGlobal});
+  ptx::cpReduceAsyncBulkAddF32(b, b.shared(fromShared), toGlobal, bytes);
 }
-void hopper::commitCopies(PtxBuilder &b) { b.ptx("cp.async.bulk.commit_group;"); }
-void hopper::waitCopiesRead(PtxBuilder &b) { b.ptx("cp.async.bulk.wait_group.read 0;"); }
-void hopper::waitCopies(PtxBuilder &b) { b.ptx("cp.async.bulk.wait_group 0;"); }
+void hopper::commitCopies(PtxBuilder &b) { NVVM::CpAsyncBulkCommitGroupOp::create(b); }
+void hopper::waitCopiesRead(PtxBuilder &b) {
+  NVVM::CpAsyncBulkWaitGroupOp::create(b, /*group=*/0, b.getUnitAttr());
+}
+void hopper::waitCopies(PtxBuilder &b) {
+  NVVM::CpAsyncBulkWaitGroupOp::create(b, /*group=*/0, /*read=*/UnitAttr());
+}
 
 //===----------------------------------------------------------------------===//
 // Global memory
 //===----------------------------------------------------------------------===//
 
 void hopper::waitAcquire(PtxBuilder &b, Value word, Value value) {
-  b.ptx("{\n"
-        ".reg .pred waits;\n"
-        ".reg .b32 seen;\n"
-        "again:\n"
-        "ld.acquire.gpu.global.b32 seen, [$0];\n"
-        "setp.ne.s32 waits, seen, $1;\n"
-        "@!waits bra done;\n"
-        "nanosleep.u32 20;\n"
-        "bra again;\n"
-        "done:\n"
-        "}",
-        "l,r", {word, value});
+  ptx::ldAcquireGpuUntil(b, word, value);
 }
-void hopper::addRelease(PtxBuilder &b, Value word) {
-  b.ptx("red.release.gpu.global.add.s32 [$0], 1;", "l", word);
-}
+void hopper::addRelease(PtxBuilder &b, Value word) { ptx::redReleaseGpuAddS32(b, word); }
 void hopper::storeRelaxed(PtxBuilder &b, Value word, Value value) {
-  b.ptx("st.relaxed.gpu.global.b32 [$0], $1;", "l,r", {word, value});
+  auto store = LLVM::StoreOp::create(b, value, word, /*alignment=*/4);
+  store.setOrdering(LLVM::AtomicOrdering::monotonic);
+  store.setSyncscope("device");
 }
 Value hopper::loadWordGlobal(PtxBuilder &b, Value pointer, int64_t offset) {
-  return b.ptx(b.getI32Type(), "ld.global.b32 $0, [$1 + " + Twine(offset) + "];", "=r,l", pointer);
+  return b.load(b.getI32Type(), b.offset(pointer, offset), 4);
 }
 SmallVector<Value> hopper::loadWords4Global(PtxBuilder &b, Value pointer, int64_t offset) {
-  return b.ptx(four(b.getI32Type()),
-               "ld.global.v4.b32 {$0, $1, $2, $3}, [$4 + " + Twine(offset) + "];", "=r,=r,=r,=r,l",
-               pointer);
+  return b.loadVector(b.getI32Type(), 4, b.offset(pointer, offset));
 }
 
 void hopper::sleepSometime(PtxBuilder &b) {
   // Multiplicative hashing: the clock's low bits differ from warp to warp and from time to time.
-  b.ptx("{\n"
-        ".reg .b32 time;\n"
-        "mov.u32 time, %clock;\n"
-        "mul.lo.u32 time, time, 2654435761;\n"
-        "shr.u32 time, time, 20;\n"
-        "nanosleep.u32 time;\n"
-        "}");
+  Value time = NVVM::ClockOp::create(b, b.getI32Type());
+  NVVM::NanosleepOp::create(b, b.shiftRight(b.mul(time, 2654435761), 20));
 }
 
 //===----------------------------------------------------------------------===//
@@ -193,8 +163,13 @@ void hopper::sleepSometime(PtxBuilder &b) {
 //===----------------------------------------------------------------------===//
 
 Value hopper::exp2(PtxBuilder &b, Value x) {
-  return b.pure(b.getF32Type(), "ex2.approx.ftz.f32 $0, $1;", "=f,f", x);
+  return LLVM::CallIntrinsicOp::create(b, b.getF32Type(),
+                                       b.getStringAttr("llvm.nvvm.ex2.approx.ftz.f32"), x)
+      .getResult(0);
 }
 Value hopper::packBf16(PtxBuilder &b, Value low, Value high) {
-  return b.pure(b.getI32Type(), "cvt.rn.bf16x2.f32 $0, $1, $2;", "=r,f,f", {high, low});
+  Value pair =
+      NVVM::ConvertF32x2ToBF16x2Op::create(b, VectorType::get(2, b.getBF16Type()), high, low,
+                                           /*random_bits=*/Value(), NVVM::FPRoundingMode::RN);
+  return LLVM::BitcastOp::create(b, b.getI32Type(), pair);
 }

@@ -14,7 +14,7 @@
 #include "Program.h"
 #include "dash/Lowering/Passes.h"
 #include "dash/Lowering/ProgramAttrs.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
 

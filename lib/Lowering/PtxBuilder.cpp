@@ -2,13 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "PtxBuilder.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "PtxAssembly.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "llvm/ADT/SmallString.h"
 
 using namespace mlir;
 using namespace mlir::dash;
 using arith::CmpIPredicate;
+
+/// A mask of a warp's lanes.
+static constexpr int64_t allLanes = -1;
 
 static bool isFloat(Value value) { return isa<FloatType>(value.getType()); }
 
@@ -112,12 +115,14 @@ Value PtxBuilder::special(StringRef name) {
   return LLVM::CallIntrinsicOp::create(*this, getI32Type(), getStringAttr(intrinsic), ValueRange{})
       .getResult(0);
 }
-Value PtxBuilder::uniform(Value i32) {
-  return ptx(getI32Type(), "shfl.sync.idx.b32 $0, $1, 0, 31, -1;", "=r,r", i32);
+static Value shuffle(PtxBuilder &b, Value i32, int64_t by, NVVM::ShflKind kind) {
+  constexpr int64_t wholeWarp = 31;
+  return NVVM::ShflOp::create(b, b.getI32Type(), b.i32(allLanes), i32, b.i32(by), b.i32(wholeWarp),
+                              kind, /*return_value_and_is_valid=*/UnitAttr());
 }
+Value PtxBuilder::uniform(Value i32) { return shuffle(*this, i32, 0, NVVM::ShflKind::idx); }
 Value PtxBuilder::shuffleXor(Value i32, int64_t laneMask) {
-  return ptx(getI32Type(), "shfl.sync.bfly.b32 $0, $1, " + Twine(laneMask) + ", 31, -1;", "=r,r",
-             i32);
+  return shuffle(*this, i32, laneMask, NVVM::ShflKind::bfly);
 }
 
 //===----------------------------------------------------------------------===//
@@ -139,16 +144,31 @@ void PtxBuilder::store(Value value, Value pointer, int64_t alignment) {
 Value PtxBuilder::address(Value pointer) {
   return LLVM::PtrToIntOp::create(*this, getI64Type(), pointer);
 }
+Value PtxBuilder::shared(Value address, int64_t offset) {
+  constexpr unsigned space = 3;
+  auto type = LLVM::LLVMPointerType::get(getContext(), space);
+  return this->offset(LLVM::IntToPtrOp::create(*this, type, address), offset);
+}
+SmallVector<Value> PtxBuilder::loadVector(Type element, int64_t count, Value pointer) {
+  Value all = load(VectorType::get(count, element), pointer, 4 * count);
+  SmallVector<Value> elements;
+  for (int64_t i = 0; i < count; ++i)
+    elements.push_back(LLVM::ExtractElementOp::create(*this, all, i32(i)));
+  return elements;
+}
+void PtxBuilder::storeVector(ValueRange elements, Value pointer) {
+  int64_t count = elements.size();
+  Value all = LLVM::PoisonOp::create(*this, VectorType::get(count, elements[0].getType()));
+  for (int64_t i = 0; i < count; ++i)
+    all = LLVM::InsertElementOp::create(*this, all, elements[i], i32(i));
+  store(all, pointer, 4 * count);
+}
 SmallVector<Value> PtxBuilder::streamIn(Value pointer) {
-  SmallVector<Type> types(4, getI32Type());
-  return ptx(types, "ld.global.nc.L1::no_allocate.v4.b32 {$0, $1, $2, $3}, [$4];", "=r,=r,=r,=r,l",
-             pointer);
+  return ptx::ldGlobalNcNoAllocateV4B32(*this, pointer);
 }
 void PtxBuilder::store16(ValueRange words, Value pointer) {
   assert(words.size() == 4 && "four words are 16 bytes");
-  std::string word = isFloat(words[0]) ? "f," : "r,";
-  ptx("st.global.v4.b32 [$4], {$0, $1, $2, $3};", word + word + word + word + "l",
-      {words[0], words[1], words[2], words[3], pointer});
+  storeVector(words, pointer);
 }
 
 //===----------------------------------------------------------------------===//
@@ -202,62 +222,13 @@ PtxBuilder::forEach(Value begin, Value end, Value step, ValueRange carried,
 }
 
 //===----------------------------------------------------------------------===//
-// PTX
+// Warps and blocks
 //===----------------------------------------------------------------------===//
 
-static Value emitAsm(PtxBuilder &b, Type result, StringRef text, StringRef constraints,
-                     ValueRange operands, bool hasSideEffects) {
-  auto op = LLVM::InlineAsmOp::create(
-      b, result, operands, text, constraints, hasSideEffects, /*is_align_stack=*/false,
-      LLVM::tailcallkind::TailCallKind::None,
-      LLVM::AsmDialectAttr::get(b.getContext(), LLVM::AsmDialect::AD_ATT), ArrayAttr());
-  return result ? op.getResult(0) : Value();
-}
-
-SmallVector<Value> PtxBuilder::ptx(TypeRange results, const Twine &text, StringRef constraints,
-                                   ValueRange operands) {
-  llvm::SmallString<256> storage;
-  StringRef string = text.toStringRef(storage);
-  if (results.empty()) {
-    emitAsm(*this, Type(), string, constraints, operands, /*hasSideEffects=*/true);
-    return {};
-  }
-  if (results.size() == 1)
-    return {emitAsm(*this, results.front(), string, constraints, operands, true)};
-  auto type = LLVM::LLVMStructType::getLiteral(getContext(), llvm::to_vector(results));
-  Value all = emitAsm(*this, type, string, constraints, operands, true);
-  SmallVector<Value> values;
-  for (int64_t i : llvm::seq<int64_t>(results.size()))
-    values.push_back(LLVM::ExtractValueOp::create(*this, all, i));
-  return values;
-}
-
-Value PtxBuilder::ptx(Type result, const Twine &text, StringRef constraints, ValueRange operands) {
-  return ptx(TypeRange(result), text, constraints, operands).front();
-}
-
-void PtxBuilder::ptx(const Twine &text, StringRef constraints, ValueRange operands) {
-  ptx(TypeRange(), text, constraints, operands);
-}
-
-Value PtxBuilder::pure(Type result, const Twine &text, StringRef constraints, ValueRange operands) {
-  llvm::SmallString<256> storage;
-  return emitAsm(*this, result, text.toStringRef(storage), constraints, operands,
-                 /*hasSideEffects=*/false);
-}
-
-SmallVector<Value> PtxBuilder::pinned(const Twine &text, ValueRange values) {
-  std::string constraints;
-  for (Value value : values)
-    constraints += (constraints.empty() ? "=" : ",=") + std::string(isFloat(value) ? "f" : "r");
-  for (size_t i = 0; i < values.size(); ++i)
-    constraints += "," + std::to_string(i);
-  return ptx(values.getTypes(), text, constraints, values);
-}
-
-void PtxBuilder::syncBlock() { ptx("bar.sync 0;"); }
+void PtxBuilder::syncBlock() { NVVM::BarrierOp::create(*this); }
 Value PtxBuilder::ballot(Value condition) {
-  return ptx(getI32Type(), "vote.sync.ballot.b32 $0, $1, -1;", "=r,b", condition);
+  return NVVM::VoteSyncOp::create(*this, getI32Type(), i32(allLanes), condition,
+                                  NVVM::VoteSyncKind::ballot);
 }
 Value PtxBuilder::countBits(Value i32) {
   return LLVM::CallIntrinsicOp::create(*this, getI32Type(), getStringAttr("llvm.ctpop.i32"),
@@ -265,7 +236,7 @@ Value PtxBuilder::countBits(Value i32) {
       .getResult(0);
 }
 Value PtxBuilder::sumOverWarp(Value i32) {
-  return ptx(getI32Type(), "redux.sync.add.s32 $0, $1, -1;", "=r,r", i32);
+  return NVVM::ReduxOp::create(*this, getI32Type(), i32, NVVM::ReduxKind::ADD, this->i32(allLanes));
 }
 
 //===----------------------------------------------------------------------===//

@@ -9,8 +9,8 @@
 namespace mlir::dash {
 
 /// An op builder for what one thread of a kernel does: arithmetic on i32, i64 and f32 (dialect arith),
-/// memory (dialect llvm), loops (dialect scf), and PTX instructions that have no op of their own.
-/// Shared memory is addressed by 32-bit integers, as PTX does.
+/// memory (dialect llvm), loops (dialect scf), instructions of the machine (dialect nvvm). What no op can
+/// say is assembly, all of it in PtxAssembly. Shared memory is addressed by 32-bit integers, as PTX does.
 class PtxBuilder : public ImplicitLocOpBuilder {
 public:
   using ImplicitLocOpBuilder::ImplicitLocOpBuilder;
@@ -65,6 +65,11 @@ public:
   Value load(Type type, Value pointer, int64_t alignment = 0);
   void store(Value value, Value pointer, int64_t alignment = 0);
   Value address(Value pointer); ///< as an i64
+  /// A pointer to shared memory.
+  Value shared(Value address, int64_t offset = 0);
+  /// `count` numbers of 32 bits side by side, by one instruction: the pointer is aligned to all of them.
+  SmallVector<Value> loadVector(Type element, int64_t count, Value pointer);
+  void storeVector(ValueRange elements, Value pointer);
   /// 16 bytes that nobody writes while the kernel runs and that are read once, as four i32.
   SmallVector<Value> streamIn(Value pointer);
   void store16(ValueRange words, Value pointer); ///< four words of 32 bits
@@ -79,18 +84,7 @@ public:
   /// Leaves the warp's other lanes out: runs `body` where `lane` is 0.
   void inOneLane(Value lane, llvm::function_ref<void()> body) { ifThen(equal(lane, 0), body); }
 
-  // ---- PTX. `$0` and so on stand for results and operands, in this order; constraints as LLVM spells
-  // them. Every one has side effects, so none moves over another.
-  SmallVector<Value> ptx(TypeRange results, const Twine &text, StringRef constraints,
-                         ValueRange operands);
-  Value ptx(Type result, const Twine &text, StringRef constraints, ValueRange operands = {});
-  void ptx(const Twine &text, StringRef constraints = "", ValueRange operands = {});
-  /// The same for text that computes and nothing else: it may move, or vanish.
-  Value pure(Type result, const Twine &text, StringRef constraints, ValueRange operands);
-  /// The text, with `values` given in and out under it: none of them is used before, or defined after, in
-  /// the code around it.
-  SmallVector<Value> pinned(const Twine &text, ValueRange values);
-
+  // ---- Warps and blocks.
   /// bar.sync of all threads of the block.
   void syncBlock();
   /// A bit for each lane of the warp, by their i1; the number of bits that are set in an i32.

@@ -8,6 +8,8 @@
 
 #include "TmaDescriptors.h"
 #include "HopperOps.h"
+#include "PtxAssembly.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
 using namespace mlir::dash;
@@ -30,36 +32,23 @@ void dash::addMappedTensors(ParameterList &parameters, const ProgramFacts &facts
 
 namespace {
 
-/// Sets the fields of a descriptor in shared memory. One thread.
+/// Sets the fields of a descriptor in shared memory, by LLVM's intrinsics. One thread.
 class FieldWriter {
 public:
-  FieldWriter(PtxBuilder &b, Value descriptor) : b(b), descriptor(descriptor) {}
+  FieldWriter(PtxBuilder &b, Value descriptor) : b(b), descriptor(b.shared(descriptor)) {}
 
-  /// A field whose value the instruction itself holds.
-  void constant(const Twine &field, int64_t value) {
-    b.ptx("tensormap.replace.tile." + field + ".shared::cta.b1024.b32 [$0], " + Twine(value) + ";",
-          "r", descriptor);
-  }
-  void word(const Twine &field, Value value) {
-    b.ptx("tensormap.replace.tile." + field + ".shared::cta.b1024.b32 [$0], $1;", "r,r",
-          {descriptor, value});
-  }
-  void word(const Twine &field, int64_t position, Value value) {
-    b.ptx("tensormap.replace.tile." + field + ".shared::cta.b1024.b32 [$0], " + Twine(position) +
-              ", $1;",
-          "r,r", {descriptor, value});
-  }
-  void longWord(const Twine &field, Value value) {
-    b.ptx("tensormap.replace.tile." + field + ".shared::cta.b1024.b64 [$0], $1;", "r,l",
-          {descriptor, value});
-  }
-  void longWord(const Twine &field, int64_t position, Value value) {
-    b.ptx("tensormap.replace.tile." + field + ".shared::cta.b1024.b64 [$0], " + Twine(position) +
-              ", $1;",
-          "r,l", {descriptor, value});
-  }
+  void set(StringRef field, Value value) { call(field, value); }
+  void set(StringRef field, int64_t value) { call(field, b.i32(value)); }
+  void set(StringRef field, int64_t dim, Value value) { call(field, {b.i32(dim), value}); }
 
 private:
+  void call(StringRef field, ValueRange values) {
+    SmallVector<Value> operands = {descriptor};
+    llvm::append_range(operands, values);
+    LLVM::CallIntrinsicOp::create(b, b.getStringAttr("llvm.nvvm.tensormap.replace." + field),
+                                  operands);
+  }
+
   PtxBuilder &b;
   Value descriptor;
 };
@@ -77,24 +66,24 @@ static void writeFields(EntryBuilder &b, const ProgramFacts &facts, const Tensor
   };
   Value strides[] = {bytes("row"), b.i64(128), bytes("head"), bytes("batch")};
 
-  field.longWord("global_address", b.address(b.parameter(map.tensor)));
-  field.constant("rank", 5 - 1);
+  field.set("global.address", b.address(b.parameter(map.tensor)));
+  field.set("rank", 5 - 1);
   for (int64_t dim = 0; dim < 5; ++dim) {
-    field.word("box_dim", dim, b.i32(boxes[dim]));
-    field.word("global_dim", dim, sizes[dim]);
-    field.word("element_stride", dim, b.i32(1));
+    field.set("box.dim", dim, b.i32(boxes[dim]));
+    field.set("global.dim", dim, sizes[dim]);
+    field.set("element.stride", dim, b.i32(1));
   }
   for (int64_t dim = 0; dim < 4; ++dim) {
     // The stride of a dimension of size 1 is never used, but it is checked: it may be anything where
     // the tensor comes from.
     Value isOne = b.equal(sizes[dim + 1], 1);
-    field.longWord("global_stride", dim, b.choose(isOne, b.i64(16), strides[dim]));
+    field.set("global.stride", dim, b.choose(isOne, b.i64(16), strides[dim]));
   }
   constexpr int64_t bf16 = 10, swizzle128 = 3;
-  field.constant("elemtype", bf16);
-  field.constant("interleave_layout", 0);
-  field.constant("swizzle_mode", swizzle128);
-  field.constant("fill_mode", 0);
+  field.set("elemtype", bf16);
+  field.set("interleave.layout", 0);
+  field.set("swizzle.mode", swizzle128);
+  field.set("fill.mode", 0);
 }
 
 void dash::buildDescriptor(EntryBuilder &b, const ProgramFacts &facts, const TensorMap &map,
@@ -104,7 +93,5 @@ void dash::buildDescriptor(EntryBuilder &b, const ProgramFacts &facts, const Ten
   b.inOneLane(lane, [&] { writeFields(b, facts, map, shared); });
   hopper::syncWarp(b);
   Value target = b.offset(b.parameter("workspace.descriptors"), index * descriptorBytes);
-  b.ptx("tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned "
-        "[$0], [$1], 128;",
-        "l,r", {target, shared});
+  ptx::tensormapCpFenceproxy(b, shared, target);
 }

@@ -8,8 +8,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Wgmma.h"
+#include "PtxAssembly.h"
 #include "llvm/ADT/Sequence.h"
-#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 using namespace mlir::dash;
@@ -36,58 +36,27 @@ static Value descriptorBase(PtxBuilder &b, const SharedFactor &factor) {
 
 SmallVector<Value> dash::issueProduct(PtxBuilder &b, const Product &product,
                                       ValueRange accumulators) {
-  int64_t numSums = product.columns / 2, numSteps = product.depth / 16;
-  assert((accumulators.empty() || int64_t(accumulators.size()) == numSums) &&
-         "a thread holds columns / 2 of 64 rows");
-  SmallVector<Value> operands(accumulators);
-  std::string constraints;
-  for (int64_t i : llvm::seq(numSums))
-    constraints += i ? ",=f" : "=f";
-  for (size_t i = 0; i < accumulators.size(); ++i)
-    constraints += "," + std::to_string(i);
-  auto addOperand = [&](Value value) {
-    operands.push_back(value);
-    constraints += ",r";
-    return "$" + std::to_string(numSums + operands.size() - 1);
-  };
-
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  os << "{\n.reg .b32 low;\n.reg .b64 da, db;\n.reg .pred adds;\n";
-  if (accumulators.empty())
-    os << ".reg .pred starts;\nsetp.ne.b32 starts, 0, 0;\n";
-  os << "setp.ne.b32 adds, 1, 0;\nwgmma.fence.sync.aligned;\n";
-  std::string baseA = product.sharedA ? addOperand(descriptorBase(b, *product.sharedA)) : "";
-  std::string baseB = addOperand(descriptorBase(b, product.b));
-  SmallVector<std::string> registersA;
-  for (Value word : product.registersA)
-    registersA.push_back(addOperand(word));
-
-  auto emitDescriptor = [&](StringRef name, StringRef base, const SharedFactor &factor, int64_t k) {
-    os << "add.u32 low, " << base << ", " << descriptorOffset(factor, k) << ";\nmov.b64 " << name
-       << ", {low, " << descriptorHigh << "};\n";
-  };
-  for (int64_t k : llvm::seq(numSteps)) {
-    if (product.sharedA)
-      emitDescriptor("da", baseA, *product.sharedA, k);
-    emitDescriptor("db", baseB, product.b, k);
-    os << "wgmma.mma_async.sync.aligned.m64n" << product.columns << "k16.f32.bf16.bf16 {";
-    for (int64_t i : llvm::seq(numSums))
-      os << (i ? ", $" : "$") << i;
-    os << "}, ";
-    if (product.sharedA)
-      os << "da";
-    else
-      os << "{" << llvm::join(ArrayRef(registersA).slice(4 * k, 4), ", ") << "}";
-    os << ", db, " << (accumulators.empty() && k == 0 ? "starts" : "adds") << ", 1, 1, ";
-    if (product.sharedA)
-      os << (product.sharedA->outerIsRow ? "0, " : "1, ");
-    os << (product.b.outerIsRow ? "0" : "1") << ";\n";
+  ptx::WgmmaGroup group;
+  group.columns = product.columns;
+  group.descriptorHigh = descriptorHigh;
+  if (product.sharedA) {
+    group.baseA = descriptorBase(b, *product.sharedA);
+    group.transposeA = !product.sharedA->outerIsRow;
   }
-  os << "wgmma.commit_group.sync.aligned;\n}";
-  return b.ptx(SmallVector<Type>(numSums, b.getF32Type()), text, constraints, operands);
+  group.baseB = descriptorBase(b, product.b);
+  group.transposeB = !product.b.outerIsRow;
+  for (int64_t k : llvm::seq(product.depth / 16)) {
+    ptx::WgmmaStep step;
+    if (product.sharedA)
+      step.offsetA = descriptorOffset(*product.sharedA, k);
+    else
+      step.registersA.assign(ArrayRef(product.registersA).slice(4 * k, 4));
+    step.offsetB = descriptorOffset(product.b, k);
+    group.steps.push_back(step);
+  }
+  return ptx::wgmmaMmaAsync(b, group, accumulators);
 }
 
 SmallVector<Value> dash::waitProducts(PtxBuilder &b, int64_t pending, ValueRange values) {
-  return b.pinned("wgmma.wait_group.sync.aligned " + Twine(pending) + ";", values);
+  return ptx::wgmmaWaitGroup(b, pending, values);
 }

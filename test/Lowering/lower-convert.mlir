@@ -8,17 +8,17 @@
 // CHECK-COUNT-8:  llvm.inline_asm {{.*}}"ld.global.nc.L1::no_allocate.v4.b32
 // CHECK-NOT:      ld.global
 // CHECK:          arith.mulf %{{.+}}, %[[SCALE]] : f32
-// CHECK:          llvm.inline_asm {{.*}}"cvt.rn.bf16x2.f32
+// CHECK:          nvvm.convert.f32x2.to.bf16x2 {{.+}}<rn>
 //               Four lanes exchange their words.
-// CHECK:          "shfl.sync.bfly.b32 $0, $1, 1, 31, -1;"
-// CHECK:          "shfl.sync.bfly.b32 $0, $1, 2, 31, -1;"
+// CHECK:          nvvm.shfl.sync bfly %{{.+}}, %{{.+}}, %c1_i32
+// CHECK:          nvvm.shfl.sync bfly %{{.+}}, %{{.+}}, %c2_i32
 // CHECK:          %[[IN:.+]] = arith.cmpi slt, %{{.+}}, %[[ROWS]] : i32
 // CHECK-NEXT:     scf.if %[[IN]] {
-// CHECK-COUNT-2:    "st.global.v4.b32
-// CHECK-NOT:      st.global
+// CHECK-COUNT-2:    llvm.store {{.+}} : vector<4xi32>, !llvm.ptr<1>
+// CHECK-NOT:      llvm.store
 // CHECK:          scf.if
-// CHECK-COUNT-2:    "st.global.v4.b32
-// CHECK-NOT:      st.global
+// CHECK-COUNT-2:    llvm.store {{.+}} : vector<4xi32>, !llvm.ptr<1>
+// CHECK-NOT:      llvm.store
 // CHECK:          llvm.return
 module {
   func.func @attention_bwd(%sum: memref<?x?x?x128xf32>, %dq: memref<?x?x?x128xbf16>, %scale: f32) {

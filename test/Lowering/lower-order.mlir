@@ -16,16 +16,16 @@
 // CHECK:          arith.select %[[HIGH]], %{{.+}}, %[[CUT]] : i64
 // CHECK:          %[[BEFORE:.+]] = arith.cmpi slt, %{{.+}}, %[[SELF]] : i64
 // CHECK:          arith.select %[[BEFORE]], %{{.+}}, %{{.+}} : i32
-// CHECK:        "redux.sync.add.s32
+// CHECK:        nvvm.redux.sync add
 //             Its own items, in the order of issue.
 // CHECK:        scf.for %{{.+}} = %{{.+}} to %[[ITEMS]] step
-// CHECK:          "vote.sync.ballot.b32 $0, $1, -1;"
+// CHECK:          nvvm.vote.sync ballot
 // CHECK:          scf.if
-// CHECK-COUNT-2:    "st.global.v4.b32
+// CHECK-COUNT-2:    llvm.store {{.+}} : vector<4xi32>, !llvm.ptr<1>
 //             Lines of visits: the first case that applies counts, whatever the others give.
 // CHECK:        scf.for
 // CHECK:          arith.select
-// CHECK:          "st.global.v4.b32
+// CHECK:          llvm.store {{.+}} : vector<4xi32>, !llvm.ptr<1>
 gpu.module @attention_bwd_kernels attributes {
     dash.formulas = #dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
                                    visit(kv, step) = first + step, turn(kv, q) = if q ge kv then kv else last - kv>,

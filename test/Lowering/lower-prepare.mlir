@@ -5,22 +5,22 @@
 
 // A block's 64 rows of O and dO, loaded before the first is used, and summed over the 16 lanes of a row.
 // CHECK-COUNT-8: "ld.global.nc.L1::no_allocate.v4.b32
-// CHECK-NOT:    "ld.global
+// CHECK-NOT:    ld.global
 // CHECK:        "llvm.fma.f32"
-// CHECK:        "shfl.sync.bfly.b32 $0, $1, 8, 31, -1;"
-// CHECK-NOT:    "shfl.sync.bfly.b32 $0, $1, 16, 31, -1;"
+// CHECK:        nvvm.shfl.sync bfly %{{.+}}, %{{.+}}, %c8_i32
+// CHECK-NOT:    nvvm.shfl.sync bfly %{{.+}}, %{{.+}}, %c16_i32
 
 // Six warps of the first block write a descriptor each.
-// CHECK:        "tensormap.replace.tile.global_address.shared::cta.b1024.b64 [$0], $1;"
-// CHECK:        "tensormap.replace.tile.rank.shared::cta.b1024.b32 [$0], 4;"
-// CHECK:        "tensormap.replace.tile.box_dim.shared::cta.b1024.b32 [$0], 4, $1;"
-// CHECK:        "tensormap.replace.tile.global_stride.shared::cta.b1024.b64 [$0], 0, $1;"
-// CHECK:        "tensormap.replace.tile.elemtype.shared::cta.b1024.b32 [$0], 10;"
-// CHECK:        "tensormap.replace.tile.swizzle_mode.shared::cta.b1024.b32 [$0], 3;"
+// CHECK:        "llvm.nvvm.tensormap.replace.global.address"
+// CHECK:        "llvm.nvvm.tensormap.replace.rank"(%{{.+}}, %c4_i32
+// CHECK:        "llvm.nvvm.tensormap.replace.box.dim"(%{{.+}}, %c4_i32
+// CHECK:        "llvm.nvvm.tensormap.replace.global.stride"(%{{.+}}, %c0_i32
+// CHECK:        "llvm.nvvm.tensormap.replace.elemtype"(%{{.+}}, %c10_i32
+// CHECK:        "llvm.nvvm.tensormap.replace.swizzle.mode"(%{{.+}}, %c3_i32
 // CHECK:        "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [$0], [$1], 128;"
 // CHECK-COUNT-5: "tensormap.cp_fenceproxy.
 // CHECK-NOT:    tensormap.replace
-// CHECK:        "bar.sync 0;"
+// CHECK:        nvvm.barrier
 
 // The last row sees no column where it stands left of all: such tiles, without an active kv tile, get zeros.
 // CHECK:        %[[FROM:.+]] = arith.extsi %[[QROWS]] : i32 to i64
@@ -33,8 +33,8 @@
 // CHECK:        %[[ACTIVE:.+]] = arith.maxsi
 // CHECK:        %[[NONE:.+]] = arith.cmpi eq, %[[ACTIVE]], %c0_i64{{.*}} : i64
 // CHECK-NEXT:   scf.if %[[NONE]] {
-// CHECK-COUNT-8:  "st.global.v4.b32
-// CHECK-NOT:    "st.global
+// CHECK-COUNT-8:  llvm.store {{.+}} : vector<4xi32>, !llvm.ptr<1>
+// CHECK-NOT:    vector<4xi32>, !llvm.ptr<1>
 module {
   func.func @attention_bwd(%o: memref<?x?x?x128xbf16>, %do: memref<?x?x?x128xbf16>, %delta: memref<?x?x?xf32>,
                            %sum: memref<?x?x?x128xf32>) {
@@ -51,10 +51,10 @@ module {
   // CHECK:      llvm.func @small_prepare(
   // CHECK-SAME:   shared_bytes = 1280 : i64
   // CHECK-COUNT-8: "ld.global.nc.L1::no_allocate.v4.b32
-  // CHECK-NOT:    "shfl.sync.bfly.b32 $0, $1, 8, 31, -1;"
-  // CHECK:        "bar.sync 0;"
+  // CHECK-NOT:    nvvm.shfl.sync bfly %{{.+}}, %{{.+}}, %c8_i32
+  // CHECK:        nvvm.barrier
   // CHECK:        scf.if %true
-  // CHECK-COUNT-8:  "st.global.v4.b32
+  // CHECK-COUNT-8:  llvm.store {{.+}} : vector<4xi32>, !llvm.ptr<1>
   func.func @small(%o: memref<?x?x?x64xbf16>, %do: memref<?x?x?x64xbf16>, %delta: memref<?x?x?xf32>) {
     dash.delta ins(%o, %do : memref<?x?x?x64xbf16>, memref<?x?x?x64xbf16>) outs(%delta : memref<?x?x?xf32>)
     return

@@ -7,43 +7,43 @@
 
 // Two barriers a slot, full and empty. Whole warpgroups arrive once a warp, and so eight times; the copy engine's slots have
 // one arrival, of who starts it; of the adding warps only one has a slot. k and v have one slot:
-// CHECK:        "mbarrier.init.shared::cta.b64 [$0], 1;"
-// CHECK:        "mbarrier.init.shared::cta.b64 [$0], 8;"
-// CHECK:        "mbarrier.init.shared::cta.b64 [$0], 1;"
-// CHECK:        "mbarrier.init.shared::cta.b64 [$0], 8;"
+// CHECK:        nvvm.mbarrier.init %{{.+}}, %c1_i32
+// CHECK:        nvvm.mbarrier.init %{{.+}}, %c8_i32
+// CHECK:        nvvm.mbarrier.init %{{.+}}, %c1_i32
+// CHECK:        nvvm.mbarrier.init %{{.+}}, %c8_i32
 // q and do have two:
-// CHECK:        "mbarrier.init.shared::cta.b64 [$0], 1;"
-// CHECK:        "mbarrier.init.shared::cta.b64 [$0], 8;"
-// CHECK:        "mbarrier.init.shared::cta.b64 [$0], 1;"
-// CHECK:        "mbarrier.init.shared::cta.b64 [$0], 8;"
-// CHECK:        "mbarrier.init.shared::cta.b64 [$0], 1;"
-// CHECK:        "mbarrier.init.shared::cta.b64 [$0], 8;"
-// CHECK:        "mbarrier.init.shared::cta.b64 [$0], 1;"
-// CHECK:        "mbarrier.init.shared::cta.b64 [$0], 8;"
+// CHECK:        nvvm.mbarrier.init %{{.+}}, %c1_i32
+// CHECK:        nvvm.mbarrier.init %{{.+}}, %c8_i32
+// CHECK:        nvvm.mbarrier.init %{{.+}}, %c1_i32
+// CHECK:        nvvm.mbarrier.init %{{.+}}, %c8_i32
+// CHECK:        nvvm.mbarrier.init %{{.+}}, %c1_i32
+// CHECK:        nvvm.mbarrier.init %{{.+}}, %c8_i32
+// CHECK:        nvvm.mbarrier.init %{{.+}}, %c1_i32
+// CHECK:        nvvm.mbarrier.init %{{.+}}, %c8_i32
 // ds, written and read by the warpgroups:
-// CHECK-COUNT-4: "mbarrier.init.shared::cta.b64 [$0], 8;"
+// CHECK-COUNT-4: nvvm.mbarrier.init %{{.+}}, %c8_i32
 // dq, written by the warpgroups and added by one warp:
-// CHECK:        "mbarrier.init.shared::cta.b64 [$0], 8;"
-// CHECK:        "mbarrier.init.shared::cta.b64 [$0], 1;"
-// CHECK:        "mbarrier.init.shared::cta.b64 [$0], 8;"
-// CHECK:        "mbarrier.init.shared::cta.b64 [$0], 1;"
+// CHECK:        nvvm.mbarrier.init %{{.+}}, %c8_i32
+// CHECK:        nvvm.mbarrier.init %{{.+}}, %c1_i32
+// CHECK:        nvvm.mbarrier.init %{{.+}}, %c8_i32
+// CHECK:        nvvm.mbarrier.init %{{.+}}, %c1_i32
 // CHECK-NOT:    mbarrier.init
-// CHECK:        "fence.mbarrier_init.release.cluster;"
-// CHECK-NEXT:   llvm.inline_asm {{.*}}"fence.proxy.async.shared::cta;"
-// CHECK:        "bar.sync 0;"
+// CHECK:        nvvm.fence.mbarrier.init
+// CHECK-NEXT:   nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
+// CHECK:        nvvm.barrier
 
 // The warps of the first warpgroup give registers away, so that the others have more.
-// CHECK:        "setmaxnreg.dec.sync.aligned.u32 24;"
+// CHECK:        nvvm.setmaxregister decrease 24
 // Role load-q: one thread. Each copy says at the slot's barrier how many bytes will come: 64 rows of 256 bytes and of 4.
-// CHECK-COUNT-2: "fence.proxy.tensormap::generic.acquire.gpu [$0], 128;"
+// CHECK-COUNT-2: nvvm.fence.proxy.acquire <gpu>
 // CHECK:        mbarrier.try_wait.parity
-// CHECK:        "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], 16640;"
-// CHECK:        "cp.async.bulk.tensor.5d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [$0], [$1, {$3, $4, $5, $6, $7}], [$2];"
-// CHECK:        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [$0], [$1], 256, [$2];"
+// CHECK:        nvvm.mbarrier.arrive.expect_tx %{{.+}}, %c16640_i32
+// CHECK:        nvvm.cp.async.bulk.tensor.shared.cluster.global {{.+}}, box[%{{.+}}, %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}}]
+// CHECK:        nvvm.cp.async.bulk.shared.cluster.global {{.+}}, %c256_i32
 // CHECK:        mbarrier.try_wait.parity
-// CHECK:        "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], 16640;"
-// CHECK:        "cp.async.bulk.tensor.5d.
-// CHECK:        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [$0], [$1], 256, [$2];"
+// CHECK:        nvvm.mbarrier.arrive.expect_tx %{{.+}}, %c16640_i32
+// CHECK:        nvvm.cp.async.bulk.tensor.shared.cluster.global
+// CHECK:        nvvm.cp.async.bulk.shared.cluster.global {{.+}}, %c256_i32
 // Role reduce: the ordered add, which ordered-add.test reads in PTX. Its two warps take every other step.
 // CHECK-NOT:    cp.async
 // CHECK:        scf.for %{{.+}} = %{{.+}} to %{{.+}} step %c2_i32
@@ -51,37 +51,37 @@
 // CHECK:        "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [$1], [$0], 32768;"
 // CHECK:        "red.release.gpu.global.add.s32 [$0], 1;"
 // Role load-kv: tiles of an item.
-// CHECK:        "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], 32768;"
-// CHECK:        "cp.async.bulk.tensor.5d.
-// CHECK:        "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], 32768;"
-// CHECK:        "cp.async.bulk.tensor.5d.
+// CHECK:        nvvm.mbarrier.arrive.expect_tx %{{.+}}, %c32768_i32
+// CHECK:        nvvm.cp.async.bulk.tensor.shared.cluster.global
+// CHECK:        nvvm.mbarrier.arrive.expect_tx %{{.+}}, %c32768_i32
+// CHECK:        nvvm.cp.async.bulk.tensor.shared.cluster.global
 // CHECK-NOT:    wgmma
 
 // Role compute, a copy for each warpgroup: which part is its own is a constant.
-// CHECK:        "setmaxnreg.inc.sync.aligned.u32 240;"
+// CHECK:        nvvm.setmaxregister increase 240
 // CHECK:        wgmma.mma_async
-// CHECK:        "bar.sync 1, 256;"
-// CHECK:        "bar.arrive 2, 256;"
+// CHECK:        nvvm.barrier id = %c1_i32{{.*}} number_of_threads = %c256_i32
+// CHECK:        "llvm.nvvm.barrier.cta.arrive.aligned.count"(%c2_i32{{.*}}, %c256_i32
 // The gradients leave through the warpgroup's rows of a slot; who releases it has waited until they are read.
 // CHECK:        "stmatrix.sync.aligned.m8n8.x4.shared.b16 [$4], {$0, $1, $2, $3};"
-// CHECK:        "fence.proxy.async.shared::cta;"
-// CHECK:        "bar.sync 3, 128;"
-// CHECK:        "cp.async.bulk.tensor.5d.global.shared::cta.tile.bulk_group [$1, {$2, $3, $4, $5, $6}], [$0];"
-// CHECK:        "cp.async.bulk.tensor.5d.global.shared::cta.tile.bulk_group
-// CHECK:        "cp.async.bulk.commit_group;"
-// CHECK:        "cp.async.bulk.wait_group.read 0;"
-// CHECK:        "bar.sync 3, 128;"
+// CHECK:        nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>
+// CHECK:        nvvm.barrier id = %c3_i32{{.*}} number_of_threads = %c128_i32
+// CHECK:        nvvm.cp.async.bulk.tensor.global.shared.cta {{.+}}, box[%{{.+}}, %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}}]
+// CHECK:        nvvm.cp.async.bulk.tensor.global.shared.cta
+// CHECK:        nvvm.cp.async.bulk.commit.group
+// CHECK:        nvvm.cp.async.bulk.wait_group 0 {read}
+// CHECK:        nvvm.barrier id = %c3_i32{{.*}} number_of_threads = %c128_i32
 // CHECK:        "stmatrix.
 // CHECK:        wgmma.mma_async
-// CHECK:        "bar.sync 2, 256;"
-// CHECK:        "bar.arrive 1, 256;"
-// CHECK:        "bar.sync 4, 128;"
-// CHECK-NOT:    setmaxnreg
+// CHECK:        nvvm.barrier id = %c2_i32{{.*}} number_of_threads = %c256_i32
+// CHECK:        "llvm.nvvm.barrier.cta.arrive.aligned.count"(%c1_i32{{.*}}, %c256_i32
+// CHECK:        nvvm.barrier id = %c4_i32{{.*}} number_of_threads = %c128_i32
+// CHECK-NOT:    nvvm.setmaxregister
 
 // A step in the middle of a walk: the loop that carries 2 x 64 sums of dK and dV, and 2 x 16 words of P and dS. First the
 // turn at the tensor core, and dQ of the step before: of dS of both warpgroups, waited for, and K.
 // STEP:         {{%.+}}:160 = scf.for
-// STEP:         "bar.sync 1, 256;"
+// STEP:         nvvm.barrier id = %c1_i32{{.*}} number_of_threads = %c256_i32
 // STEP:         mbarrier.try_wait
 // STEP:         wgmma.fence.sync.aligned;{{.+}}.m64n64k16.{{.+}}, da, db, adds, 1, 1, 1, 1;\0Awgmma.commit_group.sync.aligned;
 // dK and dV: rounded tiles from registers, sums added to.
@@ -91,8 +91,8 @@
 // STEP:         wgmma.fence.sync.aligned;{{.+}}.m64n128k16.{{.+}}, db, adds, 1, 1, 1;\0Awgmma.commit_group.sync.aligned;
 // While they run: dS of this step is published, dQ waited for and written, and its slot of dS released.
 // STEP-NOT:     wgmma.wait_group
-// STEP:         "fence.proxy.async.shared::cta;"
-// STEP:         "bar.warp.sync 0xffffffff;"
+// STEP:         nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>
+// STEP:         nvvm.bar.warp.sync
 // STEP:         "@$0 mbarrier.arrive.shared::cta.b64 _, [$1];"
 // STEP:         "wgmma.wait_group.sync.aligned 2;"
 // STEP:         "@$0 mbarrier.arrive.shared::cta.b64 _, [$1];"
@@ -102,24 +102,24 @@
 // STEP:         "wgmma.wait_group.sync.aligned 1;"
 // STEP:         "@$0 mbarrier.arrive.shared::cta.b64 _, [$1];"
 // STEP:         mbarrier.try_wait
-// STEP-COUNT-4: "ld.shared.v4.f32 {$0, $1, $2, $3}, [$4 + {{[0-9]+}}];"
+// STEP-COUNT-4: llvm.load {{.+}} : !llvm.ptr<3> -> vector<4xf32>
 // STEP-NOT:     wgmma.wait_group
 // STEP:         wgmma.fence.sync.aligned;{{.+}}.m64n64k16.{{.+}}, da, db, starts, 1, 1, 0, 0;{{.+}}wgmma.commit_group.sync.aligned;
 // dV done releases do; dP of the next step. Then the tensor core is the other warpgroup's, and dQ is published.
 // STEP:         "wgmma.wait_group.sync.aligned 1;"
 // STEP:         "@$0 mbarrier.arrive.shared::cta.b64 _, [$1];"
 // STEP:         mbarrier.try_wait
-// STEP-COUNT-4: "ld.shared.v4.f32
+// STEP-COUNT-4: llvm.load {{.+}} : !llvm.ptr<3> -> vector<4xf32>
 // STEP-NOT:     wgmma.wait_group
 // STEP:         wgmma.fence.sync.aligned;{{.+}}.m64n64k16.{{.+}}, da, db, starts, 1, 1, 0, 0;{{.+}}wgmma.commit_group.sync.aligned;
-// STEP:         "bar.arrive 2, 256;"
-// STEP:         "fence.proxy.async.shared::cta;"
-// STEP:         "bar.warp.sync 0xffffffff;"
+// STEP:         "llvm.nvvm.barrier.cta.arrive.aligned.count"(%c2_i32{{.*}}, %c256_i32
+// STEP:         nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>
+// STEP:         nvvm.bar.warp.sync
 // STEP:         "@$0 mbarrier.arrive.shared::cta.b64 _, [$1];"
 // P once S is there, hidden where the mask's edge is; dS once dP is; into the slot that both warpgroups read next.
 // STEP:         "wgmma.wait_group.sync.aligned 1;"
-// STEP-COUNT-32: "ex2.approx.ftz.f32 $0, $1;"
-// STEP:         "ld.shared.b32 $0, [$1];"
+// STEP-COUNT-32: "llvm.nvvm.ex2.approx.ftz.f32"
+// STEP:         llvm.load {{.+}} : !llvm.ptr<3> -> i32
 // STEP:         {{%.+}}:32 = scf.if
 // STEP:         "wgmma.wait_group.sync.aligned 0;"
 // STEP:         mbarrier.try_wait

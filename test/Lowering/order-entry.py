@@ -32,12 +32,11 @@ MACHINE = [
     (r'llvm\.call_intrinsic "llvm\.nvvm\.read\.ptx\.sreg\.tid\.x"\(\)', "llvm.call @tid()"),
     (r'llvm\.call_intrinsic "llvm\.nvvm\.read\.ptx\.sreg\.ntid\.x"\(\)', "llvm.call @ntid()"),
     (r'llvm\.call_intrinsic "llvm\.nvvm\.read\.ptx\.sreg\.ctaid\.x"\(\)', "llvm.call @ctaid()"),
-    (r'llvm\.inline_asm .*"vote\.sync\.ballot\.b32 [^"]*", "[^"]*" (%\w+)', r"llvm.call @ballot(\1)"),
-    (r'llvm\.inline_asm .*"redux\.sync\.add\.s32 [^"]*", "[^"]*" (%\w+)', r"llvm.call @sum(\1)"),
-    (r'llvm\.inline_asm .*"st\.shared\.b32 [^"]*", "[^"]*" (%\w+), (%\w+)', r"llvm.call @put(\1, \2)"),
-    (r'llvm\.inline_asm .*"ld\.shared\.b32 [^"]*", "[^"]*" (%\w+)', r"llvm.call @get(\1)"),
-    (r'llvm\.inline_asm .*"st\.global\.v4\.b32 [^"]*", "[^"]*" ((?:%\w+(?:, )?){5})', r"llvm.call @store(\1)"),
-    (r'llvm\.inline_asm .*"bar\.sync 0;".*', ""),
+    (r"nvvm\.vote\.sync +ballot %\S+ (%\w+) -> i32", r"llvm.call @ballot(\1) : (i1) -> i32"),
+    (r"nvvm\.redux\.sync +add (%\w+), %\S+ : i32 -> i32", r"llvm.call @sum(\1) : (i32) -> i32"),
+    (r"llvm\.store (%\w+), (%\w+) .*: i32, !llvm\.ptr<3>", r"llvm.call @put(\1, \2) : (i32, !llvm.ptr<3>) -> ()"),
+    (r"llvm\.load (%\w+) .*: !llvm\.ptr<3> -> i32", r"llvm.call @get(\1) : (!llvm.ptr<3>) -> i32"),
+    (r"nvvm\.barrier$", ""),
     (r"llvm\.mlir\.addressof @dynamic_shared_memory", "llvm.mlir.zero"),
     (r"!llvm\.ptr<1>", "!llvm.ptr"),
     (r" attributes \{.*\} \{$", " {"),
@@ -59,25 +58,15 @@ llvm.func @ctaid() -> i32 {
 }
 llvm.func @ballot(%0: i1) -> i32 { %1 = llvm.zext %0 : i1 to i32  llvm.return %1 : i32 }
 llvm.func @sum(%0: i32) -> i32 { llvm.return %0 : i32 }
-llvm.func @put(%0: i32, %1: i32) {
+llvm.func @put(%0: i32, %1: !llvm.ptr<3>) {
   %2 = llvm.mlir.addressof @word : !llvm.ptr
   llvm.store %0, %2 : i32, !llvm.ptr
   llvm.return
 }
-llvm.func @get(%0: i32) -> i32 {
+llvm.func @get(%0: !llvm.ptr<3>) -> i32 {
   %1 = llvm.mlir.addressof @word : !llvm.ptr
   %2 = llvm.load %1 : !llvm.ptr -> i32
   llvm.return %2 : i32
-}
-llvm.func @store(%0: i32, %1: i32, %2: i32, %3: i32, %at: !llvm.ptr) {
-  %to1 = llvm.getelementptr %at[1] : (!llvm.ptr) -> !llvm.ptr, i32
-  %to2 = llvm.getelementptr %at[2] : (!llvm.ptr) -> !llvm.ptr, i32
-  %to3 = llvm.getelementptr %at[3] : (!llvm.ptr) -> !llvm.ptr, i32
-  llvm.store %0, %at : i32, !llvm.ptr
-  llvm.store %1, %to1 : i32, !llvm.ptr
-  llvm.store %2, %to2 : i32, !llvm.ptr
-  llvm.store %3, %to3 : i32, !llvm.ptr
-  llvm.return
 }
 // One launch: a line of all words of its buffer.
 func.func @launch(%words: i64, %batch: i32, %heads: i32, %kv_heads: i32, %q_rows: i32, %kv_rows: i32, %workers: i32,

@@ -66,7 +66,7 @@ def LowerOrder : Pass<"dash-lower-order", "::mlir::ModuleOp"> {
   }];
   let statistics = [Statistic<"numLowered", "num-lowered", "Number of entries made">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
-                           "::mlir::scf::SCFDialect"];
+                           "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect"];
 }
 
 def FinishProgram : Pass<"dash-finish-program", "::mlir::ModuleOp"> {
@@ -107,7 +107,7 @@ def LowerPrepare : Pass<"dash-lower-prepare", "::mlir::ModuleOp"> {
   }];
   let statistics = [Statistic<"numLowered", "num-lowered", "Number of entries made">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
-                           "::mlir::scf::SCFDialect"];
+                           "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect"];
 }
 
 def LowerWorkers : Pass<"dash-lower-workers", "::mlir::ModuleOp"> {
@@ -157,7 +157,7 @@ def LowerWorkers : Pass<"dash-lower-workers", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"numLowered", "num-lowered", "Number of main kernels made">];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect", "::mlir::LLVM::LLVMDialect",
-    "::mlir::scf::SCFDialect"];
+    "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect"];
 }
 
 def LowerConvert : Pass<"dash-lower-convert", "::mlir::ModuleOp"> {
@@ -180,7 +180,7 @@ def LowerConvert : Pass<"dash-lower-convert", "::mlir::ModuleOp"> {
   }];
   let statistics = [Statistic<"numLowered", "num-lowered", "Number of entries made">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
-                           "::mlir::scf::SCFDialect"];
+                           "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect"];
 }
 
 #endif // DASH_LOWERING_PASSES_TD
