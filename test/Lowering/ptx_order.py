@@ -1,0 +1,141 @@
+"""Runs a main kernel's PTX on `ptx_machine` and proves its order: no register of a product is used before the wait that covers it, no
+shared memory is read before it is written or after its slot is released, whatever threads do in between.
+
+    ptx_order.py KERNEL.ptx KERNEL.json [--spoil EVERY]
+
+With --spoil it spoils the text in one place after another, every so many of those there are, and it must be found: a wait or an
+arrival that is dropped, a wait for products that leaves one more, a row load before its wait, a release before the wait for products.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from pathlib import Path
+
+from ptx_machine import Machine, Wrong
+
+ENTRY = "attention_bwd_main"
+# Steps of the items of the one block: prologue and epilogue alone, a middle step, and more, after each other.
+WALKS = [[1], [2], [3], [1, 1, 2, 3], [4, 1, 5], [5, 6]]
+ORDER = 1 << 40
+
+
+def order_buffer(walks: list[int]) -> dict[int, int]:
+    """One worker's items, as OrderBuffer.h lays them out; item i visits q tiles 0 … steps - 1."""
+    first_list, first_item = 8, 16
+    first_visit = first_item + 8 * len(walks)
+    words = [1, 1, len(walks), first_list, first_item, first_visit, sum(walks), 0, 0, len(walks)]
+    words += [0] * (first_item - len(words))
+    for i, steps in enumerate(walks):
+        words += [0, 0, i, 0, sum(walks[:i]), steps, 1, 0]
+    for i, steps in enumerate(walks):
+        for q in range(steps):
+            turn = sum(q < other for other in walks[:i])
+            words += [0, q, turn, int(all(q >= other for other in walks[i + 1:]))]
+    return {ORDER + 4 * i: word for i, word in enumerate(words)}
+
+
+def run(text: str, manifest: dict, walks: list[int]) -> Machine:
+    entry = next(e for e in manifest["entries"] if e["name"] == ENTRY)
+    values = {p["name"]: (i + 1) << 32 for i, p in enumerate(entry["parameters"])}
+    values |= {"workspace.order": ORDER, "heads": 1, "q_rows": 4096, "kv_rows": 4096, "scale": 0}
+    values = {p["name"]: values[p["name"]] for p in entry["parameters"]}
+    memory = order_buffer(walks)
+    machine = Machine(text, ENTRY, values, memory, entry["block"][0] // 128)
+    machine.run()
+    turns = values.get("workspace.turns", 0)
+    if left := [at for at, word in memory.items() if word and 0 <= at - turns < 1 << 20]:
+        raise Wrong(f"the turn of tile {(left[0] - turns) // 4} is not set back")
+    return machine
+
+
+TRY_WAIT = re.compile(r"mbarrier\.try_wait\S+\s+(\w+|%p\d+),.*;")
+WAIT_GROUP = re.compile(r"wgmma\.wait_group\.sync\.aligned\s+(\d);")
+ROW_LOAD = re.compile(r"ld\.shared\.v4")
+ARRIVE = re.compile(r"@%p\d+ mbarrier\.arrive")
+LABEL = re.compile(r"\$L\w+:")
+
+
+def spoils(text: str):
+    """What is done, and the text with it."""
+    begin = text.index(f".entry {ENTRY}(")
+    head, lines = text[:begin], text[begin:].splitlines()
+
+    def edited(at: int, instead: str, other: int | None = None, inserted: str = "") -> str:
+        """One line replaced, one inserted behind another."""
+        copy = list(lines)
+        copy[at] = instead
+        if other is not None:
+            copy[other] += "\n" + inserted
+        return head + "\n".join(copy)
+
+    def before_label(pattern: re.Pattern, places: range) -> list[int]:
+        """Lines that match, up to the next label."""
+        end = next((i for i in places if LABEL.match(lines[i].strip())), places[-1])
+        return [i for i in places if i * places.step < end * places.step and pattern.search(lines[i])]
+
+    for at, line in enumerate(lines):
+        what = line.strip()
+        if wait := TRY_WAIT.search(line):
+            yield f"without '{what}'", edited(at, f"setp.eq.b32 {wait[1]}, 0, 0;")
+            ends = [*before_label(TRY_WAIT, range(at + 1, len(lines))), len(lines)]
+            loads = [i for i in before_label(ROW_LOAD, range(at + 1, len(lines))) if i < ends[0]]
+            if loads:
+                moved = "{\n.reg .pred done;\nagain:\n" + line + "\n@!" + wait[1] + " bra again;\n}"
+                yield f"row loads before '{what}'", edited(at, f"setp.eq.b32 {wait[1]}, 0, 0;", loads[-1], moved)
+        elif ARRIVE.search(line):
+            yield f"without '{what}'", edited(at, "")
+        elif wait := WAIT_GROUP.search(line):
+            yield f"one product more under way behind '{what}'", edited(at, line.replace(f"{wait[1]};", f"{int(wait[1]) + 1};"))
+            # The first arrival behind it says that what was multiplied may be overwritten.
+            if arrivals := before_label(ARRIVE, range(at + 1, len(lines))):
+                copy = list(lines)
+                copy[at] = copy[arrivals[0]] + "\n" + line
+                copy[arrivals[0]] = ""
+                yield f"released before '{what}'", head + "\n".join(copy)
+
+
+def is_found(text: str, manifest: dict) -> str:
+    try:
+        run(text, manifest, [4, 1, 5])
+    except Wrong as wrong:
+        return str(wrong)
+    return ""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("ptx", type=Path)
+    parser.add_argument("manifest", type=Path)
+    parser.add_argument("--spoil", type=int, default=0, metavar="EVERY", help="spoil one place of so many")
+    parser.add_argument("--verbose", action="store_true")
+    arguments = parser.parse_args()
+    text = arguments.ptx.read_text(encoding="utf-8")
+    manifest = json.loads(arguments.manifest.read_text(encoding="utf-8"))
+    if arguments.spoil:
+        cases = list(spoils(text))[::arguments.spoil]
+        found = {what: is_found(spoilt, manifest) for what, spoilt in cases}
+        if arguments.verbose:
+            print("\n".join(f"{what}: {message}" for what, message in found.items()))
+        missed = [what for what, message in found.items() if not message]
+        # Who gets the turn at the tensor core knows what its giver has waited for: some waits are implied, and nothing else.
+        implied = [what for what in missed if "mbarrier.try_wait" in what]
+        print("\n".join(f"implied by others: {what}" for what in implied))
+        print("\n".join(f"not found: {what}" for what in missed if what not in implied))
+        print(f"{len(found)} texts spoilt, {len(found) - len(missed)} found, {len(implied)} implied")
+        return 1 if len(implied) != len(missed) or 4 * len(implied) > len(found) else 0
+    for walks in WALKS:
+        try:
+            machine = run(text, manifest, walks)
+        except Wrong as wrong:
+            print(f"steps {walks}: {wrong}")
+            return 1
+        print(f"steps {walks}: " + ", ".join(f"{count} {what}" for what, count in sorted(machine.counts.items())))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
