@@ -4,8 +4,8 @@
 #define DASH_LIB_CPU_CHECKITEMS_H
 
 #include "LoopBuilder.h"
+#include "dash/IR/Problem.h"
 #include "dash/IR/TensorNames.h"
-#include "dash/Schedule/Problem.h"
 
 namespace mlir::dash {
 

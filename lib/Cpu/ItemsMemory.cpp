@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ItemsLowering.h"
-#include "dash/IR/Arguments.h"
+#include "dash/IR/KernelAttrs.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

@@ -9,8 +9,8 @@
 #include "LowerItems.h"
 #include "TileLoops.h"
 #include "dash/Cpu/Passes.h"
-#include "dash/IR/Arguments.h"
 #include "dash/IR/DashDialect.h"
+#include "dash/IR/KernelAttrs.h"
 #include "dash/Schedule/ScheduleIR.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -125,9 +125,14 @@ private:
     TensorNames names = nameTensors(items);
     markArguments(items, schedule, names);
     if (function) {
-      bool isOnly = !function->hasAttr(problemAttr);
-      function->setAttr(problemAttr, isOnly ? Attribute(op.getProblem())
-                                            : Attribute(UnitAttr::get(&getContext())));
+      SmallVector<Attribute> problems = {op.getProblem()};
+      if (auto several = function->getAttrOfType<ArrayAttr>(problemAttr))
+        problems.insert(problems.begin(), several.begin(), several.end());
+      else if (Attribute first = function->getAttr(problemAttr))
+        problems.insert(problems.begin(), first);
+      function->setAttr(problemAttr, problems.size() == 1
+                                         ? problems.front()
+                                         : ArrayAttr::get(op.getContext(), problems));
       function.walk([](linalg::FillOp fill) { lowerFill(fill); });
     }
     SymbolTable &table = symbols.getSymbolTable(SymbolTable::getNearestSymbolTable(items));

@@ -36,7 +36,7 @@ void dash::buildToPtxPipeline(OpPassManager &manager, const ToPtxOptions &option
   verifyAfter(manager, Stage::Schedule);
 
   // tiles in an order -> roles and channels
-  manager.addPass(createOutlineProgram());
+  manager.addPass(createCheckKernels());
   manager.addPass(createAssignRoles());
   manager.addPass(createOrderProducts());
   manager.addPass(createPlaceReleases());
@@ -46,10 +46,19 @@ void dash::buildToPtxPipeline(OpPassManager &manager, const ToPtxOptions &option
   verifyAfter(manager, Stage::Pipeline);
 
   // roles and channels -> kernels of llvm, nvvm, arith, cf, scf
+  manager.addPass(createOutlineProgram());
   manager.addPass(createLowerOrder());
   manager.addPass(createLowerPrepare());
-  manager.addPass(createLowerWorkers(
-      LowerWorkersOptions{options.contributions, options.delays, options.threadsArrive}));
+  manager.addPass(createPeelWalks());
+  manager.addPass(createReadOrder());
+  manager.addPass(createDistributeTiles());
+  manager.addPass(
+      createLowerOrderedReduce(LowerOrderedReduceOptions{options.contributions, options.delays}));
+  manager.addPass(createInsertWaits(InsertWaitsOptions{options.delays, options.threadsArrive}));
+  manager.addPass(createSplitWarpgroups());
+  manager.addPass(createOutlineWorkers());
+  manager.addPass(createConvertToNvvm());
+  manager.addPass(createLowerRoles());
   manager.addPass(createLowerConvert());
   manager.addPass(createFinishProgram());
   verifyAfter(manager, Stage::Lowering);

@@ -9,8 +9,7 @@
 #include "dash/Driver/Passes.h"
 #include "dash/IR/DashDialect.h"
 #include "dash/IR/DashOps.h"
-#include "dash/Lowering/EntryAttrs.h"
-#include "dash/Lowering/ProgramAttrs.h"
+#include "dash/IR/KernelAttrs.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 

@@ -91,9 +91,10 @@ LogicalResult dash::verifyTileOf(Operation *op, RankedTensorType tile, MemRefTyp
     return op->emitOpError() << "tile must have rank " << memref.getRank() - 2
                              << " for a memref of rank " << memref.getRank() << ", got "
                              << tile.getRank();
-  TilesAttr tiles = getItems(op).getTiles();
+  ItemsOp items = getItems(op); // null once items are loops
+  TilesAttr tiles = items ? items.getTiles() : TilesAttr();
   int64_t rows = tile.getDimSize(0);
-  if (rows != tiles.getQ() && rows != tiles.getKv())
+  if (tiles && rows != tiles.getQ() && rows != tiles.getKv())
     return op->emitOpError() << "tile must have " << tiles.getQ() << " (q) or " << tiles.getKv()
                              << " (kv) rows, the tiles of its 'dash.items', got " << rows;
   if (tile.getRank() == 1 || tile.getDimSize(1) == memref.getDimSize(HeadDim))
@@ -105,10 +106,26 @@ LogicalResult dash::verifyTileOf(Operation *op, RankedTensorType tile, MemRefTyp
   return diagnostic << memref.getDimSize(HeadDim) << ", got " << tile.getDimSize(1);
 }
 
+bool dash::fitsSlot(Type tile, Type element) {
+  if (tile == element)
+    return true;
+  auto held = dyn_cast<RankedTensorType>(tile), kept = dyn_cast<RankedTensorType>(element);
+  if (!held || !kept || held.getShape() != kept.getShape() ||
+      held.getElementType() != kept.getElementType())
+    return false;
+  if (!held.getEncoding())
+    return true;
+  auto fragment = dyn_cast<FragmentAttr>(held.getEncoding());
+  if (!fragment || fragment.getKind() == FragmentKind::Accumulator)
+    return false;
+  return !kept.getEncoding() ||
+         (fragment.getKind() == FragmentKind::Operand && isa<SwizzledAttr>(kept.getEncoding()));
+}
+
 ItemsOp dash::getItems(Operation *op) { return op->getParentOfType<ItemsOp>(); }
 
 LogicalResult dash::detail::verifyInsideItems(Operation *op) {
-  if (getItems(op))
+  if (getItems(op) || op->getParentOfType<RoleOp>())
     return success();
   return op->emitOpError("stands inside 'dash.items' only: it works on tiles");
 }

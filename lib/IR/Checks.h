@@ -37,6 +37,10 @@ LogicalResult verifyMask(Operation *op, MaskAttr mask, MemRefType q, MemRefType 
 /// A tile of this type can be read from, or written to, the memref.
 LogicalResult verifyTileOf(Operation *op, RankedTensorType tile, MemRefType memref);
 
+/// A slot whose element has type `element` can hold the tile. A tile without a layout lies as the slot has it. An
+/// operand or a row is stored in the order of its elements; an accumulator as threads hold it, so the slot must say how.
+bool fitsSlot(Type tile, Type element);
+
 /// The `dash.items` around an op that has the trait InsideItems.
 ItemsOp getItems(Operation *op);
 

@@ -188,5 +188,8 @@ LogicalResult ConvertOp::verify() {
     if (failed(verifySameSize(
             *this, dim, {{"source", getSource().getType()}, {"target", getTarget().getType()}})))
       return failure();
+  if (FragmentAttr layout = getLayoutAttr();
+      layout && layout.getKind() != FragmentKind::Accumulator)
+    return emitOpError() << "'layout' must be an accumulator's, got " << layout;
   return success();
 }

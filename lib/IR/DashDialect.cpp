@@ -14,6 +14,8 @@ using namespace mlir::dash;
 
 #include "dash/IR/DashDialect.cpp.inc"
 
+#include "dash/IR/DashInterfaces.cpp.inc"
+
 #define GET_OP_CLASSES
 #include "dash/IR/DashOps.cpp.inc"
 

@@ -26,6 +26,37 @@ ArrayRef<FormulaSignature> dash::getFormulaSignatures() {
   return signatures;
 }
 
+const FormulaSignature &dash::getFormulaSignature(StringRef name) {
+  return *llvm::find_if(getFormulaSignatures(),
+                        [&](const FormulaSignature &one) { return one.name == name; });
+}
+
+unsigned FormulaSignature::getPosition(StringRef name) const {
+  for (unsigned symbol = 0; symbol < getNumSymbols(); ++symbol)
+    if (getName(symbol) == name)
+      return symbol;
+  llvm_unreachable("a formula has the inputs and sizes of its signature");
+}
+
+AffineExpr FormulaSignature::getSymbol(StringRef name, MLIRContext *context) const {
+  return getAffineSymbolExpr(getPosition(name), context);
+}
+
+bool FormulasAttr::dependsOn(StringRef size) const {
+  ArrayRef<FormulaPiece> members[] = {getItem(), getWorker(), getVisit(), getTurn()};
+  for (auto [signature, pieces] : llvm::zip_equal(getFormulaSignatures(), members)) {
+    if (!llvm::is_contained(signature.sizes, size))
+      continue;
+    unsigned symbol = signature.getPosition(size);
+    auto uses = [&](AffineExpr expr) { return expr.isFunctionOfSymbol(symbol); };
+    for (const FormulaPiece &piece : pieces)
+      if (llvm::any_of(piece.value.getResults(), uses) ||
+          (piece.hasCondition() && llvm::any_of(piece.condition.getConstraints(), uses)))
+        return true;
+  }
+  return false;
+}
+
 //===----------------------------------------------------------------------===//
 // Reading
 //===----------------------------------------------------------------------===//

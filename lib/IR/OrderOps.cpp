@@ -70,6 +70,10 @@ LogicalResult ScheduleOp::verify() {
   if (getLevel() < DeterminismLevel::Machine && getWidth() != getWorkers())
     return emitOpError() << "width must be workers, " << getWorkers() << ", at level '"
                          << stringifyDeterminismLevel(getLevel()) << "', got " << getWidth();
+  if (std::optional<int64_t> least = getMinWorkers();
+      least && (*least < 1 || *least > int64_t(getWorkers())))
+    return emitOpError() << "min_workers must be from 1 to workers, " << getWorkers() << ", got "
+                         << *least;
   if (failed(getProblem().getMask().verifyData([&] { return emitOpError(); })))
     return failure();
   TableAttr table = getTable();

@@ -5,7 +5,7 @@
 // chip, is known once all buffers are planned: `dash-check-resources` says.
 //===----------------------------------------------------------------------===//
 
-#include "dash/IR/DashOps.h"
+#include "Checks.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/StringSet.h"
@@ -45,22 +45,42 @@ static bool fitsBytes(RankedTensorType tile) {
 }
 
 LogicalResult ChannelType::verify(function_ref<InFlightDiagnostic()> emitError,
-                                  ArrayRef<Type> tiles) {
-  for (Type tile : tiles) {
-    auto tensor = dyn_cast<RankedTensorType>(tile);
-    if (!tensor || !tensor.hasStaticShape())
-      return emitError() << "a slot holds ranked tensors of static shape, got " << tile;
-    if (!tensor.getElementType().isIntOrFloat())
-      return emitError() << "a slot holds tiles of integers or floats, got " << tile;
-    if (!fitsBytes(tensor))
-      return emitError() << "a tile of a slot has at most " << maxBytes << " bytes, got " << tile;
+                                  ArrayRef<Type> elements) {
+  unsigned numIndices = 0;
+  for (Type element : elements) {
+    numIndices += element.isIndex();
+    auto tensor = dyn_cast<RankedTensorType>(element);
+    bool isTile = tensor && tensor.hasStaticShape() && numIndices == 0;
+    if (!isTile && !element.isIndex())
+      return emitError() << "a slot holds ranked tensors of static shape, then indices, got "
+                         << element;
+    if (isTile && !tensor.getElementType().isIntOrFloat())
+      return emitError() << "a slot holds tiles of integers or floats, got " << element;
+    if (isTile && !fitsBytes(tensor))
+      return emitError() << "a tile of a slot has at most " << maxBytes << " bytes, got "
+                         << element;
   }
+  if (numIndices > maxIndices)
+    return emitError() << "a slot holds at most " << maxIndices << " indices, got " << numIndices;
   return success();
 }
 
-int64_t ChannelType::getTileBytes(unsigned tile) const {
-  auto tensor = cast<RankedTensorType>(getTiles()[tile]);
+int64_t ChannelType::getElementBytes(unsigned element) const {
+  if (getElements()[element].isIndex())
+    return 4;
+  auto tensor = cast<RankedTensorType>(getElements()[element]);
   return tensor.getNumElements() * tensor.getElementTypeBitWidth() / 8;
+}
+
+unsigned ChannelType::getNumTiles() const {
+  return llvm::count_if(getElements(), llvm::IsaPred<RankedTensorType>);
+}
+
+int64_t ChannelType::getTilesBytes() const {
+  int64_t bytes = 0;
+  for (unsigned tile = 0, count = getNumTiles(); tile < count; ++tile)
+    bytes += getElementBytes(tile);
+  return bytes;
 }
 
 LogicalResult dash::detail::verifyInsideRole(Operation *op) {
@@ -128,7 +148,7 @@ static LogicalResult verifySlotsFit(WorkersOp workers) {
       continue;
     int64_t last = channel.getDepth() - 1, bytes = *workers.getSharedBytes();
     for (auto [i, offset, stride] : llvm::enumerate(*channel.getOffsets(), *channel.getStrides()))
-      if (int64_t end = offset + last * stride + channel.getType().getTileBytes(i); end > bytes)
+      if (int64_t end = offset + last * stride + channel.getType().getElementBytes(i); end > bytes)
         return workers.emitOpError() << "'shared_bytes' is " << bytes << ", but slots of channel '"
                                      << channel.getName() << "' end at byte " << end;
   }
@@ -141,6 +161,12 @@ LogicalResult WorkersOp::verifyRegions() {
     if (!first)
       first = role;
     ItemsOp items = role.getItems(), expected = first.getItems();
+    if (!items != !expected)
+      return emitOpError() << "items of role '" << (items ? first : role).getName()
+                           << "' are loops, and those of role '" << (items ? role : first).getName()
+                           << "' are not";
+    if (!items)
+      continue;
     if (items->getAttrDictionary() != expected->getAttrDictionary() ||
         items->getOperands() != expected->getOperands())
       return emitOpError() << "role '" << role.getName() << "' must run the items of role '"
@@ -168,7 +194,7 @@ template <typename OpT> static RoleOp firstRoleWith(ChannelOp channel) {
 }
 
 RoleOp ChannelOp::getPutter() { return firstRoleWith<PutOp>(*this); }
-RoleOp ChannelOp::getGetter() { return firstRoleWith<GetOp>(*this); }
+RoleOp ChannelOp::getGetter() { return firstRoleWith<WaitOp>(*this); }
 
 bool ChannelOp::isPerStep() {
   return llvm::any_of(getResult().getUsers(), [](Operation *user) {
@@ -193,19 +219,25 @@ LogicalResult ChannelOp::verify() {
     return failure();
   if (!getOffsets() != !getStrides())
     return emitOpError("needs both offsets and strides, or neither");
+  if (getBarriers() && getBarriers()->size() != 2)
+    return emitOpError() << "needs two barriers, full and empty, got " << getBarriers()->size();
+  if (getArrivals() && (getArrivals()->size() != 2 ||
+                        llvm::any_of(*getArrivals(), [](int64_t count) { return count < 1; })))
+    return emitOpError() << "needs two numbers of arrivals, full and empty, each at least 1, got "
+                         << getArrivalsAttr();
   if (!getOffsets())
     return success();
-  size_t tiles = getType().getTiles().size();
-  if (getOffsets()->size() != tiles || getStrides()->size() != tiles)
-    return emitOpError() << "needs an offset and a stride for each of the " << tiles
-                         << " tiles of a slot, got " << getOffsets()->size() << " and "
+  size_t elements = getType().getElements().size();
+  if (getOffsets()->size() != elements || getStrides()->size() != elements)
+    return emitOpError() << "needs an offset and a stride for each of the " << elements
+                         << " elements of a slot, got " << getOffsets()->size() << " and "
                          << getStrides()->size();
   for (int64_t place : llvm::concat<const int64_t>(*getOffsets(), *getStrides()))
     if (failed(verifyRange(*this, "offsets and strides", place, 0, maxBytes)))
       return failure();
   for (auto [i, stride] : llvm::enumerate(*getStrides()))
-    if (int64_t bytes = getType().getTileBytes(i); bytes > stride)
-      return emitOpError() << "tile " << i << " has " << bytes
+    if (int64_t bytes = getType().getElementBytes(i); bytes > stride)
+      return emitOpError() << "element " << i << " has " << bytes
                            << " bytes, which do not fit a stride of " << stride;
   return success();
 }
@@ -214,40 +246,63 @@ LogicalResult ChannelOp::verify() {
 // RoleOp
 //===----------------------------------------------------------------------===//
 
-ItemsOp RoleOp::getItems() { return cast<ItemsOp>(getBody().front().front()); }
+ItemsOp RoleOp::getItems() {
+  Block &body = getBody().front();
+  return body.empty() ? ItemsOp() : dyn_cast<ItemsOp>(body.front());
+}
 
 WalkOp RoleOp::getWalk() {
-  auto walks = getItems().getBody().getOps<WalkOp>();
+  ItemsOp items = getItems();
+  if (!items)
+    return WalkOp();
+  auto walks = items.getBody().getOps<WalkOp>();
   return walks.empty() ? WalkOp() : *walks.begin();
+}
+
+/// A consumer's registers are for tiles: what it has to know of the order stands in slots.
+static LogicalResult verifyReadsNoOrder(ItemsOp items) {
+  SmallVector<BlockArgument> indices(items.getBody().getArguments());
+  for (auto walk : items.getBody().getOps<WalkOp>())
+    llvm::append_range(indices, walk.getBody().getArguments().take_front(walk.getNumIndices()));
+  for (BlockArgument index : indices)
+    if (!index.use_empty())
+      return index.getUsers().begin()->emitOpError()
+             << "reads the order in a consumer, which is told what to do by indices in slots";
+  return success();
 }
 
 LogicalResult RoleOp::verify() {
   if (failed(verifyRange(*this, "warps", getWarps(), 1, maxCount)) ||
       (getRegisters() && failed(verifyRange(*this, "registers", *getRegisters(), 1, maxCount))))
     return failure();
-  Block &body = getBody().front();
-  auto items = body.empty() ? ItemsOp() : dyn_cast<ItemsOp>(body.front());
-  if (!items || !items.isScheduled() || !llvm::hasSingleElement(body))
-    return emitOpError("holds one scheduled 'dash.items' and nothing else");
+  ItemsOp items = getItems();
+  if (!items && getBody().getOps<ItemsOp>().empty() && !getBody().front().empty())
+    return success(); // lowered to loops
+  if (!items || !items.isScheduled() || !llvm::hasSingleElement(getBody().front()))
+    return emitOpError("holds one scheduled 'dash.items' and nothing else, or loops");
   if (int64_t walks = llvm::range_size(items.getBody().getOps<WalkOp>()); walks > 1)
     return emitOpError() << "has " << walks << " 'dash.walk', expected one at most";
-  return success();
+  return isConsumer() ? verifyReadsNoOrder(items) : success();
 }
 
 //===----------------------------------------------------------------------===//
-// PutOp, GetOp
+// PutOp, WaitOp
 //===----------------------------------------------------------------------===//
 
-static LogicalResult verifyTiles(Operation *op, TypeRange tiles, ChannelType channel) {
-  if (llvm::equal(tiles, channel.getTiles()))
+static LogicalResult verifyElements(Operation *op, TypeRange elements, ChannelType channel) {
+  if (elements.size() == channel.getElements().size() &&
+      llvm::all_of_zip(elements, channel.getElements(), fitsSlot))
     return success();
-  return op->emitOpError() << "tiles must be those of a slot of " << channel << ", got " << tiles;
+  return op->emitOpError() << "elements must be those of a slot of " << channel << ", got "
+                           << elements;
 }
 
-bool PutOp::isLoad() { return !getTiles().empty() && getTiles().front().getDefiningOp<LoadOp>(); }
+bool PutOp::isLoad() {
+  return !getElements().empty() && getElements().front().getDefiningOp<LoadOp>();
+}
 
 LogicalResult PutOp::verify() {
-  if (failed(verifyTiles(*this, getTiles().getTypes(), getChannel().getType())))
+  if (failed(verifyElements(*this, getElements().getTypes(), getChannel().getType())))
     return failure();
   for (Value tile : getTiles())
     if (bool(tile.getDefiningOp<LoadOp>()) != isLoad())
@@ -256,16 +311,17 @@ LogicalResult PutOp::verify() {
 }
 
 /// Tiles are named by what their channel holds.
-void GetOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+void WaitOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   auto channel = getChannel().getDefiningOp<ChannelOp>();
   if (!channel)
     return;
-  for (Value tile : getTiles())
-    setName(tile, (channel.getName() +
-                   (cast<RankedTensorType>(tile.getType()).getRank() == 1 ? "_rows" : "_tile"))
-                      .str());
+  for (Value element : getElements()) {
+    auto tile = dyn_cast<RankedTensorType>(element.getType());
+    StringRef what = !tile ? "_index" : tile.getRank() == 1 ? "_rows" : "_tile";
+    setName(element, (channel.getName() + what).str());
+  }
 }
 
-LogicalResult GetOp::verify() {
-  return verifyTiles(*this, getTiles().getTypes(), getChannel().getType());
+LogicalResult WaitOp::verify() {
+  return verifyElements(*this, getElements().getTypes(), getChannel().getType());
 }

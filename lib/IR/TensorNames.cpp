@@ -98,3 +98,11 @@ private:
 } // namespace
 
 TensorNames dash::nameTensors(ItemsOp items) { return Namer(items).run(); }
+
+ArrayRef<TensorRole> dash::tensorRoles() {
+  static constexpr TensorRole roles[] = {
+      {"q", false, false, false},  {"k", false, true, false},  {"v", false, true, false},
+      {"do", false, false, false}, {"o", false, false, false}, {"lse", false, false, true},
+      {"dq", true, false, false},  {"dk", true, true, false},  {"dv", true, true, false}};
+  return roles;
+}

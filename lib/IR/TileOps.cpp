@@ -43,6 +43,40 @@ void dash::printProduct(OpAsmPrinter &printer, Operation *, Type a, Type b, Type
   printer << "(" << a << ", " << b << ") -> " << result;
 }
 
+/// What the instruction can multiply, of tiles that have layouts.
+static LogicalResult verifyLayouts(MatmulOp op) {
+  constexpr int64_t depthOfStep = 16, mostColumns = 256;
+  RankedTensorType a = op.getA().getType(), b = op.getB().getType(), result = op.getType();
+  if (!a.getEncoding() && !b.getEncoding() && !result.getEncoding())
+    return success();
+  auto sums = dyn_cast_or_null<FragmentAttr>(result.getEncoding());
+  if (!sums || sums.getKind() != FragmentKind::Accumulator)
+    return op.emitOpError()
+           << "result must be an accumulator fragment where factors have layouts, got " << result;
+  if (!isa_and_present<SwizzledAttr>(b.getEncoding()))
+    return op.emitOpError() << "b must lie in a slot, as #dash.swizzled, got " << b;
+  if (auto factor = dyn_cast_or_null<FragmentAttr>(a.getEncoding());
+      factor && factor.getKind() == FragmentKind::Operand) {
+    if (op.getTransposeA())
+      return op.emitOpError("a in registers cannot be transposed: put it into a slot first");
+    if (factor.getSplit() != sums.getSplit() || factor.getWarpgroups() != sums.getWarpgroups())
+      return op.emitOpError() << "a in registers must be split as the result is, " << sums
+                              << ", got " << factor;
+  } else if (!isa_and_present<SwizzledAttr>(a.getEncoding())) {
+    return op.emitOpError()
+           << "a must be an operand fragment, or lie in a slot, as #dash.swizzled, got " << a;
+  }
+  int64_t depth = a.getDimSize(op.getTransposeA() ? 0 : 1);
+  int64_t columns = sums.getColumns(result.getShape());
+  if (depth % depthOfStep != 0)
+    return op.emitOpError() << "columns of a as multiplied must be a multiple of " << depthOfStep
+                            << ", got " << depth;
+  if (columns > mostColumns)
+    return op.emitOpError() << "a warpgroup has at most " << mostColumns
+                            << " columns of the result, got " << columns;
+  return success();
+}
+
 LogicalResult MatmulOp::verify() {
   RankedTensorType a = getA().getType(), b = getB().getType();
   if (a.getElementType() != b.getElementType())
@@ -64,7 +98,7 @@ LogicalResult MatmulOp::verify() {
   if (getAccumulate() && getAccumulate().getType() != getType())
     return emitOpError() << "'accumulate' must have the type of the result, " << getType()
                          << ", got " << getAccumulate().getType();
-  return success();
+  return verifyLayouts(*this);
 }
 
 //===----------------------------------------------------------------------===//
@@ -74,7 +108,10 @@ LogicalResult MatmulOp::verify() {
 /// A tile of one task, transposed: a row for each row of the kv tile, a column for each of the q
 /// tile's.
 static LogicalResult verifyTaskTile(Operation *op, StringRef name, RankedTensorType tile) {
-  TilesAttr tiles = getItems(op).getTiles();
+  ItemsOp items = getItems(op);
+  if (!items) // lowered to loops
+    return success();
+  TilesAttr tiles = items.getTiles();
   if (SmallVector<int64_t> expected = {tiles.getKv(), tiles.getQ()};
       ArrayRef<int64_t>(expected) != tile.getShape())
     return op->emitOpError() << "'" << name << "' must be " << formatShape(expected)
@@ -85,7 +122,10 @@ static LogicalResult verifyTaskTile(Operation *op, StringRef name, RankedTensorT
 
 /// One number for each row of the q tile.
 static LogicalResult verifyRows(Operation *op, StringRef name, RankedTensorType rows) {
-  int64_t expected = getItems(op).getTiles().getQ();
+  ItemsOp items = getItems(op);
+  if (!items)
+    return success();
+  int64_t expected = items.getTiles().getQ();
   if (rows.getDimSize(0) == expected)
     return success();
   return op->emitOpError() << "'" << name << "' must have " << expected

@@ -41,6 +41,20 @@ ParseResult WalkOp::parse(OpAsmParser &parser, OperationState &state) {
     argument.type = parser.getBuilder().getIndexType();
   if (succeeded(parser.parseOptionalKeyword("init")) && parseInits(parser, carried, state))
     return failure();
+  OpAsmParser::UnresolvedOperand numSteps;
+  bool hasSteps = succeeded(parser.parseOptionalKeyword("steps"));
+  auto index = parser.getBuilder().getIndexType();
+  if (hasSteps && (parser.parseLParen() || parser.parseOperand(numSteps) || parser.parseRParen() ||
+                   parser.resolveOperand(numSteps, index, state.operands)))
+    return failure();
+  auto &properties = state.getOrAddProperties<WalkOp::Properties>();
+  properties.operandSegmentSizes = {int32_t(carried.size()), int32_t(hasSteps)};
+  int64_t stages;
+  if (succeeded(parser.parseOptionalKeyword("stages"))) {
+    if (parser.parseLParen() || parser.parseInteger(stages) || parser.parseRParen())
+      return failure();
+    properties.stages = parser.getBuilder().getI64IntegerAttr(stages);
+  }
   llvm::append_range(arguments, carried);
   Region *body = state.addRegion();
   if (parser.parseOptionalAttrDictWithKeyword(state.attributes) ||
@@ -66,7 +80,12 @@ void WalkOp::print(OpAsmPrinter &printer) {
     });
     printer << ") : " << getInits().getTypes();
   }
-  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs());
+  if (Value numSteps = getNumSteps())
+    printer << " steps(" << numSteps << ")";
+  if (std::optional<uint64_t> stages = getStages())
+    printer << " stages(" << *stages << ")";
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(),
+                                           {getOperandSegmentSizesAttrName(), getStagesAttrName()});
   printer << " ";
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false,
                       /*printBlockTerminators=*/!getInits().empty());
@@ -80,6 +99,7 @@ void WalkOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setNam
 
 void WalkOp::build(OpBuilder &builder, OperationState &state, bool scheduled, ValueRange inits) {
   state.addOperands(inits);
+  state.getOrAddProperties<WalkOp::Properties>().operandSegmentSizes = {int32_t(inits.size()), 0};
   state.addTypes(inits.getTypes());
   Region *body = state.addRegion();
   Block &block = body->emplaceBlock();
@@ -96,6 +116,32 @@ YieldOp WalkOp::getYield() { return cast<YieldOp>(getBody().front().getTerminato
 //===----------------------------------------------------------------------===//
 // WalkOp, YieldOp: checks
 //===----------------------------------------------------------------------===//
+
+/// The body is a graph, because an op of a late stage may stand in front of what it reads: in time it comes behind.
+static LogicalResult verifyOrder(WalkOp walk) {
+  llvm::SmallDenseMap<Operation *, int64_t> times; // looked up only
+  Block::OpListType &ops = walk.getBody().front().getOperations();
+  int64_t length = ops.size(), stages = walk.getStages().value_or(0);
+  for (auto [place, op] : llvm::enumerate(ops)) {
+    auto staged = dyn_cast<StagedOpInterface>(op);
+    IntegerAttr stage = staged ? staged.getStageAttr() : IntegerAttr();
+    if (stage && !stages)
+      return op.emitOpError() << "has a stage, but its 'dash.walk' has none";
+    if (stages && !op.hasTrait<OpTrait::IsTerminator>() && (!stage || stage.getInt() >= stages))
+      return op.emitOpError() << "needs a stage from 0 to " << stages - 1 << ", got "
+                              << (stage ? Twine(stage.getInt()) : Twine("none"));
+    times[&op] = (stage ? stage.getInt() * length : 0) + place;
+  }
+  for (Operation &op : ops)
+    for (Value operand : op.getOperands())
+      if (auto found = times.find(operand.getDefiningOp()); found != times.end() &&
+                                                            !op.hasTrait<OpTrait::IsTerminator>() &&
+                                                            found->second >= times.lookup(&op)) {
+        auto diagnostic = op.emitOpError() << "is issued before what it needs";
+        return diagnostic.attachNote(operand.getLoc()) << "needs this";
+      }
+  return success();
+}
 
 LogicalResult WalkOp::verify() {
   bool scheduled = cast<ItemsOp>((*this)->getParentOp()).isScheduled();
@@ -122,6 +168,8 @@ LogicalResult WalkOp::verify() {
   return success();
 }
 
+LogicalResult WalkOp::verifyRegions() { return verifyOrder(*this); }
+
 LogicalResult YieldOp::verify() {
   TypeRange expected = (*this)->getParentOp()->getResultTypes(), found = getValues().getTypes();
   if (found.size() != expected.size())
@@ -143,7 +191,10 @@ LogicalResult ReduceOp::verify() {
 }
 
 LogicalResult OrderedReduceOp::verify() {
-  if (ItemsOp items = getItems(*this); !items.isScheduled()) {
+  ItemsOp items = getItems(*this);
+  if (!items) // loops over the order
+    return verifyTileOf(*this, getValue().getType(), getTarget().getType());
+  if (!items.isScheduled()) {
     auto diagnostic = emitOpError("needs a turn, which unscheduled 'dash.items' does not give: "
                                   "use 'dash.reduce'");
     return diagnostic.attachNote(items.getLoc()) << "unscheduled here";
@@ -151,7 +202,6 @@ LogicalResult OrderedReduceOp::verify() {
   if (failed(verifyTileOf(*this, getValue().getType(), getTarget().getType())))
     return failure();
   // What is proven is the order of these; any other turn or tile would not be in it.
-  ItemsOp items = getItems(*this);
   auto walk = (*this)->getParentOfType<WalkOp>();
   SmallVector<Value, 4> expected = {items.getSequence(), items.getKvHead(), items.getKvTile(),
                                     items.getTurn()};

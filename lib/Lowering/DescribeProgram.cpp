@@ -7,9 +7,9 @@
 
 #include "DescribeProgram.h"
 #include "OrderBuffer.h"
-#include "dash/Lowering/ProgramAttrs.h"
+#include "TmaDescriptors.h"
+#include "dash/IR/TensorNames.h"
 #include "mlir/IR/Builders.h"
-#include "mlir/IR/BuiltinTypes.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -24,163 +24,131 @@ namespace {
 
 class Describer {
 public:
-  Describer(StringRef name, const ProgramTensors &tensors, const Schedule &schedule,
-            const ScheduleFacts &facts, int64_t numOrderWords)
-      : name(name), tensors(tensors), schedule(schedule), problem(schedule.problem), facts(facts),
-        numOrderWords(numOrderWords), b(tensors.tensors.front().getContext()) {}
+  Describer(StringRef name, ArrayRef<MemRefType> tensors, ScheduleOp schedule,
+            int64_t numOrderWords)
+      : name(name), tensors(tensors), schedule(schedule), problem(schedule.getProblem()),
+        rows(problem.getSequences()), tiles(problem.getTiles()), numOrderWords(numOrderWords),
+        context(schedule.getContext()) {}
 
-  DictionaryAttr describe() {
-    return dictionary({{programNameKey, text(name)},
-                       {programFactsKey, describeFacts()},
-                       {programSizesKey, describeSizes()},
-                       {programConstraintsKey, describeConstraints()},
-                       {programDerivedKey, describeDerived()},
-                       {programTensorsKey, describeTensors()},
-                       {programWorkspaceKey, describeWorkspace()},
-                       {programOrderKey, describeOrder()}});
+  ProgramAttr describe() {
+    auto multiple =
+        ConstraintAttr::get(context, "heads % kv_heads", 0, "heads must be a multiple of kv_heads");
+    return ProgramAttr::get(context, name, describeFacts(), describeSizes(), {multiple},
+                            describeDerived(), describeTensors(), describeWorkspace(),
+                            describeOrder());
   }
 
 private:
-  using Entry = std::pair<StringRef, Attribute>;
-  DictionaryAttr dictionary(ArrayRef<Entry> entries) {
-    SmallVector<NamedAttribute> attributes;
-    for (auto [key, value] : entries)
-      attributes.push_back(b.getNamedAttr(key, value));
-    return b.getDictionaryAttr(attributes);
-  }
-  Attribute text(const Twine &string) { return b.getStringAttr(string); }
-  Attribute number(int64_t value) { return b.getI64IntegerAttr(value); }
-  bool isTable() const { return schedule.isTable(); }
+  bool isTable() { return schedule.getTable() != nullptr; }
 
-  Attribute describeFacts() {
-    bool isOrdered = schedule.kind != "unordered";
+  FactsAttr describeFacts() {
     // Formulas are proven for the sizes that the schedule states and serve all: there every worker may
     // have to wait for every other.
-    int64_t minWorkers = isTable() ? facts.minWorkers : !isOrdered ? 1 : schedule.workers;
-    return dictionary({{factElementKey, text("bf16")},
-                       {factHeadDimKey, number(problem.headDim)},
-                       {factHeadDimVKey, number(problem.headDimV)},
-                       {factMaskKey, text(problem.mask.isCausal() ? "causal" : "full")},
-                       {factTilesKey, dictionary({{"q", number(problem.tiles.q)},
-                                                  {"kv", number(problem.tiles.kv)}})},
-                       {factKindKey, text(schedule.kind)},
-                       {factLevelKey, text(stringifyDeterminismLevel(schedule.level))},
-                       {factDeterministicKey, b.getBoolAttr(isOrdered)},
-                       {factPartsKey, number(schedule.parts)},
-                       {factWorkersKey, number(schedule.workers)},
-                       {factWidthKey, number(schedule.width)},
-                       {factMinWorkersKey, number(minWorkers)}});
+    int64_t minWorkers = isTable()               ? *schedule.getMinWorkers()
+                         : !schedule.isOrdered() ? 1
+                                                 : schedule.getWorkers();
+    return FactsAttr::get(context, tensors.front().getElementType(), problem.getHeadDim(),
+                          problem.getHeadDimV(), problem.getMask(), tiles, schedule.getKind(),
+                          schedule.getLevel(), schedule.isOrdered(), schedule.getParts(),
+                          schedule.getWorkers(), schedule.getWidth(), minWorkers);
   }
 
   /// The size that a dimension of the tensors' types states, or -1.
   int64_t statedSize(bool isOfKeyValue, bool isOfBoth, unsigned dim) {
-    for (auto [role, argument] : llvm::zip_equal(tensorRoles(), tensors.tensors))
-      if (auto type = cast<MemRefType>(argument.getType());
-          (isOfBoth || role.isKeyValue == isOfKeyValue) && !type.isDynamicDim(dim))
+    for (auto [role, type] : llvm::zip_equal(tensorRoles(), tensors))
+      if ((isOfBoth || role.isKeyValue == isOfKeyValue) && !type.isDynamicDim(dim))
         return type.getDimSize(dim);
     return -1;
   }
 
-  Attribute describeSizes() {
-    auto describe = [&](int64_t stated, int64_t tableSize, int64_t max) {
+  SmallVector<SizeAttr> describeSizes() {
+    auto size = [&](StringRef sizeName, int64_t stated, int64_t tableSize, int64_t max) {
       if (isTable())
         stated = tableSize;
-      return stated >= 0 ? dictionary({{"value", number(stated)}})
-                         : dictionary({{"min", number(1)}, {"max", number(max)}});
+      return stated >= 0 ? SizeAttr::get(context, sizeName, stated, stated)
+                         : SizeAttr::get(context, sizeName, 1, max);
     };
-    const SequenceLengths &rows = problem.sequences.front();
-    return dictionary(
-        {{"batch", describe(statedSize(false, true, 0), problem.numSequences(), maxKernelHeads)},
-         {"heads", describe(statedSize(false, false, 1), problem.heads, maxKernelHeads)},
-         {"kv_heads", describe(statedSize(true, false, 1), problem.kvHeads, maxKernelHeads)},
-         {"q_rows", describe(statedSize(false, false, 2), rows.q, maxKernelRows)},
-         {"kv_rows", describe(statedSize(true, false, 2), rows.kv, maxKernelRows)}});
+    return {size("batch", statedSize(false, true, 0), rows.size(), maxKernelHeads),
+            size("heads", statedSize(false, false, 1), problem.getHeads(), maxKernelHeads),
+            size("kv_heads", statedSize(true, false, 1), problem.getKvHeads(), maxKernelHeads),
+            size("q_rows", statedSize(false, false, 2), rows.getQ().front(), maxKernelRows),
+            size("kv_rows", statedSize(true, false, 2), rows.getKv().front(), maxKernelRows)};
   }
 
-  Attribute describeConstraints() {
-    return b.getArrayAttr(
-        {dictionary({{"expression", text("heads % kv_heads")},
-                     {"equals", number(0)},
-                     {"message", text("heads must be a multiple of kv_heads")}})});
+  SmallVector<DerivedAttr> describeDerived() {
+    auto count = [&](StringRef derived, StringRef size, int64_t tile) {
+      return DerivedAttr::get(context, derived, formatv("ceildiv({0}, {1})", size, tile).str());
+    };
+    return {count("q_tiles", "q_rows", tiles.getQ()), count("kv_tiles", "kv_rows", tiles.getKv())};
   }
 
-  Attribute describeDerived() {
-    return dictionary(
-        {{"q_tiles", text(formatv("ceildiv(q_rows, {0})", problem.tiles.q).str())},
-         {"kv_tiles", text(formatv("ceildiv(kv_rows, {0})", problem.tiles.kv).str())}});
-  }
-
-  Attribute describeTensors() {
-    SmallVector<Attribute> list;
-    for (const TensorRole &role : tensorRoles()) {
-      SmallVector<Attribute> shape = {text("batch"), text(role.isKeyValue ? "kv_heads" : "heads"),
-                                      text(role.isKeyValue ? "kv_rows" : "q_rows")};
+  SmallVector<TensorAttr> describeTensors() {
+    Builder b(context);
+    SmallVector<TensorAttr> list;
+    for (auto [role, type] : llvm::zip_equal(tensorRoles(), tensors)) {
+      SmallVector<StringAttr> shape = {b.getStringAttr("batch"),
+                                       b.getStringAttr(role.isKeyValue ? "kv_heads" : "heads"),
+                                       b.getStringAttr(role.isKeyValue ? "kv_rows" : "q_rows")};
       if (!role.isPerRow)
-        shape.push_back(text(Twine(problem.headDim)));
+        shape.push_back(b.getStringAttr(Twine(problem.getHeadDim())));
       // Rows of half precision move in pieces of 16 bytes.
-      list.push_back(dictionary({{"name", text(role.name)},
-                                 {"element", text(role.isPerRow ? "f32" : "bf16")},
-                                 {"access", text(role.isWritten ? "write" : "read")},
-                                 {"shape", b.getArrayAttr(shape)},
-                                 {"alignment", number(role.isPerRow ? 4 : 16)},
-                                 {"stride_multiple", number(role.isPerRow ? 1 : 8)}}));
+      list.push_back(TensorAttr::get(context, role.name, type.getElementType(),
+                                     role.isWritten ? TensorAccess::Write : TensorAccess::Read,
+                                     shape, role.isPerRow ? 4 : 16, role.isPerRow ? 1 : 8));
     }
-    return b.getArrayAttr(list);
+    return list;
   }
 
-  Attribute region(StringRef region, const Twine &bytes, int64_t alignment,
-                   StringRef initial = "any", StringRef after = "any") {
-    return dictionary({{"name", text(region)},
-                       {"bytes", text(bytes)},
-                       {"alignment", number(alignment)},
-                       {"initial", text(initial)},
-                       {"after", text(after)}});
-  }
-  Attribute describeWorkspace() {
-    constexpr int64_t descriptors = 6, descriptorBytes = 128;
+  SmallVector<RegionAttr> describeWorkspace() {
+    auto region = [&](StringRef regionName, const std::string &bytes, int64_t alignment,
+                      RegionBefore before = RegionBefore::Any,
+                      RegionAfter after = RegionAfter::Any) {
+      return RegionAttr::get(context, regionName, bytes, alignment, before, after);
+    };
     std::string perTile = "4*batch*heads*q_tiles";
-    std::string perRow = perTile + "*" + std::to_string(problem.tiles.q);
+    std::string perRow = perTile + "*" + std::to_string(tiles.getQ());
     std::string orderBytes =
         isTable() ? std::to_string(4 * numOrderWords)
                   : formatv("4*(align({0} + workers, {1}) + {1}*batch*kv_heads*kv_tiles + "
                             "{2}*q_tiles*kv_tiles)",
-                            orderHeaderWords + 1, orderItemWords, orderVisitWords)
+                            int64_t(orderHeaderWords) + 1, orderItemWords, orderVisitWords)
                         .str();
-    return b.getArrayAttr({region("descriptors", Twine(descriptors * descriptorBytes), 128),
-                           region("lse2", perRow, 128), region("delta", perRow, 128),
-                           region("dq_sum", perRow + "*" + std::to_string(problem.headDim), 128),
-                           region("turns", perTile, 16, "zero", "zero"),
-                           region("order", orderBytes, 16, isTable() ? "file" : "entry")});
+    return {region("descriptors", std::to_string(numDescriptors * descriptorBytes), 128),
+            region("lse2", perRow, 128),
+            region("delta", perRow, 128),
+            region("dq_sum", perRow + "*" + std::to_string(problem.getHeadDim()), 128),
+            region("turns", perTile, 16, RegionBefore::Zero, RegionAfter::Zero),
+            region("order", orderBytes, 16, isTable() ? RegionBefore::File : RegionBefore::Entry)};
   }
 
-  Attribute describeOrder() {
+  OrderSourceAttr describeOrder() {
     if (!isTable())
-      return dictionary({{"source", text("entry")}, {"entry", text(name + "_order")}});
-    const SequenceLengths &rows = problem.sequences.front();
+      return OrderSourceAttr::get(context, OrderSource::Entry, (name + "_order").str());
     std::string command =
         formatv(
             "dash-opt PROGRAM --dash-tile='q={0} kv={1}' --dash-apply-schedule='kind={2} "
             "level={3} workers={4} form=table sizes=q:{5},kv:{6},batch:{7},heads:{8},kv-heads:{9}'",
-            problem.tiles.q, problem.tiles.kv, schedule.kind,
-            stringifyDeterminismLevel(schedule.level), schedule.workers, rows.q, rows.kv,
-            problem.numSequences(), problem.heads, problem.kvHeads)
+            tiles.getQ(), tiles.getKv(), schedule.getKind(),
+            stringifyDeterminismLevel(schedule.getLevel()), schedule.getWorkers(),
+            rows.getQ().front(), rows.getKv().front(), rows.size(), problem.getHeads(),
+            problem.getKvHeads())
             .str();
-    return dictionary({{"source", text("file")}, {"command", text(command)}});
+    return OrderSourceAttr::get(context, OrderSource::File, command);
   }
 
   StringRef name;
-  const ProgramTensors &tensors;
-  const Schedule &schedule;
-  const Problem &problem;
-  const ScheduleFacts &facts;
+  ArrayRef<MemRefType> tensors;
+  ScheduleOp schedule;
+  ProblemAttr problem;
+  SequencesAttr rows;
+  TilesAttr tiles;
   int64_t numOrderWords;
-  Builder b;
+  MLIRContext *context;
 };
 
 } // namespace
 
-DictionaryAttr dash::describeProgram(StringRef name, const ProgramTensors &tensors,
-                                     const Schedule &schedule, const ScheduleFacts &facts,
-                                     int64_t numOrderWords) {
-  return Describer(name, tensors, schedule, facts, numOrderWords).describe();
+ProgramAttr dash::describeProgram(StringRef name, ArrayRef<MemRefType> tensors, ScheduleOp schedule,
+                                  int64_t numOrderWords) {
+  return Describer(name, tensors, schedule, numOrderWords).describe();
 }

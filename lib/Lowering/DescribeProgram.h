@@ -3,16 +3,15 @@
 #ifndef DASH_LIB_LOWERING_DESCRIBEPROGRAM_H
 #define DASH_LIB_LOWERING_DESCRIBEPROGRAM_H
 
-#include "CheckProgram.h"
-#include "dash/Schedule/Verify.h"
+#include "dash/IR/DashOps.h"
 
 namespace mlir::dash {
 
-/// Everything that a launcher needs to know beside the entries: the dictionary `dash.program`.
-/// `numOrderWords` is the size of the order buffer where the order is a table.
-DictionaryAttr describeProgram(StringRef name, const ProgramTensors &tensors,
-                               const Schedule &schedule, const ScheduleFacts &facts,
-                               int64_t numOrderWords);
+/// Everything that a launcher needs to know beside the entries. `tensors` are the types of a program's
+/// arguments in the order of `tensorRoles`, `numOrderWords` is the size of the order buffer where the
+/// order is a table.
+ProgramAttr describeProgram(StringRef name, ArrayRef<MemRefType> tensors, ScheduleOp schedule,
+                            int64_t numOrderWords);
 
 } // namespace mlir::dash
 

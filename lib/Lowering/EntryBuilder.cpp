@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "EntryBuilder.h"
-#include "dash/Lowering/EntryAttrs.h"
+#include "dash/IR/KernelAttrs.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
@@ -22,17 +22,11 @@ static Type typeOf(OpBuilder &b, EntryBuilder::Kind kind) {
   llvm_unreachable("all kinds are above");
 }
 
-static DictionaryAttr launchAttr(Builder &b, const EntryLaunch &launch) {
-  return b.getDictionaryAttr({
-      b.getNamedAttr(entryRoleKey, b.getStringAttr(launch.role)),
-      b.getNamedAttr(entryWhenKey, b.getStringAttr(launch.when)),
-      b.getNamedAttr(entryGridKey,
-                     b.getStrArrayAttr({launch.grid[0], launch.grid[1], launch.grid[2]})),
-      b.getNamedAttr(entryBlockKey, b.getDenseI32ArrayAttr({launch.threads, 1, 1})),
-      b.getNamedAttr(entryClusterKey, b.getDenseI32ArrayAttr({1, 1, 1})),
-      b.getNamedAttr(entrySharedKey, b.getI64IntegerAttr(launch.sharedBytes)),
-      b.getNamedAttr(entryCooperativeKey, b.getBoolAttr(launch.cooperative)),
-  });
+static EntryAttr launchAttr(Builder &b, const EntryLaunch &launch) {
+  StringAttr grid[] = {b.getStringAttr(launch.grid[0]), b.getStringAttr(launch.grid[1]),
+                       b.getStringAttr(launch.grid[2])};
+  return EntryAttr::get(b.getContext(), launch.role, launch.when, grid, {launch.threads, 1, 1},
+                        {1, 1, 1}, launch.sharedBytes, launch.cooperative);
 }
 
 EntryBuilder::EntryBuilder(Location loc, Operation *module, StringRef name,
@@ -64,20 +58,22 @@ Value EntryBuilder::parameter(StringRef name) const {
   return value->second;
 }
 
-Value EntryBuilder::sharedBase() {
+Value EntryBuilder::sharedBase() { return sharedMemoryBase(*this, module); }
+
+Value dash::sharedMemoryBase(PtxBuilder &b, Operation *module) {
   // One symbol for all entries of the module: each has its own memory behind it.
   constexpr StringLiteral symbol = "dynamic_shared_memory";
-  auto type = LLVM::LLVMArrayType::get(getI8Type(), 0);
+  auto type = LLVM::LLVMArrayType::get(b.getI8Type(), 0);
   constexpr unsigned shared = 3;
   if (!SymbolTable::lookupSymbolIn(module, symbol)) {
-    InsertionGuard guard(*this);
-    setInsertionPointToStart(&module->getRegion(0).front());
-    LLVM::GlobalOp::create(*this, type, /*isConstant=*/false, LLVM::Linkage::External, symbol,
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(&module->getRegion(0).front());
+    LLVM::GlobalOp::create(b, type, /*isConstant=*/false, LLVM::Linkage::External, symbol,
                            /*value=*/Attribute(), /*alignment=*/1024, shared);
   }
   Value address =
-      LLVM::AddressOfOp::create(*this, LLVM::LLVMPointerType::get(getContext(), shared), symbol);
-  return LLVM::PtrToIntOp::create(*this, getI32Type(), address);
+      LLVM::AddressOfOp::create(b, LLVM::LLVMPointerType::get(b.getContext(), shared), symbol);
+  return LLVM::PtrToIntOp::create(b, b.getI32Type(), address);
 }
 
 void EntryBuilder::finish() { LLVM::ReturnOp::create(*this, ValueRange{}); }

@@ -4,14 +4,15 @@
 #define DASH_LIB_LOWERING_ENTRYBUILDER_H
 
 #include "PtxBuilder.h"
+#include "dash/IR/DashAttrs.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace mlir::dash {
 
 /// How an entry is launched. Grids are expressions in the problem's sizes, for whoever launches it.
 struct EntryLaunch {
-  StringRef role;
-  StringRef when = "always";
+  EntryRole role = EntryRole::Main;
+  EntryWhen when = EntryWhen::Always;
   std::string grid[3] = {"1", "1", "1"};
   int32_t threads = 128;
   int64_t sharedBytes = 0;
@@ -35,7 +36,7 @@ public:
                ArrayRef<Parameter> parameters);
 
   Value parameter(StringRef name) const;
-  /// The dynamic shared memory, as a 32-bit address, 1024-byte aligned. Once an entry.
+  /// The dynamic shared memory, as a 32-bit address, 1024-byte aligned.
   Value sharedBase();
   /// Returns from the kernel.
   void finish();
@@ -45,6 +46,10 @@ private:
   Operation *function;
   llvm::StringMap<Value> values;
 };
+
+/// Where the dynamic shared memory of the entry begins in which the builder stands: a 32-bit address, 1024-byte
+/// aligned. `module` is the entry's.
+Value sharedMemoryBase(PtxBuilder &b, Operation *module);
 
 } // namespace mlir::dash
 

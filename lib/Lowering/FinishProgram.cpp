@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/IR/DashOps.h"
+#include "dash/IR/KernelAttrs.h"
 #include "dash/Lowering/Passes.h"
-#include "dash/Lowering/ProgramAttrs.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -32,12 +32,11 @@ struct FinishProgram : public dash::impl::FinishProgramBase<FinishProgram> {
   void runOnOperation() override {
     SmallVector<FunctionOpInterface> lowered;
     getOperation()->walk([&](Operation *op) {
-      auto program = op->getAttrOfType<DictionaryAttr>(programAttr);
-      auto name = program ? program.getAs<StringAttr>(programNameKey) : StringAttr();
+      auto program = op->getAttrOfType<ProgramAttr>(programAttr);
       Operation *table = op->getParentOp();
-      if (name && table && table->hasTrait<OpTrait::SymbolTable>())
-        if (auto function =
-                dyn_cast_if_present<FunctionOpInterface>(SymbolTable::lookupSymbolIn(table, name)))
+      if (program && table && table->hasTrait<OpTrait::SymbolTable>())
+        if (auto function = dyn_cast_if_present<FunctionOpInterface>(
+                SymbolTable::lookupSymbolIn(table, program.getName())))
           lowered.push_back(function);
     });
     for (FunctionOpInterface function : lowered) {

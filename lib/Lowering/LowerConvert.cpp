@@ -1,8 +1,8 @@
 //===- LowerConvert.cpp - the entry that rounds dQ ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The main kernel leaves the sums as its matrix products hold them: 16 bytes are two columns of two
-// rows. Read in that order every load is of neighbours; four lanes that hold the same eight columns
+// The main kernel leaves the sums as its matrix products hold them, in the layout that the op names: 16 bytes are
+// two columns of two rows. Read in that order every load is of neighbours; four lanes that hold the same eight columns
 // turn their pieces among themselves, so that each also writes 16 neighbouring bytes.
 //
 //===----------------------------------------------------------------------===//
@@ -24,49 +24,46 @@ namespace mlir::dash {
 using namespace mlir;
 using namespace mlir::dash;
 
-/// Two warpgroups, as those that add: thread t finds what thread t of theirs holds.
-constexpr int64_t numThreads = 256, warpgroup = 128;
+constexpr int64_t warpgroup = FragmentAttr::threadsOfWarpgroup;
 
 namespace {
 
 class ConvertBuilder {
 public:
   ConvertBuilder(ConvertOp op, const Kernels &kernels)
-      : op(op), facts(kernels.facts), b(makeEntry(op, kernels)) {}
+      : op(op), facts(kernels.facts), layout(op.getLayoutAttr()), b(makeEntry(op, kernels)) {}
 
   void build() {
     thread = b.special("tid.x");
     tile = queryTileOfBlock(b, facts);
     if (op.getScale())
       scale = scaleFactor(b, op.getScale());
+    // Thread t finds what thread t of those that add holds.
     Value group = b.quotient(thread, warpgroup), local = b.remainder(thread, warpgroup);
-    // For q tiles of 64 rows the warpgroups share the columns, for 128 the rows.
-    bool sharesColumns = facts.qTile == 64;
-    int64_t columns = sharesColumns ? facts.headDim / 2 : facts.headDim;
+    int64_t shape[] = {facts.qTile, facts.headDim};
     Value firstRow = b.add(b.mul(b.shiftRight(local, 5), 16), b.bitAnd(b.shiftRight(local, 2), 7));
+    firstRow = b.add(firstRow, b.mul(group, layout.getFirstRow(1)));
     Value firstColumn = b.mul(b.bitAnd(local, 3), 8);
-    if (sharesColumns)
-      firstColumn = b.add(firstColumn, b.mul(group, columns));
-    else
-      firstRow = b.add(firstRow, b.mul(group, 64));
+    firstColumn = b.add(firstColumn, b.mul(group, layout.getFirstColumn(shape, 1)));
 
     Value sums = tileOf(b, "dq_sum", 4 * facts.qTile * facts.headDim, tile);
-    Value pieces = b.offset(sums, b.mul(b.add(b.mul(group, 16 * columns), local), 16));
+    Value pieces = b.offset(sums, b.add(b.mul(group, layout.getMemoryOffset(shape, 1)),
+                                        b.mul(local, 4 * FragmentAttr::wordsOfPiece)));
     // All loads first: what hides their latency is their number.
     SmallVector<SmallVector<Value>> words;
-    for (int64_t i = 0; i < columns / 8; ++i)
-      words.push_back(b.streamIn(b.offset(pieces, i * warpgroup * 16)));
+    for (int64_t i : llvm::seq(layout.getNumRegisters(shape) / FragmentAttr::wordsOfPiece))
+      words.push_back(b.streamIn(b.offset(pieces, FragmentAttr::getPieceOffset(i))));
     for (int64_t half : {0, 1})
-      writeRows(words, half, b.add(firstRow, 8 * half), firstColumn);
+      writeRows(words, half, b.add(firstRow, FragmentAttr::getRowOffset(2 * half)), firstColumn);
     b.finish();
   }
 
 private:
   static EntryBuilder makeEntry(ConvertOp op, const Kernels &kernels) {
     EntryLaunch launch;
-    launch.role = "convert";
+    launch.role = EntryRole::Convert;
     launch.grid[0] = queryTileGrid.str();
-    launch.threads = numThreads;
+    launch.threads = op.getLayoutAttr().getWarpgroups() * warpgroup;
     ParameterList parameters;
     parameters.tensor("dq").sizes({"heads", "q_rows"});
     if (isa_and_present<BlockArgument>(op.getScale()))
@@ -124,11 +121,22 @@ private:
 
   ConvertOp op;
   ProgramFacts facts;
+  FragmentAttr layout; ///< of a tile of the sums
   EntryBuilder b;
   Value thread;
   Value scale; ///< null for 1
   QueryTile tile;
 };
+
+/// Sums are found where whoever added them has left them.
+LogicalResult checkLayout(ConvertOp op, const ProgramFacts &facts) {
+  FragmentAttr layout = op.getLayoutAttr();
+  if (!layout)
+    return op.emitError() << "does not say how tiles of the sums lie in memory; run "
+                             "--dash-distribute-tiles first";
+  return layout.verifyEncoding({facts.qTile, facts.headDim}, Float32Type::get(op.getContext()),
+                               [&] { return op.emitError(); });
+}
 
 struct LowerConvert : public dash::impl::LowerConvertBase<LowerConvert> {
   using LowerConvertBase::LowerConvertBase;
@@ -139,6 +147,8 @@ struct LowerConvert : public dash::impl::LowerConvertBase<LowerConvert> {
     for (ConvertOp op : ops) {
       FailureOr<Kernels> kernels = findKernels(op);
       if (failed(kernels))
+        return signalPassFailure();
+      if (failed(checkLayout(op, kernels->facts)))
         return signalPassFailure();
       ConvertBuilder(op, *kernels).build();
       op.erase();

@@ -12,11 +12,12 @@
 #include "MaskEmitter.h"
 #include "OrderBuffer.h"
 #include "Program.h"
+#include "dash/IR/KernelAttrs.h"
 #include "dash/Lowering/Passes.h"
-#include "dash/Lowering/ProgramAttrs.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace mlir::dash {
 #define GEN_PASS_DEF_LOWERORDER
@@ -53,8 +54,8 @@ public:
 private:
   static EntryBuilder makeEntry(const Kernels &kernels) {
     EntryLaunch launch;
-    launch.role = "order";
-    launch.when = "sizes-change";
+    launch.role = EntryRole::Order;
+    launch.when = EntryWhen::SizesChange;
     launch.grid[0] = "workers";
     launch.threads = numThreads;
     launch.sharedBytes = 4 * numWarps;
@@ -85,16 +86,34 @@ private:
     groups = b.mul(size("batch"), kvHeads);
     numItems = b.mul(groups, kvTiles);
     offset = b.sub(kvRows, qRows);
+    symbols["q_tiles"] = qTiles;
+    symbols["kv_tiles"] = kvTiles;
+    symbols["groups"] = groups;
+    symbols["width"] = width;
+    symbols["workers"] = workers;
+    symbols["offset"] = offset;
     firstItem = b.add(workers, orderHeaderWords + 1 + orderItemWords - 1);
     firstItem = b.bitAnd(firstItem, -orderItemWords);
     firstVisit = b.add(firstItem, b.mul(numItems, orderItemWords));
   }
 
+  /// The values of a formula, of inputs by their names; sizes that are inputs of one formula only come with
+  /// them.
+  SmallVector<Value> evaluate(StringRef name, ArrayRef<FormulaPiece> pieces,
+                              ArrayRef<std::pair<StringRef, Value>> inputs) {
+    for (auto [input, value] : inputs)
+      symbols[input] = value;
+    const FormulaSignature &signature = getFormulaSignature(name);
+    SmallVector<Value> values;
+    for (unsigned symbol = 0; symbol < signature.getNumSymbols(); ++symbol)
+      values.push_back(symbols.lookup(signature.getName(symbol)));
+    return FormulaEmitter(b, values).emit(pieces);
+  }
+
   ItemValues itemAt(Value i) {
-    FormulaEmitter item(b, {i, qTiles, kvTiles, groups, width, workers});
-    SmallVector<Value> values = item.emit(formulas.getItem());
-    Value worker = FormulaEmitter(b, {values[2], workers}).emit(formulas.getWorker()).front();
-    return {values[0], values[1], worker};
+    SmallVector<Value> values = evaluate("item", formulas.getItem(), {{"i", i}});
+    SmallVector<Value> worker = evaluate("worker", formulas.getWorker(), {{"unit", values[2]}});
+    return {values[0], values[1], worker.front()};
   }
 
   /// The sum of one number of each warp, and of those of the warps before this one. Between two calls
@@ -198,12 +217,14 @@ private:
   void writeVisit(Value index, Value kv, Value step) {
     auto [firstQ, numQ] = activeQ(kv);
     Value lastQ = b.add(b.add(firstQ, numQ), -1);
-    FormulaEmitter visit(b, {kv, step, qTiles, kvTiles, width, firstQ, lastQ, offset});
-    Value q = visit.emit(formulas.getVisit()).front();
+    Value q = evaluate("visit", formulas.getVisit(),
+                       {{"kv", kv}, {"step", step}, {"first", firstQ}, {"last", lastQ}})
+                  .front();
     auto [firstKv, numKv] = activeKv(q);
     Value lastKv = b.add(b.add(firstKv, numKv), -1);
-    FormulaEmitter chain(b, {kv, q, qTiles, kvTiles, width, firstKv, lastKv, offset});
-    Value turn = chain.emit(formulas.getTurn()).front();
+    Value turn = evaluate("turn", formulas.getTurn(),
+                          {{"kv", kv}, {"q", q}, {"first", firstKv}, {"last", lastKv}})
+                     .front();
     Value isEnd = b.compare(CmpIPredicate::eq, turn, b.add(numKv, -1));
     Value isLast = b.choose(isEnd, b.i32(1), b.i32(0));
     storeWords({b.i32(0), b.toI32(q), b.toI32(turn), isLast},
@@ -216,7 +237,8 @@ private:
   Value thread, block, numBlockThreads, lane, warp, shared; ///< threads as i32, their number as i64
   Value qRows, kvRows, kvHeads, workers, width, groupSize, qTiles, kvTiles, groups, numItems,
       offset;
-  Value firstItem, firstVisit; ///< words of the buffer
+  Value firstItem, firstVisit;    ///< words of the buffer
+  llvm::StringMap<Value> symbols; ///< of formulas, by their names
 };
 
 struct LowerOrder : public dash::impl::LowerOrderBase<LowerOrder> {

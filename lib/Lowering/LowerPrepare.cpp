@@ -18,6 +18,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/Support/MathExtras.h"
 #include <limits>
 
 namespace mlir::dash {
@@ -29,7 +30,6 @@ using namespace mlir;
 using namespace mlir::dash;
 
 constexpr int64_t numThreads = 256;
-constexpr double log2e = 1.4426950408889634;
 
 namespace {
 
@@ -55,10 +55,10 @@ private:
   static EntryBuilder makeEntry(Location loc, const Kernels &kernels) {
     const ProgramFacts &facts = kernels.facts;
     EntryLaunch launch;
-    launch.role = "prepare";
+    launch.role = EntryRole::Prepare;
     launch.grid[0] = queryTileGrid.str();
     launch.threads = numThreads;
-    launch.sharedBytes = sharedDeltas(facts) + 4 * facts.qTile;
+    launch.sharedBytes = sharedDeltas() + 4 * facts.qTile;
     ParameterList parameters;
     addMappedTensors(parameters, facts);
     parameters.tensor("o").tensor("lse", /*isPerRow=*/true);
@@ -68,11 +68,9 @@ private:
     return EntryBuilder(loc, kernels.module, facts.name + "_prepare", launch, parameters);
   }
   /// Shared memory holds the descriptors, then the sum of each row.
-  static int64_t sharedDeltas(const ProgramFacts &facts) {
-    return tensorMaps(facts).size() * descriptorBytes;
-  }
+  static int64_t sharedDeltas() { return numDescriptors * descriptorBytes; }
   Value sharedDelta(Value localRow) {
-    return b.add(b.add(shared, b.mul(localRow, 4)), sharedDeltas(facts));
+    return b.add(b.add(shared, b.mul(localRow, 4)), sharedDeltas());
   }
 
   /// Rows past the end are read as the last one: no branch stands between the loads.
@@ -125,7 +123,7 @@ private:
                /*alignment=*/4);
     Value isEmpty = b.choose(isRow, b.isInfinite(lse), b.i1(true));
     Value infinity = b.f32(std::numeric_limits<double>::infinity());
-    Value lse2 = b.choose(isEmpty, infinity, b.mul(lse, b.f32(log2e)));
+    Value lse2 = b.choose(isEmpty, infinity, b.mul(lse, b.f32(llvm::numbers::log2e)));
     Value delta = b.toF32(hopper::loadWord(b, sharedDelta(thread)));
     delta = b.choose(isRow, delta, b.f32(0));
 
@@ -164,7 +162,7 @@ private:
   }
 
   ProgramFacts facts;
-  SmallVector<TensorMap> maps;
+  std::array<TensorMap, numDescriptors> maps;
   int64_t lanesPerRow;
   EntryBuilder b;
   Value thread, shared;

@@ -14,7 +14,8 @@
 #ifndef DASH_LIB_LOWERING_ORDERBUFFER_H
 #define DASH_LIB_LOWERING_ORDERBUFFER_H
 
-#include "dash/Schedule/Schedule.h"
+#include "dash/IR/DashOps.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace mlir::dash {
 
@@ -37,12 +38,10 @@ inline int64_t orderFirstItem(int64_t workers) {
   return llvm::alignTo(orderHeaderWords + workers + 1, orderItemWords);
 }
 
-/// Fails with a message where words of 32 bits cannot count the buffer of a table. Cheap, so it can come
-/// before the proof.
-LogicalResult verifyBufferFits(const Problem &problem, int64_t workers, EmitError emitError);
-
-/// The buffer of a verified order that is a table, has one part, and fits.
-std::vector<int32_t> encodeOrder(const Schedule &schedule);
+/// The buffer of a proven order that is a table and has one part. Fails with a message where words of 32
+/// bits cannot count it, or where the table cannot have been proven.
+FailureOr<std::vector<int32_t>> encodeOrder(ScheduleOp schedule,
+                                            function_ref<InFlightDiagnostic()> emitError);
 
 } // namespace mlir::dash
 

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Program.h"
-#include "dash/Lowering/ProgramAttrs.h"
+#include "dash/IR/KernelAttrs.h"
+#include "dash/Pipeline/Coverage.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -10,31 +11,21 @@
 using namespace mlir;
 using namespace mlir::dash;
 
-/// The facts, or nothing where one is missing or of another type: then somebody else wrote them.
-static std::optional<ProgramFacts> readFacts(DictionaryAttr program) {
-  auto name = program ? program.getAs<StringAttr>(programNameKey) : StringAttr();
-  auto dictionary = program ? program.getAs<DictionaryAttr>(programFactsKey) : DictionaryAttr();
-  if (!name || !dictionary)
-    return std::nullopt;
-  auto headDim = dictionary.getAs<IntegerAttr>(factHeadDimKey);
-  auto tiles = dictionary.getAs<DictionaryAttr>(factTilesKey);
-  auto q = tiles ? tiles.getAs<IntegerAttr>("q") : IntegerAttr();
-  auto kv = tiles ? tiles.getAs<IntegerAttr>("kv") : IntegerAttr();
-  auto mask = dictionary.getAs<StringAttr>(factMaskKey);
-  auto deterministic = dictionary.getAs<BoolAttr>(factDeterministicKey);
-  if (!headDim || !q || !kv || !mask || !deterministic)
-    return std::nullopt;
-  TileBand band{{-1, mask == "causal" ? 0 : -1}, q.getInt(), kv.getInt()};
-  return ProgramFacts{name.str(), headDim.getInt(),        q.getInt(), kv.getInt(),
-                      band,       deterministic.getValue()};
-}
-
 FailureOr<Kernels> dash::readKernels(Operation *module) {
-  std::optional<ProgramFacts> facts = readFacts(module->getAttrOfType<DictionaryAttr>(programAttr));
-  if (!facts)
+  auto program = module->getAttrOfType<ProgramAttr>(programAttr);
+  if (!program)
     return module->emitError() << "does not say which program its kernels are of ('" << programAttr
                                << "'); run --dash-outline-program to make it";
-  return Kernels{module, *facts};
+  FactsAttr facts = program.getFacts();
+  KernelCase one{facts.getElement(), facts.getHeadDim(), facts.getHeadDimV(),
+                 facts.getMask(),    facts.getTiles(),   facts.getParts()};
+  if (failed(verifyCovered(one, [&] { return module->emitError(); })))
+    return failure();
+  int64_t qTile = facts.getTiles().getQ(), kvTile = facts.getTiles().getKv();
+  TileBand band{{facts.getMask().getLeft(), facts.getMask().getRight()}, qTile, kvTile};
+  return Kernels{module,
+                 {program.getName().str(), facts.getHeadDim(), qTile, kvTile, band,
+                  facts.getDeterministic(), facts.getMinWorkers()}};
 }
 
 FailureOr<Kernels> dash::findKernels(Operation *op) {

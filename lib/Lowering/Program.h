@@ -12,8 +12,9 @@ namespace mlir::dash {
 struct ProgramFacts {
   std::string name; ///< entries are called name_role
   int64_t headDim = 0, qTile = 0, kvTile = 0;
-  TileBand band;         ///< what the mask says of tiles
-  bool isOrdered = true; ///< adds to dQ come in a fixed order, the first of a tile is a store
+  TileBand band;          ///< what the mask says of tiles
+  bool isOrdered = true;  ///< adds to dQ come in a fixed order, the first of a tile is a store
+  int64_t minWorkers = 1; ///< that must be resident at once
 };
 
 /// A module of kernels and what it says of itself.

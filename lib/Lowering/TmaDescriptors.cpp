@@ -14,15 +14,15 @@
 using namespace mlir;
 using namespace mlir::dash;
 
-SmallVector<TensorMap> dash::tensorMaps(const ProgramFacts &facts) {
+std::array<TensorMap, numDescriptors> dash::tensorMaps(const ProgramFacts &facts) {
   int64_t panels = facts.headDim / 64;
-  return {{"q", "q_rows", "heads", facts.qTile, panels},
-          {"k", "kv_rows", "kv_heads", facts.kvTile, panels},
-          {"v", "kv_rows", "kv_heads", facts.kvTile, panels},
-          {"do", "q_rows", "heads", facts.qTile, panels},
-          // Gradients leave by 64 rows and columns: what one warpgroup holds of a panel.
-          {"dk", "kv_rows", "kv_heads", 64, 1},
-          {"dv", "kv_rows", "kv_heads", 64, 1}};
+  return {{{"q", "q_rows", "heads", facts.qTile, panels},
+           {"k", "kv_rows", "kv_heads", facts.kvTile, panels},
+           {"v", "kv_rows", "kv_heads", facts.kvTile, panels},
+           {"do", "q_rows", "heads", facts.qTile, panels},
+           // Gradients leave by 64 rows and columns: what one warpgroup holds of a panel.
+           {"dk", "kv_rows", "kv_heads", 64, 1},
+           {"dv", "kv_rows", "kv_heads", 64, 1}}};
 }
 
 void dash::addMappedTensors(ParameterList &parameters, const ProgramFacts &facts) {

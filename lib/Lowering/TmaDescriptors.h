@@ -4,11 +4,12 @@
 #define DASH_LIB_LOWERING_TMADESCRIPTORS_H
 
 #include "Program.h"
+#include <array>
 
 namespace mlir::dash {
 
-/// Bytes of a descriptor, and their alignment in shared and global memory.
-constexpr int64_t descriptorBytes = 128;
+/// How many descriptors a program has, and the bytes of one, which are its alignment too.
+constexpr int64_t numDescriptors = 6, descriptorBytes = 128;
 
 /// A map of a bf16 tensor [batch, heads, rows, head dim] as five dimensions, {64, rows, head dim / 64,
 /// heads, batch}: a box of several 64-column panels lies in shared memory panel after panel, each with
@@ -20,7 +21,7 @@ struct TensorMap {
 };
 
 /// The maps in their order in the workspace region `descriptors`.
-SmallVector<TensorMap> tensorMaps(const ProgramFacts &facts);
+std::array<TensorMap, numDescriptors> tensorMaps(const ProgramFacts &facts);
 
 /// Adds the parameters that `buildDescriptor` asks for, except sizes and the workspace.
 void addMappedTensors(ParameterList &parameters, const ProgramFacts &facts);

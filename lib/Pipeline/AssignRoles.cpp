@@ -34,26 +34,32 @@ public:
     b.setInsertionPointToEnd(&body);
     for (const Slot &slot : cut.slots) {
       auto types = llvm::map_to_vector(slot.tiles, [](Value tile) { return tile.getType(); });
+      types.append(slot.tells == Tells::Item   ? 4
+                   : slot.tells == Tells::Step ? 1
+                                               : 0,
+                   b.getIndexType());
       b.setLoc(slot.tiles.front().getLoc());
       channels.push_back(ChannelOp::create(b, ChannelType::get(b.getContext(), types), slot.name,
-                                           /*depth=*/1, nullptr, nullptr));
+                                           /*depth=*/1, nullptr, nullptr, nullptr, nullptr));
     }
     int64_t computeWarps = warpsOfWarpgroup * (items.getTiles().getKv() / rowsOfWarpgroup);
-    addRole(Role::LoadStep, "load-q", 1, [&] { buildLoads(Role::LoadStep); });
-    addRole(Role::Reduce, "reduce", 1, [&] { buildSums(); });
-    addRole(Role::LoadItem, "load-kv", 1, [&] { buildLoads(Role::LoadItem); });
-    addRole(Role::Compute, "compute", computeWarps, [&] { buildCompute(); });
+    addRole(Role::LoadStep, "load-q", RoleKind::Producer, 1, [&] { buildLoads(Role::LoadStep); });
+    addRole(Role::Reduce, "reduce", RoleKind::Reducer, 1, [&] { buildSums(); });
+    addRole(Role::LoadItem, "load-kv", RoleKind::Producer, 1, [&] { buildLoads(Role::LoadItem); });
+    addRole(Role::Compute, "compute", RoleKind::Consumer, computeWarps, [&] { buildCompute(); });
     items.erase();
   }
 
 private:
-  void addRole(Role role, StringRef name, int64_t warps, llvm::function_ref<void()> build) {
+  void addRole(Role role, StringRef name, RoleKind kind, int64_t warps,
+               llvm::function_ref<void()> build) {
     if (llvm::none_of(cut.slots, [&](const Slot &s) { return s.from == role || s.to == role; }) &&
         role != Role::Compute)
       return;
     OpBuilder::InsertionGuard guard(b);
     b.setLoc(items.getLoc());
-    auto op = RoleOp::create(b, name, warps, IntegerAttr());
+    auto op = RoleOp::create(b, name, kind, warps, /*registers=*/IntegerAttr(),
+                             /*warpgroup=*/IntegerAttr(), /*warpgroups=*/IntegerAttr());
     b.setInsertionPointToEnd(&op.getBody().emplaceBlock());
     auto clone = ItemsOp::create(b, items.getOrderAttr(), items.getQ(), items.getK(), items.getV(),
                                  items.getTiles(), items.getMask(), items.getLevel(),
@@ -105,14 +111,35 @@ private:
 
   void put(const Slot &slot, ChannelOp channel) {
     b.setLoc(slot.tiles.front().getLoc());
-    PutOp::create(b, llvm::map_to_vector(slot.tiles, [&](Value tile) { return find(tile); }),
-                  channel);
+    auto elements = llvm::map_to_vector(slot.tiles, [&](Value tile) { return find(tile); });
+    if (slot.tells == Tells::Item)
+      elements.append({NumStepsOp::create(b, b.getIndexType()), find(items.getSequence()),
+                       find(items.getKvHead()), find(items.getKvTile())});
+    else if (slot.tells == Tells::Step)
+      elements.push_back(BandLeadOp::create(b, b.getIndexType(), find(items.getSequence()),
+                                            find(items.getKvTile()), find(walk.getQTile()),
+                                            items.getMask(), items.getTiles()));
+    PutOp::create(b, elements, channel, /*use=*/Value(), /*stage=*/IntegerAttr());
   }
 
-  void get(const Slot &slot, ChannelOp channel) {
+  WaitOp makeWait(ChannelOp channel) {
+    return WaitOp::create(b, channel.getType().getElements(), channel, /*use=*/Value(),
+                          /*stage=*/IntegerAttr());
+  }
+
+  void wait(const Slot &slot, ChannelOp channel) {
     b.setLoc(slot.tiles.front().getLoc());
-    auto types = channel.getType().getTiles();
-    mapping.map(ValueRange(slot.tiles), GetOp::create(b, types, channel).getTiles());
+    WaitOp wait = makeWait(channel);
+    mapping.map(ValueRange(slot.tiles), ValueRange(wait.getTiles()));
+    auto told = wait.getIndices();
+    if (slot.tells == Tells::Item) {
+      numSteps = told[0];
+      mapping.map(items.getSequence(), told[1]);
+      mapping.map(items.getKvHead(), told[2]);
+      mapping.map(items.getKvTile(), told[3]);
+    } else if (slot.tells == Tells::Step) {
+      lead = told[0];
+    }
   }
 
   void buildLoads(Role role) {
@@ -134,7 +161,7 @@ private:
         continue;
       for (auto [slot, channel] : llvm::zip(cut.slots, channels))
         if (slot.to == Role::Reduce && slot.tiles[0] == op.getOperand(0))
-          get(slot, channel);
+          wait(slot, channel);
       clone(&op);
     }
   }
@@ -142,7 +169,7 @@ private:
   void buildCompute() {
     for (auto [slot, channel] : llvm::zip(cut.slots, channels))
       if (slot.from == Role::LoadItem)
-        get(slot, channel);
+        wait(slot, channel);
     for (Operation &op : items.getBody().front()) {
       if (&op == walk)
         buildSteps();
@@ -155,6 +182,7 @@ private:
     SmallVector<Value> inits =
         llvm::map_to_vector(walk.getInits(), [&](Value init) { return find(init); });
     WalkOp steps = cloneWalk(inits);
+    steps.getNumStepsMutable().assign(numSteps);
     mapping.map(walk.getBody().getArguments(), steps.getBody().getArguments());
     OpBuilder::InsertionGuard guard(b);
     enter(steps);
@@ -173,7 +201,7 @@ private:
           llvm::any_of(op.getOperands(), [&, &tiles = slot.tiles](Value operand) {
             return llvm::is_contained(tiles, operand);
           }))
-        get(slot, channel);
+        wait(slot, channel);
     cloneWithWholes(op);
     for (auto [slot, channel] : llvm::zip(cut.slots, channels))
       if (slot.from == Role::Compute && slot.tiles[0].getDefiningOp() == &op)
@@ -191,9 +219,9 @@ private:
         continue;
       b.setLoc(op.getLoc());
       if (!wholes.contains(tile))
-        wholes[tile] = GetOp::create(b, channel.getType().getTiles(), channel).getTiles().front();
+        wholes[tile] = makeWait(channel).getTiles().front();
     }
-    Operation *made = clone(&op);
+    Operation *made = cloneForConsumer(op);
     if (!product)
       return;
     auto copy = cast<MatmulOp>(made);
@@ -203,9 +231,24 @@ private:
       copy.getBMutable().assign(tile);
   }
 
+  /// A consumer is told where the mask's edge runs.
+  Operation *cloneForConsumer(Operation &op) {
+    auto probability = dyn_cast<ProbabilityOp>(op);
+    if (!probability)
+      return clone(&op);
+    b.setLoc(op.getLoc());
+    Value scale = probability.getScale();
+    auto made = BandProbabilityOp::create(b, probability.getType(), find(probability.getScores()),
+                                          find(probability.getLse()), lead, find(items.getKvTile()),
+                                          scale ? find(scale) : scale, /*stage=*/IntegerAttr());
+    mapping.map(probability.getResult(), made.getResult());
+    return made;
+  }
+
   const RoleCut &cut;
   ItemsOp items;
   WalkOp walk;
+  Value numSteps, lead; ///< as a consumer is told
   ImplicitLocOpBuilder b;
   IRMapping mapping;
   SmallVector<ChannelOp> channels;

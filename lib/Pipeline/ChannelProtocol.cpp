@@ -11,6 +11,7 @@
 #include "ChannelProtocol.h"
 #include "IssueOrder.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -81,21 +82,21 @@ static LogicalResult verifyFollowed(ChannelOp channel, RoleOp role, Count from, 
 }
 
 static LogicalResult verifySides(ChannelOp channel) {
-  SmallVector<Side> puts = sidesOf<PutOp>(channel), gets = sidesOf<GetOp>(channel);
+  SmallVector<Side> puts = sidesOf<PutOp>(channel), gets = sidesOf<WaitOp>(channel);
   if (puts.size() != 1 || gets.size() != 1)
     return channel.emitError() << "channel '" << channel.getName()
-                               << "' must have one role that puts and one that gets, got "
+                               << "' must have one role that puts and one that waits, got "
                                << puts.size() << " and " << gets.size();
   Side put = puts.front(), get = gets.front();
   if (!(put.count == get.count))
     return channel.emitError() << "role '" << put.role.getName() << "' puts slots of channel '"
                                << channel.getName() << "' " << toString(put.count) << ", but role '"
-                               << get.role.getName() << "' gets them " << toString(get.count);
+                               << get.role.getName() << "' waits for them " << toString(get.count);
   SmallVector<Side> written = sidesOf<PutOp>(channel, [](PutOp op) { return !op.isLoad(); });
   return failure(
       failed(verifyFollowed(channel, put.role, written.empty() ? Count() : written.front().count,
-                            "puts", sidesOf<PublishOp>(channel), "publishes")) ||
-      failed(verifyFollowed(channel, get.role, get.count, "gets", sidesOf<ReleaseOp>(channel),
+                            "puts", sidesOf<CommitOp>(channel), "commits")) ||
+      failed(verifyFollowed(channel, get.role, get.count, "waits for", sidesOf<ReleaseOp>(channel),
                             "releases")));
 }
 
@@ -105,19 +106,31 @@ static LogicalResult verifySides(ChannelOp channel) {
 
 namespace {
 
-/// A role's warps that run together, and how far they are.
+/// An op that a thread comes to, and the number of its use of a channel over the worker's life.
+struct Event {
+  Operation *op;
+  int64_t use;
+};
+
+/// A role's warps that run together, and how far they are: warpgroups of a consumer, warps of a reducer, of which
+/// each has every n-th step, or the one thread of a producer.
 struct Thread {
-  RoleOp role;
-  int64_t warpgroup, numWarpgroups;
-  SmallVector<Operation *> program;
+  mutable RoleOp role; // ops are handles, their methods are not const
+  int64_t number, count;
+  SmallVector<Event> program;
   size_t next = 0;
 
   bool isDone() const { return next == program.size(); }
+  /// As people know it.
+  std::string name() const {
+    StringRef what = role.isReducer() ? "warp" : "warpgroup";
+    return llvm::formatv("role '{0}', {1} {2}", role.getName(), what, number);
+  }
 };
 
-/// How often one thread has done what to one channel.
-struct Tokens {
-  int64_t put = 0, published = 0, got = 0, released = 0;
+/// An mbarrier of a slot: arrivals in the phase at hand, and phases that are complete.
+struct Barrier {
+  int64_t arrivals = 0, complete = 0;
 };
 
 class Run {
@@ -129,9 +142,11 @@ public:
     // Items without a step, shorter than the stages, and longer than everything that is in flight.
     int64_t longest = 2 * deepest + 3;
     SmallVector<int64_t> steps = {0, 1, 2, longest, 0, longest, 1, longest};
-    for (RoleOp role : workers.getRoles())
-      for (int64_t w = 0, count = role.getNumWarpgroups(); w < count; ++w)
-        threads.push_back({role, w, count, unroll(role, steps)});
+    for (RoleOp role : workers.getRoles()) {
+      int64_t count = role.isReducer() ? role.getWarps() : role.getNumWarpgroups();
+      for (int64_t number = 0; number < count; ++number)
+        threads.push_back({role, number, count, unroll(role, number, count, steps)});
+    }
   }
 
   LogicalResult run() {
@@ -149,75 +164,83 @@ public:
     auto diagnostic = workers.emitError() << "roles wait for each other for ever";
     for (auto [i, thread] : llvm::enumerate(threads))
       if (!thread.isDone())
-        diagnostic.attachNote(thread.program[thread.next]->getLoc())
-            << "role '" << thread.role.getName() << "', warpgroup " << thread.warpgroup
-            << ", waits for " << *findWait(i);
+        diagnostic.attachNote(thread.program[thread.next].op->getLoc())
+            << thread.name() << ", waits for " << *findWait(i);
     return diagnostic;
   }
 
 private:
-  /// Ops of items with these numbers of steps, in the order in which the role comes to them.
-  static SmallVector<Operation *> unroll(RoleOp role, ArrayRef<int64_t> steps) {
-    SmallVector<Operation *> program;
-    auto add = [&](Operation *op) {
-      if (isa<PutOp, PublishOp, GetOp, ReleaseOp, TakeTensorCoreOp, GiveTensorCoreOp>(op))
-        program.push_back(op);
+  /// Ops of items with these numbers of steps, in the order in which a thread of the role comes to them.
+  static SmallVector<Event> unroll(RoleOp role, int64_t number, int64_t count,
+                                   ArrayRef<int64_t> steps) {
+    SmallVector<Event> program;
+    auto add = [&](Operation *op, int64_t use) {
+      if (isa<PutOp, CommitOp, WaitOp, ReleaseOp, TakeTensorCoreOp, GiveTensorCoreOp>(op))
+        program.push_back({op, use});
     };
-    for (int64_t count : steps)
+    int64_t firstStep = 0;
+    for (auto [item, numSteps] : llvm::enumerate(steps)) {
       for (Operation &op : role.getItems().getBody().front()) {
         auto walk = dyn_cast<WalkOp>(op);
         if (!walk) {
-          add(&op);
+          add(&op, item);
           continue;
         }
         SmallVector<Issue> order = getIssueOrder(walk);
         if (order.empty())
           for (Operation &inner : walk.getBody().front())
             order.push_back({&inner, 0});
-        int64_t stages = 0;
-        for (const Issue &issue : order)
-          stages = std::max(stages, issue.stage);
-        for (int64_t turn = 0; turn < count + stages; ++turn)
-          for (const Issue &issue : order)
-            if (int64_t step = turn - issue.stage; step >= 0 && step < count)
-              add(issue.op);
+        int64_t stages = walk.getStages().value_or(1);
+        for (int64_t turn = 0; turn < numSteps + stages - 1; ++turn)
+          for (const Issue &issue : order) {
+            int64_t step = turn - issue.stage, use = firstStep + step;
+            if (step >= 0 && step < numSteps && (!role.isReducer() || use % count == number))
+              add(issue.op, use);
+          }
       }
+      firstStep += numSteps;
+    }
     return program;
   }
 
-  /// The least of what the threads of a role have done to a channel.
-  int64_t least(RoleOp role, Value channel, int64_t Tokens::*what) {
-    std::optional<int64_t> result;
-    for (auto [i, thread] : llvm::enumerate(threads))
-      if (thread.role == role) {
-        int64_t done = tokens[{i, channel}].*what;
-        result = result ? std::min(*result, done) : done;
-      }
-    return result.value_or(0);
+  static ChannelOp channelOf(Operation *op) {
+    auto put = dyn_cast<PutOp>(op);
+    return (put ? put.getChannel() : op->getOperand(0)).getDefiningOp<ChannelOp>();
+  }
+
+  Barrier &barrier(ChannelOp channel, BarrierSide side, int64_t use) {
+    return barriers[{channel, 2 * (use % int64_t(channel.getDepth())) + int64_t(side)}];
+  }
+
+  /// A phase is complete when all warpgroups of a consumer have arrived, or the one thread of another role.
+  void arrive(const Thread &thread, Operation *op, BarrierSide side, int64_t use) {
+    Barrier &barrier = this->barrier(channelOf(op), side, use);
+    if (++barrier.arrivals < (thread.role.isConsumer() ? thread.count : 1))
+      return;
+    barrier.arrivals = 0;
+    ++barrier.complete;
   }
 
   /// What a thread waits for in front of its next op, if it has to.
   std::optional<std::string> findWait(size_t i) {
     Thread &thread = threads[i];
-    Operation *op = thread.program[thread.next];
-    if (auto put = dyn_cast<PutOp>(op)) {
-      auto channel = put.getChannel().getDefiningOp<ChannelOp>();
-      if (tokens[{i, channel}].put <
-          least(channel.getGetter(), channel, &Tokens::released) + int64_t(channel.getDepth()))
+    auto [op, use] = thread.program[thread.next];
+    if (isa<PutOp, WaitOp>(op)) {
+      ChannelOp channel = channelOf(op);
+      int64_t depth = channel.getDepth();
+      // The use before has to be released; the first use of a slot finds it empty.
+      bool isPut = isa<PutOp>(op);
+      int64_t phases = use / depth + (isPut ? 0 : 1);
+      if (barrier(channel, isPut ? BarrierSide::Empty : BarrierSide::Full, use).complete >= phases)
         return std::nullopt;
-      return ("an empty slot of channel '" + channel.getName() + "', which has " +
-              Twine(channel.getDepth()))
-          .str();
+      if (isPut)
+        return llvm::formatv("an empty slot of channel '{0}', which has {1}", channel.getName(),
+                             depth);
+      return llvm::formatv("a full slot of channel '{0}'", channel.getName());
     }
-    if (auto get = dyn_cast<GetOp>(op)) {
-      auto channel = get.getChannel().getDefiningOp<ChannelOp>();
-      if (tokens[{i, channel}].got < least(channel.getPutter(), channel, &Tokens::published))
-        return std::nullopt;
-      return ("a full slot of channel '" + channel.getName() + "'").str();
-    }
-    if (isa<TakeTensorCoreOp>(op) && thread.numWarpgroups > 1) {
-      bool isFirst = thread.warpgroup == 0;
-      size_t before = isFirst ? i + thread.numWarpgroups - 1 : i - 1;
+    if (isa<TakeTensorCoreOp>(op) && thread.count > 1) {
+      bool isFirst = thread.number == 0;
+      size_t before = isFirst ? i + thread.count - 1 : i - 1;
       if (gives[before] + (isFirst ? 1 : 0) <= gives[i])
         return std::string("its turn on the tensor core");
     }
@@ -226,37 +249,56 @@ private:
 
   LogicalResult advance(size_t i) {
     Thread &thread = threads[i];
-    Operation *op = thread.program[thread.next++];
+    auto [op, use] = thread.program[thread.next++];
     if (isa<GiveTensorCoreOp>(op))
       ++gives[i];
     if (isa<TakeTensorCoreOp, GiveTensorCoreOp>(op))
       return success();
-    auto channel = getChannel(op).getDefiningOp<ChannelOp>();
-    Tokens &mine = tokens[{i, channel}];
-    if (auto put = dyn_cast<PutOp>(op)) {
-      ++mine.put;
-      mine.published += put.isLoad();
-    } else if (isa<PublishOp>(op)) {
-      if (++mine.published > mine.put)
-        return op->emitError() << "publishes a slot of channel '" << channel.getName()
-                               << "' that has not been put";
-    } else if (isa<GetOp>(op)) {
-      ++mine.got;
-    } else if (++mine.released > mine.got) {
-      return op->emitError() << "releases a slot of channel '" << channel.getName()
-                             << "' that has not been got";
+    ChannelOp channel = channelOf(op);
+    if (isa<PutOp, WaitOp>(op) && failed(checkPhase(i, op, use)))
+      return failure();
+    auto put = dyn_cast<PutOp>(op);
+    auto &mine = done[{i, channel}];
+    if (put) {
+      mine.insert(use);
+      if (put.isLoad())
+        arrive(thread, op, BarrierSide::Full, use);
+    } else if (isa<WaitOp>(op)) {
+      mine.insert(use);
+    } else if (!mine.erase(use)) {
+      bool isCommit = isa<CommitOp>(op);
+      return op->emitError() << (isCommit ? "commits" : "releases") << " a slot of channel '"
+                             << channel.getName() << "' that has not been "
+                             << (isCommit ? "put" : "waited for");
+    } else {
+      arrive(thread, op, isa<CommitOp>(op) ? BarrierSide::Full : BarrierSide::Empty, use);
     }
     return success();
   }
 
-  static Value getChannel(Operation *op) {
-    return op->getOperands().back(); // the last operand of put, the only one of the others
+  /// A parity tells a phase from the one before only to who has seen that one complete.
+  LogicalResult checkPhase(size_t i, Operation *op, int64_t use) {
+    ChannelOp channel = channelOf(op);
+    int64_t depth = channel.getDepth(), phase = use / depth;
+    int64_t &next = nextPhase[{i, {channel, 2 * (use % depth) + isa<PutOp>(op)}}];
+    if (phase == next++)
+      return success();
+    auto diagnostic = op->emitError() << threads[i].name() << ", waits for phase " << phase
+                                      << " of slot " << use % depth << " of channel '"
+                                      << channel.getName() << "' and has not waited for phase "
+                                      << phase - 1 << ": a parity cannot tell them apart";
+    diagnostic.attachNote(channel.getLoc()) << "the channel has " << depth << " slots";
+    return diagnostic;
   }
 
   WorkersOp workers;
   SmallVector<Thread> threads;
-  llvm::DenseMap<std::pair<size_t, Value>, Tokens> tokens; // looked up only
-  llvm::DenseMap<size_t, int64_t> gives;                   // looked up only
+  using SlotSide = std::pair<Value, int64_t>;
+  llvm::DenseMap<SlotSide, Barrier> barriers;                     // looked up only
+  llvm::DenseMap<std::pair<size_t, SlotSide>, int64_t> nextPhase; // looked up only
+  llvm::DenseMap<std::pair<size_t, Value>, llvm::DenseSet<int64_t>>
+      done;                              // put or waited for, not given on
+  llvm::DenseMap<size_t, int64_t> gives; // looked up only
 };
 
 } // namespace

@@ -24,7 +24,7 @@ using namespace mlir::dash;
 static LogicalResult verifyPlanned(WorkersOp workers) {
   bool isPlanned = workers.getRegisters() && workers.getSharedBytes();
   for (ChannelOp channel : workers.getChannels())
-    isPlanned &= channel.getOffsets().has_value();
+    isPlanned &= channel.getOffsets() && channel.getBarriers();
   for (RoleOp role : workers.getRoles())
     isPlanned &= role.getRegisters().has_value();
   if (isPlanned)
@@ -45,9 +45,7 @@ static LogicalResult verifySharedBytes(WorkersOp workers, const TargetDescriptio
                     << target.sharedBytes
                     << ": lower load-stages, ds-buffers, dq-buffers or the rows of tiles";
   for (ChannelOp channel : workers.getChannels()) {
-    int64_t slot = 0;
-    for (unsigned i = 0; i < channel.getType().getTiles().size(); ++i)
-      slot += channel.getType().getTileBytes(i);
+    int64_t slot = channel.getType().getTilesBytes();
     diagnostic.attachNote(channel.getLoc()) << "channel '" << channel.getName() << "' takes "
                                             << channel.getDepth() << " x " << slot << " bytes";
   }
@@ -55,12 +53,13 @@ static LogicalResult verifySharedBytes(WorkersOp workers, const TargetDescriptio
 }
 
 static LogicalResult verifyBarriers(WorkersOp workers) {
-  int64_t slots = 0;
+  int64_t bytes = 0;
   for (ChannelOp channel : workers.getChannels())
-    slots += channel.getDepth();
-  if (int64_t bytes = slots * barrierBytesOfSlot; bytes > reservedBytes)
-    return workers.emitError() << "barriers of " << slots << " slots take " << bytes
-                               << " bytes, but " << reservedBytes << " are left for them";
+    bytes += channel.getDepth() *
+             (2 * barrierBytes + (channel.getType().getNumIndices() ? indexBytesOfSlot : 0));
+  if (bytes > reservedBytes)
+    return workers.emitError() << "barriers and indices of slots take " << bytes << " bytes, but "
+                               << reservedBytes << " are left for them";
   return success();
 }
 
@@ -71,20 +70,33 @@ static LogicalResult verifyPlaces(WorkersOp workers) {
     ChannelOp channel;
   };
   SmallVector<Extent> extents;
-  for (ChannelOp channel : workers.getChannels())
+  for (ChannelOp channel : workers.getChannels()) {
+    for (int64_t barrier : *channel.getBarriers()) {
+      int64_t end = barrier + channel.getDepth() * barrierBytes;
+      if (barrier < 0 || end > reservedBytes || barrier % barrierBytes != 0)
+        return channel.emitError()
+               << "barriers start at byte " << barrier << ", but must start at a multiple of "
+               << barrierBytes << " and end within the first " << reservedBytes;
+      extents.push_back({barrier, end, channel});
+    }
     for (auto [i, offset, stride] : llvm::enumerate(*channel.getOffsets(), *channel.getStrides())) {
-      bool isRow = cast<RankedTensorType>(channel.getType().getTiles()[i]).getRank() == 1;
-      int64_t alignment = isRow ? rowAlignment : tileAlignment;
+      auto tile = dyn_cast<RankedTensorType>(channel.getType().getElements()[i]);
+      int64_t alignment = !tile ? 4 : tile.getRank() == 1 ? rowAlignment : tileAlignment;
       for (int64_t slot = 0; slot < int64_t(channel.getDepth()); ++slot) {
-        int64_t begin = offset + slot * stride;
-        if (begin < reservedBytes || begin % alignment != 0)
+        int64_t begin = offset + slot * stride, end = begin + channel.getType().getElementBytes(i);
+        if (!tile && (begin < 0 || end > reservedBytes || begin % alignment != 0))
+          return channel.emitError() << "element " << i << " of slot " << slot << " starts at byte "
+                                     << begin << ", but an index must lie in the first "
+                                     << reservedBytes << ", at a multiple of " << alignment;
+        if (tile && (begin < reservedBytes || begin % alignment != 0))
           return channel.emitError()
-                 << "tile " << i << " of slot " << slot << " starts at byte " << begin
+                 << "element " << i << " of slot " << slot << " starts at byte " << begin
                  << ", but must start at a multiple of " << alignment << " behind the first "
                  << reservedBytes << ", which are left for barriers";
-        extents.push_back({begin, begin + channel.getType().getTileBytes(i), channel});
+        extents.push_back({begin, end, channel});
       }
     }
+  }
   llvm::sort(extents, [](const Extent &a, const Extent &b) { return a.begin < b.begin; });
   for (size_t i = 1; i < extents.size(); ++i)
     if (extents[i].begin < extents[i - 1].end) {
@@ -103,13 +115,9 @@ static LogicalResult verifyPlaces(WorkersOp workers) {
 // Warps and registers
 //===----------------------------------------------------------------------===//
 
-static bool multiplies(RoleOp role) {
-  return role.walk([](MatmulOp) { return WalkResult::interrupt(); }).wasInterrupted();
-}
-
 static LogicalResult verifyWarps(WorkersOp workers, const TargetDescription &target) {
   for (RoleOp role : workers.getRoles())
-    if (multiplies(role) && role.getWarps() % warpsOfWarpgroup != 0)
+    if (role.isConsumer() && role.getWarps() % warpsOfWarpgroup != 0)
       return role.emitError() << "multiplies, so it needs whole warpgroups of " << warpsOfWarpgroup
                               << " warps, got " << role.getWarps();
   if (int64_t warps = workers.getNumWarps(); warps > target.maxWarps)
@@ -162,7 +170,7 @@ static LogicalResult verifyPool(WorkersOp workers, const TargetDescription &targ
 static LogicalResult verifyTilesFit(WorkersOp workers) {
   for (RoleOp role : workers.getRoles()) {
     WalkOp walk = role.getWalk();
-    if (!walk || walk.getBody().getOps<MatmulOp>().empty())
+    if (!walk || !role.isConsumer())
       continue;
     RegisterEstimate estimate = estimateRegisters(walk, role.getWarps() * threadsOfWarp);
     if (estimate.total() <= int64_t(*role.getRegisters()))
@@ -182,8 +190,7 @@ static LogicalResult verifyTilesFit(WorkersOp workers) {
 
 static LogicalResult verifyOrdered(WorkersOp workers) {
   for (RoleOp role : workers.getRoles())
-    if (WalkOp walk = role.getWalk();
-        walk && !walk.getBody().getOps<MatmulOp>().empty() && getIssueOrder(walk).empty())
+    if (WalkOp walk = role.getWalk(); walk && role.isConsumer() && !walk.getStages())
       return walk.emitError() << "has ops without a place in its order of issue; run "
                                  "--dash-order-products first";
   return success();

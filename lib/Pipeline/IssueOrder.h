@@ -13,11 +13,10 @@ struct Issue {
   int64_t stage;
 };
 
-/// What a turn of an ordered walk issues, in order; nothing if some op has no place.
+/// What a turn of a software-pipelined walk issues, in order; nothing if the walk has no stages.
 SmallVector<Issue> getIssueOrder(WalkOp walk);
 
-/// Sets stage and order of each op, and moves the ops: those of stage 0 first, the others in the
-/// order of issue. Values are then defined before they are used, as steps run one after the other.
+/// Makes the walk a software pipeline: moves the ops to the order of issue, and sets their stages.
 void setIssueOrder(WalkOp walk, ArrayRef<Issue> order);
 
 /// When an op runs, in issues from the turn in which its step is the next one.

@@ -50,7 +50,7 @@ private:
 
   void sortOps() {
     for (Operation &op : walk.getBody().front().without_terminator()) {
-      auto get = dyn_cast<GetOp>(op);
+      auto get = dyn_cast<WaitOp>(op);
       if (get && isExchange(get))
         late.insert(&op);
       else if (llvm::any_of(op.getOperands(),
@@ -61,7 +61,7 @@ private:
     }
   }
 
-  static bool isExchange(GetOp get) {
+  static bool isExchange(WaitOp get) {
     return get.getChannel().getDefiningOp<ChannelOp>().isExchange();
   }
 
@@ -71,7 +71,7 @@ private:
     if (!product || product.getAccumulate())
       return false;
     return llvm::all_of(op.getOperands(), [](Value factor) {
-      auto get = factor.getDefiningOp<GetOp>();
+      auto get = factor.getDefiningOp<WaitOp>();
       return get && !isExchange(get);
     });
   }
@@ -82,14 +82,14 @@ private:
   /// got for them.
   void issueWithGets(Operation *op, int64_t stage) {
     for (Value operand : op->getOperands())
-      if (auto get = operand.getDefiningOp<GetOp>();
+      if (auto get = operand.getDefiningOp<WaitOp>();
           get && get->getParentOp() == walk && !late.contains(get) &&
           (stage == 0 || !isGotAhead(get)) && gotten.insert(get))
         issue(get, stage);
     issue(op, stage);
   }
 
-  bool isGotAhead(GetOp get) const {
+  bool isGotAhead(WaitOp get) const {
     return llvm::any_of(get->getUsers(), [&](Operation *user) { return ahead.contains(user); });
   }
 
@@ -103,15 +103,15 @@ private:
     SmallVector<std::pair<std::pair<size_t, size_t>, Operation *>> carried; // by what they free
     SmallVector<Operation *> elementwise;
     for (Operation &op : ops) {
-      if (!isNow(op) || isa<GetOp>(op))
+      if (!isNow(op) || isa<WaitOp>(op))
         continue;
       if (isa<MatmulOp>(op))
         carried.push_back({{freesFor(&op), carried.size()}, &op});
       else
         elementwise.push_back(&op);
     }
-    auto take = TakeTensorCoreOp::create(b, walk.getLoc());
-    auto give = GiveTensorCoreOp::create(b, walk.getLoc());
+    auto take = TakeTensorCoreOp::create(b, walk.getLoc(), IntegerAttr());
+    auto give = GiveTensorCoreOp::create(b, walk.getLoc(), IntegerAttr());
     issue(take, 1);
     for (Operation *op : late)
       if (!isa<PutOp>(op))
@@ -133,7 +133,7 @@ private:
   size_t freesFor(Operation *product) const {
     for (auto [i, other] : llvm::enumerate(ahead))
       for (Value factor : other->getOperands())
-        if (auto get = factor.getDefiningOp<GetOp>(); get && get->getParentOp() == walk)
+        if (auto get = factor.getDefiningOp<WaitOp>(); get && get->getParentOp() == walk)
           if (llvm::is_contained(product->getOperands(), factor))
             return i;
     return ahead.size();
@@ -171,7 +171,7 @@ struct OrderProducts : public dash::impl::OrderProductsBase<OrderProducts> {
       hasWorkers = true;
       for (RoleOp role : workers.getRoles()) {
         WalkOp walk = role.getWalk();
-        if (!walk || walk.getBody().getOps<MatmulOp>().empty())
+        if (!walk || !role.isConsumer())
           continue;
         if (!getIssueOrder(walk).empty()) {
           walk.emitError() << "has an order of issue already";

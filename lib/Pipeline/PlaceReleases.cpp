@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "IssueOrder.h"
-#include "dash/Pipeline/IssueAttrs.h"
 #include "dash/Pipeline/Passes.h"
 #include "mlir/IR/Builders.h"
 
@@ -19,14 +18,14 @@ namespace mlir::dash {
 using namespace mlir;
 using namespace mlir::dash;
 
-static ChannelOp channelOf(GetOp get) { return get.getChannel().getDefiningOp<ChannelOp>(); }
-
-/// The last op of `block` that a value of `get` is used in, at any depth; `get` if there is none.
-static Operation *findLastReader(GetOp get, Block *block) {
+/// The last op of `block` that a tile of `get` is used in, at any depth; `get` if there is none. Indices are read at
+/// once.
+static Operation *findLastReader(WaitOp get, Block *block) {
   Operation *last = get;
-  for (Operation *user : get->getUsers())
-    if (Operation *op = block->findAncestorOpInBlock(*user); last->isBeforeInBlock(op))
-      last = op;
+  for (Value tile : get.getTiles())
+    for (Operation *user : tile.getUsers())
+      if (Operation *op = block->findAncestorOpInBlock(*user); last->isBeforeInBlock(op))
+        last = op;
   return last;
 }
 
@@ -49,7 +48,7 @@ public:
         placePublish(put, issue.stage);
     }
     for (const Issue &issue : order)
-      if (auto get = dyn_cast<GetOp>(issue.op)) {
+      if (auto get = dyn_cast<WaitOp>(issue.op)) {
         placeRelease(get);
         ++numReleases;
       }
@@ -68,7 +67,8 @@ private:
   template <typename OpT>
   void place(int64_t position, int64_t stage, Operation *like, Value channel) {
     b.setInsertionPoint(walk.getYield());
-    placed[position].push_back({OpT::create(b, like->getLoc(), channel), stage});
+    placed[position].push_back(
+        {OpT::create(b, like->getLoc(), channel, /*use=*/Value(), IntegerAttr()), stage});
   }
 
   void placePublish(PutOp put, int64_t stage) {
@@ -89,10 +89,10 @@ private:
         if (isa<GiveTensorCoreOp>(order[i].op))
           at = i + 1;
     }
-    place<PublishOp>(at, stage, put, put.getChannel());
+    place<CommitOp>(at, stage, put, put.getChannel());
   }
 
-  void placeRelease(GetOp get) {
+  void placeRelease(WaitOp get) {
     Operation *last = get;
     for (Operation *user : get->getUsers())
       if (isa<YieldOp>(user) || timeOf(user) > timeOf(last))
@@ -103,7 +103,7 @@ private:
     for (int64_t i = at; i < length; ++i) {
       Operation *op = order[i].op;
       bool handsOn = llvm::is_contained(last->getUsers(), op) && isa<PutOp>(op);
-      auto next = dyn_cast<GetOp>(op);
+      auto next = dyn_cast<WaitOp>(op);
       if (handsOn || (next && next.getChannel() == get.getChannel())) {
         at = i;
         break;
@@ -132,28 +132,28 @@ public:
 
   void run(llvm::Statistic &numReleases) {
     stageStores();
-    SmallVector<GetOp> gets;
-    items.walk([&](GetOp get) {
-      if (!get->hasAttr(orderAttr))
+    SmallVector<WaitOp> gets;
+    items.walk([&](WaitOp get) {
+      if (!get.getStageAttr())
         gets.push_back(get);
     });
-    for (GetOp get : gets) {
+    for (WaitOp get : gets) {
       Operation *last = findLastReader(get, get->getBlock());
       for (StoreOp store : items.getBody().getOps<StoreOp>())
-        if (store->getAttr(stagingAttr) == channelOf(get).getNameAttr())
+        if (store.getThrough() == get.getChannel())
           last = store;
       b.setInsertionPointAfter(last);
-      ReleaseOp::create(b, get.getLoc(), get.getChannel());
+      ReleaseOp::create(b, get.getLoc(), get.getChannel(), /*use=*/Value(), IntegerAttr());
       ++numReleases;
     }
     SmallVector<PutOp> puts;
     items.walk([&](PutOp put) {
-      if (!put.isLoad() && !put->hasAttr(orderAttr))
+      if (!put.isLoad() && !put.getStageAttr())
         puts.push_back(put);
     });
     for (PutOp put : puts) {
       b.setInsertionPointAfter(put);
-      PublishOp::create(b, put.getLoc(), put.getChannel());
+      CommitOp::create(b, put.getLoc(), put.getChannel(), /*use=*/Value(), IntegerAttr());
     }
   }
 
@@ -167,9 +167,9 @@ private:
     llvm::append_range(stores, scaled);
     for (StoreOp store : stores) {
       store->moveBefore(&items.getBody().front(), items.getBody().front().end());
-      for (GetOp get : items.getBody().getOps<GetOp>())
+      for (WaitOp get : items.getBody().getOps<WaitOp>())
         if (canStage(get, store)) {
-          store->setAttr(stagingAttr, channelOf(get).getNameAttr());
+          store.getThroughMutable().assign(get.getChannel());
           break;
         }
     }
@@ -177,11 +177,11 @@ private:
 
   /// The slot has room, and no warpgroup but the storing one has read the rows that it overwrites:
   /// those of a left factor are split among warpgroups as the rows of the result are.
-  static bool canStage(GetOp get, StoreOp store) {
+  static bool canStage(WaitOp get, StoreOp store) {
     auto tile = dyn_cast<RankedTensorType>(get->getResult(0).getType());
-    if (get->getNumResults() != 1 || tile.getShape() != store.getValue().getType().getShape())
+    if (get.getTiles().size() != 1 || tile.getShape() != store.getValue().getType().getShape())
       return false;
-    return llvm::all_of(get->getUses(), [&](OpOperand &use) {
+    return llvm::all_of(get->getResult(0).getUses(), [&](OpOperand &use) {
       auto product = dyn_cast<MatmulOp>(use.getOwner());
       return product && use.getOperandNumber() == 0 && !product.getTransposeA();
     });
@@ -201,15 +201,14 @@ struct PlaceReleases : public dash::impl::PlaceReleasesBase<PlaceReleases> {
           << "no 'dash.role' to place releases in; run --dash-assign-roles first";
     for (RoleOp role : roles) {
       WalkResult placed = role.walk([](Operation *op) {
-        return isa<ReleaseOp, PublishOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
+        return isa<ReleaseOp, CommitOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
       });
       if (placed.wasInterrupted()) {
         role.emitError() << "has releases already";
         return signalPassFailure();
       }
       WalkOp walk = role.getWalk();
-      if (walk && !walk.getBody().getOps<MatmulOp>().empty() &&
-          failed(OrderedWalk(walk).run(numReleases)))
+      if (walk && role.isConsumer() && failed(OrderedWalk(walk).run(numReleases)))
         return signalPassFailure();
       ItemReleases(role).run(numReleases);
     }

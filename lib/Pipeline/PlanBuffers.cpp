@@ -49,8 +49,9 @@ public:
     // In the order of the first channel of each depth, so that tiles of an item come first.
     for (ChannelOp channel : workers.getChannels()) {
       byDepth[channel.getDepth()].push_back(channel);
-      places[channel].resize(channel.getType().getTiles().size());
+      places[channel].resize(channel.getType().getElements().size());
     }
+    placeBarriers();
     for (auto &[depth, channels] : byDepth)
       placeTiles(depth, channels);
     for (auto &[channel, tiles] : places)
@@ -66,13 +67,33 @@ public:
       ChannelOp op = channel;
       op.setOffsets(offsets);
       op.setStrides(strides);
+      op.setBarriers(barriers[channel]);
     }
     return layout.getEnd();
   }
 
 private:
-  static bool isRow(ChannelOp channel, unsigned tile) {
-    return cast<RankedTensorType>(channel.getType().getTiles()[tile]).getRank() == 1;
+  static int64_t rankOf(ChannelOp channel, unsigned element) {
+    auto tile = dyn_cast<RankedTensorType>(channel.getType().getElements()[element]);
+    return tile ? tile.getRank() : 0;
+  }
+
+  /// In the reserved bytes: the barriers of all channels, full and empty, then the indices of slots, 16 bytes a slot.
+  void placeBarriers() {
+    int64_t next = 0;
+    for (auto &[channel, elements] : places) {
+      int64_t bytes = channel.getDepth() * barrierBytes;
+      barriers[channel] = {next, next + bytes};
+      next += 2 * bytes;
+    }
+    next = llvm::alignTo(next, indexBytesOfSlot);
+    for (auto &[channel, elements] : places) {
+      unsigned first = channel.getType().getNumTiles();
+      for (unsigned i = first; i < elements.size(); ++i)
+        elements[i] = {next + 4 * (i - first), indexBytesOfSlot};
+      if (first < elements.size())
+        next += channel.getDepth() * indexBytesOfSlot;
+    }
   }
 
   /// Slot s of all these channels, then slot s + 1 of all: one number addresses a stage. With one
@@ -81,7 +102,7 @@ private:
     int64_t start = layout.add(0, tileAlignment);
     for (ChannelOp channel : channels)
       for (unsigned i = 0; i < places[channel].size(); ++i)
-        if (int64_t bytes = channel.getType().getTileBytes(i); !isRow(channel, i))
+        if (int64_t bytes = channel.getType().getElementBytes(i); rankOf(channel, i) == 2)
           places[channel][i] = {layout.add(bytes, tileAlignment),
                                 int64_t(llvm::alignTo(bytes, tileAlignment))};
     int64_t period = llvm::alignTo(layout.getEnd() - start, tileAlignment);
@@ -89,15 +110,16 @@ private:
     if (depth == 1)
       return;
     for (ChannelOp channel : channels)
-      for (Place &place : places[channel])
-        place.stride = period;
+      for (auto [i, place] : llvm::enumerate(places[channel]))
+        if (rankOf(channel, i) == 2)
+          place.stride = period;
   }
 
   void placeRows(ChannelOp channel) {
     for (unsigned i = 0; i < places[channel].size(); ++i) {
-      if (!isRow(channel, i))
+      if (rankOf(channel, i) != 1)
         continue;
-      int64_t stride = llvm::alignTo(channel.getType().getTileBytes(i), rowAlignment);
+      int64_t stride = llvm::alignTo(channel.getType().getElementBytes(i), rowAlignment);
       places[channel][i] = {layout.add(channel.getDepth() * stride, rowAlignment), stride};
     }
   }
@@ -105,11 +127,8 @@ private:
   Layout layout;
   llvm::MapVector<int64_t, SmallVector<ChannelOp>> byDepth;
   llvm::MapVector<ChannelOp, SmallVector<Place, 2>> places;
+  llvm::DenseMap<Value, SmallVector<int64_t, 2>> barriers; // looked up only
 };
-
-bool multiplies(RoleOp role) {
-  return role.walk([](MatmulOp) { return WalkResult::interrupt(); }).wasInterrupted();
-}
 
 struct PlanBuffers : public dash::impl::PlanBuffersBase<PlanBuffers> {
   using PlanBuffersBase::PlanBuffersBase;
@@ -155,7 +174,7 @@ private:
         channel.setDepth(dsBuffers);
       else
         channel.setDepth(dqBuffers);
-      if (RoleOp getter = channel.getGetter(); getter && !multiplies(getter))
+      if (RoleOp getter = channel.getGetter(); getter && !getter.isConsumer())
         getter.setWarps(channel.getDepth());
     }
   }
@@ -165,7 +184,7 @@ private:
   static void planRegisters(WorkersOp workers, const TargetDescription &target) {
     int64_t warps = workers.getNumWarps(), multiplying = 0;
     for (RoleOp role : workers.getRoles())
-      multiplying += multiplies(role) ? role.getWarps() : 0;
+      multiplying += role.isConsumer() ? role.getWarps() : 0;
     int64_t moving = target.minRegisters; // who moves tiles keeps next to nothing in registers
     auto inUnits = [&](int64_t registers) {
       return std::min<int64_t>(llvm::alignDown(registers, target.registerUnit),
@@ -176,7 +195,7 @@ private:
     int64_t most = multiplying == 0 ? moving : left / multiplying;
     workers.setRegisters(atLaunch);
     for (RoleOp role : workers.getRoles())
-      role.setRegisters(multiplies(role) ? inUnits(most) : moving);
+      role.setRegisters(role.isConsumer() ? inUnits(most) : moving);
   }
 };
 

@@ -59,7 +59,7 @@ private:
     for (auto [i, issue] : llvm::enumerate(order)) {
       auto release = dyn_cast<ReleaseOp>(issue.op);
       bool waits = release && llvm::any_of(product->getOperands(), [&](Value factor) {
-                     auto get = factor.getDefiningOp<GetOp>();
+                     auto get = factor.getDefiningOp<WaitOp>();
                      return get && get.getChannel() == release.getChannel();
                    });
       int64_t time = getTime(issue, i, length);
@@ -88,7 +88,7 @@ RegisterEstimate dash::estimateRegisters(WalkOp walk, int64_t threads) {
     for (const Issue &issue : order) {
       // Tiles of channels stay in shared memory; sums are added up where they are.
       auto product = dyn_cast<MatmulOp>(issue.op);
-      if (isa<GetOp>(issue.op) || (product && product.getAccumulate()))
+      if (isa<WaitOp>(issue.op) || (product && product.getAccumulate()))
         continue;
       for (Value tile : issue.op->getResults())
         if (isa<RankedTensorType>(tile.getType()))

@@ -33,7 +33,7 @@ public:
         failed(cutItemLoads()) || failed(cutStepLoads()))
       return failure();
     cutExchanges();
-    return cutSums();
+    return failure(failed(cutSums()) || failed(chooseTellers()));
   }
 
 private:
@@ -196,6 +196,19 @@ private:
         return op.emitError() << "adds a tile that no product gives: there is nothing to hand on";
       StringRef name = names.lookup(op.getOperand(1));
       addSlot(name.empty() ? "sum" : name, tile, Role::Compute, Role::Reduce);
+    }
+    return success();
+  }
+
+  /// What a consumer waits for first, of an item and of a step, tells it what to do.
+  LogicalResult chooseTellers() {
+    for (auto [from, tells, of] : {std::tuple(Role::LoadItem, Tells::Item, "each item"),
+                                   std::tuple(Role::LoadStep, Tells::Step, "each step")}) {
+      auto *slot = llvm::find_if(slots, [from = from](Slot &slot) { return slot.from == from; });
+      if (slot == slots.end())
+        return items.emitError() << "loads no tile of " << of
+                                 << " to compute with, so nothing tells its consumers what to do";
+      slot->tells = tells;
     }
     return success();
   }

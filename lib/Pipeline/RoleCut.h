@@ -15,11 +15,19 @@ constexpr int64_t rowsOfWarpgroup = 64;
 /// numbers that tiles are found by.
 enum class Role { LoadStep, Reduce, LoadItem, Compute, Shared };
 
+/// What a slot says, beside its tiles, to a consumer, which does not read the order.
+enum class Tells {
+  Nothing,
+  Item, ///< steps, sequence, kv head, kv tile
+  Step, ///< where the mask's edge runs
+};
+
 /// The tiles of a slot of a channel, before they are cut.
 struct Slot {
   std::string name;
   SmallVector<Value, 2> tiles;
   Role from, to;
+  Tells tells = Tells::Nothing;
 };
 
 /// Roles and channels of one problem.

@@ -119,7 +119,7 @@ private:
         << remark::metric("kind", schedule->kind) << remark::metric("tasks", problem->numTasks())
         << remark::metric("minWorkers", facts->minWorkers);
     numTasks += problem->numTasks();
-    orderItems(items, *schedule, name.split('#').first, sizes->isSequenceList());
+    orderItems(items, *schedule, *facts, name.split('#').first, sizes->isSequenceList());
     return success();
   }
 
@@ -163,6 +163,7 @@ private:
 
     ScheduleHeader header;
     header.kind = kind;
+    header.unordered = builder->isUnordered;
     header.level = level;
     header.problem = problem;
     header.parts = parts;

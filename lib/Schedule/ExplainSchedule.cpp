@@ -167,10 +167,11 @@ private:
         result.push_back({std::move(request), *makespan});
     };
     for (const ScheduleKind *other : scheduleKinds()) {
-      if (other == kind || other->isSearched || other->isUnordered())
+      if (other == kind || other->isSearched || other->isUnordered)
         continue;
       ScheduleHeader header = schedule;
       header.kind = other->name.str();
+      header.unordered = false;
       consider(llvm::formatv("kind={0}", other->name), std::move(header));
     }
     if (!kind || kind->isSearched)

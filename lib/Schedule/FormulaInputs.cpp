@@ -8,13 +8,17 @@ using namespace mlir;
 using namespace mlir::dash;
 
 ItemInputs::ItemInputs(MLIRContext *context) {
-  AffineExpr *inputs[] = {&i, &qTiles, &kvTiles, &groups, &width, &workers};
-  for (auto [position, input] : llvm::enumerate(inputs))
-    *input = getAffineSymbolExpr(position, context);
+  const FormulaSignature &item = getFormulaSignature("item");
+  i = item.getSymbol("i", context);
+  qTiles = item.getSymbol("q_tiles", context);
+  kvTiles = item.getSymbol("kv_tiles", context);
+  groups = item.getSymbol("groups", context);
+  width = item.getSymbol("width", context);
+  workers = item.getSymbol("workers", context);
 }
 
 Piecewise ItemInputs::formula(AffineExpr group, AffineExpr kv, AffineExpr unit) const {
-  return always({group, kv, unit}, Formulas::numItemInputs);
+  return always({group, kv, unit}, getFormulaSignature("item").getNumSymbols());
 }
 
 Piecewise ItemInputs::waveFormula(AffineExpr group, AffineExpr kv, AffineExpr unit,
@@ -28,13 +32,20 @@ Piecewise ItemInputs::waveFormula(AffineExpr group, AffineExpr kv, AffineExpr un
 }
 
 LineInputs::LineInputs(MLIRContext *context) {
-  AffineExpr *inputs[] = {&kv, &position, &qTiles, &kvTiles, &width, &first, &last, &offset};
-  for (auto [position, input] : llvm::enumerate(inputs))
-    *input = getAffineSymbolExpr(position, context);
+  // Those of `turn` have the same places, the q tile that of the step.
+  const FormulaSignature &visit = getFormulaSignature("visit");
+  kv = visit.getSymbol("kv", context);
+  position = visit.getSymbol("step", context);
+  qTiles = visit.getSymbol("q_tiles", context);
+  kvTiles = visit.getSymbol("kv_tiles", context);
+  width = visit.getSymbol("width", context);
+  first = visit.getSymbol("first", context);
+  last = visit.getSymbol("last", context);
+  offset = visit.getSymbol("offset", context);
 }
 
 Piecewise LineInputs::formula(AffineExpr value) const {
-  return always(value, Formulas::numLineInputs);
+  return always(value, getFormulaSignature("visit").getNumSymbols());
 }
 
 Piecewise dash::itemsInOrder(MLIRContext *context) {
@@ -42,16 +53,28 @@ Piecewise dash::itemsInOrder(MLIRContext *context) {
   return in.formula(in.i.floorDiv(in.kvTiles), in.i % in.kvTiles, in.i);
 }
 
+namespace {
+/// Inputs of the formula `worker`.
+struct WorkerInputs {
+  explicit WorkerInputs(MLIRContext *context)
+      : signature(getFormulaSignature("worker")), unit(signature.getSymbol("unit", context)),
+        workers(signature.getSymbol("workers", context)) {}
+  Piecewise formula(AffineExpr worker) const { return always(worker, signature.getNumSymbols()); }
+
+  const FormulaSignature &signature;
+  AffineExpr unit, workers;
+};
+} // namespace
+
 Piecewise dash::dealInTurn(MLIRContext *context) {
-  AffineExpr unit = getAffineSymbolExpr(0, context), workers = getAffineSymbolExpr(1, context);
-  return always(unit % workers, Formulas::numWorkerInputs);
+  WorkerInputs in(context);
+  return in.formula(in.unit % in.workers);
 }
 
 Piecewise dash::dealBackAndForth(MLIRContext *context) {
-  AffineExpr unit = getAffineSymbolExpr(0, context), workers = getAffineSymbolExpr(1, context);
-  AffineExpr place = unit % (workers * 2);
-  return select(workers - 1 - place, place,
-                always(workers * 2 - 1 - place, Formulas::numWorkerInputs));
+  WorkerInputs in(context);
+  AffineExpr place = in.unit % (in.workers * 2);
+  return select(in.workers - 1 - place, place, in.formula(in.workers * 2 - 1 - place));
 }
 
 Waves::Waves(AffineExpr unit, AffineExpr units, AffineExpr width) {

@@ -95,13 +95,15 @@ LogicalResult dash::verifyCanBeOrdered(ItemsOp items, int64_t parts) {
   return failure(result.wasInterrupted());
 }
 
-void dash::orderItems(ItemsOp items, const Schedule &schedule, StringRef function, bool isList) {
+void dash::orderItems(ItemsOp items, const Schedule &schedule, const ScheduleFacts &facts,
+                      StringRef function, bool isList) {
   Operation *table = SymbolTable::getNearestSymbolTable(items);
   Operation *topLevel = items;
   while (topLevel->getParentOp() != table)
     topLevel = topLevel->getParentOp();
   OpBuilder builder(topLevel);
-  ScheduleOp op = createScheduleOp(builder, items.getLoc(), (function + "_order").str(), schedule);
+  ScheduleOp op =
+      createScheduleOp(builder, items.getLoc(), (function + "_order").str(), schedule, facts);
   SymbolTable(table).insert(op); // makes the name unique
 
   builder.setInsertionPoint(items);

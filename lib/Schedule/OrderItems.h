@@ -13,7 +13,8 @@ LogicalResult verifyCanBeOrdered(ItemsOp items, int64_t parts);
 /// Replaces an unscheduled `dash.items` by one in the order of `schedule`, which is added to the
 /// nearest symbol table under a name made from `function`. `isList`: the sequences are a list, which
 /// the types cannot tell from a batch.
-void orderItems(ItemsOp items, const Schedule &schedule, StringRef function, bool isList);
+void orderItems(ItemsOp items, const Schedule &schedule, const ScheduleFacts &facts,
+                StringRef function, bool isList);
 
 } // namespace mlir::dash
 

@@ -7,7 +7,7 @@
 #ifndef DASH_LIB_SCHEDULE_ORDERJSON_H
 #define DASH_LIB_SCHEDULE_ORDERJSON_H
 
-#include "dash/Schedule/Problem.h"
+#include "dash/IR/Problem.h"
 #include "llvm/Support/JSON.h"
 #include <optional>
 #include <string>

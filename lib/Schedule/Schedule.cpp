@@ -8,9 +8,10 @@
 using namespace mlir;
 using namespace mlir::dash;
 
-/// The inputs that differ within a row, by position in the parameter lists of Formulas.
-static constexpr unsigned itemIndexInput = 0, unitInput = 0;
-static constexpr unsigned stepInput = 1, qInput = 1, firstInput = 5, lastInput = 6;
+/// The place of an input in a formula.
+static unsigned positionOf(StringRef input, StringRef formula) {
+  return getFormulaSignature(formula).getPosition(input);
+}
 
 int64_t dash::numItems(const Problem &problem, int64_t parts) {
   int64_t tiles = 0;
@@ -31,7 +32,8 @@ public:
   ItemDealer(const ScheduleHeader &header, const Formulas &formulas, std::vector<Item> &items,
              EmitError emitError)
       : header(header), items(items), emitError(emitError),
-        itemFormula(formulas.item, itemIndexInput), workerFormula(formulas.worker, unitInput) {}
+        itemFormula(formulas.item, positionOf("i", "item")),
+        workerFormula(formulas.worker, positionOf("unit", "worker")) {}
 
   LogicalResult deal() {
     const auto &sequences = header.problem.sequences;
@@ -145,7 +147,9 @@ FailureOr<Schedule> Schedule::get(ScheduleHeader header, Order order, EmitError 
 /// What the rows of one sequence share, and the columns of the row at hand.
 struct VisitReader::FormulaState {
   explicit FormulaState(const Formulas &formulas)
-      : visit(formulas.visit, stepInput), turn(formulas.turn, {qInput, firstInput, lastInput}) {}
+      : visit(formulas.visit, positionOf("step", "visit")),
+        turn(formulas.turn,
+             {positionOf("q", "turn"), positionOf("first", "turn"), positionOf("last", "turn")}) {}
 
   RowEvaluator visit, turn;
   int64_t sequence = -1;

@@ -15,10 +15,6 @@ using namespace mlir::dash;
 // Out
 //===----------------------------------------------------------------------===//
 
-MaskAttr dash::toMaskAttr(const Mask &mask, MLIRContext *context) {
-  return MaskAttr::get(context, mask.left, mask.right, mask.rules);
-}
-
 static ProblemAttr toProblemAttr(const Problem &problem, MLIRContext *context) {
   SmallVector<int64_t> q, kv;
   for (const SequenceLengths &lengths : problem.sequences) {
@@ -52,7 +48,7 @@ static TableAttr toTableAttr(const Table &table, OpBuilder &builder) {
 }
 
 ScheduleOp dash::createScheduleOp(OpBuilder &builder, Location loc, StringRef name,
-                                  const Schedule &schedule) {
+                                  const Schedule &schedule, const ScheduleFacts &facts) {
   MLIRContext *context = builder.getContext();
   Attribute order;
   if (auto *formulas = std::get_if<Formulas>(&schedule.order()))
@@ -64,30 +60,13 @@ ScheduleOp dash::createScheduleOp(OpBuilder &builder, Location loc, StringRef na
   auto costAttr = CostAttr::get(context, cost.compute, cost.reduce, cost.latency, cost.buffers);
   return ScheduleOp::create(builder, loc, name, schedule.kind, schedule.level, schedule.parts,
                             schedule.workers, schedule.width,
+                            builder.getI64IntegerAttr(facts.minWorkers), !schedule.isOrdered(),
                             toProblemAttr(schedule.problem, context), costAttr, order);
 }
 
 //===----------------------------------------------------------------------===//
 // In
 //===----------------------------------------------------------------------===//
-
-Mask dash::toMask(MaskAttr attr) {
-  return {attr.getLeft(), attr.getRight(), llvm::to_vector<1>(attr.getRules())};
-}
-
-Problem dash::toProblem(ProblemAttr attr) {
-  Problem problem;
-  problem.tiles = {attr.getTiles().getQ(), attr.getTiles().getKv()};
-  problem.mask = toMask(attr.getMask());
-  problem.heads = attr.getHeads();
-  problem.kvHeads = attr.getKvHeads();
-  problem.headDim = attr.getHeadDim();
-  problem.headDimV = attr.getHeadDimV();
-  SequencesAttr sequences = attr.getSequences();
-  for (auto [q, kv] : llvm::zip_equal(sequences.getQ(), sequences.getKv()))
-    problem.sequences.push_back({q, kv});
-  return problem;
-}
 
 static Formulas toFormulas(FormulasAttr attr) {
   return {llvm::to_vector<2>(attr.getItem()), llvm::to_vector<2>(attr.getWorker()),
@@ -123,6 +102,7 @@ static FailureOr<Table> toTable(TableAttr attr, const ScheduleHeader &header, Em
 FailureOr<Schedule> dash::readScheduleOp(ScheduleOp op, EmitError emitError) {
   ScheduleHeader header;
   header.kind = op.getKind().str();
+  header.unordered = op.getUnordered();
   header.level = op.getLevel();
   header.problem = toProblem(op.getProblem());
   header.parts = op.getParts();
@@ -159,6 +139,12 @@ ProvenSchedule::ProvenSchedule(Operation *op) {
   FailureOr<ScheduleFacts> proof = verify(*read, emitError);
   if (failed(proof))
     return;
+  if (std::optional<int64_t> stated = cast<ScheduleOp>(op).getMinWorkers();
+      stated && *stated != proof->minWorkers) {
+    emitError() << "states min_workers(" << *stated << "), but the fewest workers that finish are "
+                << proof->minWorkers;
+    return;
+  }
   schedule = std::move(*read);
   facts = *proof;
 }

@@ -128,10 +128,11 @@ private:
 
     Value s = product(k, false, q, true, {kvRows, qRows});
     Value p = ProbabilityOp::create(b, single({kvRows, qRows}), s, lse, sequence, items.getKvTile(),
-                                    tile, scale);
+                                    tile, scale, /*stage=*/IntegerAttr());
     Value factor = RoundOp::create(b, half(kvRows, qRows), p);
     Value dp = product(v, false, dOut, true, {kvRows, qRows});
-    Value ds = ScoreGradientOp::create(b, half(kvRows, qRows), p, dp, rowDelta);
+    Value ds = ScoreGradientOp::create(b, half(kvRows, qRows), p, dp, rowDelta,
+                                       /*stage=*/IntegerAttr());
     Value dv = product(factor, false, dOut, false, {kvRows, headDimV}, walk.getCarried()[1]);
     Value dk = product(ds, false, q, false, {kvRows, headDim}, walk.getCarried()[0]);
     Value dq = product(ds, true, k, false, {qRows, headDim});
@@ -141,7 +142,8 @@ private:
 
   Value product(Value lhs, bool transposeLhs, Value rhs, bool transposeRhs, ArrayRef<int64_t> shape,
                 Value accumulate = {}) {
-    return MatmulOp::create(b, single(shape), lhs, rhs, accumulate, transposeLhs, transposeRhs);
+    return MatmulOp::create(b, single(shape), lhs, rhs, accumulate, transposeLhs, transposeRhs,
+                            /*async=*/false, /*stage=*/IntegerAttr());
   }
 
   AttentionBwdOp op;

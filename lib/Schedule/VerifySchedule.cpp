@@ -27,6 +27,7 @@ struct VerifySchedule : public dash::impl::VerifyScheduleBase<VerifySchedule> {
       const auto &proven = getChildAnalysis<ProvenSchedule>(op);
       if (!proven.isValid())
         return signalPassFailure();
+      op.setMinWorkers(proven.getFacts().minWorkers);
       int64_t tasks = proven.getSchedule().problem.numTasks();
       remark::analysis(op.getLoc(), remark::RemarkOpts::name("proven").category(getArgument()))
           << remark::metric("schedule", op.getSymName()) << remark::metric("tasks", tasks)

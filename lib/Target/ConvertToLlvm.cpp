@@ -37,7 +37,9 @@ static bool isOfMachine(Operation *op) {
 
 static LogicalResult convert(gpu::GPUModuleOp module) {
   MLIRContext *context = module.getContext();
-  LLVMTypeConverter types(context);
+  LowerToLLVMOptions options(context);
+  options.overrideIndexBitwidth(32); // sizes and places within a kernel fit; addresses are i64
+  LLVMTypeConverter types(context, options);
   RewritePatternSet patterns(context);
   populateSCFToControlFlowConversionPatterns(patterns);
   cf::populateControlFlowToLLVMConversionPatterns(types, patterns);

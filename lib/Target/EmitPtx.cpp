@@ -6,7 +6,7 @@
 #include "KernelModules.h"
 #include "Manifest.h"
 #include "Ptx.h"
-#include "dash/Lowering/ProgramAttrs.h"
+#include "dash/IR/KernelAttrs.h"
 #include "dash/Target/Passes.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"

@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "KernelModules.h"
-#include "dash/Lowering/EntryAttrs.h"
-#include "dash/Lowering/ProgramAttrs.h"
+#include "dash/IR/KernelAttrs.h"
 
 using namespace mlir;
 using namespace mlir::dash;

@@ -8,8 +8,7 @@
 
 #include "Manifest.h"
 #include "KernelModules.h"
-#include "dash/Lowering/EntryAttrs.h"
-#include "dash/Lowering/ProgramAttrs.h"
+#include "dash/IR/KernelAttrs.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Endian.h"
@@ -24,55 +23,7 @@ using llvm::json::OStream;
 // Attributes as JSON
 //===----------------------------------------------------------------------===//
 
-/// Keys of dictionaries in the order in which they read best; others follow by name. (A dictionary attribute
-/// has them sorted by name.)
-static constexpr StringLiteral keyOrder[] = {
-    "name",      "source",          "entry",    "file",        "command",
-    "element",   "access",          "shape",    "head_dim",    "head_dim_v",
-    "mask",      "tiles",           "kind",     "level",       "deterministic",
-    "parts",     "workers",         "width",    "min_workers", "batch",
-    "heads",     "kv_heads",        "q_rows",   "kv_rows",     "q",
-    "kv",        "q_tiles",         "kv_tiles", "value",       "min",
-    "max",       "expression",      "equals",   "message",     "bytes",
-    "alignment", "stride_multiple", "initial",  "after"};
-
-static bool isContainer(Attribute attr) { return isa<DictionaryAttr, ArrayAttr>(attr); }
-
-/// Whether a value goes on a line of its own: it holds no other container.
-static bool isLine(Attribute attr) {
-  if (auto dictionary = dyn_cast<DictionaryAttr>(attr))
-    return llvm::none_of(
-        dictionary, [](NamedAttribute entry) { return isa<DictionaryAttr>(entry.getValue()); });
-  if (auto array = dyn_cast<ArrayAttr>(attr))
-    return llvm::none_of(array, isContainer);
-  return true;
-}
-
-static void writeValue(OStream &json, Attribute attr);
-
-static void writeNested(OStream &json, Attribute attr) {
-  if (auto array = dyn_cast<ArrayAttr>(attr))
-    return json.array([&] {
-      for (Attribute element : array)
-        writeValue(json, element);
-    });
-  SmallVector<NamedAttribute> entries(cast<DictionaryAttr>(attr).getValue());
-  llvm::sort(entries, [](NamedAttribute lhs, NamedAttribute rhs) {
-    auto key = [](NamedAttribute entry) {
-      StringRef name = entry.getName().getValue();
-      return std::pair(llvm::find(keyOrder, name), name);
-    };
-    return key(lhs) < key(rhs);
-  });
-  json.object([&] {
-    for (NamedAttribute entry : entries) {
-      json.attributeBegin(entry.getName());
-      writeValue(json, entry.getValue());
-      json.attributeEnd();
-    }
-  });
-}
-
+/// Writes a value on one line, whatever it holds.
 static void writeLine(OStream &json, llvm::function_ref<void(OStream &)> write) {
   std::string line;
   llvm::raw_string_ostream os(line);
@@ -81,43 +32,127 @@ static void writeLine(OStream &json, llvm::function_ref<void(OStream &)> write) 
   compact.flush();
   json.rawValue(line);
 }
-
-static void writeValue(OStream &json, Attribute attr) {
-  if (auto text = dyn_cast<StringAttr>(attr))
-    return json.value(text.getValue());
-  if (auto truth = dyn_cast<BoolAttr>(attr))
-    return json.value(truth.getValue());
-  if (auto number = dyn_cast<IntegerAttr>(attr))
-    return json.value(number.getValue().getSExtValue());
-  if (auto extent = dyn_cast<DenseI32ArrayAttr>(attr))
-    return writeLine(json, [&](OStream &line) {
-      line.array([&] {
-        for (int32_t number : extent.asArrayRef())
-          line.value(number);
-      });
-    });
-  if (isLine(attr))
-    return writeLine(json, [&](OStream &line) { writeNested(line, attr); });
-  writeNested(json, attr);
+static void writeLine(OStream &json, StringRef key, llvm::function_ref<void(OStream &)> write) {
+  json.attributeBegin(key);
+  writeLine(json, write);
+  json.attributeEnd();
+}
+static void writeObjectLine(OStream &json, llvm::function_ref<void(OStream &)> write) {
+  writeLine(json, [&](OStream &line) { line.object([&] { write(line); }); });
+}
+static void writeObjectLine(OStream &json, StringRef key,
+                            llvm::function_ref<void(OStream &)> write) {
+  writeLine(json, key, [&](OStream &line) { line.object([&] { write(line); }); });
 }
 
-static void writeKey(OStream &json, StringRef key, Attribute attr) {
-  json.attributeBegin(key);
-  writeValue(json, attr);
-  json.attributeEnd();
+static void writeTexts(OStream &json, StringRef key, ArrayRef<StringAttr> texts) {
+  json.attributeArray(key, [&] {
+    for (StringAttr text : texts)
+      json.value(text.getValue());
+  });
+}
+
+/// An attribute or a type as its text has it, without the dialect's name around a mask: "bf16", "causal".
+template <typename T> static std::string textOf(T value) {
+  std::string text;
+  llvm::raw_string_ostream(text) << value;
+  StringRef inner = text;
+  if (inner.consume_front("#dash.mask<"))
+    inner.consume_back(">");
+  return inner.str();
+}
+
+//===----------------------------------------------------------------------===//
+// The program
+//===----------------------------------------------------------------------===//
+
+static void writeTiles(OStream &json, TilesAttr tiles) {
+  json.object([&] {
+    json.attribute("q", tiles.getQ());
+    json.attribute("kv", tiles.getKv());
+  });
+}
+
+static void writeFacts(OStream &json, FactsAttr facts) {
+  json.attributeObject("program", [&] {
+    json.attribute("element", textOf(facts.getElement()));
+    json.attribute("head_dim", facts.getHeadDim());
+    json.attribute("head_dim_v", facts.getHeadDimV());
+    json.attribute("mask", textOf(facts.getMask()));
+    writeLine(json, "tiles", [&](OStream &line) { writeTiles(line, facts.getTiles()); });
+    json.attribute("kind", facts.getKind());
+    json.attribute("level", stringifyDeterminismLevel(facts.getLevel()));
+    json.attribute("deterministic", facts.getDeterministic());
+    json.attribute("parts", facts.getParts());
+    json.attribute("workers", facts.getWorkers());
+    json.attribute("width", facts.getWidth());
+    json.attribute("min_workers", facts.getMinWorkers());
+  });
+}
+
+static void writeSizes(OStream &json, ProgramAttr program) {
+  json.attributeObject("sizes", [&] {
+    for (SizeAttr size : program.getSizes())
+      writeObjectLine(json, size.getName(), [&](OStream &line) {
+        if (size.isFixed())
+          return line.attribute("value", size.getMin());
+        line.attribute("min", size.getMin());
+        line.attribute("max", size.getMax());
+      });
+  });
+  json.attributeArray("constraints", [&] {
+    for (ConstraintAttr constraint : program.getConstraints())
+      writeObjectLine(json, [&](OStream &line) {
+        line.attribute("expression", constraint.getExpression());
+        line.attribute("equals", constraint.getEquals());
+        line.attribute("message", constraint.getMessage());
+      });
+  });
+  writeObjectLine(json, "derived", [&](OStream &line) {
+    for (DerivedAttr derived : program.getDerived())
+      line.attribute(derived.getName(), derived.getExpression());
+  });
+}
+
+static void writeMemory(OStream &json, ProgramAttr program) {
+  json.attributeArray("tensors", [&] {
+    for (TensorAttr tensor : program.getTensors())
+      writeObjectLine(json, [&](OStream &line) {
+        line.attribute("name", tensor.getName());
+        line.attribute("element", textOf(tensor.getElement()));
+        line.attribute("access", stringifyTensorAccess(tensor.getAccess()));
+        writeTexts(line, "shape", tensor.getShape());
+        line.attribute("alignment", tensor.getAlignment());
+        line.attribute("stride_multiple", tensor.getStrideMultiple());
+      });
+  });
+  json.attributeArray("workspace", [&] {
+    for (RegionAttr region : program.getWorkspace())
+      writeObjectLine(json, [&](OStream &line) {
+        line.attribute("name", region.getName());
+        line.attribute("bytes", region.getBytes());
+        line.attribute("alignment", region.getAlignment());
+        line.attribute("initial", stringifyRegionBefore(region.getBefore()));
+        line.attribute("after", stringifyRegionAfter(region.getAfter()));
+      });
+  });
+}
+
+static void writeOrder(OStream &json, OrderSourceAttr order, const ManifestParts &parts) {
+  writeObjectLine(json, "order", [&](OStream &line) {
+    line.attribute("source", stringifyOrderSource(order.getSource()));
+    if (order.getSource() == OrderSource::Entry)
+      return line.attribute("entry", order.getText());
+    line.attribute("file", parts.file + ".order");
+    line.attribute("command", order.getText());
+    line.attribute("bytes", int64_t(parts.order->size()));
+    line.attribute("sha256", hashOf(*parts.order));
+  });
 }
 
 //===----------------------------------------------------------------------===//
 // The manifest
 //===----------------------------------------------------------------------===//
-
-static Attribute programPart(gpu::GPUModuleOp module, StringRef key) {
-  return module->getAttrOfType<DictionaryAttr>(programAttr).get(key);
-}
-
-StringRef dash::programName(gpu::GPUModuleOp module) {
-  return cast<StringAttr>(programPart(module, programNameKey)).getValue();
-}
 
 std::string dash::hashOf(StringRef bytes) {
   auto digest =
@@ -150,19 +185,27 @@ StringRef dash::targetOf(StringRef ptx) { return directiveOf(ptx, ".target"); }
 std::string dash::certificateText(gpu::GPUModuleOp module, const ManifestParts &parts) {
   std::string text = "dash certificate 1\n";
   llvm::raw_string_ostream os(text);
-  auto facts = cast<DictionaryAttr>(programPart(module, programFactsKey));
-  for (StringRef key :
-       {factElementKey, factHeadDimKey, factHeadDimVKey, factMaskKey, factTilesKey, factKindKey,
-        factLevelKey, factDeterministicKey, factPartsKey, factWidthKey}) {
+  FactsAttr facts = module->getAttrOfType<ProgramAttr>(programAttr).getFacts();
+  auto line = [&](StringRef key, llvm::function_ref<void(OStream &)> write) {
     os << key << ' ';
     OStream json(os);
-    if (Attribute fact = facts.get(key))
-      writeValue(json, fact);
-    else
-      json.value(nullptr);
+    write(json);
     json.flush();
     os << '\n';
-  }
+  };
+  auto value = [&](StringRef key, const llvm::json::Value &value) {
+    line(key, [&](OStream &json) { json.value(value); });
+  };
+  value("element", textOf(facts.getElement()));
+  value("head_dim", facts.getHeadDim());
+  value("head_dim_v", facts.getHeadDimV());
+  value("mask", textOf(facts.getMask()));
+  line("tiles", [&](OStream &json) { writeTiles(json, facts.getTiles()); });
+  value("kind", facts.getKind());
+  value("level", stringifyDeterminismLevel(facts.getLevel()));
+  value("deterministic", facts.getDeterministic());
+  value("parts", facts.getParts());
+  value("width", facts.getWidth());
   os << "order ";
   if (parts.order)
     os << "sha256:" << hashOf(*parts.order);
@@ -174,38 +217,47 @@ std::string dash::certificateText(gpu::GPUModuleOp module, const ManifestParts &
   return text;
 }
 
-static void writeOrder(OStream &json, gpu::GPUModuleOp module, const ManifestParts &parts) {
-  auto order = cast<DictionaryAttr>(programPart(module, programOrderKey));
-  if (!parts.order)
-    return writeKey(json, programOrderKey, order);
-  Builder b(module.getContext());
-  NamedAttrList entries(order);
-  entries.set("file", b.getStringAttr(parts.file + ".order"));
-  entries.set("bytes", b.getI64IntegerAttr(parts.order->size()));
-  entries.set("sha256", b.getStringAttr(hashOf(*parts.order)));
-  writeKey(json, programOrderKey, entries.getDictionary(module.getContext()));
+static void writeExtent(OStream &json, StringRef key, ArrayRef<int32_t> extent) {
+  writeLine(json, key, [&](OStream &line) {
+    line.array([&] {
+      for (int32_t number : extent)
+        line.value(number);
+    });
+  });
+}
+
+/// As launchers spell it.
+static StringRef textOf(EntryWhen when) {
+  return when == EntryWhen::Always ? "always" : "sizes-change";
 }
 
 static void writeEntry(OStream &json, Operation *entry, const ManifestParts &parts) {
-  auto launch = entry->getAttrOfType<DictionaryAttr>(entryAttr);
+  auto launch = entry->getAttrOfType<EntryAttr>(entryAttr);
   auto function = cast<FunctionOpInterface>(entry);
   json.object([&] {
     json.attribute("name", function.getName());
-    for (StringRef key : {entryRoleKey, entryWhenKey, entryGridKey, entryBlockKey, entryClusterKey,
-                          entrySharedKey, entryCooperativeKey})
-      writeKey(json, key, launch.get(key));
+    json.attribute("role", stringifyEntryRole(launch.getRole()));
+    json.attribute("when", textOf(launch.getWhen()));
+    writeLine(json, "grid", [&](OStream &line) {
+      line.array([&] {
+        for (StringAttr expression : launch.getGrid())
+          line.value(expression.getValue());
+      });
+    });
+    writeExtent(json, "block", launch.getBlock());
+    writeExtent(json, "cluster", launch.getCluster());
+    json.attribute("shared_bytes", launch.getSharedBytes());
+    json.attribute("cooperative", launch.getCooperative());
     if (parts.assembled)
       json.attribute("registers", parts.assembled->lookup(function.getName()).registers);
     else
       json.attribute("registers", nullptr);
     json.attributeArray("parameters", [&] {
       for (unsigned i = 0; i < function.getNumArguments(); ++i)
-        writeLine(json, [&](OStream &line) {
-          line.object([&] {
-            line.attribute("name",
-                           function.getArgAttrOfType<StringAttr>(i, parameterAttr).getValue());
-            line.attribute("type", parameterType(function.getArgumentTypes()[i]));
-          });
+        writeObjectLine(json, [&](OStream &line) {
+          line.attribute("name",
+                         function.getArgAttrOfType<StringAttr>(i, parameterAttr).getValue());
+          line.attribute("type", parameterType(function.getArgumentTypes()[i]));
         });
     });
   });
@@ -215,9 +267,10 @@ std::string dash::writeManifest(gpu::GPUModuleOp module, const ManifestParts &pa
   std::string text;
   llvm::raw_string_ostream os(text);
   OStream json(os, /*IndentSize=*/2);
+  auto program = module->getAttrOfType<ProgramAttr>(programAttr);
   json.object([&] {
     json.attribute("version", 1);
-    json.attribute("name", programName(module));
+    json.attribute("name", program.getName());
     json.attributeObject("ptx", [&] {
       json.attribute("file", parts.file + ".ptx");
       json.attribute("sha256", hashOf(parts.ptx));
@@ -225,10 +278,10 @@ std::string dash::writeManifest(gpu::GPUModuleOp module, const ManifestParts &pa
       json.attribute("target", targetOf(parts.ptx));
     });
     json.attribute("certificate", "sha256:" + hashOf(certificateText(module, parts)));
-    for (StringRef key : {programFactsKey, programSizesKey, programConstraintsKey,
-                          programDerivedKey, programTensorsKey, programWorkspaceKey})
-      writeKey(json, key, programPart(module, key));
-    writeOrder(json, module, parts);
+    writeFacts(json, program.getFacts());
+    writeSizes(json, program);
+    writeMemory(json, program);
+    writeOrder(json, program.getOrder(), parts);
     json.attributeArray("entries", [&] {
       for (Operation *entry : entriesOf(module))
         writeEntry(json, entry, parts);

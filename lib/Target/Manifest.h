@@ -9,9 +9,6 @@
 
 namespace mlir::dash {
 
-/// Of a `gpu.binary`: the manifest of what it holds.
-constexpr llvm::StringLiteral manifestAttr = "dash.manifest";
-
 /// What stands beside the manifest.
 struct ManifestParts {
   std::string file;                      ///< of the files' names, what stands before the dot
@@ -20,12 +17,9 @@ struct ManifestParts {
   std::optional<AssembledPtx> assembled; ///< what ptxas says, if it was asked
 };
 
-/// Checks what a kernel module says of itself: `dash.program`, `dash.entry` of each entry and
-/// `dash.parameter` of each argument. Errors are at the module or at the entry.
+/// Checks what a kernel module, its entries and their arguments say of each other. Errors are at the module
+/// or at the entry.
 LogicalResult verifyKernelModule(gpu::GPUModuleOp module);
-
-/// The name of a kernel module's program; the module is verified.
-StringRef programName(gpu::GPUModuleOp module);
 
 /// The bytes of the order buffer of a verified module, little-endian words; none without a table.
 std::optional<std::string> orderBytes(gpu::GPUModuleOp module);

@@ -48,7 +48,7 @@ func.func @wrong_order(%q: !T) {
 // -----
 
 // No order at all.
-dash.schedule @order kind("unordered") level(run) parts(1) workers(1) width(1)
+dash.schedule @order kind("unordered") level(run) parts(1) workers(1) width(1) unordered
   problem(<tiles = <q = 16, kv = 16>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 64, head_dim_v = 64,
            sequences = <[32, 32]>>)
   cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)

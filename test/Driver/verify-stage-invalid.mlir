@@ -73,7 +73,7 @@ func.func @not_placed(%q: !Q, %k: !Q, %v: !Q) {
   dash.workers {
     // expected-error @below {{'dash.channel' op must have a place in shared memory after Pipeline}}
     %channel = dash.channel "kv" depth(1) : !dash.channel<tensor<128x64xbf16>>
-    dash.role "load" warps(1) registers(24) {
+    dash.role "load" producer warps(1) registers(24) {
       dash.items order(@order) over(%q, %k, %v : !Q, !Q, !Q)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
       }
@@ -93,7 +93,7 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 func.func @without_registers(%q: !Q, %k: !Q, %v: !Q) {
   dash.workers {
     // expected-error @below {{'dash.role' op must have registers after Pipeline}}
-    dash.role "load" warps(1) {
+    dash.role "load" producer warps(1) {
       dash.items order(@order) over(%q, %k, %v : !Q, !Q, !Q)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
       }
@@ -117,8 +117,13 @@ func.func @not_lowered(%dq: memref<1x1x256x64xf32>, %out: memref<1x1x256x64xbf16
 
 // -----
 
-gpu.module @kernels attributes {dash.program = {}} {
-  llvm.func @main() attributes {dash.entry = {}} {
+gpu.module @kernels attributes {dash.program = #dash.program<"x"
+  facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>,
+         tiles = <q = 64, kv = 128>, kind = "ascending", level = run, deterministic = true,
+         parts = 1, workers = 132, width = 132, min_workers = 132>
+  order <entry = "x_order">>} {
+  llvm.func @main() attributes {dash.entry = #dash.entry<main, always, grid["1", "1", "1"], block[1, 1, 1], cluster[1, 1, 1],
+              shared_bytes = 0, cooperative = false>} {
     // expected-error @below {{'gpu.barrier' op must be gone after Lowering in kernels; they are of llvm, nvvm, arith, cf and scf}}
     gpu.barrier
     llvm.return
@@ -127,5 +132,9 @@ gpu.module @kernels attributes {dash.program = {}} {
 
 //--- target.mlir
 // expected-error @below {{'gpu.module' op must be gone after Target}}
-gpu.module @kernels attributes {dash.program = {}} {
+gpu.module @kernels attributes {dash.program = #dash.program<"x"
+  facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>,
+         tiles = <q = 64, kv = 128>, kind = "ascending", level = run, deterministic = true,
+         parts = 1, workers = 132, width = 132, min_workers = 132>
+  order <entry = "x_order">>} {
 }

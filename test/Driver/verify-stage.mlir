@@ -22,8 +22,13 @@ func.func @bwd(%q: !Q, %k: !Q, %v: !Q, %do: !Q, %o: !Q, %lse: !R, %dq: !Q, %dk: 
 }
 
 //--- kernels.mlir
-gpu.module @bwd_kernels attributes {dash.program = {}} {
-  llvm.func @bwd_main(%n: i32) attributes {dash.entry = {}} {
+gpu.module @bwd_kernels attributes {dash.program = #dash.program<"x"
+  facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>,
+         tiles = <q = 64, kv = 128>, kind = "ascending", level = run, deterministic = true,
+         parts = 1, workers = 132, width = 132, min_workers = 132>
+  order <entry = "x_order">>} {
+  llvm.func @bwd_main(%n: i32) attributes {dash.entry = #dash.entry<main, always, grid["1", "1", "1"], block[1, 1, 1], cluster[1, 1, 1],
+              shared_bytes = 0, cooperative = false>} {
     %one = arith.constant 1 : i32
     %zero = arith.constant 0 : i32
     scf.for %i = %zero to %n step %one : i32 {

@@ -49,9 +49,9 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 !T = memref<?x?x?x128xbf16>
 
 // A row vector may lie apart from the tile that it belongs to.
-func.func @has_a_place_for_each_tile(%q: !T, %k: !T, %v: !T) {
+func.func @has_a_place_for_each_element(%q: !T, %k: !T, %v: !T) {
   dash.workers {
-    // expected-error @below {{'dash.channel' op needs an offset and a stride for each of the 2 tiles of a slot, got 1 and 2}}
+    // expected-error @below {{'dash.channel' op needs an offset and a stride for each of the 2 elements of a slot, got 1 and 2}}
     %tiles = dash.channel "q" depth(1) at([1024], [16384, 256]) : !dash.channel<tensor<64x128xbf16>, tensor<64xf32>>
   }
   return
@@ -70,7 +70,7 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 // 64 rows of 128 columns of 2 bytes.
 func.func @slots_do_not_overlap(%q: !T, %k: !T, %v: !T) {
   dash.workers {
-    // expected-error @below {{'dash.channel' op tile 0 has 16384 bytes, which do not fit a stride of 1024}}
+    // expected-error @below {{'dash.channel' op element 0 has 16384 bytes, which do not fit a stride of 1024}}
     %tiles = dash.channel "q" depth(2) at([1024], [1024]) : !dash.channel<tensor<64x128xbf16>>
   }
   return
@@ -79,7 +79,7 @@ func.func @slots_do_not_overlap(%q: !T, %k: !T, %v: !T) {
 // -----
 
 // A slot has a size.
-// expected-error @below {{a slot holds ranked tensors of static shape, got 'f32'}}
+// expected-error @below {{a slot holds ranked tensors of static shape, then indices, got 'f32'}}
 func.func private @slot_of_numbers(!dash.channel<f32>)
 
 // -----
@@ -133,3 +133,54 @@ func.func private @slot_of_pairs(!dash.channel<tensor<64x64xcomplex<f32>>>)
 // Places are counted in bytes.
 // expected-error @below {{a tile of a slot has at most 2147483647 bytes, got 'tensor<4611686018427387904x8xf32>'}}
 func.func private @slot_of_everything(!dash.channel<tensor<4611686018427387904x8xf32>>)
+
+// -----
+
+!C = !dash.channel<tensor<128x128xbf16>>
+
+// Who waits for a full slot, and who for an empty one.
+func.func @has_two_barriers() {
+  dash.workers {
+    // expected-error @below {{'dash.channel' op needs two barriers, full and empty, got 1}}
+    %tiles = dash.channel "k" depth(1) barriers([0]) : !C
+  }
+  return
+}
+
+// -----
+
+!C = !dash.channel<tensor<128x128xbf16>>
+
+// A phase in which nobody arrives never ends.
+func.func @somebody_arrives() {
+  dash.workers {
+    // expected-error @below {{'dash.channel' op needs two numbers of arrivals, full and empty, each at least 1, got array<i64: 0, 1>}}
+    %tiles = dash.channel "k" depth(1) arrivals([0, 1]) : !C
+  }
+  return
+}
+
+// -----
+
+!C = !dash.channel<tensor<128x128xbf16>>
+
+// One for each barrier.
+func.func @both_barriers_have_arrivals() {
+  dash.workers {
+    // expected-error @below {{'dash.channel' op needs two numbers of arrivals, full and empty, each at least 1, got array<i64: 1>}}
+    %tiles = dash.channel "k" depth(1) arrivals([1]) : !C
+  }
+  return
+}
+
+// -----
+
+// Indices come last, because they are read together.
+// expected-error @below {{a slot holds ranked tensors of static shape, then indices, got 'tensor<64xf32>'}}
+func.func private @indices_stand_behind_tiles(!dash.channel<index, tensor<64xf32>>)
+
+// -----
+
+// As many as one load brings.
+// expected-error @below {{a slot holds at most 4 indices, got 5}}
+func.func private @slot_of_indices(!dash.channel<tensor<64xf32>, index, index, index, index, index>)

@@ -125,7 +125,7 @@ func.func @scheduled(%q: !T, %k: !T, %v: !T, %do: !T, %o: !T, %lse: !R, %delta: 
   return
 }
 
-dash.schedule @packed kind("unordered") level(batch) parts(2) workers(4) width(4)
+dash.schedule @packed kind("unordered") level(batch) parts(2) workers(4) width(4) unordered
   problem(<tiles = <q = 64, kv = 64>, mask = <full>, heads = 4, kv_heads = 2, head_dim = 64,
            head_dim_v = 64, sequences = <[100, 200], [28, 300]>>)
   cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)

@@ -62,3 +62,94 @@ func.func @accumulate_has_type_of_result(%q: !T, %k: !T, %v: !T, %a: tensor<128x
   }
   return
 }
+
+// -----
+
+// The tensor core leaves sums in registers.
+func.func @sums_are_in_registers(%a: tensor<128x128xbf16, #dash.swizzled>, %b: tensor<64x128xbf16, #dash.swizzled>) {
+  dash.workers {
+    dash.role "compute" consumer warps(8) {
+      // expected-error @below {{'dash.matmul' op result must be an accumulator fragment where factors have layouts, got 'tensor<128x64xf32>'}}
+      %r = dash.matmul %a, transpose %b : (tensor<128x128xbf16, #dash.swizzled>, tensor<64x128xbf16, #dash.swizzled>) -> tensor<128x64xf32>
+    }
+  }
+  return
+}
+
+// -----
+
+// And reads its right factor from shared memory.
+func.func @right_factor_is_in_a_slot(%a: tensor<128x128xbf16, #dash.swizzled>, %b: tensor<64x128xbf16>) {
+  dash.workers {
+    dash.role "compute" consumer warps(8) {
+      // expected-error @below {{'dash.matmul' op b must lie in a slot, as #dash.swizzled, got 'tensor<64x128xbf16>'}}
+      %r = dash.matmul %a, transpose %b : (tensor<128x128xbf16, #dash.swizzled>, tensor<64x128xbf16>) -> tensor<128x64xf32, #dash.fragment<accumulator, rows by 2>>
+    }
+  }
+  return
+}
+
+// -----
+
+// Its left one from there or from registers.
+func.func @left_factor_is_somewhere(%a: tensor<128x128xbf16>, %b: tensor<64x128xbf16, #dash.swizzled>) {
+  dash.workers {
+    dash.role "compute" consumer warps(8) {
+      // expected-error @below {{'dash.matmul' op a must be an operand fragment, or lie in a slot, as #dash.swizzled, got 'tensor<128x128xbf16>'}}
+      %r = dash.matmul %a, transpose %b : (tensor<128x128xbf16>, tensor<64x128xbf16, #dash.swizzled>) -> tensor<128x64xf32, #dash.fragment<accumulator, rows by 2>>
+    }
+  }
+  return
+}
+
+// -----
+
+// Registers stay where they are.
+func.func @registers_are_not_transposed(%a: tensor<64x128xbf16, #dash.fragment<operand, rows by 1>>, %b: tensor<64x128xbf16, #dash.swizzled>) {
+  dash.workers {
+    dash.role "compute" consumer warps(8) {
+      // expected-error @below {{'dash.matmul' op a in registers cannot be transposed: put it into a slot first}}
+      %r = dash.matmul transpose %a, %b : (tensor<64x128xbf16, #dash.fragment<operand, rows by 1>>, tensor<64x128xbf16, #dash.swizzled>) -> tensor<128x128xf32, #dash.fragment<accumulator, rows by 2>>
+    }
+  }
+  return
+}
+
+// -----
+
+// A warpgroup has the rows that it multiplies.
+func.func @factor_is_split_as_the_result(%a: tensor<64x64xbf16, #dash.fragment<operand, rows by 1>>, %b: tensor<64x128xbf16, #dash.swizzled>) {
+  dash.workers {
+    dash.role "compute" consumer warps(8) {
+      // expected-error @below {{'dash.matmul' op a in registers must be split as the result is, #dash.fragment<accumulator, columns by 2>, got #dash.fragment<operand, rows by 1>}}
+      %r = dash.matmul %a, %b : (tensor<64x64xbf16, #dash.fragment<operand, rows by 1>>, tensor<64x128xbf16, #dash.swizzled>) -> tensor<64x128xf32, #dash.fragment<accumulator, columns by 2>>
+    }
+  }
+  return
+}
+
+// -----
+
+// An instruction sums over 16.
+func.func @sums_over_sixteens(%a: tensor<8x64xbf16, #dash.swizzled>, %b: tensor<8x64xbf16, #dash.swizzled>) {
+  dash.workers {
+    dash.role "compute" consumer warps(8) {
+      // expected-error @below {{'dash.matmul' op columns of a as multiplied must be a multiple of 16, got 8}}
+      %r = dash.matmul transpose %a, %b : (tensor<8x64xbf16, #dash.swizzled>, tensor<8x64xbf16, #dash.swizzled>) -> tensor<64x64xf32, #dash.fragment<accumulator, rows by 1>>
+    }
+  }
+  return
+}
+
+// -----
+
+// And gives at most 256 columns.
+func.func @result_has_columns_of_an_instruction(%a: tensor<64x64xbf16, #dash.swizzled>, %b: tensor<64x512xbf16, #dash.swizzled>) {
+  dash.workers {
+    dash.role "compute" consumer warps(8) {
+      // expected-error @below {{'dash.matmul' op a warpgroup has at most 256 columns of the result, got 512}}
+      %r = dash.matmul %a, %b : (tensor<64x64xbf16, #dash.swizzled>, tensor<64x512xbf16, #dash.swizzled>) -> tensor<64x512xf32, #dash.fragment<accumulator, rows by 1>>
+    }
+  }
+  return
+}

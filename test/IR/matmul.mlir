@@ -21,3 +21,25 @@ func.func @matmul(%q: !T, %k: !T, %v: !T, %a: !A, %at: !At, %sum: tensor<64x64xf
   }
   return
 }
+
+// With layouts it is what the tensor core does: sums in registers, the right factor in a slot, the left one in either.
+// CHECK-LABEL: func.func @layouts
+// CHECK:         dash.matmul %{{.+}}, transpose %[[B:.+]] : (tensor<128x128xbf16, #dash.swizzled>, tensor<64x128xbf16, #dash.swizzled>) -> tensor<128x64xf32, #dash.fragment<accumulator, rows by 2>>
+// CHECK-NEXT:    dash.matmul %{{.+}}, %[[B]] async : (tensor<128x64xbf16, #dash.fragment<operand, rows by 2>>, tensor<64x128xbf16, #dash.swizzled>) -> tensor<128x128xf32, #dash.fragment<accumulator, rows by 2>>
+// CHECK-NEXT:    dash.matmul %{{.+}}, %[[B]] accumulate(%{{.+}}) async stage(1) : (tensor<128x64xbf16, #dash.fragment<operand, rows by 2>>,
+func.func @layouts(%a: tensor<128x128xbf16, #dash.swizzled>, %b: tensor<64x128xbf16, #dash.swizzled>,
+                   %p: tensor<128x64xbf16, #dash.fragment<operand, rows by 2>>) {
+  dash.workers {
+    dash.role "compute" consumer warps(8) {
+      %s = dash.matmul %a, transpose %b : (tensor<128x128xbf16, #dash.swizzled>, tensor<64x128xbf16, #dash.swizzled>)
+        -> tensor<128x64xf32, #dash.fragment<accumulator, rows by 2>>
+      %r = dash.matmul %p, %b async
+        : (tensor<128x64xbf16, #dash.fragment<operand, rows by 2>>, tensor<64x128xbf16, #dash.swizzled>)
+        -> tensor<128x128xf32, #dash.fragment<accumulator, rows by 2>>
+      %r1 = dash.matmul %p, %b accumulate(%r) async stage(1)
+        : (tensor<128x64xbf16, #dash.fragment<operand, rows by 2>>, tensor<64x128xbf16, #dash.swizzled>)
+        -> tensor<128x128xf32, #dash.fragment<accumulator, rows by 2>>
+    }
+  }
+  return
+}

@@ -32,3 +32,15 @@ func.func @ordered_reduce(%q: !T, %k: !T, %v: !T, %a: tensor<64x128xf32>, %b: te
   }
   return
 }
+
+// In loops over the order buffer the chain's end is known where its turn is.
+// CHECK-LABEL: func.func @last_turn
+// CHECK:         dash.ordered_reduce %{{.+}} into %{{.+}}[%[[I:.+]], %[[I]], %[[I]]] turn(%[[I]]) last(%[[I]]) : tensor<64x128xf32> into memref<?x?x?x128xf32>
+func.func @last_turn(%a: tensor<64x128xf32>, %dq: !S, %i: index) {
+  dash.workers {
+    dash.role "reduce" reducer warps(2) {
+      dash.ordered_reduce %a into %dq[%i, %i, %i] turn(%i) last(%i) : tensor<64x128xf32> into !S
+    }
+  }
+  return
+}

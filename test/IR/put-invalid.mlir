@@ -12,10 +12,10 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 func.func @tiles_are_those_of_a_slot(%q: !T, %k: !T, %v: !T, %t: tensor<64x128xbf16>) {
   dash.workers {
     %tiles = dash.channel "rows" depth(1) : !dash.channel<tensor<64xf32>>
-    dash.role "load" warps(1) {
+    dash.role "load" producer warps(1) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
-        // expected-error @below {{'dash.put' op tiles must be those of a slot of '!dash.channel<tensor<64xf32>>', got 'tensor<64x128xbf16>'}}
+        // expected-error @below {{'dash.put' op elements must be those of a slot of '!dash.channel<tensor<64xf32>>', got 'tensor<64x128xbf16>'}}
         dash.put %t into %tiles : tensor<64x128xbf16> into !dash.channel<tensor<64xf32>>
       }
     }
@@ -38,7 +38,7 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 func.func @tiles_are_written_by_one_hand(%q: !T, %k: !T, %v: !T, %lse: memref<?x?x?xf32>, %t: tensor<64xf32>) {
   dash.workers {
     %tiles = dash.channel "rows" depth(1) : !C
-    dash.role "load" warps(1) {
+    dash.role "load" producer warps(1) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
         %l = dash.load %lse[%seq, %kv_head, %kv] : memref<?x?x?xf32> -> tensor<64xf32>
@@ -64,11 +64,11 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 func.func @got_tiles_are_those_of_a_slot(%q: !T, %k: !T, %v: !T) {
   dash.workers {
     %tiles = dash.channel "rows" depth(1) : !dash.channel<tensor<64xf32>>
-    dash.role "load" warps(1) {
+    dash.role "load" producer warps(1) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
-        // expected-error @below {{'dash.get' op tiles must be those of a slot of '!dash.channel<tensor<64xf32>>', got 'tensor<64x128xbf16>'}}
-        %got = dash.get %tiles : !dash.channel<tensor<64xf32>> -> tensor<64x128xbf16>
+        // expected-error @below {{'dash.wait' op elements must be those of a slot of '!dash.channel<tensor<64xf32>>', got 'tensor<64x128xbf16>'}}
+        %got = dash.wait %tiles : !dash.channel<tensor<64xf32>> -> tensor<64x128xbf16>
       }
     }
   }
@@ -89,8 +89,8 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 func.func @publishes_inside_roles(%q: !T, %k: !T, %v: !T, %tiles: !dash.channel<tensor<64xf32>>) {
   dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
       tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
-    // expected-error @below {{'dash.publish' op stands inside 'dash.role' only: channels connect roles}}
-    dash.publish %tiles : !dash.channel<tensor<64xf32>>
+    // expected-error @below {{'dash.commit' op stands inside 'dash.role' only: channels connect roles}}
+    dash.commit %tiles : !dash.channel<tensor<64xf32>>
   }
   return
 }

@@ -50,6 +50,16 @@ dash.schedule @width_is_workers_below_machine kind("shift") level(batch) parts(1
 
 // -----
 
+// expected-error @below {{min_workers must be from 1 to workers, 132, got 133}}
+dash.schedule @min_workers_are_workers kind("shift") level(batch) parts(1) workers(132) width(132) min_workers(133)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 8, kv_heads = 2, head_dim = 128,
+           head_dim_v = 128, sequences = <[64, 256]>>)
+  cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)
+  order(#dash.formulas<item(i) = (i, 0, i), worker(unit) = unit, visit(kv, step) = step,
+                       turn(kv, q) = kv>)
+
+// -----
+
 // expected-error @below {{'dash.schedule' op table 'items' must have a row for each of the problem's 4 items, got 3}}
 dash.schedule @table_has_row_for_each_item kind("shift") level(run) parts(1) workers(132) width(132)
   problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 8, kv_heads = 2, head_dim = 128,

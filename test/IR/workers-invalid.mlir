@@ -13,7 +13,7 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 func.func @roles_stand_behind_channels(%q: !T, %k: !T, %v: !T) {
   // expected-error @below {{'dash.workers' op holds channels, then roles; got 'dash.channel'}}
   dash.workers {
-    dash.role "load" warps(1) {
+    dash.role "load" producer warps(1) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
 
@@ -78,13 +78,13 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 func.func @roles_have_names_of_their_own(%q: !T, %k: !T, %v: !T) {
   // expected-error @below {{'dash.workers' op two roles are named 'load'}}
   dash.workers {
-    dash.role "load" warps(1) {
+    dash.role "load" producer warps(1) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
 
       }
     }
-    dash.role "load" warps(1) {
+    dash.role "load" producer warps(1) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
 
@@ -108,13 +108,13 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 func.func @roles_run_the_same_items(%q: !T, %k: !T, %v: !T, %other: !T) {
   // expected-error @below {{'dash.workers' op role 'compute' must run the items of role 'load'}}
   dash.workers {
-    dash.role "load" warps(1) {
+    dash.role "load" producer warps(1) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
 
       }
     }
-    dash.role "compute" warps(1) {
+    dash.role "compute" consumer warps(1) {
       dash.items order(@order) over(%q, %k, %other : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
 
@@ -201,7 +201,7 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 func.func @registers_can_be_counted(%q: !T, %k: !T, %v: !T) {
   // expected-error @below {{'dash.workers' op 'registers' must be from 1 to 65536, got 9223372036854775807}}
   dash.workers registers(9223372036854775807) {
-    dash.role "load" warps(1) {
+    dash.role "load" producer warps(1) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
 
@@ -225,7 +225,34 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 func.func @shared_memory_is_not_negative(%q: !T, %k: !T, %v: !T) {
   // expected-error @below {{'dash.workers' op 'shared_bytes' must be from 0 to 2147483647, got -1}}
   dash.workers shared_bytes(-1) {
-    dash.role "load" warps(1) {
+    dash.role "load" producer warps(1) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+
+// Uses of channels are numbered in all roles or in none.
+func.func @all_items_are_loops_or_none(%q: !T, %k: !T, %v: !T) {
+  // expected-error @below {{'dash.workers' op items of role 'load' are loops, and those of role 'compute' are not}}
+  dash.workers {
+    dash.role "load" producer warps(1) {
+      %items = dash.num_items
+    }
+    dash.role "compute" consumer warps(4) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
 

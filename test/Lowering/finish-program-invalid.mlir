@@ -7,7 +7,11 @@ module {
     dash.convert %sum to %dq : memref<?x?x?x64xf32> to memref<?x?x?x64xbf16>
     return
   }
-  gpu.module @attention_bwd_kernels attributes {dash.program = {name = "attention_bwd"}} {
+  gpu.module @attention_bwd_kernels attributes {dash.program = #dash.program<"attention_bwd"
+    facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>,
+           tiles = <q = 64, kv = 128>, kind = "ascending", level = run, deterministic = true,
+           parts = 1, workers = 132, width = 132, min_workers = 132>
+    order <entry = "attention_bwd_order">>} {
   }
 }
 
@@ -21,7 +25,11 @@ module {
     memref.store %one, %flag[%at] : memref<1xf32>
     return
   }
-  gpu.module @attention_bwd_kernels attributes {dash.program = {name = "attention_bwd"}} {
+  gpu.module @attention_bwd_kernels attributes {dash.program = #dash.program<"attention_bwd"
+    facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>,
+           tiles = <q = 64, kv = 128>, kind = "ascending", level = run, deterministic = true,
+           parts = 1, workers = 132, width = 132, min_workers = 132>
+    order <entry = "attention_bwd_order">>} {
   }
 }
 
@@ -36,6 +44,10 @@ module {
     call @attention_bwd() : () -> ()
     return
   }
-  gpu.module @attention_bwd_kernels attributes {dash.program = {name = "attention_bwd"}} {
+  gpu.module @attention_bwd_kernels attributes {dash.program = #dash.program<"attention_bwd"
+    facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>,
+           tiles = <q = 64, kv = 128>, kind = "ascending", level = run, deterministic = true,
+           parts = 1, workers = 132, width = 132, min_workers = 132>
+    order <entry = "attention_bwd_order">>} {
   }
 }

@@ -14,5 +14,35 @@ func.func @attention_bwd(%sum: memref<?x?x?x64xf32>, %dq: memref<?x?x?x64xbf16>)
   return
 }
 // expected-error @below {{does not say which program its kernels are of ('dash.program'); run --dash-outline-program to make it}}
-gpu.module @attention_bwd_kernels attributes {dash.program = {name = "attention_bwd", program = {head_dim = 64 : i64}}} {
+gpu.module @attention_bwd_kernels {
+}
+
+// -----
+
+// Whoever added the sums knows.
+func.func @attention_bwd(%sum: memref<?x?x?x64xf32>, %dq: memref<?x?x?x64xbf16>) {
+  // expected-error @below {{does not say how tiles of the sums lie in memory; run --dash-distribute-tiles first}}
+  dash.convert %sum to %dq : memref<?x?x?x64xf32> to memref<?x?x?x64xbf16>
+  return
+}
+gpu.module @attention_bwd_kernels attributes {dash.program = #dash.program<"attention_bwd"
+    facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>,
+           tiles = <q = 64, kv = 128>, kind = "ascending", level = run, deterministic = true,
+           parts = 1, workers = 132, width = 132, min_workers = 132>
+    order <entry = "attention_bwd_order">>} {
+}
+
+// -----
+
+// 64 rows are not two warpgroups' rows.
+func.func @attention_bwd(%sum: memref<?x?x?x64xf32>, %dq: memref<?x?x?x64xbf16>) {
+  // expected-error @below {{#dash.fragment<accumulator, rows by 2> needs 128 rows, 64 a warpgroup, got 64x64}}
+  dash.convert %sum to %dq layout(<accumulator, rows by 2>) : memref<?x?x?x64xf32> to memref<?x?x?x64xbf16>
+  return
+}
+gpu.module @attention_bwd_kernels attributes {dash.program = #dash.program<"attention_bwd"
+    facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>,
+           tiles = <q = 64, kv = 128>, kind = "ascending", level = run, deterministic = true,
+           parts = 1, workers = 132, width = 132, min_workers = 132>
+    order <entry = "attention_bwd_order">>} {
 }

@@ -3,7 +3,7 @@
 // One block a tile of queries; the sums of a tile are two warpgroups' registers.
 // CHECK:      gpu.module @attention_bwd_kernels
 // CHECK:        llvm.func @attention_bwd_convert(%{{.+}}: !llvm.ptr<1> {dash.parameter = "dq"}, %{{.+}}: i64 {dash.parameter = "dq.stride.batch"}, %{{.+}}: i64 {dash.parameter = "dq.stride.head"}, %[[STRIDE:.+]]: i64 {dash.parameter = "dq.stride.row"}, %{{.+}}: i32 {dash.parameter = "heads"}, %[[ROWS:.+]]: i32 {dash.parameter = "q_rows"}, %[[SCALE:.+]]: f32 {dash.parameter = "scale"}, %[[SUM:.+]]: !llvm.ptr<1> {dash.parameter = "workspace.dq_sum"})
-// CHECK-SAME:     attributes {dash.entry = {block = array<i32: 256, 1, 1>, cluster = array<i32: 1, 1, 1>, cooperative = false, grid = ["batch*heads*q_tiles", "1", "1"], role = "convert", shared_bytes = 0 : i64, when = "always"}, gpu.kernel,
+// CHECK-SAME:     attributes {dash.entry = #dash.entry<convert, always, grid["batch*heads*q_tiles", "1", "1"], block[256, 1, 1], cluster[1, 1, 1], shared_bytes = 0, cooperative = false>, gpu.kernel,
 //               Each half of the columns is eight pieces of eight columns; all are loaded before the first is used.
 // CHECK-COUNT-8:  llvm.inline_asm {{.*}}"ld.global.nc.L1::no_allocate.v4.b32
 // CHECK-NOT:      ld.global
@@ -22,11 +22,14 @@
 // CHECK:          llvm.return
 module {
   func.func @attention_bwd(%sum: memref<?x?x?x128xf32>, %dq: memref<?x?x?x128xbf16>, %scale: f32) {
-    dash.convert %sum to %dq scale(%scale) : memref<?x?x?x128xf32> to memref<?x?x?x128xbf16>
+    dash.convert %sum to %dq scale(%scale) layout(<accumulator, columns by 2>) : memref<?x?x?x128xf32> to memref<?x?x?x128xbf16>
     return
   }
-  gpu.module @attention_bwd_kernels attributes {dash.program = {name = "attention_bwd", program = {
-      head_dim = 128 : i64, tiles = {q = 64 : i64, kv = 128 : i64}, mask = "causal", deterministic = true}}} {
+  gpu.module @attention_bwd_kernels attributes {dash.program = #dash.program<"attention_bwd"
+    facts <element = bf16, head_dim = 128, head_dim_v = 128, mask = <causal>,
+           tiles = <q = 64, kv = 128>, kind = "ascending", level = run, deterministic = true,
+           parts = 1, workers = 132, width = 132, min_workers = 132>
+    order <entry = "attention_bwd_order">>} {
   }
 
   // With 128 rows the warpgroups share the rows. A scale of 1 is none; a constant stands in the kernel.
@@ -37,11 +40,14 @@ module {
   // CHECK-NOT:    arith.mulf
   // CHECK:        llvm.return
   func.func @small(%sum: memref<?x?x?x64xf32>, %dq: memref<?x?x?x64xbf16>) {
-    dash.convert %sum to %dq : memref<?x?x?x64xf32> to memref<?x?x?x64xbf16>
+    dash.convert %sum to %dq layout(<accumulator, rows by 2>) : memref<?x?x?x64xf32> to memref<?x?x?x64xbf16>
     return
   }
-  gpu.module @small_kernels attributes {dash.program = {name = "small", program = {
-      head_dim = 64 : i64, tiles = {q = 128 : i64, kv = 128 : i64}, mask = "full", deterministic = true}}} {
+  gpu.module @small_kernels attributes {dash.program = #dash.program<"small"
+    facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>,
+           tiles = <q = 128, kv = 128>, kind = "ascending", level = run, deterministic = true,
+           parts = 1, workers = 132, width = 132, min_workers = 132>
+    order <entry = "small_order">>} {
   }
 
   // CHECK:      llvm.func @constant_convert(
@@ -50,10 +56,13 @@ module {
   // CHECK:        arith.mulf %{{.+}}, %[[FACTOR]] : f32
   func.func @constant(%sum: memref<?x?x?x64xf32>, %dq: memref<?x?x?x64xbf16>) {
     %scale = arith.constant 0.125 : f32
-    dash.convert %sum to %dq scale(%scale) : memref<?x?x?x64xf32> to memref<?x?x?x64xbf16>
+    dash.convert %sum to %dq scale(%scale) layout(<accumulator, columns by 2>) : memref<?x?x?x64xf32> to memref<?x?x?x64xbf16>
     return
   }
-  gpu.module @constant_kernels attributes {dash.program = {name = "constant", program = {
-      head_dim = 64 : i64, tiles = {q = 64 : i64, kv = 128 : i64}, mask = "full", deterministic = true}}} {
+  gpu.module @constant_kernels attributes {dash.program = #dash.program<"constant"
+    facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>,
+           tiles = <q = 64, kv = 128>, kind = "ascending", level = run, deterministic = true,
+           parts = 1, workers = 132, width = 132, min_workers = 132>
+    order <entry = "constant_order">>} {
   }
 }

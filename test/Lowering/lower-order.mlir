@@ -2,7 +2,7 @@
 
 // A block is a worker. Both times that it looks at all items it evaluates the formulas in 64 bits.
 // CHECK:      llvm.func @attention_bwd_order(%[[ORDER:.+]]: !llvm.ptr<1> {dash.parameter = "workspace.order"}, %[[BATCH:.+]]: i32 {dash.parameter = "batch"}, %{{.+}}: i32 {dash.parameter = "heads"}, %{{.+}}: i32 {dash.parameter = "kv_heads"}, %{{.+}}: i32 {dash.parameter = "q_rows"}, %{{.+}}: i32 {dash.parameter = "kv_rows"}, %[[WORKERS:.+]]: i32 {dash.parameter = "workers"}, %{{.+}}: i32 {dash.parameter = "width"})
-// CHECK-SAME:   attributes {dash.entry = {block = array<i32: 512, 1, 1>, {{.+}}, grid = ["workers", "1", "1"], role = "order", shared_bytes = 64 : i64, when = "sizes-change"}
+// CHECK-SAME:   attributes {dash.entry = #dash.entry<order, sizes_change, grid["workers", "1", "1"], block[512, 1, 1], cluster[1, 1, 1], shared_bytes = 64, cooperative = false>
 
 //             How many items do the workers before this one have?
 // CHECK:        %[[BLOCK:.+]] = llvm.call_intrinsic "llvm.nvvm.read.ptx.sreg.ctaid.x"
@@ -29,12 +29,19 @@
 gpu.module @attention_bwd_kernels attributes {
     dash.formulas = #dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
                                    visit(kv, step) = first + step, turn(kv, q) = if q ge kv then kv else last - kv>,
-    dash.program = {name = "attention_bwd", program = {
-      head_dim = 128 : i64, tiles = {q = 64 : i64, kv = 128 : i64}, mask = "causal", deterministic = true}}} {
+    dash.program = #dash.program<"attention_bwd"
+      facts <element = bf16, head_dim = 128, head_dim_v = 128, mask = <causal>,
+             tiles = <q = 64, kv = 128>, kind = "ascending", level = run, deterministic = true,
+             parts = 1, workers = 132, width = 132, min_workers = 132>
+      order <entry = "attention_bwd_order">>} {
 }
 
 // A table needs no entry.
 // CHECK:      gpu.module @table_kernels {{.+}} {
 // CHECK-NEXT: }
-gpu.module @table_kernels attributes {dash.order = dense<0> : tensor<8xi32>, dash.program = {}} {
+gpu.module @table_kernels attributes {dash.order_buffer = dense<0> : tensor<8xi32>, dash.program = #dash.program<"x"
+  facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>,
+         tiles = <q = 64, kv = 128>, kind = "ascending", level = run, deterministic = true,
+         parts = 1, workers = 132, width = 132, min_workers = 132>
+  order <entry = "x_order">>} {
 }

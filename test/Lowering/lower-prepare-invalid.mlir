@@ -14,5 +14,5 @@ func.func @attention_bwd(%o: memref<?x?x?x64xbf16>, %do: memref<?x?x?x64xbf16>, 
   return
 }
 // expected-error @below {{does not say which program its kernels are of ('dash.program'); run --dash-outline-program to make it}}
-gpu.module @attention_bwd_kernels attributes {dash.program = {name = "attention_bwd", program = {head_dim = 64 : i64}}} {
+gpu.module @attention_bwd_kernels {
 }

@@ -1,7 +1,7 @@
 // RUN: dash-opt %s --dash-lower-prepare | FileCheck %s --implicit-check-not=dash.delta --implicit-check-not=linalg.fill
 
 // CHECK:      llvm.func @attention_bwd_prepare(%{{.+}}: !llvm.ptr<1> {dash.parameter = "q"}, {{.+}} {dash.parameter = "dv.stride.row"}, %{{.+}}: !llvm.ptr<1> {dash.parameter = "o"}, {{.+}} {dash.parameter = "lse.stride.head"}, %[[BATCH:.+]]: i32 {dash.parameter = "batch"}, %[[HEADS:.+]]: i32 {dash.parameter = "heads"}, %{{.+}}: i32 {dash.parameter = "kv_heads"}, %[[QROWS:.+]]: i32 {dash.parameter = "q_rows"}, %[[KVROWS:.+]]: i32 {dash.parameter = "kv_rows"}, %[[MAPS:.+]]: !llvm.ptr<1> {dash.parameter = "workspace.descriptors"}, %[[LSE2:.+]]: !llvm.ptr<1> {dash.parameter = "workspace.lse2"}, %[[DELTA:.+]]: !llvm.ptr<1> {dash.parameter = "workspace.delta"}, %[[SUM:.+]]: !llvm.ptr<1> {dash.parameter = "workspace.dq_sum"})
-// CHECK-SAME:   grid = ["batch*heads*q_tiles", "1", "1"], role = "prepare", shared_bytes = 1024 : i64, when = "always"}
+// CHECK-SAME:   dash.entry = #dash.entry<prepare, always, grid["batch*heads*q_tiles", "1", "1"], block[256, 1, 1], cluster[1, 1, 1], shared_bytes = 1024, cooperative = false>
 
 // A block's 64 rows of O and dO, loaded before the first is used, and summed over the 16 lanes of a row.
 // CHECK-COUNT-8: "ld.global.nc.L1::no_allocate.v4.b32
@@ -43,13 +43,16 @@ module {
     linalg.fill ins(%zero : f32) outs(%sum : memref<?x?x?x128xf32>)
     return
   }
-  gpu.module @attention_bwd_kernels attributes {dash.program = {name = "attention_bwd", program = {
-      head_dim = 128 : i64, tiles = {q = 64 : i64, kv = 128 : i64}, mask = "causal", deterministic = true}}} {
+  gpu.module @attention_bwd_kernels attributes {dash.program = #dash.program<"attention_bwd"
+    facts <element = bf16, head_dim = 128, head_dim_v = 128, mask = <causal>,
+           tiles = <q = 64, kv = 128>, kind = "ascending", level = run, deterministic = true,
+           parts = 1, workers = 132, width = 132, min_workers = 132>
+    order <entry = "attention_bwd_order">>} {
   }
 
   // Adds in no order find zeros in every tile; the rows of a warp are four of eight lanes each.
   // CHECK:      llvm.func @small_prepare(
-  // CHECK-SAME:   shared_bytes = 1280 : i64
+  // CHECK-SAME:   shared_bytes = 1280,
   // CHECK-COUNT-8: "ld.global.nc.L1::no_allocate.v4.b32
   // CHECK-NOT:    nvvm.shfl.sync bfly %{{.+}}, %{{.+}}, %c8_i32
   // CHECK:        nvvm.barrier
@@ -59,7 +62,10 @@ module {
     dash.delta ins(%o, %do : memref<?x?x?x64xbf16>, memref<?x?x?x64xbf16>) outs(%delta : memref<?x?x?xf32>)
     return
   }
-  gpu.module @small_kernels attributes {dash.program = {name = "small", program = {
-      head_dim = 64 : i64, tiles = {q = 128 : i64, kv = 128 : i64}, mask = "full", deterministic = false}}} {
+  gpu.module @small_kernels attributes {dash.program = #dash.program<"small"
+    facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>,
+           tiles = <q = 128, kv = 128>, kind = "ascending", level = run, deterministic = false,
+           parts = 1, workers = 132, width = 132, min_workers = 132>
+    order <entry = "small_order">>} {
   }
 }

@@ -134,7 +134,8 @@ def pipe(command: list[str], text: str = "") -> str:
 def entry_of(tool: DashOpt, request: Request) -> str:
     program = str(tool.program(request.problem.mask))
     return entry_for_one_thread(
-        pipe([tool.tool, program, *request.options(), "--dash-outline-program", "--dash-lower-order"]))
+        pipe([tool.tool, program, *request.options(), "--dash-check-kernels", "--dash-assign-roles",
+              "--dash-outline-program", "--dash-lower-order"]))
 
 
 def run_entry(entry: str, launches: list[list[int]], runtime: str) -> list[array.array]:

@@ -1,127 +1,136 @@
-// RUN: dash-opt %s --dash-tile='q=64 kv=128' --dash-apply-schedule='kind=ascending workers=2' --dash-outline-program -verify-diagnostics -split-input-file
-// RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-outline-program 2>&1 | FileCheck %s --check-prefix=WHOLE
-// RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-outline-program 2>&1 | FileCheck %s --check-prefix=TILED
-// RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-tile='q=32 kv=128' --dash-apply-schedule='sizes=q:512' --dash-outline-program 2>&1 | FileCheck %s --check-prefix=TILES
-// RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='parts=2 sizes=q:512,heads:2,kv-heads:1' --dash-outline-program 2>&1 | FileCheck %s --check-prefix=PARTS
-// RUN: not dash-opt %dash_examples/bwd-window.mlir --dash-tile --dash-apply-schedule='kind=ascending sizes=q:512' --dash-outline-program 2>&1 | FileCheck %s --check-prefix=MASK
-// RUN: dash-opt %dash_examples/bwd-full.mlir --dash-tile --dash-apply-schedule='sizes=q:512' | sed 's/strided<.?, ?, ?, 1/strided<[?, ?, ?, 2/g' | not dash-opt --dash-outline-program 2>&1 | FileCheck %s --check-prefix=STRIDE
+// RUN: dash-opt %s --dash-outline-program -verify-diagnostics -split-input-file
 
-// WHOLE: bwd-causal.mlir:{{.+}}: error: has no order to make kernels of; run --dash-tile and --dash-apply-schedule first
-// TILED: bwd-causal.mlir:{{.+}}: error: has no order to make kernels of; run --dash-apply-schedule first
-// TILES: bwd-causal.mlir:{{.+}}: error: kernels cover q tiles of 64 and 128 rows and kv tiles of 128, got 32 and 128
-// PARTS: bwd-causal.mlir:{{.+}}: error: kernels cover one part a kv head, got parts(2)
-// STRIDE: error: the last dimension of 'q' must have a stride of 1, got type 'memref<?x?x?x128xbf16, strided<[?, ?, ?, 2], offset: ?>>'
-// MASK: bwd-window.mlir:{{.+}}: error: kernels cover the masks full and causal, got #dash.mask<window = [512, 0]>
+// expected-warning @below {{no 'dash.workers' to make kernels of; run --dash-assign-roles first}}
+module @nothing_to_do {
+}
 
-!T = memref<1x1x64x64xf16>
-!R = memref<1x1x64xf32>
-func.func @f16(%q: !T, %k: !T, %v: !T, %do: !T, %o: !T, %lse: !R, %dq: !T, %dk: !T, %dv: !T) {
-  // expected-error @below {{kernels cover elements of type 'bf16', got 'f16'}}
-  dash.attention_bwd ins(%q, %k, %v, %do, %lse, o = %o : !T, !T, !T, !T, !R, !T) outs(%dq, %dk, %dv : !T, !T, !T)
-      mask(<full>) level(run)
+// -----
+
+#problem = #dash.problem<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 64,
+                         head_dim_v = 64, sequences = <[64, 64]>>
+#formulas = #dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                           visit(kv, step) = step, turn(kv, q) = kv>
+!T = memref<1x1x64x64xbf16>
+dash.schedule @order kind("ascending") level(run) parts(1) workers(1) width(1) min_workers(1) problem(#problem)
+  cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)
+  order(#formulas)
+%q = builtin.unrealized_conversion_cast to !T
+// expected-error @below {{kernels are made of functions, and this stands in none}}
+dash.workers {
+  dash.role "load" producer warps(1) {
+    dash.items order(@order) over(%q, %q, %q : !T, !T, !T) tiles(<q = 64, kv = 128>) mask(<full>) level(run)
+        (%seq, %kv_head, %kv, %part_turn) {
+    }
+  }
+}
+
+// -----
+
+#problem = #dash.problem<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 64,
+                         head_dim_v = 64, sequences = <[64, 64]>>
+#formulas = #dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                           visit(kv, step) = step, turn(kv, q) = kv>
+!T = memref<1x1x64x64xbf16>
+dash.schedule @order kind("ascending") level(run) parts(1) workers(1) width(1) problem(#problem)
+  cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)
+  order(#formulas)
+func.func @not_proven(%q: !T) {
+  // expected-error @below {{order '@order' is not proven: it has no min_workers; run --dash-verify-schedule first}}
+  dash.workers {
+    dash.role "load" producer warps(1) {
+      dash.items order(@order) over(%q, %q, %q : !T, !T, !T) tiles(<q = 64, kv = 128>) mask(<full>) level(run)
+          (%seq, %kv_head, %kv, %part_turn) {
+      }
+    }
+  }
   return
 }
 
 // -----
 
-!Q = memref<1x1x64x192xbf16>
-!T = memref<1x1x64x128xbf16>
-!R = memref<1x1x64xf32>
-func.func @wide(%q: !Q, %k: !Q, %v: !T, %do: !T, %o: !T, %lse: !R, %dq: !Q, %dk: !Q, %dv: !T) {
-  // expected-error @below {{kernels cover head dims 64 and 128, the same for q and v, got 192 and 128}}
-  dash.attention_bwd ins(%q, %k, %v, %do, %lse, o = %o : !Q, !Q, !T, !T, !R, !T) outs(%dq, %dk, %dv : !Q, !Q, !T)
-      mask(<full>) level(run)
+// A table beyond 32 bits is refused before anybody reads it.
+#problem = #dash.problem<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1048576, kv_heads = 1048576, head_dim = 64,
+                         head_dim_v = 64, sequences = <[4096, 4096]>>
+!T = memref<1x1048576x4096x64xbf16>
+dash.schedule @order kind("ascending") level(run) parts(1) workers(1) width(1) min_workers(1) problem(#problem)
+  cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)
+  order(#dash.table<items = dense<0> : tensor<33554432x6xi32>, visits = dense<0> : tensor<2147483648x3xi32>>)
+func.func @large(%q: !T) {
+  // expected-error @below {{an order of 2147483648 tasks takes 8858370064 words as a table for kernels, expected at most 2147483647}}
+  dash.workers {
+    dash.role "load" producer warps(1) {
+      dash.items order(@order) over(%q, %q, %q : !T, !T, !T) tiles(<q = 64, kv = 128>) mask(<full>) level(run)
+          (%seq, %kv_head, %kv, %part_turn) {
+      }
+    }
+  }
   return
 }
 
 // -----
 
+// Somebody stated `min_workers` who has proven nothing: there is no worker 5.
+#problem = #dash.problem<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 64,
+                         head_dim_v = 64, sequences = <[64, 64]>>
 !T = memref<1x1x64x64xbf16>
-!R = memref<1x1x64xf32>
-func.func @list(%q: !T, %k: !T, %v: !T, %do: !T, %o: !T, %lse: !R, %dq: !T, %dk: !T, %dv: !T) {
-  // expected-error @below {{kernels cover batches of equal sequences, not 'sequences'}}
-  dash.attention_bwd ins(%q, %k, %v, %do, %lse, o = %o : !T, !T, !T, !T, !R, !T) outs(%dq, %dk, %dv : !T, !T, !T)
-      mask(<full>) level(run) sequences(<[40, 40], [24, 24]>)
+dash.schedule @order kind("ascending") level(run) parts(1) workers(1) width(1) min_workers(1) problem(#problem)
+  cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)
+  order(#dash.table<items = dense<[[5, 0, 0, 0, 0, 0]]> : tensor<1x6xi32>, visits = dense<0> : tensor<1x3xi32>>)
+func.func @other_table(%q: !T) {
+  // expected-error @below {{table of order '@order' is not one of its problem; --dash-verify-schedule says why}}
+  dash.workers {
+    dash.role "load" producer warps(1) {
+      dash.items order(@order) over(%q, %q, %q : !T, !T, !T) tiles(<q = 64, kv = 128>) mask(<full>) level(run)
+          (%seq, %kv_head, %kv, %part_turn) {
+      }
+    }
+  }
   return
 }
 
 // -----
 
+#problem = #dash.problem<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 64,
+                         head_dim_v = 64, sequences = <[64, 64]>>
+#formulas = #dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                           visit(kv, step) = step, turn(kv, q) = kv>
 !T = memref<1x1x64x64xbf16>
-!R = memref<1x1x64xf32>
-// expected-error @below {{kernels cover functions without results}}
-func.func @result(%q: !T, %k: !T, %v: !T, %do: !T, %o: !T, %lse: !R, %dq: !T, %dk: !T, %dv: !T) -> !T {
-  dash.attention_bwd ins(%q, %k, %v, %do, %lse, o = %o : !T, !T, !T, !T, !R, !T) outs(%dq, %dk, %dv : !T, !T, !T)
-      mask(<full>) level(run)
-  return %dq : !T
-}
-
-// -----
-
-!T = memref<1x1x64x64xbf16>
-!R = memref<1x1x64xf32>
-func.func @shared(%q: !T, %v: !T, %do: !T, %o: !T, %lse: !R, %dq: !T, %dk: !T, %dv: !T) {
-  // expected-error @below {{tensor 'k' must be an argument of the function that is no other tensor too}}
-  dash.attention_bwd ins(%q, %q, %v, %do, %lse, o = %o : !T, !T, !T, !T, !R, !T) outs(%dq, %dk, %dv : !T, !T, !T)
-      mask(<full>) level(run)
+dash.schedule @order kind("ascending") level(run) parts(1) workers(1) width(1) min_workers(1) problem(#problem)
+  cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)
+  order(#formulas)
+// expected-error @below {{expected an argument with 'dash.name' "q" and of rank 4; run --dash-check-kernels before roles are assigned}}
+func.func @no_names(%q: !T) {
+  dash.workers {
+    dash.role "load" producer warps(1) {
+      dash.items order(@order) over(%q, %q, %q : !T, !T, !T) tiles(<q = 64, kv = 128>) mask(<full>) level(run)
+          (%seq, %kv_head, %kv, %part_turn) {
+      }
+    }
+  }
   return
 }
 
 // -----
 
+#problem = #dash.problem<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 64,
+                         head_dim_v = 64, sequences = <[64, 64]>>
+#formulas = #dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                           visit(kv, step) = step, turn(kv, q) = kv>
 !T = memref<1x1x64x64xbf16>
-!R = memref<1x1x64xf32>
-// expected-error @below {{kernels cover functions of tensors and a scale: argument 5 is none of the program's}}
-func.func @more(%q: !T, %k: !T, %v: !T, %do: !T, %o: !T, %more: !T, %lse: !R, %dq: !T, %dk: !T, %dv: !T) {
-  dash.attention_bwd ins(%q, %k, %v, %do, %lse, o = %o : !T, !T, !T, !T, !R, !T) outs(%dq, %dk, %dv : !T, !T, !T)
-      mask(<full>) level(run)
-  return
-}
-
-// -----
-
-!T = memref<1x1x64x64xbf16>
-!R = memref<1x1x64xf32>
-func.func @given_delta(%q: !T, %k: !T, %v: !T, %do: !T, %delta: !R, %lse: !R, %dq: !T, %dk: !T, %dv: !T) {
-  // expected-error @below {{delta must be computed by 'dash.delta', in memory that the function allocates}}
-  dash.attention_bwd ins(%q, %k, %v, %do, %lse, delta = %delta : !T, !T, !T, !T, !R, !R)
-      outs(%dq, %dk, %dv : !T, !T, !T) mask(<full>) level(run)
-  return
-}
-
-// -----
-
-!T = memref<1x1x64x64xbf16>
-!R = memref<1x1x64xf32>
-func.func @computed_scale(%q: !T, %k: !T, %v: !T, %do: !T, %o: !T, %lse: !R, %dq: !T, %dk: !T, %dv: !T, %x: f32) {
-  %scale = arith.mulf %x, %x : f32
-  // expected-error @below {{the scale must be an argument of the function or a constant}}
-  dash.attention_bwd ins(%q, %k, %v, %do, %lse, o = %o : !T, !T, !T, !T, !R, !T) outs(%dq, %dk, %dv : !T, !T, !T)
-      mask(<full>) level(run) scale(%scale)
-  return
-}
-
-// -----
-
-!T = memref<1x1x64x64xbf16>
-!R = memref<1x1x64xf32>
-func.func @twice(%q: !T, %k: !T, %v: !T, %do: !T, %o: !T, %lse: !R, %dq: !T, %dk: !T, %dv: !T) {
-  dash.attention_bwd ins(%q, %k, %v, %do, %lse, o = %o : !T, !T, !T, !T, !R, !T) outs(%dq, %dk, %dv : !T, !T, !T)
-      mask(<full>) level(run)
-  // expected-error @below {{kernels cover one problem a function, and this is the second}}
-  dash.attention_bwd ins(%q, %k, %v, %do, %lse, o = %o : !T, !T, !T, !T, !R, !T) outs(%dq, %dk, %dv : !T, !T, !T)
-      mask(<full>) level(run)
-  return
-}
-
-// -----
-
-!T = memref<1x1x64x64xbf16>
-!R = memref<1x1x64xf32>
+dash.schedule @order kind("ascending") level(run) parts(1) workers(1) width(1) min_workers(1) problem(#problem)
+  cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)
+  order(#formulas)
 // expected-error @below {{its kernels would be called '@taken_kernels', which is taken}}
-func.func @taken(%q: !T, %k: !T, %v: !T, %do: !T, %o: !T, %lse: !R, %dq: !T, %dk: !T, %dv: !T) {
-  dash.attention_bwd ins(%q, %k, %v, %do, %lse, o = %o : !T, !T, !T, !T, !R, !T) outs(%dq, %dk, %dv : !T, !T, !T)
-      mask(<full>) level(run)
+func.func @taken(%q: !T {dash.name = "q"}, %k: !T {dash.name = "k"}, %v: !T {dash.name = "v"}, %do: !T {dash.name = "do"},
+                  %o: !T {dash.name = "o"}, %lse: memref<1x1x64xf32> {dash.name = "lse"}, %dq: !T {dash.name = "dq"},
+                  %dk: !T {dash.name = "dk"}, %dv: !T {dash.name = "dv"}) {
+  dash.workers {
+    dash.role "load" producer warps(1) {
+      dash.items order(@order) over(%q, %q, %q : !T, !T, !T) tiles(<q = 64, kv = 128>) mask(<full>) level(run)
+          (%seq, %kv_head, %kv, %part_turn) {
+      }
+    }
+  }
   return
 }
 gpu.module @taken_kernels {

@@ -329,3 +329,56 @@ func.func @adds_what_the_step_gives(%q: !T, %k: !T, %v: !T, %lse: memref<?x?x?xf
   }
   return
 }
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+
+// How many steps an item has travels with its tiles.
+func.func @items_are_told_with_tiles(%q: !T, %k: !T, %v: !T, %out: !T, %ph: tensor<128x64xbf16>) {
+  %zero = arith.constant dense<0.0> : tensor<128x128xf32>
+  // expected-error @below {{loads no tile of each item to compute with, so nothing tells its consumers what to do}}
+  dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+      tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+    %r = dash.walk (%head, %qi, %turn) init(%r0 = %zero) : tensor<128x128xf32> {
+      %qt = dash.load %q[%seq, %head, %qi] : !T -> tensor<64x128xbf16>
+      %r1 = dash.matmul %ph, %qt accumulate(%r0)
+        : (tensor<128x64xbf16>, tensor<64x128xbf16>) -> tensor<128x128xf32>
+      dash.yield %r1 : tensor<128x128xf32>
+    }
+    dash.store %r, %out[%seq, %kv_head, %kv] : tensor<128x128xf32> -> !T
+  }
+  return
+}
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+
+// And where the mask's edge runs with those of a step.
+func.func @steps_are_told_with_tiles(%q: !T, %k: !T, %v: !T, %out: !T, %ph: tensor<128x64xbf16>) {
+  %zero = arith.constant dense<0.0> : tensor<64x128xf32>
+  // expected-error @below {{loads no tile of each step to compute with, so nothing tells its consumers what to do}}
+  dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+      tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+    %kt = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
+    %r = dash.walk (%head, %qi, %turn) init(%r0 = %zero) : tensor<64x128xf32> {
+      %r1 = dash.matmul transpose %ph, %kt accumulate(%r0)
+        : (tensor<128x64xbf16>, tensor<128x128xbf16>) -> tensor<64x128xf32>
+      dash.yield %r1 : tensor<64x128xf32>
+    }
+  }
+  return
+}

@@ -9,47 +9,52 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 !T = memref<?x?x?x128xbf16>
 
 // A small program with each kind of crossing: tiles of an item and of a step, a row vector that goes with one, a factor that is
-// summed over its rows, and a sum that is added elsewhere.
+// summed over its rows, and a sum that is added elsewhere. What the consumer has to know of the order crosses too: how many steps an
+// item has and where it is, with K; where the mask's edge runs, with Q.
 // CHECK-LABEL: func.func @roles_by_use
 // CHECK:         dash.workers {
-// CHECK-NEXT:      %k_tiles = dash.channel "k" depth(1) : <tensor<128x128xbf16>>
-// CHECK-NEXT:      %q_tiles = dash.channel "q" depth(1) : <tensor<64x128xbf16>, tensor<64xf32>>
+// CHECK-NEXT:      %k_tiles = dash.channel "k" depth(1) : <tensor<128x128xbf16>, index, index, index, index>
+// CHECK-NEXT:      %q_tiles = dash.channel "q" depth(1) : <tensor<64x128xbf16>, tensor<64xf32>, index>
 // CHECK-NEXT:      %whole_tiles = dash.channel "whole" depth(1) : <tensor<128x64xbf16>>
 // CHECK-NEXT:      %sum_tiles = dash.channel "sum" depth(1) : <tensor<64x128xf32>>
-// CHECK-NEXT:      dash.role "load-q" warps(1) {
+// CHECK-NEXT:      dash.role "load-q" producer warps(1) {
 // CHECK-NEXT:        dash.items order(@order) over(%[[Q:[^,]+]], %[[K:[^,]+]], %{{.+}})
 // CHECK-NEXT:            tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%[[SEQ:.+]], %[[KV_HEAD:.+]], %[[KV:.+]], %{{.+}}) {
 // CHECK-NEXT:          dash.walk (%[[HEAD:.+]], %[[QI:.+]], %{{.+}}) {
 // CHECK-NEXT:            %[[QT:.+]] = dash.load %[[Q]][%[[SEQ]], %[[HEAD]], %[[QI]]]
 // CHECK-NEXT:            %[[L:.+]] = dash.load %{{.+}}[%[[SEQ]], %[[HEAD]], %[[QI]]]
-// CHECK-NEXT:            dash.put %[[QT]], %[[L]] into %q_tiles
+// CHECK-NEXT:            %[[LEAD:.+]] = dash.band_lead at(%[[SEQ]], %[[KV]], %[[QI]]) mask(<full>) tiles(<q = 64, kv = 128>)
+// CHECK-NEXT:            dash.put %[[QT]], %[[L]], %[[LEAD]] into %q_tiles
 // CHECK-NEXT:          }
 // CHECK-NEXT:        }
 // CHECK-NEXT:      }
-// CHECK-NEXT:      dash.role "reduce" warps(1) {
+// CHECK-NEXT:      dash.role "reduce" reducer warps(1) {
 // CHECK:               dash.walk (%[[HEAD:.+]], %[[QI:.+]], %[[TURN:.+]]) {
-// CHECK-NEXT:            %[[SUM:.+]] = dash.get %sum_tiles
+// CHECK-NEXT:            %[[SUM:.+]] = dash.wait %sum_tiles
 // CHECK-NEXT:            dash.ordered_reduce %[[SUM]] into %{{.+}}[%{{.+}}, %[[HEAD]], %[[QI]]] turn(%[[TURN]])
 // CHECK-NEXT:          }
-// CHECK:           dash.role "load-kv" warps(1) {
-// CHECK:               %[[KT:.+]] = dash.load %[[K]][
-// CHECK-NEXT:          dash.put %[[KT]] into %k_tiles
+// CHECK:           dash.role "load-kv" producer warps(1) {
+// CHECK-NEXT:        dash.items
+// CHECK-NEXT:            (%[[SEQ:.+]], %[[KV_HEAD:.+]], %[[KV:.+]], %{{.+}}) {
+// CHECK-NEXT:          %[[KT:.+]] = dash.load %[[K]][%[[SEQ]], %[[KV_HEAD]], %[[KV]]]
+// CHECK-NEXT:          %[[STEPS:.+]] = dash.num_steps
+// CHECK-NEXT:          dash.put %[[KT]], %[[STEPS]], %[[SEQ]], %[[KV_HEAD]], %[[KV]] into %k_tiles
 // CHECK-NEXT:        }
-// CHECK:           dash.role "compute" warps(8) {
-// CHECK:               %[[KT:.+]] = dash.get %k_tiles
-// CHECK-NEXT:          %[[R:.+]] = dash.walk ({{.+}}) init(%[[R0:.+]] = %{{.+}}) : tensor<128x128xf32> {
-// CHECK-NEXT:            %[[QT:.+]], %[[L:.+]] = dash.get %q_tiles
+// CHECK:           dash.role "compute" consumer warps(8) {
+// CHECK:               %[[KT:.+]], %[[STEPS:.+]], %[[SEQ:.+]], %[[KV_HEAD:.+]], %[[KV:.+]] = dash.wait %k_tiles
+// CHECK-NEXT:          %[[R:.+]] = dash.walk ({{.+}}) init(%[[R0:.+]] = %{{.+}}) : tensor<128x128xf32> steps(%[[STEPS]]) {
+// CHECK-NEXT:            %[[QT:.+]], %[[L:.+]], %[[LEAD:.+]] = dash.wait %q_tiles
 // CHECK-NEXT:            %[[S:.+]] = dash.matmul %[[KT]], transpose %[[QT]] :
-// CHECK-NEXT:            %[[P:.+]] = dash.probability %[[S]], %[[L]] at
+// CHECK-NEXT:            %[[P:.+]] = dash.band_probability %[[S]], %[[L]] band(%[[LEAD]], %[[KV]])
 // CHECK-NEXT:            %[[PH:.+]] = dash.round %[[P]]
 // CHECK-NEXT:            dash.put %[[PH]] into %whole_tiles
 // CHECK-NEXT:            %[[R1:.+]] = dash.matmul %[[PH]], %[[QT]] accumulate(%[[R0]])
-// CHECK-NEXT:            %[[WHOLE:.+]] = dash.get %whole_tiles
+// CHECK-NEXT:            %[[WHOLE:.+]] = dash.wait %whole_tiles
 // CHECK-NEXT:            %[[C:.+]] = dash.matmul transpose %[[WHOLE]], %[[KT]] :
 // CHECK-NEXT:            dash.put %[[C]] into %sum_tiles
 // CHECK-NEXT:            dash.yield %[[R1]]
 // CHECK-NEXT:          }
-// CHECK-NEXT:          dash.store %[[R]], %{{.+}}[
+// CHECK-NEXT:          dash.store %[[R]], %{{.+}}[%[[SEQ]], %[[KV_HEAD]], %[[KV]]]
 // CHECK-NEXT:        }
 // CHECK-NEXT:      }
 // CHECK-NEXT:    }

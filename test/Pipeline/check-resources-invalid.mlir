@@ -43,18 +43,18 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 func.func @has_a_plan(%q: !T, %k: !T, %v: !T) {
   // expected-error @below {{has no plan of its buffers; run --dash-plan-buffers first}}
   dash.workers registers(168) {
-    %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) : !C
-    dash.role "load" warps(4) registers(24) {
+    %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) barriers([0, 8]) : !C
+    dash.role "load" producer warps(4) registers(24) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
         %t = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
         dash.put %t into %k_tiles : tensor<128x128xbf16> into !C
       }
     }
-    dash.role "compute" warps(8) registers(240) {
+    dash.role "compute" consumer warps(8) registers(240) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
-        %t = dash.get %k_tiles : !C -> tensor<128x128xbf16>
+        %t = dash.wait %k_tiles : !C -> tensor<128x128xbf16>
         %r = dash.matmul %t, transpose %t
           : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
         dash.release %k_tiles : !C
@@ -78,18 +78,18 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 // What is alive at once hangs on it.
 func.func @has_an_order_of_issue(%q: !T, %k: !T, %v: !T) {
   dash.workers registers(168) shared_bytes(33792) {
-    %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) : !C
-    dash.role "load" warps(4) registers(24) {
+    %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) barriers([0, 8]) : !C
+    dash.role "load" producer warps(4) registers(24) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
         %t = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
         dash.put %t into %k_tiles : tensor<128x128xbf16> into !C
       }
     }
-    dash.role "compute" warps(8) registers(240) {
+    dash.role "compute" consumer warps(8) registers(240) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
-        %t = dash.get %k_tiles : !C -> tensor<128x128xbf16>
+        %t = dash.wait %k_tiles : !C -> tensor<128x128xbf16>
                 // expected-error @below {{has ops without a place in its order of issue; run --dash-order-products first}}
           dash.walk (%head, %qi, %turn) {
             %r = dash.matmul %t, transpose %t
@@ -116,8 +116,8 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 // An instruction that multiplies takes four warps.
 func.func @multiplies_by_warpgroups(%q: !T, %k: !T, %v: !T) {
   dash.workers registers(168) shared_bytes(33792) {
-    %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) : !C
-    dash.role "load" warps(4) registers(24) {
+    %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) barriers([0, 8]) : !C
+    dash.role "load" producer warps(4) registers(24) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
         %t = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
@@ -125,10 +125,10 @@ func.func @multiplies_by_warpgroups(%q: !T, %k: !T, %v: !T) {
       }
     }
     // expected-error @below {{multiplies, so it needs whole warpgroups of 4 warps, got 6}}
-    dash.role "compute" warps(6) registers(240) {
+    dash.role "compute" consumer warps(6) registers(240) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
-        %t = dash.get %k_tiles : !C -> tensor<128x128xbf16>
+        %t = dash.wait %k_tiles : !C -> tensor<128x128xbf16>
         %r = dash.matmul %t, transpose %t
           : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
         dash.release %k_tiles : !C
@@ -153,18 +153,18 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 func.func @a_block_has_32_warps(%q: !T, %k: !T, %v: !T) {
   // expected-error @below {{has 36 warps, but a block has at most 32}}
   dash.workers registers(168) shared_bytes(33792) {
-    %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) : !C
-    dash.role "load" warps(4) registers(24) {
+    %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) barriers([0, 8]) : !C
+    dash.role "load" producer warps(4) registers(24) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
         %t = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
         dash.put %t into %k_tiles : tensor<128x128xbf16> into !C
       }
     }
-    dash.role "compute" warps(32) registers(240) {
+    dash.role "compute" consumer warps(32) registers(240) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
-        %t = dash.get %k_tiles : !C -> tensor<128x128xbf16>
+        %t = dash.wait %k_tiles : !C -> tensor<128x128xbf16>
         %r = dash.matmul %t, transpose %t
           : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
         dash.release %k_tiles : !C
@@ -187,20 +187,20 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 
 // Two barriers a slot.
 func.func @barriers_fit(%q: !T, %k: !T, %v: !T) {
-  // expected-error @below {{barriers of 72 slots take 1152 bytes, but 1024 are left for them}}
+  // expected-error @below {{barriers and indices of slots take 1152 bytes, but 1024 are left for them}}
   dash.workers registers(168) shared_bytes(2360320) {
-    %k_tiles = dash.channel "k" depth(72) at([1024], [32768]) : !C
-    dash.role "load" warps(4) registers(24) {
+    %k_tiles = dash.channel "k" depth(72) at([1024], [32768]) barriers([0, 576]) : !C
+    dash.role "load" producer warps(4) registers(24) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
         %t = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
         dash.put %t into %k_tiles : tensor<128x128xbf16> into !C
       }
     }
-    dash.role "compute" warps(8) registers(240) {
+    dash.role "compute" consumer warps(8) registers(240) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
-        %t = dash.get %k_tiles : !C -> tensor<128x128xbf16>
+        %t = dash.wait %k_tiles : !C -> tensor<128x128xbf16>
         %r = dash.matmul %t, transpose %t
           : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
         dash.release %k_tiles : !C
@@ -226,18 +226,18 @@ func.func @shared_memory_fits(%q: !T, %k: !T, %v: !T) {
   // expected-error @below {{slots take 263168 bytes of shared memory, but a block has 232448: lower load-stages, ds-buffers, dq-buffers or the rows of tiles}}
   dash.workers registers(168) shared_bytes(263168) {
     // expected-note @below {{channel 'k' takes 8 x 32768 bytes}}
-    %k_tiles = dash.channel "k" depth(8) at([1024], [32768]) : !C
-    dash.role "load" warps(4) registers(24) {
+    %k_tiles = dash.channel "k" depth(8) at([1024], [32768]) barriers([0, 64]) : !C
+    dash.role "load" producer warps(4) registers(24) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
         %t = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
         dash.put %t into %k_tiles : tensor<128x128xbf16> into !C
       }
     }
-    dash.role "compute" warps(8) registers(240) {
+    dash.role "compute" consumer warps(8) registers(240) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
-        %t = dash.get %k_tiles : !C -> tensor<128x128xbf16>
+        %t = dash.wait %k_tiles : !C -> tensor<128x128xbf16>
         %r = dash.matmul %t, transpose %t
           : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
         dash.release %k_tiles : !C
@@ -261,19 +261,164 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 // A tile on top of barriers would set them.
 func.func @barriers_come_first(%q: !T, %k: !T, %v: !T) {
   dash.workers registers(168) shared_bytes(33792) {
-    // expected-error @below {{tile 0 of slot 0 starts at byte 0, but must start at a multiple of 1024 behind the first 1024, which are left for barriers}}
-    %k_tiles = dash.channel "k" depth(1) at([0], [32768]) : !C
-    dash.role "load" warps(4) registers(24) {
+    // expected-error @below {{element 0 of slot 0 starts at byte 0, but must start at a multiple of 1024 behind the first 1024, which are left for barriers}}
+    %k_tiles = dash.channel "k" depth(1) at([0], [32768]) barriers([0, 8]) : !C
+    dash.role "load" producer warps(4) registers(24) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
         %t = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
         dash.put %t into %k_tiles : tensor<128x128xbf16> into !C
       }
     }
-    dash.role "compute" warps(8) registers(240) {
+    dash.role "compute" consumer warps(8) registers(240) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
-        %t = dash.get %k_tiles : !C -> tensor<128x128xbf16>
+        %t = dash.wait %k_tiles : !C -> tensor<128x128xbf16>
+        %r = dash.matmul %t, transpose %t
+          : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
+        dash.release %k_tiles : !C
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+!C = !dash.channel<tensor<128x128xbf16>>
+
+// mbarriers have a place of their own.
+func.func @barriers_lie_in_front(%q: !T, %k: !T, %v: !T) {
+  dash.workers registers(168) shared_bytes(33792) {
+    // expected-error @below {{barriers start at byte 1024, but must start at a multiple of 8 and end within the first 1024}}
+    %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) barriers([0, 1024]) : !C
+    dash.role "load" producer warps(4) registers(24) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
+        dash.put %t into %k_tiles : tensor<128x128xbf16> into !C
+      }
+    }
+    dash.role "compute" consumer warps(8) registers(240) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t = dash.wait %k_tiles : !C -> tensor<128x128xbf16>
+        %r = dash.matmul %t, transpose %t
+          : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
+        dash.release %k_tiles : !C
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+!C = !dash.channel<tensor<128x128xbf16>>
+
+// And 8 bytes.
+func.func @barriers_are_aligned(%q: !T, %k: !T, %v: !T) {
+  dash.workers registers(168) shared_bytes(33792) {
+    // expected-error @below {{barriers start at byte 4, but must start at a multiple of 8 and end within the first 1024}}
+    %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) barriers([4, 16]) : !C
+    dash.role "load" producer warps(4) registers(24) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
+        dash.put %t into %k_tiles : tensor<128x128xbf16> into !C
+      }
+    }
+    dash.role "compute" consumer warps(8) registers(240) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t = dash.wait %k_tiles : !C -> tensor<128x128xbf16>
+        %r = dash.matmul %t, transpose %t
+          : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
+        dash.release %k_tiles : !C
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+!C = !dash.channel<tensor<128x128xbf16>, index>
+
+// Indices stand with the barriers.
+func.func @indices_lie_in_front(%q: !T, %k: !T, %v: !T) {
+  dash.workers registers(168) shared_bytes(34816) {
+    // expected-error @below {{element 1 of slot 0 starts at byte 33792, but an index must lie in the first 1024, at a multiple of 4}}
+    %k_tiles = dash.channel "k" depth(1) at([1024, 33792], [32768, 16]) barriers([0, 8]) : !C
+    dash.role "load" producer warps(4) registers(24) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
+        dash.put %t, %kv into %k_tiles : tensor<128x128xbf16>, index into !C
+      }
+    }
+    dash.role "compute" consumer warps(8) registers(240) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t, %told = dash.wait %k_tiles : !C -> tensor<128x128xbf16>, index
+        %r = dash.matmul %t, transpose %t
+          : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
+        dash.release %k_tiles : !C
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+!C = !dash.channel<tensor<128x128xbf16>, index>
+
+// An index that is a barrier would be neither.
+func.func @indices_do_not_lie_on_barriers(%q: !T, %k: !T, %v: !T) {
+  dash.workers registers(168) shared_bytes(33792) {
+    // expected-note @below {{which ends at byte 16}}
+    // expected-error @below {{a slot of channel 'k' starts at byte 8, inside one of channel 'k'}}
+    %k_tiles = dash.channel "k" depth(1) at([1024, 8], [32768, 16]) barriers([0, 8]) : !C
+    dash.role "load" producer warps(4) registers(24) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
+        dash.put %t, %kv into %k_tiles : tensor<128x128xbf16>, index into !C
+      }
+    }
+    dash.role "compute" consumer warps(8) registers(240) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %t, %told = dash.wait %k_tiles : !C -> tensor<128x128xbf16>, index
         %r = dash.matmul %t, transpose %t
           : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
         dash.release %k_tiles : !C
@@ -297,19 +442,19 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 // Copies swizzle by address.
 func.func @tiles_start_where_swizzles_do(%q: !T, %k: !T, %v: !T) {
   dash.workers registers(168) shared_bytes(34816) {
-    // expected-error @below {{tile 0 of slot 0 starts at byte 1280, but must start at a multiple of 1024 behind the first 1024, which are left for barriers}}
-    %k_tiles = dash.channel "k" depth(1) at([1280], [32768]) : !C
-    dash.role "load" warps(4) registers(24) {
+    // expected-error @below {{element 0 of slot 0 starts at byte 1280, but must start at a multiple of 1024 behind the first 1024, which are left for barriers}}
+    %k_tiles = dash.channel "k" depth(1) at([1280], [32768]) barriers([0, 8]) : !C
+    dash.role "load" producer warps(4) registers(24) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
         %t = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
         dash.put %t into %k_tiles : tensor<128x128xbf16> into !C
       }
     }
-    dash.role "compute" warps(8) registers(240) {
+    dash.role "compute" consumer warps(8) registers(240) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
-        %t = dash.get %k_tiles : !C -> tensor<128x128xbf16>
+        %t = dash.wait %k_tiles : !C -> tensor<128x128xbf16>
         %r = dash.matmul %t, transpose %t
           : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
         dash.release %k_tiles : !C
@@ -334,20 +479,20 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 func.func @slots_lie_apart(%q: !T, %k: !T, %v: !T) {
   dash.workers registers(168) shared_bytes(34816) {
     // expected-note @below {{which ends at byte 33792}}
-    %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) : !C
+    %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) barriers([0, 8]) : !C
     // expected-error @below {{a slot of channel 'more' starts at byte 2048, inside one of channel 'k'}}
-    %more = dash.channel "more" depth(1) at([2048], [32768]) : !C
-    dash.role "load" warps(4) registers(24) {
+    %more = dash.channel "more" depth(1) at([2048], [32768]) barriers([16, 24]) : !C
+    dash.role "load" producer warps(4) registers(24) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
         %t = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
         dash.put %t into %k_tiles : tensor<128x128xbf16> into !C
       }
     }
-    dash.role "compute" warps(8) registers(240) {
+    dash.role "compute" consumer warps(8) registers(240) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
-        %t = dash.get %k_tiles : !C -> tensor<128x128xbf16>
+        %t = dash.wait %k_tiles : !C -> tensor<128x128xbf16>
         %r = dash.matmul %t, transpose %t
           : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
         dash.release %k_tiles : !C
@@ -372,18 +517,18 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 func.func @a_block_has_65536_registers(%q: !T, %k: !T, %v: !T) {
   // expected-error @below {{176 registers for each of 384 threads are 67584, but a block has 65536}}
   dash.workers registers(176) shared_bytes(33792) {
-    %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) : !C
-    dash.role "load" warps(4) registers(24) {
+    %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) barriers([0, 8]) : !C
+    dash.role "load" producer warps(4) registers(24) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
         %t = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
         dash.put %t into %k_tiles : tensor<128x128xbf16> into !C
       }
     }
-    dash.role "compute" warps(8) registers(240) {
+    dash.role "compute" consumer warps(8) registers(240) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
-        %t = dash.get %k_tiles : !C -> tensor<128x128xbf16>
+        %t = dash.wait %k_tiles : !C -> tensor<128x128xbf16>
         %r = dash.matmul %t, transpose %t
           : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
         dash.release %k_tiles : !C
@@ -407,19 +552,19 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 // As the instruction that asks for them has it.
 func.func @registers_come_in_eights(%q: !T, %k: !T, %v: !T) {
   dash.workers registers(168) shared_bytes(33792) {
-    %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) : !C
+    %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) barriers([0, 8]) : !C
     // expected-error @below {{registers of a role must be a multiple of 8 from 24 to 240, got 20}}
-    dash.role "load" warps(4) registers(20) {
+    dash.role "load" producer warps(4) registers(20) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
         %t = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
         dash.put %t into %k_tiles : tensor<128x128xbf16> into !C
       }
     }
-    dash.role "compute" warps(8) registers(240) {
+    dash.role "compute" consumer warps(8) registers(240) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
-        %t = dash.get %k_tiles : !C -> tensor<128x128xbf16>
+        %t = dash.wait %k_tiles : !C -> tensor<128x128xbf16>
         %r = dash.matmul %t, transpose %t
           : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
         dash.release %k_tiles : !C
@@ -443,8 +588,8 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 // The instruction is for whole warpgroups.
 func.func @a_warpgroup_has_one_number(%q: !T, %k: !T, %v: !T) {
   dash.workers registers(168) shared_bytes(33792) {
-    %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) : !C
-    dash.role "load" warps(2) registers(24) {
+    %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) barriers([0, 8]) : !C
+    dash.role "load" producer warps(2) registers(24) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
         %t = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
@@ -452,16 +597,16 @@ func.func @a_warpgroup_has_one_number(%q: !T, %k: !T, %v: !T) {
       }
     }
     // expected-error @below {{shares a warpgroup with role 'load', so it must have as many registers, 24, got 32}}
-    dash.role "load-more" warps(1) registers(32) {
+    dash.role "load-more" producer warps(1) registers(32) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
 
       }
     }
-    dash.role "compute" warps(8) registers(240) {
+    dash.role "compute" consumer warps(8) registers(240) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
-        %t = dash.get %k_tiles : !C -> tensor<128x128xbf16>
+        %t = dash.wait %k_tiles : !C -> tensor<128x128xbf16>
         %r = dash.matmul %t, transpose %t
           : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
         dash.release %k_tiles : !C
@@ -486,9 +631,9 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 func.func @roles_draw_from_one_pool(%q: !T, %k: !T, %v: !T) {
   // expected-error @below {{roles ask for 65536 registers, but 168 for each of 384 threads at launch are 64512: the last warpgroup would wait for ever}}
   dash.workers registers(168) shared_bytes(33792) {
-    %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) : !C
+    %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) barriers([0, 8]) : !C
     // expected-note @below {{role 'load' asks for 32 in each of 128 threads}}
-    dash.role "load" warps(4) registers(32) {
+    dash.role "load" producer warps(4) registers(32) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
         %t = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
@@ -496,10 +641,10 @@ func.func @roles_draw_from_one_pool(%q: !T, %k: !T, %v: !T) {
       }
     }
     // expected-note @below {{role 'compute' asks for 240 in each of 256 threads}}
-    dash.role "compute" warps(8) registers(240) {
+    dash.role "compute" consumer warps(8) registers(240) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
-        %t = dash.get %k_tiles : !C -> tensor<128x128xbf16>
+        %t = dash.wait %k_tiles : !C -> tensor<128x128xbf16>
         %r = dash.matmul %t, transpose %t
           : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
         dash.release %k_tiles : !C
@@ -523,19 +668,19 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 // Nobody would ever get it.
 func.func @channels_have_two_sides(%q: !T, %k: !T, %v: !T) {
   dash.workers registers(168) shared_bytes(33792) {
-    // expected-error @below {{channel 'k' must have one role that puts and one that gets, got 1 and 0}}
-    %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) : !C
-    dash.role "load" warps(4) registers(24) {
+    // expected-error @below {{channel 'k' must have one role that puts and one that waits, got 1 and 0}}
+    %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) barriers([0, 8]) : !C
+    dash.role "load" producer warps(4) registers(24) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
         %t = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
         dash.put %t into %k_tiles : tensor<128x128xbf16> into !C
       }
     }
-    dash.role "compute" warps(8) registers(240) {
+    dash.role "compute" consumer warps(8) registers(240) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
-        %t = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
+        %t = arith.constant dense<1.0> : tensor<128x128xbf16>
         %r = dash.matmul %t, transpose %t
           : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
       }
@@ -556,11 +701,11 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 !C = !dash.channel<tensor<128x128xbf16>>
 
 // The second slot would never be empty again.
-func.func @what_is_put_is_got(%q: !T, %k: !T, %v: !T) {
+func.func @what_is_put_is_waited_for(%q: !T, %k: !T, %v: !T) {
   dash.workers registers(168) shared_bytes(33792) {
-    // expected-error @below {{role 'load' puts slots of channel 'k' 2 in an item and 0 in a step, but role 'compute' gets them 1 in an item and 0 in a step}}
-    %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) : !C
-    dash.role "load" warps(4) registers(24) {
+    // expected-error @below {{role 'load' puts slots of channel 'k' 2 in an item and 0 in a step, but role 'compute' waits for them 1 in an item and 0 in a step}}
+    %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) barriers([0, 8]) : !C
+    dash.role "load" producer warps(4) registers(24) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
         %t = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
@@ -568,10 +713,10 @@ func.func @what_is_put_is_got(%q: !T, %k: !T, %v: !T) {
         dash.put %t into %k_tiles : tensor<128x128xbf16> into !C
       }
     }
-    dash.role "compute" warps(8) registers(240) {
+    dash.role "compute" consumer warps(8) registers(240) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
-        %t = dash.get %k_tiles : !C -> tensor<128x128xbf16>
+        %t = dash.wait %k_tiles : !C -> tensor<128x128xbf16>
         %r = dash.matmul %t, transpose %t
           : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
         dash.release %k_tiles : !C
@@ -593,21 +738,21 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 !C = !dash.channel<tensor<128x128xbf16>>
 
 // Nor here.
-func.func @what_is_got_is_released(%q: !T, %k: !T, %v: !T) {
+func.func @what_is_waited_for_is_released(%q: !T, %k: !T, %v: !T) {
   dash.workers registers(168) shared_bytes(33792) {
-    // expected-error @below {{role 'compute' gets slots of channel 'k' 1 in an item and 0 in a step, but releases them 0 in an item and 0 in a step}}
-    %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) : !C
-    dash.role "load" warps(4) registers(24) {
+    // expected-error @below {{role 'compute' waits for slots of channel 'k' 1 in an item and 0 in a step, but releases them 0 in an item and 0 in a step}}
+    %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) barriers([0, 8]) : !C
+    dash.role "load" producer warps(4) registers(24) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
         %t = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
         dash.put %t into %k_tiles : tensor<128x128xbf16> into !C
       }
     }
-    dash.role "compute" warps(8) registers(240) {
+    dash.role "compute" consumer warps(8) registers(240) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
-        %t = dash.get %k_tiles : !C -> tensor<128x128xbf16>
+        %t = dash.wait %k_tiles : !C -> tensor<128x128xbf16>
         %r = dash.matmul %t, transpose %t
           : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
       }
@@ -628,11 +773,11 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 !C = !dash.channel<tensor<128x128xbf16>>
 
 // A slot that another role reads.
-func.func @who_gets_releases(%q: !T, %k: !T, %v: !T) {
+func.func @who_waits_releases(%q: !T, %k: !T, %v: !T) {
   dash.workers registers(168) shared_bytes(33792) {
-    // expected-error @below {{role 'load' releases slots of channel 'k', but role 'compute' gets them}}
-    %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) : !C
-    dash.role "load" warps(4) registers(24) {
+    // expected-error @below {{role 'load' releases slots of channel 'k', but role 'compute' waits for them}}
+    %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) barriers([0, 8]) : !C
+    dash.role "load" producer warps(4) registers(24) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
         %t = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
@@ -640,10 +785,10 @@ func.func @who_gets_releases(%q: !T, %k: !T, %v: !T) {
         dash.release %k_tiles : !C
       }
     }
-    dash.role "compute" warps(8) registers(240) {
+    dash.role "compute" consumer warps(8) registers(240) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
-        %t = dash.get %k_tiles : !C -> tensor<128x128xbf16>
+        %t = dash.wait %k_tiles : !C -> tensor<128x128xbf16>
         %r = dash.matmul %t, transpose %t
           : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
       }
@@ -664,21 +809,21 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 !C = !dash.channel<tensor<128x128xbf16>>
 
 // Hardware says by itself that it has copied a tile; threads do not.
-func.func @what_threads_write_is_published(%q: !T, %k: !T, %v: !T) {
+func.func @what_threads_write_is_committed(%q: !T, %k: !T, %v: !T) {
   dash.workers registers(168) shared_bytes(33792) {
-    // expected-error @below {{role 'load' puts slots of channel 'k' 1 in an item and 0 in a step, but publishes them 0 in an item and 0 in a step}}
-    %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) : !C
-    dash.role "load" warps(4) registers(24) {
+    // expected-error @below {{role 'load' puts slots of channel 'k' 1 in an item and 0 in a step, but commits them 0 in an item and 0 in a step}}
+    %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) barriers([0, 8]) : !C
+    dash.role "load" producer warps(4) registers(24) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
         %t = arith.constant dense<0.0> : tensor<128x128xbf16>
         dash.put %t into %k_tiles : tensor<128x128xbf16> into !C
       }
     }
-    dash.role "compute" warps(8) registers(240) {
+    dash.role "compute" consumer warps(8) registers(240) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
-        %t = dash.get %k_tiles : !C -> tensor<128x128xbf16>
+        %t = dash.wait %k_tiles : !C -> tensor<128x128xbf16>
         %r = dash.matmul %t, transpose %t
           : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
         dash.release %k_tiles : !C
@@ -700,22 +845,22 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 !C = !dash.channel<tensor<128x128xbf16>>
 
 // What is not written yet cannot be seen.
-func.func @publishes_behind_puts(%q: !T, %k: !T, %v: !T) {
+func.func @commits_behind_puts(%q: !T, %k: !T, %v: !T) {
   dash.workers registers(168) shared_bytes(33792) {
-    %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) : !C
-    dash.role "load" warps(4) registers(24) {
+    %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) barriers([0, 8]) : !C
+    dash.role "load" producer warps(4) registers(24) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
         %t = arith.constant dense<0.0> : tensor<128x128xbf16>
-          // expected-error @below {{publishes a slot of channel 'k' that has not been put}}
-          dash.publish %k_tiles : !C
+          // expected-error @below {{commits a slot of channel 'k' that has not been put}}
+          dash.commit %k_tiles : !C
         dash.put %t into %k_tiles : tensor<128x128xbf16> into !C
       }
     }
-    dash.role "compute" warps(8) registers(240) {
+    dash.role "compute" consumer warps(8) registers(240) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
-        %t = dash.get %k_tiles : !C -> tensor<128x128xbf16>
+        %t = dash.wait %k_tiles : !C -> tensor<128x128xbf16>
         %r = dash.matmul %t, transpose %t
           : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
         dash.release %k_tiles : !C
@@ -739,20 +884,20 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 // What was not got is not ours to release.
 func.func @releases_behind_gets(%q: !T, %k: !T, %v: !T) {
   dash.workers registers(168) shared_bytes(33792) {
-    %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) : !C
-    dash.role "load" warps(4) registers(24) {
+    %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) barriers([0, 8]) : !C
+    dash.role "load" producer warps(4) registers(24) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
         %t = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
         dash.put %t into %k_tiles : tensor<128x128xbf16> into !C
       }
     }
-    dash.role "compute" warps(8) registers(240) {
+    dash.role "compute" consumer warps(8) registers(240) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
-        // expected-error @below {{releases a slot of channel 'k' that has not been got}}
+        // expected-error @below {{releases a slot of channel 'k' that has not been waited for}}
           dash.release %k_tiles : !C
-          %t = dash.get %k_tiles : !C -> tensor<128x128xbf16>
+          %t = dash.wait %k_tiles : !C -> tensor<128x128xbf16>
         %r = dash.matmul %t, transpose %t
           : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
       }
@@ -776,28 +921,68 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 func.func @roles_do_not_wait_for_each_other(%q: !T, %k: !T, %v: !T) {
   // expected-error @below {{roles wait for each other for ever}}
   dash.workers registers(168) shared_bytes(66560) {
-    %a_tiles = dash.channel "a" depth(1) at([1024], [32768]) : !C
-    %b_tiles = dash.channel "b" depth(1) at([33792], [32768]) : !C
-    dash.role "load" warps(4) registers(24) {
+    %a_tiles = dash.channel "a" depth(1) at([1024], [32768]) barriers([0, 8]) : !C
+    %b_tiles = dash.channel "b" depth(1) at([33792], [32768]) barriers([16, 24]) : !C
+    dash.role "load" producer warps(4) registers(24) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        // expected-note @below {{role 'load', warpgroup 0, waits for a full slot of channel 'b'}}
+        %b = dash.wait %b_tiles : !C -> tensor<128x128xbf16>
+        dash.release %b_tiles : !C
         %t = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
         dash.put %t into %a_tiles : tensor<128x128xbf16> into !C
-        // expected-note @below {{role 'load', warpgroup 0, waits for an empty slot of channel 'a', which has 1}}
-        dash.put %t into %a_tiles : tensor<128x128xbf16> into !C
-        dash.put %t into %b_tiles : tensor<128x128xbf16> into !C
       }
     }
-    dash.role "compute" warps(4) registers(240) {
+    dash.role "compute" consumer warps(4) registers(240) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
-        // expected-note @below {{role 'compute', warpgroup 0, waits for a full slot of channel 'b'}}
-        %b = dash.get %b_tiles : !C -> tensor<128x128xbf16>
-        %a0 = dash.get %a_tiles : !C -> tensor<128x128xbf16>
-        %a1 = dash.get %a_tiles : !C -> tensor<128x128xbf16>
-        dash.release %b_tiles : !C
+        // expected-note @below {{role 'compute', warpgroup 0, waits for a full slot of channel 'a'}}
+        %a = dash.wait %a_tiles : !C -> tensor<128x128xbf16>
+        dash.put %a into %b_tiles : tensor<128x128xbf16> into !C
+        dash.commit %b_tiles : !C
         dash.release %a_tiles : !C
-        dash.release %a_tiles : !C
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+
+!S = !dash.channel<tensor<64x128xf32>>
+
+// Of two warps that add, the first has uses 0, 2 and 4: of three slots it would come to the second one in its second phase, and could
+// not see whether its first is over.
+func.func @phases_are_told_apart(%q: !T, %k: !T, %v: !T) {
+  dash.workers registers(168) shared_bytes(99328) {
+    // expected-note @below {{the channel has 3 slots}}
+    %sum_tiles = dash.channel "sum" depth(3) at([1024], [32768]) barriers([0, 24]) : !S
+    dash.role "reduce" reducer warps(2) registers(24) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        dash.walk (%head, %qi, %turn) {
+          // expected-error @below {{role 'reduce', warp 0, waits for phase 1 of slot 1 of channel 'sum' and has not waited for phase 0: a parity cannot tell them apart}}
+          %t = dash.wait %sum_tiles : !S -> tensor<64x128xf32>
+          dash.release %sum_tiles : !S
+        }
+      }
+    }
+    dash.role "compute" consumer warps(8) registers(240) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %one = arith.constant dense<1.0> : tensor<64x128xf32>
+        dash.walk (%head, %qi, %turn) stages(1) {
+          dash.put %one into %sum_tiles stage(0) : tensor<64x128xf32> into !S
+          dash.commit %sum_tiles stage(0) : !S
+        }
       }
     }
   }

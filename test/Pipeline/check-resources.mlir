@@ -3,9 +3,9 @@
 
 // Head dim 64: warpgroups that multiply are as many as 64 rows of a kv tile.
 // SMALL-Q: dash.workers registers(168) shared_bytes(133120) {
-// SMALL-Q: dash.role "compute" warps(8) registers(240)
+// SMALL-Q: dash.role "compute" consumer warps(8) registers(240)
 // SMALL-KV: dash.workers registers(240) shared_bytes(100352) {
-// SMALL-KV: dash.role "compute" warps(4) registers(240)
+// SMALL-KV: dash.role "compute" consumer warps(4) registers(240)
 !T = memref<?x?x?x64xbf16>
 !R = memref<?x?x?xf32>
 func.func @attention_bwd(%q: !T, %k: !T, %v: !T, %do: !T, %o: !T, %lse: !R, %dq: !T, %dk: !T, %dv: !T) {

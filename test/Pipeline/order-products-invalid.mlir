@@ -1,6 +1,16 @@
 // RUN: dash-opt %s --dash-assign-roles --dash-order-products -verify-diagnostics -split-input-file
 // RUN: not dash-opt %S/order-products.mlir --dash-assign-roles --dash-order-products --dash-order-products 2>&1 | FileCheck %s --check-prefix=TWICE
 
+// The order of issue is text, and edited text is verified: a stage that no walk of three has, one that is no number, and an op in front
+// of what it reads in its own step. Each is refused where it stands.
+// RUN: dash-opt %S/order-products.mlir --dash-assign-roles --dash-order-products | sed 's/\(dash.wait %whole_tiles\) stage(2)/\1 stage(3)/' | not dash-opt 2>&1 | FileCheck %s --check-prefix=BEYOND
+// BEYOND: <stdin>:{{[0-9]+}}:{{[0-9]+}}: error: 'dash.wait' op needs a stage from 0 to 2, got 3
+// RUN: dash-opt %S/order-products.mlir --dash-assign-roles --dash-order-products | sed 's/\(dash.wait %whole_tiles\) stage(2)/\1 stage(late)/' | not dash-opt 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// UNKNOWN: <stdin>:{{[0-9]+}}:{{[0-9]+}}: error: expected attribute value
+// RUN: dash-opt %S/order-products.mlir --dash-assign-roles --dash-order-products | sed '/dash.band_probability/{h;d}; /dash.round/G' | not dash-opt 2>&1 | FileCheck %s --check-prefix=SWAPPED
+// SWAPPED: <stdin>:{{[0-9]+}}:{{[0-9]+}}: error: 'dash.round' op is issued before what it needs
+// SWAPPED: <stdin>:{{[0-9]+}}:{{[0-9]+}}: note: needs this
+
 // An order that is there stays.
 // TWICE: error: has an order of issue already
 

@@ -8,25 +8,25 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
                        visit(kv, step) = step, turn(kv, q) = kv>)
 !T = memref<?x?x?x128xbf16>
 
-// Loaded tiles are multiplied, and what comes of them computed, a step ahead; the product that needs all rows of P is a step late. Ops of the
-// next step stand first.
+// Loaded tiles are multiplied, and what comes of them computed, a step ahead; the product that needs all rows of P is a step late. Ops stand
+// in the order in which a turn issues them, so dV reads what is made below it, for a step before.
 // CHECK-LABEL: func.func @ahead_and_late
 // CHECK:         dash.role "load-q"
-// CHECK-NOT:     dash.stage
+// CHECK-NOT:     stage
 // CHECK:         dash.role "compute"
-// CHECK:           dash.walk
-// CHECK-NEXT:        {{.+}} = dash.get %q_tiles {dash.order = 5 : i64, dash.stage = 0 : i64}
-// CHECK-NEXT:        {{.+}} = dash.matmul {{.+}} {dash.order = 6 : i64, dash.stage = 0 : i64}
-// CHECK-NEXT:        {{.+}} = dash.probability {{.+}} {dash.order = 8 : i64, dash.stage = 0 : i64}
-// CHECK-NEXT:        {{.+}} = dash.round {{.+}} {dash.order = 9 : i64, dash.stage = 0 : i64}
-// CHECK-NEXT:        dash.put {{.+}} into %whole_tiles {dash.order = 10 : i64, dash.stage = 0 : i64}
-// CHECK-NEXT:        dash.take_tensor_core {dash.order = 0 : i64, dash.stage = 1 : i64}
-// CHECK-NEXT:        {{.+}} = dash.get %whole_tiles {dash.order = 1 : i64, dash.stage = 2 : i64}
-// CHECK-NEXT:        {{.+}} = dash.matmul {{.+}} {dash.order = 2 : i64, dash.stage = 2 : i64}
-// CHECK-NEXT:        {{.+}} = dash.matmul {{.+}} accumulate(%{{.+}}) {dash.order = 3 : i64, dash.stage = 1 : i64}
-// CHECK-NEXT:        dash.put {{.+}} into %sum_tiles {dash.order = 4 : i64, dash.stage = 2 : i64}
-// CHECK-NEXT:        dash.give_tensor_core {dash.order = 7 : i64, dash.stage = 1 : i64}
-// CHECK-NEXT:        dash.yield
+// CHECK:           dash.walk {{.+}} steps(%{{.+}}) stages(3) {
+// CHECK-NEXT:        dash.take_tensor_core stage(1)
+// CHECK-NEXT:        %[[WHOLE:.+]] = dash.wait %whole_tiles stage(2)
+// CHECK-NEXT:        %[[SUM:.+]] = dash.matmul transpose %[[WHOLE]], %{{.+}} stage(2)
+// CHECK-NEXT:        %[[R1:.+]] = dash.matmul %[[PH:[^ ,]+]], %[[Q:[^ ,]+]] accumulate(%{{.+}}) stage(1)
+// CHECK-NEXT:        dash.put %[[SUM]] into %sum_tiles stage(2)
+// CHECK-NEXT:        %[[Q]], %[[L:.+]], %[[LEAD:.+]] = dash.wait %q_tiles stage(0)
+// CHECK-NEXT:        %[[S:.+]] = dash.matmul %{{.+}}, transpose %[[Q]] stage(0)
+// CHECK-NEXT:        dash.give_tensor_core stage(1)
+// CHECK-NEXT:        %[[P:.+]] = dash.band_probability %[[S]], %[[L]] band(%[[LEAD]], %{{.+}}) stage(0)
+// CHECK-NEXT:        %[[PH]] = dash.round %[[P]] stage(0)
+// CHECK-NEXT:        dash.put %[[PH]] into %whole_tiles stage(0)
+// CHECK-NEXT:        dash.yield %[[R1]]
 func.func @ahead_and_late(%q: !T, %k: !T, %v: !T, %lse: memref<?x?x?xf32>, %sum: memref<?x?x?x128xf32>, %out: !T) {
   %zero = arith.constant dense<0.0> : tensor<128x128xf32>
   dash.items order(@order) over(%q, %k, %v : !T, !T, !T)

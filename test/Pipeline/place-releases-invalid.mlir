@@ -18,7 +18,7 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 // When a slot has been read for the last time is a question of that order.
 func.func @needs_an_order_of_issue(%q: !T, %k: !T, %v: !T, %lse: memref<?x?x?xf32>, %sum: memref<?x?x?x128xf32>, %out: !T, %t: tensor<128x128xbf16>) {
   dash.workers {
-    dash.role "compute" warps(8) {
+    dash.role "compute" consumer warps(8) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
         // expected-error @below {{has no order of issue; run --dash-order-products first}}
@@ -48,10 +48,10 @@ func.func @places_releases_once(%q: !T, %k: !T, %v: !T, %lse: memref<?x?x?xf32>,
   dash.workers {
     %tiles = dash.channel "k" depth(1) : !C
     // expected-error @below {{has releases already}}
-    dash.role "compute" warps(8) {
+    dash.role "compute" consumer warps(8) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
-        %t = dash.get %tiles : !C -> tensor<128x128xbf16>
+        %t = dash.wait %tiles : !C -> tensor<128x128xbf16>
         dash.release %tiles : !C
       }
     }

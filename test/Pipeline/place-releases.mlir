@@ -8,32 +8,37 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
                        visit(kv, step) = step, turn(kv, q) = kv>)
 !T = memref<?x?x?x128xbf16>
 
-// Who only adds releases what it has added. Who multiplies publishes P under its products and releases it in front of the put of
-// what was made from it; releases Q in front of the get of the next; and publishes its sum after its turn.
+// Who only adds releases what it has added. Who multiplies commits P under its products and releases it in front of the put of
+// what was made from it; releases Q in front of the wait for the next; and commits its sum after its turn.
 // CHECK-LABEL: func.func @released_where_a_wait_is_due
 // CHECK:         dash.role "reduce"
 // CHECK:             dash.ordered_reduce
 // CHECK-NEXT:        dash.release %sum_tiles
 // CHECK-NEXT:      }
 // CHECK:         dash.role "load-kv"
-// CHECK-NOT:     dash.publish
+// CHECK-NOT:     dash.commit
 // CHECK:         dash.role "compute"
 // CHECK:           dash.walk
-// CHECK-NEXT:        {{.+}} = dash.get %q_tiles {dash.order = 8 : i64, dash.stage = 0 : i64}
-// CHECK-NEXT:        {{.+}} = dash.matmul {{.+}} {dash.order = 9 : i64, dash.stage = 0 : i64}
-// CHECK:             {{.+}} = dash.matmul {{.+}} {dash.order = 2 : i64, dash.stage = 2 : i64}
-// CHECK-NEXT:        {{.+}} = dash.matmul {{.+}} accumulate(%{{.+}}) {dash.order = 3 : i64, dash.stage = 1 : i64}
-// CHECK-NEXT:        dash.publish %whole_tiles {dash.order = 4 : i64, dash.stage = 1 : i64}
-// CHECK-NEXT:        dash.release %whole_tiles {dash.order = 5 : i64, dash.stage = 2 : i64}
-// CHECK-NEXT:        dash.put {{.+}} into %sum_tiles {dash.order = 6 : i64, dash.stage = 2 : i64}
-// CHECK-NEXT:        dash.release %q_tiles {dash.order = 7 : i64, dash.stage = 1 : i64}
-// CHECK-NEXT:        dash.give_tensor_core {dash.order = 10 : i64, dash.stage = 1 : i64}
-// CHECK-NEXT:        dash.publish %sum_tiles {dash.order = 11 : i64, dash.stage = 2 : i64}
+// CHECK-NEXT:        dash.take_tensor_core stage(1)
+// CHECK-NEXT:        {{.+}} = dash.wait %whole_tiles stage(2)
+// CHECK-NEXT:        {{.+}} = dash.matmul {{.+}} stage(2)
+// CHECK-NEXT:        {{.+}} = dash.matmul {{.+}} accumulate(%{{.+}}) stage(1)
+// CHECK-NEXT:        dash.commit %whole_tiles stage(1)
+// CHECK-NEXT:        dash.release %whole_tiles stage(2)
+// CHECK-NEXT:        dash.put {{.+}} into %sum_tiles stage(2)
+// CHECK-NEXT:        dash.release %q_tiles stage(1)
+// CHECK-NEXT:        {{.+}} = dash.wait %q_tiles stage(0)
+// CHECK-NEXT:        {{.+}} = dash.matmul {{.+}} stage(0)
+// CHECK-NEXT:        dash.give_tensor_core stage(1)
+// CHECK-NEXT:        dash.commit %sum_tiles stage(2)
+// CHECK-NEXT:        {{.+}} = dash.band_probability {{.+}} stage(0)
+// CHECK-NEXT:        {{.+}} = dash.round {{.+}} stage(0)
+// CHECK-NEXT:        dash.put {{.+}} into %whole_tiles stage(0)
 // CHECK-NEXT:        dash.yield
 // CHECK-NEXT:      }
 //                  K is read by both warpgroups to the end, so no result can leave through it.
 // CHECK-NEXT:      dash.release %k_tiles
-// CHECK-NEXT:      dash.store %{{.+}}, %{{[^{]+}} :
+// CHECK-NEXT:      dash.store %{{.+}}, %{{.+}}[%{{.+}}, %{{.+}}, %{{[^ ]+}}] : tensor
 // CHECK-NEXT:    }
 func.func @released_where_a_wait_is_due(%q: !T, %k: !T, %v: !T, %lse: memref<?x?x?xf32>, %sum: memref<?x?x?x128xf32>, %out: !T) {
   %zero = arith.constant dense<0.0> : tensor<128x128xf32>

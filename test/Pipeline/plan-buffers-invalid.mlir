@@ -22,7 +22,7 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 func.func @takes_reasonable_depths(%q: !T, %k: !T, %v: !T) {
   dash.workers {
     %tiles = dash.channel "k" depth(1) : !C
-    dash.role "load" warps(1) {
+    dash.role "load" producer warps(1) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
 

@@ -9,26 +9,27 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
                        visit(kv, step) = step, turn(kv, q) = kv>)
 !T = memref<?x?x?x128xbf16>
 
-// Channels of two slots share a period of 16384 + 16384 + 32768 bytes; the row vectors lie behind.
+// Channels of two slots share a period of 16384 + 16384 + 32768 bytes; the row vectors lie behind. Barriers stand in the first 1024
+// bytes, full and empty ones of each channel, and behind them the indices of slots, 16 bytes a slot.
 // CHECK-LABEL: func.func @slots_share_a_period
 // CHECK:         dash.workers registers(168) shared_bytes(165376) {
-// CHECK-NEXT:      %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) :
-// CHECK-NEXT:      %q_tiles = dash.channel "q" depth(2) at([33792, 164864], [65536, 256]) :
-// CHECK-NEXT:      %whole_tiles = dash.channel "whole" depth(2) at([50176], [65536]) :
-// CHECK-NEXT:      %sum_tiles = dash.channel "sum" depth(2) at([66560], [65536]) :
-// CHECK-NEXT:      dash.role "load-q" warps(1) registers(24) {
-// CHECK:           dash.role "reduce" warps(2) registers(24) {
-// CHECK:           dash.role "load-kv" warps(1) registers(24) {
-// CHECK:           dash.role "compute" warps(8) registers(240) {
+// CHECK-NEXT:      %k_tiles = dash.channel "k" depth(1) at([1024, 112, 116, 120, 124], [32768, 16, 16, 16, 16]) barriers([0, 8]) :
+// CHECK-NEXT:      %q_tiles = dash.channel "q" depth(2) at([33792, 164864, 128], [65536, 256, 16]) barriers([16, 32]) :
+// CHECK-NEXT:      %whole_tiles = dash.channel "whole" depth(2) at([50176], [65536]) barriers([48, 64]) :
+// CHECK-NEXT:      %sum_tiles = dash.channel "sum" depth(2) at([66560], [65536]) barriers([80, 96]) :
+// CHECK-NEXT:      dash.role "load-q" producer warps(1) registers(24) {
+// CHECK:           dash.role "reduce" reducer warps(2) registers(24) {
+// CHECK:           dash.role "load-kv" producer warps(1) registers(24) {
+// CHECK:           dash.role "compute" consumer warps(8) registers(240) {
 
 // Of other depths, other periods; a warp for each buffer that is added; more warps, fewer registers.
 // DEEP:          dash.workers registers(96) shared_bytes(247552) {
-// DEEP-NEXT:       %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) :
-// DEEP-NEXT:       %q_tiles = dash.channel "q" depth(3) at([33792, 246784], [16384, 256]) :
-// DEEP-NEXT:       %whole_tiles = dash.channel "whole" depth(2) at([82944], [16384]) :
-// DEEP-NEXT:       %sum_tiles = dash.channel "sum" depth(4) at([115712], [32768]) :
-// DEEP:            dash.role "reduce" warps(4) registers(24) {
-// DEEP:            dash.role "compute" warps(8) registers(200) {
+// DEEP-NEXT:       %k_tiles = dash.channel "k" depth(1) at([1024, 160, 164, 168, 172], [32768, 16, 16, 16, 16]) barriers([0, 8]) :
+// DEEP-NEXT:       %q_tiles = dash.channel "q" depth(3) at([33792, 246784, 176], [16384, 256, 16]) barriers([16, 40]) :
+// DEEP-NEXT:       %whole_tiles = dash.channel "whole" depth(2) at([82944], [16384]) barriers([64, 80]) :
+// DEEP-NEXT:       %sum_tiles = dash.channel "sum" depth(4) at([115712], [32768]) barriers([96, 128]) :
+// DEEP:            dash.role "reduce" reducer warps(4) registers(24) {
+// DEEP:            dash.role "compute" consumer warps(8) registers(200) {
 func.func @slots_share_a_period(%q: !T, %k: !T, %v: !T, %lse: memref<?x?x?xf32>, %sum: memref<?x?x?x128xf32>, %out: !T) {
   %zero = arith.constant dense<0.0> : tensor<128x128xf32>
   dash.items order(@order) over(%q, %k, %v : !T, !T, !T)

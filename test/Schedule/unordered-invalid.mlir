@@ -2,7 +2,7 @@
 
 // What has no order has no turns either.
 // expected-error @below {{item (sequence 0, kv head 0, part 0, kv tile 1) has turn 1 at q tile 0 of head 0, expected 0 to 0}}
-dash.schedule @turns kind("unordered") level(run) parts(1) workers(2) width(2)
+dash.schedule @turns kind("unordered") level(run) parts(1) workers(2) width(2) unordered
   problem(<tiles = <q = 16, kv = 16>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 64, head_dim_v = 64,
            sequences = <[32, 32]>>)
   cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)
@@ -13,7 +13,7 @@ dash.schedule @turns kind("unordered") level(run) parts(1) workers(2) width(2)
 
 // Coverage is proven as ever.
 // expected-error @below {{item (sequence 0, kv head 0, part 0, kv tile 0) visits q tile 0 of head 0 twice}}
-dash.schedule @coverage kind("unordered") level(run) parts(1) workers(2) width(2)
+dash.schedule @coverage kind("unordered") level(run) parts(1) workers(2) width(2) unordered
   problem(<tiles = <q = 16, kv = 16>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 64, head_dim_v = 64,
            sequences = <[32, 32]>>)
   cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)
@@ -23,7 +23,7 @@ dash.schedule @coverage kind("unordered") level(run) parts(1) workers(2) width(2
 // -----
 
 // expected-error @below {{schedule 'unordered' adds in any order, so its bits may differ from run to run: expected level run, got 'batch'}}
-dash.schedule @level kind("unordered") level(batch) parts(1) workers(2) width(2)
+dash.schedule @level kind("unordered") level(batch) parts(1) workers(2) width(2) unordered
   problem(<tiles = <q = 16, kv = 16>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 64, head_dim_v = 64,
            sequences = <[32, 32]>>)
   cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)
@@ -33,7 +33,7 @@ dash.schedule @level kind("unordered") level(batch) parts(1) workers(2) width(2)
 // -----
 
 // expected-note @below {{the schedule}}
-dash.schedule @order kind("unordered") level(run) parts(1) workers(2) width(2)
+dash.schedule @order kind("unordered") level(run) parts(1) workers(2) width(2) unordered
   problem(<tiles = <q = 16, kv = 16>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 64, head_dim_v = 64,
            sequences = <[32, 32]>>)
   cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)
@@ -54,7 +54,7 @@ func.func @nobody_waits(%q: !T, %t: tensor<16x64xf32>, %dq: memref<1x1x32x64xf32
 // -----
 
 // expected-note @below {{the schedule}}
-dash.schedule @order kind("unordered") level(run) parts(2) workers(2) width(2)
+dash.schedule @order kind("unordered") level(run) parts(2) workers(2) width(2) unordered
   problem(<tiles = <q = 16, kv = 16>, mask = <full>, heads = 2, kv_heads = 1, head_dim = 64, head_dim_v = 64,
            sequences = <[32, 32]>>)
   cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)

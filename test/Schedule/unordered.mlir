@@ -30,7 +30,7 @@
 // CHECK-NEXT:   11 | 4,7   -   -   -
 
 // Adds stay as they were.
-// IR:     dash.schedule @attention_bwd_order kind("unordered") level(run)
+// IR:     dash.schedule @attention_bwd_order kind("unordered") level(run) parts(1) workers({{[0-9]+}}) width({{[0-9]+}}) min_workers(1) unordered
 // IR:     turn(kv, q) = 0>
 // IR:     dash.walk (%{{.+}}, %{{.+}}, %{{.+}})
 // IR-NOT: dash.ordered_reduce

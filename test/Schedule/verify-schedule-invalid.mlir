@@ -239,3 +239,15 @@ dash.schedule @turn_of_nobody kind("ascending") level(run) parts(1) workers(1) w
   cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)
   order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
                        visit(kv, step) = step, turn(kv, q) = kv + 1>)
+
+// -----
+
+// What an order states of itself.
+
+// expected-error @below {{'dash.schedule' op states min_workers(1), but the fewest workers that finish are 2}}
+dash.schedule @min_workers_are_wrong kind("file") level(run) parts(1) workers(2) width(2) min_workers(1)
+  problem(<tiles = <q = 16, kv = 16>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 64, head_dim_v = 64,
+           sequences = <[32, 32]>>)
+  cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)
+  order(#dash.table<items = dense<[[0, 0, 0, 0, 0, 0], [1, 0, 0, 0, 1, 0]]> : tensor<2x6xi32>,
+                    visits = dense<[[0, 0, 0], [0, 1, 1], [0, 1, 0], [0, 0, 1]]> : tensor<4x3xi32>>)

@@ -1,4 +1,8 @@
 // RUN: dash-opt %s --dash-verify-schedule --remarks-filter='dash.*' -o /dev/null 2>&1 | FileCheck %s
+// RUN: dash-opt %s --dash-verify-schedule | dash-opt --dash-verify-schedule | FileCheck %s --check-prefix=LEFT
+
+// What was proven stays with the order, and holds when it is proven again.
+// LEFT: dash.schedule @order kind("file") level(run) parts(1) workers(2) width(2) min_workers(2)
 
 // CHECK: verify-schedule.mlir:[[#@LINE+2]]:1: remark: [Analysis] proven | Category:dash-verify-schedule
 // CHECK-SAME: dynamicIssue=false, minWorkers=2, schedule=order, tasks=4

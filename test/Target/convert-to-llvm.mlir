@@ -8,7 +8,11 @@
 // CHECK:         llvm.inline_asm {{.*}} "bar.arrive 0
 // CHECK-NOT:     {{scf|arith|cf}}.
 // CHECK:         llvm.return
-gpu.module @kernels attributes {dash.program = {}} {
+gpu.module @kernels attributes {dash.program = #dash.program<"x"
+  facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>,
+         tiles = <q = 64, kv = 128>, kind = "ascending", level = run, deterministic = true,
+         parts = 1, workers = 132, width = 132, min_workers = 132>
+  order <entry = "x_order">>} {
   llvm.func @sum(%n: i32, %to: !llvm.ptr<1>) {
     %zero = arith.constant 0 : i32
     %one = arith.constant 1 : i32

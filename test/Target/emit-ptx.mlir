@@ -51,25 +51,22 @@
 // JSON-NEXT:       {"name":"dq.stride.row","type":"i64"},
 // JSON-NEXT:       {"name":"scale","type":"f32"}
 gpu.module @copy_kernels attributes {
-  dash.program = {
-    name = "copy",
-    program = {element = "bf16", head_dim = 64 : i64, head_dim_v = 64 : i64, mask = "causal",
-               tiles = {q = 64 : i64, kv = 128 : i64}, kind = "shift", level = "run", deterministic = true,
-               parts = 1 : i64, workers = 132 : i64, width = 132 : i64, min_workers = 132 : i64},
-    sizes = {batch = {min = 1 : i64, max = 65535 : i64}, q_rows = {value = 4096 : i64}},
-    constraints = [{expression = "q_rows % 64", equals = 0 : i64, message = "q_rows must be a multiple of 64"}],
-    derived = {q_tiles = "ceildiv(q_rows, 64)"},
-    tensors = [{name = "q", element = "bf16", access = "read", shape = ["batch", "q_rows", "64"],
-                alignment = 16 : i64, stride_multiple = 8 : i64},
-               {name = "dq", element = "bf16", access = "write", shape = ["batch", "q_rows", "64"],
-                alignment = 16 : i64, stride_multiple = 8 : i64}],
-    workspace = [{name = "turns", bytes = "4*batch*q_tiles", alignment = 16 : i64, initial = "zero", after = "zero"}],
-    order = {source = "entry", entry = "copy_order"}}} {
+  dash.program = #dash.program<"copy"
+    facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <causal>,
+           tiles = <q = 64, kv = 128>, kind = "shift", level = run, deterministic = true,
+           parts = 1, workers = 132, width = 132, min_workers = 132>
+    sizes[<name = "batch", min = 1, max = 65535>,
+           <name = "q_rows", min = 4096, max = 4096>]
+    constraints[<expression = "q_rows % 64", equals = 0, message = "q_rows must be a multiple of 64">]
+    derived[<name = "q_tiles", expression = "ceildiv(q_rows, 64)">]
+    tensors[<"q" : bf16, read, shape["batch", "q_rows", "64"], alignment = 16, stride_multiple = 8>,
+             <"dq" : bf16, write, shape["batch", "q_rows", "64"], alignment = 16, stride_multiple = 8>]
+    workspace[<name = "turns", bytes = "4*batch*q_tiles", alignment = 16, before = zero, after = zero>]
+    order <entry = "copy_order">>} {
   llvm.func @copy_order(%turns: !llvm.ptr<1> {dash.parameter = "workspace.turns"}, %batch: i32 {dash.parameter = "batch"})
       attributes {gpu.kernel, nvvm.kernel, nvvm.maxntid = array<i32: 32, 1, 1>,
-                  dash.entry = {role = "order", when = "sizes-change", grid = ["workers", "1", "1"],
-                                block = array<i32: 32, 1, 1>, cluster = array<i32: 1, 1, 1>,
-                                shared_bytes = 0 : i64, cooperative = false}} {
+                  dash.entry = #dash.entry<order, sizes_change, grid["workers", "1", "1"], block[32, 1, 1], cluster[1, 1, 1],
+                              shared_bytes = 0, cooperative = false>} {
     llvm.store %batch, %turns : i32, !llvm.ptr<1>
     llvm.return
   }
@@ -77,9 +74,8 @@ gpu.module @copy_kernels attributes {
   llvm.func @copy_main(%from: !llvm.ptr<1> {dash.parameter = "q"}, %to: !llvm.ptr<1> {dash.parameter = "dq"},
                        %stride: i64 {dash.parameter = "dq.stride.row"}, %scale: f32 {dash.parameter = "scale"})
       attributes {gpu.kernel, nvvm.kernel, nvvm.maxntid = array<i32: 128, 1, 1>,
-                  dash.entry = {role = "main", when = "always", grid = ["batch*q_tiles", "1", "1"],
-                                block = array<i32: 128, 1, 1>, cluster = array<i32: 1, 1, 1>,
-                                shared_bytes = 0 : i64, cooperative = true}} {
+                  dash.entry = #dash.entry<main, always, grid["batch*q_tiles", "1", "1"], block[128, 1, 1], cluster[1, 1, 1],
+                              shared_bytes = 0, cooperative = true>} {
     %thread = nvvm.read.ptx.sreg.tid.x : i32
     %source = llvm.getelementptr %from[%thread] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %target = llvm.getelementptr %to[%stride] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, f32

@@ -69,9 +69,9 @@ expect(list(manifests) == ["one.json", "two-first.json", "two-second.json"], f"f
 
 # The certificate follows what fixes bits, not what a file is called.
 text = (folder / "emit-ptx.mlir").read_text(encoding="utf-8")
-for name, old, new, changes in [("renamed", "", "", False), ("level", 'level = "run"', 'level = "batch"', True),
+for name, old, new, changes in [("renamed", "", "", False), ("level", "level = run", "level = batch", True),
                                 ("arithmetic", "arith.mulf", "arith.addf", True),
-                                ("workers", "workers = 132 : i64, width", "workers = 100 : i64, width", False)]:
+                                ("workers", "workers = 132, width = 132, min_workers = 132", "workers = 100, width = 132, min_workers = 100", False)]:
     expect(old in text, f"{name}: expected {old} in emit-ptx.mlir")
     source = scratch / f"{name}.mlir"
     source.write_text(text.replace(old, new) if old else text, encoding="utf-8")

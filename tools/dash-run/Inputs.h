@@ -4,7 +4,7 @@
 #define DASH_TOOLS_RUN_INPUTS_H
 
 #include "Program.h"
-#include "dash/Schedule/Problem.h"
+#include "dash/IR/Problem.h"
 
 namespace dash_run {
 

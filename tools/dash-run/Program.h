@@ -3,7 +3,7 @@
 #ifndef DASH_TOOLS_RUN_PROGRAM_H
 #define DASH_TOOLS_RUN_PROGRAM_H
 
-#include "dash/Schedule/Problem.h"
+#include "dash/IR/Problem.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/APFloat.h"

@@ -14,7 +14,6 @@ STAGES = ["IR", "Schedule", "Pipeline", "Lowering", "Target", "Driver"]
 BELOW = "Support"  # included by all, includes nothing of ours
 ABOVE = {"Driver", "CAPI"}  # include all
 SIDE_EXITS = {"Cpu": "Schedule"}  # a way out of the flow, and the stage that hands over to it
-EXCEPTIONS = {("Lowering", "Schedule")}  # (stage, an earlier one that it still asks)
 PLACES = {stage: number for number, stage in enumerate(STAGES)}
 PLACES |= {way_out: PLACES[stage] + 0.5 for way_out, stage in SIDE_EXITS.items()}
 FOLDERS = [BELOW, *STAGES, *SIDE_EXITS]
@@ -48,7 +47,7 @@ def refusal(stage, other, header):
     if PLACES[other] > PLACES[stage]:
         return f"{stage} comes before {other} and must not include it; move what both need to {BELOW} or IR"
     before = SIDE_EXITS.get(stage) or STAGES[PLACES[stage] - 1]
-    if other != before and (stage, other) not in EXCEPTIONS:
+    if other != before:
         return f"{stage} may include IR and {before}, found '{other}'; let {before} hand it over"
     if header.startswith("Passes."):
         return f"only Driver puts passes in order; {stage} may include other headers of {other}, found '{header}'"

@@ -10,6 +10,7 @@
 include "dash/IR/DashDialect.td"
 include "dash/IR/DashEnums.td"
 include "dash/IR/DashMasks.td"
+include "dash/IR/DashLayouts.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
 
@@ -191,6 +192,10 @@ def FormulasAttr : Dash_Attr<"Formulas", "formulas"> {
                         ArrayRefParameter<"::mlir::dash::FormulaPiece", "chains">:$turn);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Whether a value or a condition of a member hangs on the size called `size` ("width", …).
+    bool dependsOn(::llvm::StringRef size) const;
+  }];
 }
 
 def TableAttr : Dash_Attr<"Table", "table"> {

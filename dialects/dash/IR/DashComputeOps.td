@@ -154,6 +154,8 @@ def ConvertOp : Dash_Op<"convert", [OutsideItems]> {
   let summary = "Round f32 sums to the gradient's type";
   let description = [{
     `target = round(scale * source)` for whole tensors, to nearest even; the factor is 1 if absent.
+    With `layout`, the source holds tile after tile of a kernel's sums, each in memory as the warpgroups
+    that added it hold it in registers: the attribute is the encoding of what they add.
 
     **Preconditions**: source and target have one shape wherever static. Stands outside
     `dash.items`.
@@ -169,14 +171,18 @@ def ConvertOp : Dash_Op<"convert", [OutsideItems]> {
 
     **Errors**
     - `'target' must have the head dim of 'source', 128, got 64`
+    - `'layout' must be an accumulator's, got #dash.fragment<row, rows by 2>`
     - `stands outside 'dash.items' only: it works on whole tensors`
   }];
   let arguments = (ins
     Arg<SumMemRef, "f32 sums [batch, heads, rows, head dim]", [MemRead]>:$source,
     Arg<HalfMemRef, "gradient, shaped as the source", [MemWrite]>:$target,
-    Arg<Optional<F32>, "factor before rounding; 1 if absent">:$scale);
+    Arg<Optional<F32>, "factor before rounding; 1 if absent">:$scale,
+    Arg<OptionalAttr<FragmentAttr>, "how a tile of the source lies in memory, once tiles have layouts">:$layout);
+  let builders = [OpBuilder<(ins "Value":$source, "Value":$target, "Value":$scale),
+    "build($_builder, $_state, source, target, scale, FragmentAttr());">];
   let assemblyFormat = [{
-    $source `to` $target (`scale` `(` $scale^ `)`)? attr-dict
+    $source `to` $target (`scale` `(` $scale^ `)`)? (`layout` `(` $layout^ `)`)? attr-dict
     `:` type($source) `to` type($target)
   }];
   let hasVerifier = 1;

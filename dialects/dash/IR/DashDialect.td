@@ -15,7 +15,7 @@ def DashDialect : Dialect {
   let summary = "Deterministic attention backward passes and their orders";
   let description = [{
     `dash` says *what* an attention backward computes on tiles and *in which order* its partial
-    gradients are added. It has four forms, from the outside in:
+    gradients are added. It has six forms, from the outside in:
 
     1. whole problem: one `dash.attention_bwd` on memrefs, without tiles and without an order;
     2. unscheduled: `dash.items unscheduled` around `dash.walk`, with the computation of one task
@@ -23,7 +23,11 @@ def DashDialect : Dialect {
     3. scheduled: `dash.items order(@name)`, where `@name` is a `dash.schedule`; contributions are
        added by `dash.ordered_reduce`, each at its turn;
     4. split: `dash.workers`, whose roles run the scheduled items at once and hand tiles to each other
-       through channels.
+       through channels; the walk of a consumer is a software pipeline, each op of it with a stage;
+    5. loops: the same roles, with loops of scf where items and walks were. The software pipeline is a
+       prologue, a steady state and an epilogue; uses of channels are counted; tiles say who holds them;
+    6. waits: every wait, fence and arrival is an op, with the slot and the phase that it is for, and a
+       product is in flight until it is waited for.
 
     Words. A *tile* is a block of rows of Q, dO, dQ (q tile) or of K, V, dK, dV (kv tile). A *task*
     is the work on one pair (kv tile, q tile). A *sequence* is a set of rows that attend to each
@@ -31,11 +35,17 @@ def DashDialect : Dialect {
     tile, part), where a *part* is a run of the query heads of one kv head. A *chain* is the total
     order of the contributions to one tile, a *turn* a place in it.
 
+    On ops of other dialects stand a few attributes, each with its type and its place (`dash.program`
+    on a `gpu.module`, `dash.name` on an argument of a function): any other `dash.*` is an error.
+
     Values are tiles, as static ranked tensors; whole tensors are memrefs of rank 4,
     [batch, heads, rows, head dim], or of rank 3, [batch, heads, rows].
   }];
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
   let extraClassDeclaration = [{
     void registerAttributes();
     void registerTypes();

@@ -48,4 +48,101 @@ def DeterminismLevelAttr : EnumAttr<DashDialect, DeterminismLevel, "level"> {
   let assemblyFormat = "`<` $value `>`";
 }
 
+/// Loads tiles into channels.
+def RoleProducer : I32EnumAttrCase<"Producer", 0, "producer">;
+/// Multiplies, and computes with what it gets.
+def RoleConsumer : I32EnumAttrCase<"Consumer", 1, "consumer">;
+/// Adds tiles to memory.
+def RoleReducer : I32EnumAttrCase<"Reducer", 2, "reducer">;
+
+def RoleKind : I32EnumAttr<"RoleKind", "what warps of a worker do",
+    [RoleProducer, RoleConsumer, RoleReducer]> {
+  let cppNamespace = "::mlir::dash";
+  let genSpecializedAttr = 0;
+}
+
+def RoleKindAttr : EnumAttr<DashDialect, RoleKind, "role_kind"> {
+  let summary = "What warps of a worker do";
+  let description = [{
+    | kind | does |
+    |---|---|
+    | `producer` | loads tiles from memory into channels, and says what to do with them |
+    | `consumer` | multiplies tiles; never reads the order |
+    | `reducer` | adds tiles to memory, in the order's turns |
+
+    **Example**: `#dash<role_kind producer>`; on an op its bare word.
+
+    **Errors**: the parser's, which lists the words.
+  }];
+}
+
+/// The slot is full: a consumer may read it.
+def SideFull : I32EnumAttrCase<"Full", 0, "full">;
+/// The slot is empty: a producer may write it.
+def SideEmpty : I32EnumAttrCase<"Empty", 1, "empty">;
+
+def BarrierSide : I32EnumAttr<"BarrierSide", "which of a slot's two mbarriers", [SideFull, SideEmpty]> {
+  let cppNamespace = "::mlir::dash";
+  let genSpecializedAttr = 0;
+}
+
+def BarrierSideAttr : EnumAttr<DashDialect, BarrierSide, "side"> {
+  let summary = "Which of a slot's two mbarriers";
+  let description = [{
+    `full`: completes when the slot has been filled. `empty`: completes when it may be filled again.
+
+    **Example**: `#dash<side full>`; on an op its bare word.
+
+    **Errors**: the parser's, which lists the words.
+  }];
+}
+
+/// The one thread that runs the role.
+def ArriveThread : I32EnumAttrCase<"Thread", 0, "thread">;
+/// One lane of each warp, when all lanes of the warp have come.
+def ArriveWarp : I32EnumAttrCase<"Warp", 1, "warp">;
+/// Every thread for itself, which tools that look for races understand.
+def ArriveAll : I32EnumAttrCase<"All", 2, "all">;
+
+def ArriveScope : I32EnumAttr<"ArriveScope", "who arrives at an mbarrier",
+    [ArriveThread, ArriveWarp, ArriveAll]> {
+  let cppNamespace = "::mlir::dash";
+  let genSpecializedAttr = 0;
+}
+
+def ArriveScopeAttr : EnumAttr<DashDialect, ArriveScope, "arrive"> {
+  let summary = "Who arrives at an mbarrier";
+  let description = [{
+    `thread`: the one thread that runs the role. `warp`: one lane of each warp, behind a barrier of the
+    warp. `all`: every thread for itself.
+
+    **Example**: `#dash<arrive warp>`; on an op its bare word.
+
+    **Errors**: the parser's, which lists the words.
+  }];
+}
+
+/// Sums of a product: what wgmma calls its D fragment.
+def FragmentAccumulator : I32EnumAttrCase<"Accumulator", 0, "accumulator">;
+/// The same numbers rounded and packed in pairs: the A fragment of the next product.
+def FragmentOperand : I32EnumAttrCase<"Operand", 1, "operand">;
+/// A number for each column of an accumulator.
+def FragmentRow : I32EnumAttrCase<"Row", 2, "row">;
+
+def FragmentKind : I32EnumAttr<"FragmentKind", "how threads hold a tile in registers",
+    [FragmentAccumulator, FragmentOperand, FragmentRow]> {
+  let cppNamespace = "::mlir::dash";
+  let genSpecializedAttr = 0;
+}
+
+/// Each warpgroup has 64 of the tile's rows, and all columns.
+def SplitRows : I32EnumAttrCase<"Rows", 0, "rows">;
+/// Each warpgroup has all 64 rows, and as many columns as the others.
+def SplitColumns : I32EnumAttrCase<"Columns", 1, "columns">;
+
+def FragmentSplit : I32EnumAttr<"FragmentSplit", "what warpgroups split of a tile", [SplitRows, SplitColumns]> {
+  let cppNamespace = "::mlir::dash";
+  let genSpecializedAttr = 0;
+}
+
 #endif // DASH_IR_DASHENUMS_TD

@@ -90,6 +90,7 @@ def MaskAttr : Dash_Attr<"Mask", "mask"> {
 
     Band getBand() const { return {getLeft(), getRight()}; }
     bool isFull() const { return getLeft() < 0 && getRight() < 0 && getRules().empty(); }
+    bool isCausal() const { return getLeft() < 0 && getRight() == 0 && getRules().empty(); }
 
     /// The bitmap, or null.
     BlocksAttr getBlocks() const;

@@ -8,10 +8,19 @@
 #define DASH_IR_DASHOPBASE_TD
 
 include "dash/IR/DashAttrs.td"
+include "dash/IR/DashInterfaces.td"
+include "mlir/IR/OpAsmInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 class Dash_Op<string opMnemonic, list<Trait> traits = []>
     : Op<DashDialect, opMnemonic, traits>;
+
+/// An op with a stage: it takes `StageArg:$stage` as its last argument.
+class Dash_StagedOp<string opMnemonic, list<Trait> traits = []>
+    : Dash_Op<opMnemonic, !listconcat(traits, [StagedOpInterface])>;
+
+def StageArg : Arg<OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>,
+                   "stage of the software pipeline that issues it">;
 
 /// The op works on tiles, so it needs the `dash.items` that says which.
 def InsideItems : NativeOpTrait<"InsideItems"> {
@@ -33,6 +42,9 @@ def Tile : TileOf<[BF16, F16, F32], [1, 2]>;
 def HalfTile : TileOf<[BF16, F16], [2]>;
 def SumTile : TileOf<[F32], [2]>;
 def RowTile : TileOf<[F32], [1]>;
+
+/// What a slot of a channel may hold.
+def SlotElement : AnyTypeOf<[Tile, Index], "a tile or an index">;
 
 /// A whole tensor in memory.
 def TensorMemRef : MemRefRankOf<[BF16, F16, F32], [3, 4]>;

@@ -8,8 +8,11 @@
 #define DASH_IR_DASHOPS_TD
 
 include "dash/IR/DashComputeOps.td"
+include "dash/IR/DashKernelAttrs.td"
 include "dash/IR/DashOrderOps.td"
 include "dash/IR/DashTileOps.td"
 include "dash/IR/DashPipelineOps.td"
+include "dash/IR/DashLoopOps.td"
+include "dash/IR/DashAsyncOps.td"
 
 #endif // DASH_IR_DASHOPS_TD

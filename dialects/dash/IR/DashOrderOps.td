@@ -9,6 +9,7 @@
 
 include "dash/IR/DashOpBase.td"
 include "mlir/IR/OpAsmInterface.td"
+include "mlir/IR/RegionKindInterface.td"
 include "mlir/IR/SymbolInterfaces.td"
 
 def ScheduleOp : Dash_Op<"schedule", [Symbol]> {
@@ -18,17 +19,18 @@ def ScheduleOp : Dash_Op<"schedule", [Symbol]> {
     walks its q tiles, and at which turn each contribution to a dQ tile is added. The order is given
     by formulas, which serve any size, or by tables, which serve the problem's sizes only.
 
-    `kind` names the builder. One kind has a meaning of its own: "unordered" leaves the order of adds
-    to the hardware, so that all turns are 0 and the bits may differ even from run to run. `workers`
-    is the number of lists; `width` the number of workers that visit orders and chains were made for:
+    `kind` names the builder, for people. `unordered` leaves the order of adds to the hardware: all turns
+    are 0, and the bits may differ even from run to run. `workers` is the number of lists; `width` the number of workers that visit orders and chains were made for:
     the same, unless `level` says that the bits may not depend on it.
 
-    The verifier looks at the shape only. Coverage, total order, progress and independence are
-    proven by a pass.
+    The verifier looks at the shape only. Coverage, total order, progress and independence are proven by
+    a pass, which leaves what it found for the problem's sizes: `min_workers`, the fewest workers that
+    finish when they are resident at once.
 
     **Preconditions**
     - `parts` divides the query heads of a kv head; `workers` and `width` are at least 1.
     - `width` is `workers` unless the level is `machine` or `world`.
+    - `min_workers` is from 1 to `workers`.
     - A table is in the text (not elided), and has a row for each item:
       N = sum over sequences of kv_heads * parts * ceil(kv rows / rows of a kv tile).
 
@@ -50,6 +52,7 @@ def ScheduleOp : Dash_Op<"schedule", [Symbol]> {
     - `parts must be at least 1, got 0`
     - `parts must divide the 4 query heads of a kv head, got 3`
     - `width must be workers, 132, at level 'run', got 32`
+    - `min_workers must be from 1 to workers, 132, got 133`
     - `table 'items' is not in the text (dense_resource '__elided__'): print the module again
       without --mlir-elide-elementsattrs-if-larger`
     - `table 'items' must have a row for each of the problem's 4 items, got 3`
@@ -64,6 +67,8 @@ def ScheduleOp : Dash_Op<"schedule", [Symbol]> {
     Arg<I64Attr, "parts of a kv head's group of query heads">:$parts,
     Arg<I64Attr, "lists of items">:$workers,
     Arg<I64Attr, "workers that the order was made for">:$width,
+    Arg<OptionalAttr<I64Attr>, "workers that must be resident at once, once proven">:$min_workers,
+    Arg<UnitAttr, "adds come in no order, so bits may differ">:$unordered,
     Arg<ProblemAttr, "what the order was made for">:$problem,
     Arg<CostAttr, "cost model that it was judged by">:$cost,
     Arg<AnyAttrOf<[FormulasAttr, TableAttr], "#dash.formulas<...> or #dash.table<...>">,
@@ -71,6 +76,7 @@ def ScheduleOp : Dash_Op<"schedule", [Symbol]> {
   let assemblyFormat = [{
     $sym_name `kind` `(` $kind `)` `level` `(` custom<Level>($level) `)`
     `parts` `(` $parts `)` `workers` `(` $workers `)` `width` `(` $width `)`
+    (`min_workers` `(` $min_workers^ `)`)? (`unordered` $unordered^)?
     `\n` ` ` ` ` ` ` ` ` `problem` `(` $problem `)`
     `\n` ` ` ` ` ` ` ` ` `cost` `(` $cost `)`
     `\n` ` ` ` ` ` ` ` ` `order` `(` $order `)` attr-dict
@@ -79,8 +85,8 @@ def ScheduleOp : Dash_Op<"schedule", [Symbol]> {
     /// Items of the problem, saturating at the largest int64_t.
     int64_t getNumItems();
 
-    /// Whether adds wait for turns: all kinds but "unordered".
-    bool isOrdered() { return getKind() != unorderedKind; }
+    /// Whether adds wait for turns.
+    bool isOrdered() { return !getUnordered(); }
 
     /// The order in one of its two forms; null for the other.
     FormulasAttr getFormulas() { return dyn_cast<FormulasAttr>(getOrder()); }
@@ -115,7 +121,7 @@ def ItemsOp : Dash_Op<"items", [
     - Over memrefs of rank 4 of one element type, whose sizes fit where static; heads are a multiple
       of kv heads.
     - Unscheduled: no `dash.ordered_reduce` inside. Scheduled: every walk gives turns; adds are
-      `dash.ordered_reduce`, or all `dash.reduce` if the schedule's kind is "unordered".
+      `dash.ordered_reduce`, or all `dash.reduce` if the schedule is `unordered`.
     - Not inside another `dash.items`.
     - The schedule is a `dash.schedule` in the nearest symbol table, and its tiles, mask, level,
       sizes and sequences are those of this op wherever static.
@@ -186,6 +192,7 @@ def ItemsOp : Dash_Op<"items", [
 
 def WalkOp : Dash_Op<"walk", [
     HasParent<"ItemsOp">, SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects,
+    AttrSizedOperandSegments, RegionKindInterface, HasOnlyGraphRegion,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
   let summary = "For each task of an item, in its visit order";
   let description = [{
@@ -194,7 +201,13 @@ def WalkOp : Dash_Op<"walk", [
     Results are the values after the last task; the init values if there is none. In scheduled items
     the body's third argument is the turn of the task's contribution in the chain of its q tile.
 
-    **Preconditions**: stands in `dash.items`; init, yielded values and results have the same types.
+    With `stages(n)` the walk is a software pipeline: a turn of the loop issues its ops in the order in which they stand,
+    each for a step of its own, an op of stage s for the step before that of an op of stage s - 1. So an op may stand in
+    front of what it reads, if its stage is higher. `steps(%n)` is the number of tasks, for a role that does not read it
+    from the order.
+
+    **Preconditions**: stands in `dash.items`; init, yielded values and results have the same types; each op
+    stands behind what it reads, in the order of issue; with stages, every op has one.
     **Postconditions**: each task of the item has run once, in the schedule's visit order if there
     is a schedule.
 
@@ -219,8 +232,13 @@ def WalkOp : Dash_Op<"walk", [
     - `block argument 2 must have type 'tensor<64x128xf32>', got 'tensor<64x64xf32>'`
     - `needs 2 results, one for each init value, got 1`
     - `result 0 must have the type of its init value, 'tensor<64x128xf32>', got ...`
+    - `is issued before what it needs`, at the op, with a note at what it needs
+    - `needs a stage from 0 to 2, got none`; `has a stage, but its 'dash.walk' has none`
   }];
-  let arguments = (ins Arg<Variadic<Tile>, "values before the first task">:$inits);
+  let arguments = (ins
+    Arg<Variadic<Tile>, "values before the first task">:$inits,
+    Arg<Optional<Index>, "number of tasks, where a role is told it">:$num_steps,
+    Arg<OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>, "stages of the software pipeline">:$stages);
   let results = (outs Res<Variadic<Tile>, "values after the last task">:$results);
   let regions = (region SizedRegion<1>:$body);
   let skipDefaultBuilders = 1;
@@ -247,6 +265,7 @@ def WalkOp : Dash_Op<"walk", [
     YieldOp getYield();
   }];
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 
 def YieldOp : Dash_Op<"yield", [Pure, Terminator, HasParent<"WalkOp">]> {
@@ -290,7 +309,7 @@ def ReduceOp : Dash_Op<"reduce", [InsideItems]> {
     the bits of the sum may differ from run to run; target must hold zeros before the first.
 
     **Preconditions**: the tile has as many rows as a q or a kv tile, and as many columns as target.
-    Stands in unscheduled `dash.items`, or in items whose schedule is of the kind "unordered".
+    Stands in unscheduled `dash.items`, or in items whose schedule is `unordered`.
     **Postconditions**: rows past the end of the sequence are not written.
 
     **Example**
@@ -377,11 +396,15 @@ def OrderedReduceOp : Dash_Op<"ordered_reduce", [InsideItems]> {
     Arg<SumTile, "the contribution">:$value,
     Arg<SumMemRef, "sums [batch, heads, rows, head dim]", [MemRead, MemWrite]>:$target,
     Arg<Index, "sequence">:$sequence, Arg<Index, "head, absolute">:$head,
-    Arg<Index, "tile of the sequence">:$tile, Arg<Index, "place in the tile's chain">:$turn);
+    Arg<Index, "tile of the sequence">:$tile, Arg<Index, "place in the tile's chain">:$turn,
+    Arg<Optional<Index>, "1 if the turn is the chain's last, once items are lowered">:$is_last);
   let assemblyFormat = [{
-    $value `into` $target `[` $sequence `,` $head `,` $tile `]` `turn` `(` $turn `)` attr-dict
-    `:` type($value) `into` type($target)
+    $value `into` $target `[` $sequence `,` $head `,` $tile `]` `turn` `(` $turn `)`
+    (`last` `(` $is_last^ `)`)? attr-dict `:` type($value) `into` type($target)
   }];
+  let builders = [OpBuilder<(ins "Value":$value, "Value":$target, "Value":$sequence, "Value":$head,
+                                 "Value":$tile, "Value":$turn),
+    "build($_builder, $_state, value, target, sequence, head, tile, turn, Value());">];
   let hasVerifier = 1;
 }
 

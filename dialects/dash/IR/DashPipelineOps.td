@@ -23,19 +23,32 @@ def ChannelType : Dash_Type<"Channel", "channel"> {
   let summary = "A ring of slots that each hold the same tiles";
   let description = [{
     The field's asynchronous reference: slots in shared memory, each with a barrier that says it is
-    full and one that says it is empty.
+    full and one that says it is empty. A slot holds tiles, and indices that say what to do with them.
+    Once tiles have layouts, an element says how it lies in the slot. What a role puts or waits for has that
+    layout, none (nobody holds it), or one of registers: an operand or a row, which is stored element by
+    element. An accumulator lies as threads hold it, so it has the slot's own layout.
 
-    **Example**: `!dash.channel<tensor<64x128xbf16>, tensor<64xf32>>`.
+    **Example**: `!dash.channel<tensor<64x128xbf16>, tensor<64xf32>, index>`.
     **Errors**
-    - `a slot holds ranked tensors of static shape, got 'f32'`
+    - `a slot holds ranked tensors of static shape, then indices, got 'f32'`
     - `a slot holds tiles of integers or floats, got 'tensor<64x64xcomplex<f32>>'`
     - `a tile of a slot has at most 2147483647 bytes, got 'tensor<4611686018427387904x8xf32>'`
+    - `a slot holds at most 4 indices, got 5`
   }];
-  let parameters = (ins ArrayRefParameter<"::mlir::Type", "tiles of one slot">:$tiles);
-  let assemblyFormat = "`<` $tiles `>`";
+  let parameters = (ins ArrayRefParameter<"::mlir::Type", "what one slot holds">:$elements);
+  let assemblyFormat = "`<` $elements `>`";
   let extraClassDeclaration = [{
-    /// Bytes of a tile of the slot.
-    int64_t getTileBytes(unsigned tile) const;
+    /// Indices of a slot at most: one load of 16 bytes brings all of them.
+    static constexpr unsigned maxIndices = 4;
+
+    /// Bytes of an element of the slot; an index has 4.
+    int64_t getElementBytes(unsigned element) const;
+    /// The elements that are tiles; the others, indices, follow them.
+    unsigned getNumTiles() const;
+    unsigned getNumIndices() const { return getElements().size() - getNumTiles(); }
+    ArrayRef<Type> getTiles() const { return getElements().take_front(getNumTiles()); }
+    /// Bytes of all tiles of a slot.
+    int64_t getTilesBytes() const;
   }];
   let genVerifyDecl = 1;
 }
@@ -70,25 +83,25 @@ def WorkersOp : Dash_Op<"workers", [NoTerminator, OutsideItems, RecursiveMemoryE
                            worker(unit) = unit mod workers,
                            visit(kv, step) = step, turn(kv, q) = kv>)
     !T = memref<?x?x?x128xbf16>
-    !C = !dash.channel<tensor<128x128xbf16>>
+    !C = !dash.channel<tensor<128x128xbf16>, index, index, index>
     func.func @workers(%q: !T, %k: !T, %v: !T, %out: !T) {
       dash.workers registers(168) shared_bytes(33792) {
-        %tiles = dash.channel "k" depth(1) at([1024], [32768]) : !C
-        dash.role "load" warps(1) registers(24) {
+        %tiles = dash.channel "k" depth(1) at([1024, 16, 20, 24], [32768, 16, 16, 16]) : !C
+        dash.role "load" producer warps(1) registers(24) {
           dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
               tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %head, %kv, %part_turn) {
             %t = dash.load %k[%seq, %head, %kv] : !T -> tensor<128x128xbf16>
-            dash.put %t into %tiles : tensor<128x128xbf16> into !C
+            dash.put %t, %seq, %head, %kv into %tiles : tensor<128x128xbf16>, index, index, index into !C
           }
         }
-        dash.role "compute" warps(8) registers(240) {
+        dash.role "compute" consumer warps(8) registers(240) {
           dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
               tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %head, %kv, %part_turn) {
-            %t = dash.get %tiles : !C -> tensor<128x128xbf16>
+            %t, %s, %h, %tile = dash.wait %tiles : !C -> tensor<128x128xbf16>, index, index, index
             %squares = dash.matmul %t, transpose %t
               : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
             dash.release %tiles : !C
-            dash.store %squares, %out[%seq, %head, %kv] : tensor<128x128xf32> -> !T
+            dash.store %squares, %out[%s, %h, %tile] : tensor<128x128xf32> -> !T
           }
         }
       }
@@ -102,6 +115,7 @@ def WorkersOp : Dash_Op<"workers", [NoTerminator, OutsideItems, RecursiveMemoryE
     - `needs a role`
     - `role 'compute' must run the items of role 'load'`
     - `'registers' must be from 1 to 65536, got 0`, and `'shared_bytes'` from 0 to 2147483647
+    - `items of role 'load' are loops, and those of role 'compute' are not`
     - `'shared_bytes' is 1024, but slots of channel 'k' end at byte 33792`
     - `stands outside 'dash.items' only: it works on whole tensors`
   }];
@@ -130,12 +144,14 @@ def ChannelOp : Dash_Op<"channel", [HasParent<"WorkersOp">,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "Slots through which roles hand tiles on";
   let description = [{
-    A first-in first-out ring of `depth` slots: `dash.put` waits for an empty slot and fills it,
-    `dash.get` waits for a full one, `dash.release` says that the oldest slot got is empty again.
-    Tile i of slot s lies at byte `offsets[i] + s * strides[i]` of the worker's shared memory; both
-    are absent until buffers are planned.
+    A first-in first-out ring of `depth` slots: `dash.put` acquires an empty slot and fills it,
+    `dash.wait` waits for a full one, `dash.release` says that the oldest slot waited for is empty again.
+    Element i of slot s lies at byte `offsets[i] + s * strides[i]` of the worker's shared memory. The
+    mbarrier that says that slot s is full lies at byte `full + 8 * s` of `barriers(full, empty)`, the one
+    that says it is empty at `empty + 8 * s`. All are absent until buffers are planned. `arrivals` says how
+    many threads arrive at each of the two in a phase; it is absent until waits are inserted.
 
-    **Preconditions**: offsets and strides have one number for each tile of a slot; slots do not
+    **Preconditions**: offsets and strides have one number for each element of a slot; slots do not
     overlap.
     **Postconditions**: every slot is empty when the worker starts, and when it ends.
 
@@ -145,26 +161,30 @@ def ChannelOp : Dash_Op<"channel", [HasParent<"WorkersOp">,
     **Errors**
     - `depth must be from 1 to 65536, got 0`
     - `needs both offsets and strides, or neither`
-    - `needs an offset and a stride for each of the 2 tiles of a slot, got 1 and 2`
+    - `needs an offset and a stride for each of the 2 elements of a slot, got 1 and 2`
     - `offsets and strides must be from 0 to 2147483647, got -1024`
-    - `tile 0 has 16384 bytes, which do not fit a stride of 1024`
+    - `element 0 has 16384 bytes, which do not fit a stride of 1024`
+    - `needs two barriers, full and empty, got 1`
+    - `needs two numbers of arrivals, full and empty, each at least 1, got array<i64: 0, 1>`
   }];
   let arguments = (ins
     Arg<StrAttr, "what the slots hold">:$name,
     Arg<I64Attr, "slots">:$depth,
-    Arg<OptionalAttr<DenseI64ArrayAttr>, "first byte of slot 0, of each tile">:$offsets,
-    Arg<OptionalAttr<DenseI64ArrayAttr>, "bytes from slot to slot, of each tile">:$strides);
+    Arg<OptionalAttr<DenseI64ArrayAttr>, "first byte of slot 0, of each element">:$offsets,
+    Arg<OptionalAttr<DenseI64ArrayAttr>, "bytes from slot to slot, of each element">:$strides,
+    Arg<OptionalAttr<DenseI64ArrayAttr>, "bytes of slot 0's mbarriers, full and empty">:$barriers,
+    Arg<OptionalAttr<DenseI64ArrayAttr>, "arrivals that complete a phase, full and empty">:$arrivals);
   let results = (outs Res<ChannelType, "the channel">:$result);
   let assemblyFormat = [{
-    $name `depth` `(` $depth `)` (`at` `(` $offsets^ `,` $strides `)`)? attr-dict
-    `:` type($result)
+    $name `depth` `(` $depth `)` (`at` `(` $offsets^ `,` $strides `)`)?
+    (`barriers` `(` $barriers^ `)`)? (`arrivals` `(` $arrivals^ `)`)? attr-dict `:` type($result)
   }];
   let extraClassDeclaration = [{
     /// The role that puts tiles into it, and the one that gets them from it: the first of each; null
     /// if there is none.
     RoleOp getPutter();
     RoleOp getGetter();
-    /// The tiles are put and got in each step of a walk, not once an item.
+    /// The tiles are put and waited for in each step of a walk, not once an item.
     bool isPerStep();
     /// The tiles are copied from memory by hardware, not written by threads.
     bool isLoaded();
@@ -181,30 +201,42 @@ def RoleOp : Dash_Op<"role", [HasParent<"WorkersOp">, NoTerminator, RecursiveMem
     whole warpgroups are split among them by rows, and a role of `warps` warps that each add tiles
     to memory gives warp i the slots i, i + warps, ... of its channel.
 
-    Ops of its walk may carry `dash.stage` and `dash.order`. A turn of the loop issues the ops in the
-    order of `dash.order`, each for a step of its own: an op of stage 0 works on the next step while
-    one of stage 1 works on this step and one of stage 2 on the step before.
+    A consumer never reads the order: which step it is at, and what the mask hides there, stand as
+    indices in the slots that it waits for. Once a consumer has been split, `warpgroup(i of n)` says whose
+    copy it is.
 
-    **Preconditions**: the body is one scheduled `dash.items`, with one `dash.walk` at most.
+    **Preconditions**: the body is one scheduled `dash.items`, with one `dash.walk` at most, or, once items
+    are lowered, loops over them. A consumer uses no argument of its items and walk but what the walk
+    carries.
     **Postconditions**: none.
 
-    **Example**: `dash.role "load" warps(1) registers(24) { ... }`, as in `dash.workers`.
+    **Example**: `dash.role "load" producer warps(1) registers(24) { ... }`, as in `dash.workers`.
 
     **Errors**
     - `warps must be from 1 to 65536, got 0`
     - `registers must be from 1 to 65536, got 0`
-    - `holds one scheduled 'dash.items' and nothing else`
+    - `holds one scheduled 'dash.items' and nothing else, or loops`
+    - `reads the order in a consumer, which is told what to do by indices in slots`, at the op that does
     - `has 2 'dash.walk', expected one at most`
   }];
   let arguments = (ins
-    Arg<StrAttr, "what it does">:$name,
+    Arg<StrAttr, "its name">:$name,
+    Arg<RoleKindAttr, "what it does">:$kind,
     Arg<I64Attr, "warps">:$warps,
-    Arg<OptionalAttr<I64Attr>, "registers a thread">:$registers);
+    Arg<OptionalAttr<I64Attr>, "registers a thread">:$registers,
+    Arg<OptionalAttr<I64Attr>, "the warpgroup of a consumer that runs this copy">:$warpgroup,
+    Arg<OptionalAttr<I64Attr>, "of how many">:$warpgroups);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $name `warps` `(` $warps `)` (`registers` `(` $registers^ `)`)? attr-dict-with-keyword $body
+    $name `` $kind `warps` `(` $warps `)` (`registers` `(` $registers^ `)`)?
+    (`warpgroup` `(` $warpgroup^ `of` $warpgroups `)`)? attr-dict-with-keyword $body
   }];
   let extraClassDeclaration = [{
+    bool isProducer() { return getKind() == RoleKind::Producer; }
+    bool isConsumer() { return getKind() == RoleKind::Consumer; }
+    bool isReducer() { return getKind() == RoleKind::Reducer; }
+
+    /// The items that it runs; null once they are lowered to loops.
     ItemsOp getItems();
     /// The walk over the steps of an item; null if there is none.
     WalkOp getWalk();
@@ -214,12 +246,12 @@ def RoleOp : Dash_Op<"role", [HasParent<"WorkersOp">, NoTerminator, RecursiveMem
   let hasVerifier = 1;
 }
 
-def PutOp : Dash_Op<"put", [InsideItems, InsideRole]> {
+def PutOp : Dash_StagedOp<"put", [InsideItems, InsideRole, AttrSizedOperandSegments]> {
   let summary = "Fill the next slot of a channel";
   let description = [{
     Waits until the slot is empty and writes the tiles into it. Tiles that come from `dash.load` are
     copied by hardware, which also says when the slot is full; others are written by the role's
-    threads, and are seen only after `dash.publish`.
+    threads, and are seen only after `dash.commit`.
 
     **Preconditions**: the tiles are those of a slot; either all of them are loaded or none.
     **Postconditions**: the slot is the role's until it is full.
@@ -228,29 +260,35 @@ def PutOp : Dash_Op<"put", [InsideItems, InsideRole]> {
     !dash.channel<tensor<128x128xbf16>>`, as in `dash.workers`.
 
     **Errors**
-    - `tiles must be those of a slot of '!dash.channel<tensor<64xf32>>', got 'tensor<64x128xbf16>'`
+    - `elements must be those of a slot of '!dash.channel<tensor<64xf32>>', got 'tensor<64x128xbf16>'`
     - `tiles must all come from 'dash.load', or none`
     - `stands inside 'dash.role' only: channels connect roles`
   }];
   let arguments = (ins
-    Arg<Variadic<Tile>, "tiles of the slot">:$tiles,
-    Arg<ChannelType, "the channel", [MemWrite]>:$channel);
+    Arg<Variadic<SlotElement>, "what the slot holds: tiles, then indices">:$elements,
+    Arg<ChannelType, "the channel", [MemWrite]>:$channel,
+    Arg<Optional<Index>, "number of the use, once walks are peeled">:$use,
+    StageArg:$stage);
   let assemblyFormat = [{
-    $tiles `into` $channel attr-dict `:` type($tiles) `into` type($channel)
+    $elements `into` $channel (`[` $use^ `]`)? (`stage` `(` $stage^ `)`)? attr-dict
+    `:` type($elements) `into` type($channel)
   }];
   let extraClassDeclaration = [{
     /// Hardware copies the tiles from memory, and says when the slot is full.
     bool isLoad();
+    /// The elements that are tiles; indices follow them.
+    OperandRange getTiles() { return getElements().take_front(getChannel().getType().getNumTiles()); }
+    OperandRange getIndices() { return getElements().drop_front(getChannel().getType().getNumTiles()); }
   }];
   let hasVerifier = 1;
 }
 
-def PublishOp : Dash_Op<"publish", [InsideItems, InsideRole]> {
+def CommitOp : Dash_StagedOp<"commit", [InsideItems, InsideRole]> {
   let summary = "Say that the slot that was put last is full";
   let description = [{
-    Makes what threads have written visible to whoever gets the slot.
+    Makes what threads have written visible to whoever waits for the slot.
 
-    **Preconditions**: the role has put a slot that it has not published.
+    **Preconditions**: the role has put a slot that it has not committed.
     **Postconditions**: the slot is full.
 
     **Example**
@@ -264,15 +302,15 @@ def PublishOp : Dash_Op<"publish", [InsideItems, InsideRole]> {
                            visit(kv, step) = step, turn(kv, q) = kv>)
     !T = memref<?x?x?x128xbf16>
     !C = !dash.channel<tensor<64x128xf32>>
-    func.func @publish(%q: !T, %k: !T, %v: !T) {
+    func.func @commit(%q: !T, %k: !T, %v: !T) {
       %t = arith.constant dense<1.0> : tensor<64x128xf32>
       dash.workers {
         %tiles = dash.channel "ones" depth(2) : !C
-        dash.role "compute" warps(8) {
+        dash.role "compute" consumer warps(8) {
           dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
               tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %head, %kv, %part_turn) {
             dash.put %t into %tiles : tensor<64x128xf32> into !C
-            dash.publish %tiles : !C
+            dash.commit %tiles : !C
           }
         }
       }
@@ -282,50 +320,66 @@ def PublishOp : Dash_Op<"publish", [InsideItems, InsideRole]> {
 
     **Errors**: `stands inside 'dash.role' only: channels connect roles`.
   }];
-  let arguments = (ins Arg<ChannelType, "the channel", [MemWrite]>:$channel);
-  let assemblyFormat = "$channel attr-dict `:` type($channel)";
+  let arguments = (ins
+    Arg<ChannelType, "the channel", [MemWrite]>:$channel,
+    Arg<Optional<Index>, "number of the use, once walks are peeled">:$use,
+    StageArg:$stage);
+  let assemblyFormat = "$channel (`[` $use^ `]`)? (`stage` `(` $stage^ `)`)? attr-dict `:` type($channel)";
 }
 
-def GetOp : Dash_Op<"get", [InsideItems, InsideRole,
+def WaitOp : Dash_StagedOp<"wait", [InsideItems, InsideRole,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "Wait for the next full slot of a channel";
   let description = [{
-    The tiles of the oldest full slot that this role has not got yet.
+    The tiles of the oldest full slot that this role has not waited for yet.
 
     **Preconditions**: the results are the tiles of a slot.
     **Postconditions**: the tiles may be used until `dash.release`.
 
-    **Example**: `%t = dash.get %tiles : !dash.channel<tensor<128x128xbf16>> ->
+    **Example**: `%t = dash.wait %tiles : !dash.channel<tensor<128x128xbf16>> ->
     tensor<128x128xbf16>`, as in `dash.workers`.
 
     **Errors**
-    - `tiles must be those of a slot of '!dash.channel<tensor<64xf32>>', got 'tensor<64x128xbf16>'`
+    - `elements must be those of a slot of '!dash.channel<tensor<64xf32>>', got 'tensor<64x128xbf16>'`
     - `stands inside 'dash.role' only: channels connect roles`
   }];
-  let arguments = (ins Arg<ChannelType, "the channel", [MemRead, MemWrite]>:$channel);
-  let results = (outs Res<Variadic<Tile>, "tiles of the slot">:$tiles);
-  let assemblyFormat = "$channel attr-dict `:` type($channel) `->` type($tiles)";
+  let arguments = (ins
+    Arg<ChannelType, "the channel", [MemRead, MemWrite]>:$channel,
+    Arg<Optional<Index>, "number of the use, once walks are peeled">:$use,
+    StageArg:$stage);
+  let results = (outs Res<Variadic<SlotElement>, "what the slot holds: tiles, then indices">:$elements);
+  let assemblyFormat = [{
+    $channel (`[` $use^ `]`)? (`stage` `(` $stage^ `)`)? attr-dict `:` type($channel) `->` type($elements)
+  }];
+  let extraClassDeclaration = [{
+    /// The elements that are tiles; indices follow them.
+    ResultRange getTiles() { return getElements().take_front(getChannel().getType().getNumTiles()); }
+    ResultRange getIndices() { return getElements().drop_front(getChannel().getType().getNumTiles()); }
+  }];
   let hasVerifier = 1;
 }
 
-def ReleaseOp : Dash_Op<"release", [InsideItems, InsideRole]> {
-  let summary = "Say that the oldest slot got is empty again";
+def ReleaseOp : Dash_StagedOp<"release", [InsideItems, InsideRole]> {
+  let summary = "Say that the oldest slot waited for is empty again";
   let description = [{
     Waits until everything of this role that reads the slot has done so.
 
-    **Preconditions**: the role has got a slot that it has not released.
+    **Preconditions**: the role has waited for a slot that it has not released.
     **Postconditions**: the slot is empty once all warps of the role have come here.
 
     **Example**: `dash.release %tiles : !dash.channel<tensor<128x128xbf16>>`, as in `dash.workers`.
 
     **Errors**: `stands inside 'dash.role' only: channels connect roles`.
   }];
-  let arguments = (ins Arg<ChannelType, "the channel", [MemWrite]>:$channel);
-  let assemblyFormat = "$channel attr-dict `:` type($channel)";
+  let arguments = (ins
+    Arg<ChannelType, "the channel", [MemWrite]>:$channel,
+    Arg<Optional<Index>, "number of the use, once walks are peeled">:$use,
+    StageArg:$stage);
+  let assemblyFormat = "$channel (`[` $use^ `]`)? (`stage` `(` $stage^ `)`)? attr-dict `:` type($channel)";
 }
 
 def TakeTensorCoreOp
-    : Dash_Op<"take_tensor_core", [InsideItems, InsideRole, MemoryEffects<[MemWrite]>]> {
+    : Dash_StagedOp<"take_tensor_core", [InsideItems, InsideRole, MemoryEffects<[MemWrite]>]> {
   let summary = "Wait for this warpgroup's turn on the tensor core";
   let description = [{
     Warpgroups of a role alternate, from the first to the last and round again: one multiplies while
@@ -346,7 +400,7 @@ def TakeTensorCoreOp
     !T = memref<?x?x?x128xbf16>
     func.func @take_turns(%q: !T, %k: !T, %v: !T) {
       dash.workers {
-        dash.role "compute" warps(8) {
+        dash.role "compute" consumer warps(8) {
           dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
               tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %head, %kv, %part_turn) {
             dash.walk (%q_head, %qi, %turn) {
@@ -362,11 +416,12 @@ def TakeTensorCoreOp
 
     **Errors**: `stands inside 'dash.role' only: channels connect roles`.
   }];
-  let assemblyFormat = "attr-dict";
+  let arguments = (ins StageArg:$stage);
+  let assemblyFormat = "(`stage` `(` $stage^ `)`)? attr-dict";
 }
 
 def GiveTensorCoreOp
-    : Dash_Op<"give_tensor_core", [InsideItems, InsideRole, MemoryEffects<[MemWrite]>]> {
+    : Dash_StagedOp<"give_tensor_core", [InsideItems, InsideRole, MemoryEffects<[MemWrite]>]> {
   let summary = "Give the tensor core to the next warpgroup";
   let description = [{
     Everything meant to run in the turn has been issued.
@@ -378,7 +433,8 @@ def GiveTensorCoreOp
 
     **Errors**: `stands inside 'dash.role' only: channels connect roles`.
   }];
-  let assemblyFormat = "attr-dict";
+  let arguments = (ins StageArg:$stage);
+  let assemblyFormat = "(`stage` `(` $stage^ `)`)? attr-dict";
 }
 
 #endif // DASH_IR_DASHPIPELINEOPS_TD

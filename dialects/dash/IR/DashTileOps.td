@@ -50,7 +50,7 @@ def LoadOp : Dash_Op<"load", [InsideItems]> {
   let hasVerifier = 1;
 }
 
-def StoreOp : Dash_Op<"store", [InsideItems]> {
+def StoreOp : Dash_Op<"store", [InsideItems, AttrSizedOperandSegments]> {
   let summary = "Round a tile and write it";
   let description = [{
     `target[sequence, head, tile * rows + i, d] = round(scale * value[i, d])` for rows that are in
@@ -81,23 +81,29 @@ def StoreOp : Dash_Op<"store", [InsideItems]> {
     Arg<HalfMemRef, "whole tensor", [MemWrite]>:$target,
     Arg<Index, "sequence">:$sequence, Arg<Index, "head, absolute">:$head,
     Arg<Index, "tile of the sequence">:$tile,
-    Arg<Optional<F32>, "factor before rounding; 1 if absent">:$scale);
+    Arg<Optional<F32>, "factor before rounding; 1 if absent">:$scale,
+    Arg<Optional<AnyType>, "channel through whose slot it goes, once releases are placed">:$through);
+  let builders = [OpBuilder<(ins "Value":$value, "Value":$target, "Value":$sequence, "Value":$head,
+                                 "Value":$tile, "Value":$scale),
+    "build($_builder, $_state, value, target, sequence, head, tile, scale, Value());">];
   let assemblyFormat = [{
-    $value `,` $target `[` $sequence `,` $head `,` $tile `]` (`scale` `(` $scale^ `)`)? attr-dict
-    `:` type($value) `->` type($target)
+    $value `,` $target `[` $sequence `,` $head `,` $tile `]` (`scale` `(` $scale^ `)`)?
+    (`through` $through^ `:` type($through))? attr-dict `:` type($value) `->` type($target)
   }];
   let hasVerifier = 1;
 }
 
-def MatmulOp : Dash_Op<"matmul", [Pure, InsideItems]> {
+def MatmulOp : Dash_StagedOp<"matmul", [Pure, InsideItems]> {
   let summary = "Product of two tiles, summed in f32";
   let description = [{
     `result = accumulate + A B`, where A is `a` or its transpose and B is `b` or its transpose; the
     sum starts from zero if `accumulate` is absent.
 
     **Preconditions**: a and b are both bf16 or both f16; after transposing, a has as many columns
-    as b has rows; the result has the rows of a and the columns of b.
-    **Postconditions**: none.
+    as b has rows; the result has the rows of a and the columns of b. Where tiles have layouts, they are ones
+    that wgmma has: sums in accumulator fragments, b in a slot, a in a slot or an operand fragment.
+    **Postconditions**: none; an `async` product is complete, and has read its factors, behind the
+    `dash.wgmma_wait` that takes its result.
 
     **Example**
     ```mlir
@@ -121,23 +127,33 @@ def MatmulOp : Dash_Op<"matmul", [Pure, InsideItems]> {
     - `columns of a must be rows of b, got 128x64 and 128x64 as multiplied`
     - `result must be 128x64, the product's shape, got 64x128`
     - `'accumulate' must have the type of the result, 'tensor<128x64xf32>', got ...`
+    - `result must be an accumulator fragment where factors have layouts, got 'tensor<128x64xf32>'`
+    - `b must lie in a slot, as #dash.swizzled, got 'tensor<64x128xbf16>'`
+    - `a must be an operand fragment, or lie in a slot, as #dash.swizzled, got 'tensor<128x128xbf16>'`
+    - `a in registers cannot be transposed: put it into a slot first`
+    - `a in registers must be split as the result is, #dash.fragment<accumulator, columns by 2>, got
+      #dash.fragment<operand, rows by 1>`
+    - `columns of a as multiplied must be a multiple of 16, got 8`
+    - `a warpgroup has at most 256 columns of the result, got 512`
   }];
   let arguments = (ins
     Arg<HalfTile, "left factor">:$a,
     Arg<HalfTile, "right factor">:$b,
     Arg<Optional<SumTile>, "what the product is added to">:$accumulate,
     Arg<UnitAttr, "multiply by the transpose of a">:$transpose_a,
-    Arg<UnitAttr, "multiply by the transpose of b">:$transpose_b);
+    Arg<UnitAttr, "multiply by the transpose of b">:$transpose_b,
+    Arg<UnitAttr, "only issued here: `dash.wgmma_wait` says when it is complete">:$async,
+    StageArg:$stage);
   let results = (outs Res<SumTile, "the sum">:$result);
   let assemblyFormat = [{
     (`transpose` $transpose_a^)? $a `,` (`transpose` $transpose_b^)? $b
-    (`accumulate` `(` $accumulate^ `)`)? attr-dict `:` custom<Product>(
+    (`accumulate` `(` $accumulate^ `)`)? (`async` $async^)? (`stage` `(` $stage^ `)`)? attr-dict `:` custom<Product>(
       type($a), type($b), type($result), type($accumulate), ref($accumulate))
   }];
   let hasVerifier = 1;
 }
 
-def ProbabilityOp : Dash_Op<"probability", [Pure, InsideItems]> {
+def ProbabilityOp : Dash_StagedOp<"probability", [Pure, InsideItems]> {
   let summary = "P, transposed, from S and the log of the row sums";
   let description = [{
     `result[j, i] = exp(scale * scores[j, i] - lse[i])` where row i of the q tile sees column j of the
@@ -178,20 +194,21 @@ def ProbabilityOp : Dash_Op<"probability", [Pure, InsideItems]> {
     Arg<Index, "sequence">:$sequence,
     Arg<Index, "kv tile of the sequence">:$kv_tile,
     Arg<Index, "q tile of the sequence">:$q_tile,
-    Arg<Optional<F32>, "factor on the scores; 1 if absent">:$scale);
+    Arg<Optional<F32>, "factor on the scores; 1 if absent">:$scale,
+    StageArg:$stage);
   let results = (outs Res<SumTile, "P, transposed">:$result);
   let assemblyFormat = [{
     $scores `,` $lse `at` `(` $sequence `,` $kv_tile `,` $q_tile `)`
-    (`scale` `(` $scale^ `)`)? attr-dict
+    (`scale` `(` $scale^ `)`)? (`stage` `(` $stage^ `)`)? attr-dict
     `:` `(` type($scores) `,` type($lse) `)` `->` type($result)
   }];
   let hasVerifier = 1;
 }
 
-def RoundOp : Dash_Op<"round", [Pure, InsideItems]> {
+def RoundOp : Dash_StagedOp<"round", [Pure, InsideItems]> {
   let summary = "Round a tile to a half-precision type";
   let description = [{
-    `result[i, j] = round(value[i, j])`, to nearest even: sums are f32, the factors of a product bf16
+    `result[i, j] = round(scale * value[i, j])`, to nearest even, the factor being 1 if absent: sums are f32, the factors of a product bf16
     or f16. P is rounded for the product that gives dV, and only there: dS is computed from P as it
     is, because a dS from the rounded P is a fifth further from the true one.
 
@@ -219,13 +236,19 @@ def RoundOp : Dash_Op<"round", [Pure, InsideItems]> {
     **Errors**
     - `result must be 128x64, the shape of the value, got 64x128`
   }];
-  let arguments = (ins Arg<SumTile, "the tile">:$value);
+  let arguments = (ins
+    Arg<SumTile, "the tile">:$value,
+    Arg<Optional<F32>, "factor before rounding; 1 if absent">:$scale,
+    StageArg:$stage);
   let results = (outs Res<HalfTile, "the tile, rounded">:$result);
-  let assemblyFormat = "$value attr-dict `:` type($value) `to` type($result)";
+  let builders = [OpBuilder<(ins "Type":$type, "Value":$value), "build($_builder, $_state, type, value, Value(), IntegerAttr());">];
+  let assemblyFormat = [{
+    $value (`scale` `(` $scale^ `)`)? (`stage` `(` $stage^ `)`)? attr-dict `:` type($value) `to` type($result)
+  }];
   let hasVerifier = 1;
 }
 
-def ScoreGradientOp : Dash_Op<"score_gradient", [Pure, InsideItems]> {
+def ScoreGradientOp : Dash_StagedOp<"score_gradient", [Pure, InsideItems]> {
   let summary = "dS, transposed, from P, dP and delta";
   let description = [{
     `result[j, i] = round(probability[j, i] * (gradient[j, i] - delta[i]))`, in f32 before rounding.
@@ -259,10 +282,11 @@ def ScoreGradientOp : Dash_Op<"score_gradient", [Pure, InsideItems]> {
   let arguments = (ins
     Arg<SumTile, "P, transposed">:$probability,
     Arg<SumTile, "dP, transposed: V dO^T">:$gradient,
-    Arg<RowTile, "rowsum(O * dO) of each q row">:$delta);
+    Arg<RowTile, "rowsum(O * dO) of each q row">:$delta,
+    StageArg:$stage);
   let results = (outs Res<HalfTile, "dS, transposed">:$result);
   let assemblyFormat = [{
-    $probability `,` $gradient `,` $delta attr-dict
+    $probability `,` $gradient `,` $delta (`stage` `(` $stage^ `)`)? attr-dict
     `:` `(` type($probability) `,` type($gradient) `,` type($delta) `)` `->` type($result)
   }];
   let hasVerifier = 1;

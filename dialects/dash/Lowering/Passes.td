@@ -12,32 +12,66 @@ include "mlir/Pass/PassBase.td"
 def OutlineProgram : Pass<"dash-outline-program", "::mlir::ModuleOp"> {
   let summary = "Make a module for the kernels of each scheduled program";
   let description = [{
-    Adds `gpu.module @NAME_kernels` behind each function NAME with a scheduled problem, after checking that
-    kernels cover it. The module has no kernels yet; it says what a launcher needs to know beside them, in
-    the terms of the manifest, as attributes:
+    Adds `gpu.module @NAME_kernels` behind each function NAME whose items are split among roles. The module has
+    no kernels yet; it says what a launcher needs to know beside them, in the terms of the manifest:
 
     - `dash.program`: the program's facts, sizes (a range, or the value that a type or a table fixes),
       constraints, derived sizes, tensors, regions of the workspace, and where the order comes from;
     - `dash.formulas`: the order, where it is formulas;
-    - `dash.order`: the order buffer that the main kernel reads, where the order is a table.
+    - `dash.order_buffer`: what the main kernel reads, where the order is a table.
 
-    Arguments of the function get `dash.name` ("q", …, "dv", "scale"). The order is proven once more.
-
-    **Covered**: bf16; head dim 64 or 128, the same for q and v; masks full and causal; q tiles of 64 or 128
-    rows, kv tiles of 128; one part a kv head; batches of equal sequences; one problem a function; every
-    tensor an argument, with its last dimension contiguous; delta and dQ's sums in memory that the function
-    allocates; one scale, an argument or a constant.
+    All of it comes from the program: its `dash.schedule`, with what was proven of it, and the types and names of
+    its arguments.
 
     **Workers**: a table is proven for its sizes, so `min_workers` is what the proof found. Formulas serve
     all sizes: `min_workers` is all workers, or 1 where adds have no order.
 
-    Needs: `dash-tile`, `dash-apply-schedule`. Leaves: the function as it is. Does not: make entries; the
+    Needs: `dash-check-kernels`, `dash-assign-roles`. Leaves: the function as it is. Does not: make entries; the
     passes `dash-lower-*` do.
 
     (* example filepath=test/Lowering/outline-program.mlir *)
   }];
   let statistics = [Statistic<"numOutlined", "num-outlined", "Number of modules made">];
   let dependentDialects = ["::mlir::gpu::GPUDialect"];
+}
+
+def PeelWalks : Pass<"dash-peel-walks", "::mlir::ModuleOp"> {
+  let summary = "Make the prologue, the steady state and the epilogue of a walk visible";
+  let description = [{
+    Replaces each `dash.walk` of n steps and s stages by the turns that it issues: s - 1 turns of prologue, in which only ops
+    of low stages have a step; a loop of n - s + 1 turns, in which all have; s - 1 turns of epilogue. Walks of fewer than
+    s - 1 steps, and of none, are branches of their own: no branch stands around an op.
+
+    What the loop carries is what crosses from turn to turn in registers: sums, and what is made ahead. A tile that stays in its
+    slot is named again by `dash.held` where it is read. Uses of channels say the step of the item that they are for:
+    `dash.wait %q_tiles[%step]`.
+
+    Needs: `dash-check-resources`. Leaves: no `stages`; walks without stages, those of producers and reducers, as they are.
+    Does not: say who holds which part of a tile, or when a product is complete.
+
+    (* example filepath=test/Lowering/peel-walks.mlir *)
+  }];
+  let statistics = [Statistic<"numPeeled", "num-peeled", "Number of walks peeled">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
+def ReadOrder : Pass<"dash-read-order", "::mlir::ModuleOp"> {
+  let summary = "Turn items and walks into loops that read the order";
+  let description = [{
+    Replaces the `dash.items` of each role by a loop over its worker's list. A producer or reducer reads the list from the order
+    buffer (`dash.read_item`, `dash.read_visit`); of n reducer warps, warp w has every n-th step. A consumer is told by indices
+    in slots how many steps an item has, and reads only how many items there are.
+
+    Every use of a channel gets its number over the worker's whole life: a use of an item is the item's place in the list, a use
+    of a step is counted on from item to item.
+
+    Needs: `dash-peel-walks`. Leaves: no `dash.items` and no `dash.walk` in roles. Does not: say which slot or which phase of a
+    barrier a use has; `dash-insert-waits` does.
+
+    (* example filepath=test/Lowering/read-order.mlir *)
+  }];
+  let statistics = [Statistic<"numLowered", "num-lowered", "Number of roles lowered to loops">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
 def LowerOrder : Pass<"dash-lower-order", "::mlir::ModuleOp"> {
@@ -110,54 +144,199 @@ def LowerPrepare : Pass<"dash-lower-prepare", "::mlir::ModuleOp"> {
                            "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect"];
 }
 
-def LowerWorkers : Pass<"dash-lower-workers", "::mlir::ModuleOp"> {
-  let summary = "Lower the roles of workers to the main kernel";
+def DistributeTiles : Pass<"dash-distribute-tiles", "::mlir::ModuleOp"> {
+  let summary = "Say who holds which element of a tile";
   let description = [{
-    Makes one entry of each `dash.workers`, which runs all its roles: a block is a worker, and branches by
-    warp. Roles that share a warpgroup stand in one branch, which first sets the warpgroup's registers. What a
-    role does, item by item of its list and visit by visit of an item, it reads from the workspace region
-    `order`, so one kernel serves all orders, whether formulas or tables.
+    Gives the tiles of consumers layouts, as encodings of their types. n is the number of a consumer's warpgroups:
 
-    - **Channels**: a slot has a barrier that says full and one that says empty. One thread initialises them. Use
-      number n of a channel, counted over the worker's life, has slot n mod depth and waits for phase n div depth.
-    - **A role that loads**: one thread. For each slot, wait until it is empty, say how many bytes will come, start
-      the copies (`cp.async.bulk.tensor` by a descriptor, `cp.async.bulk` for LSE and delta, which stand in the
-      workspace as the kernel wants them). Beside the tiles it leaves words that say what to do with them.
-    - **A role that multiplies**: two warpgroups, a copy of the code for each. Ops are issued in the order of
-      `dash.order`; those of `dash.stage` 0 work on the next step, 1 on this one, 2 on the one before, with the first
-      and the last step peeled. A product is one piece of assembly, from `wgmma.fence` to its commit, and is waited
-      for where its values, or the slots that it reads, are needed. Exponentials are to base 2, of
-      scale * log2(e) * s - lse2; hidden elements are zeros, in tiles that have some. Gradients are rounded once,
-      and leave through rows of the slot that `dash.staging` names.
-    - **A role that adds**: a thread of each warp takes every n-th step of n warps. It waits until the tile's counter
-      is its turn (`ld.acquire.gpu`), then for the slot; a fence of the async proxy; a bulk store at turn 0, else a
-      bulk add; once the slot is read, it is released; once the sum is complete (`wait_group` without `.read`), a
-      fence, and the counter goes up (`red.release.gpu`) or, after the last turn, back to 0. Adds in no order
-      are a bulk add and a release.
+    | tile | layout |
+    |---|---|
+    | waited for, or held: a factor of products | `#dash.swizzled`: in a slot |
+    | sums, 64 n rows | `#dash.fragment<accumulator, rows by n>` |
+    | sums, 64 rows (dQ of q tiles of 64) | `#dash.fragment<accumulator, columns by n>` |
+    | sums rounded | `#dash.fragment<operand, rows by n>`: factor of the next product, or stored to a slot |
+    | one number a query | `#dash.fragment<row, rows by n>`, in each warpgroup |
 
-    Needs: `dash-check-resources`, which proves that the plan fits and that roles do not wait for ever, and
-    `dash-outline-program`. Leaves: no `dash.workers`; `dash-finish-program` erases the function. Does not: fill
-    `order`, or what `dash-lower-prepare` and `dash-lower-convert` lower.
+    Elements of channels say how tiles lie in slots. Sums lie there, and in memory, as the warpgroups hold them: the
+    reducer's tile has the consumer's layout, and so has the function's `dash.convert`, as its `layout`.
 
-    Covered: 8 warps that multiply, up to 3 that load or add in each role; anything else is an error at the op.
+    Needs: `dash-assign-roles`. Leaves: values; which op runs when. Does not: split a consumer into its warpgroups, which
+    `dash-split-warpgroups` does.
 
-    (* example filepath=test/Lowering/lower-workers.mlir show=command,input *)
+    (* example filepath=test/Lowering/distribute-tiles.mlir *)
+  }];
+}
+
+def LowerOrderedReduce : Pass<"dash-lower-ordered-reduce", "::mlir::ModuleOp"> {
+  let summary = "Lower adds to memory to bulk copies, in turns and in no order";
+  let description = [{
+    Replaces `dash.ordered_reduce` in reducers, one thread for each warp, by the turn of a semaphore:
+
+    1. `dash.acquire_turn`: the tile's counter is the turn; then the slot is waited for, and a fence of the async proxy;
+    2. at turn 0 `dash.bulk_store`, else `dash.bulk_add`; a group of copies;
+    3. once the slot has been read (`wait_group 0 {read}`) it is released; the turn is not;
+    4. once the sum is in memory (`wait_group 0`), a fence, and `dash.release_turn`.
+
+    So a thread never waits for a turn while an add of its own is unreleased. `dash.reduce`, in no order, becomes
+    `dash.bulk_add`, a group and a wait until the slot has been read; sums are waited for once, at the role's end.
+
+    Needs: `dash-read-order`. Leaves: waits for slots and their releases. Does not: touch consumers or producers.
+
+    (* example filepath=test/Lowering/lower-ordered-reduce.mlir *)
   }];
   let options = [
     Option<"contributions", "contributions", "bool", /*default=*/"false",
            "Keep each contribution to dQ in a region of the workspace, `contributions`: slot (q tile, "
            "turn), so that a chain's sum can be replayed. Off because it is large and slow">,
     Option<"delays", "delays", "bool", /*default=*/"false",
-           "Sleep for random times wherever roles wait for each other: bits must not change. For "
-           "tests">,
+           "Sleep for random times wherever a turn or a slot is waited for: bits must not change. For tests">,
+  ];
+  let statistics = [Statistic<"numLowered", "num-lowered", "Number of adds lowered">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::NVVM::NVVMDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
+def InsertWaits : Pass<"dash-insert-waits", "::mlir::ModuleOp"> {
+  let summary = "Make every wait, fence and arrival an op";
+  let description = [{
+    Replaces the ops of channels. A use has a slot and a phase (`dash.ring`), and then
+
+    | op | becomes |
+    |---|---|
+    | `dash.put` of loads | wait for empty, write the indices, expect the bytes, a copy for each tile |
+    | `dash.put` of fragments | wait for empty, store the fragments |
+    | `dash.commit` | a fence of the async proxy, an arrival at full |
+    | `dash.wait` | wait for full; rows are loaded into registers, indices are read where they are first needed |
+    | `dash.held` | the slot's tiles, without a wait |
+    | `dash.release` | an arrival at empty, once no product in flight reads the slot |
+    | `dash.store` | round, store to the warpgroup's own rows of the slot, fence, copy out |
+
+    Products become `async`. One is waited for (`dash.wgmma_wait`) where its sums are needed, or a slot that it reads is
+    released; a wait for one is a wait for all issued before it. None is in flight where a loop or a branch begins or
+    ends. A wait for a slot that only products read moves down to the first of them, into both sides of a branch: V of
+    an item is waited for behind the first product with K.
+
+    Channels get `arrivals`: one of a thread that starts copies or adds, one of each warp of a consumer. The result is
+    verified as by `dash-verify-waits`.
+
+    Needs: `dash-lower-ordered-reduce`, `dash-distribute-tiles`. Leaves: the order of products. Does not: choose
+    instructions.
+
+    (* example filepath=test/Lowering/insert-waits.mlir *)
+  }];
+  let options = [
+    Option<"delays", "delays", "bool", /*default=*/"false",
+           "Sleep for random times before slots are filled: bits must not change. For tests">,
     Option<"threadsArrive", "threads-arrive", "bool", /*default=*/"false",
            "Every thread says for itself that it is done with a slot, not one for its warp, whose "
            "lanes go together: tools that look for races do not see that they do. For tests">,
   ];
-  let statistics = [Statistic<"numLowered", "num-lowered", "Number of main kernels made">];
-  let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect", "::mlir::LLVM::LLVMDialect",
-    "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect"];
+  let dependentDialects = ["::mlir::NVVM::NVVMDialect"];
+}
+
+def VerifyWaits : Pass<"dash-verify-waits", "::mlir::ModuleOp"> {
+  let summary = "Check that nothing is read or written too early";
+  let description = [{
+    Follows every path through every role, and checks that
+
+    - sums of an `async` product are used behind the `dash.wgmma_wait` that gives them, but for the next product, which
+      may add to them; a wait gives only sums that are complete with what it lets go on; no product is in flight where a
+      loop or a branch begins or ends;
+    - what reads a slot stands behind a wait for full, and before the arrival at empty; a product in flight reads no
+      slot that has been given back;
+    - what writes a slot stands behind a wait for empty, and before the arrival at full; threads may also write a slot
+      that they read and have not given back, when no product in flight reads it;
+    - what threads write is fenced before it is given on or copied out.
+
+    Needs: `dash-insert-waits`, which runs it at its end. Leaves: everything. Does not: count phases across roles, which
+    `dash-check-resources` does.
+
+    (* example filepath=test/Lowering/verify-waits.mlir *)
+  }];
+}
+
+def SplitWarpgroups : Pass<"dash-split-warpgroups", "::mlir::ModuleOp"> {
+  let summary = "Make a copy of each consumer for each of its warpgroups";
+  let description = [{
+    A consumer of n warpgroups becomes n roles of one: "compute" becomes "compute0" with `warpgroup(0 of n)`, and so on,
+    on the same warps. Which rows or columns of a tile are its own is then a constant of each copy.
+
+    Where warpgroups take the tensor core in turn, the last copy gives it to the first before its loop, and the
+    first takes it once more behind its own: no barrier is left half full.
+
+    Needs: `dash-insert-waits`, after which nothing counts warps. Leaves: the other roles, and channels: how many arrive
+    is what it was. Does not: change what a copy does.
+
+    (* example filepath=test/Lowering/split-warpgroups.mlir *)
+  }];
+  let statistics = [Statistic<"numSplit", "num-split", "Number of consumers split">];
+}
+
+def OutlineWorkers : Pass<"dash-outline-workers", "::mlir::ModuleOp"> {
+  let summary = "Move the workers into the entry `NAME_main`";
+  let description = [{
+    Makes an entry of the function's kernels, with the parameters that the main kernel has, and moves `dash.workers`
+    into it. Its block has all warps of a worker and its shared memory; it is cooperative where several workers must
+    run at once.
+
+    Memory is known by names: a memref becomes a `dash.tensor` of the name that `dash-outline-program` has given the
+    argument; what the function allocates is "delta" where it has one number a row, else "dq", the sums. The scale is a
+    constant or the parameter `scale`. Where `dash.bulk_store` keeps contributions, the workspace gets a region for
+    them, `contributions`: slot (q tile, turn).
+
+    Needs: `dash-outline-program`, `dash-plan-buffers`, `dash-insert-waits`. Leaves: what roles do; the function, which
+    `dash-finish-program` erases. Does not: initialise barriers, or branch.
+
+    (* example filepath=test/Lowering/outline-workers.mlir *)
+  }];
+  let statistics = [Statistic<"numOutlined", "num-outlined", "Number of entries made">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect"];
+}
+
+def ConvertToNvvm : Pass<"dash-convert-to-nvvm", "::mlir::ModuleOp"> {
+  let summary = "Convert what roles do to instructions";
+  let description = [{
+    A dialect conversion, a pattern an op: what stands in roles becomes ops of arith, llvm, nvvm and scf, and of
+    assembly where they have none.
+
+    | before | after |
+    |---|---|
+    | a tile with `#dash.fragment` | the thread's registers: f32, or i32 for an operand |
+    | a tile with `#dash.swizzled` | its address in shared memory, i32 |
+    | a slot of a channel | its number; addresses are computed where they are needed |
+    | `dash.matmul` | one assembly, from `wgmma.fence` to its commit |
+    | `dash.wgmma_wait` | `wgmma.wait_group`, through which all sums that it completes go |
+    | `dash.band_probability` | exponentials to base 2 of scale * log2(e) * s - lse2; zeros in tiles that have some |
+    | `dash.copy_in`, `dash.copy_out` | copies by descriptors, or of bytes |
+
+    A role begins with what its threads have all along, and with a fence for each descriptor that it uses: another
+    kernel has written them. Indices stay of type index, of 32 bits (`dash-convert-to-llvm`).
+
+    Needs: `dash-distribute-tiles`, `dash-insert-waits`, `dash-split-warpgroups`, `dash-outline-workers`. Leaves:
+    `dash.workers` with its channels and roles, and `dash.warp_of_role`. Does not: decide anything; what waits for what
+    and who holds what stand in the ops.
+
+    (* example filepath=test/Lowering/convert-to-nvvm.mlir *)
+  }];
+  let statistics = [Statistic<"numConverted", "num-converted", "Number of workers converted">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+                           "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect"];
+}
+
+def LowerRoles : Pass<"dash-lower-roles", "::mlir::ModuleOp"> {
+  let summary = "Lower roles to branches on the warp";
+  let description = [{
+    One thread initialises the mbarriers of all slots, for as many arrivals as the channel says; the block waits
+    for it. Then warps branch, by a number that the compiler knows to be the same in all lanes: registers first, because
+    they belong to warpgroups (`setmaxnreg`), then the role's body, in all lanes for a consumer, else in lane 0.
+
+    Needs: `dash-convert-to-nvvm`. Leaves: no op of dash in the entry. Does not: change bodies.
+
+    (* example filepath=test/Lowering/lower-roles.mlir *)
+  }];
+  let statistics = [Statistic<"numLowered", "num-lowered", "Number of workers lowered">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+                           "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect"];
 }
 
 def LowerConvert : Pass<"dash-lower-convert", "::mlir::ModuleOp"> {
@@ -167,13 +346,11 @@ def LowerConvert : Pass<"dash-lower-convert", "::mlir::ModuleOp"> {
     the workspace region `dq_sum`, scaled in f32 and rounded once, to nearest even. A factor that is a
     constant stands in the kernel; one that is an argument is its parameter `scale`.
 
-    The region holds tile after tile, each as two warpgroups of 128 threads hold it in registers. For 64
-    rows they share the columns, for 128 the rows; of its 64 rows by N columns, thread t has at word i*512
-    + t*4 + r*2 + e row 16*(t/32) + (t%32)/4 + 8*r, column 8*i + 2*(t%4) + e. A block has a tile; four
-    lanes exchange their words, so that each writes 16 neighbouring bytes. Rows past the end are not
-    written.
+    The region holds tile after tile, each as the op's `layout` says, which is also what the kernel's consumers hold:
+    thread t of a block finds what thread t of theirs added. A block has a tile; four lanes exchange their words, so that
+    each writes 16 neighbouring bytes. Rows past the end are not written.
 
-    Needs: `dash-outline-program`. Leaves: the memory that the sums were allocated in. Does not: write dK
+    Needs: `dash-outline-program`, `dash-distribute-tiles`. Leaves: the memory that the sums were allocated in. Does not: write dK
     and dV, which the main kernel rounds itself.
 
     (* example filepath=test/Lowering/lower-convert.mlir *)

@@ -9,27 +9,48 @@
 
 include "mlir/Pass/PassBase.td"
 
+def CheckKernels : Pass<"dash-check-kernels", "::mlir::ModuleOp"> {
+  let summary = "Refuse what kernels do not cover, before anything is changed";
+  let description = [{
+    Looks at each function with a scheduled problem, and refuses, at the op in question, what kernels do not
+    cover. They cover: bf16; head dim 64 or 128, the same for q and v; masks full and causal; q tiles of 64 or
+    128 rows, kv tiles of 128; one part a kv head; batches of equal sequences; one problem a function; every
+    tensor an argument, with its last dimension contiguous; delta and dQ's sums in memory that the function
+    allocates; one scale, an argument or a constant; orders that are proven (`min_workers`), and where they
+    are formulas need no more workers than there are at any size.
+
+    Needs: `dash-tile`, `dash-apply-schedule`; of orders written by hand, `dash-verify-schedule`. Leaves:
+    everything as it is, and on each argument of such a function `dash.name`, which tensor it is: once items
+    are cut into roles, nothing says it any more. Does not: look at shared memory and registers; see
+    `dash-check-resources`.
+
+    (* example filepath=test/Pipeline/check-kernels.mlir *)
+  }];
+  let statistics = [Statistic<"numCovered", "num-covered", "Number of programs that are covered">];
+}
+
 def AssignRoles : Pass<"dash-assign-roles"> {
   let summary = "Split scheduled items among the roles of a worker";
   let description = [{
     Turns each scheduled `dash.items` into a `dash.workers`, whose roles run the same items at once:
 
-    | role | does | warps |
-    |---|---|---|
-    | `load-q` | loads of each step | 1 |
-    | `reduce` | adds, in each step | 1 |
-    | `load-kv` | loads of each item | 1 |
-    | `compute` | everything else on tiles, stores | 4 for each 64 rows of a kv tile |
+    | role | kind | does | warps |
+    |---|---|---|---|
+    | `load-q` | producer | loads of each step | 1 |
+    | `reduce` | reducer | adds, in each step | 1 |
+    | `load-kv` | producer | loads of each item | 1 |
+    | `compute` | consumer | everything else on tiles, stores | 4 for each 64 rows of a kv tile |
 
-    Numbers that tiles are found by are computed in every role that needs them. A tile that crosses
-    is cut into a channel. A row vector travels in the slot of the tile whose product it is used with,
+    Numbers that tiles are found by are computed in every role that reads the order. A consumer does not: with the
+    tile of an item it is told how many steps there are and which item it is, with the tile of a step where the
+    mask's edge runs, as indices in their slots. A tile that crosses is cut into a channel. A row vector travels in the slot of the tile whose product it is used with,
     because nobody needs one without the other. Warpgroups split tiles by rows, so a factor whose rows
     are summed over, as those of dS are in dQ, has to be seen whole by each of them: it goes through
     a channel from the role to itself.
 
     Needs: `dash-tile`, `dash-apply-schedule` (with parts=1). Leaves: what is computed, and everything
     outside of the items. Does not: decide when something happens, or where it lies; every channel
-    has a depth of 1, and nothing is published or released yet.
+    has a depth of 1, and nothing is committed or released yet.
 
     (* example filepath=test/Pipeline/assign-roles.mlir *)
   }];
@@ -40,10 +61,10 @@ def AssignRoles : Pass<"dash-assign-roles"> {
 }
 
 def OrderProducts : Pass<"dash-order-products"> {
-  let summary = "Say which step each op of a turn works on, and in which order they are issued";
+  let summary = "Make the walk of a consumer a software pipeline, in the order in which its products are issued";
   let description = [{
-    Gives each op in the walk of a role that multiplies its `dash.stage` and `dash.order`, and puts
-    `dash.take_tensor_core` and `dash.give_tensor_core` around the products:
+    Gives the walk of a consumer `stages(3)` and each of its ops a stage, moves the ops to the order of issue, and
+    puts `dash.take_tensor_core` and `dash.give_tensor_core` around the products:
 
     - stage 0, a step ahead: products of loaded tiles (S, dP), which wait for nothing but loads, and
       the element-wise work on them;
@@ -52,14 +73,13 @@ def OrderProducts : Pass<"dash-order-products"> {
       one multiplies while the other computes exponentials;
     - stage 1: everything else.
 
-    A turn issues, between take and give, the late products, those that are carried on, and the
+    An iteration issues, between take and give, the late products, those that are carried on, and the
     products of the next step; then the next step's element-wise work, so that no product is in flight
-    where the loop turns. Of the products carried on, the one that frees the tile whose successor is
+    where the next iteration begins. Of the products carried on, the one that frees the tile whose successor is
     needed first goes first.
 
-    Needs: `dash-assign-roles`. Leaves: other roles, and what is computed; ops of stage 0 stand
-    first in the text, the others in the order of issue. Does not: say when slots are published and
-    released.
+    Needs: `dash-assign-roles`. Leaves: other roles, and what is computed. Does not: say when slots are
+    committed and released.
 
     (* example filepath=test/Pipeline/order-products.mlir *)
   }];
@@ -71,18 +91,18 @@ def OrderProducts : Pass<"dash-order-products"> {
 def PlaceReleases : Pass<"dash-place-releases"> {
   let summary = "Say when slots are full, and when they are empty again";
   let description = [{
-    Adds a `dash.publish` for each slot that threads write and a `dash.release` for each slot that is
-    got. In an ordered walk:
+    Adds a `dash.commit` for each slot that threads write and a `dash.release` for each slot that is
+    waited for. In a software pipeline:
 
-    - an exchanged tile is published as soon as the products of the turn have been issued, so that
+    - an exchanged tile is committed as soon as the products carried on have been issued, so that
       the fence runs under them; a tile for another role after the tensor core has been given on,
       because nobody in this role waits for it;
-    - a slot of loaded tiles is released right before the get that wants the next one, and an
+    - a slot of loaded tiles is released right before the wait for the next one, and an
       exchanged one before its product is handed on: each has to wait for the slot's last reader,
       and there the wait is due anyway.
 
     Stores at the end of an item go out through a slot that only the storing warpgroup has read its
-    rows of (`dash.staging` names the channel, "v"), which is released after them.
+    rows of (`through %v_tiles`), which is released after them.
 
     Needs: `dash-order-products`. Leaves: what is computed. Does not: count slots.
 
@@ -103,7 +123,7 @@ def PlanBuffers : Pass<"dash-plan-buffers"> {
     may be asked for for roles that move tiles, and for those that multiply what the rest leaves, up to
     the most. On sm_90a these numbers are 65536, 8, 24 and 240.
 
-    Shared memory: the first 1024 bytes are left for barriers. Tiles start at multiples of 1024, as
+    Shared memory: the first 1024 bytes have the barriers of slots, and behind them their indices. Tiles start at multiples of 1024, as
     swizzled copies want; channels of one depth share a period, so that one number addresses a stage
     of all of them; row vectors, which would leave gaps, lie behind all tiles.
 
@@ -139,10 +159,12 @@ def CheckResources : Pass<"dash-check-resources"> {
       ever, and nothing warns), or for numbers that cannot be asked for;
     - whose steps need more registers than their role has: an estimate from the lifetimes of tiles in
       the order of issue, because a kernel that spills in its loop is a different kernel;
-    - with a channel that not exactly one role puts and one gets, or that is put, got, published
+    - with a channel that not exactly one role puts and one waits for, or that is put, waited for, committed
       and released unequally often;
     - whose roles wait for each other for ever. Roles never look at each other but through channels,
-      so all interleavings end alike, and one of them is run, with the depths of the plan.
+      so all interleavings end alike, and one of them is run, with the depths of the plan;
+    - in which a waiter of that run misses a phase of a slot: a barrier's parity tells a phase from the
+      one before only.
 
     Needs: `dash-plan-buffers`. Leaves: everything. Does not: look at turns of ordered adds, which
     `dash-verify-schedule` proves.

@@ -127,11 +127,13 @@ def VerifySchedule : Pass<"dash-verify-schedule", "::mlir::ModuleOp"> {
   let description = [{
     For each `dash.schedule`: coverage (every task that the mask leaves, once), total order (the
     turns of each chain are 0 to n-1, each once), progress (lists and chains have no cycle) and
-    independence (nothing but what the level allows decides the order). An order of kind "unordered"
+    independence (nothing but what the level allows decides the order). An order that is `unordered`
     has no chains: of it, coverage is proven, and that it claims no level above run. A remark
     (`--remarks-filter='dash.*'`) says what was proven.
 
-    Needs: `dash.schedule` ops, from `dash-apply-schedule` or written by hand. Changes nothing.
+    Needs: `dash.schedule` ops, from `dash-apply-schedule` or written by hand. Leaves: `min_workers`, the
+    fewest workers that finish when they are resident at once, where an op did not state it; one that
+    states another number is refused.
 
     (* example filepath=test/Schedule/verify-schedule.mlir *)
   }];

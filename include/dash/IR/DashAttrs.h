@@ -11,6 +11,7 @@
 #include "mlir/IR/AffineMap.h"
 #include "mlir/IR/BuiltinAttributeInterfaces.h"
 #include "mlir/IR/IntegerSet.h"
+#include "mlir/IR/TensorEncoding.h"
 #include "llvm/ADT/APFloat.h"
 
 #include "dash/IR/DashEnums.h.inc"
@@ -44,17 +45,19 @@ struct FormulaSignature {
   ArrayRef<StringRef> sizes;
   unsigned numResults;
 
+  /// The symbol called `name`, an input or a size of this function, and its number.
+  unsigned getPosition(StringRef name) const;
+  AffineExpr getSymbol(StringRef name, MLIRContext *context) const;
   unsigned getNumSymbols() const { return inputs.size() + sizes.size(); }
   StringRef getName(unsigned symbol) const {
     return symbol < inputs.size() ? inputs[symbol] : sizes[symbol - inputs.size()];
   }
 };
 
-/// The kind of schedules that leave adds free: `dash.reduce` stays, and all turns are 0.
-constexpr llvm::StringLiteral unorderedKind = "unordered";
-
 /// Signatures of `item`, `worker`, `visit` and `turn`, in this order.
 ArrayRef<FormulaSignature> getFormulaSignatures();
+/// One of them, by its name.
+const FormulaSignature &getFormulaSignature(StringRef name);
 
 } // namespace mlir::dash
 

@@ -14,6 +14,7 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/RegionKindInterface.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -31,7 +32,7 @@ LogicalResult verifyOutsideItems(Operation *op);
 LogicalResult verifyInsideRole(Operation *op);
 } // namespace detail
 
-/// The op works on tiles: it stands in a `dash.items`, at any depth.
+/// The op works on tiles: it stands in a `dash.items`, at any depth, or in a `dash.role`, whose items may be loops.
 template <typename ConcreteOp>
 class InsideItems : public OpTrait::TraitBase<ConcreteOp, InsideItems> {
 public:
@@ -53,6 +54,8 @@ public:
 };
 
 } // namespace mlir::dash
+
+#include "dash/IR/DashInterfaces.h.inc"
 
 #define GET_OP_CLASSES
 #include "dash/IR/DashOps.h.inc"

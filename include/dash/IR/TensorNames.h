@@ -16,6 +16,14 @@ using TensorNames = llvm::DenseMap<Value, StringRef>;
 /// name of what they become. What is not computed as `dash-tile` spells it stays without a name.
 TensorNames nameTensors(ItemsOp items);
 
+/// A tensor of a whole program: its name, and what it is to it.
+struct TensorRole {
+  StringLiteral name;
+  bool isWritten, isKeyValue, isPerRow;
+};
+/// Those of an attention backward, in the order in which callers know them.
+ArrayRef<TensorRole> tensorRoles();
+
 } // namespace mlir::dash
 
 #endif // DASH_IR_TENSORNAMES_H

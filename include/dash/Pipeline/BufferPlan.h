@@ -12,10 +12,10 @@
 
 namespace mlir::dash {
 
-/// The first bytes of shared memory are reserved for barriers and the words beside slots.
+/// The first bytes of shared memory are reserved for barriers and the indices of slots.
 constexpr int64_t reservedBytes = 1024;
-/// Bytes of reserved memory for a slot: a full and an empty barrier.
-constexpr int64_t barrierBytesOfSlot = 16;
+/// Bytes of an mbarrier, and those of reserved memory for the indices of a slot: one load brings all of them.
+constexpr int64_t barrierBytes = 8, indexBytesOfSlot = 16;
 
 /// Where tiles start: the period of a 128-byte swizzle. Where row vectors start: a bank row.
 constexpr int64_t tileAlignment = 1024, rowAlignment = 128;

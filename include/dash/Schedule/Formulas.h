@@ -21,8 +21,6 @@ using Piecewise = SmallVector<FormulaPiece, 2>;
 /// `first` and `last` bound the active tiles of the line: q tiles of `kv` in `visit`, kv tiles of
 /// `q` in `turn`. `offset` is kv rows minus q rows.
 struct Formulas {
-  static constexpr unsigned numItemInputs = 6, numWorkerInputs = 2, numLineInputs = 8;
-
   Piecewise item;   ///< (i, qTiles, kvTiles, groups, width, workers) -> (group, kv, unit)
   Piecewise worker; ///< (unit, workers) -> worker
   Piecewise visit;  ///< (kv, step, qTiles, kvTiles, width, first, last, offset) -> q

@@ -21,9 +21,8 @@ struct ScheduleKind {
   /// It searches, which takes time: --dash-explain names it, and builds it only to say what
   /// the level of an order of this kind costs.
   bool isSearched = false;
-
   /// Its orders are not deterministic: nobody is given or advised one without asking for it.
-  bool isUnordered() const { return name == unorderedKind; }
+  bool isUnordered = false;
 };
 
 /// All kinds, by name.

@@ -3,8 +3,8 @@
 #ifndef DASH_SCHEDULE_SCHEDULE_H
 #define DASH_SCHEDULE_SCHEDULE_H
 
+#include "dash/IR/Problem.h"
 #include "dash/Schedule/Formulas.h"
-#include "dash/Schedule/Problem.h"
 #include "mlir/IR/Diagnostics.h"
 #include <limits>
 #include <memory>
@@ -49,7 +49,8 @@ struct Cost {
 
 /// Everything about an order but the order itself.
 struct ScheduleHeader {
-  std::string kind;
+  std::string kind;       ///< for people
+  bool unordered = false; ///< adds wait for no turns: the bits are nobody's to say
   DeterminismLevel level = DeterminismLevel::Run;
   Problem problem;
   int64_t parts = 1;
@@ -60,8 +61,7 @@ struct ScheduleHeader {
   /// no limit. Not part of the order.
   int64_t maxDqBytes = int64_t(32) << 20;
 
-  /// Whether adds wait for turns. If not, the bits are nobody's to say.
-  bool isOrdered() const { return kind != unorderedKind; }
+  bool isOrdered() const { return !unordered; }
 };
 
 /// Limits on what can be scheduled: beyond them a proof would take hours, or more memory than there

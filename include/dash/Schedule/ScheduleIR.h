@@ -8,9 +8,9 @@
 
 namespace mlir::dash {
 
-/// Writes a schedule as a `dash.schedule` called `name`, in its own form.
+/// Writes a proven schedule as a `dash.schedule` called `name`, in its own form.
 ScheduleOp createScheduleOp(OpBuilder &builder, Location loc, StringRef name,
-                            const Schedule &schedule);
+                            const Schedule &schedule, const ScheduleFacts &facts);
 
 /// Reads a schedule back. Fails with a message where a table does not fit the problem.
 FailureOr<Schedule> readScheduleOp(ScheduleOp op, EmitError emitError);
@@ -18,10 +18,6 @@ FailureOr<Schedule> readScheduleOp(ScheduleOp op, EmitError emitError);
 /// What reports call the problem of `items`: its function's name, and of a function's second problem on
 /// `name#1`, `name#2` ….
 std::string problemName(ItemsOp items);
-
-Mask toMask(MaskAttr attr);
-MaskAttr toMaskAttr(const Mask &mask, MLIRContext *context);
-Problem toProblem(ProblemAttr attr);
 
 /// A `dash.schedule` read back and proven, kept until a pass changes the module: verifying and
 /// reporting share it. Says what is wrong when it is computed; `isValid` tells later askers.

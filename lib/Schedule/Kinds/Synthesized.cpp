@@ -35,7 +35,7 @@ static FailureOr<std::vector<Schedule>> buildFixedKinds(const ScheduleHeader &he
                                                         MLIRContext *context, EmitError emitError) {
   std::vector<Schedule> schedules;
   for (const ScheduleKind *kind : scheduleKinds()) {
-    if (kind->name == header.kind || kind->isUnordered())
+    if (kind->name == header.kind || kind->isUnordered)
       continue;
     FailureOr<Order> order = kind->build(header, context, emitError);
     if (failed(order))

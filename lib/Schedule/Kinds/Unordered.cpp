@@ -38,6 +38,10 @@ static StringRef purpose(const Mask &) {
 
 namespace mlir::dash::kinds {
 extern const ScheduleKind Unordered = {
-    "unordered", "q tiles first to last, adds as they come; not deterministic, for comparison",
-    build, purpose};
+    "unordered",
+    "q tiles first to last, adds as they come; not deterministic, for comparison",
+    build,
+    purpose,
+    /*isSearched=*/false,
+    /*isUnordered=*/true};
 } // namespace mlir::dash::kinds

@@ -1,0 +1,398 @@
+//===- DashAsyncOps.td - waits, phases and copies, spelled out --*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What `dash.put`, `dash.wait`, `dash.commit`, `dash.release`, `dash.store` and `dash.ordered_reduce` become: every wait,
+// every fence and every arrival is an op. Fences and groups of copies are those of the NVVM dialect.
+//===--------------------------------------------------------------------------===//
+
+#ifndef DASH_IR_DASHASYNCOPS_TD
+#define DASH_IR_DASHASYNCOPS_TD
+
+include "dash/IR/DashPipelineOps.td"
+
+class Dash_SlotOp<string opMnemonic, list<Trait> traits = []> : Dash_Op<opMnemonic, !listconcat([InsideRole], traits)>;
+
+//===--------------------------------------------------------------------------===//
+// Slots and their barriers
+//===--------------------------------------------------------------------------===//
+
+def RingOp : Dash_SlotOp<"ring", [Pure]> {
+  let summary = "Which slot the n-th use of a channel has, and in which phase";
+  let description = [{
+    `slot = use mod depth`, `phase = (use div depth) mod 2`: how often the slot was used before, modulo 2.
+
+    **Preconditions**: use counts over the worker's whole life, from 0.
+    **Postconditions**: slot is below the channel's depth; phase is 0 or 1.
+    **Example**: `%slot, %phase = dash.ring %q_tiles[%use] : !dash.channel<tensor<64x128xbf16>>`, as in
+    test/Lowering/insert-waits.mlir.
+    **Errors**: `stands inside 'dash.role' only: channels connect roles`.
+  }];
+  let arguments = (ins Arg<ChannelType, "the channel">:$channel, Arg<Index, "number of the use">:$use);
+  let results = (outs Res<Index, "slot">:$slot, Res<Index, "phase of that use">:$phase);
+  let assemblyFormat = "$channel `[` $use `]` attr-dict `:` type($channel)";
+}
+
+def MbarrierWaitOp : Dash_SlotOp<"mbarrier_wait"> {
+  let summary = "Wait until a slot is full, or empty";
+  let description = [{
+    `mbarrier.try_wait.parity` until it is true. `full` waits for the parity `phase`: the use has been filled. `empty`
+    waits for the parity `1 - phase`: the use before it has been released; the first use of a slot passes at once.
+
+    **Preconditions**: slot and phase are those of a use (`dash.ring`) that is at most one ahead of what the barrier
+    has completed: a parity cannot tell more apart.
+    **Postconditions**: what was written before the arrivals is seen.
+    **Example**: `dash.mbarrier_wait %q_tiles full[%slot] phase(%phase) : !dash.channel<tensor<64x128xbf16>>`, as in
+    test/Lowering/insert-waits.mlir.
+    **Errors**: `stands inside 'dash.role' only: channels connect roles`.
+  }];
+  let arguments = (ins
+    Arg<ChannelType, "the channel", [MemRead, MemWrite]>:$channel,
+    Arg<BarrierSideAttr, "which mbarrier of the slot">:$side,
+    Arg<Index, "slot">:$slot, Arg<Index, "phase of the use">:$phase);
+  let assemblyFormat = [{
+    $channel `` $side `[` $slot `]` `phase` `(` $phase `)` attr-dict `:` type($channel)
+  }];
+}
+
+def MbarrierArriveOp : Dash_SlotOp<"mbarrier_arrive"> {
+  let summary = "Say that this warp, or thread, is done with a slot";
+  let description = [{
+    `mbarrier.arrive`. The phase completes with the last of the channel's `arrivals`.
+
+    **Preconditions**: `by warp` and `by all` in roles whose warps run together, `by thread` in one thread.
+    **Postconditions**: none.
+    **Example**: `dash.mbarrier_arrive %q_tiles empty[%slot] by warp : !dash.channel<tensor<64x128xbf16>>`, as in
+    test/Lowering/insert-waits.mlir.
+    **Errors**: `stands inside 'dash.role' only: channels connect roles`.
+  }];
+  let arguments = (ins
+    Arg<ChannelType, "the channel", [MemWrite]>:$channel,
+    Arg<BarrierSideAttr, "which mbarrier of the slot">:$side,
+    Arg<Index, "slot">:$slot,
+    Arg<ArriveScopeAttr, "who arrives">:$scope);
+  let assemblyFormat = [{
+    $channel `` $side `[` $slot `]` `by` $scope attr-dict
+    `:` type($channel)
+  }];
+}
+
+def MbarrierExpectOp : Dash_SlotOp<"mbarrier_expect"> {
+  let summary = "Arrive at a slot's full barrier, and say how many bytes will come";
+  let description = [{
+    `mbarrier.arrive.expect_tx`: the phase completes when the bytes of all tiles have come.
+
+    **Preconditions**: one thread; the slot is empty.
+    **Postconditions**: none.
+    **Example**: `dash.mbarrier_expect %q_tiles[%slot] bytes(16640) : !dash.channel<tensor<64x128xbf16>, tensor<64xf32>>`,
+    as in test/Lowering/insert-waits.mlir.
+    **Errors**: `stands inside 'dash.role' only: channels connect roles`; `bytes must be 16640, those of the tiles of a
+    slot, got 16384`.
+  }];
+  let arguments = (ins
+    Arg<ChannelType, "the channel", [MemWrite]>:$channel, Arg<Index, "slot">:$slot,
+    Arg<I64Attr, "bytes of all tiles">:$bytes);
+  let assemblyFormat = "$channel `[` $slot `]` `bytes` `(` $bytes `)` attr-dict `:` type($channel)";
+  let hasVerifier = 1;
+}
+
+def CopyInOp : Dash_SlotOp<"copy_in"> {
+  let summary = "Copy a tile from memory into a slot";
+  let description = [{
+    `cp.async.bulk.tensor` by the tensor's descriptor for a tile of rank 2; `cp.async.bulk` for a row vector, which stands
+    in the workspace as it is wanted. The copy completes at the slot's full barrier.
+
+    **Preconditions**: one thread, behind `dash.mbarrier_expect`.
+    **Postconditions**: rows past the end of the tensor are zeros.
+    **Example**: `dash.copy_in %q[%seq, %head, %tile] to %q_tiles[%slot] element(0) : memref<?x?x?x128xbf16> to
+    !dash.channel<tensor<64x128xbf16>>`, as in test/Lowering/insert-waits.mlir.
+    **Errors**: `element must be a tile of the slot, from 0 to 0, got 1`; `stands inside 'dash.role' only: channels
+    connect roles`.
+  }];
+  let arguments = (ins
+    Arg<TensorMemRef, "whole tensor", [MemRead]>:$source,
+    Arg<Index, "sequence">:$sequence, Arg<Index, "head, absolute">:$head, Arg<Index, "tile of the sequence">:$tile,
+    Arg<ChannelType, "the channel", [MemWrite]>:$channel, Arg<Index, "slot">:$slot,
+    Arg<I64Attr, "which tile of the slot">:$element);
+  let assemblyFormat = [{
+    $source `[` $sequence `,` $head `,` $tile `]` `to` $channel `[` $slot `]` `element` `(` $element `)` attr-dict
+    `:` type($source) `to` type($channel)
+  }];
+  let hasVerifier = 1;
+}
+
+def CopyOutOp : Dash_SlotOp<"copy_out"> {
+  let summary = "Copy this warpgroup's rows of a slot to memory";
+  let description = [{
+    One thread of the warpgroup issues a `cp.async.bulk.tensor` for each panel of its 64 rows, commits them as a group and
+    waits until they are read, so that the slot may be written again.
+
+    **Preconditions**: the warpgroup has written its rows, fenced, and synchronized.
+    **Postconditions**: rows past the end of the tensor are not written.
+    **Example**: `dash.copy_out %v_tiles[%slot] element(0) to %dv[%seq, %head, %tile] : !dash.channel<tensor<128x128xbf16>>
+    to memref<?x?x?x128xbf16>`, as in test/Lowering/insert-waits.mlir.
+    **Errors**: `element must be a tile of the slot, from 0 to 0, got 1`; `stands inside 'dash.role' only: channels
+    connect roles`.
+  }];
+  let arguments = (ins
+    Arg<ChannelType, "the channel", [MemRead]>:$channel, Arg<Index, "slot">:$slot,
+    Arg<I64Attr, "which tile of the slot">:$element,
+    Arg<HalfMemRef, "whole tensor", [MemWrite]>:$target,
+    Arg<Index, "sequence">:$sequence, Arg<Index, "head, absolute">:$head, Arg<Index, "tile of the sequence">:$tile);
+  let assemblyFormat = [{
+    $channel `[` $slot `]` `element` `(` $element `)` `to` $target `[` $sequence `,` $head `,` $tile `]` attr-dict
+    `:` type($channel) `to` type($target)
+  }];
+  let hasVerifier = 1;
+}
+
+def WriteIndicesOp : Dash_SlotOp<"write_indices"> {
+  let summary = "Write the indices of a slot";
+  let description = [{
+    Ordinary stores of one thread, which its arrival at the full barrier publishes.
+
+    **Preconditions**: one thread; the slot is empty; as many indices as a slot has.
+    **Postconditions**: none.
+    **Example**: `dash.write_indices %lead to %q_tiles[%slot] : !dash.channel<tensor<64x128xbf16>, index>`, as in
+    test/Lowering/insert-waits.mlir.
+    **Errors**: `a slot holds 1 indices, got 2`; `stands inside 'dash.role' only: channels connect roles`.
+  }];
+  let arguments = (ins
+    Arg<Variadic<Index>, "the indices">:$indices,
+    Arg<ChannelType, "the channel", [MemWrite]>:$channel, Arg<Index, "slot">:$slot);
+  let assemblyFormat = "$indices `to` $channel `[` $slot `]` attr-dict `:` type($channel)";
+  let hasVerifier = 1;
+}
+
+def ReadIndicesOp : Dash_SlotOp<"read_indices"> {
+  let summary = "Read the indices of a slot";
+  let description = [{
+    The same in all threads of a warp, and known to be.
+
+    **Preconditions**: the slot is full.
+    **Postconditions**: none.
+    **Example**: `%lead = dash.read_indices %q_tiles[%slot] : !dash.channel<tensor<64x128xbf16>, index>`, as in
+    test/Lowering/insert-waits.mlir.
+    **Errors**: `a slot holds 1 indices, got 2`; `stands inside 'dash.role' only: channels connect roles`.
+  }];
+  let arguments = (ins Arg<ChannelType, "the channel", [MemRead]>:$channel, Arg<Index, "slot">:$slot);
+  let results = (outs Res<Variadic<Index>, "the indices">:$indices);
+  let assemblyFormat = "$channel `[` $slot `]` attr-dict `:` type($channel) `->` type($indices)";
+  let hasVerifier = 1;
+}
+
+//===--------------------------------------------------------------------------===//
+// Tiles in slots and in registers
+//===--------------------------------------------------------------------------===//
+
+def SlotTileOp : Dash_SlotOp<"slot_tile"> {
+  let summary = "A tile where it lies in a slot";
+  let description = [{
+    A name for memory: a factor of products. No instruction.
+
+    **Preconditions**: the slot is full, and is not released before everything that reads the tile is complete.
+    **Postconditions**: none.
+    **Example**: `%k = dash.slot_tile %k_tiles[%slot] element(0) : !dash.channel<tensor<128x128xbf16>> ->
+    tensor<128x128xbf16, #dash.swizzled>`, as in test/Lowering/insert-waits.mlir.
+    **Errors**: `element must be a tile of the slot, from 0 to 0, got 1`; `stands inside 'dash.role' only: channels
+    connect roles`.
+  }];
+  let arguments = (ins
+    Arg<ChannelType, "the channel", [MemRead]>:$channel, Arg<Index, "slot">:$slot,
+    Arg<I64Attr, "which tile of the slot">:$element);
+  let results = (outs Res<HalfTile, "the tile, in shared memory">:$result);
+  let assemblyFormat = [{
+    $channel `[` $slot `]` `element` `(` $element `)` attr-dict `:` type($channel) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def LoadRowOp : Dash_SlotOp<"load_row"> {
+  let summary = "Load a row vector from a slot into registers";
+  let description = [{
+    Each thread loads the elements that go with its columns of an accumulator, 16 bytes at a time: the vector lies so
+    that they stand side by side. The loads keep their place among waits and arrivals.
+
+    **Preconditions**: the slot is full.
+    **Postconditions**: none.
+    **Example**: `%lse = dash.load_row %q_tiles[%slot] element(1) : !dash.channel<tensor<64x128xbf16>, tensor<64xf32>> ->
+    tensor<64xf32, #dash.fragment<row, rows by 2>>`, as in test/Lowering/insert-waits.mlir.
+    **Errors**: `element must be a tile of the slot, from 0 to 1, got 2`; `stands inside 'dash.role' only: channels
+    connect roles`.
+  }];
+  let arguments = (ins
+    Arg<ChannelType, "the channel", [MemRead, MemWrite]>:$channel, Arg<Index, "slot">:$slot,
+    Arg<I64Attr, "which tile of the slot">:$element);
+  let results = (outs Res<RowTile, "the vector, in registers">:$result);
+  let assemblyFormat = [{
+    $channel `[` $slot `]` `element` `(` $element `)` attr-dict `:` type($channel) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def StoreFragmentOp : Dash_SlotOp<"store_fragment"> {
+  let summary = "Write this warpgroup's part of a tile to a slot";
+  let description = [{
+    An operand goes to its 64 rows of a swizzled tile (`stmatrix`). An accumulator goes as threads hold it, 16 bytes a
+    thread, at the warpgroup's offset: `#dash.fragment`.
+
+    **Preconditions**: the slot is empty, or nobody else reads these rows any more.
+    **Postconditions**: seen by other threads after an arrival, by the copy engine and the tensor core after a fence too.
+    **Example**: `dash.store_fragment %ds to %ds_tiles[%slot] element(0) : tensor<128x64xbf16, #dash.fragment<operand, rows
+    by 2>> to !dash.channel<tensor<128x64xbf16>>`, as in test/Lowering/insert-waits.mlir.
+    **Errors**: `element must be a tile of the slot, from 0 to 0, got 1`; `stands inside 'dash.role' only: channels
+    connect roles`.
+  }];
+  let arguments = (ins
+    Arg<Tile, "the tile, in registers">:$value,
+    Arg<ChannelType, "the channel", [MemWrite]>:$channel, Arg<Index, "slot">:$slot,
+    Arg<I64Attr, "which tile of the slot">:$element);
+  let assemblyFormat = [{
+    $value `to` $channel `[` $slot `]` `element` `(` $element `)` attr-dict `:` type($value) `to` type($channel)
+  }];
+  let hasVerifier = 1;
+}
+
+def WgmmaWaitOp : Dash_SlotOp<"wgmma_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Wait for products in flight";
+  let description = [{
+    `wgmma.wait_group`: waits until at most `pending` of the products issued last are not complete. The results are the
+    sums of those that are, from here on numbers like any other.
+
+    **Preconditions**: the operands are sums of products that were issued in front of the last `pending`.
+    **Postconditions**: those products have read their factors.
+    **Example**: `%dq = dash.wgmma_wait %sums pending(2) : tensor<64x128xf32> -> tensor<64x128xf32>`, as in
+    test/Lowering/insert-waits.mlir.
+    **Errors**: `pending must be at least 0, got -1`; `results must have the types of the operands, 'tensor<64x128xf32>',
+    got 'tensor<64x64xf32>'`; `stands inside 'dash.role' only: channels connect roles`.
+  }];
+  let arguments = (ins
+    Arg<Variadic<SumTile>, "sums in flight">:$inputs, Arg<I64Attr, "products that may go on">:$pending);
+  let results = (outs Res<Variadic<SumTile>, "the sums">:$outputs);
+  let assemblyFormat = "($inputs^)? `pending` `(` $pending `)` attr-dict (`:` type($inputs)^ `->` type($outputs))?";
+  let hasVerifier = 1;
+}
+
+def SyncWarpgroupOp : Dash_SlotOp<"sync_warpgroup", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "A barrier of this warpgroup's threads";
+  let description = [{
+    `bar.sync` on a barrier of the warpgroup's own.
+
+    **Preconditions**: a consumer.
+    **Postconditions**: none.
+    **Example**: `dash.sync_warpgroup`, as in test/Lowering/insert-waits.mlir.
+    **Errors**: `stands inside 'dash.role' only: channels connect roles`.
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+//===--------------------------------------------------------------------------===//
+// The ordered add through a semaphore
+//===--------------------------------------------------------------------------===//
+
+class Dash_SumOp<string opMnemonic, dag more> : Dash_SlotOp<opMnemonic> {
+  let arguments = !con((ins
+    Arg<SumMemRef, "sums of the whole tensor", [MemRead, MemWrite]>:$sums,
+    Arg<Index, "sequence">:$sequence, Arg<Index, "head, absolute">:$head, Arg<Index, "tile of the sequence">:$tile), more);
+}
+
+def AcquireTurnOp : Dash_SumOp<"acquire_turn", (ins Arg<Index, "the turn">:$turn)> {
+  let summary = "Wait until a tile's counter is a turn";
+  let description = [{
+    One lane spins on the tile's counter with `ld.acquire.gpu`: what the turn before released is seen from here on.
+
+    **Preconditions**: one thread, none of whose adds is unreleased.
+    **Postconditions**: the turn is this thread's.
+    **Example**: `dash.acquire_turn %dq[%seq, %head, %tile] turn(%turn) : memref<?x?x?x128xf32>`, as in
+    test/Lowering/lower-ordered-reduce.mlir.
+    **Errors**: `stands inside 'dash.role' only: channels connect roles`.
+  }];
+  let assemblyFormat = "$sums `[` $sequence `,` $head `,` $tile `]` `turn` `(` $turn `)` attr-dict `:` type($sums)";
+}
+
+def ReleaseTurnOp : Dash_SumOp<"release_turn", (ins Arg<Index, "1 if the turn is the chain's last">:$is_last)> {
+  let summary = "Give a tile's next turn on";
+  let description = [{
+    `red.release.gpu` adds 1 to the counter; after the chain's last turn a relaxed store sets it back to 0, so that every
+    launch finds counters as the last one did.
+
+    **Preconditions**: the thread's add is complete (not only read), and fenced.
+    **Postconditions**: who acquires the next turn sees the sum.
+    **Example**: `dash.release_turn %dq[%seq, %head, %tile] last(%is_last) : memref<?x?x?x128xf32>`, as in
+    test/Lowering/lower-ordered-reduce.mlir.
+    **Errors**: `stands inside 'dash.role' only: channels connect roles`.
+  }];
+  let assemblyFormat = "$sums `[` $sequence `,` $head `,` $tile `]` `last` `(` $is_last `)` attr-dict `:` type($sums)";
+}
+
+def BulkAddOp : Dash_SumOp<"bulk_add", (ins
+    Arg<ChannelType, "the channel", [MemRead]>:$channel, Arg<Index, "slot">:$slot)> {
+  let summary = "Add a slot's tile to memory";
+  let description = [{
+    `cp.reduce.async.bulk.add.f32`: each element is added in L2, rounded to nearest even, subnormals flushed.
+
+    **Preconditions**: one thread; the slot is full and fenced.
+    **Postconditions**: part of the group that is committed next.
+    **Example**: `dash.bulk_add %dq_tiles[%slot] into %dq[%seq, %head, %tile] : !dash.channel<tensor<64x128xf32>> into
+    memref<?x?x?x128xf32>`, as in test/Lowering/lower-ordered-reduce.mlir.
+    **Errors**: `stands inside 'dash.role' only: channels connect roles`.
+  }];
+  let assemblyFormat = [{
+    $channel `[` $slot `]` `into` $sums `[` $sequence `,` $head `,` $tile `]` attr-dict
+    `:` type($channel) `into` type($sums)
+  }];
+}
+
+def BulkStoreOp : Dash_SumOp<"bulk_store", (ins
+    Arg<ChannelType, "the channel", [MemRead]>:$channel, Arg<Index, "slot">:$slot,
+    Arg<Optional<Index>, "keep it as the contribution of this turn">:$turn)> {
+  let summary = "Store a slot's tile to memory";
+  let description = [{
+    `cp.async.bulk.global.shared`: the first turn of a chain assigns, so nothing needs to be zero before. With `turn` the
+    tile goes to the slot of that turn in the workspace region `contributions` instead, from which tests replay chains.
+
+    **Preconditions**: one thread; the slot is full and fenced.
+    **Postconditions**: part of the group that is committed next.
+    **Example**: `dash.bulk_store %dq_tiles[%slot] into %dq[%seq, %head, %tile] : !dash.channel<tensor<64x128xf32>> into
+    memref<?x?x?x128xf32>`, as in test/Lowering/lower-ordered-reduce.mlir.
+    **Errors**: `stands inside 'dash.role' only: channels connect roles`.
+  }];
+  let assemblyFormat = [{
+    $channel `[` $slot `]` `into` $sums `[` $sequence `,` $head `,` $tile `]` (`keep` `(` $turn^ `)`)? attr-dict
+    `:` type($channel) `into` type($sums)
+  }];
+}
+
+def DelayOp : Dash_SlotOp<"delay", [MemoryEffects<[MemWrite]>]> {
+  let summary = "Sleep for a random time";
+  let description = [{
+    Up to 4 µs, from the clock's low bits: bits must not depend on who is late. For tests.
+
+    **Preconditions**: none.
+    **Postconditions**: none.
+    **Example**: `dash.delay`, as in test/Lowering/insert-waits.mlir.
+    **Errors**: `stands inside 'dash.role' only: channels connect roles`.
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+//===--------------------------------------------------------------------------===//
+// Memory of a kernel
+//===--------------------------------------------------------------------------===//
+
+def TensorOp : Dash_Op<"tensor", [Pure]> {
+  let summary = "Memory that a kernel knows by its name";
+  let description = [{
+    Stands in a kernel for an argument of the function that it is made of, or for a region of the workspace: "q", "k", "v",
+    "do", "dk", "dv"; "lse", "delta", "dq" for what the entry `NAME_prepare` has made of LSE, for delta, and for dQ's sums.
+
+    **Preconditions**: none.
+    **Postconditions**: none.
+    **Example**: `%q = dash.tensor "q" : memref<?x?x?x128xbf16>`, as in test/Lowering/outline-workers.mlir.
+    **Errors**: none.
+  }];
+  let arguments = (ins Arg<StrAttr, "its name">:$name);
+  let results = (outs Res<TensorMemRef, "the whole tensor">:$result);
+  let assemblyFormat = "$name attr-dict `:` type($result)";
+}
+
+#endif // DASH_IR_DASHASYNCOPS_TD

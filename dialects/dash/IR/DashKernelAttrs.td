@@ -1,0 +1,280 @@
+//===- DashKernelAttrs.td - what kernels say of themselves ------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The contract between Lowering, which makes kernels, and Target, which describes them to launchers: each
+// attribute is a part of the manifest, and has its fields.
+//===--------------------------------------------------------------------------===//
+
+#ifndef DASH_IR_DASHKERNELATTRS_TD
+#define DASH_IR_DASHKERNELATTRS_TD
+
+include "dash/IR/DashAttrs.td"
+
+//===--------------------------------------------------------------------------===//
+// Words
+//===--------------------------------------------------------------------------===//
+
+class Dash_Words<string name, string summary, list<I32EnumAttrCase> cases>
+    : I32EnumAttr<name, summary, cases> {
+  let cppNamespace = "::mlir::dash";
+  let genSpecializedAttr = 0;
+}
+
+def TensorAccess : Dash_Words<"TensorAccess", "what kernels do with a tensor", [
+  I32EnumAttrCase<"Read", 0, "read">, I32EnumAttrCase<"Write", 1, "write">]>;
+
+def RegionBefore : Dash_Words<"RegionBefore", "what a region of the workspace holds before a launch", [
+  I32EnumAttrCase<"Any", 0, "any">,
+  I32EnumAttrCase<"Zero", 1, "zero">,   // once: every launch leaves it so
+  I32EnumAttrCase<"Entry", 2, "entry">, // what an entry writes
+  I32EnumAttrCase<"File", 3, "file">]>; // what stands in a file
+
+def RegionAfter : Dash_Words<"RegionAfter", "what a region of the workspace holds after a launch", [
+  I32EnumAttrCase<"Any", 0, "any">, I32EnumAttrCase<"Zero", 1, "zero">]>;
+
+def OrderSource : Dash_Words<"OrderSource", "where the order buffer comes from", [
+  I32EnumAttrCase<"Entry", 0, "entry">, I32EnumAttrCase<"File", 1, "file">]>;
+
+def EntryRole : Dash_Words<"EntryRole", "what an entry is for", [
+  I32EnumAttrCase<"Order", 0, "order">, I32EnumAttrCase<"Prepare", 1, "prepare">,
+  I32EnumAttrCase<"Main", 2, "main">, I32EnumAttrCase<"Convert", 3, "convert">]>;
+
+def EntryWhen : Dash_Words<"EntryWhen", "when an entry has to be launched", [
+  I32EnumAttrCase<"Always", 0, "always">,
+  I32EnumAttrCase<"SizesChange", 1, "sizes_change">]>;
+
+//===--------------------------------------------------------------------------===//
+// A program
+//===--------------------------------------------------------------------------===//
+
+def FactsAttr : Dash_Attr<"Facts", "facts"> {
+  let summary = "What kernels compute, and in which order";
+  let description = [{
+    `min_workers` is how many workers must be resident at once: what the proof found for a table; for
+    formulas, which serve all sizes, all workers, or 1 where adds have no order.
+
+    **Preconditions**: every number is at least 1, `min_workers` and `width` as in `dash.schedule`.
+    **Postconditions**: none.
+    **Example**: `#dash.facts<element = bf16, head_dim = 128, head_dim_v = 128, mask = <causal>, tiles = <q
+    = 64, kv = 128>, kind = "shift", level = run, deterministic = true, parts = 1, workers = 132, width =
+    132, min_workers = 132>`.
+    **Errors**: `'head_dim' must be at least 1, got 0`; `'min_workers' must be at most the workers, 4, got
+    5`; `'element' must be a type of floats, got 'i32'`.
+  }];
+  let parameters = (ins
+    TypeParameter<"::mlir::Type", "type of the tensors' elements">:$element,
+    AttrParameter<"int64_t", "head dim of Q and K">:$head_dim,
+    AttrParameter<"int64_t", "head dim of V">:$head_dim_v,
+    AttrParameter<"::mlir::dash::MaskAttr", "which columns a row attends to">:$mask,
+    AttrParameter<"::mlir::dash::TilesAttr", "rows of the tiles">:$tiles,
+    StringRefParameter<"builder that made the order, for people">:$kind,
+    EnumParameter<DeterminismLevel>:$level,
+    AttrParameter<"bool", "whether equal inputs give equal bits">:$deterministic,
+    AttrParameter<"int64_t", "parts of a kv head's group of query heads">:$parts,
+    AttrParameter<"int64_t", "lists of items">:$workers,
+    AttrParameter<"int64_t", "workers that the order was made for">:$width,
+    AttrParameter<"int64_t", "workers that must be resident at once">:$min_workers);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+def SizeAttr : Dash_Attr<"Size", "size"> {
+  let summary = "A size of the problem, chosen when kernels are launched";
+  let description = [{
+    A size that a type or a table fixes has one value: `min` and `max` are equal.
+
+    **Preconditions**: 1 to `min` to `max`.
+    **Postconditions**: none.
+    **Example**: `#dash.size<name = "batch", min = 1, max = 65535>`.
+    **Errors**: `size 'batch' must be from at least 1 to no less, got 3 to 2`.
+  }];
+  let parameters = (ins StringRefParameter<"name in expressions">:$name,
+                        AttrParameter<"int64_t", "the smallest">:$min,
+                        AttrParameter<"int64_t", "the largest">:$max);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    bool isFixed() const { return getMin() == getMax(); }
+  }];
+}
+
+def ConstraintAttr : Dash_Attr<"Constraint", "constraint"> {
+  let summary = "A rule that sizes must follow together";
+  let description = [{
+    **Preconditions**: the expression is of the program's sizes.
+    **Postconditions**: none.
+    **Example**: `#dash.constraint<expression = "heads % kv_heads", equals = 0, message = "heads must be a
+    multiple of kv_heads">`.
+  }];
+  let parameters = (ins StringRefParameter<"of sizes">:$expression,
+                        AttrParameter<"int64_t", "what it has to give">:$equals,
+                        StringRefParameter<"what a launcher says otherwise">:$message);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def DerivedAttr : Dash_Attr<"Derived", "derived"> {
+  let summary = "A size that follows from others";
+  let description = [{
+    **Preconditions**: the expression is of the program's sizes.
+    **Postconditions**: none.
+    **Example**: `#dash.derived<name = "q_tiles", expression = "ceildiv(q_rows, 64)">`.
+  }];
+  let parameters = (ins StringRefParameter<"name in expressions">:$name,
+                        StringRefParameter<"of sizes">:$expression);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def TensorAttr : Dash_Attr<"Tensor", "tensor"> {
+  let summary = "A tensor that a launcher hands over";
+  let description = [{
+    **Preconditions**: `alignment` is a power of two, `stride_multiple` at least 1; the shape is not empty.
+    **Postconditions**: none.
+    **Example**: `#dash.tensor<"q" : bf16, read, shape ["batch", "heads", "q_rows", "128"], alignment = 16,
+    stride_multiple = 8>`.
+    **Errors**: `alignment of 'q' must be a power of two, got 3`; `strides of 'q' must be multiples of at
+    least 1, got 0`.
+  }];
+  let parameters = (ins
+    StringRefParameter<"name of its parameters">:$name,
+    TypeParameter<"::mlir::Type", "type of its elements">:$element,
+    EnumParameter<TensorAccess>:$access,
+    ArrayRefParameter<"::mlir::StringAttr", "expressions of sizes">:$shape,
+    AttrParameter<"int64_t", "bytes that the address is a multiple of">:$alignment,
+    AttrParameter<"int64_t", "elements that strides are multiples of">:$stride_multiple);
+  let assemblyFormat = [{
+    `<` $name `:` $element `,` $access `,` `shape` `[` $shape `]` `,`
+        struct($alignment, $stride_multiple) `>`
+  }];
+  let genVerifyDecl = 1;
+}
+
+def RegionAttr : Dash_Attr<"Region", "region"> {
+  let summary = "A part of the workspace that kernels share";
+  let description = [{
+    `before` is what it has to hold when kernels are launched first, `after` what they leave in it.
+
+    **Preconditions**: `alignment` is a power of two.
+    **Postconditions**: none.
+    **Example**: `#dash.region<name = "turns", bytes = "4*batch*heads*q_tiles", alignment = 16, before = zero,
+    after = zero>`.
+    **Errors**: `alignment of 'turns' must be a power of two, got 0`.
+  }];
+  let parameters = (ins StringRefParameter<"name of its parameter, behind `workspace.`">:$name,
+                        StringRefParameter<"expression of sizes">:$bytes,
+                        AttrParameter<"int64_t", "bytes that the address is a multiple of">:$alignment,
+                        EnumParameter<RegionBefore>:$before,
+                        EnumParameter<RegionAfter>:$after);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+def OrderSourceAttr : Dash_Attr<"OrderSource", "order_source"> {
+  let summary = "Who fills the workspace region `order`";
+  let description = [{
+    An entry, by its symbol, where the order is formulas. A file where it is a table, which serves one
+    choice of sizes: then the text is the command that makes the table of other sizes.
+
+    **Preconditions**: the text is not empty.
+    **Postconditions**: none.
+    **Example**: `#dash.order_source<entry = "attention_bwd_order">`.
+    **Errors**: `the order's entry must have a name`; `the order's file must have a command that makes it`.
+  }];
+  let parameters = (ins EnumParameter<OrderSource>:$source,
+                        StringRefParameter<"the entry, or the command">:$text);
+  let assemblyFormat = "`<` $source `=` $text `>`";
+  let genVerifyDecl = 1;
+}
+
+def ProgramAttr : Dash_Attr<"Program", "program"> {
+  let summary = "What a module of kernels says of itself";
+  let description = [{
+    Stands on a `gpu.module` as `dash.program`: everything that a launcher has to know beside the entries.
+    Expressions are of sizes, derived sizes and `workers`. Entries' parameters (`dash.parameter`) are
+    named from it:
+
+    | name | value |
+    |---|---|
+    | of a size, `workers`, `width` | the number |
+    | of a tensor | its address |
+    | of a tensor with `.stride.batch`, `.stride.head` or `.stride.row` | that stride, in elements |
+    | of a region behind `workspace.` | its address |
+    | `scale` | the factor on scores |
+
+    **Preconditions**: names of sizes and derived sizes differ, and those of tensors, and of regions.
+    **Postconditions**: none.
+
+    **Example**
+    ```mlir
+    gpu.module @copy_kernels attributes {
+      dash.program = #dash.program<"copy"
+        facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <causal>, tiles = <q = 64, kv = 128>,
+               kind = "shift", level = run, deterministic = true, parts = 1, workers = 132, width = 132,
+               min_workers = 132>
+        sizes[<name = "batch", min = 1, max = 65535>, <name = "q_rows", min = 64, max = 64>]
+        constraints[<expression = "q_rows % 64", equals = 0, message = "q_rows must be a multiple of 64">]
+        derived[<name = "q_tiles", expression = "ceildiv(q_rows, 64)">]
+        tensors[<"q" : bf16, read, shape["batch", "q_rows", "64"], alignment = 16, stride_multiple = 8>]
+        workspace[<name = "turns", bytes = "4*batch", alignment = 16, before = zero, after = zero>]
+        order <entry = "copy_order">>} {
+    }
+    ```
+
+    **Errors**: `two sizes are called 'batch'`, and so for tensors and regions; `a program must have a
+    name`.
+  }];
+  let parameters = (ins
+    StringRefParameter<"of the function">:$name,
+    AttrParameter<"::mlir::dash::FactsAttr", "what is computed">:$facts,
+    OptionalArrayRefParameter<"::mlir::dash::SizeAttr", "chosen at a launch">:$sizes,
+    OptionalArrayRefParameter<"::mlir::dash::ConstraintAttr", "on sizes">:$constraints,
+    OptionalArrayRefParameter<"::mlir::dash::DerivedAttr", "sizes that follow">:$derived,
+    OptionalArrayRefParameter<"::mlir::dash::TensorAttr", "what is handed over">:$tensors,
+    OptionalArrayRefParameter<"::mlir::dash::RegionAttr", "of the workspace">:$workspace,
+    AttrParameter<"::mlir::dash::OrderSourceAttr", "who fills the order buffer">:$order);
+  let assemblyFormat = [{
+    `<` $name `facts` $facts (`sizes` `[` $sizes^ `]`)? (`constraints` `[` $constraints^ `]`)?
+        (`derived` `[` $derived^ `]`)? (`tensors` `[` $tensors^ `]`)? (`workspace` `[` $workspace^ `]`)?
+        `order` $order `>`
+  }];
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Whether an entry's parameter may be called so.
+    bool isParameterName(::llvm::StringRef name) const;
+    /// The program with one more region in its workspace, the last.
+    ProgramAttr withRegion(RegionAttr region) const;
+  }];
+}
+
+//===--------------------------------------------------------------------------===//
+// An entry
+//===--------------------------------------------------------------------------===//
+
+def EntryAttr : Dash_Attr<"Entry", "entry"> {
+  let summary = "How a function is launched";
+  let description = [{
+    Stands on a function of a `gpu.module` as `dash.entry`. The grid is three expressions of the program's
+    sizes; `cooperative` says that all blocks must be resident at once.
+
+    **Preconditions**: blocks and clusters have three extents of at least 1; `shared_bytes` is at least 0.
+    **Postconditions**: none.
+    **Example**: `#dash.entry<main, always, grid ["workers", "1", "1"], block [384, 1, 1], cluster [1, 1, 1],
+    shared_bytes = 231424, cooperative = true>`.
+    **Errors**: `a grid must have three expressions, got 1`; `'block' must be three numbers of at least 1,
+    got [0, 1, 1]`; `'shared_bytes' must be at least 0, got -1`.
+  }];
+  let parameters = (ins
+    EnumParameter<EntryRole>:$role,
+    EnumParameter<EntryWhen>:$when,
+    ArrayRefParameter<"::mlir::StringAttr", "expressions of sizes">:$grid,
+    ArrayRefParameter<"int32_t", "threads of a block">:$block,
+    ArrayRefParameter<"int32_t", "blocks of a cluster">:$cluster,
+    AttrParameter<"int64_t", "dynamic shared memory of a block">:$shared_bytes,
+    AttrParameter<"bool", "all blocks at once">:$cooperative);
+  let assemblyFormat = [{
+    `<` $role `,` $when `,` `grid` `[` $grid `]` `,` `block` `[` $block `]` `,` `cluster` `[` $cluster `]` `,`
+        struct($shared_bytes, $cooperative) `>`
+  }];
+  let genVerifyDecl = 1;
+}
+
+#endif // DASH_IR_DASHKERNELATTRS_TD

@@ -1,0 +1,100 @@
+//===- DashLayouts.td - who holds which element of a tile -------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Encodings of tile types. A tile without one is a value that nobody holds yet.
+//===--------------------------------------------------------------------------===//
+
+#ifndef DASH_IR_DASHLAYOUTS_TD
+#define DASH_IR_DASHLAYOUTS_TD
+
+include "dash/IR/DashEnums.td"
+include "dash/IR/DashMasks.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/TensorEncoding.td"
+
+def FragmentAttr : Dash_Attr<"Fragment", "fragment", [
+    DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
+  let summary = "A tile in the registers of warpgroups";
+  let description = [{
+    Warpgroups split a tile by rows (64 each, all columns) or by columns (all of 64 rows each). Of its 64 rows
+    by N columns, a thread t of 128 holds
+
+    - as an `accumulator` (PTX ISA, wgmma's D fragment), f32: registers 4 i + 2 r + e, for i < N / 8 and r, e in
+      0..1, are row `16 (t / 32) + (t % 32) / 4 + 8 r`, column `8 i + 2 (t % 4) + e`;
+    - as an `operand` (wgmma's A fragment), 16-bit: register i is elements 2 i and 2 i + 1 of the accumulator,
+      packed. So rounding an accumulator moves nothing between threads;
+    - as a `row` (a vector of N, f32): registers 2 i + e are element `8 i + 2 (t % 4) + e`: what goes with the
+      columns of an accumulator.
+
+    In memory an accumulator lies as threads hold it, warpgroup by warpgroup: registers 4 i … 4 i + 3 of thread t at
+    word `512 i + 4 t`. Who adds such a tile and who reads the sums name the same attribute.
+
+    **Preconditions**: an accumulator split by rows has 64 rows a warpgroup; split by columns it has 64 rows, and
+    columns that are a multiple of 8 a warpgroup. An operand is split by rows. A row has a multiple of 16 elements.
+    **Postconditions**: every element is in one register of one thread; those of a `row` in several.
+    **Example**: `tensor<128x64xf32, #dash.fragment<accumulator, rows by 2>>`.
+    **Errors**
+    - `warpgroups must be from 1 to 8, got 0`
+    - `#dash.fragment<accumulator, rows by 2> needs 128 rows, 64 a warpgroup, got 64x128`
+    - `#dash.fragment<accumulator, columns by 2> needs 64 rows and a multiple of 16 columns, got 128x64`
+    - `an operand is split by rows, got columns`
+    - `#dash.fragment<row, rows by 2> needs a multiple of 16 elements in one dimension, got 64x64`
+    - `an accumulator holds f32, got 'bf16'`, and so for a row; `an operand holds 16-bit floats, got 'f32'`
+  }];
+  let parameters = (ins
+    EnumParameter<FragmentKind>:$kind, EnumParameter<FragmentSplit>:$split, "int64_t":$warpgroups);
+  let assemblyFormat = "`<` $kind `,` $split `by` $warpgroups `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    static constexpr int64_t rowsOfWarpgroup = 64, threadsOfWarpgroup = 128;
+    /// Words that lie side by side in memory, of one thread.
+    static constexpr int64_t wordsOfPiece = 4;
+
+    bool isSplitByRows() const { return getSplit() == FragmentSplit::Rows; }
+    /// Columns that one warpgroup holds of a tile of this shape; elements of a `row`.
+    int64_t getColumns(ArrayRef<int64_t> shape) const;
+    /// Registers of 32 bits that a thread holds of a tile of this shape.
+    int64_t getNumRegisters(ArrayRef<int64_t> shape) const;
+    /// The first row and the first column of the tile that a warpgroup holds.
+    int64_t getFirstRow(int64_t warpgroup) const;
+    int64_t getFirstColumn(ArrayRef<int64_t> shape, int64_t warpgroup) const;
+    /// Row and column of an accumulator's register less those of its register 0, within the warpgroup's part.
+    static int64_t getRowOffset(int64_t reg) { return reg / 2 % 2 * 8; }
+    static int64_t getColumnOffset(int64_t reg) { return reg / 4 * 8 + reg % 2; }
+    /// The `row`'s register that goes with an accumulator's.
+    static int64_t getRowRegister(int64_t reg) { return reg / 4 * 2 + reg % 2; }
+    /// Byte in memory of a warpgroup's part, and of piece `piece` of thread 0 in it; threads follow, 16 bytes each.
+    int64_t getMemoryOffset(ArrayRef<int64_t> shape, int64_t warpgroup) const;
+    static int64_t getPieceOffset(int64_t piece) {
+      return piece * threadsOfWarpgroup * wordsOfPiece * 4;
+    }
+  }];
+}
+
+def SwizzledAttr : Dash_Attr<"Swizzled", "swizzled", [
+    DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
+  let summary = "A tile in shared memory as the copy engine and wgmma see it";
+  let description = [{
+    Panels of 64 columns of 16 bits, one behind the other, each of rows of 128 bytes; a piece of 16 bytes lies at
+    its number xor the row modulo 8 (PTX ISA, 128-byte swizzle).
+
+    **Preconditions**: two dimensions, 16-bit elements, rows a multiple of 8, columns a multiple of 64; the tile
+    starts at a multiple of 1024 bytes.
+    **Postconditions**: none.
+    **Example**: `tensor<64x128xbf16, #dash.swizzled>`.
+    **Errors**: `#dash.swizzled needs rows that are a multiple of 8 and columns that are a multiple of 64, of
+    16-bit floats, got 64x32 of 'bf16'`
+  }];
+  let extraClassDeclaration = [{
+    static constexpr int64_t columnsOfPanel = 64, bytesOfRow = 128;
+    static int64_t getPanelBytes(ArrayRef<int64_t> shape) { return shape[0] * bytesOfRow; }
+    /// Byte of an element but for the swizzle; row a multiple of 8.
+    static int64_t getOffset(ArrayRef<int64_t> shape, int64_t row, int64_t column) {
+      return column / columnsOfPanel * getPanelBytes(shape) + row * bytesOfRow +
+             column % columnsOfPanel * 2;
+    }
+  }];
+}
+
+#endif // DASH_IR_DASHLAYOUTS_TD

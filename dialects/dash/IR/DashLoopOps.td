@@ -1,0 +1,174 @@
+//===- DashLoopOps.td - the order, as the roles of a worker read it -*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What stands in roles once items and walks are loops: reads of the order buffer, and numbers that come from it.
+//===--------------------------------------------------------------------------===//
+
+#ifndef DASH_IR_DASHLOOPOPS_TD
+#define DASH_IR_DASHLOOPOPS_TD
+
+include "dash/IR/DashPipelineOps.td"
+
+def NumStepsOp : Dash_Op<"num_steps", [Pure, InsideItems, InsideRole]> {
+  let summary = "Number of tasks of the item";
+  let description = [{
+    How often the walks of the enclosing item run their body. A producer says it to a consumer, which does not
+    read the order.
+
+    **Preconditions**: none.
+    **Postconditions**: at least 0.
+    **Example**: `%steps = dash.num_steps`, as in test/Pipeline/assign-roles.mlir.
+    **Errors**: `stands inside 'dash.role' only: channels connect roles`.
+  }];
+  let results = (outs Res<Index, "tasks">:$result);
+  let assemblyFormat = "attr-dict";
+}
+
+def BandLeadOp : Dash_Op<"band_lead", [Pure, InsideItems, InsideRole]> {
+  let summary = "Where the mask's edge runs through a tile";
+  let description = [{
+    Row i of the q tile sees column j of the kv tile iff `j - i <= lead` (dash/IR/Band.h); 2^30 where the mask has no right
+    side.
+
+    **Preconditions**: none.
+    **Postconditions**: a tile whose lead is at least its kv rows - 1 has no hidden element.
+    **Example**: `%lead = dash.band_lead at(%seq, %kv, %q) mask(<causal>) tiles(<q = 64, kv = 128>)`, as in
+    test/Pipeline/assign-roles.mlir.
+    **Errors**: `stands inside 'dash.role' only: channels connect roles`.
+  }];
+  let arguments = (ins
+    Arg<Index, "sequence">:$sequence, Arg<Index, "kv tile">:$kv_tile, Arg<Index, "q tile">:$q_tile,
+    Arg<MaskAttr, "the mask">:$mask, Arg<TilesAttr, "rows of the tiles">:$tiles);
+  let results = (outs Res<Index, "the lead">:$result);
+  let extraClassDeclaration = [{
+    /// The lead of a mask without a right side.
+    static constexpr int64_t hidesNothing = int64_t(1) << 30;
+  }];
+  let assemblyFormat = [{
+    `at` `(` $sequence `,` $kv_tile `,` $q_tile `)` `mask` `(` $mask `)` `tiles` `(` $tiles `)` attr-dict
+  }];
+}
+
+def BandProbabilityOp : Dash_StagedOp<"band_probability", [Pure, InsideRole]> {
+  let summary = "P, transposed, where a number says what the mask hides";
+  let description = [{
+    `dash.probability` for a consumer, which does not know which task it is at: row j of the tile (a key) is hidden from
+    column i (a query) iff `i + lead < j`, and altogether from the end of the sequence's kv rows on.
+
+    **Preconditions**: scores are kv tile rows by q tile rows, lse has as many elements as scores have columns;
+    `rows` is the number of keys from the tile's first on, which may be more than the tile has.
+    **Postconditions**: those of `dash.probability`.
+    **Example**: `%p = dash.band_probability %s, %lse band(%lead, %kv) scale(%scale) : (tensor<128x64xf32>,
+    tensor<64xf32>) -> tensor<128x64xf32>`, as in test/Pipeline/assign-roles.mlir.
+    **Errors**
+    - `'lse' must have 64 elements, one for each column of the scores, got 128`
+    - `stands inside 'dash.role' only: channels connect roles`
+  }];
+  let arguments = (ins
+    Arg<SumTile, "S, transposed: kv rows by q rows">:$scores,
+    Arg<RowTile, "log of the sum of exponentials of each q row">:$lse,
+    Arg<Index, "the tile's lead: dash.band_lead">:$lead,
+    Arg<Index, "kv tile of the sequence">:$kv_tile,
+    Arg<Optional<F32>, "factor on the scores; 1 if absent">:$scale,
+    StageArg:$stage);
+  let results = (outs Res<SumTile, "P, transposed">:$result);
+  let assemblyFormat = [{
+    $scores `,` $lse `band` `(` $lead `,` $kv_tile `)` (`scale` `(` $scale^ `)`)?
+    (`stage` `(` $stage^ `)`)? attr-dict
+    `:` `(` type($scores) `,` type($lse) `)` `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def HeldOp : Dash_Op<"held", [InsideRole]> {
+  let summary = "The tiles of a slot that has been waited for and not released";
+  let description = [{
+    A slot that a role waits for in one turn of a loop and reads in the next: nothing is waited for again, and nothing
+    goes around the loop in registers.
+
+    **Preconditions**: the role has waited for this use of the channel, and has not released it.
+    **Postconditions**: none.
+    **Example**: `%q_tile = dash.held %q_tiles[%step] : !dash.channel<tensor<64x128xbf16>> -> tensor<64x128xbf16>`, as in
+    test/Lowering/peel-walks.mlir.
+    **Errors**
+    - `tiles must be those of a slot of '!dash.channel<tensor<64xf32>>', got 'tensor<64x128xbf16>'`
+    - `stands inside 'dash.role' only: channels connect roles`
+  }];
+  let arguments = (ins
+    Arg<ChannelType, "the channel", [MemRead]>:$channel, Arg<Index, "number of the use">:$use);
+  let results = (outs Res<Variadic<Tile>, "the slot's tiles">:$tiles);
+  let assemblyFormat = "$channel `[` $use `]` attr-dict `:` type($channel) `->` type($tiles)";
+  let hasVerifier = 1;
+}
+
+def NumItemsOp : Dash_Op<"num_items", [InsideRole]> {
+  let summary = "Length of this worker's list";
+  let description = [{
+    Read from the order buffer.
+
+    **Preconditions**: none.
+    **Postconditions**: at least 0.
+    **Example**: `%items = dash.num_items`, as in test/Lowering/read-order.mlir.
+    **Errors**: `stands inside 'dash.role' only: channels connect roles`.
+  }];
+  let results = (outs Res<Index, "items">:$result);
+  let assemblyFormat = "attr-dict";
+}
+
+def ReadItemOp : Dash_Op<"read_item", [InsideRole]> {
+  let summary = "An item of this worker's list";
+  let description = [{
+    Read from the order buffer: which item it is, where its visits stand, and how often they are walked, a head further
+    each time.
+
+    **Preconditions**: place is below `dash.num_items`.
+    **Postconditions**: the item has `visits * rounds` tasks.
+    **Example**: `%seq, %kv_head, %kv, %first_head, %first_visit, %visits, %rounds = dash.read_item[%place]`, as in
+    test/Lowering/read-order.mlir.
+    **Errors**: `stands inside 'dash.role' only: channels connect roles`.
+  }];
+  let arguments = (ins Arg<Index, "place in the list">:$place);
+  let results = (outs
+    Res<Index, "sequence">:$sequence, Res<Index, "kv head">:$kv_head, Res<Index, "kv tile">:$kv_tile,
+    Res<Index, "first query head">:$first_head, Res<I64, "address of the first visit">:$first_visit,
+    Res<Index, "visits of a round">:$visits, Res<Index, "rounds">:$rounds);
+  let assemblyFormat = "`[` $place `]` attr-dict";
+}
+
+def ReadVisitOp : Dash_Op<"read_visit", [InsideRole]> {
+  let summary = "A task of an item";
+  let description = [{
+    Read from the order buffer: visit `visit` of the item, on the head of round `round`.
+
+    **Preconditions**: visit and round are below those of the item.
+    **Postconditions**: none.
+    **Example**: `%head, %q, %turn, %is_last = dash.read_visit %first_visit[%visit] heads(%first_head, %round)`, as in
+    test/Lowering/read-order.mlir.
+    **Errors**: `stands inside 'dash.role' only: channels connect roles`.
+  }];
+  let arguments = (ins
+    Arg<I64, "address of the item's first visit">:$first_visit, Arg<Index, "visit of the round">:$visit,
+    Arg<Index, "the item's first head">:$first_head, Arg<Index, "round">:$round);
+  let results = (outs
+    Res<Index, "query head">:$head, Res<Index, "q tile">:$q_tile,
+    Res<Index, "turn in the q tile's chain">:$turn, Res<Index, "1 if it is the chain's last">:$is_last);
+  let assemblyFormat = [{
+    $first_visit `[` $visit `]` `heads` `(` $first_head `,` $round `)` attr-dict
+  }];
+}
+
+def WarpOfRoleOp : Dash_Op<"warp_of_role", [Pure, InsideRole]> {
+  let summary = "Which warp of its role this is";
+  let description = [{
+    From 0 to the role's warps - 1.
+
+    **Preconditions**: none.
+    **Postconditions**: the same in all lanes of a warp.
+    **Example**: `%warp = dash.warp_of_role`, as in test/Lowering/read-order.mlir.
+    **Errors**: `stands inside 'dash.role' only: channels connect roles`.
+  }];
+  let results = (outs Res<Index, "the warp">:$result);
+  let assemblyFormat = "attr-dict";
+}
+
+#endif // DASH_IR_DASHLOOPOPS_TD

@@ -1,0 +1,131 @@
+//===- Problem.h - the grid of tile tasks of a problem ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DASH_IR_PROBLEM_H
+#define DASH_IR_PROBLEM_H
+
+#include "dash/IR/DashAttrs.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
+#include "llvm/Support/MathExtras.h"
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace mlir::dash {
+
+/// Half-open range of tiles.
+struct TileRange {
+  int64_t begin = 0, end = 0;
+  int64_t size() const { return std::max<int64_t>(0, end - begin); }
+};
+
+/// Which columns a row sees: row i sees column j iff -left <= j - (i + Skv - Sq) <= right, where -1
+/// means unbounded, and every rule sees (i, j). The shift by Skv - Sq aligns the last row with the
+/// last column.
+struct Mask {
+  int64_t left = -1, right = -1;
+  /// What hides tiles of the band, each tile as a whole (`#dash.blocks`).
+  SmallVector<MaskRule, 1> rules = {};
+
+  static Mask full() { return {}; }
+  static Mask causal() { return {-1, 0}; }
+  bool isFull() const { return left < 0 && right < 0 && rules.empty(); }
+  bool isCausal() const { return left < 0 && right == 0 && rules.empty(); }
+  /// A line of tiles has its active ones side by side.
+  bool isBand() const { return rules.empty(); }
+  /// The mask without its rules, and that without its left bound: they hide no more than it.
+  Mask band() const { return {left, right}; }
+  Mask withoutLeft() const { return {-1, right}; }
+  /// The bitmap among the rules, or null.
+  BlocksAttr blocks() const;
+  bool operator==(const Mask &other) const {
+    return left == other.left && right == other.right && rules == other.rules;
+  }
+};
+
+/// The active tiles of one line of the grid: those of a range that every rule sees. Refers to the
+/// mask of its problem.
+class TileSet {
+public:
+  /// Tile t of the line has its first element at row `row + t * rowStep`, and so its column.
+  TileSet(TileRange range, ArrayRef<MaskRule> rules, int64_t row, int64_t rowStep, int64_t column,
+          int64_t columnStep)
+      : range(range), rules(rules), row(row), rowStep(rowStep), column(column),
+        columnStep(columnStep) {}
+
+  bool contains(int64_t tile) const {
+    return tile >= range.begin && tile < range.end && isSeen(tile);
+  }
+  /// Number of active tiles.
+  int64_t size() const;
+  /// The smallest range that holds them; {0, 0} where there are none.
+  TileRange hull() const;
+  /// The active tiles, ascending.
+  auto tiles() const {
+    return llvm::make_filter_range(llvm::seq(range.begin, std::max(range.begin, range.end)),
+                                   [set = *this](int64_t tile) { return set.isSeen(tile); });
+  }
+
+private:
+  bool isSeen(int64_t tile) const;
+
+  TileRange range;
+  ArrayRef<MaskRule> rules;
+  int64_t row, rowStep, column, columnStep;
+};
+
+/// Rows of one tile of Q, dO, dQ and of K, V, dK, dV.
+struct TileShape {
+  int64_t q = 64, kv = 128;
+  bool operator==(const TileShape &other) const { return q == other.q && kv == other.kv; }
+};
+
+/// Rows of one sequence: rows attend to each other only within it.
+struct SequenceLengths {
+  int64_t q = 0, kv = 0;
+  int64_t offset() const { return kv - q; }
+  bool operator==(const SequenceLengths &other) const { return q == other.q && kv == other.kv; }
+};
+
+/// What is computed, and in which tiles. Heads are absolute; tiles count from their sequence's start.
+struct Problem {
+  TileShape tiles;
+  Mask mask;
+  int64_t heads = 1, kvHeads = 1;
+  int64_t headDim = 128, headDimV = 128;
+  std::vector<SequenceLengths> sequences;
+
+  /// What the mask says of tiles and elements, but for its rules.
+  TileBand band() const { return {{mask.left, mask.right}, tiles.q, tiles.kv}; }
+
+  int64_t groupSize() const { return heads / kvHeads; }
+  int64_t numSequences() const { return sequences.size(); }
+  int64_t numQTiles(int64_t sequence) const {
+    return llvm::divideCeil(sequences[sequence].q, tiles.q);
+  }
+  int64_t numKvTiles(int64_t sequence) const {
+    return llvm::divideCeil(sequences[sequence].kv, tiles.kv);
+  }
+
+  /// The q tiles of which at least one row sees a column of kv tile `kv`.
+  TileSet activeQ(int64_t sequence, int64_t kv) const;
+  /// The kv tiles of which at least one column is seen by a row of q tile `q`.
+  TileSet activeKv(int64_t sequence, int64_t q) const;
+
+  /// Number of (kv, q) pairs that the mask leaves active in one head of `sequence`.
+  int64_t numTasksPerHead(int64_t sequence) const;
+  /// The same over all heads and sequences.
+  int64_t numTasks() const;
+};
+
+/// Sizes of the tensor called `name` (dash/IR/TensorNames.h), empty for a number or an unknown name.
+/// A list of sequences lies in a batch of 1.
+SmallVector<int64_t> shapeOfTensor(StringRef name, const Problem &problem, bool isList);
+
+Mask toMask(MaskAttr attr);
+MaskAttr toMaskAttr(const Mask &mask, MLIRContext *context);
+Problem toProblem(ProblemAttr attr);
+
+} // namespace mlir::dash
+
+#endif // DASH_IR_PROBLEM_H

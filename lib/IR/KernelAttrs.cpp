@@ -1,0 +1,143 @@
+//===- KernelAttrs.cpp - what kernels say of themselves -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What one attribute alone can know is checked here; lib/Target/VerifyKernelModule.cpp checks what
+// attributes say of each other.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dash/IR/DashAttrs.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::dash;
+
+using EmitError = function_ref<InFlightDiagnostic()>;
+
+//===----------------------------------------------------------------------===//
+// A program
+//===----------------------------------------------------------------------===//
+
+LogicalResult FactsAttr::verify(EmitError emitError, Type element, int64_t headDim,
+                                int64_t headDimV, MaskAttr, TilesAttr, StringRef, DeterminismLevel,
+                                bool, int64_t parts, int64_t workers, int64_t width,
+                                int64_t minWorkers) {
+  if (!isa<FloatType>(element))
+    return emitError() << "'element' must be a type of floats, got " << element;
+  for (auto [name, value] : {std::pair<StringRef, int64_t>("head_dim", headDim),
+                             {"head_dim_v", headDimV},
+                             {"parts", parts},
+                             {"workers", workers},
+                             {"width", width},
+                             {"min_workers", minWorkers}})
+    if (value < 1)
+      return emitError() << "'" << name << "' must be at least 1, got " << value;
+  if (minWorkers > workers)
+    return emitError() << "'min_workers' must be at most the workers, " << workers << ", got "
+                       << minWorkers;
+  return success();
+}
+
+LogicalResult SizeAttr::verify(EmitError emitError, StringRef name, int64_t min, int64_t max) {
+  if (min < 1 || max < min)
+    return emitError() << "size '" << name << "' must be from at least 1 to no less, got " << min
+                       << " to " << max;
+  return success();
+}
+
+static LogicalResult verifyAlignment(EmitError emitError, StringRef name, int64_t alignment) {
+  if (alignment > 0 && llvm::isPowerOf2_64(alignment))
+    return success();
+  return emitError() << "alignment of '" << name << "' must be a power of two, got " << alignment;
+}
+
+LogicalResult TensorAttr::verify(EmitError emitError, StringRef name, Type, TensorAccess,
+                                 ArrayRef<StringAttr>, int64_t alignment, int64_t strideMultiple) {
+  if (failed(verifyAlignment(emitError, name, alignment)))
+    return failure();
+  if (strideMultiple < 1)
+    return emitError() << "strides of '" << name << "' must be multiples of at least 1, got "
+                       << strideMultiple;
+  return success();
+}
+
+LogicalResult RegionAttr::verify(EmitError emitError, StringRef name, StringRef, int64_t alignment,
+                                 RegionBefore, RegionAfter) {
+  return verifyAlignment(emitError, name, alignment);
+}
+
+LogicalResult OrderSourceAttr::verify(EmitError emitError, OrderSource source, StringRef text) {
+  if (!text.empty())
+    return success();
+  if (source == OrderSource::Entry)
+    return emitError() << "the order's entry must have a name";
+  return emitError() << "the order's file must have a command that makes it";
+}
+
+template <typename... Lists>
+static LogicalResult verifyNames(EmitError emitError, StringRef what, Lists... lists) {
+  llvm::StringSet<> names;
+  auto verify = [&](auto attr) {
+    if (names.insert(attr.getName()).second)
+      return true;
+    emitError() << "two " << what << " are called '" << attr.getName() << "'";
+    return false;
+  };
+  return success((llvm::all_of(lists, verify) && ...));
+}
+
+LogicalResult ProgramAttr::verify(EmitError emitError, StringRef name, FactsAttr,
+                                  ArrayRef<SizeAttr> sizes, ArrayRef<ConstraintAttr>,
+                                  ArrayRef<DerivedAttr> derived, ArrayRef<TensorAttr> tensors,
+                                  ArrayRef<RegionAttr> workspace, OrderSourceAttr) {
+  if (name.empty())
+    return emitError() << "a program must have a name";
+  return failure(failed(verifyNames(emitError, "sizes", sizes, derived)) ||
+                 failed(verifyNames(emitError, "tensors", tensors)) ||
+                 failed(verifyNames(emitError, "regions", workspace)));
+}
+
+bool ProgramAttr::isParameterName(StringRef name) const {
+  auto isCalledSo = [&](auto attr) { return attr.getName() == name; };
+  if (name == "workers" || name == "width" || name == "scale" ||
+      llvm::any_of(getSizes(), isCalledSo))
+    return true;
+  if (name.consume_front("workspace."))
+    return llvm::any_of(getWorkspace(), isCalledSo);
+  for (StringRef stride : {".stride.batch", ".stride.head", ".stride.row"})
+    if (name.consume_back(stride))
+      break;
+  return llvm::any_of(getTensors(), isCalledSo);
+}
+
+ProgramAttr ProgramAttr::withRegion(RegionAttr region) const {
+  SmallVector<RegionAttr> regions(getWorkspace());
+  regions.push_back(region);
+  return get(getContext(), getName(), getFacts(), getSizes(), getConstraints(), getDerived(),
+             getTensors(), regions, getOrder());
+}
+
+//===----------------------------------------------------------------------===//
+// An entry
+//===----------------------------------------------------------------------===//
+
+LogicalResult EntryAttr::verify(EmitError emitError, EntryRole, EntryWhen,
+                                ArrayRef<StringAttr> grid, ArrayRef<int32_t> block,
+                                ArrayRef<int32_t> cluster, int64_t sharedBytes, bool) {
+  if (grid.size() != 3)
+    return emitError() << "a grid must have three expressions, got " << grid.size();
+  for (auto [name, extent] :
+       {std::pair<StringRef, ArrayRef<int32_t>>("block", block), {"cluster", cluster}})
+    if (extent.size() != 3 || llvm::any_of(extent, [](int32_t n) { return n < 1; })) {
+      InFlightDiagnostic error = emitError()
+                                 << "'" << name << "' must be three numbers of at least 1, got [";
+      llvm::interleaveComma(extent, error);
+      return error << "]";
+    }
+  if (sharedBytes < 0)
+    return emitError() << "'shared_bytes' must be at least 0, got " << sharedBytes;
+  return success();
+}

@@ -1,0 +1,93 @@
+//===- Layouts.cpp - who holds which element of a tile --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Checks.h"
+#include "dash/IR/DashAttrs.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace mlir::dash;
+
+//===----------------------------------------------------------------------===//
+// FragmentAttr
+//===----------------------------------------------------------------------===//
+
+LogicalResult FragmentAttr::verify(function_ref<InFlightDiagnostic()> emitError, FragmentKind kind,
+                                   FragmentSplit split, int64_t warpgroups) {
+  if (warpgroups < 1 || warpgroups > 8)
+    return emitError() << "warpgroups must be from 1 to 8, got " << warpgroups;
+  if (kind == FragmentKind::Operand && split == FragmentSplit::Columns)
+    return emitError() << "an operand is split by rows, got columns";
+  return success();
+}
+
+LogicalResult FragmentAttr::verifyEncoding(ArrayRef<int64_t> shape, Type elementType,
+                                           function_ref<InFlightDiagnostic()> emitError) const {
+  bool isOperand = getKind() == FragmentKind::Operand;
+  if (isOperand && !elementType.isF16() && !elementType.isBF16())
+    return emitError() << "an operand holds 16-bit floats, got " << elementType;
+  if (!isOperand && !elementType.isF32())
+    return emitError() << "an accumulator holds f32, got " << elementType;
+  if (getKind() == FragmentKind::Row) {
+    if (shape.size() == 1 && shape[0] % 16 == 0)
+      return success();
+    return emitError() << *this << " needs a multiple of 16 elements in one dimension, got "
+                       << formatShape(shape);
+  }
+  int64_t rows = isSplitByRows() ? rowsOfWarpgroup * getWarpgroups() : rowsOfWarpgroup;
+  if (isSplitByRows()) {
+    if (shape.size() == 2 && shape[0] == rows && shape[1] % 8 == 0)
+      return success();
+    return emitError() << *this << " needs " << rows << " rows, " << rowsOfWarpgroup
+                       << " a warpgroup, got " << formatShape(shape);
+  }
+  if (shape.size() == 2 && shape[0] == rows && shape[1] % (8 * getWarpgroups()) == 0)
+    return success();
+  return emitError() << *this << " needs " << rows << " rows and a multiple of "
+                     << 8 * getWarpgroups() << " columns, got " << formatShape(shape);
+}
+
+int64_t FragmentAttr::getColumns(ArrayRef<int64_t> shape) const {
+  return isSplitByRows() ? shape.back() : shape.back() / getWarpgroups();
+}
+
+int64_t FragmentAttr::getNumRegisters(ArrayRef<int64_t> shape) const {
+  // 64 rows by N columns are N / 2 numbers of each of 128 threads.
+  int64_t numbers = getColumns(shape) / 2;
+  switch (getKind()) {
+  case FragmentKind::Accumulator:
+    return numbers;
+  case FragmentKind::Operand: // two in a register
+    return numbers / 2;
+  case FragmentKind::Row: // two for each 8 columns
+    return numbers / 2;
+  }
+  llvm_unreachable("all kinds are above");
+}
+
+int64_t FragmentAttr::getFirstRow(int64_t warpgroup) const {
+  return isSplitByRows() ? rowsOfWarpgroup * warpgroup : 0;
+}
+
+int64_t FragmentAttr::getFirstColumn(ArrayRef<int64_t> shape, int64_t warpgroup) const {
+  return isSplitByRows() ? 0 : getColumns(shape) * warpgroup;
+}
+
+int64_t FragmentAttr::getMemoryOffset(ArrayRef<int64_t> shape, int64_t warpgroup) const {
+  return warpgroup * rowsOfWarpgroup * getColumns(shape) * 4;
+}
+
+//===----------------------------------------------------------------------===//
+// SwizzledAttr
+//===----------------------------------------------------------------------===//
+
+LogicalResult SwizzledAttr::verifyEncoding(ArrayRef<int64_t> shape, Type elementType,
+                                           function_ref<InFlightDiagnostic()> emitError) const {
+  bool isHalf = elementType.isF16() || elementType.isBF16();
+  if (isHalf && shape.size() == 2 && shape[0] % 8 == 0 && shape[1] % columnsOfPanel == 0)
+    return success();
+  return emitError() << *this
+                     << " needs rows that are a multiple of 8 and columns that are a multiple of "
+                     << columnsOfPanel << ", of 16-bit floats, got " << formatShape(shape) << " of "
+                     << elementType;
+}

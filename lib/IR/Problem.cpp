@@ -1,0 +1,121 @@
+//===- Problem.cpp - the grid of tile tasks of a problem ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A band leaves one range of a line's tiles active. A rule has one answer for all of a tile, so its first
+// element is asked.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dash/IR/Problem.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace mlir::dash;
+
+BlocksAttr Mask::blocks() const {
+  for (MaskRule rule : rules)
+    if (auto blocks = dyn_cast<BlocksAttr>(rule))
+      return blocks;
+  return {};
+}
+
+bool TileSet::isSeen(int64_t tile) const {
+  return llvm::all_of(rules, [&](MaskRule rule) {
+    return rule.sees(row + tile * rowStep, column + tile * columnStep);
+  });
+}
+
+int64_t TileSet::size() const {
+  return rules.empty() ? range.size() : llvm::count_if(tiles(), [](int64_t) { return true; });
+}
+
+TileRange TileSet::hull() const {
+  TileRange hull = range;
+  while (hull.size() > 0 && !isSeen(hull.begin))
+    ++hull.begin;
+  while (hull.size() > 0 && !isSeen(hull.end - 1))
+    --hull.end;
+  return hull.size() > 0 ? hull : TileRange();
+}
+
+/// The tiles of a line within bounds.
+static TileRange tilesWithin(const Bounds<int64_t> &bounds, int64_t numTiles) {
+  TileRange range;
+  range.begin = std::max<int64_t>(bounds.first.value_or(0), 0);
+  range.end = std::min(bounds.last.value_or(numTiles - 1) + 1, numTiles);
+  return range.size() > 0 ? range : TileRange();
+}
+
+TileSet Problem::activeQ(int64_t sequence, int64_t kv) const {
+  Bounds<int64_t> bounds = band().activeQ(kv, sequences[sequence].offset());
+  return TileSet(tilesWithin(bounds, numQTiles(sequence)), mask.rules, /*row=*/0, tiles.q,
+                 kv * tiles.kv, /*columnStep=*/0);
+}
+
+TileSet Problem::activeKv(int64_t sequence, int64_t q) const {
+  Bounds<int64_t> bounds = band().activeKv(q, sequences[sequence].offset());
+  return TileSet(tilesWithin(bounds, numKvTiles(sequence)), mask.rules, q * tiles.q,
+                 /*rowStep=*/0, /*column=*/0, tiles.kv);
+}
+
+int64_t Problem::numTasksPerHead(int64_t sequence) const {
+  int64_t tasks = 0;
+  for (int64_t kv = 0, e = numKvTiles(sequence); kv < e; ++kv)
+    tasks += activeQ(sequence, kv).size();
+  return tasks;
+}
+
+int64_t Problem::numTasks() const {
+  int64_t tasks = 0, perHead = 0;
+  for (int64_t s = 0, e = numSequences(); s < e; ++s) {
+    // A batch is a run of equal sequences: count one of them.
+    if (s == 0 || !(sequences[s] == sequences[s - 1]))
+      perHead = numTasksPerHead(s);
+    tasks += perHead * heads;
+  }
+  return tasks;
+}
+
+SmallVector<int64_t> dash::shapeOfTensor(StringRef name, const Problem &problem, bool isList) {
+  bool isKv = llvm::is_contained({"k", "v", "dk", "dv"}, name);
+  bool isQuery = llvm::is_contained({"q", "dq", "do", "o", "lse", "delta"}, name);
+  if (!isKv && !isQuery)
+    return {};
+  int64_t batch = isList ? 1 : problem.numSequences(), rows = 0;
+  for (const SequenceLengths &lengths : problem.sequences) {
+    int64_t sequenceRows = isKv ? lengths.kv : lengths.q;
+    rows = isList ? rows + sequenceRows : sequenceRows;
+  }
+  SmallVector<int64_t> shape = {batch, isKv ? problem.kvHeads : problem.heads, rows};
+  if (llvm::is_contained({"v", "dv", "do", "o"}, name))
+    shape.push_back(problem.headDimV);
+  else if (name != "lse" && name != "delta")
+    shape.push_back(problem.headDim);
+  return shape;
+}
+
+//===----------------------------------------------------------------------===//
+// In and out of attributes
+//===----------------------------------------------------------------------===//
+
+MaskAttr dash::toMaskAttr(const Mask &mask, MLIRContext *context) {
+  return MaskAttr::get(context, mask.left, mask.right, mask.rules);
+}
+
+Mask dash::toMask(MaskAttr attr) {
+  return {attr.getLeft(), attr.getRight(), llvm::to_vector<1>(attr.getRules())};
+}
+
+Problem dash::toProblem(ProblemAttr attr) {
+  Problem problem;
+  problem.tiles = {attr.getTiles().getQ(), attr.getTiles().getKv()};
+  problem.mask = toMask(attr.getMask());
+  problem.heads = attr.getHeads();
+  problem.kvHeads = attr.getKvHeads();
+  problem.headDim = attr.getHeadDim();
+  problem.headDimV = attr.getHeadDimV();
+  SequencesAttr sequences = attr.getSequences();
+  for (auto [q, kv] : llvm::zip_equal(sequences.getQ(), sequences.getKv()))
+    problem.sequences.push_back({q, kv});
+  return problem;
+}

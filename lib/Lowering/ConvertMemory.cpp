@@ -1,0 +1,236 @@
+//===- ConvertMemory.cpp - copies, the ordered add, and turns -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Who does these is one thread: a producer's or a reducer's only one, or one that is chosen of a warpgroup.
+//
+//===----------------------------------------------------------------------===//
+
+#include "NvvmPatterns.h"
+
+using namespace mlir;
+using namespace mlir::dash;
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+struct ConvertCopyIn : KernelPattern<CopyInOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult matchAndRewrite(CopyInOp op, Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    PtxBuilder b(op.getLoc(), rewriter);
+    ChannelOp channel = channelOf(op);
+    Value slot = word(b, adaptor.getSlot());
+    Value to = kernel.element(b, channel, op.getElement(), slot);
+    Value full = kernel.barrier(b, channel, BarrierSide::Full, slot);
+    Value sequence = word(b, adaptor.getSequence()), head = word(b, adaptor.getHead());
+    Value tile = word(b, adaptor.getTile());
+    StringRef name = tensorName(op.getSource());
+    auto type = cast<RankedTensorType>(channel.getType().getElements()[op.getElement()]);
+    if (type.getRank() == 2) {
+      Value row = b.mul(tile, type.getDimSize(0)), zero = b.i32(0);
+      hopper::copyTile(b, kernel.descriptor(b, name), {zero, row, zero, head, sequence}, to, full);
+    } else {
+      Value rows = kernel.region(name == "lse" ? "lse2" : name);
+      int64_t bytes = channel.getType().getElementBytes(op.getElement());
+      Value number = kernel.tileIndex(b, sequence, head, tile);
+      hopper::copyBytes(b, b.offset(rows, b.mul(b.toI64(number), bytes)), bytes, to, full);
+    }
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct ConvertCopyOut : KernelPattern<CopyOutOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult matchAndRewrite(CopyOutOp op, Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    const ConsumerValues *consumer = kernel.consumerOf(op);
+    if (!consumer)
+      return rewriter.notifyMatchFailure(op, "only a consumer's warpgroup has rows of a slot");
+    PtxBuilder b(op.getLoc(), rewriter);
+    ChannelOp channel = channelOf(op);
+    auto shape =
+        cast<RankedTensorType>(channel.getType().getElements()[op.getElement()]).getShape();
+    int64_t firstRow = FragmentAttr::rowsOfWarpgroup * consumer->warpgroup;
+    Value at = kernel.element(b, channel, op.getElement(), word(b, adaptor.getSlot()));
+    Value tile = word(b, adaptor.getTile()), head = word(b, adaptor.getHead());
+    Value sequence = word(b, adaptor.getSequence());
+    b.ifThen(b.equal(consumer->place.thread, 0), [&] {
+      Value descriptor = kernel.descriptor(b, tensorName(op.getTarget()));
+      Value row = b.add(b.mul(tile, shape[0]), firstRow), zero = b.i32(0);
+      for (int64_t panel : llvm::seq(shape[1] / SwizzledAttr::columnsOfPanel)) {
+        int64_t column = panel * SwizzledAttr::columnsOfPanel;
+        hopper::storeTile(b, b.add(at, SwizzledAttr::getOffset(shape, firstRow, column)),
+                          descriptor, {zero, row, b.i32(panel), head, sequence});
+      }
+      hopper::commitCopies(b);
+      hopper::waitCopiesRead(b);
+    });
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// The ordered add
+//===----------------------------------------------------------------------===//
+
+/// An op on sums of q tiles.
+template <typename OpT> struct SumPattern : KernelPattern<OpT> {
+  using KernelPattern<OpT>::KernelPattern;
+  using typename KernelPattern<OpT>::Adaptor;
+
+  Value number(PtxBuilder &b, Adaptor adaptor) const {
+    return this->kernel.tileIndex(b, this->word(b, adaptor.getSequence()),
+                                  this->word(b, adaptor.getHead()),
+                                  this->word(b, adaptor.getTile()));
+  }
+  Value counter(PtxBuilder &b, Adaptor adaptor) const {
+    Value tile = number(b, adaptor);
+    return b.offset(this->kernel.region("turns"), b.mul(b.toI64(tile), 4));
+  }
+  static int64_t bytes(ChannelOp channel) { return channel.getType().getElementBytes(0); }
+  Value source(PtxBuilder &b, OpT op, Adaptor adaptor) const {
+    Value slot = this->word(b, adaptor.getSlot());
+    return this->kernel.element(b, this->channelOf(op), 0, slot);
+  }
+  Value sums(PtxBuilder &b, OpT op, Adaptor adaptor) const {
+    Value tile = number(b, adaptor);
+    return b.offset(this->kernel.region("dq_sum"),
+                    b.mul(b.toI64(tile), bytes(this->channelOf(op))));
+  }
+};
+
+struct ConvertAcquireTurn : SumPattern<AcquireTurnOp> {
+  using SumPattern::SumPattern;
+
+  LogicalResult matchAndRewrite(AcquireTurnOp op, Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    PtxBuilder b(op.getLoc(), rewriter);
+    hopper::waitAcquire(b, counter(b, adaptor), word(b, adaptor.getTurn()));
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct ConvertReleaseTurn : SumPattern<ReleaseTurnOp> {
+  using SumPattern::SumPattern;
+
+  LogicalResult matchAndRewrite(ReleaseTurnOp op, Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    PtxBuilder b(op.getLoc(), rewriter);
+    Value at = counter(b, adaptor);
+    b.ifElse(
+        b.equal(word(b, adaptor.getIsLast()), 0),
+        [&] {
+          hopper::addRelease(b, at);
+          return SmallVector<Value>{};
+        },
+        [&] {
+          hopper::storeRelaxed(b, at, b.i32(0));
+          return SmallVector<Value>{};
+        });
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct ConvertBulkAdd : SumPattern<BulkAddOp> {
+  using SumPattern::SumPattern;
+
+  LogicalResult matchAndRewrite(BulkAddOp op, Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    PtxBuilder b(op.getLoc(), rewriter);
+    Value from = source(b, op, adaptor);
+    hopper::addFloats(b, from, sums(b, op, adaptor), bytes(channelOf(op)));
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct ConvertBulkStore : SumPattern<BulkStoreOp> {
+  using SumPattern::SumPattern;
+
+  LogicalResult matchAndRewrite(BulkStoreOp op, Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    PtxBuilder b(op.getLoc(), rewriter);
+    Value from = source(b, op, adaptor);
+    Value to = op.getTurn() ? contribution(b, op, adaptor) : sums(b, op, adaptor);
+    hopper::storeBytes(b, from, to, bytes(channelOf(op)));
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+private:
+  /// The slot of the turn, among as many for each tile as there are kv tiles.
+  Value contribution(PtxBuilder &b, BulkStoreOp op, Adaptor adaptor) const {
+    Value kvTiles = b.ceilDiv(kernel.kvRows, kernel.rowsOfKvTile());
+    Value first = b.mul(b.toI64(number(b, adaptor)), b.toI64(kvTiles));
+    Value slot = b.add(first, b.toI64(word(b, adaptor.getTurn())));
+    return b.offset(kernel.region("contributions"), b.mul(slot, bytes(channelOf(op))));
+  }
+};
+
+struct ConvertDelay : KernelPattern<DelayOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult matchAndRewrite(DelayOp op, Adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    PtxBuilder b(op.getLoc(), rewriter);
+    hopper::sleepSometime(b);
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Warpgroups among themselves: barrier 1 + i says that the tensor core is warpgroup i's, and those behind them
+// are a warpgroup's own.
+//===----------------------------------------------------------------------===//
+
+/// An op of a consumer that nothing comes of but a barrier.
+template <typename OpT> struct BarrierPattern : KernelPattern<OpT> {
+  using KernelPattern<OpT>::KernelPattern;
+  using typename KernelPattern<OpT>::Adaptor;
+
+  LogicalResult matchAndRewrite(OpT op, Adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    const ConsumerValues *consumer = this->kernel.consumerOf(op);
+    if (!consumer)
+      return rewriter.notifyMatchFailure(op, "only a consumer's warpgroups have barriers");
+    PtxBuilder b(op.getLoc(), rewriter);
+    emit(b, op, consumer->warpgroup, consumer->warpgroups);
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+private:
+  static constexpr int64_t threads = FragmentAttr::threadsOfWarpgroup;
+
+  static void emit(PtxBuilder &b, TakeTensorCoreOp, int64_t warpgroup, int64_t warpgroups) {
+    if (warpgroups > 1)
+      hopper::syncNamed(b, 1 + warpgroup, 2 * threads);
+  }
+  static void emit(PtxBuilder &b, GiveTensorCoreOp, int64_t warpgroup, int64_t warpgroups) {
+    if (warpgroups > 1)
+      hopper::arriveNamed(b, 1 + (warpgroup + 1) % warpgroups, 2 * threads);
+  }
+  static void emit(PtxBuilder &b, SyncWarpgroupOp, int64_t warpgroup, int64_t warpgroups) {
+    hopper::syncNamed(b, 1 + warpgroups + warpgroup, threads);
+  }
+};
+
+} // namespace
+
+void dash::populateMemoryPatterns(const TypeConverter &types, const MainKernel &kernel,
+                                  RewritePatternSet &patterns) {
+  patterns.add<ConvertCopyIn, ConvertCopyOut, ConvertAcquireTurn, ConvertReleaseTurn,
+               ConvertBulkAdd, ConvertBulkStore, ConvertDelay, BarrierPattern<TakeTensorCoreOp>,
+               BarrierPattern<GiveTensorCoreOp>, BarrierPattern<SyncWarpgroupOp>>(
+      types, patterns.getContext(), kernel);
+}

@@ -1,0 +1,103 @@
+//===- ConvertOrder.cpp - reads of the order ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The list of this block's worker in the order buffer (its format: OrderBuffer.h). Where the sections of the
+// buffer begin is read again for each item: roles that load and add have few registers, and time.
+//
+//===----------------------------------------------------------------------===//
+
+#include "MaskEmitter.h"
+#include "NvvmPatterns.h"
+#include "OrderBuffer.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+using namespace mlir;
+using namespace mlir::dash;
+
+static constexpr int64_t itemBytes = 4 * orderItemWords, visitBytes = 4 * orderVisitWords;
+
+/// Where the section begins whose first word the header's word holds.
+static Value section(PtxBuilder &b, Value order, int64_t word) {
+  return b.offset(order, b.mul(b.toI64(hopper::loadWordGlobal(b, order, 4 * word)), 4));
+}
+
+/// Two words: the list's first item, and that behind its last.
+static Value listBounds(PtxBuilder &b, Value order) {
+  return b.offset(section(b, order, OrderFirstList), b.mul(b.toI64(b.special("ctaid.x")), 4));
+}
+
+namespace {
+
+struct ConvertNumItems : KernelPattern<NumItemsOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult matchAndRewrite(NumItemsOp op, Adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    PtxBuilder b(op.getLoc(), rewriter);
+    Value bounds = listBounds(b, kernel.region("order"));
+    Value begin = hopper::loadWordGlobal(b, bounds, 0), end = hopper::loadWordGlobal(b, bounds, 4);
+    rewriter.replaceOp(op, index(b, b.sub(end, begin)));
+    return success();
+  }
+};
+
+struct ConvertReadItem : KernelPattern<ReadItemOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult matchAndRewrite(ReadItemOp op, Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    PtxBuilder b(op.getLoc(), rewriter);
+    Value order = kernel.region("order");
+    Value first = hopper::loadWordGlobal(b, listBounds(b, order), 0);
+    Value number = b.add(first, word(b, adaptor.getPlace()));
+    Value at = b.offset(section(b, order, OrderFirstItem), b.mul(b.toI64(number), itemBytes));
+    SmallVector<Value> head = hopper::loadWords4Global(b, at, 0);
+    SmallVector<Value> tail = hopper::loadWords4Global(b, at, 16);
+    Value visits =
+        b.offset(section(b, order, OrderFirstVisit), b.mul(b.toI64(tail[0]), visitBytes));
+    rewriter.replaceOp(op,
+                       {index(b, head[0]), index(b, head[1]), index(b, head[2]), index(b, head[3]),
+                        b.address(visits), index(b, tail[1]), index(b, tail[2])});
+    return success();
+  }
+};
+
+struct ConvertReadVisit : KernelPattern<ReadVisitOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult matchAndRewrite(ReadVisitOp op, Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    PtxBuilder b(op.getLoc(), rewriter);
+    Value first = LLVM::IntToPtrOp::create(b, kernel.region("order").getType(),
+                                           adaptor.getFirstVisit().front());
+    Value at = b.offset(first, b.mul(b.toI64(word(b, adaptor.getVisit())), visitBytes));
+    SmallVector<Value> words = hopper::loadWords4Global(b, at, 0);
+    Value head =
+        b.add(b.add(word(b, adaptor.getFirstHead()), words[0]), word(b, adaptor.getRound()));
+    rewriter.replaceOp(
+        op, {index(b, head), index(b, words[1]), index(b, words[2]), index(b, words[3])});
+    return success();
+  }
+};
+
+struct ConvertBandLead : KernelPattern<BandLeadOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult matchAndRewrite(BandLeadOp op, Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    PtxBuilder b(op.getLoc(), rewriter);
+    TileBand band = {op.getMask().getBand(), op.getTiles().getQ(), op.getTiles().getKv()};
+    MaskEmitter mask(b, band, b.sub(kernel.kvRows, kernel.qRows));
+    Value last = mask.lastVisible(word(b, adaptor.getQTile()), word(b, adaptor.getKvTile()));
+    rewriter.replaceOp(op, index(b, last ? last : b.i32(BandLeadOp::hidesNothing)));
+    return success();
+  }
+};
+
+} // namespace
+
+void dash::populateOrderPatterns(const TypeConverter &types, const MainKernel &kernel,
+                                 RewritePatternSet &patterns) {
+  patterns.add<ConvertNumItems, ConvertReadItem, ConvertReadVisit, ConvertBandLead>(
+      types, patterns.getContext(), kernel);
+}

@@ -1,0 +1,194 @@
+//===- ConvertSlots.cpp - slots, their barriers and what lies in them -----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A slot is its number; addresses are computed from it where they are needed, so that roles carry one counter
+// and no addresses.
+//
+//===----------------------------------------------------------------------===//
+
+#include "NvvmPatterns.h"
+
+using namespace mlir;
+using namespace mlir::dash;
+
+namespace {
+
+struct ConvertRing : KernelPattern<RingOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult matchAndRewrite(RingOp op, Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    PtxBuilder b(op.getLoc(), rewriter);
+    int64_t depth = channelOf(op).getDepth();
+    Value use = word(b, adaptor.getUse());
+    Value slot = llvm::isPowerOf2_64(depth) ? b.bitAnd(use, depth - 1) : b.remainder(use, depth);
+    Value phase = b.bitAnd(b.quotient(use, depth), 1);
+    rewriter.replaceOp(op, {index(b, slot), index(b, phase)});
+    return success();
+  }
+};
+
+struct ConvertMbarrierWait : KernelPattern<MbarrierWaitOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult matchAndRewrite(MbarrierWaitOp op, Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    PtxBuilder b(op.getLoc(), rewriter);
+    Value at = kernel.barrier(b, channelOf(op), op.getSide(), word(b, adaptor.getSlot()));
+    Value phase = word(b, adaptor.getPhase());
+    // A slot never used is empty: its barrier counts the phase before the first as complete.
+    if (op.getSide() == BarrierSide::Empty)
+      phase = b.bitXor(phase, b.i32(1));
+    hopper::wait(b, at, phase);
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct ConvertMbarrierArrive : KernelPattern<MbarrierArriveOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult matchAndRewrite(MbarrierArriveOp op, Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    const ConsumerValues *consumer = kernel.consumerOf(op);
+    bool isByWarp = op.getScope() == ArriveScope::Warp;
+    if (isByWarp && !consumer)
+      return rewriter.notifyMatchFailure(op, "only warps of a consumer run together");
+    PtxBuilder b(op.getLoc(), rewriter);
+    Value at = kernel.barrier(b, channelOf(op), op.getSide(), word(b, adaptor.getSlot()));
+    if (isByWarp) {
+      hopper::syncWarp(b);
+      hopper::arriveIf(b, b.equal(consumer->place.lane, 0), at);
+    } else {
+      hopper::arrive(b, at);
+    }
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct ConvertMbarrierExpect : KernelPattern<MbarrierExpectOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult matchAndRewrite(MbarrierExpectOp op, Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    PtxBuilder b(op.getLoc(), rewriter);
+    Value at = kernel.barrier(b, channelOf(op), BarrierSide::Full, word(b, adaptor.getSlot()));
+    hopper::arriveExpecting(b, at, op.getBytes());
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct ConvertWriteIndices : KernelPattern<WriteIndicesOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult matchAndRewrite(WriteIndicesOp op, Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    PtxBuilder b(op.getLoc(), rewriter);
+    ChannelOp channel = channelOf(op);
+    Value slot = word(b, adaptor.getSlot());
+    unsigned first = channel.getType().getNumTiles();
+    for (auto [i, value] : llvm::enumerate(adaptor.getIndices()))
+      hopper::storeWord(b, word(b, value), kernel.element(b, channel, first + i, slot));
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct ConvertReadIndices : KernelPattern<ReadIndicesOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult matchAndRewrite(ReadIndicesOp op, Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    PtxBuilder b(op.getLoc(), rewriter);
+    ChannelOp channel = channelOf(op);
+    Value slot = word(b, adaptor.getSlot());
+    unsigned first = channel.getType().getNumTiles(), count = op.getIndices().size();
+    SmallVector<Value> words;
+    if (areSideBySide(channel, first, count))
+      words = hopper::loadWords4(b, kernel.element(b, channel, first, slot), 0);
+    else
+      for (unsigned i : llvm::seq(count))
+        words.push_back(hopper::loadWord(b, kernel.element(b, channel, first + i, slot)));
+    for (Value &value : words)
+      value = index(b, b.uniform(value));
+    rewriter.replaceOp(op, words);
+    return success();
+  }
+
+private:
+  /// Whether one load of 16 bytes brings all of them.
+  static bool areSideBySide(ChannelOp channel, unsigned first, unsigned count) {
+    ArrayRef<int64_t> offsets = *channel.getOffsets(), strides = *channel.getStrides();
+    bool result = count == 4 && offsets[first] % 16 == 0;
+    for (unsigned i = 0; result && i < count; ++i)
+      result = offsets[first + i] == offsets[first] + 4 * i && strides[first + i] % 16 == 0;
+    return result;
+  }
+};
+
+struct ConvertSlotTile : KernelPattern<SlotTileOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult matchAndRewrite(SlotTileOp op, Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    PtxBuilder b(op.getLoc(), rewriter);
+    Value slot = word(b, adaptor.getSlot());
+    rewriter.replaceOp(op, kernel.element(b, channelOf(op), op.getElement(), slot));
+    return success();
+  }
+};
+
+struct ConvertLoadRow : KernelPattern<LoadRowOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult matchAndRewrite(LoadRowOp op, Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    const ConsumerValues *consumer = kernel.consumerOf(op);
+    if (!consumer)
+      return rewriter.notifyMatchFailure(op, "only threads of a consumer hold vectors");
+    PtxBuilder b(op.getLoc(), rewriter);
+    Value at = kernel.element(b, channelOf(op), op.getElement(), word(b, adaptor.getSlot()));
+    int64_t columns = op.getResult().getType().getDimSize(0);
+    SmallVector<Value> registers = loadColumns(b, consumer->place, at, columns);
+    rewriter.replaceOpWithMultiple(op, {ValueRange(registers)});
+    return success();
+  }
+};
+
+struct ConvertStoreFragment : KernelPattern<StoreFragmentOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult matchAndRewrite(StoreFragmentOp op, Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    const ConsumerValues *consumer = kernel.consumerOf(op);
+    FragmentAttr layout = fragmentOf(op.getValue().getType());
+    if (!consumer || !layout || layout.getKind() == FragmentKind::Row)
+      return rewriter.notifyMatchFailure(op,
+                                         "only parts of tiles that a consumer holds are stored");
+    PtxBuilder b(op.getLoc(), rewriter);
+    auto shape = cast<RankedTensorType>(op.getValue().getType()).getShape();
+    Value at = kernel.element(b, channelOf(op), op.getElement(), word(b, adaptor.getSlot()));
+    if (layout.getKind() == FragmentKind::Operand) {
+      int64_t firstRow = layout.getFirstRow(consumer->warpgroup);
+      storeRows(b, consumer->place, adaptor.getValue(),
+                b.add(at, SwizzledAttr::getOffset(shape, firstRow, 0)),
+                SwizzledAttr::getPanelBytes(shape));
+    } else {
+      storeFragment(b, consumer->place, adaptor.getValue(),
+                    b.add(at, layout.getMemoryOffset(shape, consumer->warpgroup)));
+    }
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+} // namespace
+
+void dash::populateSlotPatterns(const TypeConverter &types, const MainKernel &kernel,
+                                RewritePatternSet &patterns) {
+  patterns.add<ConvertRing, ConvertMbarrierWait, ConvertMbarrierArrive, ConvertMbarrierExpect,
+               ConvertWriteIndices, ConvertReadIndices, ConvertSlotTile, ConvertLoadRow,
+               ConvertStoreFragment>(types, patterns.getContext(), kernel);
+}

@@ -1,0 +1,203 @@
+//===- ConvertTiles.cpp - products, and tiles element by element ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a warpgroup holds of a tile is said by the tile's layout, and by nothing here.
+//
+//===----------------------------------------------------------------------===//
+
+#include "NvvmPatterns.h"
+#include "Wgmma.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace mlir::dash;
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+static SharedFactor sharedFactor(Value address, RankedTensorType type, bool outerIsRow) {
+  SharedFactor factor;
+  factor.tile = {address, type.getDimSize(0), type.getDimSize(1)};
+  factor.outerIsRow = outerIsRow;
+  return factor;
+}
+
+namespace {
+
+struct ConvertMatmul : KernelPattern<MatmulOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult matchAndRewrite(MatmulOp op, Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    const ConsumerValues *consumer = kernel.consumerOf(op);
+    if (!consumer)
+      return rewriter.notifyMatchFailure(op, "only a consumer's warpgroup multiplies");
+    if (!op.getAsync())
+      return rewriter.notifyMatchFailure(op, "wgmma is asynchronous: who waits must be said");
+    auto typeA = cast<RankedTensorType>(op.getA().getType());
+    auto typeB = cast<RankedTensorType>(op.getB().getType());
+    auto sums = cast<RankedTensorType>(op.getResult().getType());
+    FragmentAttr layout = fragmentOf(sums);
+    if (!layout || !swizzledOf(typeB) || (fragmentOf(typeA) && op.getTransposeA()))
+      return rewriter.notifyMatchFailure(
+          op, "wgmma gives fragments, and takes B in shared memory, A there or as it is");
+
+    PtxBuilder b(op.getLoc(), rewriter);
+    int64_t warpgroup = consumer->warpgroup;
+    Product product;
+    product.columns = layout.getColumns(sums.getShape());
+    product.depth = typeA.getDimSize(op.getTransposeA() ? 0 : 1);
+    product.b = sharedFactor(adaptor.getB().front(), typeB, /*outerIsRow=*/op.getTransposeB());
+    product.b.firstOuter = layout.getFirstColumn(sums.getShape(), warpgroup);
+    if (swizzledOf(typeA)) {
+      product.sharedA =
+          sharedFactor(adaptor.getA().front(), typeA, /*outerIsRow=*/!op.getTransposeA());
+      product.sharedA->firstOuter = layout.getFirstRow(warpgroup);
+    } else {
+      product.registersA = llvm::to_vector(adaptor.getA());
+    }
+    ValueRange accumulators = op.getAccumulate() ? adaptor.getAccumulate() : ValueRange();
+    SmallVector<Value> registers = issueProduct(b, product, accumulators);
+    rewriter.replaceOpWithMultiple(op, {ValueRange(registers)});
+    return success();
+  }
+};
+
+struct ConvertWgmmaWait : KernelPattern<WgmmaWaitOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult matchAndRewrite(WgmmaWaitOp op, Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    PtxBuilder b(op.getLoc(), rewriter);
+    SmallVector<Value> values;
+    for (ValueRange sums : adaptor.getInputs())
+      llvm::append_range(values, sums);
+    values = waitProducts(b, op.getPending(), values);
+    SmallVector<SmallVector<Value>> results;
+    ArrayRef<Value> left = values;
+    for (ValueRange sums : adaptor.getInputs()) {
+      results.emplace_back(left.take_front(sums.size()));
+      left = left.drop_front(sums.size());
+    }
+    rewriter.replaceOpWithMultiple(op, std::move(results));
+    return success();
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Element by element
+//===----------------------------------------------------------------------===//
+
+struct ConvertBandProbability : KernelPattern<BandProbabilityOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult matchAndRewrite(BandProbabilityOp op, Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    const ConsumerValues *consumer = kernel.consumerOf(op);
+    FragmentAttr layout = fragmentOf(op.getScores().getType());
+    if (!consumer || !layout)
+      return rewriter.notifyMatchFailure(op, "only a consumer's threads hold scores");
+    PtxBuilder b(op.getLoc(), rewriter);
+    SmallVector<Value> shown;
+    for (auto [i, score] : llvm::enumerate(adaptor.getScores())) {
+      Value lse = adaptor.getLse()[FragmentAttr::getRowRegister(i)];
+      shown.push_back(hopper::exp2(b, b.fma(score, consumer->exponentScale, b.negate(lse))));
+    }
+    // Few tiles have hidden elements: where the mask's edge is, and at the end of the kv rows.
+    int64_t rows = cast<RankedTensorType>(op.getScores().getType()).getDimSize(0);
+    Value lead = word(b, adaptor.getLead());
+    Value rowsHere = b.sub(kernel.kvRows, b.mul(word(b, adaptor.getKvTile()), rows));
+    Value isCut = b.below(rowsHere, rows);
+    Value hides = b.bitOr(b.below(lead, rows - 1), isCut);
+    auto branch = scf::IfOp::create(b, ValueRange(shown).getTypes(), hides, /*addThenBlock=*/true,
+                                    /*addElseBlock=*/true);
+    b.setInsertionPointToStart(branch.thenBlock());
+    int64_t firstRow = layout.getFirstRow(consumer->warpgroup);
+    scf::YieldOp::create(b, hide(b, consumer->place, firstRow, shown, lead, rowsHere));
+    b.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(b, shown);
+    rewriter.replaceOpWithMultiple(op, {branch.getResults()});
+    return success();
+  }
+
+private:
+  /// Row j is hidden from column i iff i + lead < j, and altogether past the end.
+  static SmallVector<Value> hide(PtxBuilder &b, const ThreadPlace &place, int64_t firstRow,
+                                 ArrayRef<Value> shown, Value lead, Value rowsHere) {
+    SmallVector<Value> visible(shown);
+    Value toDiagonal = b.sub(b.sub(place.row, place.column), lead);
+    Value toEnd = b.sub(rowsHere, place.row);
+    for (int64_t offset : {FragmentAttr::getRowOffset(0), FragmentAttr::getRowOffset(2)}) {
+      int64_t row = firstRow + offset;
+      Value isPast = b.below(toEnd, row + 1);
+      Value firstShown = b.choose(isPast, b.i32(BandLeadOp::hidesNothing), b.add(toDiagonal, row));
+      for (auto [i, value] : llvm::enumerate(visible)) {
+        if (FragmentAttr::getRowOffset(i) != offset)
+          continue;
+        Value isHidden = b.below(b.i32(FragmentAttr::getColumnOffset(i)), firstShown);
+        value = b.choose(isHidden, b.f32(0), value);
+      }
+    }
+    return visible;
+  }
+};
+
+struct ConvertRound : KernelPattern<RoundOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult matchAndRewrite(RoundOp op, Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    PtxBuilder b(op.getLoc(), rewriter);
+    SmallVector<Value> sums(adaptor.getValue());
+    if (op.getScale())
+      for (Value &sum : sums)
+        sum = b.mul(sum, adaptor.getScale().front());
+    SmallVector<Value> words = packFactor(b, sums);
+    rewriter.replaceOpWithMultiple(op, {ValueRange(words)});
+    return success();
+  }
+};
+
+struct ConvertScoreGradient : KernelPattern<ScoreGradientOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult matchAndRewrite(ScoreGradientOp op, Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    PtxBuilder b(op.getLoc(), rewriter);
+    SmallVector<Value> gradients;
+    for (auto [i, p, gradient] : llvm::enumerate(adaptor.getProbability(), adaptor.getGradient())) {
+      Value delta = adaptor.getDelta()[FragmentAttr::getRowRegister(i)];
+      gradients.push_back(b.mul(p, b.sub(gradient, delta)));
+    }
+    SmallVector<Value> words = packFactor(b, gradients);
+    rewriter.replaceOpWithMultiple(op, {ValueRange(words)});
+    return success();
+  }
+};
+
+/// Sums start from one number.
+struct ConvertConstant : KernelPattern<arith::ConstantOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult matchAndRewrite(arith::ConstantOp op, Adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    auto elements = dyn_cast<DenseFPElementsAttr>(op.getValue());
+    FragmentAttr layout = fragmentOf(op.getType());
+    if (!elements || !elements.isSplat() || !layout || !elements.getElementType().isF32())
+      return rewriter.notifyMatchFailure(op, "threads hold tiles of one f32 number only");
+    PtxBuilder b(op.getLoc(), rewriter);
+    Value number = b.f32(elements.getSplatValue<APFloat>().convertToFloat());
+    SmallVector<Value> registers(layout.getNumRegisters(elements.getType().getShape()), number);
+    rewriter.replaceOpWithMultiple(op, {ValueRange(registers)});
+    return success();
+  }
+};
+
+} // namespace
+
+void dash::populateTilePatterns(const TypeConverter &types, const MainKernel &kernel,
+                                RewritePatternSet &patterns) {
+  patterns.add<ConvertMatmul, ConvertWgmmaWait, ConvertBandProbability, ConvertRound,
+               ConvertScoreGradient, ConvertConstant>(types, patterns.getContext(), kernel);
+}

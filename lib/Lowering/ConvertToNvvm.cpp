@@ -1,0 +1,120 @@
+//===- ConvertToNvvm.cpp - what roles do, as instructions -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A dialect conversion: a pattern an op (Convert{Order,Slots,Tiles,Memory}.cpp), and types of which one becomes
+// many. Nothing is decided here: what waits for what, who holds what and where it lies stand in the ops.
+//
+//===----------------------------------------------------------------------===//
+
+#include "NvvmPatterns.h"
+#include "dash/IR/KernelAttrs.h"
+#include "dash/Lowering/Passes.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SCF/Transforms/Patterns.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace mlir::dash {
+#define GEN_PASS_DEF_CONVERTTONVVM
+#include "dash/Lowering/Passes.h.inc"
+} // namespace mlir::dash
+
+using namespace mlir;
+using namespace mlir::dash;
+
+template <typename AttrT> static AttrT encodingOf(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor ? dyn_cast_if_present<AttrT>(tensor.getEncoding()) : AttrT();
+}
+FragmentAttr dash::fragmentOf(Type type) { return encodingOf<FragmentAttr>(type); }
+SwizzledAttr dash::swizzledOf(Type type) { return encodingOf<SwizzledAttr>(type); }
+
+namespace {
+
+/// A tile in registers is its registers, one in shared memory its address.
+struct TileTypeConverter : TypeConverter {
+  TileTypeConverter() {
+    addConversion([](Type type) { return type; });
+    addConversion(
+        [](RankedTensorType type, SmallVectorImpl<Type> &types) -> std::optional<LogicalResult> {
+          Builder b(type.getContext());
+          if (FragmentAttr layout = fragmentOf(type)) {
+            bool isPacked = layout.getKind() == FragmentKind::Operand;
+            types.append(layout.getNumRegisters(type.getShape()),
+                         isPacked ? Type(b.getI32Type()) : Type(b.getF32Type()));
+            return success();
+          }
+          if (!swizzledOf(type))
+            return failure();
+          types.push_back(b.getI32Type());
+          return success();
+        });
+  }
+};
+
+struct ConvertToNvvm : public dash::impl::ConvertToNvvmBase<ConvertToNvvm> {
+  using ConvertToNvvmBase::ConvertToNvvmBase;
+
+  void runOnOperation() override {
+    SmallVector<WorkersOp> found;
+    getOperation()->walk([&](WorkersOp op) { found.push_back(op); });
+    for (WorkersOp workers : found) {
+      if (failed(check(workers)) || failed(convert(workers)))
+        return signalPassFailure();
+      ++numConverted;
+    }
+  }
+
+private:
+  static LogicalResult check(WorkersOp workers) {
+    if (!workers->getParentOp()->hasAttr(entryAttr))
+      return workers.emitError() << "stands in no entry; run --dash-outline-workers first";
+    for (RoleOp role : workers.getRoles())
+      if (role.isConsumer() && !role.getWarpgroup())
+        return role.emitError() << "is of several warpgroups; run --dash-split-warpgroups first";
+    WalkResult result = workers.walk([&](Operation *op) {
+      for (Type type : op->getResultTypes())
+        if (isa<RankedTensorType>(type) && !fragmentOf(type) && !swizzledOf(type)) {
+          op->emitError() << "gives a tile that nobody holds, " << type
+                          << "; run --dash-distribute-tiles first";
+          return WalkResult::interrupt();
+        }
+      return WalkResult::advance();
+    });
+    return failure(result.wasInterrupted());
+  }
+
+  static LogicalResult convert(WorkersOp workers) {
+    Operation *entry = workers->getParentOp();
+    FailureOr<Kernels> kernels = readKernels(entry->getParentOp());
+    if (failed(kernels))
+      return failure();
+    MainKernel kernel(entry, kernels->facts);
+    for (RoleOp role : workers.getRoles())
+      kernel.enter(role);
+
+    MLIRContext *context = workers.getContext();
+    TileTypeConverter types;
+    RewritePatternSet patterns(context);
+    populateOrderPatterns(types, kernel, patterns);
+    populateSlotPatterns(types, kernel, patterns);
+    populateTilePatterns(types, kernel, patterns);
+    populateMemoryPatterns(types, kernel, patterns);
+    ConversionTarget target(*context);
+    target.addLegalDialect("arith", "llvm", "nvvm", "scf");
+    target.addIllegalDialect<DashDialect>();
+    target.addLegalOp<WorkersOp, ChannelOp, RoleOp, WarpOfRoleOp>();
+    target.addDynamicallyLegalOp<arith::ConstantOp>(
+        [&](arith::ConstantOp op) { return types.isLegal(op.getType()); });
+    scf::populateSCFStructuralTypeConversionsAndLegality(types, patterns, target);
+    if (failed(applyFullConversion(workers, target, std::move(patterns))))
+      return failure();
+    for (auto tensor : llvm::make_early_inc_range(workers->getBlock()->getOps<TensorOp>()))
+      if (tensor->use_empty())
+        tensor.erase();
+    return success();
+  }
+};
+
+} // namespace

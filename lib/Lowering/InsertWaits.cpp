@@ -1,0 +1,298 @@
+//===- InsertWaits.cpp - every wait, fence and arrival as an op -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Products are issued where they stand, and waited for where their sums, or the slots that they read, are needed
+// next: what overlaps follows from the order of the ops. No product is in flight where a branch or a loop begins or
+// ends: around it nothing would say whose registers its sums are.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProductsInFlight.h"
+#include "SinkWaits.h"
+#include "SlotUse.h"
+#include "VerifyWaits.h"
+#include "dash/Lowering/Passes.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace mlir::dash {
+#define GEN_PASS_DEF_INSERTWAITS
+#include "dash/Lowering/Passes.h.inc"
+} // namespace mlir::dash
+
+using namespace mlir;
+using namespace mlir::dash;
+
+namespace {
+
+class RoleWaits {
+public:
+  RoleWaits(RoleOp role, bool delays, bool threadsArrive)
+      : role(role), delays(delays), scope(!role.isConsumer() ? ArriveScope::Thread
+                                          : threadsArrive    ? ArriveScope::All
+                                                             : ArriveScope::Warp),
+        b(role.getLoc(), role.getContext()) {}
+
+  LogicalResult insert() {
+    if (failed(lower(role.getBody())))
+      return failure();
+    for (auto [op, ring] : toRead)
+      readIndices(op, ring);
+    return success();
+  }
+
+private:
+  LogicalResult lower(Region &region) {
+    size_t outerRings = rings.size();
+    for (Block &block : region) {
+      for (Operation &op : llvm::make_early_inc_range(block)) {
+        at(&op);
+        bool isBoundary = op.getNumRegions() > 0 || op.hasTrait<OpTrait::IsTerminator>();
+        if (isBoundary)
+          products.waitForAll(b);
+        else
+          products.waitForSumsOf(b, &op);
+        for (Region &inner : op.getRegions())
+          if (failed(lower(inner)))
+            return failure();
+        if (op.getNumRegions() == 0 && failed(lower(&op)))
+          return failure();
+      }
+      b.setInsertionPointToEnd(&block);
+      products.waitForAll(b);
+    }
+    rings.truncate(outerRings);
+    return success();
+  }
+
+  void at(Operation *op) {
+    b.setInsertionPoint(op);
+    b.setLoc(op->getLoc());
+  }
+
+  LogicalResult lower(Operation *op) {
+    return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+        .Case<MatmulOp>([&](auto op) { return products.issue(op), success(); })
+        .Case<PutOp>([&](auto op) { return op.isLoad() ? load(op) : store(op), success(); })
+        .Case<CommitOp>([&](auto op) { return commit(op), success(); })
+        .Case<ReleaseOp>([&](auto op) { return release(op), success(); })
+        .Case<HeldOp>([&](HeldOp op) {
+          readTiles(op.getTiles(), op.getChannel(), ringOf(op.getChannel(), op.getUse()));
+          return op.erase(), success();
+        })
+        .Case<RingOp>([&](RingOp op) {
+          op.replaceAllUsesWith(ringOf(op.getChannel(), op.getUse()));
+          return op.erase(), success();
+        })
+        .Case<WaitOp>([&](auto op) { return wait(op); })
+        .Case<StoreOp>([&](auto op) { return store(op); })
+        .Default(success());
+  }
+
+  /// The slot and the phase of a use, computed once in each block.
+  RingOp ringOf(Value channel, Value use) {
+    SlotUse wanted{channel, LinearIndex::of(use)};
+    for (auto &[known, ring] : rings)
+      if (known == wanted)
+        return ring;
+    auto ring = RingOp::create(b, b.getIndexType(), b.getIndexType(), channel, use);
+    rings.push_back({wanted, ring});
+    return ring;
+  }
+
+  LogicalResult wait(WaitOp op) {
+    if (!role.isConsumer() &&
+        !llvm::all_of(op.getTiles(), [](Value tile) { return tile.use_empty(); }))
+      return op.emitError("gives a tile to a role that has no registers for it; run "
+                          "--dash-lower-ordered-reduce first");
+    RingOp ring = ringOf(op.getChannel(), op.getUse());
+    MbarrierWaitOp::create(b, op.getChannel(), BarrierSide::Full, ring.getSlot(), ring.getPhase());
+    readTiles(op.getTiles(), op.getChannel(),
+              ring); // rows early: they are there when the product is
+    toRead.push_back({op, ring});
+    return success();
+  }
+
+  void readTiles(ValueRange tiles, Value channel, RingOp ring) {
+    for (auto [element, tile] : llvm::enumerate(tiles)) {
+      if (tile.use_empty())
+        continue;
+      bool isRow = cast<RankedTensorType>(tile.getType()).getRank() == 1;
+      tile.replaceAllUsesWith(
+          isRow ? LoadRowOp::create(b, tile.getType(), channel, ring.getSlot(), element).getResult()
+                : SlotTileOp::create(b, tile.getType(), channel, ring.getSlot(), element)
+                      .getResult());
+    }
+  }
+
+  /// Late, where the first of them is needed: a register less until then.
+  void readIndices(WaitOp op, RingOp ring) {
+    Operation *first = nullptr;
+    for (Value index : op.getIndices())
+      for (Operation *user : index.getUsers()) {
+        Operation *ancestor = op->getBlock()->findAncestorOpInBlock(*user);
+        if (!first || ancestor->isBeforeInBlock(first))
+          first = ancestor;
+      }
+    if (first) {
+      at(first);
+      ResultRange indices = op.getIndices();
+      auto read = ReadIndicesOp::create(b, indices.getTypes(), op.getChannel(), ring.getSlot());
+      indices.replaceAllUsesWith(read.getIndices());
+    }
+    op.erase();
+  }
+
+  void release(ReleaseOp op) {
+    products.waitForReaders(b, {op.getChannel(), LinearIndex::of(op.getUse())});
+    arrive(op.getChannel(), BarrierSide::Empty, ringOf(op.getChannel(), op.getUse()));
+    op.erase();
+  }
+
+  void arrive(Value channel, BarrierSide side, RingOp ring) {
+    MbarrierArriveOp::create(b, channel, side, ring.getSlot(), scope);
+  }
+
+  RingOp waitEmpty(PutOp op) {
+    RingOp ring = ringOf(op.getChannel(), op.getUse());
+    MbarrierWaitOp::create(b, op.getChannel(), BarrierSide::Empty, ring.getSlot(), ring.getPhase());
+    return ring;
+  }
+
+  /// The copy engine fills the slot.
+  void load(PutOp op) {
+    Value channel = op.getChannel(), slot = waitEmpty(op).getSlot();
+    if (delays)
+      DelayOp::create(b);
+    if (!op.getIndices().empty())
+      WriteIndicesOp::create(b, op.getIndices(), channel, slot);
+    MbarrierExpectOp::create(b, channel, slot, op.getChannel().getType().getTilesBytes());
+    SmallVector<Operation *> loads;
+    for (auto [element, tile] : llvm::enumerate(op.getTiles())) {
+      auto load = tile.getDefiningOp<LoadOp>();
+      CopyInOp::create(b, load.getSource(), load.getSequence(), load.getHead(), load.getTile(),
+                       channel, slot, element);
+      loads.push_back(load);
+    }
+    op.erase();
+    for (Operation *load : loads)
+      if (load->use_empty())
+        load->erase();
+  }
+
+  /// The role's threads fill the slot.
+  void store(PutOp op) {
+    RingOp ring = waitEmpty(op);
+    for (auto [element, tile] : llvm::enumerate(op.getTiles()))
+      StoreFragmentOp::create(b, tile, op.getChannel(), ring.getSlot(), element);
+    op.erase();
+  }
+
+  void fence() {
+    NVVM::FenceProxyOp::create(
+        b, NVVM::ProxyKind::async_shared,
+        NVVM::SharedSpaceAttr::get(b.getContext(), NVVM::SharedSpace::shared_cta));
+  }
+
+  void commit(CommitOp op) {
+    fence();
+    arrive(op.getChannel(), BarrierSide::Full, ringOf(op.getChannel(), op.getUse()));
+    op.erase();
+  }
+
+  /// Through this warpgroup's own rows of a slot that the role still holds, and out by the copy engine.
+  LogicalResult store(StoreOp op) {
+    ReleaseOp release;
+    for (Operation *next = op; next && !release; next = next->getNextNode())
+      if (auto found = dyn_cast<ReleaseOp>(next); found && found.getChannel() == op.getThrough())
+        release = found;
+    if (!release)
+      return op.emitError("goes through no slot that is released behind it in its block; run "
+                          "--dash-place-releases first");
+    products.waitForReaders(b, {release.getChannel(), LinearIndex::of(release.getUse())});
+    Value channel = op.getThrough(), slot = ringOf(channel, release.getUse()).getSlot();
+    RankedTensorType sums = op.getValue().getType();
+    auto layout = cast<FragmentAttr>(sums.getEncoding());
+    auto type = RankedTensorType::get(sums.getShape(), op.getTarget().getType().getElementType(),
+                                      FragmentAttr::get(b.getContext(), FragmentKind::Operand,
+                                                        layout.getSplit(), layout.getWarpgroups()));
+    Value rounded = RoundOp::create(b, type, op.getValue(), op.getScale(), IntegerAttr());
+    StoreFragmentOp::create(b, rounded, channel, slot, 0);
+    fence();
+    SyncWarpgroupOp::create(b);
+    CopyOutOp::create(b, channel, slot, 0, op.getTarget(), op.getSequence(), op.getHead(),
+                      op.getTile());
+    SyncWarpgroupOp::create(b);
+    op.erase();
+    return success();
+  }
+
+  RoleOp role;
+  bool delays;
+  ArriveScope scope;
+  ImplicitLocOpBuilder b;
+  SmallVector<std::pair<SlotUse, RingOp>> rings; ///< of the block and those around it
+  SmallVector<std::pair<WaitOp, RingOp>> toRead; ///< waits whose indices are still to be read
+  ProductsInFlight products;
+};
+
+struct InsertWaits : public dash::impl::InsertWaitsBase<InsertWaits> {
+  using InsertWaitsBase::InsertWaitsBase;
+
+  void runOnOperation() override {
+    SmallVector<WorkersOp> all;
+    getOperation()->walk([&](WorkersOp workers) { all.push_back(workers); });
+    for (WorkersOp workers : all)
+      if (failed(lower(workers)))
+        return signalPassFailure();
+  }
+
+private:
+  LogicalResult lower(WorkersOp workers) {
+    for (RoleOp role : workers.getRoles())
+      if (failed(check(role)))
+        return failure();
+    for (ChannelOp channel : workers.getChannels())
+      countArrivals(channel);
+    for (RoleOp role : workers.getRoles()) {
+      if (role.isConsumer())
+        sinkWaits(role);
+      if (failed(RoleWaits(role, delays, threadsArrive).insert()))
+        return failure();
+    }
+    return verifyWaits(workers);
+  }
+
+  static LogicalResult check(RoleOp role) {
+    WalkResult result = role.walk([](Operation *op) -> WalkResult {
+      bool isNumbered =
+          llvm::TypeSwitch<Operation *, bool>(op)
+              .Case<WaitOp, PutOp, CommitOp, ReleaseOp>([](auto op) { return bool(op.getUse()); })
+              .Default(true);
+      if (!isNumbered)
+        return op->emitError("has no number of its use; run --dash-read-order first");
+      Value sums = isa<MatmulOp>(op)  ? op->getResult(0)
+                   : isa<StoreOp>(op) ? op->getOperand(0)
+                                      : Value();
+      if (sums && !cast<RankedTensorType>(sums.getType()).getEncoding())
+        return op->emitError("works on tiles without layouts; run --dash-distribute-tiles first");
+      return WalkResult::advance();
+    });
+    return failure(result.wasInterrupted());
+  }
+
+  /// The copy engine's slots have one arrival, of who starts it; slots that warps write, or read, have theirs.
+  void countArrivals(ChannelOp channel) {
+    constexpr int64_t lanes = 32;
+    int64_t counts[] = {1, 1};
+    for (Operation *user : channel.getResult().getUsers())
+      if (auto role = user->getParentOfType<RoleOp>();
+          role.isConsumer() && isa<CommitOp, ReleaseOp>(user))
+        counts[isa<ReleaseOp>(user)] = role.getWarps() * (threadsArrive ? lanes : 1);
+    channel.setArrivals(ArrayRef<int64_t>(counts));
+  }
+};
+
+} // namespace

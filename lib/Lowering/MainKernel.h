@@ -1,0 +1,60 @@
+//===- MainKernel.h - what patterns know of the kernel around them -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DASH_LIB_LOWERING_MAINKERNEL_H
+#define DASH_LIB_LOWERING_MAINKERNEL_H
+
+#include "Fragments.h"
+#include "Program.h"
+#include "dash/IR/DashOps.h"
+
+namespace mlir::dash {
+
+/// What the threads of a consumer's warpgroup have all along.
+struct ConsumerValues {
+  ThreadPlace place;
+  int64_t warpgroup, warpgroups;
+  Value exponentScale; ///< factor on scores, for exponentials to base 2
+};
+
+/// The entry that a `dash.workers` stands in. Numbers that many ops need are computed where the entry, or the
+/// role, begins.
+class MainKernel {
+public:
+  /// Computes what all roles share, at the start of `entry`.
+  MainKernel(Operation *entry, const ProgramFacts &facts);
+  /// Computes what a role has all along, at its start, and makes its descriptors visible.
+  void enter(RoleOp role);
+
+  Value parameter(StringRef name) const;
+  Value region(StringRef name) const { return parameter(("workspace." + name).str()); }
+  /// The consumer that an op is in; null elsewhere.
+  const ConsumerValues *consumerOf(Operation *op) const;
+  int64_t rowsOfKvTile() const { return facts.kvTile; }
+
+  /// Number of a q tile among those of all heads and sequences.
+  Value tileIndex(PtxBuilder &b, Value sequence, Value head, Value tile) const;
+  /// The descriptor of a tensor: "q", "k", "v", "do", "dk" or "dv".
+  Value descriptor(PtxBuilder &b, StringRef tensor) const;
+
+  /// Addresses in shared memory; `slot` is an i32.
+  Value element(PtxBuilder &b, ChannelOp channel, unsigned number, Value slot) const;
+  Value barrier(PtxBuilder &b, ChannelOp channel, BarrierSide side, Value slot) const;
+
+  Value qRows, kvRows, heads, qTiles;
+
+private:
+  Operation *entry;
+  ProgramFacts facts;
+  Value base;                                                             ///< shared memory
+  llvm::DenseMap<Operation *, std::unique_ptr<ConsumerValues>> consumers; ///< looked up only
+};
+
+/// The name of the `dash.tensor` that a memref is.
+StringRef tensorName(Value memref);
+
+/// Address of a slot's mbarrier, where shared memory begins at `base`.
+Value barrierAddress(PtxBuilder &b, Value base, ChannelOp channel, BarrierSide side, Value slot);
+
+} // namespace mlir::dash
+
+#endif // DASH_LIB_LOWERING_MAINKERNEL_H

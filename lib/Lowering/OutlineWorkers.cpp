@@ -1,0 +1,189 @@
+//===- OutlineWorkers.cpp - the entry of the main kernel ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The workers move as they are into an entry, whose parameters a launcher knows by their names. What was memory
+// of the function is known by a name, too: a tensor's descriptor, or a region of the workspace.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Program.h"
+#include "dash/IR/DashOps.h"
+#include "dash/IR/KernelAttrs.h"
+#include "dash/IR/TargetDescription.h"
+#include "dash/Lowering/Passes.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/StringExtras.h"
+
+namespace mlir::dash {
+#define GEN_PASS_DEF_OUTLINEWORKERS
+#include "dash/Lowering/Passes.h.inc"
+} // namespace mlir::dash
+
+using namespace mlir;
+using namespace mlir::dash;
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+static StringRef argumentName(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  auto function =
+      argument ? dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp()) : nullptr;
+  auto name = function
+                  ? function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), argumentNameAttr)
+                  : StringAttr();
+  return name ? name.getValue() : StringRef();
+}
+
+/// The name by which the kernel knows memory, or none. What the function allocates is delta, one number a row, and
+/// dQ's sums: --dash-outline-program has seen to it.
+static StringRef memoryName(Value memory) {
+  if (!memory.getDefiningOp<memref::AllocOp>())
+    return argumentName(memory);
+  return cast<MemRefType>(memory.getType()).getRank() == 3 ? "delta" : "dq";
+}
+
+static LogicalResult checkName(Operation *op, Value memory, ArrayRef<StringRef> expected) {
+  StringRef name = memoryName(memory);
+  if (llvm::is_contained(expected, name))
+    return success();
+  InFlightDiagnostic diagnostic = op->emitError() << "kernels cover '"
+                                                  << llvm::join(expected, "', '") << "' here, got ";
+  return name.empty() ? diagnostic << "memory without a name; run --dash-outline-program first"
+                      : diagnostic << "'" << name << "'";
+}
+
+static LogicalResult checkNames(Operation *op) {
+  if (auto in = dyn_cast<CopyInOp>(op))
+    return in.getSource().getType().getRank() == 4
+               ? checkName(op, in.getSource(), {"q", "k", "v", "do"})
+               : checkName(op, in.getSource(), {"lse", "delta"});
+  if (auto out = dyn_cast<CopyOutOp>(op))
+    return checkName(op, out.getTarget(), {"dk", "dv"});
+  if (isa<AcquireTurnOp, ReleaseTurnOp, BulkAddOp, BulkStoreOp>(op))
+    return checkName(op, op->getOperand(0), {"dq"});
+  return success();
+}
+
+static LogicalResult checkPlan(WorkersOp workers) {
+  constexpr StringLiteral planFirst = "; run --dash-plan-buffers first";
+  if (!workers.getRegisters() || !workers.getSharedBytes())
+    return workers.emitError() << "has no plan of registers and shared memory" << planFirst;
+  for (ChannelOp channel : workers.getChannels()) {
+    if (!channel.getOffsets() || !channel.getBarriers())
+      return channel.emitError() << "has no place in shared memory" << planFirst;
+    if (!channel.getArrivals())
+      return channel.emitError() << "does not say how many arrive; run --dash-insert-waits first";
+  }
+  for (RoleOp role : workers.getRoles())
+    if (!role.getRegisters())
+      return role.emitError() << "has no registers" << planFirst;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The entry
+//===----------------------------------------------------------------------===//
+
+/// A region with a slot for each contribution: as many for each q tile as there are kv tiles.
+static void addContributions(const Kernels &kernels) {
+  Operation *module = kernels.module;
+  std::string bytes = "batch*heads*q_tiles*kv_tiles*" +
+                      std::to_string(4 * kernels.facts.qTile * kernels.facts.headDim);
+  auto region = RegionAttr::get(module->getContext(), "contributions", bytes, /*alignment=*/128,
+                                RegionBefore::Any, RegionAfter::Any);
+  auto program = module->getAttrOfType<ProgramAttr>(programAttr);
+  module->setAttr(programAttr, program.withRegion(region));
+}
+
+static EntryBuilder makeEntry(WorkersOp workers, const Kernels &kernels, bool isCooperative,
+                              bool keepsContributions) {
+  EntryLaunch launch;
+  launch.role = EntryRole::Main;
+  launch.grid[0] = "workers";
+  launch.threads = workers.getNumWarps() * threadsOfWarp;
+  launch.sharedBytes = *workers.getSharedBytes();
+  launch.cooperative = isCooperative;
+  ParameterList parameters;
+  for (StringRef region : {"descriptors", "lse2", "delta", "dq_sum", "turns", "order"})
+    parameters.workspace(region);
+  parameters.sizes({"heads", "q_rows", "kv_rows"});
+  auto function = workers->getParentOfType<FunctionOpInterface>();
+  if (llvm::any_of(function.getArguments(),
+                   [](Value argument) { return argumentName(argument) == "scale"; }))
+    parameters.scale();
+  if (keepsContributions)
+    parameters.workspace("contributions");
+  return EntryBuilder(workers.getLoc(), kernels.module, kernels.facts.name + "_main", launch,
+                      parameters);
+}
+
+/// What the entry has in place of a value of the function, which has a name or is a constant; null otherwise.
+static Value insideOf(EntryBuilder &b, Value outside) {
+  if (isa<MemRefType>(outside.getType()))
+    return TensorOp::create(b, outside.getType(), memoryName(outside));
+  if (matchPattern(outside, m_Constant()))
+    return b.clone(*outside.getDefiningOp())->getResult(0);
+  return argumentName(outside) == "scale" ? b.parameter("scale") : Value();
+}
+
+static LogicalResult outline(WorkersOp workers) {
+  FailureOr<Kernels> kernels = findKernels(workers);
+  if (failed(kernels))
+    return failure();
+  if (failed(checkPlan(workers)))
+    return failure();
+  bool keepsContributions = false;
+  WalkResult result = workers.walk([&](Operation *op) {
+    if (auto store = dyn_cast<BulkStoreOp>(op))
+      keepsContributions |= bool(store.getTurn());
+    return failed(checkNames(op)) ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  if (result.wasInterrupted())
+    return failure();
+  llvm::SetVector<Value> outside;
+  getUsedValuesDefinedAbove(workers.getBody(), outside);
+  for (Value value : outside)
+    if (!isa<MemRefType>(value.getType()) && !matchPattern(value, m_Constant()) &&
+        argumentName(value) != "scale")
+      return workers.emitError() << "uses a value of the function that is neither a tensor, a "
+                                    "constant nor the scale, of type "
+                                 << value.getType();
+
+  if (keepsContributions)
+    addContributions(*kernels);
+  EntryBuilder b = makeEntry(workers, *kernels, kernels->facts.minWorkers > 1, keepsContributions);
+  for (Value value : outside)
+    replaceAllUsesInRegionWith(value, insideOf(b, value), workers.getBody());
+  workers->moveBefore(b.getInsertionBlock(), b.getInsertionPoint());
+  b.finish();
+  return success();
+}
+
+namespace {
+
+struct OutlineWorkers : public dash::impl::OutlineWorkersBase<OutlineWorkers> {
+  using OutlineWorkersBase::OutlineWorkersBase;
+
+  void runOnOperation() override {
+    SmallVector<WorkersOp> found;
+    getOperation()->walk([&](WorkersOp op) {
+      if (!isa<LLVM::LLVMFuncOp>(op->getParentOp()))
+        found.push_back(op);
+    });
+    for (WorkersOp workers : found) {
+      if (failed(outline(workers)))
+        return signalPassFailure();
+      ++numOutlined;
+    }
+  }
+};
+
+} // namespace

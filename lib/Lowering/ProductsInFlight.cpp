@@ -1,0 +1,52 @@
+//===- ProductsInFlight.cpp - what the tensor core is at ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "ProductsInFlight.h"
+
+using namespace mlir;
+using namespace mlir::dash;
+
+void ProductsInFlight::issue(MatmulOp op) {
+  op.setAsync(true);
+  Product product{op, {}};
+  for (Value factor : {op.getA(), op.getB()})
+    if (auto tile = factor.getDefiningOp<SlotTileOp>())
+      product.reads.push_back(*slotUseOf(tile.getChannel(), tile.getSlot()));
+  products.push_back(product);
+}
+
+void ProductsInFlight::waitForSumsOf(ImplicitLocOpBuilder &b, Operation *op) {
+  if (isa<MatmulOp>(op))
+    return;
+  waitForOldest(b, countTo([&](Product &product) {
+                  return llvm::is_contained(op->getOperands(), product.op.getResult());
+                }));
+}
+
+void ProductsInFlight::waitForReaders(ImplicitLocOpBuilder &b, const SlotUse &slot) {
+  waitForOldest(b,
+                countTo([&](Product &product) { return llvm::is_contained(product.reads, slot); }));
+}
+
+size_t ProductsInFlight::countTo(function_ref<bool(Product &)> matches) {
+  for (size_t count = products.size(); count > 0; --count)
+    if (matches(products[count - 1]))
+      return count;
+  return 0;
+}
+
+void ProductsInFlight::waitForOldest(ImplicitLocOpBuilder &b, size_t number) {
+  if (number == 0)
+    return;
+  SmallVector<Value> sums;
+  for (size_t i = 0; i < number; ++i) {
+    Value sum = products[i].op.getResult();
+    auto addsToIt = [&](Product &later) { return later.op.getAccumulate() == sum; };
+    if (llvm::none_of(MutableArrayRef(products).drop_front(i + 1), addsToIt))
+      sums.push_back(sum); // else its registers are those of a later product
+  }
+  auto wait = WgmmaWaitOp::create(b, TypeRange(ValueRange(sums)), sums, products.size() - number);
+  for (auto [sum, complete] : llvm::zip_equal(sums, wait.getOutputs()))
+    sum.replaceAllUsesExcept(complete, wait);
+  products.erase(products.begin(), products.begin() + number);
+}

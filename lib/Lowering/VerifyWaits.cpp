@@ -1,0 +1,300 @@
+//===- VerifyWaits.cpp - nothing is read or written too early -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Follows each role along all its paths and knows which slots it may read or write, and which products are in flight.
+// Behind a branch it knows what both sides know; in a loop, what holds in front of every turn: a slot waited for as
+// that of `%step + 1` is that of `%step` a turn later. A loop's bounds are taken to be in order.
+//
+//===----------------------------------------------------------------------===//
+
+#include "VerifyWaits.h"
+#include "SlotUse.h"
+#include "dash/Lowering/Passes.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace mlir::dash {
+#define GEN_PASS_DEF_VERIFYWAITS
+#include "dash/Lowering/Passes.h.inc"
+} // namespace mlir::dash
+
+using namespace mlir;
+using namespace mlir::dash;
+
+namespace {
+
+/// A slot that the role may read (it is full) or write (it is empty).
+struct HeldSlot {
+  SlotUse slot;
+  BarrierSide side;
+  bool unfenced =
+      false; ///< written by threads, and not yet for the eyes of copy engine and tensor core
+
+  bool operator==(const HeldSlot &other) const {
+    return slot == other.slot && side == other.side && unfenced == other.unfenced;
+  }
+};
+
+struct Product {
+  mutable MatmulOp op; // ops are handles, their methods are not const
+  SmallVector<SlotUse> reads;
+};
+
+struct State {
+  SmallVector<HeldSlot> held;
+  SmallVector<Product> inFlight; ///< oldest first
+
+  bool isInFlight(MatmulOp op) const {
+    return llvm::any_of(inFlight, [&](const Product &one) { return one.op == op; });
+  }
+
+  HeldSlot *find(const SlotUse &slot) {
+    auto *found = llvm::find_if(held, [&](const HeldSlot &one) { return one.slot == slot; });
+    return found == held.end() ? nullptr : found;
+  }
+  void drop(const SlotUse &slot) {
+    llvm::erase_if(held, [&](const HeldSlot &one) { return one.slot == slot; });
+  }
+  /// What both know.
+  void intersect(const State &other) {
+    llvm::erase_if(held, [&](const HeldSlot &one) { return !llvm::is_contained(other.held, one); });
+  }
+};
+
+class RolePaths {
+public:
+  LogicalResult follow(Region &region, State &state) {
+    for (Block &block : region)
+      for (Operation &op : block)
+        if (failed(follow(&op, state)))
+          return failure();
+    return success();
+  }
+
+private:
+  LogicalResult follow(Operation *op, State &state) {
+    if ((op->getNumRegions() > 0 || op->hasTrait<OpTrait::IsTerminator>()) &&
+        !state.inFlight.empty()) {
+      auto diagnostic = op->emitError("begins or ends a branch or a loop while a product is in "
+                                      "flight: wait for it first");
+      return diagnostic.attachNote(state.inFlight.front().op.getLoc()) << "this product";
+    }
+    if (failed(checkSums(op, state)))
+      return failure();
+    return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+        .Case<scf::IfOp>([&](auto op) { return followBranch(op, state); })
+        .Case<scf::ForOp>([&](auto op) { return followLoop(op, state); })
+        .Case<MatmulOp, WgmmaWaitOp, MbarrierWaitOp, MbarrierArriveOp, CopyOutOp>(
+            [&](auto op) { return visit(op, state); })
+        .Case<SlotTileOp, LoadRowOp, ReadIndicesOp, BulkAddOp, BulkStoreOp>(
+            [&](auto op) { return read(op, op.getChannel(), op.getSlot(), state); })
+        .Case<CopyInOp, WriteIndicesOp, MbarrierExpectOp, StoreFragmentOp>(
+            [&](auto op) { return write(op, op.getChannel(), op.getSlot(), state); })
+        .Case<NVVM::FenceProxyOp>([&](auto op) {
+          if (op.getKind() == NVVM::ProxyKind::async_shared)
+            for (HeldSlot &one : state.held)
+              one.unfenced = false;
+          return success();
+        })
+        .Default([&](Operation *op) {
+          for (Region &region : op->getRegions())
+            if (failed(follow(region, state)))
+              return failure();
+          return success();
+        });
+  }
+
+  LogicalResult followBranch(scf::IfOp branch, State &state) {
+    State other = state;
+    if (failed(follow(branch.getThenRegion(), state)) ||
+        failed(follow(branch.getElseRegion(), other)))
+      return failure();
+    state.intersect(other);
+    return success();
+  }
+
+  /// The loop deals with a channel turn by turn: uses that it is in the middle of go up with its variable.
+  static bool isCountedBy(scf::ForOp loop, Value channel) {
+    return llvm::any_of(channel.getUsers(), [&](Operation *user) {
+      auto ring = dyn_cast<RingOp>(user);
+      return ring && loop->isProperAncestor(ring) &&
+             LinearIndex::of(ring.getUse()).uses(loop.getInductionVar());
+    });
+  }
+
+  LogicalResult followLoop(scf::ForOp loop, State &state) {
+    Value variable = loop.getInductionVar();
+    LinearIndex turn = LinearIndex::of(variable), first = LinearIndex::of(loop.getLowerBound());
+    for (HeldSlot &one : state.held)
+      if (isCountedBy(loop, one.slot.channel))
+        one.slot.use = one.slot.use - first + turn;
+    auto isOfOneTurn = [&](Value value) {
+      return value != variable && loop.getRegion().isAncestor(value.getParentRegion());
+    };
+    for (size_t before = ~size_t(0); state.held.size() != before;) {
+      before = state.held.size();
+      State last = state;
+      if (failed(follow(loop.getRegion(), last)))
+        return failure();
+      llvm::erase_if(last.held,
+                     [&](const HeldSlot &one) { return one.slot.use.usesAny(isOfOneTurn); });
+      for (HeldSlot &one : last.held)
+        one.slot.use = one.slot.use.replace(variable, turn - LinearIndex::of(loop.getStep()));
+      state.intersect(last);
+    }
+    for (HeldSlot &one : state.held)
+      one.slot.use = one.slot.use.replace(variable, LinearIndex::of(loop.getUpperBound()));
+    return success();
+  }
+
+  /// Sums in flight are for waits and for the next product that adds to them.
+  static LogicalResult checkSums(Operation *op, const State &state) {
+    for (OpOperand &operand : op->getOpOperands()) {
+      auto product = operand.get().getDefiningOp<MatmulOp>();
+      if (!product || !product.getAsync() || isa<WgmmaWaitOp>(op))
+        continue;
+      auto next = dyn_cast<MatmulOp>(op);
+      if (next && next.getAccumulate() == operand.get() && state.isInFlight(product))
+        continue;
+      auto diagnostic = op->emitError("uses sums of a product that nobody has waited for: use the "
+                                      "results of its 'dash.wgmma_wait'");
+      return diagnostic.attachNote(product.getLoc()) << "this product";
+    }
+    return success();
+  }
+
+  LogicalResult visit(MatmulOp op, State &state) {
+    if (!op.getAsync())
+      return op.emitError("is not 'async', so nothing says where it is complete; run "
+                          "--dash-insert-waits first");
+    Product product{op, {}};
+    for (Value factor : {op.getA(), op.getB()})
+      if (auto tile = factor.getDefiningOp<SlotTileOp>()) {
+        if (failed(read(op, tile.getChannel(), tile.getSlot(), state)))
+          return failure();
+        product.reads.push_back(*slotUseOf(tile.getChannel(), tile.getSlot()));
+      }
+    state.inFlight.push_back(product);
+    return success();
+  }
+
+  LogicalResult visit(WgmmaWaitOp op, State &state) {
+    size_t pending = std::min<size_t>(op.getPending(), state.inFlight.size());
+    for (Value sum : op.getInputs()) {
+      auto product = sum.getDefiningOp<MatmulOp>();
+      if (!product || !state.isInFlight(product))
+        return op.emitError("waits for the sums of a product that is not in flight here");
+      auto goesOn = [&](const Product &one) { return one.op == product; };
+      if (llvm::any_of(ArrayRef(state.inFlight).take_back(pending), goesOn)) {
+        auto diagnostic = op.emitError() << "lets the last " << pending
+                                         << " products go on, and this is one of them";
+        return diagnostic.attachNote(product.getLoc()) << "this product";
+      }
+    }
+    state.inFlight.erase(state.inFlight.begin(), state.inFlight.end() - pending);
+    return success();
+  }
+
+  static FailureOr<SlotUse> useOf(Operation *op, Value channel, Value slot) {
+    if (std::optional<SlotUse> use = slotUseOf(channel, slot))
+      return *use;
+    return op->emitError("slot must be that of a 'dash.ring' of its channel");
+  }
+  static StringRef nameOf(Value channel) { return channel.getDefiningOp<ChannelOp>().getName(); }
+
+  LogicalResult visit(MbarrierWaitOp op, State &state) {
+    FailureOr<SlotUse> slot = useOf(op, op.getChannel(), op.getSlot());
+    if (failed(slot))
+      return failure();
+    if (op.getPhase() != op.getSlot().getDefiningOp<RingOp>().getPhase())
+      return op.emitError("slot and phase must be those of one use: results of one 'dash.ring'");
+    state.drop(*slot);
+    state.held.push_back({*slot, op.getSide()});
+    return success();
+  }
+
+  LogicalResult read(Operation *op, Value channel, Value slotValue, State &state) {
+    FailureOr<SlotUse> slot = useOf(op, channel, slotValue);
+    if (failed(slot))
+      return failure();
+    if (HeldSlot *held = state.find(*slot); held && held->side == BarrierSide::Full)
+      return success();
+    return op->emitError() << "reads a slot of channel '" << nameOf(channel)
+                           << "' that is not known to be full: it stands before the wait, or "
+                              "behind the arrival that gives the slot back";
+  }
+
+  LogicalResult write(Operation *op, Value channel, Value slotValue, State &state) {
+    FailureOr<SlotUse> slot = useOf(op, channel, slotValue);
+    if (failed(slot))
+      return failure();
+    HeldSlot *held = state.find(*slot); // threads may also write what they hold: outputs do so
+    if (!held || (held->side == BarrierSide::Full && !isa<StoreFragmentOp>(op)))
+      return op->emitError() << "writes a slot of channel '" << nameOf(channel)
+                             << "' that is not known to be empty: it stands before the wait, or "
+                                "behind the arrival that gives the slot on";
+    held->unfenced |= isa<StoreFragmentOp>(op);
+    return checkReaders(op, *slot, state);
+  }
+
+  static LogicalResult checkReaders(Operation *op, const SlotUse &slot, const State &state) {
+    for (const Product &product : state.inFlight)
+      if (llvm::is_contained(product.reads, slot)) {
+        auto diagnostic = op->emitError()
+                          << "a product in flight still reads this slot of channel '"
+                          << nameOf(slot.channel) << "': wait for it first";
+        return diagnostic.attachNote(product.op->getLoc()) << "this product";
+      }
+    return success();
+  }
+
+  static LogicalResult checkFenced(Operation *op, const HeldSlot &held) {
+    if (!held.unfenced)
+      return success();
+    return op->emitError() << "hands on a slot of channel '" << nameOf(held.slot.channel)
+                           << "' that threads have written without a proxy fence behind";
+  }
+
+  LogicalResult visit(CopyOutOp op, State &state) {
+    if (failed(read(op, op.getChannel(), op.getSlot(), state)))
+      return failure();
+    return checkFenced(op, *state.find(*slotUseOf(op.getChannel(), op.getSlot())));
+  }
+
+  LogicalResult visit(MbarrierArriveOp op, State &state) {
+    FailureOr<SlotUse> slot = useOf(op, op.getChannel(), op.getSlot());
+    if (failed(slot))
+      return failure();
+    HeldSlot *held = state.find(*slot);
+    bool givesBack = op.getSide() == BarrierSide::Empty;
+    if (!held || (held->side == BarrierSide::Full) != givesBack)
+      return op.emitError() << "gives a slot of channel '" << nameOf(op.getChannel()) << "' "
+                            << (givesBack ? "back" : "on") << " that the role has not waited for";
+    if (failed(checkFenced(op, *held)) || failed(checkReaders(op, *slot, state)))
+      return failure();
+    state.drop(*slot);
+    return success();
+  }
+};
+
+struct VerifyWaits : public dash::impl::VerifyWaitsBase<VerifyWaits> {
+  void runOnOperation() override {
+    auto verify = [](WorkersOp workers) { return WalkResult(verifyWaits(workers)); };
+    if (getOperation()->walk(verify).wasInterrupted())
+      signalPassFailure();
+    markAllAnalysesPreserved();
+  }
+};
+
+} // namespace
+
+LogicalResult dash::verifyWaits(WorkersOp workers) {
+  for (RoleOp role : workers.getRoles()) {
+    State state;
+    if (failed(RolePaths().follow(role.getBody(), state)))
+      return failure();
+  }
+  return success();
+}

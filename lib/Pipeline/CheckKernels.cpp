@@ -1,0 +1,207 @@
+//===- CheckKernels.cpp - what kernels need of a program ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "dash/IR/DashOps.h"
+#include "dash/IR/KernelAttrs.h"
+#include "dash/IR/TensorNames.h"
+#include "dash/Pipeline/Coverage.h"
+#include "dash/Pipeline/Passes.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace mlir::dash {
+#define GEN_PASS_DEF_CHECKKERNELS
+#include "dash/Pipeline/Passes.h.inc"
+} // namespace mlir::dash
+
+using namespace mlir;
+using namespace mlir::dash;
+
+namespace {
+
+/// Checks one function with a scheduled problem, and names its arguments.
+class ProgramChecker {
+public:
+  ProgramChecker(FunctionOpInterface function, ItemsOp items, ScheduleOp schedule)
+      : function(function), items(items), schedule(schedule), names(nameTensors(items)) {}
+
+  LogicalResult run() {
+    return failure(failed(checkProblem()) || failed(checkSums()) || failed(checkFactors()) ||
+                   failed(nameArguments()) || failed(checkMemory()));
+  }
+
+private:
+  InFlightDiagnostic emitError() { return items.emitError(); }
+
+  LogicalResult checkProblem() {
+    ProblemAttr problem = schedule.getProblem();
+    KernelCase one{items.getQ().getType().getElementType(),
+                   problem.getHeadDim(),
+                   problem.getHeadDimV(),
+                   problem.getMask(),
+                   problem.getTiles(),
+                   int64_t(schedule.getParts())};
+    if (failed(verifyCovered(one, [&] { return emitError(); })))
+      return failure();
+    if (items.getSequencesAttr())
+      return emitError() << "kernels cover batches of equal sequences, not 'sequences'";
+    if (FormulasAttr formulas = schedule.getFormulas();
+        formulas && schedule.getWidth() > schedule.getWorkers() && formulas.dependsOn("width")) {
+      auto error = emitError() << "an order made for " << schedule.getWidth()
+                               << " workers may need as many at sizes that are known at run time "
+                                  "only, got "
+                               << schedule.getWorkers();
+      error.attachNote() << "raise workers, lower for-workers (which changes the bits), or make a "
+                            "table for stated sizes (form=table of --dash-apply-schedule)";
+      return error;
+    }
+    if (failed(verifyProven(schedule, [&] { return emitError(); })))
+      return failure();
+    if (function->getNumRegions() != 1 || !function.getResultTypes().empty())
+      return function.emitError() << "kernels cover functions without results";
+    return success();
+  }
+
+  /// The name of an argument, seen as it is or with other stated sizes.
+  StringRef nameOf(BlockArgument argument) {
+    StringRef name = names.lookup(argument);
+    for (Operation *user : argument.getUsers())
+      if (auto cast = dyn_cast<memref::CastOp>(user); cast && name.empty())
+        name = names.lookup(cast.getResult());
+    return name;
+  }
+
+  LogicalResult nameArguments() {
+    llvm::StringMap<BlockArgument> arguments;
+    BlockArgument unknown;
+    for (BlockArgument argument : function.getArguments()) {
+      StringRef name = nameOf(argument);
+      bool isKnown = name == "scale" || llvm::any_of(tensorRoles(), [&](const TensorRole &role) {
+                       return role.name == name;
+                     });
+      if (!isKnown || !arguments.try_emplace(name, argument).second)
+        unknown = argument;
+    }
+    for (const TensorRole &role : tensorRoles())
+      if (!arguments.lookup(role.name))
+        return emitError() << "tensor '" << role.name
+                           << "' must be an argument of the function that is no other tensor too";
+    if (unknown)
+      return function.emitError() << "kernels cover functions of tensors and a scale: argument "
+                                  << unknown.getArgNumber() << " is none of the program's";
+    for (BlockArgument argument : function.getArguments())
+      function.setArgAttr(argument.getArgNumber(), argumentNameAttr,
+                          StringAttr::get(function.getContext(), nameOf(argument)));
+    return success();
+  }
+
+  LogicalResult checkMemory() {
+    for (BlockArgument argument : function.getArguments()) {
+      auto type = dyn_cast<MemRefType>(argument.getType());
+      SmallVector<int64_t> strides;
+      int64_t offset;
+      if (type && (failed(type.getStridesAndOffset(strides, offset)) || strides.back() != 1))
+        return function.emitError() << "the last dimension of '" << nameOf(argument)
+                                    << "' must have a stride of 1, got type " << type;
+    }
+    return success();
+  }
+
+  /// Delta and dQ's sums: memory of the function's own, which becomes the workspace's.
+  LogicalResult checkSums() {
+    DeltaOp delta;
+    function.walk([&](DeltaOp op) { delta = op; });
+    if (!delta || !delta.getDelta().getDefiningOp<memref::AllocOp>())
+      return emitError() << "delta must be computed by 'dash.delta', in memory that the function "
+                            "allocates";
+    function.walk([&](ConvertOp op) { convert = op; });
+    Value sum = convert ? convert.getSource() : Value();
+    if (!sum || !sum.getDefiningOp<memref::AllocOp>())
+      return emitError() << "dq must be rounded by 'dash.convert', from sums that the function "
+                            "allocates";
+    for (Operation *user : sum.getUsers())
+      if (auto fill = dyn_cast<linalg::FillOp>(user);
+          fill && matchPattern(fill.getInputs().front(), m_AnyZeroFloat()))
+        return success();
+    return convert.emitError()
+           << "sums that get no add must be zeros: expected a 'linalg.fill' of 0";
+  }
+
+  /// The factor on the scores is that on dQ and dK: entries share one parameter.
+  LogicalResult checkFactors() {
+    Value scale = convert.getScale();
+    if (scale && !isa<BlockArgument>(scale) && !matchPattern(scale, m_Constant()))
+      return convert.emitError() << "the scale must be an argument of the function or a constant";
+    WalkResult result = function.walk([&](ProbabilityOp op) {
+      if (op.getScale() == scale)
+        return WalkResult::advance();
+      op.emitError() << "must have the scale of 'dash.convert': kernels have one";
+      return WalkResult::interrupt();
+    });
+    return failure(result.wasInterrupted());
+  }
+
+  FunctionOpInterface function;
+  ItemsOp items;
+  ScheduleOp schedule;
+  TensorNames names;
+  ConvertOp convert;
+};
+
+struct CheckKernels : public dash::impl::CheckKernelsBase<CheckKernels> {
+  using CheckKernelsBase::CheckKernelsBase;
+
+  void runOnOperation() override {
+    SmallVector<ItemsOp> found;
+    if (failed(collect(found)))
+      return signalPassFailure();
+    if (found.empty())
+      getOperation()->emitWarning() << "no scheduled 'dash.items' to make kernels of; run "
+                                       "--dash-tile and --dash-apply-schedule first";
+    if (failed(checkPlaces(found)))
+      return signalPassFailure();
+    SymbolTableCollection symbols;
+    for (ItemsOp items : found) {
+      auto function = items->getParentOfType<FunctionOpInterface>();
+      auto schedule = symbols.lookupNearestSymbolFrom<ScheduleOp>(items, items.getOrderAttr());
+      if (failed(ProgramChecker(function, items, schedule).run()))
+        return signalPassFailure();
+      ++numCovered;
+    }
+  }
+
+private:
+  LogicalResult collect(SmallVectorImpl<ItemsOp> &found) {
+    WalkResult result = getOperation()->walk([&](Operation *op) {
+      auto items = dyn_cast<ItemsOp>(op);
+      if (isa<AttentionBwdOp>(op) || (items && !items.isScheduled())) {
+        op->emitError() << "has no order to make kernels of; run "
+                        << (items ? "" : "--dash-tile and ") << "--dash-apply-schedule first";
+        return WalkResult::interrupt();
+      }
+      if (items)
+        found.push_back(items);
+      return WalkResult::advance();
+    });
+    return failure(result.wasInterrupted());
+  }
+
+  LogicalResult checkPlaces(ArrayRef<ItemsOp> found) {
+    Operation *last = nullptr;
+    for (ItemsOp items : found) {
+      auto function = items->getParentOfType<FunctionOpInterface>();
+      if (!function)
+        return items.emitError() << "kernels are made of functions, and this stands in none";
+      if (function == last)
+        return items.emitError() << "kernels cover one problem a function, and this is the second";
+      last = function;
+    }
+    return success();
+  }
+};
+
+} // namespace

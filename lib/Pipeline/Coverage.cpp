@@ -1,0 +1,34 @@
+//===- Coverage.cpp - which programs kernels cover ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "dash/Pipeline/Coverage.h"
+#include "mlir/IR/BuiltinTypes.h"
+
+using namespace mlir;
+using namespace mlir::dash;
+
+LogicalResult dash::verifyCovered(const KernelCase &one,
+                                  function_ref<InFlightDiagnostic()> emitError) {
+  if (!one.element.isBF16())
+    return emitError() << "kernels cover elements of type 'bf16', got " << one.element;
+  if ((one.headDim != 64 && one.headDim != 128) || one.headDimV != one.headDim)
+    return emitError() << "kernels cover head dims 64 and 128, the same for q and v, got "
+                       << one.headDim << " and " << one.headDimV;
+  if (!one.mask.isFull() && !one.mask.isCausal())
+    return emitError() << "kernels cover the masks full and causal, got " << one.mask;
+  int64_t q = one.tiles.getQ(), kv = one.tiles.getKv();
+  if ((q != 64 && q != 128) || kv != 128)
+    return emitError() << "kernels cover q tiles of 64 and 128 rows and kv tiles of 128, got " << q
+                       << " and " << kv;
+  if (one.parts != 1)
+    return emitError() << "kernels cover one part a kv head, got parts(" << one.parts << ")";
+  return success();
+}
+
+LogicalResult dash::verifyProven(ScheduleOp schedule,
+                                 function_ref<InFlightDiagnostic()> emitError) {
+  if (schedule.getMinWorkers())
+    return success();
+  return emitError() << "order '@" << schedule.getSymName()
+                     << "' is not proven: it has no min_workers; run --dash-verify-schedule first";
+}

@@ -1,0 +1,112 @@
+// RUN: dash-opt %s | dash-opt | FileCheck %s
+// RUN: dash-opt --emit-bytecode %s | dash-opt | FileCheck %s
+// RUN: dash-opt --mlir-print-op-generic %s | dash-opt | FileCheck %s
+
+!T = memref<?x?x?x128xbf16>
+!S = memref<?x?x?x128xf32>
+!Q = !dash.channel<tensor<64x128xbf16, #dash.swizzled>, tensor<64xf32>, index>
+!V = !dash.channel<tensor<128x128xbf16, #dash.swizzled>>
+!D = !dash.channel<tensor<64x128xf32, #dash.fragment<accumulator, columns by 2>>>
+!sum = tensor<128x64xf32, #dash.fragment<accumulator, rows by 2>>
+!p = tensor<128x64xbf16, #dash.fragment<operand, rows by 2>>
+
+// A slot is filled by the copy engine: barriers, bytes and copies are ops.
+// CHECK-LABEL: func.func @copies_in
+// CHECK:         %q_tiles = dash.channel "q" depth(2) at([1024, 33792, 64], [16384, 256, 16]) barriers([0, 16]) arrivals([1, 8]) : <
+// CHECK:         %[[SLOT:.+]], %[[PHASE:.+]] = dash.ring %q_tiles[%[[USE:.+]]] : <
+// CHECK-NEXT:    dash.delay
+// CHECK-NEXT:    dash.mbarrier_wait %q_tiles empty[%[[SLOT]]] phase(%[[PHASE]]) : <
+// CHECK-NEXT:    dash.write_indices %[[USE]] to %q_tiles[%[[SLOT]]] : <
+// CHECK-NEXT:    dash.mbarrier_expect %q_tiles[%[[SLOT]]] bytes(16640) : <
+// CHECK-NEXT:    dash.copy_in %{{.+}}[%[[USE]], %[[USE]], %[[USE]]] to %q_tiles[%[[SLOT]]] element(0) : memref<?x?x?x128xbf16> to <
+// CHECK-NEXT:    dash.copy_in %{{.+}}[%[[USE]], %[[USE]], %[[USE]]] to %q_tiles[%[[SLOT]]] element(1) : memref<?x?x?xf32> to <
+func.func @copies_in(%use: index) {
+  %q = dash.tensor "q" : !T
+  %lse = dash.tensor "lse" : memref<?x?x?xf32>
+  dash.workers {
+    %q_tiles = dash.channel "q" depth(2) at([1024, 33792, 64], [16384, 256, 16]) barriers([0, 16]) arrivals([1, 8]) : !Q
+    dash.role "load-q" producer warps(1) {
+      %slot, %phase = dash.ring %q_tiles[%use] : !Q
+      dash.delay
+      dash.mbarrier_wait %q_tiles empty[%slot] phase(%phase) : !Q
+      dash.write_indices %use to %q_tiles[%slot] : !Q
+      dash.mbarrier_expect %q_tiles[%slot] bytes(16640) : !Q
+      dash.copy_in %q[%use, %use, %use] to %q_tiles[%slot] element(0) : !T to !Q
+      dash.copy_in %lse[%use, %use, %use] to %q_tiles[%slot] element(1) : memref<?x?x?xf32> to !Q
+    }
+  }
+  return
+}
+
+// A consumer's part of it: what it reads of slots, the products in flight, and what it writes. Once it has been split, the role
+// says whose copy it is.
+// CHECK-LABEL: func.func @computes
+// CHECK:         dash.tensor "q" : memref<?x?x?x128xbf16>
+// CHECK:         dash.role "compute0" consumer warps(4) registers(240) warpgroup(0 of 2) {
+// CHECK-NEXT:    %[[SLOT:.+]], %[[PHASE:.+]] = dash.ring
+// CHECK-NEXT:    dash.mbarrier_wait %q_tiles full[%[[SLOT]]] phase(%[[PHASE]]) : <
+// CHECK-NEXT:    %[[LEAD:.+]] = dash.read_indices %q_tiles[%[[SLOT]]] : <{{.+}}> -> index
+// CHECK-NEXT:    %[[Q:.+]] = dash.slot_tile %q_tiles[%[[SLOT]]] element(0) : <{{.+}}> -> tensor<64x128xbf16, #dash.swizzled>
+// CHECK-NEXT:    %[[K:.+]] = dash.slot_tile %v_tiles[%[[SLOT]]] element(0) : <{{.+}}> -> tensor<128x128xbf16, #dash.swizzled>
+// CHECK-NEXT:    %[[L:.+]] = dash.load_row %q_tiles[%[[SLOT]]] element(1) : <{{.+}}> -> tensor<64xf32, #dash.fragment<row, rows by 2>>
+// CHECK-NEXT:    %[[S:.+]] = dash.matmul %[[K]], transpose %[[Q]] async :
+// CHECK-NEXT:    dash.matmul %[[K]], transpose %[[Q]] accumulate(%[[S]]) async :
+// CHECK-NEXT:    %[[S1:.+]] = dash.wgmma_wait %[[S]] pending(1) : tensor<128x64xf32, #dash.fragment<accumulator, rows by 2>> -> tensor<128x64xf32, #dash.fragment<accumulator, rows by 2>>
+// CHECK-NEXT:    dash.wgmma_wait pending(0)
+// CHECK-NEXT:    dash.mbarrier_arrive %q_tiles empty[%[[SLOT]]] by warp : <
+// CHECK-NEXT:    dash.mbarrier_arrive %q_tiles empty[%[[SLOT]]] by all : <
+// CHECK-NEXT:    dash.mbarrier_arrive %q_tiles full[%[[SLOT]]] by thread : <
+// CHECK-NEXT:    dash.store_fragment %{{.+}} to %v_tiles[%[[SLOT]]] element(0) : tensor<128x64xbf16, #dash.fragment<operand, rows by 2>> to <
+// CHECK-NEXT:    dash.sync_warpgroup
+// CHECK-NEXT:    dash.copy_out %v_tiles[%[[SLOT]]] element(0) to %{{.+}}[%[[LEAD]], %[[LEAD]], %[[LEAD]]] : <{{.+}}> to memref<?x?x?x128xbf16>
+func.func @computes(%use: index, %p: !p) {
+  %dv = dash.tensor "q" : !T
+  dash.workers {
+    %q_tiles = dash.channel "q" depth(2) : !Q
+    %v_tiles = dash.channel "v" depth(1) : !V
+    dash.role "compute0" consumer warps(4) registers(240) warpgroup(0 of 2) {
+      %slot, %phase = dash.ring %q_tiles[%use] : !Q
+      dash.mbarrier_wait %q_tiles full[%slot] phase(%phase) : !Q
+      %lead = dash.read_indices %q_tiles[%slot] : !Q -> index
+      %q = dash.slot_tile %q_tiles[%slot] element(0) : !Q -> tensor<64x128xbf16, #dash.swizzled>
+      %k = dash.slot_tile %v_tiles[%slot] element(0) : !V -> tensor<128x128xbf16, #dash.swizzled>
+      %l = dash.load_row %q_tiles[%slot] element(1) : !Q -> tensor<64xf32, #dash.fragment<row, rows by 2>>
+      %s = dash.matmul %k, transpose %q async
+        : (tensor<128x128xbf16, #dash.swizzled>, tensor<64x128xbf16, #dash.swizzled>) -> !sum
+      %t = dash.matmul %k, transpose %q accumulate(%s) async
+        : (tensor<128x128xbf16, #dash.swizzled>, tensor<64x128xbf16, #dash.swizzled>) -> !sum
+      %s1 = dash.wgmma_wait %s pending(1) : !sum -> !sum
+      dash.wgmma_wait pending(0)
+      dash.mbarrier_arrive %q_tiles empty[%slot] by warp : !Q
+      dash.mbarrier_arrive %q_tiles empty[%slot] by all : !Q
+      dash.mbarrier_arrive %q_tiles full[%slot] by thread : !Q
+      dash.store_fragment %p to %v_tiles[%slot] element(0) : !p to !V
+      dash.sync_warpgroup
+      dash.copy_out %v_tiles[%slot] element(0) to %dv[%lead, %lead, %lead] : !V to !T
+    }
+  }
+  return
+}
+
+// Adds to memory in turns of a semaphore.
+// CHECK-LABEL: func.func @adds
+// CHECK:         %[[SUMS:.+]] = dash.tensor "dq" : memref<?x?x?x128xf32>
+// CHECK:         dash.acquire_turn %[[SUMS]][%[[I:.+]], %[[I]], %[[I]]] turn(%[[I]]) : memref<?x?x?x128xf32>
+// CHECK-NEXT:    dash.bulk_store %dq_tiles[%[[I]]] into %[[SUMS]][%[[I]], %[[I]], %[[I]]] : <{{.+}}> into memref<?x?x?x128xf32>
+// CHECK-NEXT:    dash.bulk_store %dq_tiles[%[[I]]] into %[[SUMS]][%[[I]], %[[I]], %[[I]]] keep(%[[I]]) : <{{.+}}> into memref<?x?x?x128xf32>
+// CHECK-NEXT:    dash.bulk_add %dq_tiles[%[[I]]] into %[[SUMS]][%[[I]], %[[I]], %[[I]]] : <{{.+}}> into memref<?x?x?x128xf32>
+// CHECK-NEXT:    dash.release_turn %[[SUMS]][%[[I]], %[[I]], %[[I]]] last(%[[I]]) : memref<?x?x?x128xf32>
+func.func @adds(%i: index) {
+  %dq = dash.tensor "dq" : !S
+  dash.workers {
+    %dq_tiles = dash.channel "dq" depth(2) : !D
+    dash.role "reduce" reducer warps(2) {
+      dash.acquire_turn %dq[%i, %i, %i] turn(%i) : !S
+      dash.bulk_store %dq_tiles[%i] into %dq[%i, %i, %i] : !D into !S
+      dash.bulk_store %dq_tiles[%i] into %dq[%i, %i, %i] keep(%i) : !D into !S
+      dash.bulk_add %dq_tiles[%i] into %dq[%i, %i, %i] : !D into !S
+      dash.release_turn %dq[%i, %i, %i] last(%i) : !S
+    }
+  }
+  return
+}

@@ -1,0 +1,17 @@
+// RUN: dash-opt %s | dash-opt | FileCheck %s
+// RUN: dash-opt --emit-bytecode %s | dash-opt | FileCheck %s
+// RUN: dash-opt --mlir-print-op-generic %s | dash-opt | FileCheck %s
+
+// Each kind, split by rows and by columns among as many warpgroups as share the tile.
+// CHECK-LABEL: func.func private @fragments(
+// CHECK-SAME:    tensor<128x64xf32, #dash.fragment<accumulator, rows by 2>>,
+// CHECK-SAME:    tensor<64x128xf32, #dash.fragment<accumulator, columns by 2>>,
+// CHECK-SAME:    tensor<128x64xbf16, #dash.fragment<operand, rows by 2>>,
+// CHECK-SAME:    tensor<64x64xf16, #dash.fragment<operand, rows by 1>>,
+// CHECK-SAME:    tensor<64xf32, #dash.fragment<row, rows by 2>>)
+func.func private @fragments(
+    tensor<128x64xf32, #dash.fragment<accumulator, rows by 2>>,
+    tensor<64x128xf32, #dash.fragment<accumulator, columns by 2>>,
+    tensor<128x64xbf16, #dash.fragment<operand, rows by 2>>,
+    tensor<64x64xf16, #dash.fragment<operand, rows by 1>>,
+    tensor<64xf32, #dash.fragment<row, rows by 2>>)

@@ -1,0 +1,93 @@
+// RUN: dash-opt %s -verify-diagnostics -split-input-file
+
+// expected-error @below {{'element' must be a type of floats, got 'i32'}}
+#facts = #dash.facts<element = i32, head_dim = 64, head_dim_v = 64, mask = <full>, tiles = <q = 64, kv = 128>, kind = "shift", level = run, deterministic = true, parts = 1, workers = 4, width = 4, min_workers = 4>
+
+// -----
+
+// expected-error @below {{'head_dim' must be at least 1, got 0}}
+#facts = #dash.facts<element = bf16, head_dim = 0, head_dim_v = 64, mask = <full>, tiles = <q = 64, kv = 128>, kind = "shift", level = run, deterministic = true, parts = 1, workers = 4, width = 4, min_workers = 4>
+
+// -----
+
+// expected-error @below {{'min_workers' must be at most the workers, 4, got 5}}
+#facts = #dash.facts<element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>, tiles = <q = 64, kv = 128>, kind = "shift", level = run, deterministic = true, parts = 1, workers = 4, width = 4, min_workers = 5>
+
+// -----
+
+// expected-error @below {{size 'batch' must be from at least 1 to no less, got 3 to 2}}
+#size = #dash.size<name = "batch", min = 3, max = 2>
+
+// -----
+
+// expected-error @below {{alignment of 'q' must be a power of two, got 3}}
+#tensor = #dash.tensor<"q" : bf16, read, shape["batch"], alignment = 3, stride_multiple = 1>
+
+// -----
+
+// expected-error @below {{strides of 'q' must be multiples of at least 1, got 0}}
+#tensor = #dash.tensor<"q" : bf16, read, shape["batch"], alignment = 4, stride_multiple = 0>
+
+// -----
+
+// expected-error @below {{alignment of 'turns' must be a power of two, got 0}}
+#region = #dash.region<name = "turns", bytes = "4", alignment = 0, before = zero, after = zero>
+
+// -----
+
+// expected-error @below {{the order's entry must have a name}}
+#order = #dash.order_source<entry = "">
+
+// -----
+
+// expected-error @below {{the order's file must have a command that makes it}}
+#order = #dash.order_source<file = "">
+
+// -----
+
+#facts = #dash.facts<element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>, tiles = <q = 64, kv = 128>, kind = "shift", level = run, deterministic = true, parts = 1, workers = 4, width = 4, min_workers = 4>
+// expected-error @below {{a program must have a name}}
+#program = #dash.program<"" facts #facts order <file = "dash-opt">>
+
+// -----
+
+#facts = #dash.facts<element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>, tiles = <q = 64, kv = 128>, kind = "shift", level = run, deterministic = true, parts = 1, workers = 4, width = 4, min_workers = 4>
+// expected-error @below {{two sizes are called 'batch'}}
+#program = #dash.program<"x" facts #facts
+  sizes[<name = "batch", min = 1, max = 2>] derived[<name = "batch", expression = "1">] order <file = "dash-opt">>
+
+// -----
+
+#facts = #dash.facts<element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>, tiles = <q = 64, kv = 128>, kind = "shift", level = run, deterministic = true, parts = 1, workers = 4, width = 4, min_workers = 4>
+// expected-error @below {{two tensors are called 'q'}}
+#program = #dash.program<"x" facts #facts
+  tensors[<"q" : bf16, read, shape["batch"], alignment = 4, stride_multiple = 1>,
+           <"q" : bf16, read, shape["batch"], alignment = 4, stride_multiple = 1>] order <file = "dash-opt">>
+
+// -----
+
+#facts = #dash.facts<element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>, tiles = <q = 64, kv = 128>, kind = "shift", level = run, deterministic = true, parts = 1, workers = 4, width = 4, min_workers = 4>
+// expected-error @below {{two regions are called 'turns'}}
+#program = #dash.program<"x" facts #facts
+  workspace[<name = "turns", bytes = "4", alignment = 16, before = zero, after = zero>,
+             <name = "turns", bytes = "4", alignment = 16, before = zero, after = zero>] order <file = "dash-opt">>
+
+// -----
+
+// expected-error @below {{a grid must have three expressions, got 1}}
+#entry = #dash.entry<main, always, grid["1"], block[32, 1, 1], cluster[1, 1, 1], shared_bytes = 0, cooperative = false>
+
+// -----
+
+// expected-error @below {{'block' must be three numbers of at least 1, got [0, 1, 1]}}
+#entry = #dash.entry<main, always, grid["1", "1", "1"], block[0, 1, 1], cluster[1, 1, 1], shared_bytes = 0, cooperative = false>
+
+// -----
+
+// expected-error @below {{'cluster' must be three numbers of at least 1, got [1]}}
+#entry = #dash.entry<main, always, grid["1", "1", "1"], block[32, 1, 1], cluster[1], shared_bytes = 0, cooperative = false>
+
+// -----
+
+// expected-error @below {{'shared_bytes' must be at least 0, got -1}}
+#entry = #dash.entry<main, always, grid["1", "1", "1"], block[32, 1, 1], cluster[1, 1, 1], shared_bytes = -1, cooperative = false>

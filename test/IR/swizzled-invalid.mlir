@@ -1,0 +1,23 @@
+// RUN: dash-opt %s -verify-diagnostics -split-input-file
+
+// Half a panel has no place of its own.
+// expected-error @below {{#dash.swizzled needs rows that are a multiple of 8 and columns that are a multiple of 64, of 16-bit floats, got 64x32 of 'bf16'}}
+func.func private @half_a_panel(tensor<64x32xbf16, #dash.swizzled>)
+
+// -----
+
+// The pattern repeats after eight rows.
+// expected-error @below {{#dash.swizzled needs rows that are a multiple of 8 and columns that are a multiple of 64, of 16-bit floats, got 60x64 of 'bf16'}}
+func.func private @rows_in_eights(tensor<60x64xbf16, #dash.swizzled>)
+
+// -----
+
+// A row of a panel is 128 bytes.
+// expected-error @below {{#dash.swizzled needs rows that are a multiple of 8 and columns that are a multiple of 64, of 16-bit floats, got 64x64 of 'f32'}}
+func.func private @pairs_of_bytes(tensor<64x64xf32, #dash.swizzled>)
+
+// -----
+
+// A vector is not swizzled.
+// expected-error @below {{#dash.swizzled needs rows that are a multiple of 8 and columns that are a multiple of 64, of 16-bit floats, got 64 of 'bf16'}}
+func.func private @two_dimensions(tensor<64xbf16, #dash.swizzled>)

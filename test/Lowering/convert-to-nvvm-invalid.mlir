@@ -1,0 +1,44 @@
+// RUN: dash-opt %s --dash-convert-to-nvvm -verify-diagnostics -split-input-file
+
+// Parameters are those of an entry.
+func.func @needs_an_entry() {
+  // expected-error @below {{stands in no entry; run --dash-outline-workers first}}
+  dash.workers registers(168) shared_bytes(1024) {
+    dash.role "load" producer warps(1) registers(24) {
+      %items = dash.num_items
+    }
+  }
+  return
+}
+
+// -----
+
+// A warpgroup's part of a tile begins at a constant.
+gpu.module @kernels {
+  llvm.func @consumers_are_of_one_warpgroup() attributes {dash.entry = #dash.entry<main, always, grid["workers", "1", "1"],
+      block[256, 1, 1], cluster[1, 1, 1], shared_bytes = 66560, cooperative = true>} {
+    dash.workers registers(168) shared_bytes(1024) {
+      // expected-error @below {{is of several warpgroups; run --dash-split-warpgroups first}}
+      dash.role "compute" consumer warps(8) registers(240) {
+        dash.take_tensor_core
+      }
+    }
+    llvm.return
+  }
+}
+
+// -----
+
+// Somebody holds each tile.
+gpu.module @kernels {
+  llvm.func @tiles_have_layouts() attributes {dash.entry = #dash.entry<main, always, grid["workers", "1", "1"],
+      block[256, 1, 1], cluster[1, 1, 1], shared_bytes = 66560, cooperative = true>} {
+    dash.workers registers(168) shared_bytes(1024) {
+      dash.role "compute0" consumer warps(4) registers(240) warpgroup(0 of 1) {
+        // expected-error @below {{gives a tile that nobody holds, 'tensor<64x64xf32>'; run --dash-distribute-tiles first}}
+        %sums = arith.constant dense<0.0> : tensor<64x64xf32>
+      }
+    }
+    llvm.return
+  }
+}

@@ -1,0 +1,111 @@
+// RUN: dash-opt %s --dash-distribute-tiles -verify-diagnostics -split-input-file
+
+// Nothing to do is worth a word: a pass was forgotten.
+// expected-warning @below {{no 'dash.workers' whose tiles to distribute; run --dash-assign-roles first}}
+module {
+}
+
+// -----
+
+!K = !dash.channel<tensor<128x128xbf16>>
+
+func.func @half_a_warpgroup() {
+  dash.workers {
+    %k_tiles = dash.channel "k" depth(1) : !K
+    // expected-error @below {{a consumer needs whole warpgroups, of 4 warps each, got 6 warps}}
+    dash.role "compute" consumer warps(6) {
+      %c0 = arith.constant 0 : index
+      %k = dash.wait %k_tiles[%c0] : !K -> tensor<128x128xbf16>
+    }
+  }
+  return
+}
+
+// -----
+
+!K = !dash.channel<tensor<192x128xbf16>>
+
+// Sums are split by rows, 64 for each warpgroup, or else by columns; these can be neither.
+func.func @rows_for_one_and_a_half() {
+  dash.workers {
+    %k_tiles = dash.channel "k" depth(1) : !K
+    dash.role "compute" consumer warps(8) {
+      %c0 = arith.constant 0 : index
+      %k = dash.wait %k_tiles[%c0] : !K -> tensor<192x128xbf16>
+      // expected-error @below {{#dash.fragment<accumulator, columns by 2> needs 64 rows and a multiple of 16 columns, got 192x192}}
+      %s = dash.matmul %k, transpose %k : (tensor<192x128xbf16>, tensor<192x128xbf16>) -> tensor<192x192xf32>
+    }
+  }
+  return
+}
+
+// -----
+
+!K = !dash.channel<tensor<128x96xbf16>>
+
+func.func @columns_of_a_slot() {
+  dash.workers {
+    // expected-error @below {{#dash.swizzled needs rows that are a multiple of 8 and columns that are a multiple of 64, of 16-bit floats, got 128x96 of 'bf16'}}
+    %k_tiles = dash.channel "k" depth(1) : !K
+    dash.role "compute" consumer warps(8) {
+      %c0 = arith.constant 0 : index
+      %k = dash.wait %k_tiles[%c0] : !K -> tensor<128x96xbf16>
+    }
+  }
+  return
+}
+
+// -----
+
+!K = !dash.channel<tensor<128x128xbf16>>
+
+// A slot has no registers to go around a loop in.
+func.func @slot_around_a_loop(%n: index) {
+  dash.workers {
+    %k_tiles = dash.channel "k" depth(1) : !K
+    dash.role "compute" consumer warps(8) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %k = dash.wait %k_tiles[%c0] : !K -> tensor<128x128xbf16>
+      // expected-error @below {{uses a tile of a slot, which only products can read; what goes around a loop is read again with 'dash.held'}}
+      %r = scf.for %i = %c0 to %n step %c1 iter_args(%t = %k) -> tensor<128x128xbf16> {
+        scf.yield %t : tensor<128x128xbf16>
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+!K = !dash.channel<tensor<128x128xbf16>>
+
+func.func @tile_from_outside(%t: tensor<128x128xf32>) {
+  dash.workers {
+    %k_tiles = dash.channel "k" depth(1) : !K
+    dash.role "compute" consumer warps(8) {
+      %c0 = arith.constant 0 : index
+      %k = dash.wait %k_tiles[%c0] : !K -> tensor<128x128xbf16>
+      // expected-error @below {{uses a tile from outside of its role, which can only be a constant}}
+      %s = dash.matmul %k, transpose %k accumulate(%t) : (tensor<128x128xbf16>, tensor<128x128xbf16>) -> tensor<128x128xf32>
+    }
+  }
+  return
+}
+
+// -----
+
+!DQ = !dash.channel<tensor<64x128xf32>>
+
+func.func @sums_of_nobody(%dq: memref<?x?x?x128xf32>) {
+  dash.workers {
+    %dq_tiles = dash.channel "dq" depth(1) : !DQ
+    dash.role "reduce" reducer warps(1) {
+      %c0 = arith.constant 0 : index
+      %t = dash.wait %dq_tiles[%c0] : !DQ -> tensor<64x128xf32>
+      // expected-error @below {{adds a tile that no consumer has put into a slot}}
+      dash.reduce %t into %dq[%c0, %c0, %c0] : tensor<64x128xf32> into memref<?x?x?x128xf32>
+    }
+  }
+  return
+}

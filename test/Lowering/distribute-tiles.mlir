@@ -1,0 +1,95 @@
+// Every tile of a consumer gets a layout; what lies behind a slot follows it to the conversion of dQ.
+// RUN: dash-opt %s --dash-distribute-tiles | FileCheck %s
+// RUN: dash-opt %s --dash-distribute-tiles | dash-opt --dash-distribute-tiles | FileCheck %s
+
+!K = !dash.channel<tensor<128x128xbf16>>
+!Q = !dash.channel<tensor<64x128xbf16>, tensor<64xf32>, index>
+!DS = !dash.channel<tensor<128x64xbf16>>
+!DQ = !dash.channel<tensor<64x128xf32>>
+
+// CHECK-LABEL: func @two_warpgroups
+func.func @two_warpgroups(%q: memref<?x?x?x128xbf16>, %lse: memref<?x?x?xf32>, %sums: memref<?x?x?x128xf32>,
+                          %dq: memref<?x?x?x128xbf16>, %scale: f32) {
+  %zero = arith.constant dense<0.0> : tensor<128x128xf32>
+  dash.workers {
+    // A slot holds factors as wgmma reads them, sums as warpgroups hold them.
+    // CHECK: %q_tiles = dash.channel "q" depth(2) : <tensor<64x128xbf16, #dash.swizzled>, tensor<64xf32>, index>
+    // CHECK: %ds_tiles = dash.channel "ds" depth(2) : <tensor<128x64xbf16, #dash.swizzled>>
+    // CHECK: %dq_tiles = dash.channel "dq" depth(2) : <tensor<64x128xf32, #dash.fragment<accumulator, columns by 2>>>
+    %k_tiles = dash.channel "k" depth(1) : !K
+    %q_tiles = dash.channel "q" depth(2) : !Q
+    %ds_tiles = dash.channel "ds" depth(2) : !DS
+    %dq_tiles = dash.channel "dq" depth(2) : !DQ
+    dash.role "load" producer warps(1) {
+      %c0 = arith.constant 0 : index
+      // CHECK: dash.put {{.*}} into %q_tiles[%{{.*}}] : tensor<64x128xbf16>, tensor<64xf32>, index into <tensor<64x128xbf16, #dash.swizzled>
+      %0 = dash.load %q[%c0, %c0, %c0] : memref<?x?x?x128xbf16> -> tensor<64x128xbf16>
+      %1 = dash.load %lse[%c0, %c0, %c0] : memref<?x?x?xf32> -> tensor<64xf32>
+      dash.put %0, %1, %c0 into %q_tiles[%c0] : tensor<64x128xbf16>, tensor<64xf32>, index into !Q
+    }
+    dash.role "compute" consumer warps(8) {
+      // A constant of the function is one of the role now.
+      // CHECK: dash.role "compute"
+      // CHECK-NEXT: %[[ZERO:.*]] = arith.constant dense<0.000000e+00> : tensor<128x128xf32, #dash.fragment<accumulator, rows by 2>>
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      // CHECK: dash.wait %k_tiles[%{{.*}}] : {{.*}} -> tensor<128x128xbf16, #dash.swizzled>
+      %k = dash.wait %k_tiles[%c0] : !K -> tensor<128x128xbf16>
+      // CHECK: scf.for {{.*}} iter_args(%{{.*}} = %[[ZERO]]) -> (tensor<128x128xf32, #dash.fragment<accumulator, rows by 2>>)
+      %dk = scf.for %i = %c0 to %c1 step %c1 iter_args(%sum = %zero) -> tensor<128x128xf32> {
+        // CHECK: dash.wait %q_tiles[%{{.*}}] : {{.*}} -> tensor<64x128xbf16, #dash.swizzled>, tensor<64xf32, #dash.fragment<row, rows by 2>>, index
+        %q_tile, %l, %lead = dash.wait %q_tiles[%i] : !Q -> tensor<64x128xbf16>, tensor<64xf32>, index
+        // CHECK: dash.matmul {{.*}} -> tensor<128x64xf32, #dash.fragment<accumulator, rows by 2>>
+        %s = dash.matmul %k, transpose %q_tile : (tensor<128x128xbf16>, tensor<64x128xbf16>) -> tensor<128x64xf32>
+        // CHECK: dash.band_probability {{.*}} -> tensor<128x64xf32, #dash.fragment<accumulator, rows by 2>>
+        %p32 = dash.band_probability %s, %l band(%lead, %c0) : (tensor<128x64xf32>, tensor<64xf32>) -> tensor<128x64xf32>
+        // CHECK: dash.score_gradient {{.*}} -> tensor<128x64xbf16, #dash.fragment<operand, rows by 2>>
+        %ds = dash.score_gradient %p32, %s, %l : (tensor<128x64xf32>, tensor<128x64xf32>, tensor<64xf32>) -> tensor<128x64xbf16>
+        // CHECK: dash.put {{.*}} : tensor<128x64xbf16, #dash.fragment<operand, rows by 2>> into <tensor<128x64xbf16, #dash.swizzled>>
+        dash.put %ds into %ds_tiles[%i] : tensor<128x64xbf16> into !DS
+        dash.commit %ds_tiles[%i] : !DS
+        // CHECK: %[[DS:.*]] = dash.wait %ds_tiles[%{{.*}}] : {{.*}} -> tensor<128x64xbf16, #dash.swizzled>
+        %dst = dash.wait %ds_tiles[%i] : !DS -> tensor<128x64xbf16>
+        // 64 rows are too few for two warpgroups: they split dQ by columns.
+        // CHECK: dash.matmul transpose %[[DS]], {{.*}} -> tensor<64x128xf32, #dash.fragment<accumulator, columns by 2>>
+        %dqs = dash.matmul transpose %dst, %k : (tensor<128x64xbf16>, tensor<128x128xbf16>) -> tensor<64x128xf32>
+        dash.put %dqs into %dq_tiles[%i] : tensor<64x128xf32> into !DQ
+        dash.commit %dq_tiles[%i] : !DQ
+        %next = dash.matmul %ds, %q_tile accumulate(%sum) : (tensor<128x64xbf16>, tensor<64x128xbf16>) -> tensor<128x128xf32>
+        scf.yield %next : tensor<128x128xf32>
+      }
+    }
+    dash.role "reduce" reducer warps(1) {
+      %c0 = arith.constant 0 : index
+      // CHECK: dash.wait %dq_tiles[%{{.*}}] : {{.*}} -> tensor<64x128xf32, #dash.fragment<accumulator, columns by 2>>
+      // CHECK-NEXT: dash.ordered_reduce {{.*}} : tensor<64x128xf32, #dash.fragment<accumulator, columns by 2>> into
+      %t = dash.wait %dq_tiles[%c0] : !DQ -> tensor<64x128xf32>
+      dash.ordered_reduce %t into %sums[%c0, %c0, %c0] turn(%c0) last(%c0) : tensor<64x128xf32> into memref<?x?x?x128xf32>
+    }
+  }
+  // CHECK: dash.convert %{{.*}} to %{{.*}} scale(%{{.*}}) layout(<accumulator, columns by 2>)
+  dash.convert %sums to %dq scale(%scale) : memref<?x?x?x128xf32> to memref<?x?x?x128xbf16>
+  return
+}
+
+// The same rule for one warpgroup, and for three: nothing knows of two.
+// CHECK-LABEL: func @one_and_three_warpgroups
+func.func @one_and_three_warpgroups() {
+  dash.workers {
+    %k_tiles = dash.channel "k" depth(1) : !dash.channel<tensor<192x64xbf16>>
+    %q_tiles = dash.channel "q" depth(1) : !dash.channel<tensor<64x64xbf16>>
+    dash.role "one" consumer warps(4) {
+      %c0 = arith.constant 0 : index
+      %q = dash.wait %q_tiles[%c0] : !dash.channel<tensor<64x64xbf16>> -> tensor<64x64xbf16>
+      // CHECK: -> tensor<64x64xf32, #dash.fragment<accumulator, rows by 1>>
+      %s = dash.matmul %q, transpose %q : (tensor<64x64xbf16>, tensor<64x64xbf16>) -> tensor<64x64xf32>
+    }
+    dash.role "three" consumer warps(12) {
+      %c0 = arith.constant 0 : index
+      %k = dash.wait %k_tiles[%c0] : !dash.channel<tensor<192x64xbf16>> -> tensor<192x64xbf16>
+      // CHECK: -> tensor<192x192xf32, #dash.fragment<accumulator, rows by 3>>
+      %s = dash.matmul %k, transpose %k : (tensor<192x64xbf16>, tensor<192x64xbf16>) -> tensor<192x192xf32>
+    }
+  }
+  return
+}

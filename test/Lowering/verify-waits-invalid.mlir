@@ -1,0 +1,397 @@
+// RUN: dash-opt %s --dash-verify-waits -verify-diagnostics -split-input-file
+
+!K = !dash.channel<tensor<128x128xbf16, #dash.swizzled>>
+!k = tensor<128x128xbf16, #dash.swizzled>
+!s = tensor<128x128xf32, #dash.fragment<accumulator, rows by 2>>
+!p = tensor<128x128xbf16, #dash.fragment<operand, rows by 2>>
+
+func.func @around_a_branch(%condition: i1) {
+  dash.workers {
+    %k_tiles = dash.channel "k" depth(2) : !K
+    dash.role "compute" consumer warps(8) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %slot, %phase = dash.ring %k_tiles[%c0] : !K
+      dash.mbarrier_wait %k_tiles full[%slot] phase(%phase) : !K
+      %k = dash.slot_tile %k_tiles[%slot] element(0) : !K -> !k
+      // expected-note @below {{this product}}
+      %s = dash.matmul %k, transpose %k async : (!k, !k) -> !s
+      // expected-error @below {{begins or ends a branch or a loop while a product is in flight: wait for it first}}
+      scf.if %condition {
+      }
+      %t = dash.wgmma_wait %s pending(0) : !s -> !s
+      dash.mbarrier_arrive %k_tiles empty[%slot] by warp : !K
+    }
+  }
+  return
+}
+
+// -----
+
+!K = !dash.channel<tensor<128x128xbf16, #dash.swizzled>>
+!k = tensor<128x128xbf16, #dash.swizzled>
+!s = tensor<128x128xf32, #dash.fragment<accumulator, rows by 2>>
+!p = tensor<128x128xbf16, #dash.fragment<operand, rows by 2>>
+
+func.func @sums_too_early() {
+  dash.workers {
+    %k_tiles = dash.channel "k" depth(2) : !K
+    dash.role "compute" consumer warps(8) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %slot, %phase = dash.ring %k_tiles[%c0] : !K
+      dash.mbarrier_wait %k_tiles full[%slot] phase(%phase) : !K
+      %k = dash.slot_tile %k_tiles[%slot] element(0) : !K -> !k
+      // expected-note @below {{this product}}
+      %s = dash.matmul %k, transpose %k async : (!k, !k) -> !s
+      // expected-error @below {{uses sums of a product that nobody has waited for: use the results of its 'dash.wgmma_wait'}}
+      %p = dash.round %s : !s to !p
+      %t = dash.wgmma_wait %s pending(0) : !s -> !s
+      dash.mbarrier_arrive %k_tiles empty[%slot] by warp : !K
+    }
+  }
+  return
+}
+
+// -----
+
+!K = !dash.channel<tensor<128x128xbf16, #dash.swizzled>>
+!k = tensor<128x128xbf16, #dash.swizzled>
+!s = tensor<128x128xf32, #dash.fragment<accumulator, rows by 2>>
+!p = tensor<128x128xbf16, #dash.fragment<operand, rows by 2>>
+
+func.func @not_async() {
+  dash.workers {
+    %k_tiles = dash.channel "k" depth(2) : !K
+    dash.role "compute" consumer warps(8) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %slot, %phase = dash.ring %k_tiles[%c0] : !K
+      dash.mbarrier_wait %k_tiles full[%slot] phase(%phase) : !K
+      %k = dash.slot_tile %k_tiles[%slot] element(0) : !K -> !k
+      // expected-error @below {{is not 'async', so nothing says where it is complete; run --dash-insert-waits first}}
+      %s = dash.matmul %k, transpose %k : (!k, !k) -> !s
+    }
+  }
+  return
+}
+
+// -----
+
+!K = !dash.channel<tensor<128x128xbf16, #dash.swizzled>>
+!k = tensor<128x128xbf16, #dash.swizzled>
+!s = tensor<128x128xf32, #dash.fragment<accumulator, rows by 2>>
+!p = tensor<128x128xbf16, #dash.fragment<operand, rows by 2>>
+
+func.func @waits_twice() {
+  dash.workers {
+    %k_tiles = dash.channel "k" depth(2) : !K
+    dash.role "compute" consumer warps(8) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %slot, %phase = dash.ring %k_tiles[%c0] : !K
+      dash.mbarrier_wait %k_tiles full[%slot] phase(%phase) : !K
+      %k = dash.slot_tile %k_tiles[%slot] element(0) : !K -> !k
+      %s = dash.matmul %k, transpose %k async : (!k, !k) -> !s
+      %t = dash.wgmma_wait %s pending(0) : !s -> !s
+      // expected-error @below {{waits for the sums of a product that is not in flight here}}
+      %u = dash.wgmma_wait %s pending(0) : !s -> !s
+    }
+  }
+  return
+}
+
+// -----
+
+!K = !dash.channel<tensor<128x128xbf16, #dash.swizzled>>
+!k = tensor<128x128xbf16, #dash.swizzled>
+!s = tensor<128x128xf32, #dash.fragment<accumulator, rows by 2>>
+!p = tensor<128x128xbf16, #dash.fragment<operand, rows by 2>>
+
+func.func @lets_it_go_on() {
+  dash.workers {
+    %k_tiles = dash.channel "k" depth(2) : !K
+    dash.role "compute" consumer warps(8) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %slot, %phase = dash.ring %k_tiles[%c0] : !K
+      dash.mbarrier_wait %k_tiles full[%slot] phase(%phase) : !K
+      %k = dash.slot_tile %k_tiles[%slot] element(0) : !K -> !k
+      %s = dash.matmul %k, transpose %k async : (!k, !k) -> !s
+      // expected-note @below {{this product}}
+      %s1 = dash.matmul %k, %k async : (!k, !k) -> !s
+      // expected-error @below {{lets the last 1 products go on, and this is one of them}}
+      %t:2 = dash.wgmma_wait %s, %s1 pending(1) : !s, !s -> !s, !s
+    }
+  }
+  return
+}
+
+// -----
+
+!K = !dash.channel<tensor<128x128xbf16, #dash.swizzled>>
+!k = tensor<128x128xbf16, #dash.swizzled>
+!s = tensor<128x128xf32, #dash.fragment<accumulator, rows by 2>>
+!p = tensor<128x128xbf16, #dash.fragment<operand, rows by 2>>
+
+func.func @slot_of_its_own() {
+  dash.workers {
+    %k_tiles = dash.channel "k" depth(2) : !K
+    dash.role "compute" consumer warps(8) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %slot, %phase = dash.ring %k_tiles[%c0] : !K
+      // expected-error @below {{slot must be that of a 'dash.ring' of its channel}}
+      dash.mbarrier_wait %k_tiles full[%c0] phase(%phase) : !K
+    }
+  }
+  return
+}
+
+// -----
+
+!K = !dash.channel<tensor<128x128xbf16, #dash.swizzled>>
+!k = tensor<128x128xbf16, #dash.swizzled>
+!s = tensor<128x128xf32, #dash.fragment<accumulator, rows by 2>>
+!p = tensor<128x128xbf16, #dash.fragment<operand, rows by 2>>
+
+func.func @two_uses() {
+  dash.workers {
+    %k_tiles = dash.channel "k" depth(2) : !K
+    dash.role "compute" consumer warps(8) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %slot, %phase = dash.ring %k_tiles[%c0] : !K
+      %slot1, %phase1 = dash.ring %k_tiles[%c1] : !K
+      // expected-error @below {{slot and phase must be those of one use: results of one 'dash.ring'}}
+      dash.mbarrier_wait %k_tiles full[%slot] phase(%phase1) : !K
+    }
+  }
+  return
+}
+
+// -----
+
+!K = !dash.channel<tensor<128x128xbf16, #dash.swizzled>>
+!k = tensor<128x128xbf16, #dash.swizzled>
+!s = tensor<128x128xf32, #dash.fragment<accumulator, rows by 2>>
+!p = tensor<128x128xbf16, #dash.fragment<operand, rows by 2>>
+
+func.func @before_the_wait() {
+  dash.workers {
+    %k_tiles = dash.channel "k" depth(2) : !K
+    dash.role "compute" consumer warps(8) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %slot, %phase = dash.ring %k_tiles[%c0] : !K
+      // expected-error @below {{reads a slot of channel 'k' that is not known to be full: it stands before the wait, or behind the arrival that gives the slot back}}
+      %k = dash.slot_tile %k_tiles[%slot] element(0) : !K -> !k
+      dash.mbarrier_wait %k_tiles full[%slot] phase(%phase) : !K
+      dash.mbarrier_arrive %k_tiles empty[%slot] by warp : !K
+    }
+  }
+  return
+}
+
+// -----
+
+!K = !dash.channel<tensor<128x128xbf16, #dash.swizzled>>
+!k = tensor<128x128xbf16, #dash.swizzled>
+!s = tensor<128x128xf32, #dash.fragment<accumulator, rows by 2>>
+!p = tensor<128x128xbf16, #dash.fragment<operand, rows by 2>>
+
+// What one branch has waited for, the other has not.
+func.func @full_on_one_side(%condition: i1) {
+  dash.workers {
+    %k_tiles = dash.channel "k" depth(2) : !K
+    dash.role "compute" consumer warps(8) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %slot, %phase = dash.ring %k_tiles[%c0] : !K
+      scf.if %condition {
+        dash.mbarrier_wait %k_tiles full[%slot] phase(%phase) : !K
+      }
+      // expected-error @below {{reads a slot of channel 'k'}}
+      %k = dash.slot_tile %k_tiles[%slot] element(0) : !K -> !k
+    }
+  }
+  return
+}
+
+// -----
+
+!K = !dash.channel<tensor<128x128xbf16, #dash.swizzled>>
+!k = tensor<128x128xbf16, #dash.swizzled>
+!s = tensor<128x128xf32, #dash.fragment<accumulator, rows by 2>>
+!p = tensor<128x128xbf16, #dash.fragment<operand, rows by 2>>
+
+// The first turn gives back what the second reads.
+func.func @second_turn(%n: index) {
+  dash.workers {
+    %k_tiles = dash.channel "k" depth(2) : !K
+    dash.role "compute" consumer warps(8) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %slot, %phase = dash.ring %k_tiles[%c0] : !K
+      dash.mbarrier_wait %k_tiles full[%slot] phase(%phase) : !K
+      scf.for %i = %c0 to %n step %c1 {
+        // expected-error @below {{reads a slot of channel 'k'}}
+        %k = dash.slot_tile %k_tiles[%slot] element(0) : !K -> !k
+        %s = dash.matmul %k, transpose %k async : (!k, !k) -> !s
+        %t = dash.wgmma_wait %s pending(0) : !s -> !s
+        dash.mbarrier_arrive %k_tiles empty[%slot] by warp : !K
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+!K = !dash.channel<tensor<128x128xbf16, #dash.swizzled>>
+!k = tensor<128x128xbf16, #dash.swizzled>
+!s = tensor<128x128xf32, #dash.fragment<accumulator, rows by 2>>
+!p = tensor<128x128xbf16, #dash.fragment<operand, rows by 2>>
+
+// A tile of a slot is a name for memory that may be somebody else's by now.
+func.func @tile_of_a_slot_given_back() {
+  dash.workers {
+    %k_tiles = dash.channel "k" depth(2) : !K
+    dash.role "compute" consumer warps(8) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %slot, %phase = dash.ring %k_tiles[%c0] : !K
+      dash.mbarrier_wait %k_tiles full[%slot] phase(%phase) : !K
+      %k = dash.slot_tile %k_tiles[%slot] element(0) : !K -> !k
+      dash.mbarrier_arrive %k_tiles empty[%slot] by warp : !K
+      // expected-error @below {{reads a slot of channel 'k'}}
+      %s = dash.matmul %k, transpose %k async : (!k, !k) -> !s
+      %t = dash.wgmma_wait %s pending(0) : !s -> !s
+    }
+  }
+  return
+}
+
+// -----
+
+!K = !dash.channel<tensor<128x128xbf16, #dash.swizzled>>
+!k = tensor<128x128xbf16, #dash.swizzled>
+!s = tensor<128x128xf32, #dash.fragment<accumulator, rows by 2>>
+!p = tensor<128x128xbf16, #dash.fragment<operand, rows by 2>>
+
+func.func @writes_too_early() {
+  dash.workers {
+    %k_tiles = dash.channel "k" depth(2) : !K
+    dash.role "compute" consumer warps(8) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %slot, %phase = dash.ring %k_tiles[%c0] : !K
+      dash.mbarrier_wait %k_tiles full[%slot] phase(%phase) : !K
+      %k = dash.slot_tile %k_tiles[%slot] element(0) : !K -> !k
+      %s = dash.matmul %k, transpose %k async : (!k, !k) -> !s
+      %t = dash.wgmma_wait %s pending(0) : !s -> !s
+      %p = dash.round %t : !s to !p
+      dash.mbarrier_arrive %k_tiles empty[%slot] by warp : !K
+      // expected-error @below {{writes a slot of channel 'k' that is not known to be empty: it stands before the wait, or behind the arrival that gives the slot on}}
+      dash.store_fragment %p to %k_tiles[%slot] element(0) : !p to !K
+    }
+  }
+  return
+}
+
+// -----
+
+!K = !dash.channel<tensor<128x128xbf16, #dash.swizzled>>
+!k = tensor<128x128xbf16, #dash.swizzled>
+!s = tensor<128x128xf32, #dash.fragment<accumulator, rows by 2>>
+!p = tensor<128x128xbf16, #dash.fragment<operand, rows by 2>>
+
+func.func @released_too_early() {
+  dash.workers {
+    %k_tiles = dash.channel "k" depth(2) : !K
+    dash.role "compute" consumer warps(8) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %slot, %phase = dash.ring %k_tiles[%c0] : !K
+      dash.mbarrier_wait %k_tiles full[%slot] phase(%phase) : !K
+      %k = dash.slot_tile %k_tiles[%slot] element(0) : !K -> !k
+      // expected-note @below {{this product}}
+      %s = dash.matmul %k, transpose %k async : (!k, !k) -> !s
+      // expected-error @below {{a product in flight still reads this slot of channel 'k': wait for it first}}
+      dash.mbarrier_arrive %k_tiles empty[%slot] by warp : !K
+      %t = dash.wgmma_wait %s pending(0) : !s -> !s
+    }
+  }
+  return
+}
+
+// -----
+
+!K = !dash.channel<tensor<128x128xbf16, #dash.swizzled>>
+!k = tensor<128x128xbf16, #dash.swizzled>
+!s = tensor<128x128xf32, #dash.fragment<accumulator, rows by 2>>
+!p = tensor<128x128xbf16, #dash.fragment<operand, rows by 2>>
+
+func.func @no_fence(%out: memref<?x?x?x128xbf16>) {
+  dash.workers {
+    %k_tiles = dash.channel "k" depth(2) : !K
+    dash.role "compute" consumer warps(8) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %slot, %phase = dash.ring %k_tiles[%c0] : !K
+      dash.mbarrier_wait %k_tiles full[%slot] phase(%phase) : !K
+      %k = dash.slot_tile %k_tiles[%slot] element(0) : !K -> !k
+      %s = dash.matmul %k, transpose %k async : (!k, !k) -> !s
+      %t = dash.wgmma_wait %s pending(0) : !s -> !s
+      %p = dash.round %t : !s to !p
+      dash.store_fragment %p to %k_tiles[%slot] element(0) : !p to !K
+      // expected-error @below {{hands on a slot of channel 'k' that threads have written without a proxy fence behind}}
+      dash.copy_out %k_tiles[%slot] element(0) to %out[%c0, %c0, %c0] : !K to memref<?x?x?x128xbf16>
+      dash.mbarrier_arrive %k_tiles empty[%slot] by warp : !K
+    }
+  }
+  return
+}
+
+// -----
+
+!K = !dash.channel<tensor<128x128xbf16, #dash.swizzled>>
+!k = tensor<128x128xbf16, #dash.swizzled>
+!s = tensor<128x128xf32, #dash.fragment<accumulator, rows by 2>>
+!p = tensor<128x128xbf16, #dash.fragment<operand, rows by 2>>
+
+func.func @back_unasked() {
+  dash.workers {
+    %k_tiles = dash.channel "k" depth(2) : !K
+    dash.role "compute" consumer warps(8) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %slot, %phase = dash.ring %k_tiles[%c0] : !K
+      // expected-error @below {{gives a slot of channel 'k' back that the role has not waited for}}
+      dash.mbarrier_arrive %k_tiles empty[%slot] by warp : !K
+    }
+  }
+  return
+}
+
+// -----
+
+!K = !dash.channel<tensor<128x128xbf16, #dash.swizzled>>
+!k = tensor<128x128xbf16, #dash.swizzled>
+!s = tensor<128x128xf32, #dash.fragment<accumulator, rows by 2>>
+!p = tensor<128x128xbf16, #dash.fragment<operand, rows by 2>>
+
+func.func @on_unasked() {
+  dash.workers {
+    %k_tiles = dash.channel "k" depth(2) : !K
+    dash.role "compute" consumer warps(8) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %slot, %phase = dash.ring %k_tiles[%c0] : !K
+      dash.mbarrier_wait %k_tiles full[%slot] phase(%phase) : !K
+      // expected-error @below {{gives a slot of channel 'k' on that the role has not waited for}}
+      dash.mbarrier_arrive %k_tiles full[%slot] by warp : !K
+    }
+  }
+  return
+}

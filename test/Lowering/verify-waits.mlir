@@ -1,0 +1,44 @@
+// A slot that one turn waits for and the next reads is followed around the loop and behind it.
+// RUN: dash-opt %s --dash-verify-waits | FileCheck %s
+
+!K = !dash.channel<tensor<128x128xbf16, #dash.swizzled>>
+!k = tensor<128x128xbf16, #dash.swizzled>
+!s = tensor<128x128xf32, #dash.fragment<accumulator, rows by 2>>
+!p = tensor<128x128xbf16, #dash.fragment<operand, rows by 2>>
+
+// CHECK-LABEL: func @ahead
+// CHECK: dash.mbarrier_arrive
+func.func @ahead(%n: index, %out: memref<?x?x?x128xbf16>) {
+  dash.workers {
+    %k_tiles = dash.channel "k" depth(2) : !K
+    dash.role "compute" consumer warps(8) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %slot, %phase = dash.ring %k_tiles[%c0] : !K
+      // The slot of the first turn is waited for ahead; each turn waits for that of the next.
+      dash.mbarrier_wait %k_tiles full[%slot] phase(%phase) : !K
+      scf.for %step = %c0 to %n step %c1 {
+        %next = arith.addi %step, %c1 : index
+        %here, %p0 = dash.ring %k_tiles[%step] : !K
+        %k = dash.slot_tile %k_tiles[%here] element(0) : !K -> !k
+        %s = dash.matmul %k, transpose %k async : (!k, !k) -> !s
+        %there, %p1 = dash.ring %k_tiles[%next] : !K
+        dash.mbarrier_wait %k_tiles full[%there] phase(%p1) : !K
+        %k1 = dash.slot_tile %k_tiles[%there] element(0) : !K -> !k
+        // Adds to sums in flight.
+        %s1 = dash.matmul %k1, transpose %k1 accumulate(%s) async : (!k, !k) -> !s
+        %none = dash.wgmma_wait %s1 pending(0) : !s -> !s
+        dash.mbarrier_arrive %k_tiles empty[%here] by warp : !K
+      }
+      // Behind the loop the slot that its last turn has waited for is still held: threads write it, and it goes out.
+      %last, %p2 = dash.ring %k_tiles[%n] : !K
+      %zero = arith.constant dense<0.0> : !s
+      %p = dash.round %zero : !s to !p
+      dash.store_fragment %p to %k_tiles[%last] element(0) : !p to !K
+      nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
+      dash.copy_out %k_tiles[%last] element(0) to %out[%c0, %c0, %c0] : !K to memref<?x?x?x128xbf16>
+      dash.mbarrier_arrive %k_tiles empty[%last] by warp : !K
+    }
+  }
+  return
+}

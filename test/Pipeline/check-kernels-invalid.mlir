@@ -1,0 +1,115 @@
+// RUN: dash-opt %s --dash-tile='q=64 kv=128' --dash-apply-schedule='kind=ascending workers=2' --dash-check-kernels -verify-diagnostics -split-input-file
+// RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-check-kernels 2>&1 | FileCheck %s --check-prefix=WHOLE
+// RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-check-kernels 2>&1 | FileCheck %s --check-prefix=TILED
+// RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-tile='q=32 kv=128' --dash-apply-schedule='sizes=q:512' --dash-check-kernels 2>&1 | FileCheck %s --check-prefix=TILES
+// RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='parts=2 sizes=q:512,heads:2,kv-heads:1' --dash-check-kernels 2>&1 | FileCheck %s --check-prefix=PARTS
+// RUN: not dash-opt %dash_examples/bwd-window.mlir --dash-tile --dash-apply-schedule='kind=ascending sizes=q:512' --dash-check-kernels 2>&1 | FileCheck %s --check-prefix=MASK
+// RUN: dash-opt %dash_examples/bwd-full.mlir --dash-tile --dash-apply-schedule='sizes=q:512' | sed 's/strided<.?, ?, ?, 1/strided<[?, ?, ?, 2/g' | not dash-opt --dash-check-kernels 2>&1 | FileCheck %s --check-prefix=STRIDE
+
+// WHOLE: bwd-causal.mlir:{{.+}}: error: has no order to make kernels of; run --dash-tile and --dash-apply-schedule first
+// TILED: bwd-causal.mlir:{{.+}}: error: has no order to make kernels of; run --dash-apply-schedule first
+// TILES: bwd-causal.mlir:{{.+}}: error: kernels cover q tiles of 64 and 128 rows and kv tiles of 128, got 32 and 128
+// PARTS: bwd-causal.mlir:{{.+}}: error: kernels cover one part a kv head, got parts(2)
+// STRIDE: error: the last dimension of 'q' must have a stride of 1, got type 'memref<?x?x?x128xbf16, strided<[?, ?, ?, 2], offset: ?>>'
+// MASK: bwd-window.mlir:{{.+}}: error: kernels cover the masks full and causal, got #dash.mask<window = [512, 0]>
+
+!T = memref<1x1x64x64xf16>
+!R = memref<1x1x64xf32>
+func.func @f16(%q: !T, %k: !T, %v: !T, %do: !T, %o: !T, %lse: !R, %dq: !T, %dk: !T, %dv: !T) {
+  // expected-error @below {{kernels cover elements of type 'bf16', got 'f16'}}
+  dash.attention_bwd ins(%q, %k, %v, %do, %lse, o = %o : !T, !T, !T, !T, !R, !T) outs(%dq, %dk, %dv : !T, !T, !T)
+      mask(<full>) level(run)
+  return
+}
+
+// -----
+
+!Q = memref<1x1x64x192xbf16>
+!T = memref<1x1x64x128xbf16>
+!R = memref<1x1x64xf32>
+func.func @wide(%q: !Q, %k: !Q, %v: !T, %do: !T, %o: !T, %lse: !R, %dq: !Q, %dk: !Q, %dv: !T) {
+  // expected-error @below {{kernels cover head dims 64 and 128, the same for q and v, got 192 and 128}}
+  dash.attention_bwd ins(%q, %k, %v, %do, %lse, o = %o : !Q, !Q, !T, !T, !R, !T) outs(%dq, %dk, %dv : !Q, !Q, !T)
+      mask(<full>) level(run)
+  return
+}
+
+// -----
+
+!T = memref<1x1x64x64xbf16>
+!R = memref<1x1x64xf32>
+func.func @list(%q: !T, %k: !T, %v: !T, %do: !T, %o: !T, %lse: !R, %dq: !T, %dk: !T, %dv: !T) {
+  // expected-error @below {{kernels cover batches of equal sequences, not 'sequences'}}
+  dash.attention_bwd ins(%q, %k, %v, %do, %lse, o = %o : !T, !T, !T, !T, !R, !T) outs(%dq, %dk, %dv : !T, !T, !T)
+      mask(<full>) level(run) sequences(<[40, 40], [24, 24]>)
+  return
+}
+
+// -----
+
+!T = memref<1x1x64x64xbf16>
+!R = memref<1x1x64xf32>
+// expected-error @below {{kernels cover functions without results}}
+func.func @result(%q: !T, %k: !T, %v: !T, %do: !T, %o: !T, %lse: !R, %dq: !T, %dk: !T, %dv: !T) -> !T {
+  dash.attention_bwd ins(%q, %k, %v, %do, %lse, o = %o : !T, !T, !T, !T, !R, !T) outs(%dq, %dk, %dv : !T, !T, !T)
+      mask(<full>) level(run)
+  return %dq : !T
+}
+
+// -----
+
+!T = memref<1x1x64x64xbf16>
+!R = memref<1x1x64xf32>
+func.func @shared(%q: !T, %v: !T, %do: !T, %o: !T, %lse: !R, %dq: !T, %dk: !T, %dv: !T) {
+  // expected-error @below {{tensor 'k' must be an argument of the function that is no other tensor too}}
+  dash.attention_bwd ins(%q, %q, %v, %do, %lse, o = %o : !T, !T, !T, !T, !R, !T) outs(%dq, %dk, %dv : !T, !T, !T)
+      mask(<full>) level(run)
+  return
+}
+
+// -----
+
+!T = memref<1x1x64x64xbf16>
+!R = memref<1x1x64xf32>
+// expected-error @below {{kernels cover functions of tensors and a scale: argument 5 is none of the program's}}
+func.func @more(%q: !T, %k: !T, %v: !T, %do: !T, %o: !T, %more: !T, %lse: !R, %dq: !T, %dk: !T, %dv: !T) {
+  dash.attention_bwd ins(%q, %k, %v, %do, %lse, o = %o : !T, !T, !T, !T, !R, !T) outs(%dq, %dk, %dv : !T, !T, !T)
+      mask(<full>) level(run)
+  return
+}
+
+// -----
+
+!T = memref<1x1x64x64xbf16>
+!R = memref<1x1x64xf32>
+func.func @given_delta(%q: !T, %k: !T, %v: !T, %do: !T, %delta: !R, %lse: !R, %dq: !T, %dk: !T, %dv: !T) {
+  // expected-error @below {{delta must be computed by 'dash.delta', in memory that the function allocates}}
+  dash.attention_bwd ins(%q, %k, %v, %do, %lse, delta = %delta : !T, !T, !T, !T, !R, !R)
+      outs(%dq, %dk, %dv : !T, !T, !T) mask(<full>) level(run)
+  return
+}
+
+// -----
+
+!T = memref<1x1x64x64xbf16>
+!R = memref<1x1x64xf32>
+func.func @computed_scale(%q: !T, %k: !T, %v: !T, %do: !T, %o: !T, %lse: !R, %dq: !T, %dk: !T, %dv: !T, %x: f32) {
+  %scale = arith.mulf %x, %x : f32
+  // expected-error @below {{the scale must be an argument of the function or a constant}}
+  dash.attention_bwd ins(%q, %k, %v, %do, %lse, o = %o : !T, !T, !T, !T, !R, !T) outs(%dq, %dk, %dv : !T, !T, !T)
+      mask(<full>) level(run) scale(%scale)
+  return
+}
+
+// -----
+
+!T = memref<1x1x64x64xbf16>
+!R = memref<1x1x64xf32>
+func.func @twice(%q: !T, %k: !T, %v: !T, %do: !T, %o: !T, %lse: !R, %dq: !T, %dk: !T, %dv: !T) {
+  dash.attention_bwd ins(%q, %k, %v, %do, %lse, o = %o : !T, !T, !T, !T, !R, !T) outs(%dq, %dk, %dv : !T, !T, !T)
+      mask(<full>) level(run)
+  // expected-error @below {{kernels cover one problem a function, and this is the second}}
+  dash.attention_bwd ins(%q, %k, %v, %do, %lse, o = %o : !T, !T, !T, !T, !R, !T) outs(%dq, %dk, %dv : !T, !T, !T)
+      mask(<full>) level(run)
+  return
+}

@@ -1,0 +1,110 @@
+// RUN: dash-opt %s --dash-check-kernels -verify-diagnostics -split-input-file
+
+// Programs that --dash-tile would not spell so.
+
+// expected-warning @below {{no scheduled 'dash.items' to make kernels of; run --dash-tile and --dash-apply-schedule first}}
+module @nothing_to_do {
+}
+
+// -----
+
+#problem = #dash.problem<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 64,
+                         head_dim_v = 64, sequences = <[64, 64]>>
+#formulas = #dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                           visit(kv, step) = step, turn(kv, q) = kv>
+!T = memref<1x1x64x64xbf16>
+dash.schedule @order kind("ascending") level(run) parts(1) workers(1) width(1) min_workers(1) problem(#problem)
+  cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>) order(#formulas)
+%q = builtin.unrealized_conversion_cast to !T
+// expected-error @below {{kernels are made of functions, and this stands in none}}
+dash.items order(@order) over(%q, %q, %q : !T, !T, !T) tiles(<q = 64, kv = 128>) mask(<full>) level(run)
+    (%seq, %kv_head, %kv, %part_turn) {
+}
+
+// -----
+
+#problem = #dash.problem<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 64,
+                         head_dim_v = 64, sequences = <[64, 64]>>
+#formulas = #dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                           visit(kv, step) = step, turn(kv, q) = kv>
+!T = memref<1x1x64x64xbf16>
+!R = memref<1x1x64xf32>
+dash.schedule @order kind("ascending") level(run) parts(1) workers(1) width(1) min_workers(1) problem(#problem)
+  cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>) order(#formulas)
+func.func @no_convert(%q: !T, %o: !T, %do: !T) {
+  %delta = memref.alloc() : !R
+  dash.delta ins(%o, %do : !T, !T) outs(%delta : !R)
+  // expected-error @below {{dq must be rounded by 'dash.convert', from sums that the function allocates}}
+  dash.items order(@order) over(%q, %q, %q : !T, !T, !T) tiles(<q = 64, kv = 128>) mask(<full>) level(run)
+      (%seq, %kv_head, %kv, %part_turn) {
+  }
+  return
+}
+
+// -----
+
+#problem = #dash.problem<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 64,
+                         head_dim_v = 64, sequences = <[64, 64]>>
+#formulas = #dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                           visit(kv, step) = step, turn(kv, q) = kv>
+!T = memref<1x1x64x64xbf16>
+!R = memref<1x1x64xf32>
+!S = memref<1x1x64x64xf32>
+dash.schedule @order kind("ascending") level(run) parts(1) workers(1) width(1) min_workers(1) problem(#problem)
+  cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>) order(#formulas)
+func.func @no_fill(%q: !T, %o: !T, %do: !T, %dq: !T) {
+  %delta = memref.alloc() : !R
+  dash.delta ins(%o, %do : !T, !T) outs(%delta : !R)
+  %sum = memref.alloc() : !S
+  dash.items order(@order) over(%q, %q, %q : !T, !T, !T) tiles(<q = 64, kv = 128>) mask(<full>) level(run)
+      (%seq, %kv_head, %kv, %part_turn) {
+  }
+  // expected-error @below {{sums that get no add must be zeros: expected a 'linalg.fill' of 0}}
+  dash.convert %sum to %dq : !S to !T
+  return
+}
+
+// -----
+
+#problem = #dash.problem<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 64,
+                         head_dim_v = 64, sequences = <[64, 64]>>
+#formulas = #dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                           visit(kv, step) = step, turn(kv, q) = kv>
+!T = memref<1x1x64x64xbf16>
+!R = memref<1x1x64xf32>
+!S = memref<1x1x64x64xf32>
+dash.schedule @order kind("ascending") level(run) parts(1) workers(1) width(1) min_workers(1) problem(#problem)
+  cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>) order(#formulas)
+func.func @two_scales(%q: !T, %o: !T, %do: !T, %dq: !T, %s: tensor<128x64xf32>, %lse: tensor<64xf32>, %scale: f32) {
+  %delta = memref.alloc() : !R
+  dash.delta ins(%o, %do : !T, !T) outs(%delta : !R)
+  %sum = memref.alloc() : !S
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%sum : !S)
+  dash.items order(@order) over(%q, %q, %q : !T, !T, !T) tiles(<q = 64, kv = 128>) mask(<full>) level(run)
+      (%seq, %kv_head, %kv, %part_turn) {
+    dash.walk (%head, %qi, %turn) {
+      // expected-error @below {{must have the scale of 'dash.convert': kernels have one}}
+      %p = dash.probability %s, %lse at(%seq, %kv, %qi) : (tensor<128x64xf32>, tensor<64xf32>) -> tensor<128x64xf32>
+    }
+  }
+  dash.convert %sum to %dq scale(%scale) : !S to !T
+  return
+}
+
+// -----
+
+#problem = #dash.problem<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 64,
+                         head_dim_v = 64, sequences = <[64, 64]>>
+#formulas = #dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                           visit(kv, step) = step, turn(kv, q) = kv>
+!T = memref<1x1x64x64xbf16>
+dash.schedule @order kind("ascending") level(run) parts(1) workers(1) width(1) problem(#problem)
+  cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>) order(#formulas)
+func.func @not_proven(%q: !T) {
+  // expected-error @below {{order '@order' is not proven: it has no min_workers; run --dash-verify-schedule first}}
+  dash.items order(@order) over(%q, %q, %q : !T, !T, !T) tiles(<q = 64, kv = 128>) mask(<full>) level(run)
+      (%seq, %kv_head, %kv, %part_turn) {
+  }
+  return
+}
