@@ -293,7 +293,7 @@ struct VerifyWaits : public dash::impl::VerifyWaitsBase<VerifyWaits> {
 LogicalResult dash::verifyWaits(WorkersOp workers) {
   for (RoleOp role : workers.getRoles()) {
     State state;
-    if (failed(RolePaths().follow(role.getBody(), state)))
+    if (failed(RolePaths().follow(role.getBody(), state)) || failed(verifyBalance(role)))
       return failure();
   }
   return success();

@@ -12,6 +12,9 @@ namespace mlir::dash {
 /// too early.
 LogicalResult verifyWaits(WorkersOp workers);
 
+/// Along every path the role gives on as many slots as it waits for: else the channel's other end stops for ever.
+LogicalResult verifyBalance(RoleOp role);
+
 } // namespace mlir::dash
 
 #endif // DASH_LIB_LOWERING_VERIFYWAITS_H

@@ -246,7 +246,9 @@ def VerifyWaits : Pass<"dash-verify-waits", "::mlir::ModuleOp"> {
       slot that has been given back;
     - what writes a slot stands behind a wait for empty, and before the arrival at full; threads may also write a slot
       that they read and have not given back, when no product in flight reads it;
-    - what threads write is fenced before it is given on or copied out.
+    - what threads write is fenced before it is given on or copied out;
+    - along every path as many slots are given on as are waited for, in each turn of a loop and in both branches alike: else
+      the channel's other end stops for ever.
 
     Needs: `dash-insert-waits`, which runs it at its end. Leaves: everything. Does not: count phases across roles, which
     `dash-check-resources` does.
