@@ -4,14 +4,13 @@
 #include "MainKernel.h"
 #include "TmaDescriptors.h"
 #include "dash/IR/KernelAttrs.h"
+#include "dash/Pipeline/BufferPlan.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::dash;
-
-static constexpr int64_t barrierBytes = 8;
 
 StringRef dash::tensorName(Value memref) { return memref.getDefiningOp<TensorOp>().getName(); }
 

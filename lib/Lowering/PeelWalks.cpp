@@ -8,7 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dash/IR/DashOps.h"
+#include "ChannelUse.h"
 #include "dash/Lowering/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -145,18 +145,6 @@ private:
       useOf(clone)->assign(step);
     for (auto [result, version] : llvm::zip_equal(op->getResults(), clone->getResults()))
       versions.set(result, -stage, version);
-  }
-
-  static std::optional<MutableOperandRange> useOf(Operation *op) {
-    if (auto put = dyn_cast<PutOp>(op))
-      return put.getUseMutable();
-    if (auto wait = dyn_cast<WaitOp>(op))
-      return wait.getUseMutable();
-    if (auto commit = dyn_cast<CommitOp>(op))
-      return commit.getUseMutable();
-    if (auto release = dyn_cast<ReleaseOp>(op))
-      return release.getUseMutable();
-    return std::nullopt;
   }
 
   Value find(Value operand, int64_t stage, llvm::function_ref<Value(int64_t)> stepOf) {

@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dash/IR/DashOps.h"
+#include "ChannelUse.h"
 #include "dash/Lowering/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -69,21 +69,10 @@ private:
   // Uses of channels
   //===--------------------------------------------------------------------===//
 
-  static MutableOperandRange useOf(Operation *op) {
-    if (auto put = dyn_cast<PutOp>(op))
-      return put.getUseMutable();
-    if (auto wait = dyn_cast<WaitOp>(op))
-      return wait.getUseMutable();
-    if (auto commit = dyn_cast<CommitOp>(op))
-      return commit.getUseMutable();
-    return cast<ReleaseOp>(op).getUseMutable();
-  }
-  static bool usesChannel(Operation *op) { return isa<PutOp, WaitOp, CommitOp, ReleaseOp>(op); }
-
   void clone(Operation &op, Value use) {
     Operation *made = b.clone(op, mapping);
-    if (usesChannel(made))
-      useOf(made).assign(use);
+    if (auto number = useOf(made))
+      number->assign(use);
   }
 
   //===--------------------------------------------------------------------===//
@@ -120,10 +109,8 @@ private:
     b.setLoc(op->getLoc());
     if (auto held = dyn_cast<HeldOp>(op))
       held.getUseMutable().assign(add(firstStep, held.getUse()));
-    if (!usesChannel(op))
-      return;
-    MutableOperandRange use = useOf(op);
-    use.assign(use.empty() ? place : add(firstStep, use[0].get()));
+    if (auto use = useOf(op))
+      use->assign(use->empty() ? place : add(firstStep, (*use)[0].get()));
   }
 
   //===--------------------------------------------------------------------===//
