@@ -57,10 +57,10 @@ void dash::buildToPtxPipeline(OpPassManager &manager, const ToPtxOptions &option
   manager.addPass(createInsertWaits(InsertWaitsOptions{options.delays, options.threadsArrive}));
   manager.addPass(createSplitWarpgroups());
   manager.addPass(createOutlineWorkers());
+  manager.addPass(createLowerConvert());
+  manager.addPass(createFinishProgram()); // the big kernel comes last: what runs behind it walks it
   manager.addPass(createConvertToNvvm());
   manager.addPass(createLowerRoles());
-  manager.addPass(createLowerConvert());
-  manager.addPass(createFinishProgram());
   verifyAfter(manager, Stage::Lowering);
 
   // kernels -> PTX and manifest

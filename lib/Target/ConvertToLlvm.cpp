@@ -17,9 +17,7 @@
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/DialectConversion.h"
-#include "mlir/Transforms/Passes.h"
 
 namespace mlir::dash {
 #define GEN_PASS_DEF_CONVERTTOLLVM
@@ -65,12 +63,8 @@ namespace {
 
 struct ConvertToLlvm : public dash::impl::ConvertToLlvmBase<ConvertToLlvm> {
   void runOnOperation() override {
-    // Only over our modules: a host's own are not ours to clean up.
-    OpPassManager cleanUp(gpu::GPUModuleOp::getOperationName());
-    cleanUp.addPass(createCanonicalizerPass());
-    cleanUp.addPass(createCSEPass());
     for (gpu::GPUModuleOp module : kernelModules(getOperation())) {
-      if (failed(convert(module)) || failed(runPipeline(cleanUp, module)))
+      if (failed(convert(module)))
         return signalPassFailure();
       ++numConverted;
     }

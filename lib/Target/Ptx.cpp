@@ -7,13 +7,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "Ptx.h"
+#include "dash/IR/DashOps.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Target/LLVM/ModuleToObject.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/LLVMTranslationInterface.h"
 #include "llvm-c/Target.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Target/TargetMachine.h"
@@ -42,6 +43,11 @@ protected:
   }
 };
 
+/// What Lowering wrote at parameters is for the manifest. Without this the translation warns of each.
+struct ForTheManifest : LLVMTranslationDialectInterface {
+  using LLVMTranslationDialectInterface::LLVMTranslationDialectInterface;
+};
+
 } // namespace
 
 static void initializeNvptx() {
@@ -55,28 +61,13 @@ static void initializeNvptx() {
   (void)once;
 }
 
-/// A copy without what Lowering wrote down for the manifest: the translation warns of each attribute that
-/// it does not know.
-static OwningOpRef<gpu::GPUModuleOp> withoutOurAttributes(gpu::GPUModuleOp module) {
-  OwningOpRef<gpu::GPUModuleOp> copy = module.clone();
-  auto isOurs = [](NamedAttribute attr) { return attr.getName().strref().starts_with("dash."); };
-  for (auto function : copy->getOps<FunctionOpInterface>()) {
-    for (NamedAttribute attr : llvm::to_vector(function->getDiscardableAttrs()))
-      if (isOurs(attr))
-        function->removeDiscardableAttr(attr.getName());
-    for (unsigned i = 0; i < function.getNumArguments(); ++i)
-      for (NamedAttribute attr : llvm::to_vector(function.getArgAttrs(i)))
-        if (isOurs(attr))
-          function.removeArgAttr(i, attr.getName());
-  }
-  return copy;
-}
-
 void dash::registerPtxTranslations(DialectRegistry &registry) {
   registerBuiltinDialectTranslation(registry);
   registerGPUDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
   registerNVVMDialectTranslation(registry);
+  registry.addExtension(
+      +[](MLIRContext *, DashDialect *dialect) { dialect->addInterfaces<ForTheManifest>(); });
 }
 
 FailureOr<std::string> dash::translateToPtx(gpu::GPUModuleOp module) {
@@ -88,8 +79,7 @@ FailureOr<std::string> dash::translateToPtx(gpu::GPUModuleOp module) {
                               << (targets ? targets.size() : 0)
                               << " target(s); run --dash-attach-target first";
   initializeNvptx();
-  OwningOpRef<gpu::GPUModuleOp> bare = withoutOurAttributes(module);
-  std::optional<SmallVector<char, 0>> text = ModuleToPtx(*bare, target).run();
+  std::optional<SmallVector<char, 0>> text = ModuleToPtx(module, target).run();
   if (!text)
     return module.emitError() << "cannot translate the kernel module to PTX; run "
                                  "--dash-convert-to-llvm first";

@@ -40,12 +40,11 @@ def ConvertToLlvm : Pass<"dash-convert-to-llvm", "::mlir::ModuleOp"> {
   let summary = "Convert kernels to the dialects llvm and nvvm";
   let description = [{
     Converts what kernels still hold of the dialects arith, cf and scf, and the nvvm ops that are
-    spelled as PTX text, to the dialect llvm, with the conversions of upstream, and cleans up
-    (`canonicalize`, `cse`) what they leave.
+    spelled as PTX text, to the dialect llvm, with the conversions of upstream.
 
     Needs: kernel modules whose functions are `llvm.func`. Leaves: llvm and nvvm ops only, or an error at
     what is left.
-    Does not: touch the host's own modules.
+    Does not: touch the host's own modules, or clean up what the conversions leave: LLVM does that again anyway.
 
     (* example filepath=test/Target/convert-to-llvm.mlir *)
   }];
