@@ -25,8 +25,8 @@ LogicalResult FactsAttr::verify(EmitError emitError, Type element, int64_t headD
                                 int64_t headDimV, MaskAttr, TilesAttr, StringRef, DeterminismLevel,
                                 bool, int64_t parts, int64_t workers, int64_t width,
                                 int64_t minWorkers) {
-  if (!isa<FloatType>(element))
-    return emitError() << "'element' must be a type of floats, got " << element;
+  if (!isa<BFloat16Type, Float16Type>(element))
+    return emitError() << "'element' must be bf16 or f16, got " << element;
   for (auto [name, value] : {std::pair<StringRef, int64_t>("head_dim", headDim),
                              {"head_dim_v", headDimV},
                              {"parts", parts},

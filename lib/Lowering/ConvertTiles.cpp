@@ -8,6 +8,7 @@
 #include "NvvmPatterns.h"
 #include "Wgmma.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace mlir::dash;
@@ -15,6 +16,8 @@ using namespace mlir::dash;
 //===----------------------------------------------------------------------===//
 // Products
 //===----------------------------------------------------------------------===//
+
+static FloatType elementOf(Value tile) { return cast<FloatType>(getElementTypeOrSelf(tile)); }
 
 static SharedFactor sharedFactor(Value address, RankedTensorType type, bool outerIsRow) {
   SharedFactor factor;
@@ -46,6 +49,7 @@ struct ConvertMatmul : KernelPattern<MatmulOp> {
     PtxBuilder b(op.getLoc(), rewriter);
     int64_t warpgroup = consumer->warpgroup;
     Product product;
+    product.element = elementOf(op.getB());
     product.columns = layout.getColumns(sums.getShape());
     product.depth = typeA.getDimSize(op.getTransposeA() ? 0 : 1);
     product.b = sharedFactor(adaptor.getB().front(), typeB, /*outerIsRow=*/op.getTransposeB());
@@ -153,7 +157,7 @@ struct ConvertRound : KernelPattern<RoundOp> {
     if (op.getScale())
       for (Value &sum : sums)
         sum = b.mul(sum, adaptor.getScale().front());
-    SmallVector<Value> words = packFactor(b, sums);
+    SmallVector<Value> words = packFactor(b, elementOf(op.getResult()), sums);
     rewriter.replaceOpWithMultiple(op, {ValueRange(words)});
     return success();
   }
@@ -170,7 +174,7 @@ struct ConvertScoreGradient : KernelPattern<ScoreGradientOp> {
       Value delta = adaptor.getDelta()[FragmentAttr::getRowRegister(i)];
       gradients.push_back(b.mul(p, b.sub(gradient, delta)));
     }
-    SmallVector<Value> words = packFactor(b, gradients);
+    SmallVector<Value> words = packFactor(b, elementOf(op.getResult()), gradients);
     rewriter.replaceOpWithMultiple(op, {ValueRange(words)});
     return success();
   }

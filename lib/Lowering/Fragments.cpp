@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Fragments.h"
+#include "ElementType.h"
 
 using namespace mlir;
 using namespace mlir::dash;
@@ -19,10 +20,10 @@ ThreadPlace::ThreadPlace(PtxBuilder &b) {
   matrix = b.add(b.shiftLeft(matrixRow, 7), b.shiftLeft(chunk, 4));
 }
 
-SmallVector<Value> dash::packFactor(PtxBuilder &b, ValueRange sums) {
+SmallVector<Value> dash::packFactor(PtxBuilder &b, FloatType element, ValueRange sums) {
   SmallVector<Value> words;
   for (size_t i = 0; i < sums.size(); i += 2)
-    words.push_back(hopper::packBf16(b, sums[i], sums[i + 1]));
+    words.push_back(packPair(b, element, sums[i], sums[i + 1]));
   return words;
 }
 

@@ -27,7 +27,7 @@ struct ThreadPlace {
 };
 
 /// Sums as words of a left factor: element 4 * k … 4 * k + 3 are those of columns 16 * k … 16 * k + 15.
-SmallVector<Value> packFactor(PtxBuilder &b, ValueRange sums);
+SmallVector<Value> packFactor(PtxBuilder &b, FloatType element, ValueRange sums);
 
 /// Writes packed words to 64 rows of a tile of 128-byte panels, `panelBytes` apart; `rows` is the address of
 /// the first of the 64 rows in the first panel, a multiple of 1024.

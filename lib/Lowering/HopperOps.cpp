@@ -167,9 +167,3 @@ Value hopper::exp2(PtxBuilder &b, Value x) {
                                        b.getStringAttr("llvm.nvvm.ex2.approx.ftz.f32"), x)
       .getResult(0);
 }
-Value hopper::packBf16(PtxBuilder &b, Value low, Value high) {
-  Value pair =
-      NVVM::ConvertF32x2ToBF16x2Op::create(b, VectorType::get(2, b.getBF16Type()), high, low,
-                                           /*random_bits=*/Value(), NVVM::FPRoundingMode::RN);
-  return LLVM::BitcastOp::create(b, b.getI32Type(), pair);
-}

@@ -73,8 +73,6 @@ void sleepSometime(PtxBuilder &b);
 
 // ---- Numbers.
 Value exp2(PtxBuilder &b, Value x); ///< approximate, subnormals to zero
-/// Two floats rounded to bf16, ties to even; `low` in the lower half.
-Value packBf16(PtxBuilder &b, Value low, Value high);
 
 } // namespace mlir::dash::hopper
 

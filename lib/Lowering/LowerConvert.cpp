@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ElementType.h"
 #include "HopperOps.h"
 #include "Program.h"
 #include "dash/IR/DashOps.h"
@@ -73,14 +74,14 @@ private:
                         parameters);
   }
 
-  /// The bf16 pair of one half (rows r or r + 8) of a piece.
+  /// The pair of elements of one half (rows r or r + 8) of a piece.
   Value roundPiece(ArrayRef<Value> words, int64_t half) {
     Value low = b.toF32(words[2 * half]), high = b.toF32(words[2 * half + 1]);
     if (scale) {
       low = b.mul(low, scale);
       high = b.mul(high, scale);
     }
-    return hopper::packBf16(b, low, high);
+    return packPair(b, facts.element, low, high);
   }
 
   /// Four lanes hold a row of 4 x 4 words each; afterwards each holds a column.

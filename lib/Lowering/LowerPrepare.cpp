@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ElementType.h"
 #include "HopperOps.h"
 #include "MaskEmitter.h"
 #include "TmaDescriptors.h"
@@ -106,9 +107,13 @@ private:
   Value sumOfPiece(ArrayRef<Value> o, ArrayRef<Value> gradient) {
     Value sum;
     for (auto [x, y] : llvm::zip_equal(o, gradient)) {
-      Value low = b.floatOfLow(x), lowFactor = b.floatOfLow(y);
+      auto factor = [&](Value pair, PairHalf half) {
+        return unpackHalf(b, facts.element, pair, half);
+      };
+      Value low = factor(x, PairHalf::Low), lowFactor = factor(y, PairHalf::Low);
       sum = sum ? b.fma(low, lowFactor, sum) : b.mul(low, lowFactor);
-      sum = b.fma(b.floatOfHigh(x), b.floatOfHigh(y), sum);
+      Value high = factor(x, PairHalf::High);
+      sum = b.fma(high, factor(y, PairHalf::High), sum);
     }
     return sum;
   }

@@ -17,15 +17,15 @@ FailureOr<Kernels> dash::readKernels(Operation *module) {
     return module->emitError() << "does not say which program its kernels are of ('" << programAttr
                                << "'); run --dash-outline-program to make it";
   FactsAttr facts = program.getFacts();
-  KernelCase one{facts.getElement(), facts.getHeadDim(), facts.getHeadDimV(),
-                 facts.getMask(),    facts.getTiles(),   facts.getParts()};
+  KernelCase one{facts.getHeadDim(), facts.getHeadDimV(), facts.getMask(), facts.getTiles(),
+                 facts.getParts()};
   if (failed(verifyCovered(one, [&] { return module->emitError(); })))
     return failure();
   int64_t qTile = facts.getTiles().getQ(), kvTile = facts.getTiles().getKv();
   TileBand band{{facts.getMask().getLeft(), facts.getMask().getRight()}, qTile, kvTile};
   return Kernels{module,
-                 {program.getName().str(), facts.getHeadDim(), qTile, kvTile, band,
-                  facts.getDeterministic(), facts.getMinWorkers()}};
+                 {program.getName().str(), cast<FloatType>(facts.getElement()), facts.getHeadDim(),
+                  qTile, kvTile, band, facts.getDeterministic(), facts.getMinWorkers()}};
 }
 
 FailureOr<Kernels> dash::findKernels(Operation *op) {

@@ -10,7 +10,8 @@ namespace mlir::dash {
 
 /// What entries are built from, of the facts that their module states.
 struct ProgramFacts {
-  std::string name; ///< entries are called name_role
+  std::string name;  ///< entries are called name_role
+  FloatType element; ///< of q, k, v, do and the gradients
   int64_t headDim = 0, qTile = 0, kvTile = 0;
   TileBand band;          ///< what the mask says of tiles
   bool isOrdered = true;  ///< adds to dQ come in a fixed order, the first of a tile is a store

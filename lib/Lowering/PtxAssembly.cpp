@@ -82,7 +82,8 @@ SmallVector<Value> ptx::wgmmaMmaAsync(ImplicitLocOpBuilder &b, const WgmmaGroup 
     if (group.baseA)
       emitDescriptor("da", baseA, step.offsetA);
     emitDescriptor("db", baseB, step.offsetB);
-    os << "wgmma.mma_async.sync.aligned.m64n" << group.columns << "k16.f32.bf16.bf16 {";
+    os << "wgmma.mma_async.sync.aligned.m64n" << group.columns << "k16.f32." << group.element << "."
+       << group.element << " {";
     for (int64_t i : llvm::seq(numSums))
       os << (i ? ", $" : "$") << i;
     os << "}, ";

@@ -22,8 +22,9 @@ struct WgmmaStep {
   SmallVector<Value> registersA;    ///< four words, or none where A is in shared memory
 };
 
-/// A product of a warpgroup: 64 rows by `columns`, f32 sums of bf16.
+/// A product of a warpgroup: 64 rows by `columns`, f32 sums of `element`s.
 struct WgmmaGroup {
+  FloatType element;
   int64_t columns = 0;
   Value baseA; ///< low word of the descriptor of A's first element; none where A is in registers
   Value baseB;

@@ -243,8 +243,6 @@ Value PtxBuilder::sumOverWarp(Value i32) {
 // Small things
 //===----------------------------------------------------------------------===//
 
-Value PtxBuilder::floatOfLow(Value bf16Pair) { return toF32(shiftLeft(bf16Pair, 16)); }
-Value PtxBuilder::floatOfHigh(Value bf16Pair) { return toF32(bitAnd(bf16Pair, ~int64_t(0xffff))); }
 Value PtxBuilder::isInfinite(Value f32) {
   return equal(bitAnd(toBits(f32), 0x7fffffff), 0x7f800000);
 }

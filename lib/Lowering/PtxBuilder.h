@@ -93,8 +93,6 @@ public:
   Value sumOverWarp(Value i32);
 
   // ---- Small things that PTX has and arith has not.
-  Value floatOfLow(Value bf16Pair);  ///< the bf16 in the low half of an i32, as f32
-  Value floatOfHigh(Value bf16Pair); ///< the one in the high half
   Value isInfinite(Value f32);
   Value laneOf(Value thread) { return bitAnd(thread, 31); }
   Value warpOf(Value thread) { return shiftRight(thread, 5); }

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "TmaDescriptors.h"
+#include "ElementType.h"
 #include "HopperOps.h"
 #include "PtxAssembly.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -79,8 +80,8 @@ static void writeFields(EntryBuilder &b, const ProgramFacts &facts, const Tensor
     Value isOne = b.equal(sizes[dim + 1], 1);
     field.set("global.stride", dim, b.choose(isOne, b.i64(16), strides[dim]));
   }
-  constexpr int64_t bf16 = 10, swizzle128 = 3;
-  field.set("elemtype", bf16);
+  constexpr int64_t swizzle128 = 3;
+  field.set("elemtype", tensorMapCode(facts.element));
   field.set("interleave.layout", 0);
   field.set("swizzle.mode", swizzle128);
   field.set("fill.mode", 0);

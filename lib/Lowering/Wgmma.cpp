@@ -37,6 +37,7 @@ static Value descriptorBase(PtxBuilder &b, const SharedFactor &factor) {
 SmallVector<Value> dash::issueProduct(PtxBuilder &b, const Product &product,
                                       ValueRange accumulators) {
   ptx::WgmmaGroup group;
+  group.element = product.element;
   group.columns = product.columns;
   group.descriptorHigh = descriptorHigh;
   if (product.sharedA) {

@@ -31,6 +31,7 @@ struct SharedFactor {
 
 /// One product of a warpgroup: 64 rows by `columns` columns, summed over `depth`.
 struct Product {
+  FloatType element; ///< of both factors
   int64_t columns = 0, depth = 0;
   std::optional<SharedFactor> sharedA; ///< else `registersA`: depth / 16 times four words
   SmallVector<Value> registersA;

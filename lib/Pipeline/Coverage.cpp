@@ -2,15 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/Pipeline/Coverage.h"
-#include "mlir/IR/BuiltinTypes.h"
 
 using namespace mlir;
 using namespace mlir::dash;
 
 LogicalResult dash::verifyCovered(const KernelCase &one,
                                   function_ref<InFlightDiagnostic()> emitError) {
-  if (!one.element.isBF16())
-    return emitError() << "kernels cover elements of type 'bf16', got " << one.element;
   if ((one.headDim != 64 && one.headDim != 128) || one.headDimV != one.headDim)
     return emitError() << "kernels cover head dims 64 and 128, the same for q and v, got "
                        << one.headDim << " and " << one.headDimV;

@@ -190,7 +190,7 @@ def main(argv: list[str] | None = None) -> int:
             left_out.append(case.name)
             continue
         kernels = [(bundled, kernel) for bundled, kernel in loaded if bundled.head_dim == case.head_dim and
-                   bundled.causal == case.causal and bundled.serves(sizes_of(case))]
+                   bundled.causal == case.causal and bundled.element == case.element and bundled.serves(sizes_of(case))]
         variants = make_variants(case, kernels)
         measure(variants, arguments.rounds, flush, generator)
         found = [summary(case, variant) for variant in variants]

@@ -29,6 +29,7 @@ class BundledKernel:
 
     name: str
     head_dim: int
+    element: str
     mask: str
     kind: str
     is_deterministic: bool
@@ -80,5 +81,5 @@ def _kernel(name: str, path: Path) -> BundledKernel:
     manifest = load_manifest(path)
     program = manifest.program
     debug = next((word for word in DEBUG_BUILDS if name.endswith(f"-{word}")), "")
-    return BundledKernel(name, program.head_dim, program.mask, program.kind, program.is_deterministic, path, manifest,
+    return BundledKernel(name, program.head_dim, program.element, program.mask, program.kind, program.is_deterministic, path, manifest,
                          debug)

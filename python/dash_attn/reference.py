@@ -37,7 +37,7 @@ def backward(q: Any, k: Any, v: Any, do: Any, o: Any, lse: Any, *, scale: float,
 
     P = exp(scale q k^T - lse); dv = P^T do; dS = P (do v^T - rowsum(o do)); dq = scale dS k; dk = scale dS^T q.
     corrected: False leaves out rowsum(o do): how large gradients would be without it, when they nearly cancel.
-    rounded: applied to P and to dS where they become factors of products, as kernels round them to bf16.
+    rounded: applied to P and to dS where they become factors of products, as kernels round them to the inputs' type.
     """
     xp = _library(q)
     gradients = {"dq": xp.zeros_like(_float64(q)), "dk": xp.zeros_like(_float64(k)), "dv": xp.zeros_like(_float64(v))}

@@ -11,6 +11,7 @@ from . import reference
 from .runtime import Kernel
 
 OUTPUTS = ("dq", "dk", "dv")
+DTYPES = {"bf16": torch.bfloat16, "f16": torch.float16}
 BITS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
@@ -27,12 +28,18 @@ class Case:
     kv_heads: int = 2
     memory: str = "bhsd"
     seed: int = 0
+    element: str = "bf16"
 
     @property
     def name(self) -> str:
         mask = "causal" if self.causal else "full"
+        element = "" if self.element == "bf16" else f"-{self.element}"
         return (f"d{self.head_dim}-{mask}-q{self.q_rows}-kv{self.kv_rows}-b{self.batch}-h{self.heads}"
-                f"-g{self.heads // self.kv_heads}-{self.memory}")
+                f"-g{self.heads // self.kv_heads}-{self.memory}{element}")
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return DTYPES[self.element]
 
     @property
     def scale(self) -> float:
@@ -46,10 +53,10 @@ class Case:
 
 
 def allocate(case: Case, names: tuple[str, ...], device: str) -> dict[str, torch.Tensor]:
-    """Uninitialised bf16 tensors [batch, heads, rows, head_dim] in the case's memory; `names` share what is packed."""
+    """Uninitialised tensors [batch, heads, rows, head_dim] in the case's memory; `names` share what is packed."""
     shapes = {name: (case.kv_heads, case.kv_rows) if name in ("k", "v", "dk", "dv") else (case.heads, case.q_rows)
               for name in names}
-    options: dict[str, Any] = {"dtype": torch.bfloat16, "device": device}
+    options: dict[str, Any] = {"dtype": case.dtype, "device": device}
     b, d = case.batch, case.head_dim
     if case.memory == "bshd":
         return {name: torch.empty(b, s, h, d, **options).transpose(1, 2) for name, (h, s) in shapes.items()}
@@ -65,7 +72,7 @@ def allocate(case: Case, names: tuple[str, ...], device: str) -> dict[str, torch
 def make_inputs(case: Case, device: str = "cuda") -> dict[str, torch.Tensor]:
     """Random q, k, v, do, and their o and lse as a forward pass gives them; dq, dk and dv poisoned.
 
-    o is the float64 forward rounded to bf16, lse rounded to f32. Rows that see nothing have the LSE +inf of FlashAttention if
+    o is the float64 forward rounded to the case's type, lse rounded to f32. Rows that see nothing have the LSE +inf of FlashAttention if
     the seed is even, and -inf if it is odd.
     """
     generator = torch.Generator(device=device).manual_seed(case.seed)
@@ -168,9 +175,9 @@ def flash_backward(case: Case, tensors: dict[str, torch.Tensor]) -> dict[str, to
 
 
 def emulated_backward(case: Case, tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """The roundings to bf16 that every kernel on tensor cores does (P and dS as factors, results), and no others: the
+    """The roundings to 16 bits that every kernel on tensor cores does (P and dS as factors, results), and no others: the
     yardstick where PyTorch's kernel cannot run."""
     inputs = [tensors[name] for name in ("q", "k", "v", "do", "o", "lse")]
     gradients = reference.backward(*inputs, scale=case.scale, causal=case.causal,
-                                   rounded=lambda x: x.to(torch.bfloat16).double())
-    return {name: gradient.to(torch.bfloat16) for name, gradient in gradients.items()}
+                                   rounded=lambda x: x.to(case.dtype).double())
+    return {name: gradient.to(case.dtype) for name, gradient in gradients.items()}

@@ -1,7 +1,7 @@
 """Gradients beside float64, over shapes and memory layouts, on poisoned outputs and workspace.
 
 The measure: our error is at most 1.05 times that of PyTorch's FlashAttention backward from the same o and LSE. Where that one
-cannot run (it says why in the record), the yardstick is the error of the unavoidable roundings to bf16 alone, and 1.25
+cannot run (it says why in the record), the yardstick is the error of the unavoidable roundings to 16 bits alone, and 1.25
 times that is allowed: sums in f32 and approximate exponentials add less than a tenth of it.
 """
 

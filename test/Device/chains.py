@@ -21,7 +21,8 @@ DELAYED_RUNS = 20
 
 
 def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:
-    plain = {kernel.kind: kernel for kernel in kernels if not kernel.debug and not kernel.fixed_sizes}
+    plain = {kernel.kind: kernel for kernel in kernels
+             if not kernel.debug and not kernel.fixed_sizes and kernel.element == kernels[0].element}
     found = []
     for kernel in kernels:
         if kernel.kind not in plain:

@@ -78,7 +78,7 @@ def main() -> int:
 
 def path_of(bundle: Bundle, head_dim: int, mask: str) -> Path:
     return next(kernel.path for kernel in bundle.kernels
-                if (kernel.head_dim, kernel.mask, kernel.kind) == (head_dim, mask, KINDS[mask]))
+                if (kernel.head_dim, kernel.mask, kernel.kind, kernel.element) == (head_dim, mask, KINDS[mask], "bf16"))
 
 
 def measure_case(case: Case, kernels: dict[str, Kernel], rounds: int, generator: random.Random) -> tuple[list[dict], str]:

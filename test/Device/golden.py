@@ -35,7 +35,8 @@ def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:
 
 def check(bundled: BundledKernel, problem: tuple[int, int, int, int, int, str], golden: dict[str, Any]) -> dict[str, Any]:
     q_rows, kv_rows, batch, heads, kv_heads, memory = problem
-    case = Case(bundled.head_dim, bundled.causal, q_rows, kv_rows, batch, heads, kv_heads, memory)
+    case = Case(bundled.head_dim, bundled.causal, q_rows, kv_rows, batch, heads, kv_heads, memory,
+                element=bundled.element)
     kernel, tensors = load(bundled), inputs(case)
     found: dict[str, str] = {}
     gradients: dict[str, torch.Tensor] = {}

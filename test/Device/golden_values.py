@@ -1,6 +1,6 @@
 """Golden hashes: the problems they are of, the integers their inputs are made of, and the file that has them.
 
-Inputs are splitmix64 of (seed, tensor, element), mapped to small dyadic rationals, which bf16 and f32 hold exactly: no random
+Inputs are splitmix64 of (seed, tensor, element), mapped to small dyadic rationals, which bf16, f16 and f32 hold exactly: no random
 generator, no rounding and no library's version takes part. Integer operators are all that is used, so that NumPy and PyTorch
 compute the same here. Needs neither: it is given their arrays.
 """

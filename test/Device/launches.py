@@ -20,6 +20,7 @@ from dash_attn.bundle import BundledKernel
 from dash_attn.testing import OUTPUTS, Case, differences, make_inputs, poison, run
 
 SHAPE = (300, 300, 2, 4, 4, "bhsd")
+NAMES_OF_TYPES = {torch.float32: "f32", torch.bfloat16: "bf16", torch.float16: "f16"}
 NAMES = ("q", "k", "v", "do", "o", "lse", *OUTPUTS)
 
 
@@ -45,7 +46,7 @@ def same_bits(bundled: BundledKernel, launch: Callable[[Kernel, Case, dict[str, 
 
 def described(tensor: torch.Tensor) -> Tensor:
     return Tensor(tensor.data_ptr(), tuple(tensor.shape), tuple(tensor.stride()),
-                  "f32" if tensor.dtype == torch.float32 else "bf16", tensor.device.index)
+                  NAMES_OF_TYPES[tensor.dtype], tensor.device.index)
 
 
 def plain_pointers(bundled: BundledKernel) -> None:

@@ -23,7 +23,8 @@ def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:
             continue
         found += [Test(f"repeat {kernel.name} {name}", kernel.name, lambda kernel=kernel, test=test: test(kernel, repeats))
                   for name, test in (("alone", alone), ("beside", beside), ("streams", streams), ("graph", graph))]
-    by_kind = {kernel.kind: kernel for kernel in kernels if not kernel.fixed_sizes}
+    by_kind = {kernel.kind: kernel for kernel in kernels
+               if not kernel.fixed_sizes and kernel.element == kernels[0].element}
     found += [Test(f"chains {kernels[0].name.rsplit('-', 1)[0]} {a} {b}", by_kind[a].name,
                    lambda a=a, b=b: chains_differ(by_kind[a], by_kind[b]))
               for a, b in DIFFERENT_CHAINS if a in by_kind and b in by_kind]

@@ -18,6 +18,8 @@ def random_bits(count: int, dtype: str, generator: random.Random) -> bytes:
     """Numbers between -1 and 1, or logarithms of sums near 5."""
     if dtype == "f32":
         return struct.pack(f"<{count}f", *(5 + generator.random() for _ in range(count)))
+    if dtype == "f16":
+        return struct.pack(f"<{count}e", *(generator.uniform(-1, 1) for _ in range(count)))
     return b"".join(struct.pack("<f", generator.uniform(-1, 1))[2:] for _ in range(count))
 
 

@@ -81,17 +81,6 @@ module {
 
 // -----
 
-!T = memref<1x1x64x64xf16>
-!R = memref<1x1x64xf32>
-func.func @f16(%q: !T, %k: !T, %v: !T, %do: !T, %o: !T, %lse: !R, %dq: !T, %dk: !T, %dv: !T) {
-  // expected-error @below {{kernels cover elements of type 'bf16', got 'f16'}}
-  dash.attention_bwd ins(%q, %k, %v, %do, %lse, o = %o : !T, !T, !T, !T, !R, !T) outs(%dq, %dk, %dv : !T, !T, !T)
-      mask(<full>) level(run)
-  return
-}
-
-// -----
-
 !T = memref<1x1x64x96xbf16>
 !R = memref<1x1x64xf32>
 func.func @head_dim_96(%q: !T, %k: !T, %v: !T, %do: !T, %o: !T, %lse: !R, %dq: !T, %dk: !T, %dv: !T) {

@@ -1,6 +1,6 @@
 // RUN: dash-opt %s -verify-diagnostics -split-input-file
 
-// expected-error @below {{'element' must be a type of floats, got 'i32'}}
+// expected-error @below {{'element' must be bf16 or f16, got 'i32'}}
 #facts = #dash.facts<element = i32, head_dim = 64, head_dim_v = 64, mask = <full>, tiles = <q = 64, kv = 128>, kind = "shift", level = run, deterministic = true, parts = 1, workers = 4, width = 4, min_workers = 4>
 
 // -----

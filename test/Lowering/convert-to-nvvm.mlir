@@ -1,4 +1,9 @@
 // RUN: dash-opt %s --dash-convert-to-nvvm -split-input-file | FileCheck %s
+// RUN: sed 's/bf16/f16/g' %s | dash-opt --dash-convert-to-nvvm -split-input-file | FileCheck %s --check-prefix=F16 --implicit-check-not=bf16
+
+// The products and what is packed for them are of the tiles' type.
+// F16:       m64n64k16.f32.f16.f16
+// F16:       nvvm.convert.f32x2.to.f16x2
 
 // Two warpgroups of a consumer, the second of which is here: a tile in registers is its registers.
 // CHECK-LABEL: llvm.func @consumer

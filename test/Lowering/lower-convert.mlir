@@ -1,4 +1,6 @@
 // RUN: dash-opt %s --dash-lower-convert | FileCheck %s --implicit-check-not=dash.convert
+// RUN: sed 's/bf16/f16/g' %s | dash-opt --dash-lower-convert | FileCheck %s --check-prefix=F16 --implicit-check-not=bf16
+// F16: nvvm.convert.f32x2.to.f16x2 {{.+}}<rn>
 
 // One block a tile of queries; the sums of a tile are two warpgroups' registers.
 // CHECK:      gpu.module @attention_bwd_kernels

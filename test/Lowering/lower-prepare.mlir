@@ -1,4 +1,10 @@
 // RUN: dash-opt %s --dash-lower-prepare | FileCheck %s --implicit-check-not=dash.delta --implicit-check-not=linalg.fill
+// RUN: sed 's/bf16/f16/g' %s | dash-opt --dash-lower-prepare | FileCheck %s --check-prefix=F16 --implicit-check-not=bf16
+
+// Pairs of f16 are converted, of bf16 shifted; a descriptor has the type's number.
+// F16:       llvm.extractelement %{{.+}}[%c0_i32 : i32] : vector<2xf16>
+// F16:       llvm.fpext %{{.+}} : f16 to f32
+// F16:       "llvm.nvvm.tensormap.replace.elemtype"(%{{.+}}, %c6_i32
 
 // CHECK:      llvm.func @attention_bwd_prepare(%{{.+}}: !llvm.ptr<1> {dash.parameter = "q"}, {{.+}} {dash.parameter = "dv.stride.row"}, %{{.+}}: !llvm.ptr<1> {dash.parameter = "o"}, {{.+}} {dash.parameter = "lse.stride.head"}, %[[BATCH:.+]]: i32 {dash.parameter = "batch"}, %[[HEADS:.+]]: i32 {dash.parameter = "heads"}, %{{.+}}: i32 {dash.parameter = "kv_heads"}, %[[QROWS:.+]]: i32 {dash.parameter = "q_rows"}, %[[KVROWS:.+]]: i32 {dash.parameter = "kv_rows"}, %[[MAPS:.+]]: !llvm.ptr<1> {dash.parameter = "workspace.descriptors"}, %[[LSE2:.+]]: !llvm.ptr<1> {dash.parameter = "workspace.lse2"}, %[[DELTA:.+]]: !llvm.ptr<1> {dash.parameter = "workspace.delta"}, %[[SUM:.+]]: !llvm.ptr<1> {dash.parameter = "workspace.dq_sum"})
 // CHECK-SAME:   dash.entry = #dash.entry<prepare, always, grid["batch*heads*q_tiles", "1", "1"], block[256, 1, 1], cluster[1, 1, 1], shared_bytes = 1024, cooperative = false>

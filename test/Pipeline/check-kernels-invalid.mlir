@@ -13,17 +13,6 @@
 // STRIDE: error: the last dimension of 'q' must have a stride of 1, got type 'memref<?x?x?x128xbf16, strided<[?, ?, ?, 2], offset: ?>>'
 // MASK: bwd-window.mlir:{{.+}}: error: kernels cover the masks full and causal, got #dash.mask<window = [512, 0]>
 
-!T = memref<1x1x64x64xf16>
-!R = memref<1x1x64xf32>
-func.func @f16(%q: !T, %k: !T, %v: !T, %do: !T, %o: !T, %lse: !R, %dq: !T, %dk: !T, %dv: !T) {
-  // expected-error @below {{kernels cover elements of type 'bf16', got 'f16'}}
-  dash.attention_bwd ins(%q, %k, %v, %do, %lse, o = %o : !T, !T, !T, !T, !R, !T) outs(%dq, %dk, %dv : !T, !T, !T)
-      mask(<full>) level(run)
-  return
-}
-
-// -----
-
 !Q = memref<1x1x64x192xbf16>
 !T = memref<1x1x64x128xbf16>
 !R = memref<1x1x64xf32>

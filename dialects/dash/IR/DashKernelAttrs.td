@@ -59,7 +59,7 @@ def FactsAttr : Dash_Attr<"Facts", "facts"> {
     = 64, kv = 128>, kind = "shift", level = run, deterministic = true, parts = 1, workers = 132, width =
     132, min_workers = 132>`.
     **Errors**: `'head_dim' must be at least 1, got 0`; `'min_workers' must be at most the workers, 4, got
-    5`; `'element' must be a type of floats, got 'i32'`.
+    5`; `'element' must be bf16 or f16, got 'i32'`.
   }];
   let parameters = (ins
     TypeParameter<"::mlir::Type", "type of the tensors' elements">:$element,

@@ -344,8 +344,8 @@ def LowerRoles : Pass<"dash-lower-roles", "::mlir::ModuleOp"> {
 def LowerConvert : Pass<"dash-lower-convert", "::mlir::ModuleOp"> {
   let summary = "Lower the rounding of dQ to the entry `NAME_convert`";
   let description = [{
-    Replaces `dash.convert` by an entry of the function's kernels that writes dQ = bf16(scale * sum) from
-    the workspace region `dq_sum`, scaled in f32 and rounded once, to nearest even. A factor that is a
+    Replaces `dash.convert` by an entry of the function's kernels that writes dQ = round(scale * sum) from
+    the workspace region `dq_sum`, scaled in f32 and rounded once to dQ's type, to nearest even. A factor that is a
     constant stands in the kernel; one that is an argument is its parameter `scale`.
 
     The region holds tile after tile, each as the op's `layout` says, which is also what the kernel's consumers hold:

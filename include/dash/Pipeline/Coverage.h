@@ -11,9 +11,8 @@
 
 namespace mlir::dash {
 
-/// What has to be among the cases that kernels are made for.
+/// What has to be among the cases that kernels are made for. Elements are not: kernels have what the dialect has.
 struct KernelCase {
-  Type element;
   int64_t headDim, headDimV;
   MaskAttr mask;
   TilesAttr tiles;
