@@ -22,6 +22,8 @@ FROM_FILE = "symmetric-shift"
 # Builds for tests: one keeps every contribution to dQ, one sleeps at random wherever roles wait for each other, in one threads
 # arrive at barriers for themselves, which a checker of races understands.
 DEBUG_OPTIONS = {"contributions": "contributions=true", "delays": "delays=true", "threads": "threads-arrive=true"}
+# Kinds whose kernels are also built for f16: one for each mask, since a kernel differs from that of bf16 in a few instructions.
+F16_KINDS = {"full": "shift", "causal": "symmetric-shift"}
 DEBUG_KINDS = ("ascending", "shift", "symmetric-shift")
 
 
@@ -33,6 +35,7 @@ class DeviceKernel:
     head_dim: int
     mask: str
     options: str
+    element: str = "bf16"
     order: str = ""  # how dash-apply-schedule makes the order that kind=file reads
 
     @property
@@ -40,8 +43,8 @@ class DeviceKernel:
         return f"bwd-{self.mask}.mlir"
 
     def program(self, text: str) -> str:
-        """The example's text for this head dim."""
-        return text.replace("x128xbf16", f"x{self.head_dim}xbf16")
+        """The example's text for this head dim and type."""
+        return text.replace("x128xbf16", f"x{self.head_dim}xbf16").replace("bf16", self.element)
 
 
 def device_kernels(workers: int = TARGETS_OWN) -> list[DeviceKernel]:
@@ -62,6 +65,8 @@ def device_kernels(workers: int = TARGETS_OWN) -> list[DeviceKernel]:
                         kernels.append(DeviceKernel(f"d{head_dim}-{mask}-file", head_dim, mask,
                                                     f"kind=file {common} sizes={TABLE_SIZES['small']}",
                                                     order=f"kind={kind} {stated}"))
+                    if kind == F16_KINDS[mask]:
+                        kernels.append(DeviceKernel(f"{name}-f16", head_dim, mask, f"kind={kind} {common}", element="f16"))
                     if kind in DEBUG_KINDS:
                         kernels += [DeviceKernel(f"{name}-{word}", head_dim, mask, f"kind={kind} {common} {option}")
                                     for word, option in DEBUG_OPTIONS.items()]
