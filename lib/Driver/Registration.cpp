@@ -12,12 +12,23 @@
 #include "dash/Pipeline/Passes.h"
 #include "dash/Schedule/Passes.h"
 #include "dash/Target/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"
 
 using namespace mlir;
 
 void dash::registerDash(DialectRegistry &registry) { registry.insert<dash::DashDialect>(); }
+
+void dash::registerDialectsOfPrograms(DialectRegistry &registry) {
+  registry.insert<arith::ArithDialect, func::FuncDialect, gpu::GPUDialect, linalg::LinalgDialect,
+                  memref::MemRefDialect, scf::SCFDialect>();
+}
 
 void dash::registerDashPasses() {
   registerDashSchedulePasses();

@@ -1,8 +1,11 @@
 #===- AddDash.cmake - how a library, a tool and a page of dash are built --------------------------===#
 #
-# Everything links the shared libMLIR and libLLVM, and nothing else of theirs. A static MLIR library beside
-# them would bring a second copy of MLIR's type ids and option registry into the process; the plugin must
+# Everything but libdash links the shared libMLIR and libLLVM, and nothing else of theirs. A static MLIR library
+# beside them would bring a second copy of MLIR's type ids and option registry into the process; the plugin must
 # share those of the tool that loads it.
+
+# What comes with libraries of dash: the shared libraries, unless who links has static ones (DASH_STATIC_UPSTREAM).
+set(dash_shared_upstream "$<$<NOT:$<BOOL:$<TARGET_PROPERTY:DASH_STATIC_UPSTREAM>>>:MLIR;LLVM>")
 
 # add_dash_library(MLIRDash<Stage> a.cpp b.cpp DEPENDS MLIRDash<Stage>IncGen LINK_LIBS MLIRDash<EarlierStage>)
 #
@@ -21,7 +24,7 @@ function(add_dash_library name)
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})
   endif()
-  target_link_libraries(${name} PUBLIC ${ARG_LINK_LIBS} MLIR LLVM)
+  target_link_libraries(${name} PUBLIC ${ARG_LINK_LIBS} "${dash_shared_upstream}")
   target_include_directories(${name} INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   # Linking is all that a consumer has to do: our headers include MLIR's.
   target_include_directories(${name} SYSTEM INTERFACE ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
@@ -49,6 +52,30 @@ function(add_dash_plugin name)
   target_link_options(${name} PRIVATE -Wl,--exclude-libs,ALL)
   target_link_libraries(${name} PRIVATE ${ARG_LINK_LIBS} MLIR LLVM)
   install(TARGETS ${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endfunction()
+
+# add_dash_shared_library(dash Compile.cpp EXPORTS exports.map HEADERS include/dash-c LINK_LIBS MLIRDashDriver)
+#
+# A library with its own LLVM inside: all archives of the same packages are offered, and the linker takes what is used.
+# (Their CMake targets cannot be named: those of MLIR bring the shared libLLVM along.) It shows only what EXPORTS names,
+# so a process may hold other copies of LLVM, MLIR and the C++ library.
+function(add_dash_shared_library name)
+  cmake_parse_arguments(ARG "" "EXPORTS;HEADERS" "LINK_LIBS" ${ARGN})
+  file(GLOB upstream ${LLVM_LIBRARY_DIR}/libMLIR*.a ${LLVM_LIBRARY_DIR}/libLLVM*.a)
+  foreach(compression IN ITEMS z zstd)
+    find_library(DASH_LIB_${compression} lib${compression}.a REQUIRED)
+    mark_as_advanced(DASH_LIB_${compression})
+    list(APPEND upstream ${DASH_LIB_${compression}})
+  endforeach()
+  add_library(${name} SHARED ${ARG_UNPARSED_ARGUMENTS})
+  dash_compile_options(${name})
+  set_target_properties(${name} PROPERTIES DASH_STATIC_UPSTREAM ON LINK_DEPENDS ${ARG_EXPORTS}
+    VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK_LIBS} ${upstream})
+  target_link_options(${name} PRIVATE -fuse-ld=lld -Wl,--version-script=${ARG_EXPORTS} -Wl,--gc-sections
+    -Wl,--icf=all -Wl,--no-undefined -Wl,-s -static-libstdc++)
+  install(TARGETS ${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(DIRECTORY ${ARG_HEADERS} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 endfunction()
 
 function(dash_compile_options name)

@@ -1,30 +1,12 @@
 //===- dash-opt.cpp - run dash passes on .mlir files ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// All options, from pipelines to reproducers, are those of mlir-opt.
-//
-//===----------------------------------------------------------------------===//
 
+#include "dash/Driver/OptMain.h"
 #include "dash/Driver/Registration.h"
 #include "mlir/IR/DialectRegistry.h"
-#include "mlir/Tools/mlir-opt/MlirOptMain.h"
-#include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/CommandLine.h"
-
-/// Options that are there before any of ours are those of LLVM, above all of its code generators. They
-/// work, but --help is about dash and MLIR; --help-hidden lists them all.
-static void hideOptionsOfLlvm() {
-  for (auto &entry : llvm::cl::getRegisteredOptions())
-    if (llvm::is_contained(entry.second->Categories, &llvm::cl::getGeneralCategory()))
-      entry.second->setHiddenFlag(llvm::cl::Hidden);
-}
 
 int main(int argc, char **argv) {
-  hideOptionsOfLlvm();
   mlir::DialectRegistry registry;
-  mlir::dash::registerDash(registry);
-  mlir::dash::registerDashPasses();
   mlir::dash::registerUpstream(registry);
-  return mlir::asMainReturnCode(
-      mlir::MlirOptMain(argc, argv, "deterministic attention compiler\n", registry));
+  return mlir::dash::runOpt(argc, argv, registry);
 }

@@ -8,7 +8,7 @@ readonly DASH_LLVM=22
 readonly DASH_BUILD_PACKAGES=(
   clang-$DASH_LLVM lld-$DASH_LLVM llvm-$DASH_LLVM-dev llvm-$DASH_LLVM-tools
   libmlir-$DASH_LLVM-dev mlir-$DASH_LLVM-tools
-  cmake ninja-build ccache python3 libc6-dev)
+  cmake ninja-build ccache python3 libc6-dev zlib1g-dev libzstd-dev)
 # What the hooks and the tests need beside it: the formatter, and the modules that Python tests import.
 readonly DASH_TEST_PACKAGES=(clang-format-$DASH_LLVM python3-numpy python3-jsonschema)
 

@@ -9,6 +9,9 @@ namespace dash {
 void registerDash(DialectRegistry &registry);
 void registerDashPasses();
 
+/// The upstream dialects that a program to be compiled may have beside dash: those of functions, memory and arithmetic.
+void registerDialectsOfPrograms(DialectRegistry &registry);
+
 /// The upstream dialects and passes that dash programs stand among.
 void registerUpstream(DialectRegistry &registry);
 

@@ -1,0 +1,24 @@
+/*===- dash-c/Tools.h - the command-line tools as functions ----------------------------------------*- C -*-===*\
+|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                                                    *|
+\*===----------------------------------------------------------------------------------------------------------===*/
+#ifndef DASH_C_TOOLS_H
+#define DASH_C_TOOLS_H
+
+#include "dash-c/Compile.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * dash-opt's main, for a process that does nothing else: options of LLVM's command line are global, and it may be called once.
+ * Modules may hold the dialects that programs have beside dash (arith, func, gpu, linalg, memref, scf); `dash-opt` of a build
+ * from source takes all upstream ones. Returns the exit status.
+ */
+DASH_CAPI_EXPORTED int dashOptMain(int argc, char **argv);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* DASH_C_TOOLS_H */

@@ -1,0 +1,219 @@
+//===- Compile.cpp - the C API of the compiler ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Each compile has a context of its own, without threads: nothing is shared between callers.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dash-c/Compile.h"
+#include "dash/Driver/Pipelines.h"
+#include "dash/Driver/Registration.h"
+#include "dash/IR/DashOps.h"
+#include "dash/IR/KernelAttrs.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace mlir;
+using namespace mlir::dash;
+
+namespace {
+
+struct Kernel {
+  std::string name, ptx, manifest, order;
+};
+
+struct Program {
+  std::vector<Kernel> kernels;
+};
+
+/// Hands diagnostics of MLIR to a caller in C.
+class Reporter {
+public:
+  Reporter(DashDiagnosticHandler handler, void *userData) : handler(handler), userData(userData) {}
+
+  void say(DashSeverity severity, const std::string &message, Location location) const {
+    if (!handler)
+      return;
+    DashDiagnostic diagnostic{severity, {message.data(), message.size()}, {"", 0}, 0, 0};
+    if (auto place = location->findInstanceOf<FileLineColLoc>()) {
+      StringRef file = place.getFilename();
+      diagnostic.file = {file.data(), file.size()};
+      diagnostic.line = place.getLine();
+      diagnostic.column = place.getColumn();
+    }
+    handler(&diagnostic, userData);
+  }
+
+  void say(const Diagnostic &diagnostic) const {
+    say(severityOf(diagnostic), diagnostic.str(), diagnostic.getLocation());
+    for (const Diagnostic &note : diagnostic.getNotes())
+      say(DASH_NOTE, note.str(), note.getLocation());
+  }
+
+private:
+  static DashSeverity severityOf(const Diagnostic &diagnostic) {
+    switch (diagnostic.getSeverity()) {
+    case DiagnosticSeverity::Error:
+      return DASH_ERROR;
+    case DiagnosticSeverity::Warning:
+      return DASH_WARNING;
+    case DiagnosticSeverity::Note:
+      return DASH_NOTE;
+    case DiagnosticSeverity::Remark:
+      return DASH_REMARK;
+    }
+    llvm_unreachable("a severity of MLIR");
+  }
+
+  DashDiagnosticHandler handler;
+  void *userData;
+};
+
+} // namespace
+
+static DialectRegistry makeRegistry() {
+  DialectRegistry registry;
+  registerDash(registry);
+  registerDialectsOfPrograms(registry);
+  return registry;
+}
+
+static LogicalResult readOptions(StringRef text, ToPtxOptions &options, std::string &why) {
+  llvm::raw_string_ostream stream(why);
+  if (failed(options.parseFromString(text, stream))) {
+    why = "expected the options of --dash-to-ptx, got '" + text.str() +
+          "': " + StringRef(why).rtrim().str();
+    return failure();
+  }
+  if (options.output.empty())
+    return success();
+  why = "nothing is written to files: leave out 'output', and take the strings";
+  return failure();
+}
+
+/// The bytes of an order buffer, little-endian as on every machine that has these GPUs.
+static std::string bytesOf(DenseIntElementsAttr words) {
+  std::string bytes;
+  for (int32_t word : words.getValues<int32_t>())
+    bytes.append(reinterpret_cast<const char *>(&word), sizeof(word));
+  return bytes;
+}
+
+static void collectKernels(ModuleOp module, std::vector<Kernel> &kernels) {
+  module.walk([&](gpu::BinaryOp binary) {
+    auto manifest = binary->getAttrOfType<StringAttr>(manifestAttr);
+    if (!manifest) // of the host's own making
+      return;
+    StringRef name = binary.getName();
+    name.consume_back(kernelsSuffix);
+    auto object = cast<gpu::ObjectAttr>(binary.getObjects()[0]);
+    Kernel kernel{name.str(), object.getObject().str(), manifest.str(), ""};
+    if (auto order = binary->getAttrOfType<DenseIntElementsAttr>(orderBufferAttr))
+      kernel.order = bytesOf(order);
+    kernels.push_back(std::move(kernel));
+  });
+}
+
+static bool isGiven(DashStringRef string) { return string.data || string.length == 0; }
+static StringRef toStringRef(DashStringRef string) { return {string.data, string.length}; }
+static DashStringRef toC(const std::string &string) { return {string.c_str(), string.size()}; }
+
+//===----------------------------------------------------------------------===//
+// Compiling
+//===----------------------------------------------------------------------===//
+
+DashStatus dashCompile(DashStringRef source, DashStringRef name, DashStringRef optionsText,
+                       DashDiagnosticHandler handler, void *userData, DashProgram *program) {
+  static const DialectRegistry registry = makeRegistry();
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  context.printOpOnDiagnostic(false); // places are enough
+  Reporter reporter(handler, userData);
+  auto refuse = [&](const std::string &why) {
+    reporter.say(DASH_ERROR, why, UnknownLoc::get(&context));
+    return DASH_INVALID_ARGUMENT;
+  };
+  if (!program)
+    return refuse("'program' is NULL: there is no place for the result");
+  if (!isGiven(source) || !isGiven(name) || !isGiven(optionsText))
+    return refuse("a string is NULL but not empty");
+  ToPtxOptions options;
+  std::string why;
+  if (failed(readOptions(toStringRef(optionsText), options, why)))
+    return refuse(why);
+
+  ScopedDiagnosticHandler scope(&context,
+                                [&](Diagnostic &diagnostic) { reporter.say(diagnostic); });
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(
+      llvm::MemoryBuffer::getMemBufferCopy(toStringRef(source), toStringRef(name)), SMLoc());
+  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
+  if (!module)
+    return DASH_INVALID_PROGRAM;
+  PassManager passes(&context);
+  buildToPtxPipeline(passes, options);
+  if (failed(passes.run(*module)))
+    return DASH_INVALID_PROGRAM;
+  auto compiled = std::make_unique<Program>();
+  collectKernels(*module, compiled->kernels);
+  program->ptr = compiled.release();
+  return DASH_SUCCESS;
+}
+
+void dashProgramDestroy(DashProgram program) { delete static_cast<Program *>(program.ptr); }
+
+//===----------------------------------------------------------------------===//
+// What was compiled
+//===----------------------------------------------------------------------===//
+
+static const Program &unwrap(DashProgram program) {
+  static const Program nothing;
+  return program.ptr ? *static_cast<const Program *>(program.ptr) : nothing;
+}
+
+static DashStringRef get(DashProgram program, size_t index, std::string Kernel::*text) {
+  const std::vector<Kernel> &kernels = unwrap(program).kernels;
+  return index < kernels.size() ? toC(kernels[index].*text) : DashStringRef{"", 0};
+}
+
+size_t dashProgramGetNumKernels(DashProgram program) { return unwrap(program).kernels.size(); }
+DashStringRef dashProgramGetName(DashProgram program, size_t index) {
+  return get(program, index, &Kernel::name);
+}
+DashStringRef dashProgramGetPtx(DashProgram program, size_t index) {
+  return get(program, index, &Kernel::ptx);
+}
+DashStringRef dashProgramGetManifest(DashProgram program, size_t index) {
+  return get(program, index, &Kernel::manifest);
+}
+DashStringRef dashProgramGetOrder(DashProgram program, size_t index) {
+  return get(program, index, &Kernel::order);
+}
+
+//===----------------------------------------------------------------------===//
+// The library
+//===----------------------------------------------------------------------===//
+
+uint32_t dashGetApiVersion(void) { return DASH_API_VERSION; }
+
+DashStringRef dashGetVersion(void) {
+  static const std::string version = "dash " DASH_VERSION ", LLVM " LLVM_VERSION_STRING;
+  return toC(version);
+}
+
+const char *dashGetStatusName(DashStatus status) {
+  switch (status) {
+  case DASH_SUCCESS:
+    return "DASH_SUCCESS";
+  case DASH_INVALID_ARGUMENT:
+    return "DASH_INVALID_ARGUMENT";
+  case DASH_INVALID_PROGRAM:
+    return "DASH_INVALID_PROGRAM";
+  }
+  return "unknown status";
+}

@@ -1,0 +1,30 @@
+//===- OptMain.cpp - the tool dash-opt ------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// All options, from pipelines to reproducers, are those of mlir-opt.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dash/Driver/OptMain.h"
+#include "dash/Driver/Registration.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/CommandLine.h"
+
+using namespace mlir;
+
+/// Options that are there before any of ours are those of LLVM, above all of its code generators. They
+/// work, but --help is about dash and MLIR; --help-hidden lists them all.
+static void hideOptionsOfLlvm() {
+  for (auto &entry : llvm::cl::getRegisteredOptions())
+    if (llvm::is_contained(entry.second->Categories, &llvm::cl::getGeneralCategory()))
+      entry.second->setHiddenFlag(llvm::cl::Hidden);
+}
+
+int dash::runOpt(int argc, char **argv, DialectRegistry &registry) {
+  hideOptionsOfLlvm();
+  registerDash(registry);
+  registerDashPasses();
+  return asMainReturnCode(MlirOptMain(argc, argv, "deterministic attention compiler\n", registry));
+}
