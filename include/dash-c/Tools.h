@@ -11,11 +11,12 @@ extern "C" {
 #endif
 
 /**
- * dash-opt's main, for a process that does nothing else: options of LLVM's command line are global, and it may be called once.
- * Modules may hold the dialects that programs have beside dash (arith, func, gpu, linalg, memref, scf); `dash-opt` of a build
- * from source takes all upstream ones. Returns the exit status.
+ * The mains of dash-opt and dash-run, for a process that does nothing else: options of LLVM's command line are global, so that
+ * one of them may be called, and once. Modules may hold the dialects that programs have beside dash (arith, func, gpu, linalg, memref, scf); the tools of
+ * a build from source take all upstream ones. Returns the exit status.
  */
 DASH_CAPI_EXPORTED int dashOptMain(int argc, char **argv);
+DASH_CAPI_EXPORTED int dashRunMain(int argc, char **argv);
 
 #ifdef __cplusplus
 }

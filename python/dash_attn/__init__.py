@@ -1,7 +1,8 @@
-"""dash_attn: launches the deterministic attention backward kernels that dash-opt compiles."""
+"""dash_attn: compiles deterministic attention backward kernels, and launches them."""
 
-from .errors import ArgumentError, CapacityError, DriverError, ManifestError
+from .compiler import Compiled, compile_program
+from .errors import ArgumentError, CapacityError, CompileError, DriverError, ManifestError
 from .runtime import Kernel
 from .tensors import Tensor
 
-__all__ = ["ArgumentError", "CapacityError", "DriverError", "Kernel", "ManifestError", "Tensor"]
+__all__ = ["ArgumentError", "CapacityError", "CompileError", "Compiled", "DriverError", "Kernel", "ManifestError", "Tensor", "compile_program"]

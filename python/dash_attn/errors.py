@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class ManifestError(ValueError):
     """The manifest or a file that it names is not one that this package can launch."""
+
+
+class CompileError(ValueError):
+    """A program or its options are refused, or there is no compiler. diagnostics: what the compiler said, with places."""
+
+    def __init__(self, message: str, diagnostics: tuple[Any, ...] = ()) -> None:
+        super().__init__(message)
+        self.diagnostics = diagnostics
 
 
 class ArgumentError(ValueError):

@@ -132,6 +132,7 @@ class Manifest:
     order: Order
     entries: tuple[Entry, ...]
     raw: dict[str, Any] = field(repr=False, compare=False)
+    files: dict[str, bytes] = field(default_factory=dict, repr=False, compare=False)  # those that are in memory, not beside `path`
 
     def read_ptx(self) -> bytes:
         """The PTX that this manifest belongs to. Raises ManifestError if the file beside it is another one."""
@@ -154,7 +155,7 @@ class Manifest:
 
     def _read(self, file: str, sha256: str, what: str) -> bytes:
         try:
-            data = (self.path.parent / file).read_bytes()
+            data = self.files[file] if file in self.files else (self.path.parent / file).read_bytes()
         except OSError as error:
             raise ManifestError(f"{self.path}: cannot read its {what} '{file}': {error.strerror}") from error
         found = hashlib.sha256(data).hexdigest()

@@ -15,7 +15,8 @@ from typing import Any
 
 from .checks import bind_sizes, check_addresses, check_strides, writes_nothing
 from .driver import cuda_driver
-from .errors import ArgumentError, ManifestError
+from .compiler import compile_program
+from .errors import ArgumentError, CompileError, ManifestError
 from .launch import DeviceKernel, Plan
 from .manifest import Manifest
 from .read_manifest import load_manifest
@@ -50,6 +51,16 @@ class Kernel:
     def load(path: str | Path, driver: Any = None) -> Kernel:
         """path: the manifest; its PTX lies beside it. Raises ManifestError."""
         manifest = load_manifest(path)
+        return Kernel(manifest, manifest.read_ptx(), driver)
+
+    @staticmethod
+    def compile(source: str | bytes, options: str = "", *, name: str = "<program>", driver: Any = None) -> Kernel:
+        """Compiles a program with one function, in memory: source and options as for `compile_program`. Raises CompileError."""
+        compiled = compile_program(source, options, name=name)
+        if len(compiled) != 1:
+            raise CompileError(f"{name}: expected one function with an attention backward, found {len(compiled)}: "
+                               f"{', '.join(one.name for one in compiled)}; compile_program gives all")
+        manifest = compiled[0].read_manifest()
         return Kernel(manifest, manifest.read_ptx(), driver)
 
     @property

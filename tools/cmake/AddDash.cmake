@@ -14,7 +14,7 @@ function(add_dash_library name)
   cmake_parse_arguments(ARG "" "" "DEPENDS;LINK_LIBS" ${ARGN})
   list(REMOVE_ITEM ARG_LINK_LIBS PUBLIC PRIVATE INTERFACE)
   foreach(lib IN LISTS ARG_LINK_LIBS)
-    if(NOT lib MATCHES "^MLIRDash")
+    if(NOT lib MATCHES "^(MLIRDash|DashRun$)")
       message(FATAL_ERROR "add_dash_library(${name}): LINK_LIBS takes libraries of dash (MLIRDash...), got ${lib}. "
                           "What is upstream comes with libMLIR: remove it from the list.")
     endif()
@@ -54,7 +54,7 @@ function(add_dash_plugin name)
   install(TARGETS ${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endfunction()
 
-# add_dash_shared_library(dash Compile.cpp EXPORTS exports.map HEADERS include/dash-c LINK_LIBS MLIRDashDriver)
+# add_dash_shared_library(dash Tools.cpp EXPORTS exports.map HEADERS include/dash-c LINK_LIBS MLIRDashDriver)
 #
 # A library with its own LLVM inside: all archives of the same packages are offered, and the linker takes what is used.
 # (Their CMake targets cannot be named: those of MLIR bring the shared libLLVM along.) It shows only what EXPORTS names,
@@ -75,6 +75,8 @@ function(add_dash_shared_library name)
   target_link_options(${name} PRIVATE -fuse-ld=lld -Wl,--version-script=${ARG_EXPORTS} -Wl,--gc-sections
     -Wl,--icf=all -Wl,--no-undefined -Wl,-s -static-libstdc++)
   install(TARGETS ${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  # In a wheel there are no links between versions: the file itself, under the name that Python asks for.
+  install(FILES $<TARGET_FILE:${name}> DESTINATION dash_attn RENAME lib${name}.so COMPONENT wheel EXCLUDE_FROM_ALL)
   install(DIRECTORY ${ARG_HEADERS} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 endfunction()
 

@@ -18,7 +18,7 @@ PLACES = {stage: number for number, stage in enumerate(STAGES)}
 PLACES |= {way_out: PLACES[stage] + 0.5 for way_out, stage in SIDE_EXITS.items()}
 FOLDERS = [BELOW, *STAGES, *SIDE_EXITS]
 INCLUDE = re.compile(r'^\s*(?:#\s*)?include\s+"dash/([A-Za-z]+)/([^"]+)"')
-TOP_LEVEL = {"CMakeLists.txt", "CMakePresets.json", "LICENSE", "README.md",
+TOP_LEVEL = {"CMakeLists.txt", "CMakePresets.json", "LICENSE", "README.md", "pyproject.toml",
              "lib", "include", "tools", "dialects", "test", "python"}
 
 

@@ -1,0 +1,90 @@
+# RUN: env DASH_LIBRARY=%dash_build/lib/libdash.so PYTHONPATH=%dash_src/python %python %s %dash_examples %t
+# REQUIRES: python, host-supports-nvptx
+"""dash_attn compiles through libdash: the same bytes as dash-opt, in memory and in files; what is wrong is said with its place."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from dash_attn import CompileError, Kernel, compile_program
+from dash_attn.read_manifest import load_manifest
+
+EXAMPLES, TMP = Path(sys.argv[1]), Path(sys.argv[2])
+SOURCE = (EXAMPLES / "bwd-causal.mlir").read_text(encoding="utf-8")
+TABLE = "kind=synthesized workers=4 sizes=q:512,kv:512,batch:1,heads:2,kv-heads:2"
+
+
+def refused(source: str | bytes, options: str = "") -> CompileError:
+    try:
+        compile_program(source, options, name="here.mlir")
+    except CompileError as error:
+        return error
+    raise AssertionError("expected a CompileError")
+
+
+def is_what_dash_opt_writes() -> None:
+    for options in ("kind=symmetric-shift", TABLE):
+        TMP.mkdir(parents=True, exist_ok=True)
+        subprocess.run(["dash-opt", str(EXAMPLES / "bwd-causal.mlir"), f"--dash-to-ptx={options} output={TMP}/attention_bwd",
+                        "-o", "/dev/null"], check=True)
+        (compiled,) = compile_program(SOURCE, options)
+        assert compiled.name == "attention_bwd"
+        assert compiled.ptx == (TMP / "attention_bwd.ptx").read_bytes()
+        assert compiled.manifest.encode() == (TMP / "attention_bwd.json").read_bytes()
+        assert (options == TABLE) == bool(compiled.order)
+        again = compiled.save(TMP / "saved")
+        assert again.read_bytes() == (TMP / "attention_bwd.json").read_bytes()
+        if compiled.order:
+            assert load_manifest(again).read_order() == compiled.order == (TMP / "attention_bwd.order").read_bytes()
+        kernel = Kernel.compile(SOURCE, options)
+        assert kernel.certificate == Kernel.load(again).certificate
+        if compiled.order:
+            assert kernel.manifest.read_order() == compiled.order
+
+
+def mistakes_have_places() -> None:
+    error = refused("func.func @f() {\n  dash.nonsense\n}")
+    (diagnostic,) = error.diagnostics
+    assert (diagnostic.severity, diagnostic.file, diagnostic.line, diagnostic.column) == ("error", "here.mlir", 2, 3), diagnostic
+    assert str(error).startswith("here.mlir:2:3: error: "), error
+    error = refused(SOURCE, "kind=sideways")
+    assert "sideways" in str(error) and error.diagnostics[0].line, error
+    assert "no such option" in str(refused(SOURCE, "workrs=3"))
+    assert "leave out 'output'" in str(refused(SOURCE, "output=x"))
+    assert "expected a 'dash.attention_bwd'" in str(refused("module {}"))
+    refused(b"ML\xefR\x01")  # bytecode that breaks off
+    refused(b"\x00\xff")
+    two = SOURCE + SOURCE[SOURCE.index("func.func"):].replace("@attention_bwd", "@second")
+    assert [one.name for one in compile_program(two)] == ["attention_bwd", "second"]
+    try:
+        Kernel.compile(two)
+    except CompileError as found:
+        assert str(found) == ("<program>: expected one function with an attention backward, found 2: attention_bwd, second; "
+                              "compile_program gives all"), found
+    else:
+        raise AssertionError("expected a CompileError")
+
+
+def threads_do_not_meet() -> None:
+    kinds = ["ascending", "shift", "symmetric-shift", "descending"]
+    alone = [compile_program(SOURCE, f"kind={kind}") for kind in kinds]
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(lambda kind: compile_program(SOURCE, f"kind={kind}"), kinds)) == alone
+
+
+def libraries_are_checked(tmp: Path) -> None:
+    code = "from dash_attn.compiler import library\nlibrary()"
+    for path, expected in ((tmp / "none.so", "cannot load the compiler"), ("libm.so.6", "cannot load the compiler")):
+        done = subprocess.run([sys.executable, "-c", code], env=os.environ | {"DASH_LIBRARY": str(path)}, capture_output=True,
+                              text=True, check=False)
+        assert done.returncode and expected in done.stderr, done
+
+
+is_what_dash_opt_writes()
+mistakes_have_places()
+threads_do_not_meet()
+libraries_are_checked(TMP)

@@ -1,0 +1,28 @@
+# try_wheel.sh EXAMPLES - what a user of the installed package does, in the folder where this runs.
+set -euo pipefail
+examples=$1
+
+dash-opt "$examples/bwd-causal.mlir" --dash-to-ptx='kind=symmetric-shift output=attention_bwd' -o /dev/null
+python - "$examples/bwd-causal.mlir" <<'PYTHON'
+import sys
+from pathlib import Path
+
+from dash_attn import CompileError, Kernel, compile_program
+
+source = Path(sys.argv[1]).read_text()
+(compiled,) = compile_program(source, "kind=symmetric-shift")
+assert compiled.ptx == Path("attention_bwd.ptx").read_bytes(), "the library gives another PTX than the tool"
+assert Kernel.compile(source, "kind=symmetric-shift").certificate == Kernel.load("attention_bwd.json").certificate
+try:
+    compile_program("module {}")
+except CompileError as error:
+    assert "expected a 'dash.attention_bwd'" in str(error), error
+PYTHON
+
+# The CPU computes the same program.
+sed 's/memref<?x?x?x128xbf16, strided<\[?, ?, ?, 1\], offset: ?>>/memref<1x2x64x64xbf16>/; s/memref<?x?x?xf32, strided<\[?, ?, 1\], offset: ?>>/memref<1x2x64xf32>/' \
+  "$examples/bwd-causal.mlir" >small.mlir
+dash-opt small.mlir --dash-tile='q=16 kv=16' --dash-apply-schedule='kind=shift workers=2' --dash-verify-schedule -o scheduled.mlir
+dash-run scheduled.mlir --seed=1 --out=run
+[[ -s run/dq.npy && -s run/dk.npy && -s run/dv.npy ]]
+! dash-opt small.mlir --no-such-pass 2>/dev/null
