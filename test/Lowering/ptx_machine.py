@@ -9,155 +9,14 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from dataclasses import dataclass, field
+from functools import partial
 
-WARPS_OF_GROUP, LANES = 4, 32
+from ptx_numbers import result_of, signed
+from ptx_text import REGISTER, Instruction, Wrong, operands_of, parse
+from ptx_threads import LANES, WARPS_OF_GROUP, Access, Barrier, Group, Thread
+
 SHARED = 1 << 20  # where shared memory begins; a descriptor holds bits 4 to 17
 MOST_STEPS = 200_000  # of all threads; a kernel's walks here take a tenth
-LABEL = re.compile(r"([$\w]+):")
-LINE = re.compile(r"(?:@(!?)([%\w]+)\s+)?([a-z][\w.:]*)\s*(.*);")
-REGISTER = re.compile(r"%(?:r|rd|rs|p|f)\d+")
-SIGNED = re.compile(r"\.s(8|16|32|64)\b")
-
-
-class Wrong(Exception):
-    """What the kernel must not do."""
-
-
-@dataclass
-class Instruction:
-    text: str
-    unless: bool
-    guard: str
-    name: str
-    operands: list[str]
-    registers: frozenset[str]
-
-
-def operands_of(text: str) -> list[str]:
-    """Split at commas outside of braces and brackets."""
-    return [part.strip() for part in re.findall(r"(?:\{[^}]*\}|\[(?:[^\]{]|\{[^}]*\})*\]|[^,{\[])+", text) if part.strip()]
-
-
-def parse(text: str, entry: str) -> tuple[list[Instruction], dict[str, int], list[str]]:
-    """Instructions, labels and parameters of an entry. Labels in braces are local to them."""
-    found = re.search(rf"^\.visible \.entry {entry}\((.*?)\).*?^\{{", text, re.M | re.S)
-    if not found:
-        raise Wrong(f"expected an entry '{entry}', found none")
-    parameters = re.findall(r"\.param [^,]*?(\w+)\s*(?:,|$)", found[1])
-    code, labels, blocks, block = [], {}, 0, ""
-    depth = 1
-    for raw in text[found.end():].splitlines():
-        line = re.sub(r"\s+", " ", raw.split("//")[0]).strip()
-        if line in ("{", "}"):
-            depth += 1 if line == "{" else -1
-            if depth == 0:
-                break
-            blocks += line == "{"
-            block = f"#{blocks}" if depth > 1 else ""
-        elif label := LABEL.fullmatch(line):
-            labels[label[1] + block] = len(code)
-        elif line and not line.startswith("."):
-            part = LINE.fullmatch(line)
-            if not part:
-                raise Wrong(f"expected an instruction, got '{line}'")
-            name, operands = part[3], operands_of(part[4])
-            if name.startswith("bra"):
-                name, operands = "bra", [operands[0] + block if not operands[0].startswith("$") else operands[0]]
-            code.append(Instruction(line, part[1] == "!", part[2] or "", name, operands, frozenset(REGISTER.findall(line))))
-    return code, labels, parameters
-
-
-@dataclass
-class Access:
-    """Bytes that a thread has used, at its time. A write by a thread's own store is `plain`: copies and products see it only
-    behind a proxy fence."""
-
-    begin: int
-    end: int
-    thread: Thread
-    time: int
-    writes: bool
-    text: str
-    plain: bool = False
-    fences: int = 0
-
-
-@dataclass
-class Group:
-    """Products or copies that are waited for together."""
-
-    registers: set[str] = field(default_factory=set)
-    reads: list[Access] = field(default_factory=list)
-
-
-@dataclass
-class Thread:
-    number: int
-    tid: int
-    stands_for: int  # threads of the block
-    clock: list[int]
-    at: int = 0
-    registers: dict[str, int] = field(default_factory=dict)
-    waits_for: object = None
-    open_products: Group = field(default_factory=Group)
-    products: list[Group] = field(default_factory=list)
-    open_copies: Group = field(default_factory=Group)
-    copies: list[Group] = field(default_factory=list)
-    fences: int = 0
-    sleeps: bool = False
-    done: bool = False
-
-    def reads_in_flight(self) -> list[Access]:
-        groups = [self.open_products, *self.products, self.open_copies, *self.copies]
-        return [read for group in groups for read in group.reads]
-
-    def joins(self, clock: list[int]) -> None:
-        self.clock = [max(a, b) for a, b in zip(self.clock, clock)]
-
-
-@dataclass
-class Barrier:
-    """An mbarrier: who has waited for a phase knows what its arrivals knew."""
-
-    arrivals: int
-    clock: list[int]
-    pending: int = 0
-    bytes: int = 0
-    phases: int = 0
-    gathered: list[int] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.pending, self.gathered = self.arrivals, list(self.clock)
-
-    def tell(self, thread: Thread) -> None:
-        self.gathered = [max(a, b) for a, b in zip(self.gathered, thread.clock)]
-        thread.clock[thread.number] += 1
-
-    def settle(self) -> None:
-        if self.pending < 0:
-            raise Wrong("more arrivals at a barrier than its phase has")
-        if self.pending == 0 and self.bytes == 0:
-            self.phases, self.pending, self.clock = self.phases + 1, self.arrivals, list(self.gathered)
-
-
-def bits_of(name: str) -> int:
-    found = re.findall(r"\.[subfx]*b?(8|16|32|64)\b", name)
-    return int(found[-1]) if found else 32
-
-
-def signed(value: int, bits: int) -> int:
-    value &= (1 << bits) - 1
-    return value - (1 << bits) if value >> (bits - 1) else value
-
-
-COMPARE = {"eq": lambda a, b: a == b, "ne": lambda a, b: a != b, "lt": lambda a, b: a < b, "le": lambda a, b: a <= b,
-           "gt": lambda a, b: a > b, "ge": lambda a, b: a >= b, "lo": lambda a, b: a < b, "ls": lambda a, b: a <= b,
-           "hi": lambda a, b: a > b, "hs": lambda a, b: a >= b}
-ARITHMETIC = {"add": lambda a, b: a + b, "sub": lambda a, b: a - b, "and": lambda a, b: a & b, "or": lambda a, b: a | b,
-              "xor": lambda a, b: a ^ b, "min": min, "max": max, "shl": lambda a, b: a << min(b, 64),
-              "shr": lambda a, b: a >> min(b, 64), "div": lambda a, b: abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1),
-              "rem": lambda a, b: (abs(a) % abs(b)) * (-1 if a < 0 else 1)}
 
 
 class Machine:
@@ -296,42 +155,8 @@ class Machine:
         elif root in ("ld", "st", "red"):
             return self.load_or_store(thread, name, operands, text)
         else:
-            self.compute(thread, root, name, operands)
+            thread.registers[operands[0].split("|")[0]] = result_of(root, name, operands, partial(self.value, thread))
         return None
-
-    def compute(self, thread: Thread, root: str, name: str, operands: list[str]) -> None:
-        bits, is_signed = bits_of(name), bool(SIGNED.search(name))
-        if name.endswith(".pred"):
-            bits = 1
-        if root != "mov" and root != "selp" and re.search(r"\.b?f(16|32)", name):
-            result = 0
-        else:
-            given = [self.value(thread, o, bits, is_signed) for o in operands[1:]] if root not in ("selp", "cvt") else []
-            if root in ("mov", "cvta", "shfl"):
-                result = given[0]
-            elif root == "setp":
-                result = int(COMPARE[name.split(".")[1]](given[0], given[1]))
-            elif root == "selp":
-                result = self.value(thread, operands[1 if self.value(thread, operands[3], 1) else 2], bits)
-            elif root == "cvt":
-                source = name.rsplit(".", 1)[1]
-                result = self.value(thread, operands[1], bits_of("." + source), source.startswith("s"))
-                bits = bits_of(name.rsplit(".", 1)[0])
-            elif root in ("mul", "mad"):
-                result = given[0] * given[1]
-                if root == "mad":
-                    wide = 2 * bits if ".wide" in name else bits
-                    result += self.value(thread, operands[3], wide)
-                bits = 2 * bits if ".wide" in name else bits
-            elif root == "bfe":
-                result = given[0] >> given[1] & ((1 << given[2]) - 1)
-            elif root in ("not", "neg"):
-                result = ~given[0] if root == "not" else -given[0]
-            elif root in ARITHMETIC:
-                result = ARITHMETIC[root](given[0], given[1])
-            else:
-                raise Wrong(f"expected an instruction that this machine knows, got '{name}'")
-        thread.registers[operands[0].split("|")[0]] = result & ((1 << bits) - 1)
 
     def load_or_store(self, thread: Thread, name: str, operands: list[str], text: str) -> bool | None:
         loads = name.startswith("ld")
