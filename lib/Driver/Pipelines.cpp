@@ -59,6 +59,9 @@ void dash::buildToPtxPipeline(OpPassManager &manager, const ToPtxOptions &option
   manager.addPass(createOutlineWorkers());
   manager.addPass(createLowerConvert());
   manager.addPass(createFinishProgram()); // the big kernel comes last: what runs behind it walks it
+  // the last IR that speaks of slots: what has been proven of the plan is proven of it
+  manager.addPass(createCheckResources(CheckResourcesOptions{options.target}));
+  manager.addPass(createVerifyWaits());
   manager.addPass(createConvertToNvvm());
   manager.addPass(createLowerRoles());
   verifyAfter(manager, Stage::Lowering);

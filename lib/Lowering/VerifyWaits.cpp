@@ -281,20 +281,15 @@ private:
 
 struct VerifyWaits : public dash::impl::VerifyWaitsBase<VerifyWaits> {
   void runOnOperation() override {
-    auto verify = [](WorkersOp workers) { return WalkResult(verifyWaits(workers)); };
-    if (getOperation()->walk(verify).wasInterrupted())
+    WalkResult result = getOperation()->walk([](RoleOp role) -> WalkResult {
+      State state;
+      return failure(failed(RolePaths().follow(role.getBody(), state)) ||
+                     failed(verifyBalance(role)));
+    });
+    if (result.wasInterrupted())
       signalPassFailure();
     markAllAnalysesPreserved();
   }
 };
 
 } // namespace
-
-LogicalResult dash::verifyWaits(WorkersOp workers) {
-  for (RoleOp role : workers.getRoles()) {
-    State state;
-    if (failed(RolePaths().follow(role.getBody(), state)) || failed(verifyBalance(role)))
-      return failure();
-  }
-  return success();
-}

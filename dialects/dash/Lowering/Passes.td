@@ -216,8 +216,7 @@ def InsertWaits : Pass<"dash-insert-waits", "::mlir::ModuleOp"> {
     ends. A wait for a slot that only products read moves down to the first of them, into both sides of a branch: V of
     an item is waited for behind the first product with K.
 
-    Channels get `arrivals`: one of a thread that starts copies or adds, one of each warp of a consumer. The result is
-    verified as by `dash-verify-waits`.
+    Channels get `arrivals`: one of a thread that starts copies or adds, one of each warp of a consumer.
 
     Needs: `dash-lower-ordered-reduce`, `dash-distribute-tiles`. Leaves: the order of products. Does not: choose
     instructions.
@@ -250,8 +249,7 @@ def VerifyWaits : Pass<"dash-verify-waits", "::mlir::ModuleOp"> {
     - along every path as many slots are given on as are waited for, in each turn of a loop and in both branches alike: else
       the channel's other end stops for ever.
 
-    Needs: `dash-insert-waits`, which runs it at its end. Leaves: everything. Does not: count phases across roles, which
-    `dash-check-resources` does.
+    Needs: `dash-insert-waits`. Leaves: everything. Does not: look at roles together.
 
     (* example filepath=test/Lowering/verify-waits.mlir *)
   }];
