@@ -62,6 +62,7 @@ void dash::buildToPtxPipeline(OpPassManager &manager, const ToPtxOptions &option
   // the last IR that speaks of slots: what has been proven of the plan is proven of it
   manager.addPass(createCheckResources(CheckResourcesOptions{options.target}));
   manager.addPass(createVerifyWaits());
+  manager.addPass(createVerifyProtocol());
   manager.addPass(createConvertToNvvm());
   manager.addPass(createLowerRoles());
   verifyAfter(manager, Stage::Lowering);

@@ -249,7 +249,7 @@ def VerifyWaits : Pass<"dash-verify-waits", "::mlir::ModuleOp"> {
     - along every path as many slots are given on as are waited for, in each turn of a loop and in both branches alike: else
       the channel's other end stops for ever.
 
-    Needs: `dash-insert-waits`. Leaves: everything. Does not: look at roles together.
+    Needs: `dash-insert-waits`. Leaves: everything. Does not: look at roles together, which `dash-verify-protocol` does.
 
     (* example filepath=test/Lowering/verify-waits.mlir *)
   }];
@@ -291,6 +291,33 @@ def OutlineWorkers : Pass<"dash-outline-workers", "::mlir::ModuleOp"> {
   }];
   let statistics = [Statistic<"numOutlined", "num-outlined", "Number of entries made">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect"];
+}
+
+def VerifyProtocol : Pass<"dash-verify-protocol", "::mlir::ModuleOp"> {
+  let summary = "Run the roles of a worker against each other, and check that their protocol is right";
+  let description = [{
+    Interprets the ops of all roles at once: numbers, loops and branches, slots and phases, arrivals, copies, products, turns.
+    A process is a warpgroup of a consumer, a warp of a reducer, or the thread of a producer. They run over short lists of items
+    with no step, with few, and with more than everything that is in flight, and it is checked that
+
+    - nobody waits for ever; the error says who waits for what;
+    - a wait cannot mistake a phase: its parity is that of its use, its role knows that the phase before is complete, and the
+      next one cannot complete before it has looked; nobody arrives more often than a phase has `arrivals`;
+    - what reads a slot's element finds what was written for its use of the channel, and not results that leave through the
+      slot; what writes one does so behind all who read it, copies and products under way among them;
+    - warpgroups take the tensor core as often as they are given it, and in turn;
+    - an add has its tile's turn, the first turn of a chain stores, and a turn is given on when the add is complete;
+    - where all roles end, slots are empty, nothing is under way, and counters are as they were.
+
+    Which of two accesses comes first in a run is not asked, but whether one is ordered before the other by barriers and turns. So
+    one run of a list stands for all speeds of the roles.
+
+    Needs: `dash-insert-waits`, `dash-split-warpgroups`. Leaves: everything. Does not: look at sums in flight and fences, which
+    `dash-verify-waits` does; know other workers: turns of several are the business of `dash-verify-schedule`; read ops
+    that it does not know: they are errors.
+
+    (* example filepath=test/Lowering/verify-protocol.mlir *)
+  }];
 }
 
 def ConvertToNvvm : Pass<"dash-convert-to-nvvm", "::mlir::ModuleOp"> {

@@ -166,7 +166,8 @@ def CheckResources : Pass<"dash-check-resources"> {
     - in which a waiter of that run misses a phase of a slot: a barrier's parity tells a phase from the
       one before only.
 
-    Once items are loops, only what the first three points say is checked, so that it still holds of what is lowered.
+    Once items are loops, only what the first three points say is checked, so that it still holds of what is lowered:
+    `dash-verify-protocol` follows the roles then.
 
     Needs: `dash-plan-buffers`. Leaves: everything. Does not: look at turns of ordered adds, which
     `dash-verify-schedule` proves.

@@ -1,0 +1,83 @@
+//===- RoleProgram.h - a role as a list of instructions --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DASH_LIB_LOWERING_ROLEPROGRAM_H
+#define DASH_LIB_LOWERING_ROLEPROGRAM_H
+
+#include "dash/IR/DashOps.h"
+
+namespace mlir::dash {
+
+/// What an instruction does.
+enum class Opcode : uint8_t {
+  // Numbers, and where to go on.
+  Add,
+  Subtract,
+  Multiply,
+  Divide,
+  Remainder,
+  Compare,
+  Select,
+  Copy,
+  Jump,
+  JumpIfZero,
+  JumpAtEnd,
+  // The worker's list.
+  NumItems,
+  ReadItem,
+  ReadVisit,
+  WarpOfRole,
+  // Slots and their barriers.
+  Ring,
+  Wait,
+  Arrive,
+  Expect,
+  CopyIn,
+  CopyOut,
+  WriteIndices,
+  ReadIndices,
+  LoadRow,
+  StoreFragment,
+  // Products.
+  Issue,
+  WaitProducts,
+  TakeTensorCore,
+  GiveTensorCore,
+  // The ordered add.
+  AcquireTurn,
+  ReleaseTurn,
+  AddTile,
+  CommitCopies,
+  WaitCopies,
+};
+
+/// An element of a slot: that of the use whose number is in a register.
+struct SlotPlace {
+  unsigned channel; ///< its number among the worker's
+  unsigned use;     ///< a register
+  unsigned element = 0;
+  bool isWhole = true; ///< else the rows of the role's own warpgroup
+};
+
+struct Instruction {
+  Opcode opcode;
+  Operation *op; ///< what it was read from
+  SmallVector<unsigned, 4> in, out;
+  SmallVector<SlotPlace, 2> places;
+  size_t target = 0; ///< of a jump
+};
+
+/// A role as a machine runs it: loops and branches are jumps, values are registers. Only integers have values; of tiles it
+/// is known which slots they are read from and written to. Ops that do nothing to slots, barriers and numbers are left out.
+struct RoleProgram {
+  RoleOp role;
+  std::vector<Instruction> code;
+  std::vector<int64_t> registers; ///< as they are at the begin: constants have their values
+  bool takesTurns = false;        ///< adds to memory in turns
+
+  /// Fails, with an error at the op, where it does not know what an op does.
+  static FailureOr<RoleProgram> read(RoleOp role);
+};
+
+} // namespace mlir::dash
+
+#endif // DASH_LIB_LOWERING_ROLEPROGRAM_H

@@ -1,0 +1,450 @@
+// RUN: dash-opt %s --dash-verify-protocol -verify-diagnostics -split-input-file
+
+!C = !dash.channel<index>
+
+// What is run needs arrivals.
+func.func @no_arrivals() {
+  dash.workers {
+    // expected-error @below {{does not say how many arrive at its barriers; run --dash-insert-waits first}}
+    %c = dash.channel "c" depth(1) : !C
+    dash.role "load" producer warps(1) {
+      dash.delay
+    }
+  }
+  return
+}
+
+// -----
+
+!C = !dash.channel<index>
+
+// A consumer of two warpgroups is two processes.
+func.func @not_split() {
+  dash.workers {
+    // expected-error @below {{is of 2 warpgroups; run --dash-split-warpgroups first}}
+    dash.role "compute" consumer warps(8) {
+      dash.take_tensor_core
+      dash.give_tensor_core
+    }
+  }
+  return
+}
+
+// -----
+
+!C = !dash.channel<index>
+
+// What an op does must be known.
+func.func @unknown_op() {
+  dash.workers {
+    dash.role "compute" consumer warps(4) {
+      // expected-error @below {{is unknown to the proof of the protocol: what it does to slots, barriers and numbers must be said in RoleProgram.cpp}}
+      gpu.barrier
+    }
+  }
+  return
+}
+
+// -----
+
+!C = !dash.channel<index>
+
+// A slot is that of a use.
+func.func @no_use() {
+  %c0 = arith.constant 0 : index
+  dash.workers {
+    %c = dash.channel "c" depth(1) arrivals([1, 4]) : !C
+    dash.role "load" producer warps(1) {
+      // expected-error @below {{has a slot that is none of a use: the slot of a 'dash.ring' of its channel}}
+      dash.mbarrier_wait %c empty[%c0] phase(%c0) : !C
+    }
+  }
+  return
+}
+
+// -----
+
+!C = !dash.channel<index>
+
+// The phase of another use.
+func.func @wrong_phase() {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  dash.workers {
+    %c = dash.channel "c" depth(1) arrivals([1, 4]) : !C
+    dash.role "load" producer warps(1) {
+      %slot, %phase = dash.ring %c[%c0] : !C
+      // expected-error @below {{waits with phase 1 for use 0, whose phase is 0}}
+      dash.mbarrier_wait %c empty[%slot] phase(%c1) : !C
+    }
+  }
+  return
+}
+
+// -----
+
+!C = !dash.channel<index>
+
+// One slot is given, two are waited for.
+func.func @waits_for_ever() {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  // expected-error @below {{roles wait for ever, on a list of 0 items}}
+  dash.workers {
+    %c = dash.channel "c" depth(2) arrivals([1, 4]) : !C
+    dash.role "load" producer warps(1) {
+      %slot, %phase = dash.ring %c[%c0] : !C
+      dash.mbarrier_wait %c empty[%slot] phase(%phase) : !C
+      dash.write_indices %c0 to %c[%slot] : !C
+      dash.mbarrier_arrive %c full[%slot] by thread : !C
+    }
+    dash.role "compute" consumer warps(4) {
+      %slot, %phase = dash.ring %c[%c1] : !C
+      // expected-note @below {{role 'compute', waits for use 1 of channel 'c' to be full}}
+      dash.mbarrier_wait %c full[%slot] phase(%phase) : !C
+    }
+  }
+  return
+}
+
+// -----
+
+!C = !dash.channel<index>
+
+// Nobody has told this role that phase 0 is complete.
+func.func @skips_a_phase() {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  dash.workers {
+    %c = dash.channel "c" depth(1) arrivals([1, 4]) : !C
+    dash.role "load" producer warps(1) {
+      scf.for %i = %c0 to %c2 step %c1 {
+        %slot, %phase = dash.ring %c[%i] : !C
+        dash.mbarrier_arrive %c full[%slot] by thread : !C
+      }
+    }
+    dash.role "compute" consumer warps(4) {
+      %slot, %phase = dash.ring %c[%c1] : !C
+      // expected-error @below {{waits until 2 phases are complete, and does not know that 1 are: a parity cannot tell them apart}}
+      dash.mbarrier_wait %c full[%slot] phase(%phase) : !C
+    }
+  }
+  return
+}
+
+// -----
+
+!C = !dash.channel<index>
+
+// The loader does not wait for this role, which comes too late.
+func.func @too_late() {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  dash.workers {
+    %c = dash.channel "c" depth(1) arrivals([1, 4]) : !C
+    dash.role "load" producer warps(1) {
+      scf.for %i = %c0 to %c2 step %c1 {
+        %slot, %phase = dash.ring %c[%i] : !C
+        dash.mbarrier_arrive %c full[%slot] by thread : !C
+      }
+    }
+    dash.role "compute" consumer warps(4) {
+      %slot, %phase = dash.ring %c[%c0] : !C
+      // expected-error @below {{waits until 1 phases are complete, but 2 may be: a parity cannot tell them apart}}
+      dash.mbarrier_wait %c full[%slot] phase(%phase) : !C
+    }
+  }
+  return
+}
+
+// -----
+
+!C = !dash.channel<index>
+
+// Or in time, but by luck.
+func.func @by_luck() {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  dash.workers {
+    %c = dash.channel "c" depth(1) arrivals([1, 4]) : !C
+    %d = dash.channel "d" depth(1) arrivals([1, 4]) : !C
+    dash.role "load" producer warps(1) {
+      %slot, %phase = dash.ring %c[%c0] : !C
+      dash.mbarrier_arrive %c full[%slot] by thread : !C
+      %d0, %d_phase = dash.ring %d[%c0] : !C
+      dash.mbarrier_wait %d full[%d0] phase(%d_phase) : !C
+      %next, %next_phase = dash.ring %c[%c1] : !C
+      // expected-error @below {{may complete phase 1 before a wait for the phase before has looked}}
+      dash.mbarrier_arrive %c full[%next] by thread : !C
+    }
+    dash.role "compute" consumer warps(4) {
+      %slot, %phase = dash.ring %c[%c0] : !C
+      // expected-note @below {{this wait}}
+      dash.mbarrier_wait %c full[%slot] phase(%phase) : !C
+    }
+    dash.role "other" producer warps(1) {
+      %d0, %d_phase = dash.ring %d[%c0] : !C
+      dash.mbarrier_arrive %d full[%d0] by thread : !C
+    }
+  }
+  return
+}
+
+// -----
+
+!C = !dash.channel<index>
+
+// Four warps arrive where two are counted.
+func.func @arrives_too_often() {
+  %c0 = arith.constant 0 : index
+  dash.workers {
+    %c = dash.channel "c" depth(1) arrivals([1, 2]) : !C
+    dash.role "compute" consumer warps(4) {
+      %slot, %phase = dash.ring %c[%c0] : !C
+      // expected-error @below {{arrives 2 times more than the 2 arrivals that complete a phase}}
+      dash.mbarrier_arrive %c empty[%slot] by warp : !C
+    }
+  }
+  return
+}
+
+// -----
+
+!C = !dash.channel<index>
+
+// Read before the wait.
+func.func @read_without_wait() {
+  %c0 = arith.constant 0 : index
+  dash.workers {
+    %c = dash.channel "c" depth(1) arrivals([1, 4]) : !C
+    dash.role "load" producer warps(1) {
+      %slot, %phase = dash.ring %c[%c0] : !C
+      // expected-note @below {{this op}}
+      dash.write_indices %c0 to %c[%slot] : !C
+    }
+    dash.role "compute" consumer warps(4) {
+      %slot, %phase = dash.ring %c[%c0] : !C
+      // expected-error @below {{reads element 0 of use 0 of channel 'c' without being ordered behind what writes it}}
+      %i = dash.read_indices %c[%slot] : !C -> index
+    }
+  }
+  return
+}
+
+// -----
+
+!C = !dash.channel<index>
+
+// Read where nothing is.
+func.func @nothing_there() {
+  %c0 = arith.constant 0 : index
+  dash.workers {
+    %c = dash.channel "c" depth(1) arrivals([1, 4]) : !C
+    dash.role "compute" consumer warps(4) {
+      %slot, %phase = dash.ring %c[%c0] : !C
+      // expected-error @below {{reads element 0 of use 0 of channel 'c' before anything is written there}}
+      %i = dash.read_indices %c[%slot] : !C -> index
+    }
+  }
+  return
+}
+
+// -----
+
+!C = !dash.channel<index>
+
+// What lies there is of another use.
+func.func @another_use() {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  dash.workers {
+    %c = dash.channel "c" depth(1) arrivals([1, 4]) : !C
+    dash.role "load" producer warps(1) {
+      %slot, %phase = dash.ring %c[%c1] : !C
+      // expected-note @below {{this op wrote it}}
+      dash.write_indices %c0 to %c[%slot] : !C
+      dash.mbarrier_arrive %c full[%slot] by thread : !C
+    }
+    dash.role "compute" consumer warps(4) {
+      %slot, %phase = dash.ring %c[%c0] : !C
+      dash.mbarrier_wait %c full[%slot] phase(%phase) : !C
+      // expected-error @below {{reads element 0 of use 0 of channel 'c' where use 1 lies}}
+      %i = dash.read_indices %c[%slot] : !C -> index
+    }
+  }
+  return
+}
+
+// -----
+
+!C = !dash.channel<index>
+
+// Written before it is read.
+func.func @written_before_it_is_read() {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  dash.workers {
+    %c = dash.channel "c" depth(1) arrivals([1, 4]) : !C
+    %d = dash.channel "d" depth(1) arrivals([1, 4]) : !C
+    dash.role "load" producer warps(1) {
+      %slot, %phase = dash.ring %c[%c0] : !C
+      dash.write_indices %c0 to %c[%slot] : !C
+      dash.mbarrier_arrive %c full[%slot] by thread : !C
+      %d0, %d_phase = dash.ring %d[%c0] : !C
+      dash.mbarrier_wait %d full[%d0] phase(%d_phase) : !C
+      // expected-error @below {{writes element 0 of use 0 of channel 'c' without being ordered behind what reads it}}
+      dash.write_indices %c0 to %c[%slot] : !C
+    }
+    dash.role "compute" consumer warps(4) {
+      %slot, %phase = dash.ring %c[%c0] : !C
+      dash.mbarrier_wait %c full[%slot] phase(%phase) : !C
+      // expected-note @below {{this op}}
+      %i = dash.read_indices %c[%slot] : !C -> index
+    }
+    dash.role "other" producer warps(1) {
+      %d0, %d_phase = dash.ring %d[%c0] : !C
+      dash.mbarrier_arrive %d full[%d0] by thread : !C
+    }
+  }
+  return
+}
+
+// -----
+
+!K = !dash.channel<tensor<64x64xbf16, #dash.swizzled>>
+!k = tensor<64x64xbf16, #dash.swizzled>
+!p = tensor<64x64xbf16, #dash.fragment<operand, rows by 1>>
+!s = tensor<64x64xf32, #dash.fragment<accumulator, rows by 1>>
+
+// A slot is given back while a product reads it.
+func.func @written_while_a_product_reads(%k: memref<?x?x?x64xbf16>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  dash.workers {
+    %k_tiles = dash.channel "k" depth(1) arrivals([1, 4]) : !K
+    dash.role "load" producer warps(1) {
+      %slot, %phase = dash.ring %k_tiles[%c0] : !K
+      dash.mbarrier_wait %k_tiles empty[%slot] phase(%phase) : !K
+      dash.mbarrier_expect %k_tiles[%slot] bytes(8192) : !K
+      dash.copy_in %k[%c0, %c0, %c0] to %k_tiles[%slot] element(0) : memref<?x?x?x64xbf16> to !K
+      %next, %next_phase = dash.ring %k_tiles[%c1] : !K
+      dash.mbarrier_wait %k_tiles empty[%next] phase(%next_phase) : !K
+      // expected-error @below {{writes element 0 of use 1 of channel 'k' while a copy or a product still reads it}}
+      dash.copy_in %k[%c0, %c0, %c0] to %k_tiles[%next] element(0) : memref<?x?x?x64xbf16> to !K
+    }
+    dash.role "compute" consumer warps(4) {
+      %slot, %phase = dash.ring %k_tiles[%c0] : !K
+      dash.mbarrier_wait %k_tiles full[%slot] phase(%phase) : !K
+      %k0 = dash.slot_tile %k_tiles[%slot] element(0) : !K -> !k
+      // expected-note @below {{this op}}
+      %s = dash.matmul %k0, transpose %k0 async : (!k, !k) -> !s
+      dash.mbarrier_arrive %k_tiles empty[%slot] by warp : !K
+    }
+  }
+  return
+}
+
+// -----
+
+!K = !dash.channel<tensor<64x64xbf16, #dash.swizzled>>
+!k = tensor<64x64xbf16, #dash.swizzled>
+!p = tensor<64x64xbf16, #dash.fragment<operand, rows by 1>>
+!s = tensor<64x64xf32, #dash.fragment<accumulator, rows by 1>>
+
+// Results leave through the slot, and are no factor.
+func.func @results_lie_there(%k: memref<?x?x?x64xbf16>) {
+  %c0 = arith.constant 0 : index
+  dash.workers {
+    %k_tiles = dash.channel "k" depth(1) arrivals([1, 4]) : !K
+    dash.role "load" producer warps(1) {
+      %slot, %phase = dash.ring %k_tiles[%c0] : !K
+      dash.mbarrier_expect %k_tiles[%slot] bytes(8192) : !K
+      dash.copy_in %k[%c0, %c0, %c0] to %k_tiles[%slot] element(0) : memref<?x?x?x64xbf16> to !K
+    }
+    dash.role "compute" consumer warps(4) {
+      %p = arith.constant dense<0.0> : !p
+      %slot, %phase = dash.ring %k_tiles[%c0] : !K
+      dash.mbarrier_wait %k_tiles full[%slot] phase(%phase) : !K
+      // expected-note @below {{this op wrote it}}
+      dash.store_fragment %p to %k_tiles[%slot] element(0) : !p to !K
+      %k0 = dash.slot_tile %k_tiles[%slot] element(0) : !K -> !k
+      // expected-error @below {{reads element 0 of use 0 of channel 'k' where results of a consumer lie}}
+      %s = dash.matmul %k0, transpose %k0 async : (!k, !k) -> !s
+    }
+  }
+  return
+}
+
+// -----
+
+!K = !dash.channel<tensor<64x64xbf16, #dash.swizzled>>
+!k = tensor<64x64xbf16, #dash.swizzled>
+!p = tensor<64x64xbf16, #dash.fragment<operand, rows by 1>>
+!s = tensor<64x64xf32, #dash.fragment<accumulator, rows by 1>>
+
+// Nobody knows which slot this factor is of.
+func.func @unnamed_factor() {
+  %c0 = arith.constant 0 : index
+  dash.workers {
+    dash.role "compute" consumer warps(4) {
+      %k0 = arith.constant dense<0.0> : !k
+      // expected-error @below {{has a factor in a slot that no 'dash.slot_tile' names}}
+      %s = dash.matmul %k0, transpose %k0 async : (!k, !k) -> !s
+    }
+  }
+  return
+}
+
+// -----
+
+!C = !dash.channel<index>
+
+// A slot that is filled and never emptied.
+func.func @not_empty_at_the_end() {
+  %c0 = arith.constant 0 : index
+  dash.workers {
+    // expected-error @below {{slot 1 of channel 'c' is not empty where all roles end}}
+    %c = dash.channel "c" depth(2) arrivals([1, 4]) : !C
+    dash.role "load" producer warps(1) {
+      %c1 = arith.constant 1 : index
+      %slot, %phase = dash.ring %c[%c1] : !C
+      dash.mbarrier_arrive %c full[%slot] by thread : !C
+    }
+  }
+  return
+}
+
+// -----
+
+!C = !dash.channel<index>
+
+// There is nothing in front of the first use.
+func.func @use_before_the_first() {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  dash.workers {
+    %c = dash.channel "c" depth(2) arrivals([1, 4]) : !C
+    dash.role "load" producer warps(1) {
+      %use = arith.subi %c0, %c1 : index
+      %slot, %phase = dash.ring %c[%use] : !C
+      // expected-error @below {{is at use -1 of channel 'c', and uses are counted from 0}}
+      dash.mbarrier_wait %c empty[%slot] phase(%phase) : !C
+    }
+  }
+  return
+}
+
+// -----
+
+// Two warpgroups are number 0 and 1.
+func.func @no_such_warpgroup() {
+  dash.workers {
+    // expected-error @below {{is warpgroup 2 of 2, which are counted from 0}}
+    dash.role "compute" consumer warps(4) warpgroup(2 of 2) {
+      dash.delay
+    }
+  }
+  return
+}
