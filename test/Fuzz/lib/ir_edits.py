@@ -13,6 +13,7 @@ import re
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import ptx_order
@@ -20,13 +21,14 @@ from tool import Tool
 
 # Prologue and epilogue alone, one after the other, and walks of the steady state.
 WALKS = [[1, 1, 2, 3], [4, 1, 5]]
+# Each so many edits are of another program.
+EDITS_A_PROGRAM = 50
+# Behind these there are instructions, and nobody in the compiler knows what a slot was: the machine is what finds an edit.
+HELD_BY_MACHINE = ("dash-convert-to-nvvm", "dash-lower-roles")
+PROGRAMS = [("full", 64), ("causal", 128), ("full", 128), ("causal", 64)]
 PIPELINE = "kind=shift q-tile=64 workers=4"
-# A pass proves what it made; an edit behind it has to meet the same proof.
-PROOF = {"dash-insert-waits": "dash-verify-waits"}
-# Behind these a proof follows. Behind the others nothing is proven again: only the machine would notice a release that is dropped.
-PROVEN = ("dash-assign-roles", "dash-order-products", "dash-place-releases", "dash-plan-buffers", "dash-insert-waits")
 
-OP = re.compile(r"\bdash\.[a-z_]+ ")
+OP = re.compile(r"\s*(?:%[^=]*= )?[a-z_]+\.\w+")
 NUMBER = re.compile(r"(?<![\w%#.@])\d+(?![\w.])")
 VALUE = re.compile(r"%[\w$.-]+(?:#\d+)?")
 WORDS = [("full", "empty"), ("warp", "thread", "all"), ("producer", "consumer", "reducer"), ("operand", "accumulator"),
@@ -43,16 +45,18 @@ class Edit:
 
 
 def workers_of(text: str) -> range:
-    """The lines inside of dash.workers."""
+    """The lines inside of dash.workers, or of the main kernel's entry where roles have become branches."""
     lines = text.splitlines()
-    begin = next(i for i, line in enumerate(lines) if re.match(r"\s*dash\.workers\b", line))
-    indent = re.match(r"\s*", lines[begin])[0]
-    return range(begin + 1, lines.index(indent + "}", begin))
+    for begins in (r"\s*dash\.workers\b", r"\s*llvm\.func @\w+_main\("):
+        if found := [i for i, line in enumerate(lines) if re.match(begins, line)]:
+            indent = re.match(r"\s*", lines[found[0]])[0]
+            return range(found[0] + 1, lines.index(indent + "}", found[0]))
+    return range(0)
 
 
 def is_whole(line: str) -> bool:
     """Whether an op begins and ends on this line."""
-    return not line.rstrip().endswith("{") and bool(re.match(r"\s*(?:%[^=]*= )?[a-z_]+\.[\w.]+", line))
+    return not line.rstrip().endswith("{") and bool(OP.match(line))
 
 
 def drop(rng: random.Random, lines: list[str], at: int) -> list[str]:
@@ -74,7 +78,7 @@ def number(rng: random.Random, lines: list[str], at: int) -> list[str]:
 
 
 def operand(rng: random.Random, lines: list[str], at: int) -> list[str]:
-    begin = lines[at].find(" = dash.") + 1
+    begin = lines[at].find(" = ") + 1
     found = list(VALUE.finditer(lines[at], begin))
     near = {value for line in lines[max(at - 3, 0):at + 4] for value in VALUE.findall(line)}
     if not found:
@@ -96,7 +100,7 @@ CHANGES: list[Callable[[random.Random, list[str], int], list[str]]] = [drop, swa
 
 def draw(rng: random.Random, text: str) -> Edit:
     lines = text.splitlines()
-    places = [i for i in workers_of(text) if OP.search(lines[i]) or "tiles(<" in lines[i]]
+    places = [i for i in workers_of(text) if OP.match(lines[i]) or "tiles(<" in lines[i]]
     while True:
         at, change = rng.choice(places), rng.choice(CHANGES)
         if changed := change(rng, lines, at):
@@ -120,28 +124,36 @@ class Program:
     ptx: str
 
     @staticmethod
-    def of(root: Path, tool: Tool) -> Program:
-        """The dumps of one run of the whole pipeline, whose own word is taken for its passes and their order."""
-        source = (root / "dialects/dash/examples/bwd-full.mlir").read_text(encoding="utf-8").replace("x128xbf16", "x64xbf16")
-        output = tool.folder.resolve() / "unedited"
+    def of(root: Path, tool: Tool, mask: str, head_dim: int) -> Program:
+        """The dumps of one run of the whole pipeline, whose own word is taken for its passes and their order. A pass that
+        only looks leaves no stage: an edit behind it is one behind the pass before, which it has looked at."""
+        example = root / f"dialects/dash/examples/bwd-{mask}.mlir"
+        source = example.read_text(encoding="utf-8").replace("x128xbf16", f"x{head_dim}xbf16")
+        output = tool.path(f"unedited-{mask}-{head_dim}").resolve()
         command = [tool.dash_opt, f"--dash-to-ptx={PIPELINE} output={output}", "-o", "/dev/null", "--dump-pass-pipeline",
                    "--mlir-print-ir-after-all"]
         done = subprocess.run(command, input=source, capture_output=True, check=False, text=True)
         if done.returncode:
             raise RuntimeError(f"the unedited program is refused: {done.stderr[-1000:]}")
         passes = re.findall(r"^  (dash-[\w-]+(?:\{.*?\})?),?$", done.stderr.split("IR Dump After", 1)[0], re.M)
-        names = [one.split("{")[0] for one in passes]
         parts = re.split(r"^// -----// IR Dump After \w+ \((\S+)\) //----- //\n", done.stderr, flags=re.M)
-        stages = []
-        for name, text in zip(parts[1::2], parts[2::2]):
-            if names.count(name) == 1 and re.search(r"^\s*dash\.workers\b", text, re.M):
-                rest = [PROOF[name]] if name in PROOF else []
-                rest += [one for one in passes[names.index(name) + 1:] if not one.startswith("dash-emit-ptx")]
-                stages.append(Stage(name, text, tuple(rest)))
+        dumps = [text for name, text in zip(parts[1::2], parts[2::2]) if name.startswith("dash-")]
+        stages, before = [], ""
+        for i, (one, text) in enumerate(zip(passes, dumps)):
+            rest = [other for other in passes[i + 1:] if not other.startswith("dash-emit-ptx")]
+            if text != before and workers_of(text):
+                stages.append(Stage(one.split("{")[0], text, tuple(rest)))
+            before = text
+        stages = stages[:1 + [stage.name for stage in stages].index("dash-lower-roles")]
         program = Program(tuple(stages), output.with_suffix(".ptx").read_text(encoding="utf-8"))
         if wrong := differs(program.ptx, output.with_suffix(".json")):
             raise RuntimeError(f"the unedited program is wrong: {wrong}")
         return program
+
+
+@cache
+def program_of(root: Path, tool: Tool, number: int) -> Program:
+    return Program.of(root, tool, *PROGRAMS[number])
 
 
 def differs(ptx: str, manifest: Path) -> str:
@@ -174,22 +186,25 @@ def outcome(tool: Tool, program: Program, stage: Stage, edit: Edit) -> tuple[str
     if ptx == program.ptx:
         return "the same", told
     wrong = differs(ptx, tool.path("edited.json"))
+    if wrong and stage.name in HELD_BY_MACHINE:
+        return "found in the PTX", told
     return f"silent: {wrong}" if wrong else "in order", told
 
 
-FINE = ("refused", "the same", "in order")
+FINE = ("refused", "the same", "in order", "found in the PTX")
 
 
-def check(folder: Path, dash_opt: str, program: Program, unproven: bool, seed: int) -> tuple[str, str]:
-    """One edit: its outcome, and if it must not be, its story."""
-    rng, tool = random.Random(seed), Tool(dash_opt, folder)
-    stages = [stage for stage in program.stages if unproven or stage.name in PROVEN]
-    stage = stages[seed % len(stages)]
+def check(root: Path, folder: Path, dash_opt: str, seed: int, index: int) -> tuple[str, str]:
+    """The edit of an index: its outcome, and if it must not be, its story."""
+    number = seed * 1_000_000 + index
+    rng, tool = random.Random(number), Tool(dash_opt, folder)
+    program = program_of(root, tool, (seed - 1 + index // EDITS_A_PROGRAM) % len(PROGRAMS))
+    stage = program.stages[number % len(program.stages)]
     edit = draw(rng, stage.text)
     found, told = outcome(tool, program, stage, edit)
     if found in FINE:
         return found, ""
     kept = folder / f"edit-{hashlib.sha256(edit.text.encode()).hexdigest()[:12]}.mlir"
     kept.write_text(edit.text, encoding="utf-8")
-    return found, (f"{found}\n  {edit.what} behind {stage.name}, seed {seed}, line {edit.line} of {kept}\n"
+    return found, (f"{found}\n  {edit.what} behind {stage.name}, seed {number}, line {edit.line} of {kept}\n"
                    f"  - {edit.before.strip()}\n  + {edit.after.strip()}\n  {told}")
