@@ -61,7 +61,7 @@ LogicalResult WgmmaWaitOp::verify() {
   return success();
 }
 
-LogicalResult BandProbabilityOp::verify() {
+LogicalResult LogProbabilityOp::verify() {
   int64_t expected = getScores().getType().getDimSize(1), found = getLse().getType().getDimSize(0);
   if (expected == found)
     return success();

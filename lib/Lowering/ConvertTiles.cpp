@@ -7,7 +7,6 @@
 
 #include "NvvmPatterns.h"
 #include "Wgmma.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
@@ -93,43 +92,58 @@ struct ConvertWgmmaWait : KernelPattern<WgmmaWaitOp> {
 // Element by element
 //===----------------------------------------------------------------------===//
 
-struct ConvertBandProbability : KernelPattern<BandProbabilityOp> {
+struct ConvertLogProbability : KernelPattern<LogProbabilityOp> {
   using KernelPattern::KernelPattern;
 
-  LogicalResult matchAndRewrite(BandProbabilityOp op, Adaptor adaptor,
+  LogicalResult matchAndRewrite(LogProbabilityOp op, Adaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     const ConsumerValues *consumer = kernel.consumerOf(op);
-    FragmentAttr layout = fragmentOf(op.getScores().getType());
-    if (!consumer || !layout)
+    if (!consumer)
       return rewriter.notifyMatchFailure(op, "only a consumer's threads hold scores");
     PtxBuilder b(op.getLoc(), rewriter);
-    SmallVector<Value> shown;
+    SmallVector<Value> logs;
     for (auto [i, score] : llvm::enumerate(adaptor.getScores())) {
       Value lse = adaptor.getLse()[FragmentAttr::getRowRegister(i)];
-      shown.push_back(hopper::exp2(b, b.fma(score, consumer->exponentScale, b.negate(lse))));
+      logs.push_back(b.fma(score, consumer->exponentScale, b.negate(lse)));
     }
+    rewriter.replaceOpWithMultiple(op, {ValueRange(logs)});
+    return success();
+  }
+};
+
+struct ConvertHide : KernelPattern<HideOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult matchAndRewrite(HideOp op, Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    const ConsumerValues *consumer = kernel.consumerOf(op);
+    FragmentAttr layout = fragmentOf(op.getType());
+    if (!consumer || !layout)
+      return rewriter.notifyMatchFailure(op, "only a consumer's threads hold logarithms");
+    PtxBuilder b(op.getLoc(), rewriter);
     // Few tiles have hidden elements: where the mask's edge is, and at the end of the kv rows.
-    int64_t rows = cast<RankedTensorType>(op.getScores().getType()).getDimSize(0);
+    int64_t rows = op.getType().getDimSize(0);
     Value lead = word(b, adaptor.getLead());
     Value rowsHere = b.sub(kernel.kvRows, b.mul(word(b, adaptor.getKvTile()), rows));
     Value isCut = b.below(rowsHere, rows);
     Value hides = b.bitOr(b.below(lead, rows - 1), isCut);
-    auto branch = scf::IfOp::create(b, ValueRange(shown).getTypes(), hides, /*addThenBlock=*/true,
-                                    /*addElseBlock=*/true);
-    b.setInsertionPointToStart(branch.thenBlock());
-    int64_t firstRow = layout.getFirstRow(consumer->warpgroup);
-    scf::YieldOp::create(b, hide(b, consumer->place, firstRow, shown, lead, rowsHere));
-    b.setInsertionPointToStart(branch.elseBlock());
-    scf::YieldOp::create(b, shown);
-    rewriter.replaceOpWithMultiple(op, {branch.getResults()});
+    SmallVector<Value> shown = b.ifElse(
+        hides,
+        [&] {
+          return hide(b, consumer->place, layout.getFirstRow(consumer->warpgroup),
+                      adaptor.getValue(), lead, rowsHere);
+        },
+        [&] { return llvm::to_vector_of<Value>(adaptor.getValue()); });
+    rewriter.replaceOpWithMultiple(op, {ValueRange(shown)});
     return success();
   }
 
 private:
   /// Row j is hidden from column i iff i + lead < j, and altogether past the end.
   static SmallVector<Value> hide(PtxBuilder &b, const ThreadPlace &place, int64_t firstRow,
-                                 ArrayRef<Value> shown, Value lead, Value rowsHere) {
-    SmallVector<Value> visible(shown);
+                                 ValueRange logs, Value lead, Value rowsHere) {
+    SmallVector<Value> visible(logs);
+    Value logOfZero = b.f32(-std::numeric_limits<double>::infinity());
     Value toDiagonal = b.sub(b.sub(place.row, place.column), lead);
     Value toEnd = b.sub(rowsHere, place.row);
     for (int64_t offset : {FragmentAttr::getRowOffset(0), FragmentAttr::getRowOffset(2)}) {
@@ -140,10 +154,23 @@ private:
         if (FragmentAttr::getRowOffset(i) != offset)
           continue;
         Value isHidden = b.below(b.i32(FragmentAttr::getColumnOffset(i)), firstShown);
-        value = b.choose(isHidden, b.f32(0), value);
+        value = b.choose(isHidden, logOfZero, value);
       }
     }
     return visible;
+  }
+};
+
+struct ConvertExp2 : KernelPattern<Exp2Op> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult matchAndRewrite(Exp2Op op, Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    PtxBuilder b(op.getLoc(), rewriter);
+    auto powers = llvm::map_to_vector(adaptor.getValue(),
+                                      [&](Value exponent) { return hopper::exp2(b, exponent); });
+    rewriter.replaceOpWithMultiple(op, {ValueRange(powers)});
+    return success();
   }
 };
 
@@ -202,6 +229,7 @@ struct ConvertConstant : KernelPattern<arith::ConstantOp> {
 
 void dash::populateTilePatterns(const TypeConverter &types, const MainKernel &kernel,
                                 RewritePatternSet &patterns) {
-  patterns.add<ConvertMatmul, ConvertWgmmaWait, ConvertBandProbability, ConvertRound,
-               ConvertScoreGradient, ConvertConstant>(types, patterns.getContext(), kernel);
+  patterns.add<ConvertMatmul, ConvertWgmmaWait, ConvertLogProbability, ConvertHide, ConvertExp2,
+               ConvertRound, ConvertScoreGradient, ConvertConstant>(types, patterns.getContext(),
+                                                                    kernel);
 }

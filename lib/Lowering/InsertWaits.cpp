@@ -34,13 +34,7 @@ public:
                                                              : ArriveScope::Warp),
         b(role.getLoc(), role.getContext()) {}
 
-  LogicalResult insert() {
-    if (failed(lower(role.getBody())))
-      return failure();
-    for (auto [op, ring] : toRead)
-      readIndices(op, ring);
-    return success();
-  }
+  LogicalResult insert() { return lower(role.getBody()); }
 
 private:
   LogicalResult lower(Region &region) {
@@ -108,10 +102,19 @@ private:
                           "--dash-lower-ordered-reduce first");
     RingOp ring = ringOf(op.getChannel(), op.getUse());
     MbarrierWaitOp::create(b, op.getChannel(), BarrierSide::Full, ring.getSlot(), ring.getPhase());
-    readTiles(op.getTiles(), op.getChannel(),
-              ring); // rows early: they are there when the product is
-    toRead.push_back({op, ring});
+    // Rows and indices at once: loads wait for hundreds of cycles behind the products that are issued next.
+    readTiles(op.getTiles(), op.getChannel(), ring);
+    readIndices(op, ring);
+    op.erase();
     return success();
+  }
+
+  void readIndices(WaitOp op, RingOp ring) {
+    ResultRange indices = op.getIndices();
+    if (llvm::all_of(indices, [](Value index) { return index.use_empty(); }))
+      return;
+    auto read = ReadIndicesOp::create(b, indices.getTypes(), op.getChannel(), ring.getSlot());
+    indices.replaceAllUsesWith(read.getIndices());
   }
 
   void readTiles(ValueRange tiles, Value channel, RingOp ring) {
@@ -124,24 +127,6 @@ private:
                 : SlotTileOp::create(b, tile.getType(), channel, ring.getSlot(), element)
                       .getResult());
     }
-  }
-
-  /// Late, where the first of them is needed: a register less until then.
-  void readIndices(WaitOp op, RingOp ring) {
-    Operation *first = nullptr;
-    for (Value index : op.getIndices())
-      for (Operation *user : index.getUsers()) {
-        Operation *ancestor = op->getBlock()->findAncestorOpInBlock(*user);
-        if (!first || ancestor->isBeforeInBlock(first))
-          first = ancestor;
-      }
-    if (first) {
-      at(first);
-      ResultRange indices = op.getIndices();
-      auto read = ReadIndicesOp::create(b, indices.getTypes(), op.getChannel(), ring.getSlot());
-      indices.replaceAllUsesWith(read.getIndices());
-    }
-    op.erase();
   }
 
   void release(ReleaseOp op) {
@@ -233,7 +218,6 @@ private:
   ArriveScope scope;
   ImplicitLocOpBuilder b;
   SmallVector<std::pair<SlotUse, RingOp>> rings; ///< of the block and those around it
-  SmallVector<std::pair<WaitOp, RingOp>> toRead; ///< waits whose indices are still to be read
   ProductsInFlight products;
 };
 

@@ -58,7 +58,7 @@ void MainKernel::enter(RoleOp role) {
       ConsumerValues{ThreadPlace(b), int64_t(*role.getWarpgroup()), int64_t(*role.getWarpgroups()),
                      b.f32(llvm::numbers::log2e)});
   // One problem has one scale, and it stands in front of the workers.
-  role.walk([&](BandProbabilityOp op) {
+  role.walk([&](LogProbabilityOp op) {
     if (op.getScale())
       values->exponentScale = b.mul(op.getScale(), values->exponentScale);
     return op.getScale() ? WalkResult::interrupt() : WalkResult::advance();

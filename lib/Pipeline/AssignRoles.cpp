@@ -231,16 +231,20 @@ private:
       copy.getBMutable().assign(tile);
   }
 
-  /// A consumer is told where the mask's edge runs.
+  /// A consumer is told where the mask's edge runs, and hides what lies behind it before the exponentials.
   Operation *cloneForConsumer(Operation &op) {
     auto probability = dyn_cast<ProbabilityOp>(op);
     if (!probability)
       return clone(&op);
     b.setLoc(op.getLoc());
+    Type type = probability.getType();
     Value scale = probability.getScale();
-    auto made = BandProbabilityOp::create(b, probability.getType(), find(probability.getScores()),
-                                          find(probability.getLse()), lead, find(items.getKvTile()),
-                                          scale ? find(scale) : scale, /*stage=*/IntegerAttr());
+    IntegerAttr stage;
+    Value log =
+        LogProbabilityOp::create(b, type, find(probability.getScores()), find(probability.getLse()),
+                                 scale ? find(scale) : scale, stage);
+    Value shown = HideOp::create(b, type, log, lead, find(items.getKvTile()), stage);
+    auto made = Exp2Op::create(b, type, shown, stage);
     mapping.map(probability.getResult(), made.getResult());
     return made;
   }

@@ -3,11 +3,11 @@
 !T = memref<?x?x?x128xbf16>
 
 // Each column of S is a query.
-func.func @a_number_for_each_query(%s: tensor<128x64xf32>, %l: tensor<128xf32>, %i: index) {
+func.func @a_number_for_each_query(%s: tensor<128x64xf32>, %l: tensor<128xf32>) {
   dash.workers {
     dash.role "compute" consumer warps(8) {
-      // expected-error @below {{'dash.band_probability' op 'lse' must have 64 elements, one for each column of the scores, got 128}}
-      %p = dash.band_probability %s, %l band(%i, %i) : (tensor<128x64xf32>, tensor<128xf32>) -> tensor<128x64xf32>
+      // expected-error @below {{'dash.log_probability' op 'lse' must have 64 elements, one for each column of the scores, got 128}}
+      %p = dash.log_probability %s, %l : tensor<128x64xf32>, tensor<128xf32>
     }
   }
   return

@@ -42,8 +42,10 @@ func.func @producer_reads_the_order(%q: !T, %lse: memref<?x?x?xf32>) {
 // CHECK-NEXT:    %[[K:.+]], %[[KV:.+]] = dash.wait %k_tiles[%[[USE]]] : <tensor<128x128xbf16>, index> -> tensor<128x128xbf16>, index
 // CHECK-NEXT:    %[[Q:.+]], %[[L:.+]], %[[LEAD:.+]] = dash.wait %q_tiles[%[[USE]]] : <tensor<64x128xbf16>, tensor<64xf32>, index> -> tensor<64x128xbf16>, tensor<64xf32>, index
 // CHECK-NEXT:    %[[S:.+]] = dash.matmul %[[K]], transpose %[[Q]] :
-// CHECK-NEXT:    dash.band_probability %[[S]], %[[L]] band(%[[LEAD]], %[[KV]]) : (tensor<128x64xf32>, tensor<64xf32>) -> tensor<128x64xf32>
-// CHECK-NEXT:    dash.band_probability %[[S]], %[[L]] band(%[[LEAD]], %[[KV]]) scale(%{{.+}}) : (tensor<128x64xf32>, tensor<64xf32>) -> tensor<128x64xf32>
+// CHECK-NEXT:    dash.log_probability %[[S]], %[[L]] : tensor<128x64xf32>, tensor<64xf32>
+// CHECK-NEXT:    %[[LOG:.+]] = dash.log_probability %[[S]], %[[L]] scale(%{{.+}}) : tensor<128x64xf32>, tensor<64xf32>
+// CHECK-NEXT:    %[[SHOWN:.+]] = dash.hide %[[LOG]] band(%[[LEAD]], %[[KV]]) : tensor<128x64xf32>
+// CHECK-NEXT:    dash.exp2 %[[SHOWN]] : tensor<128x64xf32>
 // CHECK-NEXT:    %{{.+}}:2 = dash.held %q_tiles[%[[USE]]] : <tensor<64x128xbf16>, tensor<64xf32>, index> -> tensor<64x128xbf16>, tensor<64xf32>
 // CHECK-NEXT:    dash.release %q_tiles[%[[USE]]] :
 func.func @consumer_is_told(%scale: f32) {
@@ -55,9 +57,10 @@ func.func @consumer_is_told(%scale: f32) {
       %k, %kv = dash.wait %k_tiles[%use] : !K -> tensor<128x128xbf16>, index
       %q, %l, %lead = dash.wait %q_tiles[%use] : !Q -> tensor<64x128xbf16>, tensor<64xf32>, index
       %s = dash.matmul %k, transpose %q : (tensor<128x128xbf16>, tensor<64x128xbf16>) -> tensor<128x64xf32>
-      %p = dash.band_probability %s, %l band(%lead, %kv) : (tensor<128x64xf32>, tensor<64xf32>) -> tensor<128x64xf32>
-      %p1 = dash.band_probability %s, %l band(%lead, %kv) scale(%scale)
-        : (tensor<128x64xf32>, tensor<64xf32>) -> tensor<128x64xf32>
+      %unscaled = dash.log_probability %s, %l : tensor<128x64xf32>, tensor<64xf32>
+      %log = dash.log_probability %s, %l scale(%scale) : tensor<128x64xf32>, tensor<64xf32>
+      %shown = dash.hide %log band(%lead, %kv) : tensor<128x64xf32>
+      %p = dash.exp2 %shown : tensor<128x64xf32>
       %held:2 = dash.held %q_tiles[%use] : !Q -> tensor<64x128xbf16>, tensor<64xf32>
       dash.release %q_tiles[%use] : !Q
     }

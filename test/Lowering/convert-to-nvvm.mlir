@@ -27,12 +27,13 @@
 // An instruction a step of 16, within one assembly; rows 64 to 127 of A begin 512 units of 16 bytes on.
 // CHECK:             wgmma.fence.sync.aligned;{{.*}}, 66048;{{.*}}m64n64k16{{.*}}wgmma.commit_group.sync.aligned;
 // CHECK:             wgmma.wait_group.sync.aligned 0;
-// Exponentials to base 2, then zeros where the mask hides.
+// Logarithms to base 2, -inf where the mask hides, and exponentials behind the branch.
 // CHECK:             %[[LEAD:[^ ]+]] = nvvm.shfl.sync {{ ?}}idx
-// CHECK:             llvm.call_intrinsic "llvm.fma.f32"({{.*}}%[[TO_BASE_2]]
-// CHECK-COUNT-32:    llvm.nvvm.ex2.approx.ftz.f32
+// CHECK-COUNT-32:    llvm.call_intrinsic "llvm.fma.f32"({{.*}}%[[TO_BASE_2]]
 // CHECK:             %{{.+}}:32 = scf.if
-// CHECK-COUNT-32:      arith.select {{.*}} : f32
+// CHECK:               %[[LOG_OF_0:.+]] = arith.constant 0xFF800000 : f32
+// CHECK-COUNT-32:      arith.select %{{.+}}, %[[LOG_OF_0]], %{{.+}} : f32
+// CHECK-COUNT-32:    llvm.nvvm.ex2.approx.ftz.f32
 // Rounded in pairs: 16 words, which are A of the next product as they are.
 // CHECK-COUNT-16:    nvvm.convert.f32x2.to.bf16x2
 // CHECK:             wgmma.fence.sync.aligned;{{.*}}m64n64k16
@@ -85,7 +86,9 @@ gpu.module @kernels attributes {dash.program = #dash.program<"attention_bwd"
           %s = dash.matmul %k, transpose %q async : (!K, !Q) -> !P
           %s_done = dash.wgmma_wait %s pending(0) : !P -> !P
           %lead = dash.read_indices %q_tiles[%slot] : !CQ -> index
-          %p = dash.band_probability %s_done, %lse band(%lead, %c0) scale(%scale) : (!P, !L) -> !P
+          %log = dash.log_probability %s_done, %lse scale(%scale) : !P, !L
+          %shown = dash.hide %log band(%lead, %c0) : !P
+          %p = dash.exp2 %shown : !P
           %h = dash.round %p : !P to !H
           %next = dash.matmul %h, %q accumulate(%sum) async : (!H, !Q) -> !P
           %done = dash.wgmma_wait %next pending(0) : !P -> !P

@@ -41,8 +41,12 @@ func.func @two_warpgroups(%q: memref<?x?x?x128xbf16>, %lse: memref<?x?x?xf32>, %
         %q_tile, %l, %lead = dash.wait %q_tiles[%i] : !Q -> tensor<64x128xbf16>, tensor<64xf32>, index
         // CHECK: dash.matmul {{.*}} -> tensor<128x64xf32, #dash.fragment<accumulator, rows by 2>>
         %s = dash.matmul %k, transpose %q_tile : (tensor<128x128xbf16>, tensor<64x128xbf16>) -> tensor<128x64xf32>
-        // CHECK: dash.band_probability {{.*}} -> tensor<128x64xf32, #dash.fragment<accumulator, rows by 2>>
-        %p32 = dash.band_probability %s, %l band(%lead, %c0) : (tensor<128x64xf32>, tensor<64xf32>) -> tensor<128x64xf32>
+        // CHECK: dash.log_probability {{.*}} : tensor<128x64xf32, #dash.fragment<accumulator, rows by 2>>, tensor<64xf32, #dash.fragment<row, rows by 2>>
+        %log = dash.log_probability %s, %l : tensor<128x64xf32>, tensor<64xf32>
+        // CHECK: dash.hide {{.*}} : tensor<128x64xf32, #dash.fragment<accumulator, rows by 2>>
+        %shown = dash.hide %log band(%lead, %c0) : tensor<128x64xf32>
+        // CHECK: dash.exp2 {{.*}} : tensor<128x64xf32, #dash.fragment<accumulator, rows by 2>>
+        %p32 = dash.exp2 %shown : tensor<128x64xf32>
         // CHECK: dash.score_gradient {{.*}} -> tensor<128x64xbf16, #dash.fragment<operand, rows by 2>>
         %ds = dash.score_gradient %p32, %s, %l : (tensor<128x64xf32>, tensor<128x64xf32>, tensor<64xf32>) -> tensor<128x64xbf16>
         // CHECK: dash.put {{.*}} : tensor<128x64xbf16, #dash.fragment<operand, rows by 2>> into <tensor<128x64xbf16, #dash.swizzled>>

@@ -117,10 +117,11 @@ func.func @kernel(%q: !T, %k: !T, %v: !T, %do: !T, %lse: !R, %delta: !R, %dq_sum
         %kt, %steps, %seq, %kvh, %kv = dash.wait %k_tiles[%i] : !KCh -> !kv, index, index, index, index
         %vt = dash.wait %v_tiles[%i] : !VCh -> !kv
         %many = arith.cmpi ugt, %steps, %c1 : index
-// The prologue. LSE is loaded where its slot is waited for, V waited for at the product that reads it.
+// The prologue. LSE and the mask's index are loaded where their slot is waited for, V waited for at the product that reads it.
 // CHECK:      dash.mbarrier_wait %q_tiles full
 // CHECK-NEXT: dash.slot_tile %q_tiles
 // CHECK-NEXT: dash.load_row %q_tiles
+// CHECK-NEXT: %[[LEAD:.*]] = dash.read_indices %q_tiles
 // CHECK-NEXT: %[[S:.*]] = dash.matmul %[[K]], transpose %{{.*}} async
 // CHECK:      dash.mbarrier_wait %do_tiles full
 // CHECK-NEXT: dash.slot_tile %do_tiles
@@ -130,8 +131,8 @@ func.func @kernel(%q: !T, %k: !T, %v: !T, %do: !T, %lse: !R, %delta: !R, %dq_sum
 // CHECK-NEXT: %[[V:.*]] = dash.slot_tile %v_tiles
 // CHECK-NEXT: %[[DP:.*]] = dash.matmul %[[V]], transpose %{{.*}} async
 // CHECK-NEXT: %[[S1:.*]] = dash.wgmma_wait %[[S]] pending(1)
-// CHECK-NEXT: %[[LEAD:.*]] = dash.read_indices %q_tiles
-// CHECK-NEXT: dash.band_probability %[[S1]], %{{.*}} band(%[[LEAD]],
+// CHECK-NEXT: %[[LOG:.*]] = dash.log_probability %[[S1]],
+// CHECK-NEXT: dash.hide %[[LOG]] band(%[[LEAD]],
         %sums:2 = scf.if %many -> (!sum, !sum) {
           %u1 = arith.addi %u0, %c1 : index
           %end = arith.addi %u0, %steps : index
@@ -141,7 +142,9 @@ func.func @kernel(%q: !T, %k: !T, %v: !T, %do: !T, %lse: !R, %delta: !R, %dq_sum
           %s0 = dash.matmul %kt, transpose %q0 : (!kv, !q) -> !st
           %do0, %delta0 = dash.wait %do_tiles[%u0] : !OCh -> !q, !row
           %dp0 = dash.matmul %vt, transpose %do0 : (!kv, !q) -> !st
-          %p32_0 = dash.band_probability %s0, %lse0 band(%lead0, %kv) scale(%scale) : (!st, !row) -> !st
+          %log0 = dash.log_probability %s0, %lse0 scale(%scale) : !st, !row
+          %shown0 = dash.hide %log0 band(%lead0, %kv) : !st
+          %p32_0 = dash.exp2 %shown0 : !st
           %p0 = dash.round %p32_0 : !st to !p
           %ds0 = dash.score_gradient %p32_0, %dp0, %delta0 : (!st, !st, !row) -> !p
           dash.put %ds0 into %ds_tiles[%u0] : !p into !DSCh
@@ -157,7 +160,9 @@ func.func @kernel(%q: !T, %k: !T, %v: !T, %do: !T, %lse: !R, %delta: !R, %dq_sum
           %do1, %delta1 = dash.wait %do_tiles[%u1] : !OCh -> !q, !row
           %dp1 = dash.matmul %vt, transpose %do1 : (!kv, !q) -> !st
           dash.give_tensor_core
-          %p32_1 = dash.band_probability %s1, %lse1 band(%lead1, %kv) scale(%scale) : (!st, !row) -> !st
+          %log1 = dash.log_probability %s1, %lse1 scale(%scale) : !st, !row
+          %shown1 = dash.hide %log1 band(%lead1, %kv) : !st
+          %p32_1 = dash.exp2 %shown1 : !st
           %p1 = dash.round %p32_1 : !st to !p
           %ds1 = dash.score_gradient %p32_1, %dp1, %delta1 : (!st, !st, !row) -> !p
           dash.put %ds1 into %ds_tiles[%u1] : !p into !DSCh
@@ -195,8 +200,9 @@ func.func @kernel(%q: !T, %k: !T, %v: !T, %do: !T, %lse: !R, %delta: !R, %dq_sum
 // CHECK-NEXT: nvvm.fence.proxy
 // CHECK-NEXT: dash.mbarrier_arrive %dq_tiles full[%[[DQS]]] by warp
 // CHECK-NEXT: %[[S1:.*]] = dash.wgmma_wait %[[S]] pending(1)
-// CHECK-NEXT: dash.read_indices %q_tiles
-// CHECK-NEXT: dash.band_probability %[[S1]]
+// CHECK-NEXT: %[[LOG:.*]] = dash.log_probability %[[S1]],
+// CHECK-NEXT: dash.hide %[[LOG]]
+// CHECK-NEXT: dash.exp2
 // CHECK-NEXT: %[[PN:.*]] = dash.round
 // CHECK-NEXT: %[[DP1:.*]] = dash.wgmma_wait %[[DP]] pending(0)
 // CHECK-NEXT: %[[DSN:.*]] = dash.score_gradient %{{.*}}, %[[DP1]],
@@ -224,7 +230,9 @@ func.func @kernel(%q: !T, %k: !T, %v: !T, %do: !T, %lse: !R, %delta: !R, %dq_sum
             %dp2 = dash.matmul %vt, transpose %do2 : (!kv, !q) -> !st
             dash.give_tensor_core
             dash.commit %dq_tiles[%before] : !DQCh
-            %p32_2 = dash.band_probability %s2, %lse2 band(%lead2, %kv) scale(%scale) : (!st, !row) -> !st
+            %log2 = dash.log_probability %s2, %lse2 scale(%scale) : !st, !row
+            %shown2 = dash.hide %log2 band(%lead2, %kv) : !st
+            %p32_2 = dash.exp2 %shown2 : !st
             %p2 = dash.round %p32_2 : !st to !p
             %ds2 = dash.score_gradient %p32_2, %dp2, %delta2 : (!st, !st, !row) -> !p
             dash.put %ds2 into %ds_tiles[%next] : !p into !DSCh

@@ -30,7 +30,9 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 //                The prologue: a turn with an op of the first stage alone, and one with those of two.
 // CHECK-NEXT:      %[[Q0:.+]], %[[L0:.+]], %[[LEAD0:.+]] = dash.wait %q_tiles[%[[C0]]] :
 // CHECK-NEXT:      %[[S0:.+]] = dash.matmul %[[K]], transpose %[[Q0]] :
-// CHECK-NEXT:      %[[P0:.+]] = dash.band_probability %[[S0]], %[[L0]] band(%[[LEAD0]], %[[KV]]) :
+// CHECK-NEXT:      %[[LOG0:.+]] = dash.log_probability %[[S0]], %[[L0]] :
+// CHECK-NEXT:      %[[SHOWN0:.+]] = dash.hide %[[LOG0]] band(%[[LEAD0]], %[[KV]]) :
+// CHECK-NEXT:      %[[P0:.+]] = dash.exp2 %[[SHOWN0]] :
 // CHECK-NEXT:      %[[H0:.+]] = dash.round %[[P0]] :
 // CHECK-NEXT:      dash.put %[[H0]] into %whole_tiles[%[[C0]]] :
 // CHECK-NEXT:      dash.take_tensor_core
@@ -40,7 +42,9 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 // CHECK-NEXT:      %[[Q1:.+]], %[[L1:.+]], %[[LEAD1:.+]] = dash.wait %q_tiles[%[[C1]]] :
 // CHECK-NEXT:      %[[S1:.+]] = dash.matmul %[[K]], transpose %[[Q1]] :
 // CHECK-NEXT:      dash.give_tensor_core
-// CHECK-NEXT:      %[[P1:.+]] = dash.band_probability %[[S1]], %[[L1]] band(%[[LEAD1]], %[[KV]]) :
+// CHECK-NEXT:      %[[LOG1:.+]] = dash.log_probability %[[S1]], %[[L1]] :
+// CHECK-NEXT:      %[[SHOWN1:.+]] = dash.hide %[[LOG1]] band(%[[LEAD1]], %[[KV]]) :
+// CHECK-NEXT:      %[[P1:.+]] = dash.exp2 %[[SHOWN1]] :
 // CHECK-NEXT:      %[[H1:.+]] = dash.round %[[P1]] :
 // CHECK-NEXT:      dash.put %[[H1]] into %whole_tiles[%[[C1]]] :
 
@@ -61,7 +65,9 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 // CHECK-NEXT:        %[[S:.+]] = dash.matmul %[[K]], transpose %[[Q]] :
 // CHECK-NEXT:        dash.give_tensor_core
 // CHECK-NEXT:        dash.commit %sum_tiles[%[[LATE]]] :
-// CHECK-NEXT:        %[[P:.+]] = dash.band_probability %[[S]], %[[L]] band(%[[LEAD]], %[[KV]]) :
+// CHECK-NEXT:        %[[LOG:.+]] = dash.log_probability %[[S]], %[[L]] :
+// CHECK-NEXT:        %[[SHOWN:.+]] = dash.hide %[[LOG]] band(%[[LEAD]], %[[KV]]) :
+// CHECK-NEXT:        %[[P:.+]] = dash.exp2 %[[SHOWN]] :
 // CHECK-NEXT:        %[[NEXT:.+]] = dash.round %[[P]] :
 // CHECK-NEXT:        dash.put %[[NEXT]] into %whole_tiles[%[[T]]] :
 // CHECK-NEXT:        scf.yield %[[SUM1]], %[[NEXT]] :
@@ -94,7 +100,9 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 // CHECK-NEXT:      %[[R1:.+]] = scf.if %[[ONE]] -> (tensor<128x128xf32>) {
 // CHECK-NEXT:        %[[Q2:.+]], %[[L2:.+]], %[[LEAD2:.+]] = dash.wait %q_tiles[%[[C0]]] :
 // CHECK-NEXT:        dash.matmul %[[K]], transpose %[[Q2]] :
-// CHECK-NEXT:        dash.band_probability
+// CHECK-NEXT:        dash.log_probability
+// CHECK-NEXT:        dash.hide
+// CHECK-NEXT:        dash.exp2
 // CHECK-NEXT:        %[[H2:.+]] = dash.round
 // CHECK-NEXT:        dash.put %[[H2]] into %whole_tiles[%[[C0]]] :
 // CHECK-NEXT:        dash.take_tensor_core

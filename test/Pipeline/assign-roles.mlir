@@ -45,7 +45,9 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 // CHECK-NEXT:          %[[R:.+]] = dash.walk ({{.+}}) init(%[[R0:.+]] = %{{.+}}) : tensor<128x128xf32> steps(%[[STEPS]]) {
 // CHECK-NEXT:            %[[QT:.+]], %[[L:.+]], %[[LEAD:.+]] = dash.wait %q_tiles
 // CHECK-NEXT:            %[[S:.+]] = dash.matmul %[[KT]], transpose %[[QT]] :
-// CHECK-NEXT:            %[[P:.+]] = dash.band_probability %[[S]], %[[L]] band(%[[LEAD]], %[[KV]])
+// CHECK-NEXT:            %[[LOG:.+]] = dash.log_probability %[[S]], %[[L]] :
+// CHECK-NEXT:            %[[SHOWN:.+]] = dash.hide %[[LOG]] band(%[[LEAD]], %[[KV]])
+// CHECK-NEXT:            %[[P:.+]] = dash.exp2 %[[SHOWN]]
 // CHECK-NEXT:            %[[PH:.+]] = dash.round %[[P]]
 // CHECK-NEXT:            dash.put %[[PH]] into %whole_tiles
 // CHECK-NEXT:            %[[R1:.+]] = dash.matmul %[[PH]], %[[QT]] accumulate(%[[R0]])

@@ -7,7 +7,7 @@
 // BEYOND: <stdin>:{{[0-9]+}}:{{[0-9]+}}: error: 'dash.wait' op needs a stage from 0 to 2, got 3
 // RUN: dash-opt %S/order-products.mlir --dash-assign-roles --dash-order-products | sed 's/\(dash.wait %whole_tiles\) stage(2)/\1 stage(late)/' | not dash-opt 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // UNKNOWN: <stdin>:{{[0-9]+}}:{{[0-9]+}}: error: expected attribute value
-// RUN: dash-opt %S/order-products.mlir --dash-assign-roles --dash-order-products | sed '/dash.band_probability/{h;d}; /dash.round/G' | not dash-opt 2>&1 | FileCheck %s --check-prefix=SWAPPED
+// RUN: dash-opt %S/order-products.mlir --dash-assign-roles --dash-order-products | sed '/dash.exp2/{h;d}; /dash.round/G' | not dash-opt 2>&1 | FileCheck %s --check-prefix=SWAPPED
 // SWAPPED: <stdin>:{{[0-9]+}}:{{[0-9]+}}: error: 'dash.round' op is issued before what it needs
 // SWAPPED: <stdin>:{{[0-9]+}}:{{[0-9]+}}: note: needs this
 

@@ -59,7 +59,9 @@
 // CHECK-NEXT:            %[[DP:.+]] = dash.matmul %[[VT]], transpose %[[DOT]] stage(0) :
 // CHECK-NEXT:            dash.give_tensor_core stage(1)
 // CHECK-NEXT:            dash.commit %dq_tiles stage(2) :
-// CHECK-NEXT:            %[[P:.+]] = dash.band_probability %[[S]], %[[L]] band(%[[LEAD]], %[[KV]]) scale(%[[SCALE]]) stage(0) :
+// CHECK-NEXT:            %[[LOG:.+]] = dash.log_probability %[[S]], %[[L]] scale(%[[SCALE]]) stage(0) :
+// CHECK-NEXT:            %[[SHOWN:.+]] = dash.hide %[[LOG]] band(%[[LEAD]], %[[KV]]) stage(0) :
+// CHECK-NEXT:            %[[P:.+]] = dash.exp2 %[[SHOWN]] stage(0) :
 // CHECK-NEXT:            %[[PH]] = dash.round %[[P]] stage(0) :
 // CHECK-NEXT:            %[[DS]] = dash.score_gradient %[[P]], %[[DP]], %[[D]] stage(0) :
 // CHECK-NEXT:            dash.put %[[DS]] into %ds_tiles stage(0) :

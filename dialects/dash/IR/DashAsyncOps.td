@@ -166,7 +166,7 @@ def WriteIndicesOp : Dash_SlotOp<"write_indices"> {
 def ReadIndicesOp : Dash_SlotOp<"read_indices"> {
   let summary = "Read the indices of a slot";
   let description = [{
-    The same in all threads of a warp, and known to be.
+    The same in all threads of a warp, and known to be. The loads keep their place among waits and arrivals.
 
     **Preconditions**: the slot is full.
     **Postconditions**: none.
@@ -174,7 +174,8 @@ def ReadIndicesOp : Dash_SlotOp<"read_indices"> {
     test/Lowering/insert-waits.mlir.
     **Errors**: `a slot holds 1 indices, got 2`; `stands inside 'dash.role' only: channels connect roles`.
   }];
-  let arguments = (ins Arg<ChannelType, "the channel", [MemRead]>:$channel, Arg<Index, "slot">:$slot);
+  let arguments = (ins
+    Arg<ChannelType, "the channel", [MemRead, MemWrite]>:$channel, Arg<Index, "slot">:$slot);
   let results = (outs Res<Variadic<Index>, "the indices">:$indices);
   let assemblyFormat = "$channel `[` $slot `]` attr-dict `:` type($channel) `->` type($indices)";
   let hasVerifier = 1;

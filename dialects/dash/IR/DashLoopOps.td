@@ -49,17 +49,20 @@ def BandLeadOp : Dash_Op<"band_lead", [Pure, InsideItems, InsideRole]> {
   }];
 }
 
-def BandProbabilityOp : Dash_StagedOp<"band_probability", [Pure, InsideRole]> {
-  let summary = "P, transposed, where a number says what the mask hides";
-  let description = [{
-    `dash.probability` for a consumer, which does not know which task it is at: row j of the tile (a key) is hidden from
-    column i (a query) iff `i + lead < j`, and altogether from the end of the sequence's kv rows on.
+class Dash_ElementwiseOp<string opMnemonic, list<Trait> traits = []>
+    : Dash_StagedOp<opMnemonic, !listconcat([Pure, InsideRole], traits)>;
 
-    **Preconditions**: scores are kv tile rows by q tile rows, lse has as many elements as scores have columns;
-    `rows` is the number of keys from the tile's first on, which may be more than the tile has.
-    **Postconditions**: those of `dash.probability`.
-    **Example**: `%p = dash.band_probability %s, %lse band(%lead, %kv) scale(%scale) : (tensor<128x64xf32>,
-    tensor<64xf32>) -> tensor<128x64xf32>`, as in test/Pipeline/assign-roles.mlir.
+def LogProbabilityOp : Dash_ElementwiseOp<"log_probability", [AllTypesMatch<["scores", "result"]>]> {
+  let summary = "Log of P, transposed, of tiles that nothing hides";
+  let description = [{
+    `result[j, i] = (scale * scores[j, i] - lse[i]) * log2(e)`, the factor being 1 if absent: the logarithm to base 2 of
+    what `dash.probability` gives. A consumer computes P in three steps, this one, `dash.hide` and `dash.exp2`, so
+    that a mask is one of them.
+
+    **Preconditions**: scores are kv tile rows by q tile rows; lse has as many elements as scores have columns.
+    **Postconditions**: -inf where lse is infinite and the score is not: those rows see nothing.
+    **Example**: `%x = dash.log_probability %s, %lse scale(%scale) : tensor<128x64xf32>, tensor<64xf32>`, as in
+    test/Pipeline/assign-roles.mlir.
     **Errors**
     - `'lse' must have 64 elements, one for each column of the scores, got 128`
     - `stands inside 'dash.role' only: channels connect roles`
@@ -67,17 +70,54 @@ def BandProbabilityOp : Dash_StagedOp<"band_probability", [Pure, InsideRole]> {
   let arguments = (ins
     Arg<SumTile, "S, transposed: kv rows by q rows">:$scores,
     Arg<RowTile, "log of the sum of exponentials of each q row">:$lse,
-    Arg<Index, "the tile's lead: dash.band_lead">:$lead,
-    Arg<Index, "kv tile of the sequence">:$kv_tile,
     Arg<Optional<F32>, "factor on the scores; 1 if absent">:$scale,
     StageArg:$stage);
-  let results = (outs Res<SumTile, "P, transposed">:$result);
+  let results = (outs Res<SumTile, "log2 of P, transposed">:$result);
   let assemblyFormat = [{
-    $scores `,` $lse `band` `(` $lead `,` $kv_tile `)` (`scale` `(` $scale^ `)`)?
-    (`stage` `(` $stage^ `)`)? attr-dict
-    `:` `(` type($scores) `,` type($lse) `)` `->` type($result)
+    $scores `,` $lse (`scale` `(` $scale^ `)`)? (`stage` `(` $stage^ `)`)? attr-dict `:` type($scores) `,` type($lse)
   }];
   let hasVerifier = 1;
+}
+
+def HideOp : Dash_ElementwiseOp<"hide", [AllTypesMatch<["value", "result"]>]> {
+  let summary = "A logarithm of P as the mask leaves it";
+  let description = [{
+    -inf where the mask hides an element, so that P is 0 there whatever scores and lse are; else the value. A
+    consumer does not know which task it is at, but is told a number: row j of the tile (a key) is hidden from column i
+    (a query) iff `i + lead < j`, and altogether from the end of the sequence's kv rows on.
+
+    It stands in front of the exponentials: few tiles have hidden elements, the others branch around it, and what stands
+    behind the branch is one block, in which exponentials and the arithmetic of dS are interleaved.
+
+    **Preconditions**: the value is kv tile rows by q tile rows.
+    **Postconditions**: none.
+    **Example**: `%y = dash.hide %x band(%lead, %kv) : tensor<128x64xf32>`, as in test/Pipeline/assign-roles.mlir.
+    **Errors**: `stands inside 'dash.role' only: channels connect roles`.
+  }];
+  let arguments = (ins
+    Arg<SumTile, "log of P, transposed: kv rows by q rows">:$value,
+    Arg<Index, "the tile's lead: dash.band_lead">:$lead,
+    Arg<Index, "kv tile of the sequence">:$kv_tile,
+    StageArg:$stage);
+  let results = (outs Res<SumTile, "the same, -inf where hidden">:$result);
+  let assemblyFormat = [{
+    $value `band` `(` $lead `,` $kv_tile `)` (`stage` `(` $stage^ `)`)? attr-dict `:` type($value)
+  }];
+}
+
+def Exp2Op : Dash_ElementwiseOp<"exp2", [AllTypesMatch<["value", "result"]>]> {
+  let summary = "Exponentials to base 2";
+  let description = [{
+    `result[j, i] = 2^value[j, i]`, as the machine approximates it; 0 for -inf.
+
+    **Preconditions**: none.
+    **Postconditions**: none.
+    **Example**: `%p = dash.exp2 %y : tensor<128x64xf32>`, as in test/Pipeline/assign-roles.mlir.
+    **Errors**: `stands inside 'dash.role' only: channels connect roles`.
+  }];
+  let arguments = (ins Arg<SumTile, "exponents">:$value, StageArg:$stage);
+  let results = (outs Res<SumTile, "the powers">:$result);
+  let assemblyFormat = "$value (`stage` `(` $stage^ `)`)? attr-dict `:` type($value)";
 }
 
 def HeldOp : Dash_Op<"held", [InsideRole]> {

@@ -206,7 +206,7 @@ def InsertWaits : Pass<"dash-insert-waits", "::mlir::ModuleOp"> {
     | `dash.put` of loads | wait for empty, write the indices, expect the bytes, a copy for each tile |
     | `dash.put` of fragments | wait for empty, store the fragments |
     | `dash.commit` | a fence of the async proxy, an arrival at full |
-    | `dash.wait` | wait for full; rows are loaded into registers, indices are read where they are first needed |
+    | `dash.wait` | wait for full; rows and indices are loaded into registers |
     | `dash.held` | the slot's tiles, without a wait |
     | `dash.release` | an arrival at empty, once no product in flight reads the slot |
     | `dash.store` | round, store to the warpgroup's own rows of the slot, fence, copy out |
@@ -333,7 +333,8 @@ def ConvertToNvvm : Pass<"dash-convert-to-nvvm", "::mlir::ModuleOp"> {
     | a slot of a channel | its number; addresses are computed where they are needed |
     | `dash.matmul` | one assembly, from `wgmma.fence` to its commit |
     | `dash.wgmma_wait` | `wgmma.wait_group`, through which all sums that it completes go |
-    | `dash.band_probability` | exponentials to base 2 of scale * log2(e) * s - lse2; zeros in tiles that have some |
+    | `dash.log_probability` | scale * log2(e) * s - lse2, an fma each |
+    | `dash.hide` | selects, behind a branch: only tiles that the mask cuts have hidden elements |
     | `dash.copy_in`, `dash.copy_out` | copies by descriptors, or of bytes |
 
     A role begins with what its threads have all along, and with a fence for each descriptor that it uses: another
