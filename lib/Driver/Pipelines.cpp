@@ -42,6 +42,7 @@ void dash::buildToPtxPipeline(OpPassManager &manager, const ToPtxOptions &option
   manager.addPass(createPlaceReleases());
   manager.addPass(createPlanBuffers(PlanBuffersOptions{options.loadStages, options.dsBuffers,
                                                        options.dqBuffers, options.target}));
+  manager.addPass(createHoldFactors());
   manager.addPass(createCheckResources(CheckResourcesOptions{options.target}));
   verifyAfter(manager, Stage::Pipeline);
 

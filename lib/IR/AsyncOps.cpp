@@ -26,6 +26,14 @@ LogicalResult SlotTileOp::verify() {
 LogicalResult LoadRowOp::verify() {
   return verifyElement(*this, getChannel().getType(), getElement());
 }
+LogicalResult LoadFactorOp::verify() {
+  RankedTensorType tile = getTile().getType(), result = getType();
+  if (tile.getShape() == result.getShape() && tile.getElementType() == result.getElementType())
+    return success();
+  return emitOpError() << "result must be the tile, " << formatShape(tile.getShape()) << " of "
+                       << tile.getElementType() << ", got " << formatShape(result.getShape())
+                       << " of " << result.getElementType();
+}
 LogicalResult StoreFragmentOp::verify() {
   return verifyElement(*this, getChannel().getType(), getElement());
 }

@@ -157,6 +157,27 @@ struct ConvertLoadRow : KernelPattern<LoadRowOp> {
   }
 };
 
+struct ConvertLoadFactor : KernelPattern<LoadFactorOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult matchAndRewrite(LoadFactorOp op, Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    const ConsumerValues *consumer = kernel.consumerOf(op);
+    FragmentAttr layout = fragmentOf(op.getType());
+    if (!consumer || !layout || !swizzledOf(op.getTile().getType()))
+      return rewriter.notifyMatchFailure(op, "a consumer's threads load factors that lie in slots");
+    PtxBuilder b(op.getLoc(), rewriter);
+    ArrayRef<int64_t> shape = op.getType().getShape();
+    int64_t firstRow = layout.getFirstRow(consumer->warpgroup);
+    SmallVector<Value> words =
+        loadRows(b, consumer->place,
+                 b.add(adaptor.getTile().front(), SwizzledAttr::getOffset(shape, firstRow, 0)),
+                 SwizzledAttr::getPanelBytes(shape), layout.getNumRegisters(shape));
+    rewriter.replaceOpWithMultiple(op, {ValueRange(words)});
+    return success();
+  }
+};
+
 struct ConvertStoreFragment : KernelPattern<StoreFragmentOp> {
   using KernelPattern::KernelPattern;
 
@@ -190,5 +211,5 @@ void dash::populateSlotPatterns(const TypeConverter &types, const MainKernel &ke
                                 RewritePatternSet &patterns) {
   patterns.add<ConvertRing, ConvertMbarrierWait, ConvertMbarrierArrive, ConvertMbarrierExpect,
                ConvertWriteIndices, ConvertReadIndices, ConvertSlotTile, ConvertLoadRow,
-               ConvertStoreFragment>(types, patterns.getContext(), kernel);
+               ConvertLoadFactor, ConvertStoreFragment>(types, patterns.getContext(), kernel);
 }

@@ -113,7 +113,7 @@ private:
     Value value = operand.get();
     if (!isa<RankedTensorType>(value.getType()))
       return success();
-    if (isInSlot(value) && !isa<MatmulOp>(op))
+    if (isInSlot(value) && !isa<MatmulOp, LoadFactorOp>(op))
       return op->emitError() << "uses a tile of a slot, which only products can read; what goes "
                                 "around a loop is read again with 'dash.held'";
     if (role->isProperAncestor(value.getParentRegion()->getParentOp()) ||

@@ -27,16 +27,29 @@ SmallVector<Value> dash::packFactor(PtxBuilder &b, FloatType element, ValueRange
   return words;
 }
 
+/// Where the words of step `k` of 16 columns lie, `first` being those of step 0.
+static Value placeOfStep(PtxBuilder &b, Value first, int64_t k, int64_t panelBytes) {
+  // Chunks 2 * k and 2 * k + 1 of the row: the low bit is in `matrix`, the others are added to the number before
+  // it is swizzled, so they flip bits.
+  int64_t chunkBits = k % 4 * 32;
+  Value at = chunkBits ? b.bitXor(first, b.i32(chunkBits)) : first;
+  return b.add(at, k / 4 * panelBytes);
+}
+
 void dash::storeRows(PtxBuilder &b, const ThreadPlace &place, ValueRange words, Value rows,
                      int64_t panelBytes) {
   Value first = b.add(rows, place.matrix);
-  for (size_t i = 0; i < words.size(); i += 4) {
-    // Chunks 2 * k and 2 * k + 1 of the row: the low bit is in `matrix`, the others are added to the number
-    // before it is swizzled, so they flip bits.
-    int64_t k = i / 4, chunkBits = k % 4 * 32;
-    Value at = chunkBits ? b.bitXor(first, b.i32(chunkBits)) : first;
-    hopper::storeMatrices(b, words.slice(i, 4), b.add(at, k / 4 * panelBytes));
-  }
+  for (size_t i = 0; i < words.size(); i += 4)
+    hopper::storeMatrices(b, words.slice(i, 4), placeOfStep(b, first, i / 4, panelBytes));
+}
+
+SmallVector<Value> dash::loadRows(PtxBuilder &b, const ThreadPlace &place, Value rows,
+                                  int64_t panelBytes, int64_t count) {
+  Value first = b.add(rows, place.matrix);
+  SmallVector<Value> words;
+  for (int64_t k = 0; k < count / 4; ++k)
+    words.append(hopper::loadMatrices(b, placeOfStep(b, first, k, panelBytes)));
+  return words;
 }
 
 void dash::storeFragment(PtxBuilder &b, const ThreadPlace &place, ValueRange sums, Value address) {

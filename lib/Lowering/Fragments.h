@@ -23,7 +23,7 @@ struct ThreadPlace {
   Value row;    ///< the first row of its sums
   Value column; ///< the first column of its sums: 2 * (lane % 4)
   Value
-      matrix; ///< byte where `storeRows` has the thread write in a panel: swizzled, for columns 0 … 15
+      matrix; ///< byte of a panel whose row the thread gives `storeRows`, `loadRows`: swizzled, columns 0 … 15
 };
 
 /// Sums as words of a left factor: element 4 * k … 4 * k + 3 are those of columns 16 * k … 16 * k + 15.
@@ -33,6 +33,10 @@ SmallVector<Value> packFactor(PtxBuilder &b, FloatType element, ValueRange sums)
 /// the first of the 64 rows in the first panel, a multiple of 1024.
 void storeRows(PtxBuilder &b, const ThreadPlace &place, ValueRange words, Value rows,
                int64_t panelBytes);
+
+/// Reads so many words of a thread back, as `storeRows` has written them, or the copy engine the same tile.
+SmallVector<Value> loadRows(PtxBuilder &b, const ThreadPlace &place, Value rows, int64_t panelBytes,
+                            int64_t count);
 
 /// Writes sums so that each thread's four of a group of columns stand side by side, thread after thread.
 void storeFragment(PtxBuilder &b, const ThreadPlace &place, ValueRange sums, Value address);

@@ -76,6 +76,17 @@ void hopper::storeFloats4(PtxBuilder &b, ValueRange floats, Value address, int64
 void hopper::storeMatrices(PtxBuilder &b, ValueRange words, Value address) {
   ptx::stmatrixX4SharedB16(b, words, address);
 }
+SmallVector<Value> hopper::loadMatrices(PtxBuilder &b, Value address) {
+  auto words =
+      LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(4, b.getI32Type()));
+  auto shape = NVVM::LdStMatrixShapeAttr::get(b.getContext(), 8, 8);
+  Value all = NVVM::LdMatrixOp::create(b, words, b.shared(address), 4, NVVM::MMALayout::row, shape,
+                                       NVVM::LdStMatrixEltType::B16);
+  SmallVector<Value> result;
+  for (int64_t i : llvm::seq(4))
+    result.push_back(LLVM::ExtractValueOp::create(b, all, i));
+  return result;
+}
 
 //===----------------------------------------------------------------------===//
 // The copy engine

@@ -40,6 +40,7 @@ void storeWord(PtxBuilder &b, Value word, Value address);
 void storeFloats4(PtxBuilder &b, ValueRange floats, Value address, int64_t offset);
 /// Four 8x8 matrices of 16-bit elements, one row of one matrix at each lane's address.
 void storeMatrices(PtxBuilder &b, ValueRange words, Value address);
+SmallVector<Value> loadMatrices(PtxBuilder &b, Value address);
 
 // ---- Copies by the copy engine.
 /// Makes the threads' writes to shared memory visible to it.

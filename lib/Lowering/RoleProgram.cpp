@@ -45,6 +45,7 @@ private:
         .Case<CopyOutOp>(
             [&](auto op) { return readSlot(Opcode::CopyOut, op, op.getElement(), false); })
         .Case<LoadRowOp>([&](auto op) { return readSlot(Opcode::LoadRow, op, op.getElement()); })
+        .Case<LoadFactorOp>([&](auto op) { return readFactor(op); })
         .Case<StoreFragmentOp>(
             [&](auto op) { return readSlot(Opcode::StoreFragment, op, op.getElement(), false); })
         .Case<WriteIndicesOp>([&](auto op) {
@@ -207,6 +208,21 @@ private:
     return success();
   }
 
+  FailureOr<SlotPlace> placeOfTile(Operation *op, Value factor, bool isWhole) {
+    if (auto tile = factor.getDefiningOp<SlotTileOp>())
+      return placeOf(tile, tile.getChannel(), tile.getSlot(), tile.getElement(), isWhole);
+    return op->emitError("has a factor in a slot that no 'dash.slot_tile' names");
+  }
+
+  /// Its rows are those of the warpgroup, as of `dash.store_fragment`.
+  LogicalResult readFactor(LoadFactorOp op) {
+    FailureOr<SlotPlace> place = placeOfTile(op, op.getTile(), /*isWhole=*/false);
+    if (failed(place))
+      return failure();
+    add(Opcode::LoadRow, op, {}).places.push_back(*place);
+    return success();
+  }
+
   /// The left factor's rows go with the result's: a warpgroup reads its own, where it has rows of the result.
   LogicalResult readProduct(MatmulOp op) {
     SmallVector<SlotPlace, 2> places;
@@ -215,11 +231,7 @@ private:
     for (Value factor : {op.getA(), op.getB()}) {
       if (!isa_and_present<SwizzledAttr>(cast<RankedTensorType>(factor.getType()).getEncoding()))
         continue;
-      auto tile = factor.getDefiningOp<SlotTileOp>();
-      if (!tile)
-        return op.emitError("has a factor in a slot that no 'dash.slot_tile' names");
-      FailureOr<SlotPlace> place = placeOf(tile, tile.getChannel(), tile.getSlot(),
-                                           tile.getElement(), factor == op.getB() || !isByRows);
+      FailureOr<SlotPlace> place = placeOfTile(op, factor, factor == op.getB() || !isByRows);
       if (failed(place))
         return failure();
       places.push_back(*place);

@@ -1,8 +1,9 @@
 //===- SinkWaits.cpp - wait where a slot is first read --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// K and V of an item are put one after the other, but V is needed a product later: by then it has come. What tells a
-// consumer something (indices) or goes to registers (rows) is waited for where it stands.
+// K and V of an item are put one after the other, but V is needed a product later: by then it has come. What is loaded of
+// such a slot into registers for the whole item moves with the wait. What tells a consumer something (indices) or goes
+// to registers in each step (rows) is waited for where it stands.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,20 +20,48 @@ static bool isForProducts(WaitOp wait) {
          });
 }
 
-/// The first op behind the wait that reads the slot, or that deals with it in another way; else the block's last.
-static Operation *findFirstReader(WaitOp wait) {
-  Block *block = wait->getBlock();
+/// The first op behind `op` that uses its results, or its channel if it is a wait; else the block's last.
+static Operation *findFirstReader(Operation *op) {
+  Block *block = op->getBlock();
   Operation *first = block->mightHaveTerminator() ? block->getTerminator() : &block->back();
   auto consider = [&](Operation *user) {
-    if (Operation *op = block->findAncestorOpInBlock(*user);
-        op && wait->isBeforeInBlock(op) && op->isBeforeInBlock(first))
-      first = op;
+    if (Operation *reader = block->findAncestorOpInBlock(*user);
+        reader && op->isBeforeInBlock(reader) && reader->isBeforeInBlock(first))
+      first = reader;
   };
-  for (Operation *user : wait->getUsers())
+  for (Operation *user : op->getUsers())
     consider(user);
-  for (Operation *user : wait.getChannel().getUsers())
-    consider(user);
+  if (auto wait = dyn_cast<WaitOp>(op))
+    for (Operation *user : wait.getChannel().getUsers())
+      consider(user);
   return first;
+}
+
+/// Into the branches that use it, and behind them where something else does.
+static void sink(LoadFactorOp load) {
+  Operation *first = findFirstReader(load);
+  auto branch = dyn_cast<scf::IfOp>(first);
+  if (!branch) {
+    load->moveBefore(first);
+    return;
+  }
+  OpBuilder b(branch);
+  for (Region &region : branch->getRegions()) {
+    auto isInside = [&](OpOperand &use) {
+      return region.isAncestor(use.getOwner()->getParentRegion());
+    };
+    if (llvm::none_of(load->getUses(), isInside))
+      continue;
+    b.setInsertionPointToStart(&region.front());
+    auto copy = cast<LoadFactorOp>(b.clone(*load));
+    load.getResult().replaceUsesWithIf(copy.getResult(), isInside);
+    sink(copy);
+  }
+  load->moveAfter(branch);
+  if (load->use_empty())
+    load->erase();
+  else
+    sink(load);
 }
 
 static void sink(WaitOp wait) {
@@ -66,7 +95,14 @@ static void sink(WaitOp wait) {
 }
 
 void dash::sinkWaits(RoleOp consumer) {
+  SmallVector<LoadFactorOp> loads;
   SmallVector<WaitOp> waits;
+  consumer.walk([&](LoadFactorOp load) {
+    if (auto wait = load.getTile().getDefiningOp<WaitOp>(); wait && isForProducts(wait))
+      loads.push_back(load);
+  });
+  for (LoadFactorOp load : loads)
+    sink(load);
   consumer.walk([&](WaitOp wait) {
     if (isForProducts(wait))
       waits.push_back(wait);

@@ -7,8 +7,9 @@
 
 namespace mlir::dash {
 
-/// Moves every wait of a consumer that only products need down to the first of them. A wait that a branch needs goes
-/// into both branches: to the first product that reads the slot, or to the end of the branch without one.
+/// Moves every wait of a consumer that only products need down to the first of them, and in front of that product the load
+/// of a factor that is held in registers. A wait that a branch needs goes into both branches: to the first product that
+/// reads the slot, or to the end of the branch without one.
 void sinkWaits(RoleOp consumer);
 
 } // namespace mlir::dash

@@ -29,8 +29,7 @@ namespace {
 struct HeldSlot {
   SlotUse slot;
   BarrierSide side;
-  bool unfenced =
-      false; ///< written by threads, and not yet for the eyes of copy engine and tensor core
+  bool unfenced = false; ///< written by threads, and not yet seen by copy engine and tensor core
 
   bool operator==(const HeldSlot &other) const {
     return slot == other.slot && side == other.side && unfenced == other.unfenced;
@@ -66,10 +65,9 @@ struct State {
 class RolePaths {
 public:
   LogicalResult follow(Region &region, State &state) {
-    for (Block &block : region)
-      for (Operation &op : block)
-        if (failed(follow(&op, state)))
-          return failure();
+    for (Operation &op : region.getOps())
+      if (failed(follow(&op, state)))
+        return failure();
     return success();
   }
 
@@ -90,6 +88,10 @@ private:
             [&](auto op) { return visit(op, state); })
         .Case<SlotTileOp, LoadRowOp, ReadIndicesOp, BulkAddOp, BulkStoreOp>(
             [&](auto op) { return read(op, op.getChannel(), op.getSlot(), state); })
+        .Case<LoadFactorOp>([&](auto op) {
+          auto tile = op.getTile().template getDefiningOp<SlotTileOp>();
+          return tile ? read(op, tile.getChannel(), tile.getSlot(), state) : success();
+        })
         .Case<CopyInOp, WriteIndicesOp, MbarrierExpectOp, StoreFragmentOp>(
             [&](auto op) { return write(op, op.getChannel(), op.getSlot(), state); })
         .Case<NVVM::FenceProxyOp>([&](auto op) {
@@ -99,10 +101,8 @@ private:
           return success();
         })
         .Default([&](Operation *op) {
-          for (Region &region : op->getRegions())
-            if (failed(follow(region, state)))
-              return failure();
-          return success();
+          auto isRight = [&](Region &region) { return succeeded(follow(region, state)); };
+          return success(llvm::all_of(op->getRegions(), isRight));
         });
   }
 

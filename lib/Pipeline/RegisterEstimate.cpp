@@ -17,7 +17,7 @@ using namespace mlir::dash;
 /// kernel takes up to 1.45 times as long.
 static constexpr int64_t registersForAddresses = 20;
 
-static int64_t registersOf(Value tile, int64_t threads) {
+int64_t dash::registersOf(Value tile, int64_t threads) {
   auto type = cast<RankedTensorType>(tile.getType());
   return llvm::divideCeil(type.getNumElements() * type.getElementTypeBitWidth(), 32 * threads);
 }
@@ -81,6 +81,8 @@ RegisterEstimate dash::estimateRegisters(WalkOp walk, int64_t threads) {
   estimate.addresses = registersForAddresses;
   for (Value init : walk.getInits())
     estimate.carried += registersOf(init, threads);
+  for (auto held : walk->getBlock()->getOps<LoadFactorOp>())
+    estimate.carried += registersOf(held, threads);
   SmallVector<Issue> order = getIssueOrder(walk);
   Lifetimes lifetimes(order);
   for (auto [i, at] : llvm::enumerate(order)) {

@@ -68,6 +68,21 @@ func.func @names_tiles(%i: index) {
 
 !C = !dash.channel<tensor<128x128xbf16>, index>
 
+// What is loaded is the tile.
+func.func @loads_factors(%tile: tensor<128x64xbf16>) {
+  dash.workers {
+    dash.role "compute" consumer warps(8) {
+      // expected-error @below {{'dash.load_factor' op result must be the tile, 128x64 of 'bf16', got 64x128 of 'bf16'}}
+      %rows = dash.load_factor %tile : tensor<128x64xbf16> -> tensor<64x128xbf16>
+    }
+  }
+  return
+}
+
+// -----
+
+!C = !dash.channel<tensor<128x128xbf16>, index>
+
 // Elements are counted from 0.
 func.func @loads_rows(%i: index) {
   dash.workers {

@@ -49,6 +49,7 @@ func.func @copies_in(%use: index) {
 // CHECK-NEXT:    %[[Q:.+]] = dash.slot_tile %q_tiles[%[[SLOT]]] element(0) : <{{.+}}> -> tensor<64x128xbf16, #dash.swizzled>
 // CHECK-NEXT:    %[[K:.+]] = dash.slot_tile %v_tiles[%[[SLOT]]] element(0) : <{{.+}}> -> tensor<128x128xbf16, #dash.swizzled>
 // CHECK-NEXT:    %[[L:.+]] = dash.load_row %q_tiles[%[[SLOT]]] element(1) : <{{.+}}> -> tensor<64xf32, #dash.fragment<row, rows by 2>>
+// CHECK-NEXT:    dash.load_factor %[[K]] : tensor<128x128xbf16, #dash.swizzled> -> tensor<128x128xbf16, #dash.fragment<operand, rows by 2>>
 // CHECK-NEXT:    %[[S:.+]] = dash.matmul %[[K]], transpose %[[Q]] async :
 // CHECK-NEXT:    dash.matmul %[[K]], transpose %[[Q]] accumulate(%[[S]]) async :
 // CHECK-NEXT:    %[[S1:.+]] = dash.wgmma_wait %[[S]] pending(1) : tensor<128x64xf32, #dash.fragment<accumulator, rows by 2>> -> tensor<128x64xf32, #dash.fragment<accumulator, rows by 2>>
@@ -71,6 +72,8 @@ func.func @computes(%use: index, %p: !p) {
       %q = dash.slot_tile %q_tiles[%slot] element(0) : !Q -> tensor<64x128xbf16, #dash.swizzled>
       %k = dash.slot_tile %v_tiles[%slot] element(0) : !V -> tensor<128x128xbf16, #dash.swizzled>
       %l = dash.load_row %q_tiles[%slot] element(1) : !Q -> tensor<64xf32, #dash.fragment<row, rows by 2>>
+      %k_rows = dash.load_factor %k
+        : tensor<128x128xbf16, #dash.swizzled> -> tensor<128x128xbf16, #dash.fragment<operand, rows by 2>>
       %s = dash.matmul %k, transpose %q async
         : (tensor<128x128xbf16, #dash.swizzled>, tensor<64x128xbf16, #dash.swizzled>) -> !sum
       %t = dash.matmul %k, transpose %q accumulate(%s) async

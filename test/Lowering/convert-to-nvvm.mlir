@@ -16,6 +16,9 @@
 // CHECK:           scf.if
 // CHECK:             llvm.getelementptr %[[MAPS]]
 // CHECK:             nvvm.fence.proxy.acquire <gpu>
+// Rows 64 to 127 of K, 8 KB behind its first: four words at a time.
+// CHECK:           arith.addi %{{.+}}, %c8192_i32
+// CHECK-COUNT-4:   nvvm.ldmatrix %{{.+}} {{.*}}num = 4
 // The loop carries 32 registers for 64x64 sums of this warpgroup.
 // CHECK:           %{{.+}}:32 = scf.for {{.*}} -> (f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32)
 // The use's slot and phase, of two slots.
@@ -78,6 +81,7 @@ gpu.module @kernels attributes {dash.program = #dash.program<"attention_bwd"
         %zeros = arith.constant dense<0.0> : !P
         %n = dash.num_items
         %k = dash.slot_tile %k_tiles[%c0] element(0) : !CK -> !K
+        %k_rows = dash.load_factor %k : !K -> !H
         %sums = scf.for %use = %c0 to %n step %c1 iter_args(%sum = %zeros) -> !P {
           %slot, %phase = dash.ring %q_tiles[%use] : !CQ
           dash.mbarrier_wait %q_tiles full[%slot] phase(%phase) : !CQ

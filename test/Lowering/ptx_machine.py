@@ -152,6 +152,9 @@ class Machine:
             pass
         elif root == "stmatrix":
             self.touch(thread, self.address(thread, operands[0]), 16, True, text)
+        elif root == "ldmatrix":
+            self.touch(thread, self.address(thread, operands[1]), 16, False, text)
+            thread.registers.update(dict.fromkeys(operands_of(operands[0].strip("{}")), 0))
         elif root in ("ld", "st", "red"):
             return self.load_or_store(thread, name, operands, text)
         else:

@@ -4,6 +4,7 @@
 !K = !dash.channel<tensor<128x64xbf16, #dash.swizzled>, index>
 !D = !dash.channel<tensor<128x64xf32, #dash.fragment<accumulator, rows by 2>>>
 !k = tensor<128x64xbf16, #dash.swizzled>
+!p = tensor<128x64xbf16, #dash.fragment<operand, rows by 2>>
 !s = tensor<128x128xf32, #dash.fragment<accumulator, rows by 2>>
 !d = tensor<128x64xf32, #dash.fragment<accumulator, rows by 2>>
 !T = memref<?x?x?x64xbf16>
@@ -37,8 +38,9 @@ func.func @right(%k: !T, %dq: !F) {
         dash.mbarrier_wait %k_tiles full[%slot] phase(%phase) : !K
         %steps = dash.read_indices %k_tiles[%slot] : !K -> index
         %k0 = dash.slot_tile %k_tiles[%slot] element(0) : !K -> !k
+        %rows = dash.load_factor %k0 : !k -> !p
         dash.take_tensor_core
-        %s = dash.matmul %k0, transpose %k0 async : (!k, !k) -> !s
+        %s = dash.matmul %rows, transpose %k0 async : (!p, !k) -> !s
         %s0 = dash.wgmma_wait %s pending(0) : !s -> !s
         dash.give_tensor_core
         dash.mbarrier_arrive %k_tiles empty[%slot] by warp : !K

@@ -395,3 +395,25 @@ func.func @on_unasked() {
   }
   return
 }
+
+// -----
+
+!K = !dash.channel<tensor<128x128xbf16, #dash.swizzled>>
+!k = tensor<128x128xbf16, #dash.swizzled>
+!p = tensor<128x128xbf16, #dash.fragment<operand, rows by 2>>
+
+func.func @loads_a_factor_behind_the_arrival() {
+  dash.workers {
+    %k_tiles = dash.channel "k" depth(2) : !K
+    dash.role "compute" consumer warps(8) {
+      %c0 = arith.constant 0 : index
+      %slot, %phase = dash.ring %k_tiles[%c0] : !K
+      dash.mbarrier_wait %k_tiles full[%slot] phase(%phase) : !K
+      %k = dash.slot_tile %k_tiles[%slot] element(0) : !K -> !k
+      dash.mbarrier_arrive %k_tiles empty[%slot] by warp : !K
+      // expected-error @below {{reads a slot of channel 'k' that is not known to be full: it stands before the wait, or behind the arrival that gives the slot back}}
+      %rows = dash.load_factor %k : !k -> !p
+    }
+  }
+  return
+}

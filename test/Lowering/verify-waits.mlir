@@ -42,3 +42,28 @@ func.func @ahead(%n: index, %out: memref<?x?x?x128xbf16>) {
   }
   return
 }
+
+// A factor that has been loaded into registers outlives its slot.
+// CHECK-LABEL: func @loaded
+// CHECK: dash.matmul
+func.func @loaded() {
+  dash.workers {
+    %k_tiles = dash.channel "k" depth(1) : !K
+    %v_tiles = dash.channel "v" depth(1) : !K
+    dash.role "compute" consumer warps(8) {
+      %c0 = arith.constant 0 : index
+      %slot, %phase = dash.ring %k_tiles[%c0] : !K
+      dash.mbarrier_wait %k_tiles full[%slot] phase(%phase) : !K
+      %k = dash.slot_tile %k_tiles[%slot] element(0) : !K -> !k
+      %rows = dash.load_factor %k : !k -> !p
+      dash.mbarrier_arrive %k_tiles empty[%slot] by warp : !K
+      %there, %p1 = dash.ring %v_tiles[%c0] : !K
+      dash.mbarrier_wait %v_tiles full[%there] phase(%p1) : !K
+      %v = dash.slot_tile %v_tiles[%there] element(0) : !K -> !k
+      %s = dash.matmul %rows, transpose %v async : (!p, !k) -> !s
+      %sums = dash.wgmma_wait %s pending(0) : !s -> !s
+      dash.mbarrier_arrive %v_tiles empty[%there] by warp : !K
+    }
+  }
+  return
+}

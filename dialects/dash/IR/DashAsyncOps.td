@@ -230,6 +230,26 @@ def LoadRowOp : Dash_SlotOp<"load_row"> {
   let hasVerifier = 1;
 }
 
+def LoadFactorOp : Dash_SlotOp<"load_factor"> {
+  let summary = "Load this warpgroup's rows of a factor from a slot into registers";
+  let description = [{
+    The left factor of a product, where it stays the same over many: each warpgroup reads its 64 rows once (`ldmatrix`),
+    and products take them from registers instead of shared memory. The tile is a value that `dash.wait` or
+    `dash.slot_tile` gives; the loads keep their place among waits and arrivals.
+
+    **Preconditions**: the slot is full. The result is only used as `a` of products, not transposed.
+    **Postconditions**: the slot's tile may still be read there.
+    **Example**: `%k_rows = dash.load_factor %k_tile : tensor<128x64xbf16, #dash.swizzled> -> tensor<128x64xbf16,
+    #dash.fragment<operand, rows by 2>>`, as in test/Lowering/insert-waits-factors.mlir.
+    **Errors**: `result must be the tile, 128x64 of 'bf16', got 64x128 of 'bf16'`; `stands inside 'dash.role' only:
+    channels connect roles`.
+  }];
+  let arguments = (ins Arg<HalfTile, "the tile, in shared memory", [MemRead, MemWrite]>:$tile);
+  let results = (outs Res<HalfTile, "the tile, in registers">:$result);
+  let assemblyFormat = "$tile attr-dict `:` type($tile) `->` type($result)";
+  let hasVerifier = 1;
+}
+
 def StoreFragmentOp : Dash_SlotOp<"store_fragment"> {
   let summary = "Write this warpgroup's part of a tile to a slot";
   let description = [{

@@ -154,7 +154,7 @@ def DistributeTiles : Pass<"dash-distribute-tiles", "::mlir::ModuleOp"> {
     | waited for, or held: a factor of products | `#dash.swizzled`: in a slot |
     | sums, 64 n rows | `#dash.fragment<accumulator, rows by n>` |
     | sums, 64 rows (dQ of q tiles of 64) | `#dash.fragment<accumulator, columns by n>` |
-    | sums rounded | `#dash.fragment<operand, rows by n>`: factor of the next product, or stored to a slot |
+    | sums rounded, factors that are held | `#dash.fragment<operand, rows by n>`: factor of products, or stored to a slot |
     | one number a query | `#dash.fragment<row, rows by n>`, in each warpgroup |
 
     Elements of channels say how tiles lie in slots. Sums lie there, and in memory, as the warpgroups hold them: the
@@ -214,7 +214,7 @@ def InsertWaits : Pass<"dash-insert-waits", "::mlir::ModuleOp"> {
     Products become `async`. One is waited for (`dash.wgmma_wait`) where its sums are needed, or a slot that it reads is
     released; a wait for one is a wait for all issued before it. None is in flight where a loop or a branch begins or
     ends. A wait for a slot that only products read moves down to the first of them, into both sides of a branch: V of
-    an item is waited for behind the first product with K.
+    an item is waited for behind the first product with K. So does `dash.load_factor`, with the wait for its slot.
 
     Channels get `arrivals`: one of a thread that starts copies or adds, one of each warp of a consumer.
 
@@ -333,6 +333,7 @@ def ConvertToNvvm : Pass<"dash-convert-to-nvvm", "::mlir::ModuleOp"> {
     | a slot of a channel | its number; addresses are computed where they are needed |
     | `dash.matmul` | one assembly, from `wgmma.fence` to its commit |
     | `dash.wgmma_wait` | `wgmma.wait_group`, through which all sums that it completes go |
+    | `dash.load_factor` | `ldmatrix`, four words at a time: a warpgroup's rows as wgmma wants a left factor |
     | `dash.log_probability` | scale * log2(e) * s - lse2, an fma each |
     | `dash.hide` | selects, behind a branch: only tiles that the mask cuts have hidden elements |
     | `dash.copy_in`, `dash.copy_out` | copies by descriptors, or of bytes |

@@ -147,6 +147,23 @@ def PlanBuffers : Pass<"dash-plan-buffers"> {
   ];
 }
 
+def HoldFactors : Pass<"dash-hold-factors"> {
+  let summary = "Keep factors of an item in registers, where there is room";
+  let description = [{
+    A tile that an item has waited for, and that products of the walk read by rows as their left factor (K in S, V in dP), is
+    loaded into registers once in front of the walk (`dash.load_factor`), and those products take it from there: in each
+    step shared memory has as much less to read. Tiles are taken in the order in which they are waited for, as long as the
+    role's registers suffice by the estimate that `dash-check-resources` uses. At head dim 64 both fit (16 registers
+    each), at 128 none.
+
+    Needs: `dash-plan-buffers`. Leaves: products that read the tile in another way (dQ reads K by columns), and when slots
+    are released. Does not: say when the tile is loaded; `dash-insert-waits` moves the load to the first product.
+
+    (* example filepath=test/Pipeline/hold-factors.mlir *)
+  }];
+  let statistics = [Statistic<"numHeld", "num-held", "Number of tiles kept in registers">];
+}
+
 def CheckResources : Pass<"dash-check-resources"> {
   let summary = "Prove that a plan fits a chip and that its roles never wait for ever";
   let description = [{

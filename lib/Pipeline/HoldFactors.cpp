@@ -1,0 +1,77 @@
+//===- HoldFactors.cpp - factors that stay in registers for an item -------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// K and V are the left factors of S and dP in every step of an item. From shared memory the tensor core reads them
+// again for each step, in the bandwidth that everything else there needs too; a warpgroup's rows of them are few
+// registers at small head dims. What there is room for is counted where everybody's registers are counted.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RegisterEstimate.h"
+#include "dash/IR/TargetDescription.h"
+#include "dash/Pipeline/Passes.h"
+#include "mlir/IR/Builders.h"
+
+namespace mlir::dash {
+#define GEN_PASS_DEF_HOLDFACTORS
+#include "dash/Pipeline/Passes.h.inc"
+} // namespace mlir::dash
+
+using namespace mlir;
+using namespace mlir::dash;
+
+/// Where products of the walk read the tile by rows, as their left factor: each warpgroup those of its own results.
+static SmallVector<OpOperand *> findUsesByRows(Value tile, WalkOp walk) {
+  SmallVector<OpOperand *> uses;
+  for (OpOperand &use : tile.getUses())
+    if (auto product = dyn_cast<MatmulOp>(use.getOwner());
+        product && product->getParentOp() == walk && &use == &product.getAMutable() &&
+        !product.getTransposeA())
+      uses.push_back(&use);
+  return uses;
+}
+
+namespace {
+
+struct HoldFactors : public dash::impl::HoldFactorsBase<HoldFactors> {
+  void runOnOperation() override {
+    bool hasWorkers = false;
+    WalkResult result = getOperation()->walk([&](RoleOp role) {
+      hasWorkers = true;
+      WalkOp walk = role.getWalk();
+      if (!walk || !role.isConsumer())
+        return WalkResult::advance();
+      if (!role.getRegisters()) {
+        role.emitError() << "has no number of registers; run --dash-plan-buffers first";
+        return WalkResult::interrupt();
+      }
+      hold(role, walk);
+      return WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      return signalPassFailure();
+    if (!hasWorkers)
+      getOperation()->emitWarning()
+          << "no 'dash.workers' with factors to hold; run --dash-assign-roles first";
+  }
+
+private:
+  /// Each tile of the item, in the order in which they come, as long as there are registers.
+  void hold(RoleOp role, WalkOp walk) {
+    int64_t threads = role.getWarps() * threadsOfWarp, most = *role.getRegisters();
+    OpBuilder b(walk);
+    for (auto wait : role.getItems().getBody().getOps<WaitOp>())
+      for (Value tile : wait.getTiles()) {
+        SmallVector<OpOperand *> uses = findUsesByRows(tile, walk);
+        if (uses.empty() ||
+            estimateRegisters(walk, threads).total() + registersOf(tile, threads) > most)
+          continue;
+        auto held = LoadFactorOp::create(b, wait.getLoc(), tile.getType(), tile);
+        for (OpOperand *use : uses)
+          use->set(held);
+        ++numHeld;
+      }
+  }
+};
+
+} // namespace
