@@ -180,8 +180,18 @@ private:
         NVVM::SharedSpaceAttr::get(b.getContext(), NVVM::SharedSpace::shared_cta));
   }
 
+  /// Commits side by side have one fence, in front of the first: nothing is written between them.
+  static bool isFenced(CommitOp op) {
+    Operation *last = op->getPrevNode();
+    while (isa_and_present<RingOp, MbarrierArriveOp>(last))
+      last = last->getPrevNode();
+    auto fence = dyn_cast_or_null<NVVM::FenceProxyOp>(last);
+    return fence && fence.getKind() == NVVM::ProxyKind::async_shared;
+  }
+
   void commit(CommitOp op) {
-    fence();
+    if (!isFenced(op))
+      fence();
     arrive(op.getChannel(), BarrierSide::Full, ringOf(op.getChannel(), op.getUse()));
     op.erase();
   }
