@@ -17,10 +17,10 @@ namespace {
 /// Turns the lists of a file into a table. Every failure names its place in the file.
 class OrderReader {
 public:
-  OrderReader(const order_json::Schedule &file, const Problem &problem, std::string place,
+  OrderReader(const order_json::Schedule &file, const ScheduleHeader &header, std::string place,
               EmitError emitError)
-      : file(file), problem(problem), place(std::move(place)), emitError(emitError),
-        chains(problem), kvTiles(problem) {}
+      : file(file), problem(header.problem), workers(header.workers), parts(header.parts),
+        place(std::move(place)), emitError(emitError), chains(problem), kvTiles(problem) {}
 
   FailureOr<Table> read() {
     if (failed(readItems()) || failed(readChains()) || failed(readPartChains()))
@@ -42,10 +42,10 @@ private:
 
   LogicalResult readItems() {
     for (auto [index, entry] : llvm::enumerate(file.items)) {
-      if (failed(check("items", index, "worker", entry.worker, file.workers)) ||
+      if (failed(check("items", index, "worker", entry.worker, workers)) ||
           failed(check("items", index, "sequence", entry.sequence, problem.numSequences())) ||
           failed(check("items", index, "kvHead", entry.kvHead, problem.kvHeads)) ||
-          failed(check("items", index, "part", entry.part, file.parts)) ||
+          failed(check("items", index, "part", entry.part, parts)) ||
           failed(check("items", index, "kv", entry.kv, problem.numKvTiles(entry.sequence))))
         return failure();
       Item item;
@@ -97,7 +97,7 @@ private:
   }
 
   LogicalResult readChain(size_t index, const order_json::Chain &entry, int64_t chain) {
-    int64_t headsPerPart = problem.groupSize() / file.parts;
+    int64_t headsPerPart = problem.groupSize() / parts;
     int64_t part = entry.head % problem.groupSize() / headsPerPart;
     for (auto [turn, contribution] : llvm::enumerate(entry.order)) {
       auto it = visitOf.find({chain, contribution.first});
@@ -115,12 +115,8 @@ private:
   }
 
   LogicalResult readPartChains() {
-    if (!file.partChains) {
-      if (file.parts == 1)
-        return success();
-      return emitError() << place << ".partChains: missing, but there are " << file.parts
-                         << " parts";
-    }
+    if (!file.partChains)
+      return success(); // the first part first
     std::vector<SmallVector<int32_t, 2>> turns(kvTiles.size());
     for (auto [index, entry] : llvm::enumerate(*file.partChains)) {
       if (failed(check("partChains", index, "sequence", entry.sequence, problem.numSequences())) ||
@@ -134,14 +130,14 @@ private:
       SmallVector<int32_t, 2> &turn = turns[kvTiles(tile)];
       if (!turn.empty())
         return error("partChains", index) << "this kv tile has another chain before";
-      turn.resize(file.parts, -1);
+      turn.resize(parts, -1);
       for (auto [place, part] : llvm::enumerate(entry.order)) {
-        if (failed(check("partChains", index, "part", part, file.parts)))
+        if (failed(check("partChains", index, "part", part, parts)))
           return failure();
         turn[part] = place;
       }
-      if (int64_t(entry.order.size()) != file.parts || llvm::is_contained(turn, -1))
-        return error("partChains", index) << "expected each of the " << file.parts << " parts once";
+      if (int64_t(entry.order.size()) != parts || llvm::is_contained(turn, -1))
+        return error("partChains", index) << "expected each of the " << parts << " parts once";
     }
     for (Item &item : table.items) {
       const auto &turn = turns[kvTiles(item)];
@@ -155,6 +151,7 @@ private:
 
   const order_json::Schedule &file;
   const Problem &problem;
+  int64_t workers, parts;
   std::string place;
   EmitError emitError;
   ChainIds chains;
@@ -239,13 +236,15 @@ static LogicalResult matchMask(const order_json::Mask &file, const Mask &mask,
 static LogicalResult matchProblem(const order_json::Schedule &file, const Problem &problem,
                                   const std::string &place, EmitError emitError) {
   Problem other = problem;
-  other.sequences = file.sequences;
+  other.sequences = file.sequences.value_or(problem.sequences);
   auto tiles = [](TileShape t) { return llvm::formatv("q={0} kv={1}", t.q, t.kv).str(); };
   return failure(
-      failed(matchMask(file.mask, problem.mask, place, emitError)) ||
-      failed(match("tiles", tiles(file.tiles), tiles(problem.tiles), place, emitError)) ||
-      failed(match("heads", file.heads, problem.heads, place, emitError)) ||
-      failed(match("kv heads", file.kvHeads, problem.kvHeads, place, emitError)) ||
+      (file.mask && failed(matchMask(*file.mask, problem.mask, place, emitError))) ||
+      failed(match("tiles", tiles(file.tiles.value_or(problem.tiles)), tiles(problem.tiles), place,
+                   emitError)) ||
+      failed(match("heads", file.heads.value_or(problem.heads), problem.heads, place, emitError)) ||
+      failed(match("kv heads", file.kvHeads.value_or(problem.kvHeads), problem.kvHeads, place,
+                   emitError)) ||
       failed(match("head dim", file.headDim.value_or(problem.headDim), problem.headDim, place,
                    emitError)) ||
       failed(match("head dim of v", file.headDimV.value_or(problem.headDimV), problem.headDimV,
@@ -268,18 +267,26 @@ static FailureOr<size_t> pickSchedule(const order_json::Document &document, Stri
   return llvm::find_if(schedules, isOurs) - schedules.begin();
 }
 
+/// The lists that a file has items on.
+static int64_t numWorkers(const order_json::Schedule &file) {
+  int64_t workers = 1;
+  for (const order_json::Item &item : file.items)
+    workers = std::max(workers, std::min(item.worker, maxWorkers) + 1);
+  return workers;
+}
+
 /// What surrounds the order: from the file, where it agrees with what is asked for.
 static FailureOr<ScheduleHeader> readHeader(const order_json::Schedule &file,
                                             const OrderFileRequest &request,
                                             const std::string &place, EmitError emitError) {
-  if (file.workers < 1 || file.workers > maxWorkers)
-    return emitError() << place << ".workers: expected 1 to " << maxWorkers << ", got "
-                       << file.workers;
-  if (file.parts < 1 || request.problem.groupSize() % file.parts != 0)
+  int64_t workers = file.workers.value_or(request.workers.value_or(numWorkers(file)));
+  if (workers < 1 || workers > maxWorkers)
+    return emitError() << place << ".workers: expected 1 to " << maxWorkers << ", got " << workers;
+  int64_t parts = file.parts.value_or(request.parts.value_or(1));
+  if (parts < 1 || request.problem.groupSize() % parts != 0)
     return emitError() << place << ".parts: expected a divisor of the "
-                       << request.problem.groupSize() << " query heads of a kv head, got "
-                       << file.parts;
-  std::string levelName = file.level.value_or("run");
+                       << request.problem.groupSize() << " query heads of a kv head, got " << parts;
+  std::string levelName = file.level.value_or(stringifyDeterminismLevel(request.needed).str());
   std::optional<DeterminismLevel> level = symbolizeDeterminismLevel(levelName);
   if (!level || *level == DeterminismLevel::World)
     return emitError() << place << ".level: expected run, batch or machine, got '" << levelName
@@ -292,9 +299,10 @@ static FailureOr<ScheduleHeader> readHeader(const order_json::Schedule &file,
   header.kind = "file";
   header.level = *level;
   header.problem = request.problem;
-  header.parts = file.parts;
-  header.workers = file.workers;
-  header.width = file.forWorkers.value_or(file.workers);
+  header.parts = parts;
+  header.workers = workers;
+  header.width = file.forWorkers.value_or(
+      *level == DeterminismLevel::Machine ? request.forWorkers.value_or(workers) : workers);
   if (header.width < 1)
     return emitError() << place << ".forWorkers: expected at least 1, got " << header.width;
   if (*level != DeterminismLevel::Machine && header.width != header.workers)
@@ -308,8 +316,8 @@ static FailureOr<ScheduleHeader> readHeader(const order_json::Schedule &file,
                               APFloat(header.cost.compute), APFloat(header.cost.reduce),
                               APFloat(header.cost.latency), header.cost.buffers)))
     return failure();
-  if (failed(matchIfAsked("workers", file.workers, request.workers, place, emitError)) ||
-      failed(matchIfAsked("parts", file.parts, request.parts, place, emitError)))
+  if (failed(matchIfAsked("workers", workers, request.workers, place, emitError)) ||
+      failed(matchIfAsked("parts", parts, request.parts, place, emitError)))
     return failure();
   if (*level == DeterminismLevel::Machine)
     if (failed(matchIfAsked("for-workers", header.width, request.forWorkers, place, emitError)))
@@ -332,6 +340,9 @@ FailureOr<Schedule> dash::readOrderFile(StringRef path, const OrderFileRequest &
   llvm::Expected<llvm::json::Value> value = llvm::json::parse((*buffer)->getBuffer());
   if (!value)
     return refuse(value.takeError());
+  if (auto twice = order_json::findDuplicateKey((*buffer)->getBuffer()))
+    return emitError() << "order file '" << path << "': line " << twice->line << " has key '"
+                       << twice->key << "' a second time in its object, expected it once";
   order_json::Document document;
   llvm::json::Path::Root root("order");
   if (!fromJSON(*value, document, root))
@@ -345,7 +356,7 @@ FailureOr<Schedule> dash::readOrderFile(StringRef path, const OrderFileRequest &
   FailureOr<ScheduleHeader> header = readHeader(file, request, place, emitError);
   if (failed(header) || failed(matchProblem(file, request.problem, place, emitError)))
     return failure();
-  FailureOr<Table> table = OrderReader(file, request.problem, place, emitError).read();
+  FailureOr<Table> table = OrderReader(file, *header, place, emitError).read();
   if (failed(table))
     return failure();
   return Schedule::get(std::move(*header), std::move(*table), emitError);

@@ -3,6 +3,7 @@
 
 #include "OrderJson.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace llvm;
 using mlir::dash::SequenceLengths;
@@ -157,6 +158,54 @@ static bool fromJSON(const json::Value &value, Schedule &schedule, json::Path pa
          object.map("parts", schedule.parts) && object.map("workers", schedule.workers) &&
          object.map("cost", schedule.cost) && object.map("items", schedule.items) &&
          object.map("chains", schedule.chains) && object.map("partChains", schedule.partChains);
+}
+
+std::optional<DuplicateKey> findDuplicateKey(StringRef text) {
+  // A frame for each bracket that is open: the keys of an object, nothing of an array.
+  std::vector<std::optional<StringSet<>>> open;
+  bool isKey = false;
+  int64_t line = 1;
+  for (size_t i = 0; i < text.size(); ++i) {
+    switch (text[i]) {
+    case '\n':
+      ++line;
+      break;
+    case '{':
+      open.emplace_back(std::in_place);
+      isKey = true;
+      break;
+    case '[':
+      open.emplace_back();
+      isKey = false;
+      break;
+    case '}':
+    case ']':
+      open.pop_back();
+      break;
+    case ':':
+      isKey = false;
+      break;
+    case ',':
+      isKey = open.back().has_value();
+      break;
+    case '"': {
+      size_t begin = i++;
+      while (text[i] != '"')
+        i += text[i] == '\\' ? 2 : 1;
+      if (!isKey)
+        break;
+      // Escapes may spell one key in two ways.
+      std::string key =
+          cantFail(json::parse(text.slice(begin, i + 1))).getAsString().value_or("").str();
+      if (!open.back()->insert(key).second)
+        return DuplicateKey{key, line};
+      break;
+    }
+    default:
+      break;
+    }
+  }
+  return std::nullopt;
 }
 
 bool fromJSON(const json::Value &value, Document &document, json::Path path) {

@@ -45,14 +45,15 @@ struct Mask {
   std::optional<Blocks> blocks;
 };
 
+/// An order needs items and chains. What else a file says of the problem must be so.
 struct Schedule {
   std::string op;
   std::optional<std::string> level;
   std::optional<int64_t> forWorkers, headDim, headDimV;
-  Mask mask;
-  TileShape tiles;
-  std::vector<SequenceLengths> sequences;
-  int64_t heads, kvHeads, parts, workers;
+  std::optional<Mask> mask;
+  std::optional<TileShape> tiles;
+  std::optional<std::vector<SequenceLengths>> sequences;
+  std::optional<int64_t> heads, kvHeads, parts, workers;
   std::optional<Cost> cost;
   std::vector<Item> items;
   std::vector<Chain> chains;
@@ -65,6 +66,14 @@ struct Document {
 
 /// Reports what is missing, of another type, or unknown, with its path.
 bool fromJSON(const llvm::json::Value &value, Document &document, llvm::json::Path path);
+
+/// The first key that an object of `text`, which is JSON, has twice, and its line; the parser would take
+/// the last silently.
+struct DuplicateKey {
+  std::string key;
+  int64_t line;
+};
+std::optional<DuplicateKey> findDuplicateKey(StringRef text);
 
 } // namespace mlir::dash::order_json
 

@@ -19,9 +19,11 @@ struct OrderFileRequest {
 };
 
 /// Reads a schedule of kind "file" from a report document (dialects/dash/Schedule/
-/// report.schema.json): items with their visits, chains and part chains make the order; makespan and
-/// the like are computed anew. The order is not verified, but every chain names only contributions
-/// that some item makes.
+/// report.schema.json). Items with their visits and chains make the order, and all else may be left
+/// out: `partChains` (the first part first), `parts` (1), `workers` (as many as have items), `level` (what is needed),
+/// `forWorkers` (the workers) and `cost`; what is said of the problem must be so. What the request insists on
+/// takes the place of what is left out. Makespan and the like are computed anew. The order is not
+/// verified, but every chain names only contributions that some item makes.
 FailureOr<Schedule> readOrderFile(StringRef path, const OrderFileRequest &request,
                                   EmitError emitError);
 
