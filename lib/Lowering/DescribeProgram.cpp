@@ -124,14 +124,19 @@ private:
   OrderSourceAttr describeOrder() {
     if (!isTable())
       return OrderSourceAttr::get(context, OrderSource::Entry, (name + "_order").str());
+    // Where the order came from is not kept, as PROGRAM is not.
+    std::string file = schedule.getKind() == "file" ? " path=ORDER.json" : "";
+    std::string width = schedule.getLevel() == DeterminismLevel::Machine
+                            ? formatv(" for-workers={0}", schedule.getWidth()).str()
+                            : "";
     std::string command =
-        formatv(
-            "dash-opt PROGRAM --dash-tile='q={0} kv={1}' --dash-apply-schedule='kind={2} "
-            "level={3} workers={4} form=table sizes=q:{5},kv:{6},batch:{7},heads:{8},kv-heads:{9}'",
-            tiles.getQ(), tiles.getKv(), schedule.getKind(),
-            stringifyDeterminismLevel(schedule.getLevel()), schedule.getWorkers(),
-            rows.getQ().front(), rows.getKv().front(), rows.size(), problem.getHeads(),
-            problem.getKvHeads())
+        formatv("dash-opt PROGRAM --dash-tile='q={0} kv={1}' --dash-apply-schedule='kind={2}{3} "
+                "level={4} workers={5}{6} form=table "
+                "sizes=q:{7},kv:{8},batch:{9},heads:{10},kv-heads:{11}'",
+                tiles.getQ(), tiles.getKv(), schedule.getKind(), file,
+                stringifyDeterminismLevel(schedule.getLevel()), schedule.getWorkers(), width,
+                rows.getQ().front(), rows.getKv().front(), rows.size(), problem.getHeads(),
+                problem.getKvHeads())
             .str();
     return OrderSourceAttr::get(context, OrderSource::File, command);
   }

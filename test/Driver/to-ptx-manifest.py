@@ -6,6 +6,7 @@
 import hashlib
 import json
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -21,6 +22,8 @@ CASES = {
     "formulas": ("bwd-causal.mlir", "kind=symmetric-shift workers=132", lambda text: text),
     "unordered": ("bwd-full.mlir", "kind=unordered workers=132", lambda text: text),
     "table": ("bwd-full.mlir", "kind=synthesized workers=4 sizes=q:512,kv:512,batch:1,heads:2,kv-heads:2", lambda text: text),
+    "machine": ("bwd-causal.mlir", "kind=synthesized level=machine for-workers=2 workers=4 sizes=q:512,kv:512,batch:1,heads:2,kv-heads:2",
+                lambda text: text),
     "small": ("bwd-full.mlir", "kind=shift workers=132 q-tile=64", lambda text: text.replace("x128xbf16", "x64xbf16")),
     "no-scale": ("bwd-causal.mlir", "kind=shift workers=4",
                  lambda text: text.replace(", %scale: f32", "").replace(" scale(%scale)", "")),
@@ -65,6 +68,21 @@ def check(name, options):
         table = (scratch / manifest["order"]["file"]).read_bytes()
         expect(name, "hash of the order", hashlib.sha256(table).hexdigest(), manifest["order"]["sha256"])
         expect(name, "bytes of the order", len(table), manifest["order"]["bytes"])
+        check_command(name, manifest["order"]["command"], table)
+
+
+def check_command(name, command, table):
+    """The command that a manifest prints makes its order, and that order goes by a file into another program."""
+    order, words = scratch / f"{name}-again.json", shlex.split(command)
+    words = [str(scratch / f"{name}.mlir") if word == "PROGRAM" else word for word in words]
+    subprocess.run([*words, f"--dash-report-schedule=format=json output={order}", "-o", "/dev/null"], check=True)
+    out = scratch / f"{name}-from-file"
+    sizes = re.search(r"sizes=\S+", command)[0].rstrip("'")
+    subprocess.run(["dash-opt", str(scratch / f"{name}.mlir"),
+                    f"--dash-to-ptx=kind=file path={order} {sizes} output={out}", "-o", "/dev/null"], check=True)
+    manifest = json.loads(out.with_suffix(".json").read_text(encoding="utf-8"))
+    expect(name, "order by its command", table, (scratch / manifest["order"]["file"]).read_bytes())
+    expect(name, "a place for the file in its command", True, "kind=file path=ORDER.json" in manifest["order"]["command"])
 
 
 shutil.rmtree(scratch, ignore_errors=True)
