@@ -8,7 +8,7 @@
 
 #include "OrderItems.h"
 #include "dash/IR/TargetDescription.h"
-#include "dash/Schedule/Kinds.h"
+#include "dash/Schedule/ChooseOrder.h"
 #include "dash/Schedule/OrderFile.h"
 #include "dash/Schedule/Passes.h"
 #include "dash/Schedule/Report.h"
@@ -29,12 +29,6 @@ namespace mlir::dash {
 
 using namespace mlir;
 using namespace mlir::dash;
-
-static InFlightDiagnostic emitUnknownKind(StringRef name, EmitError emitError) {
-  auto names = llvm::map_range(scheduleKinds(), [](auto *kind) { return kind->name; });
-  return emitError() << "unknown schedule '" << name << "', expected one of "
-                     << llvm::join(names, ", ") << " or file";
-}
 
 namespace {
 
@@ -93,7 +87,8 @@ private:
     if ((isSurelyTable || (builder && builder->isSearched)) &&
         failed(verifyStated(assumed, emitError)))
       return failure();
-    FailureOr<Schedule> schedule = build(name, *problem, *level, *described, emitError);
+    FailureOr<Schedule> schedule =
+        build(name, *problem, *level, *described, /*servesAllSizes=*/!assumed.empty(), emitError);
     if (failed(schedule) || (schedule->isTable() && failed(verifyStated(assumed, emitError))))
       return failure();
     FailureOr<ScheduleFacts> facts = verify(*schedule, emitError);
@@ -152,18 +147,15 @@ private:
   }
 
   FailureOr<Schedule> build(StringRef name, const Problem &problem, DeterminismLevel level,
-                            const TargetDescription &described, EmitError emitError) {
-    const ScheduleKind *builder = findScheduleKind(kind);
-    if (!builder && kind != "file")
-      return emitUnknownKind(kind, emitError);
+                            const TargetDescription &described, bool servesAllSizes,
+                            EmitError emitError) {
     if (failed(verifyOptions(problem, emitError)))
       return failure();
-    if (!builder)
+    if (kind == "file")
       return readFile(name, problem, level, emitError);
 
     ScheduleHeader header;
     header.kind = kind;
-    header.unordered = builder->isUnordered;
     header.level = level;
     header.problem = problem;
     header.parts = parts;
@@ -171,10 +163,7 @@ private:
     header.width = level == DeterminismLevel::Machine ? forWorkers : header.workers;
     header.cost = {compute, reduce, latency, buffers};
     header.maxDqBytes = dqLimit << 20;
-    FailureOr<Order> order = builder->build(header, &getContext(), emitError);
-    if (failed(order))
-      return failure();
-    return Schedule::get(std::move(header), std::move(*order), emitError);
+    return buildSchedule(std::move(header), servesAllSizes, &getContext(), emitError);
   }
 
   FailureOr<Schedule> readFile(StringRef name, const Problem &problem, DeterminismLevel level,

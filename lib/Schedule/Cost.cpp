@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dash/Schedule/Cost.h"
+#include "Clock.h"
 #include "Replay.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
@@ -17,74 +18,61 @@ using namespace mlir::dash;
 
 namespace {
 
-class Clock : public Replay::Visitor {
+class Clock {
 public:
   Clock(const Schedule &schedule, llvm::function_ref<void(const TimedTask &)> tell)
       : cost(schedule.cost), tell(tell), isOrdered(schedule.isOrdered()), workers(schedule.workers),
         chains(ChainIds(schedule.problem).size()) {}
 
-  void task(int64_t index, int64_t item, const Visit &visit, int64_t chainIndex) override {
+  LogicalResult enterItem(int64_t, ArrayRef<Visit>) { return success(); }
+  void leaveItem(int64_t, int64_t) {}
+
+  LogicalResult task(int64_t index, int64_t item, const Visit &visit, int64_t chainIndex) {
     Worker &worker = workers[index];
-    Chain &chain = chains[chainIndex];
+    ChainTime &chain = chains[chainIndex];
+    TaskTimes times(cost, worker.time, chain, index, isOrdered);
     TimedTask task;
     task.worker = index;
     task.item = item;
     task.chain = chainIndex;
-    task.step = worker.step;
+    task.step = worker.step++;
     task.visit = visit;
-
-    // Results of the last b reductions, oldest first: the oldest frees the buffer.
-    double bufferFree = worker.step < cost.buffers ? 0 : worker.reduceEnds.front();
-    task.computeStart = std::max(worker.computeEnd, bufferFree);
-    task.computeCause = bufferFree > worker.computeEnd ? TimedTask::Cause::FreeBuffer
-                                                       : TimedTask::Cause::PreviousCompute;
-    task.computeEnd = task.computeStart + cost.compute;
-
-    double previous = worker.step == 0 ? 0 : worker.reduceEnds.back();
-    double turn = 0;
-    if (isOrdered && chain.worker >= 0)
-      turn = chain.reduceEnd + (chain.worker == index ? 0 : cost.latency);
-    task.reduceStart = std::max({task.computeEnd, previous, turn});
-    task.reduceCause = task.reduceStart == task.computeEnd ? TimedTask::Cause::Itself
-                       : task.reduceStart == previous      ? TimedTask::Cause::PreviousReduce
-                                                           : TimedTask::Cause::Chain;
-    task.reduceEnd = task.reduceStart + cost.reduce;
-
-    worker.computeEnd = task.computeEnd;
-    if (worker.step >= cost.buffers)
-      worker.reduceEnds.pop_front();
-    worker.reduceEnds.push_back(task.reduceEnd);
-    ++worker.step;
-    chain = {task.reduceEnd, index};
+    task.computeStart = times.computeStart;
+    task.computeEnd = times.computeEnd;
+    task.reduceStart = times.reduceStart;
+    task.reduceEnd = times.reduceEnd;
+    task.computeCause = times.bufferFree > worker.time.computeEnd
+                            ? TimedTask::Cause::FreeBuffer
+                            : TimedTask::Cause::PreviousCompute;
+    task.reduceCause = task.reduceStart == task.computeEnd  ? TimedTask::Cause::Itself
+                       : task.reduceStart == times.previous ? TimedTask::Cause::PreviousReduce
+                                                            : TimedTask::Cause::Chain;
+    times.store(cost, worker.time, chain, index);
     tell(task);
+    return success();
   }
 
 private:
   struct Worker {
     int64_t step = 0;
-    double computeEnd = 0;
-    std::deque<double> reduceEnds; ///< of the last `buffers` tasks
-  };
-  struct Chain {
-    double reduceEnd = 0;
-    int64_t worker = -1;
+    WorkerTime time;
   };
 
   const Cost &cost;
   llvm::function_ref<void(const TimedTask &)> tell;
   bool isOrdered;
   std::vector<Worker> workers;
-  std::vector<Chain> chains;
+  std::vector<ChainTime> chains;
 };
 
 } // namespace
 
 void dash::predict(const Schedule &schedule, llvm::function_ref<void(const TimedTask &)> tell) {
   Clock clock(schedule, tell);
-  Replay replay(schedule, clock);
+  Replay<Clock> replay(schedule, clock);
   for (int64_t worker : llvm::seq(schedule.workers)) {
-    Replay::Outcome outcome = replay.start(worker);
-    assert(outcome == Replay::Outcome::Ran && "a verified schedule can be replayed");
+    auto outcome = replay.start(worker);
+    assert(outcome == Replay<Clock>::Outcome::Ran && "a verified schedule can be replayed");
     (void)outcome;
   }
   assert(replay.numUnfinished() == 0 && "a verified schedule has no cycle");

@@ -66,11 +66,12 @@ private:
 static LogicalResult forEachTurn(const Schedule &schedule,
                                  llvm::function_ref<LogicalResult(int64_t, const Visit &)> report) {
   VisitReader reader(schedule);
-  SmallVector<Visit, 0> visits;
+  SmallVector<Visit, 0> storage;
   for (auto [index, item] : llvm::enumerate(schedule.items())) {
-    if (failed(reader.read(index, visits)))
+    FailureOr<ArrayRef<Visit>> visits = reader.read(index, storage);
+    if (failed(visits))
       return success();
-    for (const Visit &visit : visits) {
+    for (const Visit &visit : *visits) {
       bool isTask = visit.head >= 0 && visit.head < schedule.problem.heads && visit.q >= 0 &&
                     visit.q < schedule.problem.numQTiles(item.sequence) && visit.turn >= 0 &&
                     visit.turn < schedule.problem.activeKv(item.sequence, visit.q).size();
@@ -99,7 +100,7 @@ LogicalResult dash::explainBrokenChain(const Schedule &schedule, EmitError emitE
 
 /// "worker 3 in item (…) at q tile 2 of head 1 waits for turn 4".
 static std::string describeWait(const Schedule &schedule, int64_t worker,
-                                const Replay::Position &position, int64_t next) {
+                                const ReplayState::Position &position, int64_t next) {
   const Item &item = schedule.items()[position.item];
   std::string where = describe(schedule, item);
   if (!position.visit)
@@ -111,7 +112,7 @@ static std::string describeWait(const Schedule &schedule, int64_t worker,
                        next);
 }
 
-LogicalResult dash::explainCycle(const Schedule &schedule, const Replay &replay,
+LogicalResult dash::explainCycle(const Schedule &schedule, const ReplayState &replay,
                                  EmitError emitError) {
   TurnOwners owners(schedule);
   (void)forEachTurn(schedule, [&](int64_t index, const Visit &visit) {
@@ -131,7 +132,7 @@ LogicalResult dash::explainCycle(const Schedule &schedule, const Replay &replay,
   worker = *llvm::find_if(llvm::seq(schedule.workers), isUnfinished);
   while (visitedAt[worker] < 0) {
     visitedAt[worker] = steps.size();
-    Replay::Position position = replay.position(worker);
+    ReplayState::Position position = replay.position(worker);
     const Item &item = schedule.items()[position.item];
     int64_t next, owner;
     if (position.visit) {

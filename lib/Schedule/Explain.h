@@ -19,7 +19,8 @@ LogicalResult explainBrokenChain(const Schedule &schedule, EmitError emitError);
 
 /// Names workers that wait for each other. Precondition: the replay started all workers, not all
 /// finished, and every chain has a total order.
-LogicalResult explainCycle(const Schedule &schedule, const Replay &replay, EmitError emitError);
+LogicalResult explainCycle(const Schedule &schedule, const ReplayState &replay,
+                           EmitError emitError);
 
 /// Fails if the order depends on more than its determinism level allows.
 LogicalResult verifyIndependence(const Schedule &schedule, EmitError emitError);

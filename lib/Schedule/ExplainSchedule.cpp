@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ReportModule.h"
-#include "dash/Schedule/Kinds.h"
+#include "dash/Schedule/ChooseOrder.h"
 #include "dash/Schedule/Passes.h"
 #include "dash/Schedule/Report.h"
 #include "dash/Schedule/ScheduleIR.h"
@@ -37,7 +37,7 @@ namespace {
 
 /// Another order of the same problem.
 struct Alternative {
-  std::string request; ///< what to ask --dash-apply-schedule for
+  std::string request; ///< what to ask --dash-apply-schedule for, or the kind
   double makespan;
 };
 
@@ -58,6 +58,7 @@ public:
     writeTime();
     writeMemory();
     writeLevel();
+    writeChoice();
     writeFaster();
   }
 
@@ -70,17 +71,30 @@ private:
 
   /// The makespan of `header`'s kind, or nothing where it cannot serve it.
   std::optional<double> predictOther(ScheduleHeader header) const {
-    const ScheduleKind *other = findScheduleKind(header.kind);
+    if (std::optional<Alternative> other = buildOther(std::move(header)))
+      return other->makespan;
+    return std::nullopt;
+  }
+
+  /// The kind and the makespan that come of `header`, or nothing where it cannot be served.
+  std::optional<Alternative> buildOther(ScheduleHeader header) const {
     // What another order cannot do is its own affair, and no error of this module.
     ScopedDiagnosticHandler quiet(context, [](Diagnostic &) { return success(); });
     auto emitError = [&] { return mlir::emitError(loc); };
-    FailureOr<Order> order = other->build(header, context, emitError);
-    if (failed(order))
+    FailureOr<Schedule> built =
+        buildSchedule(std::move(header), /*asFormulas=*/false, context, emitError);
+    if (failed(built))
       return std::nullopt;
-    FailureOr<Schedule> built = Schedule::get(std::move(header), std::move(*order), emitError);
-    if (failed(built) || failed(verify(*built, emitError)))
+    FailureOr<ScheduleFacts> proof = verify(*built, emitError);
+    if (failed(proof))
       return std::nullopt;
-    return predictMakespan(*built);
+    return Alternative{built->kind, proof->makespan};
+  }
+
+  /// Whether a search is over in no time: from level batch on one order is judged many times.
+  bool canSearch() const {
+    return canCompare() && schedule.level == DeterminismLevel::Run &&
+           schedule.problem.numTasks() <= maxSearchedTasks;
   }
 
   bool canCompare() const {
@@ -159,6 +173,33 @@ private:
       line << "; level run is not possible with these workers\n";
   }
 
+  /// What kind=auto takes, and why.
+  void writeChoice() {
+    if (!schedule.isOrdered())
+      return;
+    llvm::raw_ostream &line = row("auto");
+    if (!canSearch()) {
+      line << "kind=auto "
+           << (schedule.level == DeterminismLevel::Run
+                   ? "takes the kind of least predicted time"
+                   : "takes 'synthesized', which chooses for each sequence by itself")
+           << "; tried here at level run, up to " << maxSearchedTasks << " tasks\n";
+      return;
+    }
+    ScheduleHeader header = schedule;
+    header.kind = autoKind.str();
+    std::optional<Alternative> choice = buildOther(std::move(header));
+    if (!choice) {
+      line << "kind=auto serves no such problem\n";
+      return;
+    }
+    line << "kind=auto takes " << choice->request << ", " << rounded(choice->makespan)
+         << ", the least predicted time of all kinds";
+    if (choice->makespan < figures.makespan)
+      line << " (" << percent(1 - choice->makespan / figures.makespan) << " less than this order)";
+    line << "\n";
+  }
+
   /// Other kinds, then other parts of this kind, as far as they are built in no time.
   std::vector<Alternative> alternatives() const {
     std::vector<Alternative> result;
@@ -167,7 +208,7 @@ private:
         result.push_back({std::move(request), *makespan});
     };
     for (const ScheduleKind *other : scheduleKinds()) {
-      if (other == kind || other->isSearched || other->isUnordered)
+      if (other == kind || other->isUnordered || (other->isSearched && !canSearch()))
         continue;
       ScheduleHeader header = schedule;
       header.kind = other->name.str();
@@ -210,7 +251,7 @@ private:
       isFirst = false;
     }
     for (const ScheduleKind *searched : scheduleKinds())
-      if (searched->isSearched && searched != kind)
+      if (searched->isSearched && searched != kind && !canSearch())
         os << "; kind=" << searched->name << " searches for one";
     os << "\n";
     writeSlower(all);

@@ -2,54 +2,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/Schedule/LayoutSearch.h"
+#include "PackItems.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
-#include "llvm/Support/raw_ostream.h"
-#include <chrono>
+#include <array>
 #include <limits>
-#include <numeric>
-#include <set>
+#include <map>
 
 using namespace mlir;
 using namespace mlir::dash;
 
-/// Tasks that a search may simulate, over all layouts: about a second's worth.
-static constexpr int64_t simulationBudget = int64_t(1) << 23;
-static constexpr int64_t fewestLayouts = 3;
-
-/// Deals items, longest first, to at most `workers` lists of nearly equal lengths: the shortest length
-/// to which best fit packs them, found by bisection (MULTIFIT; Coffman, Garey, Johnson 1978).
-static std::vector<int32_t> packItems(ArrayRef<int64_t> lengths, int64_t workers) {
-  std::vector<int32_t> lists(lengths.size());
-  auto packs = [&](int64_t capacity) {
-    std::set<std::pair<int64_t, int32_t>> rooms; // what is left of a list
-    for (int32_t worker : llvm::seq<int32_t>(workers))
-      rooms.emplace(capacity, worker);
-    for (auto [index, length] : llvm::enumerate(lengths)) {
-      auto room = rooms.lower_bound({length, 0});
-      if (room == rooms.end())
-        return false;
-      auto [left, worker] = *room;
-      lists[index] = worker;
-      rooms.erase(room);
-      rooms.emplace(left - length, worker);
-    }
-    return true;
-  };
-  int64_t total = std::accumulate(lengths.begin(), lengths.end(), int64_t(0));
-  int64_t low =
-      std::max<int64_t>(llvm::divideCeil(total, workers), lengths.empty() ? 0 : lengths.front());
-  int64_t high = std::max<int64_t>(2 * low, 1);
-  while (low < high) {
-    int64_t middle = low + (high - low) / 2;
-    if (packs(middle))
-      high = middle;
-    else
-      low = middle + 1;
-  }
-  packs(high);
-  return lists;
-}
+/// Tasks that a search may simulate, over all layouts, and the layouts that are tried in any case. Counts
+/// and not times, so that a search finds the same everywhere.
+static constexpr int64_t simulationBudget = int64_t(1) << 17;
+static constexpr int64_t fewestLayouts = 2;
+/// No run is much better than one that takes this times the lower bound.
+static constexpr double goodEnough = 1.002;
 
 namespace {
 
@@ -64,6 +32,11 @@ struct Layout {
   int64_t groupsAtOnce;
   ItemOrder itemOrder;
   Start start;
+
+  bool operator==(const Layout &other) const {
+    return groupsAtOnce == other.groupsAtOnce && itemOrder == other.itemOrder &&
+           start == other.start;
+  }
 };
 
 /// One (sequence, kv head, part).
@@ -74,85 +47,113 @@ struct Group {
   auto key() const { return std::tuple(-tasks, sequence, kvHead, part); }
 };
 
-/// Shows how far a long search is, on a terminal.
-class Progress {
+/// The active q tiles of the kv tiles of one sequence, in one preferred order: what all its heads, and all
+/// sequences of its lengths, walk.
+class Walks {
 public:
-  explicit Progress(size_t size) : size(size) {}
-  ~Progress() {
-    if (isShown)
-      llvm::errs() << "\r\033[K";
+  Walks(const Problem &problem, int64_t sequence, int64_t workers, Start start) {
+    int64_t numKvTiles = problem.numKvTiles(sequence);
+    int64_t places = std::min(numKvTiles, workers);
+    for (int64_t kv : llvm::seq(numKvTiles)) {
+      TileSet active = problem.activeQ(sequence, kv);
+      if (problem.mask.isBand())
+        llvm::append_range(tiles, llvm::seq<int32_t>(active.hull().begin, active.hull().end));
+      else
+        llvm::append_range(tiles, active.tiles());
+      auto walk = tiles.begin() + begin.back();
+      int64_t n = tiles.end() - walk;
+      if (start == Start::Last)
+        std::reverse(walk, tiles.end());
+      // Spread walks start evenly over their tiles, as those of `shift` do.
+      if (start == Start::Spread)
+        std::rotate(walk, walk + kv % places * n / places, tiles.end());
+      begin.push_back(tiles.size());
+    }
   }
-  void tell(size_t done) {
-    using namespace std::chrono;
-    if (!llvm::errs().is_displayed() || steady_clock::now() - begin < seconds(2))
-      return;
-    isShown = true;
-    llvm::errs() << "\rsynthesizing an order: " << done << " of " << size << " layouts";
+  ArrayRef<int32_t> operator[](int64_t kv) const {
+    return ArrayRef(tiles).slice(begin[kv], begin[kv + 1] - begin[kv]);
   }
+  int64_t numTasks() const { return tiles.size(); }
 
 private:
-  size_t size;
-  bool isShown = false;
-  std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
+  std::vector<int64_t> begin = {0};
+  std::vector<int32_t> tiles;
 };
 
 class LayoutSearch {
 public:
-  explicit LayoutSearch(const LayoutRequest &request)
-      : request(request), problem(request.problem),
-        headsPerPart(problem.groupSize() / request.parts) {
-    for (int32_t s : llvm::seq<int32_t>(problem.numSequences()))
+  explicit LayoutSearch(const LayoutRequest &request) : request(request), problem(request.problem) {
+    std::map<std::pair<int64_t, int64_t>, int32_t> known; // looked up only
+    for (int32_t s : llvm::seq<int32_t>(problem.numSequences())) {
+      const SequenceLengths &lengths = problem.sequences[s];
+      auto [shape, isNew] = known.try_emplace({lengths.q, lengths.kv}, shapes.size());
+      if (isNew)
+        shapes.push_back({s, problem.numTasksPerHead(s)});
+      shapeOf.push_back(shape->second);
       for (int32_t kvHead : llvm::seq<int32_t>(problem.kvHeads))
         for (int32_t part : llvm::seq<int32_t>(request.parts))
-          groups.push_back({s, kvHead, part, problem.numTasksPerHead(s)});
+          groups.push_back({s, kvHead, part, shapes[shape->second].tasks});
+    }
     // Long sequences first: short ones fill the gaps at the end.
     llvm::sort(groups, [](const Group &a, const Group &b) { return a.key() < b.key(); });
-  }
-
-  Table run(llvm::function_ref<double(const ListSchedule &)> judge) {
-    std::vector<Layout> layouts = listLayouts();
-    Progress progress(layouts.size());
-    Dispatch dispatch;
-    dispatch.workers = request.workers;
-    dispatch.maxDqBytes = request.maxDqBytes;
-    Problem repeated = problem;
+    // All work over all workers.
+    const Cost &cost = request.cost;
+    double taskTime =
+        cost.buffers == 1 ? cost.compute + cost.reduce : std::max(cost.compute, cost.reduce);
+    leastMakespan = problem.numTasks() * request.copies * taskTime / request.workers;
+    repeated = problem;
     for (int64_t copy = 1; copy < request.copies; ++copy)
       llvm::append_range(repeated.sequences, problem.sequences);
-    Table best;
-    double least = std::numeric_limits<double>::infinity();
-    for (auto [index, layout] : llvm::enumerate(layouts)) {
-      progress.tell(index);
+  }
+
+  void run(llvm::function_ref<double(ListSchedule &)> judge) {
+    ListSchedule run;
+    for (const Layout &layout : listLayouts()) {
+      Plan plan = makePlan(layout);
+      Dispatch dispatch;
+      dispatch.workers = request.workers;
+      dispatch.maxDqBytes = request.maxDqBytes;
       dispatch.lanes = layout.itemOrder == ItemOrder::Packed ? request.workers : 1;
-      ListSchedule run =
-          takeMiddle(runListScheduler(repeated, repeat(makePlan(layout)), request.cost, dispatch));
-      if (double price = judge(run); price < least) {
-        least = price;
-        best = std::move(run.table);
-      }
+      dispatch.limit = limit;
+      if (failed(runListScheduler(repeated, plan, request.cost, dispatch, run)))
+        continue;
+      if (request.copies > 1)
+        takeMiddle(run);
+      limit = judge(run);
+      if (run.makespan <= leastMakespan * goodEnough)
+        return;
     }
-    return best;
   }
 
 private:
-  /// Best guesses first.
+  /// Best guesses first: heads that fill L2 with walks spread out, and half as many with walks from the
+  /// end. How many heads run at once matters most.
   std::vector<Layout> listLayouts() const {
     int64_t largest = 1, numGroups = groups.size();
-    for (int64_t s : llvm::seq(problem.numSequences()))
-      largest = std::max(largest, dqBytesOfGroup(problem, request.parts, s));
+    for (const Shape &shape : shapes)
+      largest = std::max(largest, dqBytesOfGroup(problem, request.parts, shape.sequence));
     int64_t most = request.maxDqBytes > 0
                        ? std::clamp<int64_t>(request.maxDqBytes / largest, 1, numGroups)
                        : numGroups;
-    std::vector<int64_t> sizes = {most};
-    for (int64_t size : {most / 2, most / 4, int64_t(3), int64_t(2)})
-      if (size > 1 && size < most && !llvm::is_contained(sizes, size))
-        sizes.push_back(size);
+    int64_t half = std::max<int64_t>(most / 2, 1);
     std::vector<Layout> layouts;
-    for (Start start : {Start::Spread, Start::Last, Start::First}) {
-      for (int64_t size : sizes)
-        layouts.push_back({size, ItemOrder::LongestFirst, start});
-      layouts.push_back({1, ItemOrder::ByKv, start});
+    auto add = [&](int64_t groupsAtOnce, ItemOrder itemOrder, Start start) {
+      Layout layout{groupsAtOnce, itemOrder, start};
+      if (!llvm::is_contained(layouts, layout))
+        layouts.push_back(layout);
+    };
+    add(most, ItemOrder::LongestFirst, Start::Spread);
+    add(half, ItemOrder::LongestFirst, Start::Last);
+    if (most == numGroups && request.copies == 1)
+      for (Start start : {Start::Spread, Start::Last})
+        add(most, ItemOrder::Packed, start);
+    for (Start start : {Start::Last, Start::Spread, Start::First}) {
+      for (int64_t size : {half, most, most / 4, int64_t(2), int64_t(3)})
+        if (size == most || (size > 1 && size < most))
+          add(size, ItemOrder::LongestFirst, start);
+      add(1, ItemOrder::ByKv, start);
       if (most == numGroups && request.copies == 1)
-        layouts.push_back({most, ItemOrder::Packed, start});
+        add(most, ItemOrder::Packed, start);
     }
     int64_t tasks = std::max<int64_t>(1, problem.numTasks() * request.copies);
     int64_t affordable = std::max(fewestLayouts, simulationBudget / tasks);
@@ -161,8 +162,20 @@ private:
     return layouts;
   }
 
-  Plan makePlan(const Layout &layout) const {
+  ArrayRef<Walks> walksFrom(Start start) {
+    std::vector<Walks> &walks = walksByStart[size_t(start)];
+    if (walks.empty())
+      for (const Shape &shape : shapes)
+        walks.emplace_back(problem, shape.sequence, request.workers, start);
+    return walks;
+  }
+
+  Plan makePlan(const Layout &layout) {
     Plan plan;
+    plan.headsPerItem = problem.groupSize() / request.parts;
+    for (const Group &group : groups)
+      plan.groupDqBytes.push_back(dqBytesOfGroup(problem, request.parts, group.sequence));
+    ArrayRef<Walks> walks = walksFrom(layout.start);
     // As many groups to a window as allowed, as even as possible.
     int64_t numGroups = groups.size();
     int64_t numWindows = llvm::divideCeil(numGroups, layout.groupsAtOnce);
@@ -170,9 +183,9 @@ private:
       int64_t begin = window * numGroups / numWindows, end = (window + 1) * numGroups / numWindows;
       size_t firstItem = plan.items.size();
       for (int64_t g : llvm::seq(begin, end))
-        addGroup(plan, g, layout.start);
+        addGroup(plan, g, walks[shapeOf[groups[g].sequence]]);
       auto key = [](const PlannedItem &planned) {
-        return std::tuple(-int64_t(planned.visits.size()), planned.group, planned.item.kv);
+        return std::tuple(-int64_t(planned.tiles.size()), planned.group, planned.item.kv);
       };
       if (layout.itemOrder != ItemOrder::ByKv)
         llvm::sort(llvm::drop_begin(plan.items, firstItem),
@@ -180,87 +193,80 @@ private:
     }
     if (layout.itemOrder == ItemOrder::Packed)
       pack(plan);
+    if (request.copies > 1)
+      repeat(plan);
     return plan;
+  }
+
+  void addGroup(Plan &plan, int64_t index, const Walks &walks) const {
+    const Group &group = groups[index];
+    PlannedItem planned;
+    planned.group = index;
+    planned.item.sequence = group.sequence;
+    planned.item.kvHead = group.kvHead;
+    planned.item.part = group.part;
+    planned.firstHead = group.kvHead * problem.groupSize() + group.part * plan.headsPerItem;
+    for (int64_t kv : llvm::seq(problem.numKvTiles(group.sequence))) {
+      planned.item.kv = kv;
+      planned.tiles = walks[kv];
+      plan.items.push_back(planned);
+    }
   }
 
   /// Makes a group of each worker's items, for lanes of one worker.
   void pack(Plan &plan) const {
     std::vector<int64_t> lengths;
     for (const PlannedItem &planned : plan.items)
-      lengths.push_back(planned.visits.size());
+      lengths.push_back(planned.tiles.size());
     for (auto [planned, list] : llvm::zip_equal(plan.items, packItems(lengths, request.workers)))
       planned.group = list;
     plan.groupDqBytes.assign(request.workers, 0);
   }
 
   /// The plan once for each copy, with its own sequences and groups.
-  Plan repeat(Plan once) const {
-    Plan plan = once;
+  void repeat(Plan &plan) const {
+    size_t numItems = plan.items.size(), numGroups = plan.groupDqBytes.size();
     for (int64_t copy = 1; copy < request.copies; ++copy) {
-      llvm::append_range(plan.groupDqBytes, once.groupDqBytes);
-      for (PlannedItem planned : once.items) {
+      for (size_t group = 0; group < numGroups; ++group)
+        plan.groupDqBytes.push_back(plan.groupDqBytes[group]);
+      for (size_t index = 0; index < numItems; ++index) {
+        PlannedItem planned = plan.items[index];
         planned.item.sequence += copy * problem.numSequences();
-        planned.group += copy * once.groupDqBytes.size();
-        plan.items.push_back(std::move(planned));
+        planned.group += copy * numGroups;
+        plan.items.push_back(planned);
       }
     }
-    return plan;
   }
 
-  ListSchedule takeMiddle(ListSchedule run) const {
-    if (request.copies == 1)
-      return run;
+  void takeMiddle(ListSchedule &run) const {
     int32_t first = request.copies / 2 * problem.numSequences();
-    ListSchedule middle;
-    middle.makespan = run.makespan;
+    Table middle;
     for (auto [index, item] : llvm::enumerate(run.table.items)) {
       if (item.sequence < first || item.sequence >= first + problem.numSequences())
         continue;
-      middle.table.items.push_back(item);
-      middle.table.items.back().sequence -= first;
-      llvm::append_range(middle.table.visits, run.table.visitsOf(index));
-      middle.table.begin.push_back(middle.table.visits.size());
+      middle.items.push_back(item);
+      middle.items.back().sequence -= first;
+      llvm::append_range(middle.visits, run.table.visitsOf(index));
+      middle.begin.push_back(middle.visits.size());
     }
-    return middle;
+    run.table = std::move(middle);
   }
 
-  void addGroup(Plan &plan, int64_t index, Start start) const {
-    const Group &group = groups[index];
-    plan.groupDqBytes.push_back(dqBytesOfGroup(problem, request.parts, group.sequence));
-    for (int64_t kv : llvm::seq(problem.numKvTiles(group.sequence))) {
-      PlannedItem planned;
-      planned.group = index;
-      planned.item.sequence = group.sequence;
-      planned.item.kvHead = group.kvHead;
-      planned.item.part = group.part;
-      planned.item.kv = kv;
-      planned.visits = planWalk(planned.item, start);
-      plan.items.push_back(std::move(planned));
-    }
-  }
-
-  /// The walk of an item, head after head, as it would go if nobody were in its way. Spread walks
-  /// start evenly over their tiles, as those of `shift` do.
-  std::vector<Visit> planWalk(const Item &item, Start start) const {
-    SmallVector<int64_t> active = llvm::to_vector(problem.activeQ(item.sequence, item.kv).tiles());
-    int64_t n = active.size();
-    int64_t places = std::min(problem.numKvTiles(item.sequence), request.workers);
-    int64_t first = start == Start::Spread ? item.kv % places * n / places : 0;
-    int64_t firstHead = item.kvHead * problem.groupSize() + item.part * headsPerPart;
-    std::vector<Visit> visits;
-    visits.reserve(n * headsPerPart);
-    for (int64_t head : llvm::seq(firstHead, firstHead + headsPerPart))
-      for (int64_t i : llvm::seq(n)) {
-        int64_t q = active[start == Start::Last ? n - 1 - i : (first + i) % n];
-        visits.push_back({int32_t(head), int32_t(q), /*turn=*/0});
-      }
-    return visits;
-  }
+  /// Sequences of equal lengths.
+  struct Shape {
+    int32_t sequence; ///< the first
+    int64_t tasks;    ///< of a head
+  };
 
   const LayoutRequest &request;
   const Problem &problem;
-  int64_t headsPerPart;
+  Problem repeated; ///< once for each copy
+  std::vector<Shape> shapes;
+  std::vector<int32_t> shapeOf; ///< of a sequence
   std::vector<Group> groups;
+  std::array<std::vector<Walks>, 3> walksByStart;
+  double limit = std::numeric_limits<double>::infinity();
+  double leastMakespan = 0;
 };
 
 } // namespace
@@ -271,7 +277,7 @@ int64_t dash::dqBytesOfGroup(const Problem &problem, int64_t parts, int64_t sequ
   return heads * problem.sequences[sequence].q * problem.headDim * int64_t(sizeof(float));
 }
 
-Table dash::searchLayouts(const LayoutRequest &request,
-                          llvm::function_ref<double(const ListSchedule &)> judge) {
-  return LayoutSearch(request).run(judge);
+void dash::searchLayouts(const LayoutRequest &request,
+                         llvm::function_ref<double(ListSchedule &)> judge) {
+  LayoutSearch(request).run(judge);
 }

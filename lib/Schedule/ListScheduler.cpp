@@ -5,14 +5,19 @@
 // holds by then. So the order of arrival is the order of the chain, and the times are those that
 // the cost model gives to the frozen order.
 //
+// A search runs this for every layout, so a task costs a few nanoseconds: everything lies in flat
+// arrays, a run writes its table where it will stay, and nothing is allocated for a task or an item.
+//
 //===----------------------------------------------------------------------===//
 
 #include "dash/Schedule/ListScheduler.h"
+#include "Clock.h"
+#include "EventQueue.h"
 #include "Replay.h"
+#include "Sleepers.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
-#include <deque>
-#include <queue>
+#include <numeric>
 
 using namespace mlir;
 using namespace mlir::dash;
@@ -20,188 +25,194 @@ using namespace mlir::dash;
 namespace {
 
 /// How many q tiles a walk looks ahead for one to which nobody is adding.
-constexpr int64_t lookahead = 48;
+constexpr int32_t lookahead = 48;
 
-/// What is left of the walk over one head, as a ring in preferred order.
-class Ring {
+template <bool choosesVisits> class ListScheduler {
 public:
-  void fill(ArrayRef<Visit> visits) {
-    next.resize(visits.size());
-    for (int32_t i : llvm::seq<int32_t>(visits.size()))
-      next[i] = i + 1;
-    if (!next.empty())
-      next.back() = 0;
-    before = int32_t(next.size()) - 1;
-    size = next.size();
-  }
-  /// Takes the first entry, or of the nearest ones the one of least `wait`, and goes on behind it.
-  int32_t take(llvm::function_ref<double(int32_t)> wait) {
-    int32_t best = before;
-    double least = std::numeric_limits<double>::infinity();
-    int32_t at = before;
-    for (int64_t i = 0, e = std::min(size, lookahead); i < e && least > 0; ++i, at = next[at])
-      if (double time = wait(next[at]); time < least) {
-        least = time;
-        best = at;
-      }
-    int32_t taken = next[best];
-    next[best] = next[taken];
-    before = best;
-    --size;
-    return taken;
-  }
-  int64_t size = 0;
-
-private:
-  std::vector<int32_t> next;
-  int32_t before = 0;
-};
-
-class ListScheduler {
-public:
-  ListScheduler(const Problem &problem, Plan &plan, const Cost &cost, const Dispatch &dispatch)
-      : plan(plan), cost(cost), dispatch(dispatch), chainIds(problem), kvTileIds(problem),
-        chains(chainIds.size()), partTurns(kvTileIds.size()), workers(dispatch.workers),
-        lanes(dispatch.lanes), groups(plan.groupDqBytes.size()), issued(plan.items.size(), -1) {
+  ListScheduler(const Problem &problem, Plan &plan, const Cost &cost, const Dispatch &dispatch,
+                ListSchedule &result)
+      : plan(plan), cost(cost), dispatch(dispatch), result(result), chainIds(problem),
+        kvTileIds(problem), chains(chainIds.size()), partTurns(kvTileIds.size()),
+        workers(dispatch.workers), groups(plan.groupDqBytes.size()),
+        events(dispatch.workers, std::max(cost.compute, cost.reduce)), lost(cost) {
     for (auto [index, worker] : llvm::enumerate(workers))
       worker.lane = index % dispatch.lanes;
-    for (PlannedItem &item : plan.items)
+    for (const PlannedItem &item : plan.items) {
       ++groups[item.group].unfinished;
+      numTasks += numVisits(item);
+    }
     if (dispatch.lanes > 1)
-      for (auto [index, item] : llvm::enumerate(plan.items))
-        groups[item.group].items.push_back(index);
+      sortByGroup();
   }
 
-  ListSchedule run() {
+  LogicalResult run() {
+    Table &table = result.table;
+    table.items.clear();
+    table.items.reserve(plan.items.size());
+    table.begin.assign(1, 0);
+    table.begin.reserve(plan.items.size() + 1);
+    table.visits.resize(numTasks);
+    double spare = lost.spare(dispatch.limit, workers.size(), numTasks);
     for (int32_t worker : llvm::seq<int32_t>(workers.size()))
-      events.push({0, worker});
-    while (!events.empty()) {
-      int32_t worker = events.top().second;
-      events.pop();
+      events.push(0, worker);
+    for (int32_t worker; (worker = events.pop()) >= 0;) {
       step(worker);
+      if (lost.get() > spare)
+        return failure();
     }
-    return collect();
+    assert(table.items.size() == plan.items.size() && asleep.empty() && "every item has run");
+    result.makespan = makespan;
+    return success(makespan < dispatch.limit);
   }
 
 private:
-  struct Chain {
-    double end = 0;
-    int32_t worker = -1, turns = 0;
-  };
   struct Worker {
-    int32_t lane = 0, item = -1;
-    size_t visit = 0, headBegin = 0;
-    int64_t step = 0;
-    double computeEnd = 0;
-    std::deque<double> reduceEnds; ///< of the last `buffers` tasks
-    Ring ring;
-    std::vector<Visit> walked;
+    WorkerTime time;
+    int32_t lane = 0;
+    int32_t item = -1;       ///< in the plan
+    int32_t place = -1;      ///< in the table
+    Visit *visits = nullptr; ///< of the item, in the table
+    int64_t visit = 0;       ///< next of them
+    int64_t numVisits = 0;   ///< of the item
+    int64_t firstChain = 0;  ///< of the item's sequence or, where visits are chosen, of the head
+    int32_t head = -1;
+    // What is left of the walk over a head, as a ring in preferred order.
+    int32_t ringSize = 0, ringBefore = 0;
+    std::vector<int32_t> ring;
   };
   struct Lane {
-    std::deque<int32_t> items;
+    int64_t next = 0, end = 0; ///< in byGroup
   };
   struct Group {
     int64_t unfinished = 0;
     bool isOpen = false;
     double end = 0;
-    std::vector<int32_t> items;
   };
 
-  /// When a worker could start to compute its next task, and to add it were it its turn.
-  double startTime(const Worker &worker) const {
-    double bufferFree = worker.step < cost.buffers ? 0 : worker.reduceEnds.front();
-    return std::max(worker.computeEnd, bufferFree);
+  int64_t numVisits(const PlannedItem &item) const {
+    return choosesVisits ? plan.headsPerItem * item.tiles.size() : item.visits.size();
   }
-  double readyTime(const Worker &worker) const {
-    double previous = worker.step == 0 ? 0 : worker.reduceEnds.back();
-    return std::max(startTime(worker) + cost.compute, previous);
-  }
-  void wakeUp(int32_t worker) { events.push({readyTime(workers[worker]), worker}); }
 
+  void sortByGroup() {
+    groupBegin.resize(groups.size() + 1);
+    for (const PlannedItem &item : plan.items)
+      ++groupBegin[item.group + 1];
+    std::partial_sum(groupBegin.begin(), groupBegin.end(), groupBegin.begin());
+    std::vector<int64_t> next(groupBegin.begin(), groupBegin.end() - 1);
+    byGroup.resize(plan.items.size());
+    for (auto [index, item] : llvm::enumerate(plan.items))
+      byGroup[next[item.group]++] = index;
+    lanes.resize(dispatch.lanes);
+  }
+
+  /// When a worker could add its next task, were it its turn.
+  double readyTime(const WorkerTime &time) const {
+    double start = std::max(time.computeEnd, time.buffers.bufferFree());
+    return std::max(start + cost.compute, time.reduceEnd);
+  }
+  void wakeUp(int32_t index) { events.push(readyTime(workers[index].time), index); }
+
+  /// One task of a worker, and whatever it does before it.
   void step(int32_t index) {
     Worker &worker = workers[index];
-    if (worker.item < 0 && !takeItem(index))
-      return;
-    PlannedItem &planned = plan.items[worker.item];
-    if (worker.visit == planned.visits.size())
-      return finishItem(index);
-    Visit visit = nextVisit(worker, planned, index);
-    int64_t id = chainIds(planned.item.sequence, visit.head, visit.q);
-    Chain &chain = chains[id];
-    if (!dispatch.choosesVisits && visit.turn != chain.turns) {
-      asleep[{id, visit.turn}] = index;
-      return;
+    while (worker.item < 0 || worker.visit == worker.numVisits) {
+      if (worker.item < 0 ? !takeItem(worker, index) : !finishItem(worker, index))
+        return;
     }
-    visit.turn = chain.turns++;
-    addTask(worker, index, chain);
-    worker.walked.push_back(visit);
-    ++worker.visit;
-    Group &group = groups[planned.group];
-    group.end = std::max(group.end, chain.end);
-    if (!dispatch.choosesVisits)
+    Visit visit;
+    int64_t id;
+    if (choosesVisits) {
+      visit = choose(worker, index);
+      id = worker.firstChain + visit.q;
+    } else {
+      const PlannedItem &planned = plan.items[worker.item];
+      visit = planned.visits[worker.visit];
+      visit.head += planned.firstHead;
+      id = chainIds(planned.item.sequence, visit.head, visit.q);
+      if (visit.turn != chains[id].turns) {
+        asleep.insert(id, visit.turn, index);
+        return;
+      }
+    }
+    ChainTime &chain = chains[id];
+    visit.turn = chain.turns;
+    worker.visits[worker.visit++] = visit;
+
+    TaskTimes times(cost, worker.time, chain, index, /*isOrdered=*/true);
+    lost.add(worker.time, times);
+    times.store(cost, worker.time, chain, index);
+    makespan = std::max(makespan, times.reduceEnd);
+    if (!choosesVisits)
       wakeSleeper(id, chain.turns);
     wakeUp(index);
   }
 
-  Visit nextVisit(Worker &worker, const PlannedItem &planned, int32_t index) {
-    if (!dispatch.choosesVisits)
-      return planned.visits[worker.visit];
-    if (worker.ring.size == 0) {
-      worker.headBegin = worker.visit;
-      size_t end = worker.visit;
-      while (end < planned.visits.size() &&
-             planned.visits[end].head == planned.visits[worker.visit].head)
-        ++end;
-      worker.ring.fill(ArrayRef(planned.visits).slice(worker.visit, end - worker.visit));
+  /// Of the nearest q tiles the one of least wait; the walk goes on behind it. This loop is where the time
+  /// of a search goes.
+  Visit choose(Worker &worker, int32_t index) {
+    const PlannedItem &planned = plan.items[worker.item];
+    if (worker.ringSize == 0)
+      enterHead(worker, planned);
+    int32_t *next = worker.ring.data();
+    const int32_t *tiles = planned.tiles.data();
+    const ChainTime *chain = chains.data() + worker.firstChain;
+    int32_t best = worker.ringBefore, at = best;
+    double ready = readyTime(worker.time), least = std::numeric_limits<double>::infinity();
+    for (int32_t i = std::min(worker.ringSize, lookahead); i > 0; --i, at = next[at]) {
+      double time = chain[tiles[next[at]]].freeFor(index, cost);
+      if (time >= least)
+        continue;
+      best = at;
+      if (time <= ready)
+        break;
+      least = time;
     }
-    double ready = readyTime(worker);
-    int32_t taken = worker.ring.take([&](int32_t i) {
-      const Visit &visit = planned.visits[worker.headBegin + i];
-      const Chain &chain = chains[chainIds(planned.item.sequence, visit.head, visit.q)];
-      double hop = chain.worker < 0 || chain.worker == index ? 0 : cost.latency;
-      return std::max(0.0, chain.end + hop - ready);
-    });
-    return planned.visits[worker.headBegin + taken];
+    int32_t taken = next[best];
+    next[best] = next[taken];
+    worker.ringBefore = best;
+    --worker.ringSize;
+    return {worker.head, tiles[taken], 0};
   }
 
-  void addTask(Worker &worker, int32_t index, Chain &chain) {
-    double ready = readyTime(worker);
-    double hop = chain.worker < 0 || chain.worker == index ? 0 : cost.latency;
-    worker.computeEnd = startTime(worker) + cost.compute;
-    chain.end = std::max(ready, chain.end + hop) + cost.reduce;
-    chain.worker = index;
-    if (worker.step >= cost.buffers)
-      worker.reduceEnds.pop_front();
-    worker.reduceEnds.push_back(chain.end);
-    ++worker.step;
-    makespan = std::max(makespan, chain.end);
+  void enterHead(Worker &worker, const PlannedItem &planned) {
+    int32_t size = planned.tiles.size();
+    ++worker.head;
+    worker.firstChain = chainIds(planned.item.sequence, worker.head, 0);
+    if (int32_t(worker.ring.size()) < size)
+      worker.ring.resize(size);
+    std::iota(worker.ring.begin(), worker.ring.begin() + size, 1);
+    worker.ring[size - 1] = 0;
+    worker.ringBefore = size - 1;
+    worker.ringSize = size;
   }
 
   /// Gives a worker the next item; false if there is none, or if it has to wait for dQ to close.
-  bool takeItem(int32_t index) {
-    Worker &worker = workers[index];
+  bool takeItem(Worker &worker, int32_t index) {
     int32_t next = dispatch.lanes > 1 ? nextOfLane(lanes[worker.lane]) : nextOfAll(index);
     if (next < 0)
       return false;
+    const PlannedItem &planned = plan.items[next];
+    Table &table = result.table;
     worker.item = next;
     worker.visit = 0;
-    worker.walked.clear();
-    worker.walked.reserve(plan.items[next].visits.size());
-    issued[next] = numIssued++;
-    plan.items[next].item.worker = index;
+    worker.numVisits = numVisits(planned);
+    worker.head = planned.firstHead - 1;
+    worker.place = table.items.size();
+    worker.visits = table.visits.data() + table.begin.back();
+    table.items.push_back(planned.item);
+    table.items.back().worker = index;
+    table.begin.push_back(table.begin.back() + worker.numVisits);
     return true;
   }
 
   int32_t nextOfLane(Lane &lane) {
-    while (lane.items.empty()) {
+    while (lane.next == lane.end) {
       if (nextGroup == groups.size())
         return -1;
-      auto &items = groups[nextGroup++].items;
-      lane.items.assign(items.begin(), items.end());
+      lane = {groupBegin[nextGroup], groupBegin[nextGroup + 1]};
+      ++nextGroup;
     }
-    int32_t next = lane.items.front();
-    lane.items.pop_front();
-    return next;
+    return byGroup[lane.next++];
   }
 
   int32_t nextOfAll(int32_t index) {
@@ -212,7 +223,7 @@ private:
     if (!group.isOpen) {
       int64_t bytes = plan.groupDqBytes[number];
       if (dispatch.maxDqBytes > 0 && openBytes > 0 && openBytes + bytes > dispatch.maxDqBytes) {
-        waitForDq(index);
+        waitingForDq.push_back(index);
         return -1;
       }
       group.isOpen = true;
@@ -221,83 +232,68 @@ private:
     return nextItem++;
   }
 
+  /// False if the worker has to wait for its turn among the parts.
+  bool finishItem(Worker &worker, int32_t index) {
+    const PlannedItem &planned = plan.items[worker.item];
+    int64_t tile = kvTileIds(planned.item);
+    if (!choosesVisits && planned.item.partTurn != partTurns[tile]) {
+      asleep.insert(chainIds.size() + tile, planned.item.partTurn, index);
+      return false;
+    }
+    result.table.items[worker.place].partTurn = partTurns[tile]++;
+    worker.item = -1;
+    Group &group = groups[planned.group];
+    group.end = std::max(group.end, worker.time.reduceEnd);
+    if (--group.unfinished == 0)
+      closeGroup(planned.group);
+    if (!choosesVisits)
+      wakeSleeper(chainIds.size() + tile, partTurns[tile]);
+    return true;
+  }
+
   /// A group has closed: whoever waited goes on when its last sum was in memory.
   void closeGroup(int32_t number) {
     openBytes -= groups[number].isOpen ? plan.groupDqBytes[number] : 0;
     for (int32_t index : std::exchange(waitingForDq, {})) {
-      Worker &worker = workers[index];
-      worker.computeEnd = std::max(worker.computeEnd, groups[number].end);
+      WorkerTime &time = workers[index].time;
+      time.computeEnd = std::max(time.computeEnd, groups[number].end);
       wakeUp(index);
     }
   }
-  void waitForDq(int32_t index) { waitingForDq.push_back(index); }
-
-  void finishItem(int32_t index) {
-    Worker &worker = workers[index];
-    PlannedItem &planned = plan.items[worker.item];
-    int64_t tile = kvTileIds(planned.item);
-    if (!dispatch.choosesVisits && planned.item.partTurn != partTurns[tile]) {
-      asleep[{chainIds.size() + tile, planned.item.partTurn}] = index;
-      return;
-    }
-    planned.item.partTurn = partTurns[tile]++;
-    planned.visits.swap(worker.walked);
-    worker.item = -1;
-    if (--groups[planned.group].unfinished == 0)
-      closeGroup(planned.group);
-    if (!dispatch.choosesVisits)
-      wakeSleeper(chainIds.size() + tile, partTurns[tile]);
-    wakeUp(index);
-  }
 
   void wakeSleeper(int64_t chain, int32_t turn) {
-    auto it = asleep.find({chain, turn});
-    if (it == asleep.end())
+    if (asleep.empty())
       return;
-    wakeUp(it->second);
-    asleep.erase(it);
-  }
-
-  ListSchedule collect() {
-    assert(numIssued == int64_t(plan.items.size()) && asleep.empty() && "every item has run");
-    std::vector<int32_t> order(plan.items.size());
-    for (auto [index, place] : llvm::enumerate(issued))
-      order[place] = index;
-    ListSchedule result;
-    result.makespan = makespan;
-    for (int32_t index : order) {
-      PlannedItem &planned = plan.items[index];
-      result.table.items.push_back(planned.item);
-      llvm::append_range(result.table.visits, planned.visits);
-      result.table.begin.push_back(result.table.visits.size());
-    }
-    return result;
+    if (int32_t index = asleep.take(chain, turn); index >= 0)
+      wakeUp(index);
   }
 
   Plan &plan;
   const Cost &cost;
   const Dispatch &dispatch;
+  ListSchedule &result;
   ChainIds chainIds;
   KvTileIds kvTileIds;
-  std::vector<Chain> chains;
+  std::vector<ChainTime> chains;
   std::vector<int32_t> partTurns;
   std::vector<Worker> workers;
   std::vector<Lane> lanes;
   std::vector<Group> groups;
-  std::vector<int32_t> issued; ///< place of each item in the order of issue
-  /// Earliest first; equal times in order of the workers.
-  using Event = std::pair<double, int32_t>;
-  std::priority_queue<Event, std::vector<Event>, std::greater<>> events;
-  llvm::DenseMap<std::pair<int64_t, int32_t>, int32_t> asleep; // looked up only
+  std::vector<int64_t> groupBegin, byGroup; ///< items of a group, with lanes
+  EventQueue events;
+  Sleepers asleep;
   std::vector<int32_t> waitingForDq;
   size_t nextItem = 0, nextGroup = 0;
-  int64_t numIssued = 0, openBytes = 0;
+  int64_t numTasks = 0, openBytes = 0;
+  LostTime lost;
   double makespan = 0;
 };
 
 } // namespace
 
-ListSchedule dash::runListScheduler(const Problem &problem, Plan plan, const Cost &cost,
-                                    const Dispatch &dispatch) {
-  return ListScheduler(problem, plan, cost, dispatch).run();
+LogicalResult dash::runListScheduler(const Problem &problem, Plan &plan, const Cost &cost,
+                                     const Dispatch &dispatch, ListSchedule &result) {
+  if (dispatch.choosesVisits)
+    return ListScheduler<true>(problem, plan, cost, dispatch, result).run();
+  return ListScheduler<false>(problem, plan, cost, dispatch, result).run();
 }

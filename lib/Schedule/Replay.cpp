@@ -27,10 +27,10 @@ KvTileIds::KvTileIds(const Problem &problem) {
   base.push_back(size);
 }
 
-Replay::Replay(const Schedule &schedule, Visitor &visitor)
-    : schedule(schedule), visitor(visitor), isOrdered(schedule.isOrdered()), reader(schedule),
-      chains(schedule.problem), kvTiles(schedule.problem), listBegin(schedule.workers + 1),
-      workers(schedule.workers) {
+ReplayState::ReplayState(const Schedule &schedule)
+    : schedule(schedule), reader(schedule), chains(schedule.problem), kvTiles(schedule.problem),
+      listBegin(schedule.workers + 1), workers(schedule.workers),
+      turns(chains.size() + (schedule.parts > 1 ? kvTiles.size() : 0)) {
   // A counting sort by worker keeps the issue order within each list.
   for (const Item &item : schedule.items())
     ++listBegin[item.worker + 1];
@@ -40,78 +40,9 @@ Replay::Replay(const Schedule &schedule, Visitor &visitor)
   listItems.resize(schedule.items().size());
   for (auto [index, item] : llvm::enumerate(schedule.items()))
     listItems[end[item.worker]++] = index;
-  next.resize(chains.size() + (schedule.parts > 1 ? kvTiles.size() : 0));
-  numAsleep.resize(next.size());
 }
 
-bool Replay::tryTurn(int64_t chain, int32_t turn, int32_t worker, Outcome &outcome) {
-  if (!isOrdered || next[chain] == turn)
-    return true;
-  bool isTaken = next[chain] > turn || !asleep.insert({{chain, turn}, worker}).second;
-  ++numAsleep[chain];
-  outcome = isTaken ? Outcome::TurnTaken : Outcome::Ran;
-  return false;
-}
-
-void Replay::passTurn(int64_t chain) {
-  int32_t turn = ++next[chain];
-  if (numAsleep[chain] == 0)
-    return;
-  auto it = asleep.find({chain, turn});
-  if (it == asleep.end())
-    return;
-  ready.push_back(it->second);
-  asleep.erase(it);
-  --numAsleep[chain];
-}
-
-Replay::Outcome Replay::advance(int32_t index) {
-  Worker &worker = workers[index];
-  ArrayRef<int32_t> items = list(index);
-  Outcome outcome = Outcome::Ran;
-  for (; worker.listPosition < int64_t(items.size()); ++worker.listPosition) {
-    int64_t itemIndex = items[worker.listPosition];
-    const Item &item = schedule.items()[itemIndex];
-    if (!worker.inItem) {
-      if (failed(reader.read(itemIndex, worker.visits)))
-        return Outcome::Unreadable;
-      if (failed(visitor.enterItem(itemIndex, worker.visits)))
-        return Outcome::Refused;
-      worker.inItem = true;
-      worker.visitPosition = 0;
-    }
-    for (; worker.visitPosition < int64_t(worker.visits.size()); ++worker.visitPosition) {
-      const Visit &visit = worker.visits[worker.visitPosition];
-      int64_t chain = chains(item.sequence, visit.head, visit.q);
-      if (!tryTurn(chain, visit.turn, index, outcome))
-        return outcome;
-      visitor.task(index, itemIndex, visit, chain);
-      passTurn(chain);
-    }
-    if (schedule.parts > 1) {
-      int64_t chain = chains.size() + kvTiles(item);
-      if (!tryTurn(chain, item.partTurn, index, outcome))
-        return outcome;
-      visitor.leaveItem(itemIndex, chain - chains.size());
-      passTurn(chain);
-    }
-    worker.inItem = false;
-  }
-  worker.visits.clear();
-  ++numFinished;
-  return outcome;
-}
-
-Replay::Outcome Replay::start(int64_t worker) {
-  ++numStarted;
-  ready.push_back(worker);
-  while (!ready.empty())
-    if (Outcome outcome = advance(ready.pop_back_val()); outcome != Outcome::Ran)
-      return outcome;
-  return Outcome::Ran;
-}
-
-Replay::Position Replay::position(int64_t index) const {
+ReplayState::Position ReplayState::position(int64_t index) const {
   const Worker &worker = workers[index];
   int64_t item = list(index)[worker.listPosition];
   if (worker.visitPosition < int64_t(worker.visits.size()))

@@ -9,8 +9,8 @@
 #ifndef DASH_LIB_SCHEDULE_REPLAY_H
 #define DASH_LIB_SCHEDULE_REPLAY_H
 
+#include "Sleepers.h"
 #include "dash/Schedule/Schedule.h"
-#include "llvm/ADT/DenseMap.h"
 
 namespace mlir::dash {
 
@@ -40,26 +40,10 @@ private:
   std::vector<int64_t> base, kvTiles;
 };
 
-class Replay {
+/// How far a replay has come.
+class ReplayState {
 public:
-  /// What a replay tells as it goes.
-  struct Visitor {
-    virtual ~Visitor() = default;
-    /// A worker is about to start an item; its tasks have not been looked at before. Returning
-    /// failure ends the replay.
-    virtual LogicalResult enterItem(int64_t item, ArrayRef<Visit> visits) { return success(); }
-    /// A task whose predecessors, in its list and in its chain, have been told.
-    virtual void task(int64_t worker, int64_t item, const Visit &visit, int64_t chain) {}
-    /// All tasks of an item, and its predecessors in its part chain, have been told.
-    virtual void leaveItem(int64_t item, int64_t kvTile) {}
-  };
-
-  Replay(const Schedule &schedule, Visitor &visitor);
-
-  enum class Outcome { Ran, Refused, Unreadable, TurnTaken };
-  /// Lets one more worker run, and every started worker that waits for it, as far as they get.
-  /// `Refused`: the visitor failed. `TurnTaken`: somebody already had a turn that a task asks for.
-  Outcome start(int64_t worker);
+  explicit ReplayState(const Schedule &schedule);
 
   int64_t numUnfinished() const { return numStarted - numFinished; }
   bool isUnfinished(int64_t worker) const {
@@ -76,36 +60,126 @@ public:
     std::optional<Visit> visit;
   };
   Position position(int64_t worker) const;
-  int64_t nextTurn(int64_t chain) const { return next[chain]; }
-  int64_t nextPartTurn(const Item &item) const { return next[chains.size() + kvTiles(item)]; }
+  int64_t nextTurn(int64_t chain) const { return turns[chain].next; }
+  int64_t nextPartTurn(const Item &item) const { return turns[chains.size() + kvTiles(item)].next; }
   const ChainIds &chainIds() const { return chains; }
 
-private:
+protected:
   struct Worker {
-    SmallVector<Visit, 0> visits; ///< of the item at hand
+    SmallVector<Visit, 0> storage; ///< for `visits`, where a formula gives them
+    ArrayRef<Visit> visits;        ///< of the item at hand
     int64_t listPosition = 0, visitPosition = 0;
     bool inItem = false;
   };
-
-  Outcome advance(int32_t worker);
-  /// Takes a turn, or puts the worker to sleep until it has come.
-  bool tryTurn(int64_t chain, int32_t turn, int32_t worker, Outcome &outcome);
-  void passTurn(int64_t chain);
+  struct Turns {
+    int32_t next = 0, numAsleep = 0;
+  };
 
   const Schedule &schedule;
-  Visitor &visitor;
-  bool isOrdered; ///< or every turn has come
   VisitReader reader;
   ChainIds chains;
   KvTileIds kvTiles;
   std::vector<int64_t> listBegin;
   std::vector<int32_t> listItems;
   std::vector<Worker> workers;
-  // Chains of dQ tiles, then chains of dK and dV tiles over the parts.
-  std::vector<int32_t> next, numAsleep;
-  llvm::DenseMap<std::pair<int64_t, int32_t>, int32_t> asleep; // looked up only
+  std::vector<Turns>
+      turns; ///< of chains of dQ tiles, then of those of dK and dV tiles over the parts
+  Sleepers asleep;
   SmallVector<int32_t> ready;
   int64_t numStarted = 0, numFinished = 0;
+};
+
+/// Tells a visitor what happens, as it happens:
+///  - LogicalResult enterItem(int64_t item, ArrayRef<Visit> visits): a worker is about to start an
+///    item; its tasks have not been looked at before. Failure ends the replay;
+///  - LogicalResult task(int64_t worker, int64_t item, const Visit &visit, int64_t chain): a task whose
+///    predecessors, in its list and in its chain, have been told. Failure ends the replay;
+///  - void leaveItem(int64_t item, int64_t kvTile): all tasks of an item, and its predecessors in its
+///    part chain, have been told.
+template <typename Visitor> class Replay : public ReplayState {
+public:
+  Replay(const Schedule &schedule, Visitor &visitor)
+      : ReplayState(schedule), visitor(visitor), isOrdered(schedule.isOrdered()) {}
+
+  enum class Outcome { Ran, Refused, Unreadable, TurnTaken };
+  /// Lets one more worker run, and every started worker that waits for it, as far as they get.
+  /// `Refused`: the visitor failed. `TurnTaken`: somebody already had a turn that a task asks for.
+  Outcome start(int64_t worker) {
+    ++numStarted;
+    ready.push_back(worker);
+    while (!ready.empty())
+      if (Outcome outcome = advance(ready.pop_back_val()); outcome != Outcome::Ran)
+        return outcome;
+    return Outcome::Ran;
+  }
+
+private:
+  Outcome advance(int32_t index) {
+    Worker &worker = workers[index];
+    ArrayRef<int32_t> items = list(index);
+    Outcome outcome = Outcome::Ran;
+    for (; worker.listPosition < int64_t(items.size()); ++worker.listPosition) {
+      int64_t itemIndex = items[worker.listPosition];
+      const Item &item = schedule.items()[itemIndex];
+      if (!worker.inItem) {
+        FailureOr<ArrayRef<Visit>> visits = reader.read(itemIndex, worker.storage);
+        if (failed(visits))
+          return Outcome::Unreadable;
+        worker.visits = *visits;
+        if (failed(visitor.enterItem(itemIndex, worker.visits)))
+          return Outcome::Refused;
+        worker.inItem = true;
+        worker.visitPosition = 0;
+      }
+      for (; worker.visitPosition < int64_t(worker.visits.size()); ++worker.visitPosition) {
+        const Visit &visit = worker.visits[worker.visitPosition];
+        int64_t chain = chains(item.sequence, visit.head, visit.q);
+        if (!tryTurn(chain, visit.turn, index, outcome))
+          return outcome;
+        if (failed(visitor.task(index, itemIndex, visit, chain)))
+          return Outcome::Refused;
+        passTurn(chain);
+      }
+      if (schedule.parts > 1) {
+        int64_t chain = chains.size() + kvTiles(item);
+        if (!tryTurn(chain, item.partTurn, index, outcome))
+          return outcome;
+        visitor.leaveItem(itemIndex, chain - chains.size());
+        passTurn(chain);
+      }
+      worker.inItem = false;
+    }
+    worker.visits = {};
+    worker.storage.clear();
+    ++numFinished;
+    return outcome;
+  }
+
+  /// Takes a turn, or puts the worker to sleep until it has come.
+  bool tryTurn(int64_t chain, int32_t turn, int32_t worker, Outcome &outcome) {
+    Turns &at = turns[chain];
+    if (!isOrdered || at.next == turn)
+      return true;
+    bool isTaken = at.next > turn || !asleep.insert(chain, turn, worker);
+    ++at.numAsleep;
+    outcome = isTaken ? Outcome::TurnTaken : Outcome::Ran;
+    return false;
+  }
+
+  void passTurn(int64_t chain) {
+    Turns &at = turns[chain];
+    ++at.next;
+    if (at.numAsleep == 0)
+      return;
+    int32_t worker = asleep.take(chain, at.next);
+    if (worker < 0)
+      return;
+    ready.push_back(worker);
+    --at.numAsleep;
+  }
+
+  Visitor &visitor;
+  bool isOrdered; ///< or every turn has come
 };
 
 } // namespace mlir::dash

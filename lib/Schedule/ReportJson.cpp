@@ -34,12 +34,10 @@ struct ChainTable {
     kv.resize(begin.back());
     ChainIds chains(problem);
     VisitReader reader(schedule);
-    SmallVector<Visit, 0> visits;
-    for (auto [index, item] : llvm::enumerate(schedule.items())) {
-      (void)reader.read(index, visits);
-      for (const Visit &visit : visits)
+    SmallVector<Visit, 0> storage;
+    for (auto [index, item] : llvm::enumerate(schedule.items()))
+      for (const Visit &visit : *reader.read(index, storage))
         kv[begin[chains(item.sequence, visit.head, visit.q)] + visit.turn] = item.kv;
-    }
   }
   ArrayRef<int32_t> operator[](int64_t chain) const {
     return ArrayRef(kv).slice(begin[chain], begin[chain + 1] - begin[chain]);
@@ -103,10 +101,10 @@ private:
 
   void writeItems(const Schedule &schedule) {
     VisitReader reader(schedule);
-    SmallVector<Visit, 0> visits;
+    SmallVector<Visit, 0> storage;
     json.attributeArray("items", [&] {
       for (auto [index, item] : llvm::enumerate(schedule.items())) {
-        (void)reader.read(index, visits);
+        ArrayRef<Visit> visits = *reader.read(index, storage);
         lineValue([&, &item = item](json::OStream &out) {
           out.object([&] {
             out.attribute("worker", item.worker);

@@ -89,7 +89,7 @@ struct Columns {
       : cells(numWorkers), length(numWorkers) {
     const Problem &problem = schedule.problem;
     VisitReader reader(schedule);
-    SmallVector<Visit, 0> visits;
+    SmallVector<Visit, 0> storage;
     for (auto [index, item] : llvm::enumerate(schedule.items())) {
       if (item.worker >= numWorkers)
         continue;
@@ -98,8 +98,8 @@ struct Columns {
       length[item.worker] += numTasks;
       if (int64_t(column.size()) >= numSteps)
         continue;
-      (void)reader.read(index, visits);
-      for (const Visit &visit : ArrayRef(visits).take_front(numSteps - column.size())) {
+      ArrayRef<Visit> visits = *reader.read(index, storage);
+      for (const Visit &visit : visits.take_front(numSteps - column.size())) {
         std::string cell;
         if (problem.numSequences() > 1)
           cell += llvm::formatv("s{0} ", item.sequence);

@@ -155,6 +155,13 @@ struct VisitReader::FormulaState {
   int64_t sequence = -1;
   SmallVector<int64_t, 0> firstKv, lastKv;             // by q tile
   SmallVector<int64_t, 0> step, q, first, last, place; // by step; place is the turn
+
+  /// Heads are alike: what a kv tile of this sequence's lengths visits on one, with head 0. Kept where it is
+  /// asked for again, as long as it is not much.
+  static constexpr int64_t mostKept = int64_t(1) << 22;
+  bool keepsRows = false;
+  std::vector<SmallVector<Visit, 0>> rows;
+  SmallVector<Visit, 0> row; ///< where rows are not kept
 };
 
 VisitReader::VisitReader(const Schedule &schedule) : schedule(schedule) {
@@ -164,21 +171,36 @@ VisitReader::VisitReader(const Schedule &schedule) : schedule(schedule) {
 
 VisitReader::~VisitReader() = default;
 
-LogicalResult VisitReader::read(int64_t index, SmallVectorImpl<Visit> &visits) {
-  visits.clear();
-  if (state)
-    return readFormulas(schedule.items()[index], visits);
-  llvm::append_range(visits, std::get<Table>(schedule.order()).visitsOf(index));
-  return success();
+FailureOr<ArrayRef<Visit>> VisitReader::read(int64_t index, SmallVectorImpl<Visit> &storage) {
+  if (!state)
+    return std::get<Table>(schedule.order()).visitsOf(index);
+  const Item &item = schedule.items()[index];
+  enterSequence(item.sequence);
+  SmallVector<Visit, 0> &row = state->keepsRows ? state->rows[item.kv] : state->row;
+  if (!state->keepsRows || row.empty())
+    if (failed(evaluate(item)))
+      return failure();
+
+  // Heads of a part are walked one after the other, each in the same order.
+  int32_t firstHead = schedule.firstHead(item), numHeads = schedule.headsPerPart();
+  storage.resize_for_overwrite(row.size() * numHeads);
+  Visit *out = storage.data();
+  for (int32_t head : llvm::seq(firstHead, firstHead + numHeads))
+    for (const Visit &visit : row)
+      *out++ = {head, visit.q, visit.turn};
+  return ArrayRef<Visit>(storage);
 }
 
 void VisitReader::enterSequence(int64_t sequence) {
+  if (sequence == state->sequence)
+    return;
   const auto &sequences = schedule.problem.sequences;
   bool isSame = state->sequence >= 0 && sequences[sequence] == sequences[state->sequence];
   state->sequence = sequence;
   if (isSame)
     return;
   int64_t qTiles = schedule.problem.numQTiles(sequence);
+  int64_t kvTiles = schedule.problem.numKvTiles(sequence);
   state->firstKv.resize(qTiles);
   state->lastKv.resize(qTiles);
   for (int64_t q : llvm::seq(qTiles)) {
@@ -189,16 +211,20 @@ void VisitReader::enterSequence(int64_t sequence) {
   state->step = llvm::to_vector<0>(llvm::seq<int64_t>(qTiles));
   for (auto *column : {&state->q, &state->first, &state->last, &state->place})
     column->resize(qTiles);
+  state->keepsRows = qTiles * kvTiles <= FormulaState::mostKept;
+  state->rows.assign(state->keepsRows ? kvTiles : 0, {});
 }
 
-LogicalResult VisitReader::readFormulas(const Item &item, SmallVectorImpl<Visit> &visits) {
-  enterSequence(item.sequence);
+/// Fills the row of an item's kv tile.
+LogicalResult VisitReader::evaluate(const Item &item) {
   const SequenceLengths &lengths = schedule.problem.sequences[item.sequence];
   int64_t qTiles = state->firstKv.size(), kvTiles = schedule.problem.numKvTiles(item.sequence);
   int64_t offset = lengths.kv - lengths.q;
   TileSet activeQ = schedule.problem.activeQ(item.sequence, item.kv);
   TileRange active = activeQ.hull();
   int64_t n = activeQ.size();
+  SmallVector<Visit, 0> &row = state->keepsRows ? state->rows[item.kv] : state->row;
+  row.resize_for_overwrite(n);
   if (n == 0)
     return success();
   if (failed(state->visit.evaluate({item.kv, state->step.data(), qTiles, kvTiles, schedule.width,
@@ -215,15 +241,9 @@ LogicalResult VisitReader::readFormulas(const Item &item, SmallVectorImpl<Visit>
                                    state->first.data(), state->last.data(), offset},
                                   n, {state->place.data()})))
     return failure();
-
-  // Heads of a part are walked one after the other, each in the same order.
-  int64_t firstHead = schedule.firstHead(item), numHeads = schedule.headsPerPart();
-  visits.resize_for_overwrite(n * numHeads);
   auto narrow = [](int64_t value) { return llvm::isInt<32>(value) ? int32_t(value) : -1; };
-  for (int64_t h : llvm::seq(numHeads))
-    for (int64_t step : llvm::seq(n))
-      visits[h * n + step] = {int32_t(firstHead + h), narrow(state->q[step]),
-                              narrow(state->place[step])};
+  for (int64_t step : llvm::seq(n))
+    row[step] = {/*head=*/0, narrow(state->q[step]), narrow(state->place[step])};
   return success();
 }
 
@@ -233,12 +253,11 @@ Table dash::writeOut(const Schedule &schedule) {
   Table table;
   table.items = schedule.items();
   VisitReader reader(schedule);
-  SmallVector<Visit, 0> visits;
+  SmallVector<Visit, 0> storage;
   for (int64_t i : llvm::seq<int64_t>(table.items.size())) {
-    LogicalResult result = reader.read(i, visits);
-    assert(succeeded(result) && "a verified schedule can be read");
-    (void)result;
-    llvm::append_range(table.visits, visits);
+    FailureOr<ArrayRef<Visit>> visits = reader.read(i, storage);
+    assert(succeeded(visits) && "a verified schedule can be read");
+    llvm::append_range(table.visits, *visits);
     table.begin.push_back(table.visits.size());
   }
   return table;

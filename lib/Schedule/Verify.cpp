@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dash/Schedule/Verify.h"
+#include "Clock.h"
 #include "Explain.h"
 #include "Replay.h"
 #include "llvm/ADT/Sequence.h"
@@ -44,36 +45,62 @@ static LogicalResult verifyItems(const Schedule &schedule, EmitError emitError) 
 
 namespace {
 
-/// Checks each item's tasks against the mask, and whether anything waits for a later item.
-class Proof : public Replay::Visitor {
+/// Which tiles the mask leaves of the sequences that are entered, where it leaves gaps: asked once for all
+/// heads.
+class SeenTiles {
 public:
-  Proof(const Schedule &schedule, EmitError emitError)
-      : schedule(schedule), emitError(emitError), chains(schedule.problem),
-        lastItem(chains.size(), -1),
-        lastPart(schedule.parts > 1 ? KvTileIds(schedule.problem).size() : 0, -1) {}
+  explicit SeenTiles(const Problem &problem) : problem(problem) {}
 
-  LogicalResult enterItem(int64_t index, ArrayRef<Visit> visits) override {
+  void enterSequence(int64_t sequence) {
+    if (problem.mask.isBand())
+      return;
+    qTiles = problem.numQTiles(sequence);
+    isSeen.assign(qTiles * problem.numKvTiles(sequence), false);
+    sizes.assign(problem.numKvTiles(sequence), 0);
+    for (int64_t kv : llvm::seq<int64_t>(sizes.size()))
+      for (int64_t q : problem.activeQ(sequence, kv).tiles()) {
+        isSeen[kv * qTiles + q] = true;
+        ++sizes[kv];
+      }
+  }
+  bool contains(int64_t kv, int64_t q) const { return isSeen.empty() || isSeen[kv * qTiles + q]; }
+  int64_t size(int64_t kv, const TileRange &hull) const {
+    return isSeen.empty() ? hull.size() : sizes[kv];
+  }
+
+private:
+  const Problem &problem;
+  int64_t qTiles = 0;
+  std::vector<bool> isSeen;
+  std::vector<int64_t> sizes;
+};
+
+/// Checks each item's tasks against the mask, and whether anything waits for a later item; keeps the
+/// time, and gives up once it has passed a limit.
+class Proof {
+public:
+  Proof(const Schedule &schedule, double limit, EmitError emitError)
+      : schedule(schedule), emitError(emitError), isOrdered(schedule.isOrdered()),
+        numHeads(schedule.headsPerPart()), seenTiles(schedule.problem), workers(schedule.workers),
+        chains(ChainIds(schedule.problem).size()), lastItem(chains.size(), -1),
+        lastPart(schedule.parts > 1 ? KvTileIds(schedule.problem).size() : 0, -1),
+        lost(schedule.cost),
+        spare(lost.spare(limit, schedule.workers, schedule.problem.numTasks())) {}
+
+  LogicalResult enterItem(int64_t index, ArrayRef<Visit> visits) {
     const Item &item = schedule.items()[index];
-    TileSet activeQ = schedule.problem.activeQ(item.sequence, item.kv);
-    TileRange active = activeQ.hull();
-    int64_t firstHead = schedule.firstHead(item), numHeads = schedule.headsPerPart();
+    int64_t firstHead = schedule.firstHead(item);
     enterSequence(item.sequence);
+    TileRange active = hulls[item.kv];
+    int64_t numTiles = active.size();
+    int32_t *marks = seen.data();
     ++stamp;
     for (const Visit &visit : visits) {
       int64_t head = visit.head - firstHead, q = visit.q - active.begin;
-      if (head < 0 || head >= numHeads || q < 0 || q >= active.size()) {
-        InFlightDiagnostic error = emitError();
-        error << describe(schedule, item) << " visits q tile " << visit.q << " of head "
-              << visit.head << ", expected ";
-        if (active.size() == 0)
-          return error << "no task: the mask hides all of its columns";
-        return error << "q tiles " << active.begin << " to " << active.end - 1 << " of heads "
-                     << firstHead << " to " << firstHead + numHeads - 1;
-      }
-      if (!activeQ.contains(visit.q))
-        return emitError() << describe(schedule, item) << " visits q tile " << visit.q
-                           << " of head " << visit.head << ", which the mask hides";
-      int64_t &mark = seen[head * active.size() + q];
+      if (head < 0 || head >= numHeads || q < 0 || q >= numTiles ||
+          !seenTiles.contains(item.kv, visit.q))
+        return refuseHidden(item, visit, active);
+      int32_t &mark = marks[head * numTiles + q];
       if (mark == stamp)
         return emitError() << describe(schedule, item) << " visits q tile " << visit.q
                            << " of head " << visit.head << " twice";
@@ -83,25 +110,56 @@ public:
                            << " at q tile " << visit.q << " of head " << visit.head
                            << ", expected 0 to " << chainLength[visit.q] - 1;
     }
-    if (int64_t(visits.size()) == numHeads * activeQ.size())
+    if (int64_t(visits.size()) == numHeads * seenTiles.size(item.kv, active))
       return success();
+    return refuseMissing(item, active);
+  }
+
+  LogicalResult task(int64_t index, int64_t item, const Visit &, int64_t chainIndex) {
+    noteOrder(lastItem[chainIndex], item);
+    ChainTime &chain = chains[chainIndex];
+    WorkerTime &worker = workers[index];
+    TaskTimes times(schedule.cost, worker, chain, index, isOrdered);
+    lost.add(worker, times);
+    times.store(schedule.cost, worker, chain, index);
+    makespan = std::max(makespan, times.reduceEnd);
+    hasGivenUp = lost.get() > spare;
+    return success(!hasGivenUp);
+  }
+  void leaveItem(int64_t item, int64_t kvTile) { noteOrder(lastPart[kvTile], item); }
+
+  bool dynamicIssue = true, hasGivenUp = false;
+  double makespan = 0;
+
+private:
+  LogicalResult refuseHidden(const Item &item, const Visit &visit, const TileRange &active) {
+    int64_t firstHead = schedule.firstHead(item);
+    bool isInside = visit.head >= firstHead && visit.head < firstHead + numHeads &&
+                    visit.q >= active.begin && visit.q < active.end;
+    InFlightDiagnostic error = emitError();
+    error << describe(schedule, item) << " visits q tile " << visit.q << " of head " << visit.head;
+    if (isInside)
+      return error << ", which the mask hides";
+    error << ", expected ";
+    if (active.size() == 0)
+      return error << "no task: the mask hides all of its columns";
+    return error << "q tiles " << active.begin << " to " << active.end - 1 << " of heads "
+                 << firstHead << " to " << firstHead + numHeads - 1;
+  }
+
+  LogicalResult refuseMissing(const Item &item, const TileRange &active) {
     for (int64_t head : llvm::seq(numHeads))
-      for (int64_t q : activeQ.tiles())
-        if (seen[head * active.size() + q - active.begin] != stamp)
+      for (int64_t q : llvm::seq(active.begin, active.end))
+        if (seenTiles.contains(item.kv, q) &&
+            seen[head * active.size() + q - active.begin] != stamp)
           return emitError() << describe(schedule, item) << " leaves out q tile " << q
-                             << " of head " << firstHead + head;
+                             << " of head " << schedule.firstHead(item) + head;
     llvm_unreachable("as many distinct active tasks as there are are all of them");
   }
 
-  void task(int64_t, int64_t item, const Visit &, int64_t chain) override {
-    noteOrder(lastItem[chain], item);
-  }
-  void leaveItem(int64_t item, int64_t kvTile) override { noteOrder(lastPart[kvTile], item); }
-
-  bool dynamicIssue = true;
-
-private:
   void enterSequence(int64_t index) {
+    if (index == sequence)
+      return;
     const Problem &problem = schedule.problem;
     bool isSame = sequence >= 0 && problem.sequences[index] == problem.sequences[sequence];
     sequence = index;
@@ -109,36 +167,48 @@ private:
       return;
     chainLength.resize(problem.numQTiles(index));
     for (auto [q, length] : llvm::enumerate(chainLength))
-      length = schedule.isOrdered() ? problem.activeKv(index, q).size() : 1;
-    seen.resize(std::max<size_t>(seen.size(), schedule.headsPerPart() * chainLength.size()));
+      length = isOrdered ? problem.activeKv(index, q).size() : 1;
+    hulls.clear();
+    for (int64_t kv : llvm::seq(problem.numKvTiles(index)))
+      hulls.push_back(problem.activeQ(index, kv).hull());
+    seen.resize(std::max<size_t>(seen.size(), numHeads * chainLength.size()));
+    seenTiles.enterSequence(index);
   }
   void noteOrder(int32_t &last, int64_t item) {
-    dynamicIssue &= last < item || !schedule.isOrdered();
+    dynamicIssue &= last < item || !isOrdered;
     last = item;
   }
 
   const Schedule &schedule;
   EmitError emitError;
-  ChainIds chains;
+  bool isOrdered;
+  int64_t numHeads; ///< of an item
+  SeenTiles seenTiles;
+  std::vector<WorkerTime> workers;
+  std::vector<ChainTime> chains;
   std::vector<int32_t> lastItem, lastPart;
+  LostTime lost;
+  double spare;
   int64_t sequence = -1;
-  std::vector<int64_t> chainLength; // by q tile of `sequence`; without chains, the only turn is 0
-  std::vector<int64_t> seen;        // by task of an item: the last stamp that saw it
-  int64_t stamp = 0;
+  std::vector<int32_t> chainLength; // by q tile of `sequence`; without chains, the only turn is 0
+  std::vector<TileRange> hulls;     // by kv tile of `sequence`
+  std::vector<int32_t> seen;        // by task of an item: the last stamp that saw it
+  int32_t stamp = 0;                // there are fewer items than numbers
 };
 
 } // namespace
 
 /// The replay stopped early. What it has not reached may be wrong as well, and would mislead whoever
 /// explains chains and cycles: so look at every item first.
-static LogicalResult explainStop(const Schedule &schedule, const Replay &replay, Proof &proof,
+static LogicalResult explainStop(const Schedule &schedule, const ReplayState &replay, Proof &proof,
                                  EmitError emitError) {
   VisitReader reader(schedule);
-  SmallVector<Visit, 0> visits;
+  SmallVector<Visit, 0> storage;
   for (int64_t item : llvm::seq<int64_t>(schedule.items().size())) {
-    if (failed(reader.read(item, visits)))
+    FailureOr<ArrayRef<Visit>> visits = reader.read(item, storage);
+    if (failed(visits))
       return emitError() << "formula 'visit' or 'turn' divides by a number below 1";
-    if (failed(proof.enterItem(item, visits)))
+    if (failed(proof.enterItem(item, *visits)))
       return failure();
   }
   if (failed(explainBrokenChain(schedule, emitError)))
@@ -147,19 +217,27 @@ static LogicalResult explainStop(const Schedule &schedule, const Replay &replay,
 }
 
 FailureOr<ScheduleFacts> dash::verify(const Schedule &schedule, EmitError emitError) {
+  return verifyWithin(schedule, std::numeric_limits<double>::infinity(), emitError);
+}
+
+FailureOr<ScheduleFacts> dash::verifyWithin(const Schedule &schedule, double limit,
+                                            EmitError emitError) {
+  using Outcome = Replay<Proof>::Outcome;
   if (failed(verifyItems(schedule, emitError)))
     return failure();
-  Proof proof(schedule, emitError);
-  Replay replay(schedule, proof);
+  Proof proof(schedule, limit, emitError);
+  Replay<Proof> replay(schedule, proof);
   int64_t mostUnfinished = 0;
   for (int64_t worker : llvm::seq(schedule.workers)) {
     switch (replay.start(worker)) {
-    case Replay::Outcome::Ran:
+    case Outcome::Ran:
       break;
-    case Replay::Outcome::Refused:
+    case Outcome::Refused:
+      if (proof.hasGivenUp)
+        return ScheduleFacts{0, false, std::numeric_limits<double>::infinity()};
       return failure();
-    case Replay::Outcome::Unreadable:
-    case Replay::Outcome::TurnTaken:
+    case Outcome::Unreadable:
+    case Outcome::TurnTaken:
       return explainStop(schedule, replay, proof, emitError);
     }
     mostUnfinished = std::max(mostUnfinished, replay.numUnfinished());
@@ -168,5 +246,5 @@ FailureOr<ScheduleFacts> dash::verify(const Schedule &schedule, EmitError emitEr
     return explainStop(schedule, replay, proof, emitError);
   if (failed(verifyIndependence(schedule, emitError)))
     return failure();
-  return ScheduleFacts{1 + mostUnfinished, proof.dynamicIssue};
+  return ScheduleFacts{1 + mostUnfinished, proof.dynamicIssue, proof.makespan};
 }

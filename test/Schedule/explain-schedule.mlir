@@ -13,12 +13,14 @@
 // CHECK-NEXT:    stall        15.8 % of the workers' time waiting for turns, 2.2 % for buffers, 6.2 % idle at the end
 // CHECK-NEXT:    dQ in flight 2.1 MB at most (2097152 bytes)
 // CHECK-NEXT:    level        machine for 4 workers; takes 0.698 times as long as at level run: 146.7
+// CHECK-NEXT:    auto         kind=auto takes 'synthesized', which chooses for each sequence by itself; tried here at level run
 // CHECK-NEXT:    faster       kind=symmetric-shift takes 87.0 (15.0 % less)
 // CHECK-NEXT:    not faster   parts=2 102.4, kind=descending 119.4, kind=ascending 149.3
 
 // The best of the fixed kinds.
 // BEST-LABEL: schedule shift of @attention_bwd
 // BEST:         level        run, the cheapest
+// BEST-NEXT:    auto         kind=auto takes shift, 68.8, the least predicted time of all kinds
 // BEST-NEXT:    faster       no other kind or number of parts that was tried
 
 // An order that no builder is known for is still predicted, and compared with those that are.

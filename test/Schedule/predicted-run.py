@@ -68,10 +68,20 @@ def comparison_differences(dash: DashOpt, request: Request, makespan: float, tex
         found = stated(text, r"takes (\S+) times as long as at level run: (\S+)\n")
         if found != want:
             lines.append(f"level run: {found}, expected {want}")
-    if ("kind=synthesized searches for one" in text) != (request.kind != "synthesized"):
-        lines.append("expected the kind that searches to be named unless it is this one")
-    # What searches is named, not run.
-    for kind in set(KINDS) - {request.kind, "synthesized"}:
+    # What searches is run at level run, else named.
+    is_run = request.level == "run"
+    if ("kind=synthesized searches for one" in text) != (request.kind != "synthesized" and not is_run):
+        lines.append("expected the kind that searches to be named unless it was tried, or is this one")
+    if is_run:
+        chosen = dash.run(replace(request, kind="auto")).schedule
+        want = [chosen["kind"], f"{chosen['makespan']:.1f}"]
+        found = stated(text, r"kind=auto takes (\S+), (\S+), the least")
+        if found != want:
+            lines.append(f"kind=auto: {found}, expected {want}")
+        least = min(dash.run(replace(request, kind=kind)).schedule["makespan"] for kind in KINDS)
+        if chosen["makespan"] > least * (1 + 1e-9):
+            lines.append(f"kind=auto: {chosen['makespan']}, but a kind takes {least}")
+    for kind in set(KINDS) - {request.kind} - (set() if is_run else {"synthesized"}):
         took = dash.run(replace(request, kind=kind)).schedule["makespan"]
         form = f"kind={kind} takes {took:.1f} (" if took < makespan else f"kind={kind} {took:.1f}"
         if form not in text:

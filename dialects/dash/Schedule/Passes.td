@@ -66,14 +66,20 @@ def ApplySchedule : Pass<"dash-apply-schedule", "::mlir::ModuleOp"> {
     bounds; `symmetric-shift` not for windows; none for bitmaps). Elsewhere it is a table for the stated sizes,
     whatever `form` says, and a remark (missed) tells.
 
-    With kind=file, the file says what options leave at their defaults; options that say otherwise are
-    refused, costs replaced. Of a file with several schedules the one of the problem's name is taken.
+    kind=auto takes the kind of least predicted time at level run, for the stated sizes; from level batch
+    on `synthesized`, which chooses for each sequence by itself. With sizes that are assumed the order has to
+    serve all, so the best of the fixed kinds at the assumed sizes is taken; so it is where a table would be
+    too large. The schedule has the name of the kind that was taken, and `dash-explain` says why.
+
+    With kind=file, the file needs items and chains; it says what options leave at their defaults; options
+    that say otherwise are refused, costs replaced. Of a file with several schedules the one of the
+    problem's name is taken.
 
     (* example filepath=test/Schedule/apply-schedule.mlir *)
   }];
   let options = [
     Option<"kind", "kind", "std::string", /*default=*/"\"ascending\"",
-           "What builds the order (dash-opt lists the kinds on a wrong one), or `file`. `ascending` "
+           "What builds the order (dash-opt lists the kinds on a wrong one), `auto` or `file`. `ascending` "
            "is the default because it is what unscheduled code does">,
     Option<"function", "function", "std::string", /*default=*/"\"\"",
            "Order only the problem of this name: a function's, or `name#1`, `name#2` … for its later "
@@ -198,9 +204,9 @@ def ExplainSchedule : Pass<"dash-explain", "::mlir::ModuleOp"> {
       compute waits for the buffer. *Idle at the end*: after its last reduction. The rest is work.
     - **dQ in flight**: a (sequence, head) pair is in flight from the start of its first reduction to
       the end of its last, and counts with q rows x head dim x 4 bytes. The largest sum at any time.
-    - **level**: the same kind at level run, beside it. **faster**: other kinds, other parts; each is
-      built and proven. Kinds that search are named, not run, unless it is this kind's level that is
-      compared; past 4194304 tasks or items nothing is built.
+    - **level**: the same kind at level run, beside it. **auto**: what kind=auto takes. **faster**: other
+      kinds, other parts; each is built and proven. Kinds that search are run at level run, up to 262144
+      tasks, else named; past 4194304 tasks or items nothing is built.
 
     Needs: a right schedule; a wrong one is refused as by `dash-verify-schedule`. Changes nothing.
     Does not: show the order; see `dash-report-schedule`.
@@ -213,6 +219,37 @@ def ExplainSchedule : Pass<"dash-explain", "::mlir::ModuleOp"> {
   ];
   let statistics = [
     Statistic<"numExplained", "num-explained", "Number of schedules explained">,
+  ];
+}
+
+def CompareSchedule : Pass<"dash-compare", "::mlir::ModuleOp"> {
+  let summary = "Show all kinds of order side by side";
+  let description = [{
+    For each schedule that a `dash.items` uses, in the module's order: builds and proves every kind for
+    its problem, with its level, workers, parts and costs, and shows them beside each other, shortest
+    first. What a kind cannot serve is left out, and so is `unordered` from level batch on. All times
+    are predicted by the cost model.
+
+    - `table`: for a person; a kind a row, with the shares that `dash-explain` explains.
+    - `svg`: the Gantt pictures of all kinds, one below the other, as `dash-report-schedule` draws them.
+
+    Needs: a right schedule; a wrong one is refused as by `dash-verify-schedule`. Changes nothing.
+    Does not: choose; see kind=auto of `dash-apply-schedule`.
+
+    (* example filepath=test/Schedule/compare-schedule.mlir *)
+  }];
+  let options = [
+    Option<"format", "format", "::mlir::dash::ReportFormat",
+           /*default=*/"::mlir::dash::ReportFormat::Table",
+           "Who it is for. `table` is the default because it needs no other program",
+           [{::llvm::cl::values(
+             clEnumValN(::mlir::dash::ReportFormat::Table, "table", "for a person"),
+             clEnumValN(::mlir::dash::ReportFormat::Svg, "svg", "a picture"))}]>,
+    Option<"output", "output", "std::string", /*default=*/"\"-\"",
+           "File to write; - is standard output">,
+  ];
+  let statistics = [
+    Statistic<"numCompared", "num-compared", "Number of schedules compared with other kinds">,
   ];
 }
 

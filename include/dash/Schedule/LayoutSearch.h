@@ -18,12 +18,11 @@ struct LayoutRequest {
   int64_t copies = 1;
 };
 
-/// Lays the items out in several ways, simulates each, and returns the order that `judge` gives the
-/// least. Layouts differ in how many heads run at once (few keep dQ in L2, many balance better), in
-/// whether long items come first, and in where walks start. Their number depends on the problem
-/// alone.
-Table searchLayouts(const LayoutRequest &request,
-                    llvm::function_ref<double(const ListSchedule &)> judge);
+/// Lays the items out in several ways, simulates each, and shows the runs to `judge`, which may take
+/// one's table, and says before which makespan a run must end to be shown at all. Layouts differ in
+/// how many heads run at once (few keep dQ in L2, many balance better), in whether long items come
+/// first, and in where walks start. Their number depends on the problem alone.
+void searchLayouts(const LayoutRequest &request, llvm::function_ref<double(ListSchedule &)> judge);
 
 /// f32 dQ that is in flight while a (sequence, kv head, part) is unfinished.
 int64_t dqBytesOfGroup(const Problem &problem, int64_t parts, int64_t sequence);

@@ -3,6 +3,7 @@
 #ifndef DASH_SCHEDULE_SCHEDULE_H
 #define DASH_SCHEDULE_SCHEDULE_H
 
+#include "dash/IR/OrderBuffer.h"
 #include "dash/IR/Problem.h"
 #include "dash/Schedule/Formulas.h"
 #include "mlir/IR/Diagnostics.h"
@@ -14,20 +15,6 @@
 namespace mlir::dash {
 
 using EmitError = llvm::function_ref<InFlightDiagnostic()>;
-
-/// All tasks of one (sequence, kv head, part, kv tile), in one worker's hands.
-struct Item {
-  int32_t worker = 0, sequence = 0, kvHead = 0, part = 0, kv = 0;
-  int32_t partTurn = 0; ///< its place in the chain of its dK and dV over the parts
-};
-
-/// One task of an item, and its turn in the chain of dQ tile (sequence of the item, head, q).
-struct Visit {
-  int32_t head = 0, q = 0, turn = 0;
-  bool operator==(const Visit &other) const {
-    return head == other.head && q == other.q && turn == other.turn;
-  }
-};
 
 /// An order written out for stated sizes. Item i visits visits[begin[i]] … visits[begin[i + 1] - 1].
 struct Table {
@@ -113,12 +100,12 @@ public:
   explicit VisitReader(const Schedule &schedule);
   ~VisitReader();
 
-  /// Fills `visits` with the tasks of item `index` in visit order. Fails where a formula divides by
-  /// what is not positive.
-  LogicalResult read(int64_t index, SmallVectorImpl<Visit> &visits);
+  /// The tasks of item `index` in visit order, in the table or else in `storage`. Fails where a formula
+  /// divides by what is not positive.
+  FailureOr<ArrayRef<Visit>> read(int64_t index, SmallVectorImpl<Visit> &storage);
 
 private:
-  LogicalResult readFormulas(const Item &item, SmallVectorImpl<Visit> &visits);
+  LogicalResult evaluate(const Item &item);
   void enterSequence(int64_t sequence);
 
   const Schedule &schedule;

@@ -14,6 +14,8 @@ struct ScheduleFacts {
   /// Every contribution waits solely for items that come earlier in issue order, so items may be
   /// handed out at run time.
   bool dynamicIssue = true;
+  /// The time that the cost model predicts: the end of the last reduction.
+  double makespan = 0;
 };
 
 /// Proves that
@@ -24,6 +26,10 @@ struct ScheduleFacts {
 /// An unordered schedule has no chains, so nothing waits, and its turns are all 0; it may not claim
 /// a level. Otherwise says which rule is broken, and where. Linear in the number of tasks.
 FailureOr<ScheduleFacts> verify(const Schedule &schedule, EmitError emitError);
+
+/// The same for those who look for a better order: gives up once it is sure that this one takes longer
+/// than `limit`. Then nothing is proven, and the makespan is infinite.
+FailureOr<ScheduleFacts> verifyWithin(const Schedule &schedule, double limit, EmitError emitError);
 
 } // namespace mlir::dash
 

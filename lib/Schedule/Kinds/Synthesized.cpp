@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dash/Schedule/ChooseOrder.h"
 #include "dash/Schedule/Cost.h"
-#include "dash/Schedule/Kinds.h"
 #include "dash/Schedule/LayoutSearch.h"
 #include "dash/Schedule/Verify.h"
 #include "llvm/ADT/STLExtras.h"
@@ -23,48 +23,12 @@
 using namespace mlir;
 using namespace mlir::dash;
 
-/// A table of more tasks would fill gigabytes of text.
-static constexpr int64_t maxSynthesizedTasks = int64_t(1) << 24;
+namespace mlir::dash::kinds {
+extern const ScheduleKind Synthesized;
+} // namespace mlir::dash::kinds
 
 static LayoutRequest makeRequest(const ScheduleHeader &header) {
   return {header.problem, header.parts, header.workers, header.maxDqBytes, header.cost};
-}
-
-/// The fixed orders of a problem, proven.
-static FailureOr<std::vector<Schedule>> buildFixedKinds(const ScheduleHeader &header,
-                                                        MLIRContext *context, EmitError emitError) {
-  std::vector<Schedule> schedules;
-  for (const ScheduleKind *kind : scheduleKinds()) {
-    if (kind->name == header.kind || kind->isUnordered)
-      continue;
-    FailureOr<Order> order = kind->build(header, context, emitError);
-    if (failed(order))
-      return failure();
-    FailureOr<Schedule> schedule = Schedule::get(header, std::move(*order), emitError);
-    if (failed(schedule) || failed(verify(*schedule, emitError)))
-      return failure();
-    schedules.push_back(std::move(*schedule));
-  }
-  return schedules;
-}
-
-/// The order of a problem as a whole: the shortest run, or a fixed order that beats it.
-static FailureOr<Order> synthesizeWhole(const ScheduleHeader &header, MLIRContext *context,
-                                        EmitError emitError) {
-  FailureOr<std::vector<Schedule>> fixed = buildFixedKinds(header, context, emitError);
-  if (failed(fixed))
-    return failure();
-  double makespan = std::numeric_limits<double>::infinity();
-  Order best = searchLayouts(makeRequest(header), [&](const ListSchedule &run) {
-    makespan = std::min(makespan, run.makespan);
-    return run.makespan;
-  });
-  for (const Schedule &schedule : *fixed)
-    if (double time = predictMakespan(schedule); time < makespan) {
-      makespan = time;
-      best = schedule.order();
-    }
-  return best;
 }
 
 /// The same order with items by the time of their first add, and parts by that of their last. Those
@@ -97,7 +61,7 @@ static Table inTimeOrder(const Schedule &schedule) {
   return sorted;
 }
 
-/// Adds an order, frozen, to a plan as a group of its own.
+/// Adds an order, frozen, to a plan as a group of its own. The plan refers to its visits.
 static void append(Plan &plan, const Table &order, int32_t sequence, int32_t kvHead,
                    int32_t groupSize) {
   int32_t group = plan.groupDqBytes.size();
@@ -108,10 +72,9 @@ static void append(Plan &plan, const Table &order, int32_t sequence, int32_t kvH
     planned.item.sequence = sequence;
     planned.item.kvHead += kvHead;
     planned.group = group;
-    planned.visits = order.visitsOf(index).vec();
-    for (Visit &visit : planned.visits)
-      visit.head += kvHead * groupSize;
-    plan.items.push_back(std::move(planned));
+    planned.visits = order.visitsOf(index);
+    planned.firstHead = kvHead * groupSize;
+    plan.items.push_back(planned);
   }
 }
 
@@ -123,6 +86,7 @@ static FailureOr<Table> synthesizeAlone(const ScheduleHeader &alone, MLIRContext
   constexpr double weightAlone = 0.25; // alone is also the first of many
   Problem repeated = alone.problem;
   repeated.sequences.resize(company, alone.problem.sequences.front());
+  ListSchedule run;
   auto judge = [&](const Table &order) {
     double price = 0;
     for (int64_t copies : {int64_t(1), company}) {
@@ -132,39 +96,37 @@ static FailureOr<Table> synthesizeAlone(const ScheduleHeader &alone, MLIRContext
       Dispatch dispatch;
       dispatch.workers = alone.workers;
       dispatch.choosesVisits = false;
-      double time = runListScheduler(repeated, std::move(plan), alone.cost, dispatch).makespan;
-      price += copies == 1 ? weightAlone * time : time / copies;
+      (void)runListScheduler(repeated, plan, alone.cost, dispatch, run);
+      price += copies == 1 ? weightAlone * run.makespan : run.makespan / copies;
     }
     return price;
   };
 
   Table best;
   double least = std::numeric_limits<double>::infinity();
-  auto consider = [&](Table order, double price) {
+  auto consider = [&](Table &order) {
+    double price = judge(order);
     if (price >= least)
       return;
     least = price;
-    best = std::move(order);
+    std::swap(best, order);
   };
   for (int64_t copies : {1, 3, 7}) {
     LayoutRequest request = makeRequest(alone);
     request.copies = copies;
-    double price = std::numeric_limits<double>::infinity();
-    Table order = searchLayouts(request, [&](const ListSchedule &run) {
-      double one = judge(run.table);
-      price = std::min(price, one);
-      return one;
+    searchLayouts(request, [&](ListSchedule &found) {
+      consider(found.table);
+      return std::numeric_limits<double>::infinity();
     });
-    consider(std::move(order), price);
   }
-  FailureOr<std::vector<Schedule>> fixed = buildFixedKinds(alone, context, emitError);
-  if (failed(fixed))
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  if (failed(forEachFixedKind(alone, infinity, context, emitError,
+                              [&](const ScheduleKind &, Schedule &schedule, double) {
+                                Table order = inTimeOrder(schedule);
+                                consider(order);
+                                return infinity;
+                              })))
     return failure();
-  for (const Schedule &schedule : *fixed) {
-    Table order = inTimeOrder(schedule);
-    double price = judge(order);
-    consider(std::move(order), price);
-  }
   return best;
 }
 
@@ -204,15 +166,16 @@ static FailureOr<Order> synthesizeApart(const ScheduleHeader &header, MLIRContex
   // Lists do not change bits: take the best of several numbers of lanes whose workers suffice.
   int64_t most = isByKvHead ? header.workers / header.width : 1;
   most = std::clamp<int64_t>(most, 1, plan.groupDqBytes.size());
-  ListSchedule best;
+  ListSchedule best, run;
+  Dispatch dispatch;
+  dispatch.workers = header.workers;
+  dispatch.choosesVisits = false;
   for (int64_t lanes = most; lanes >= 1; lanes /= 2) {
-    Dispatch dispatch;
-    dispatch.workers = header.workers;
     dispatch.lanes = lanes;
-    dispatch.choosesVisits = false;
-    ListSchedule run = runListScheduler(problem, plan, header.cost, dispatch);
-    if (lanes == most || run.makespan < best.makespan)
-      best = std::move(run);
+    if (failed(runListScheduler(problem, plan, header.cost, dispatch, run)))
+      continue;
+    dispatch.limit = run.makespan;
+    std::swap(best, run);
   }
   return Order(std::move(best.table));
 }
@@ -232,8 +195,12 @@ static FailureOr<Order> build(const ScheduleHeader &header, MLIRContext *context
     error.attachNote() << "lower for-workers (which changes the bits)";
     return error;
   }
-  return header.level == DeterminismLevel::Run ? synthesizeWhole(header, context, emitError)
-                                               : synthesizeApart(header, context, emitError);
+  if (header.level != DeterminismLevel::Run)
+    return synthesizeApart(header, context, emitError);
+  FailureOr<ChosenOrder> chosen = chooseOrder(header, kinds::Synthesized, context, emitError);
+  if (failed(chosen))
+    return failure();
+  return std::move(chosen->order);
 }
 
 static StringRef purpose(const Mask &) {

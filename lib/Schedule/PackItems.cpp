@@ -1,0 +1,122 @@
+//===- PackItems.cpp - deal items to lists of equal length ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Best fit asks for the list with the least room that is enough. Lists with equal room are a stack, and stacks
+// are found through a tree of bits, so that an item costs a few steps however many lists there are.
+//
+//===----------------------------------------------------------------------===//
+
+#include "PackItems.h"
+#include "llvm/ADT/bit.h"
+#include "llvm/Support/MathExtras.h"
+#include <algorithm>
+#include <numeric>
+
+using namespace mlir;
+using namespace mlir::dash;
+
+namespace {
+
+/// A set of numbers below `size`, of which the next one up is found quickly.
+class NumberSet {
+public:
+  explicit NumberSet(int64_t size) {
+    do {
+      size = llvm::divideCeil(size, 64);
+      levels.emplace_back(size);
+    } while (size > 1);
+  }
+  void insert(int64_t number) {
+    for (auto &level : levels) {
+      level[number / 64] |= uint64_t(1) << (number % 64);
+      number /= 64;
+    }
+  }
+  void erase(int64_t number) {
+    for (auto &level : levels) {
+      level[number / 64] &= ~(uint64_t(1) << (number % 64));
+      if (level[number / 64] != 0)
+        return;
+      number /= 64;
+    }
+  }
+  /// The least member from `number` on, or -1.
+  int64_t findFrom(int64_t number) const {
+    for (size_t depth = 0; depth < levels.size(); ++depth, number = number / 64 + 1) {
+      if (number / 64 >= int64_t(levels[depth].size()))
+        return -1;
+      uint64_t bits = levels[depth][number / 64] >> (number % 64);
+      if (bits == 0)
+        continue;
+      number += llvm::countr_zero(bits);
+      while (depth > 0) {
+        --depth;
+        number = number * 64 + llvm::countr_zero(levels[depth][number]);
+      }
+      return number;
+    }
+    return -1;
+  }
+
+private:
+  std::vector<std::vector<uint64_t>> levels; ///< a bit of a level says whether 64 below have one
+};
+
+/// Lists by the room that they have left.
+class Rooms {
+public:
+  Rooms(int64_t capacity, int64_t workers)
+      : rooms(capacity + 1), top(capacity + 1, -1), below(workers) {
+    for (int64_t worker = workers; worker-- > 0;)
+      push(capacity, worker);
+  }
+  /// Puts an item where it fits best; -1 if it fits nowhere.
+  int32_t place(int64_t length) {
+    int64_t room = rooms.findFrom(length);
+    if (room < 0)
+      return -1;
+    int32_t worker = top[room];
+    top[room] = below[worker];
+    if (top[room] < 0)
+      rooms.erase(room);
+    push(room - length, worker);
+    return worker;
+  }
+
+private:
+  void push(int64_t room, int32_t worker) {
+    if (top[room] < 0)
+      rooms.insert(room);
+    below[worker] = top[room];
+    top[room] = worker;
+  }
+
+  NumberSet rooms;
+  std::vector<int32_t> top, below;
+};
+
+} // namespace
+
+std::vector<int32_t> dash::packItems(llvm::ArrayRef<int64_t> lengths, int64_t workers) {
+  std::vector<int32_t> lists(lengths.size());
+  auto packs = [&](int64_t capacity) {
+    Rooms rooms(capacity, workers);
+    for (size_t i = 0; i < lengths.size(); ++i)
+      if ((lists[i] = rooms.place(lengths[i])) < 0)
+        return false;
+    return true;
+  };
+  int64_t total = std::accumulate(lengths.begin(), lengths.end(), int64_t(0));
+  int64_t low =
+      std::max<int64_t>(llvm::divideCeil(total, workers), lengths.empty() ? 0 : lengths.front());
+  int64_t high = std::max<int64_t>(2 * low, 1); // enough, whatever the lengths
+  while (low < high) {
+    int64_t middle = low + (high - low) / 2;
+    if (packs(middle))
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  packs(high);
+  return lists;
+}

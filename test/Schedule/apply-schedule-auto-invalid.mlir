@@ -1,0 +1,14 @@
+// RUN: not dash-opt %s --dash-apply-schedule='kind=auto level=batch sizes=q:300000+200000,kv:300000+200000,heads:4' 2>&1 | FileCheck %s --check-prefix=SEVERAL
+// RUN: not dash-opt %s --dash-apply-schedule='kind=auto sizes=q:2147483647' 2>&1 | FileCheck %s --check-prefix=LARGE
+// RUN: not dash-opt %s --dash-apply-schedule='kind=auto' 2>&1 | FileCheck %s --check-prefix=OPEN
+
+// One kind for sequences of several lengths would look at their neighbours.
+// SEVERAL: error: kind=auto cannot choose one kind for sequences of several lengths at level 'batch' without looking at their neighbours: name a kind
+// LARGE: error: problem has more than 17179869184 tasks over all heads and sequences, which is the most that can be scheduled
+// OPEN: error: size 'q' is not in the types: state it, as in sizes=q:4096
+func.func @attention_bwd(%q: memref<?x?x?x128xbf16>) {
+  dash.items unscheduled over(%q, %q, %q : memref<?x?x?x128xbf16>, memref<?x?x?x128xbf16>, memref<?x?x?x128xbf16>)
+      tiles(<q = 64, kv = 128>) mask(<causal>) level(run) (%seq, %kv_head, %kv) {
+  }
+  return
+}

@@ -1,0 +1,140 @@
+//===- dash-plan.cpp - sizes in, order buffer out -------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The planner of dash/Schedule/Planner.h from a shell: writes the buffer that a kernel reads, and times how long
+// a runtime would wait for it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dash/Schedule/Planner.h"
+#include "dash/Schedule/Sizes.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/ToolOutputFile.h"
+#include <chrono>
+
+using namespace mlir;
+using namespace mlir::dash;
+namespace cl = llvm::cl;
+
+static cl::OptionCategory category("dash-plan");
+static cl::opt<std::string> kind("kind", cl::desc("What builds the order, or `auto`"),
+                                 cl::init("auto"), cl::cat(category));
+static cl::opt<std::string> sizes("sizes",
+                                  cl::desc("As in --dash-apply-schedule: q:8192,batch:2,heads:16"),
+                                  cl::Required, cl::cat(category));
+static cl::opt<std::string> mask("mask", cl::desc("full, causal, or window:LEFT,RIGHT"),
+                                 cl::init("causal"), cl::cat(category));
+static cl::opt<std::string> level("level", cl::desc("run, batch or machine"), cl::init("run"),
+                                  cl::cat(category));
+static cl::opt<int64_t> workers("workers", cl::desc("Number of lists"), cl::init(132),
+                                cl::cat(category));
+static cl::opt<int64_t> forWorkers("for-workers",
+                                   cl::desc("Workers that an order of level machine is made for"),
+                                   cl::init(32), cl::cat(category));
+static cl::opt<int64_t> headDim("head-dim", cl::desc("Columns of Q, K and V"), cl::init(128),
+                                cl::cat(category));
+static cl::opt<unsigned> repeats("repeats", cl::desc("Times to plan anew, for the times printed"),
+                                 cl::init(1), cl::cat(category));
+static cl::opt<std::string> output("o", cl::desc("Where to write the buffer"), cl::init(""),
+                                   cl::cat(category));
+
+static llvm::ExitOnError exitOnError("dash-plan: error: ");
+
+static void refuse(const llvm::Twine &message) {
+  exitOnError(llvm::createStringError(message.str()));
+}
+
+static Mask parseMask(StringRef text) {
+  if (text == "full")
+    return Mask::full();
+  if (text == "causal")
+    return Mask::causal();
+  Mask window;
+  auto [left, right] = text.split(',');
+  if (!left.consume_front("window:") || left.getAsInteger(10, window.left) ||
+      right.getAsInteger(10, window.right))
+    refuse("expected --mask=full, causal or window:LEFT,RIGHT, got '" + text + "'");
+  return window;
+}
+
+static ScheduleHeader readRequest() {
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  std::string message;
+  ScopedDiagnosticHandler collect(&context, [&](Diagnostic &diagnostic) {
+    message += diagnostic.str();
+    return success();
+  });
+  FailureOr<StatedSizes> stated =
+      parseSizes(sizes, [&] { return emitError(UnknownLoc::get(&context)); });
+  if (failed(stated))
+    refuse(message);
+  if (stated->q.empty() || stated->isSequenceList())
+    refuse("expected sizes of equal sequences, as in --sizes=q:8192,batch:2,heads:16");
+  std::optional<DeterminismLevel> asked = symbolizeDeterminismLevel(level);
+  if (!asked || *asked == DeterminismLevel::World)
+    refuse("expected --level=run, batch or machine, got '" + level + "'");
+
+  ScheduleHeader request;
+  request.kind = kind;
+  request.level = *asked;
+  request.workers = workers;
+  request.width = *asked == DeterminismLevel::Machine ? forWorkers : workers;
+  Problem &problem = request.problem;
+  problem.mask = parseMask(mask);
+  problem.headDim = problem.headDimV = headDim;
+  problem.kvHeads = stated->kvHeads.value_or(stated->heads.value_or(1));
+  problem.heads = stated->heads.value_or(problem.kvHeads);
+  int64_t q = stated->q.front(), kv = stated->kv.empty() ? q : stated->kv.front();
+  int64_t batch = stated->batch.value_or(1);
+  if (batch > maxItems)
+    refuse("batch must be at most " + llvm::Twine(maxItems) + ", got " + llvm::Twine(batch));
+  problem.sequences.assign(batch, {q, kv});
+  return request;
+}
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  cl::HideUnrelatedOptions(category);
+  cl::ParseCommandLineOptions(argc, argv, "Makes the order of a problem for its kernel\n");
+  ScheduleHeader request = readRequest();
+
+  Planner planner(/*mostKept=*/0);
+  std::shared_ptr<const PlannedOrder> order;
+  std::vector<double> milliseconds;
+  for (unsigned i = 0; i < std::max(1u, repeats.getValue()); ++i) {
+    auto begin = std::chrono::steady_clock::now();
+    order = exitOnError(planner.plan(request));
+    milliseconds.push_back(
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin)
+            .count());
+  }
+  llvm::sort(milliseconds);
+
+  if (!output.empty()) {
+    std::error_code error;
+    llvm::ToolOutputFile file(output, error, llvm::sys::fs::OF_None);
+    if (error)
+      refuse("cannot write '" + output + "': " + error.message());
+    file.os().write(reinterpret_cast<const char *>(order->words.data()),
+                    order->words.size() * sizeof(int32_t));
+    file.keep();
+  }
+  llvm::json::OStream json(llvm::outs());
+  json.object([&] {
+    json.attribute("kind", order->kind);
+    json.attribute("tasks", request.problem.numTasks());
+    json.attribute("words", int64_t(order->words.size()));
+    json.attribute("minWorkers", order->facts.minWorkers);
+    json.attribute("makespan", order->facts.makespan);
+    json.attribute("lowerBound", order->lowerBound);
+    json.attribute("milliseconds", milliseconds[milliseconds.size() / 2]);
+    json.attribute("least", milliseconds.front());
+    json.attribute("most", milliseconds.back());
+  });
+  llvm::outs() << "\n";
+  return 0;
+}

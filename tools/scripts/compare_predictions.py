@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""compare_predictions.py - what the cost model predicts beside what a GPU took, for the newest record of measurements.
+
+  tools/scripts/compare_predictions.py [--dash-plan build/bin/dash-plan]     prints the tables
+  tools/scripts/compare_predictions.py --write                               puts them into dialects/dash/docs/benchmarks.md
+  tools/scripts/compare_predictions.py --check                               refuses a page that says something else
+
+Records are test/Device/records/*-bench.json. Measured is the main kernel alone; predicted is the makespan that dash-plan gives
+for the same problem and kind with 132 workers and the usual costs, which are those of head dim 128.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import re
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+import house
+
+KINDS = ("ascending", "descending", "shift", "symmetric-shift")
+PAGE = "dialects/dash/docs/benchmarks.md"
+NOISE = 1.02  # kinds that are nearer than this are not told apart by measuring
+
+
+def newest(root: Path) -> tuple[dict, str]:
+    records = [(json.loads(house.read(path)), path.name) for path in sorted((root / "test/Device/records").glob("*-bench.json"))]
+    return max(records, key=lambda record: record[0]["date"])
+
+
+def predict(dash_plan: Path, row: dict) -> float:
+    sizes = f"q:{row['rows']},batch:{row['batch']},heads:{row['heads']}"
+    command = [str(dash_plan), f"--kind={row['variant']}", f"--mask={row['mask']}", f"--head-dim={row['head_dim']}", f"--sizes={sizes}"]
+    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)["makespan"] / 1000
+
+
+def ranks(values: list[float]) -> list[float]:
+    """The place of each value, that of equal ones their mean."""
+    ordered = sorted(values)
+    return [statistics.mean(i for i, other in enumerate(ordered) if other == value) for value in values]
+
+
+def correlation(pairs: list[tuple[float, float]]) -> float:
+    """Spearman's."""
+    first, second = (ranks(list(column)) for column in zip(*pairs))
+    return statistics.correlation(first, second)
+
+
+def tables(record: dict, name: str, dash_plan: Path) -> str:
+    rows = [row for row in record["results"] if row["variant"] in KINDS]
+    found = {(row["head_dim"], row["mask"], row["rows"], row["variant"]): (predict(dash_plan, row), row["entries_ms"]["main"])
+             for row in rows}
+    problems = sorted({key[:3] for key in found})
+    lines = ["| head dim, mask | S | " + " | ".join(KINDS) + " | predicted best takes |", "|---" * (len(KINDS) + 3) + "|"]
+    right = pairs = 0
+    losses = []
+    for problem in problems:
+        times = {kind: found[(*problem, kind)] for kind in KINDS if (*problem, kind) in found}
+        for (a, b), (c, d) in itertools.combinations(times.values(), 2):
+            if max(b, d) / min(b, d) > NOISE and a != c:
+                pairs += 1
+                right += (a < c) == (b < d)
+        fastest = min(measured for _, measured in times.values())
+        loss = times[min(times, key=lambda kind: times[kind][0])][1] / fastest
+        losses.append((loss, problem))
+        cells = [f"{times[kind][0]:.2f} / {times[kind][1]:.2f}" if kind in times else "-" for kind in KINDS]
+        lines.append(f"| {problem[0]} {problem[1]} | {problem[2]} | " + " | ".join(cells) + f" | {loss:.3f} |")
+    summary = []
+    for head_dim in sorted({key[0] for key in found}, reverse=True):
+        mine = [value for key, value in found.items() if key[0] == head_dim]
+        scale = statistics.median(measured / predicted for predicted, measured in mine)
+        miss, key = max((max(measured / predicted / scale, predicted * scale / measured), key)
+                        for key, (predicted, measured) in found.items() if key[0] == head_dim)
+        summary.append(f"- Head dim {head_dim}: rank correlation {correlation(mine):.3f} over {len(mine)} orders; measured is {scale:.2f} of "
+                       f"predicted in the median; the worst miss after that is {miss:.2f} times ({key[3]}, {key[1]}, S {key[2]}).")
+    worst = max(losses)
+    summary.append(f"- Which of two kinds is faster on a problem is predicted right in {right} of {pairs} pairs that differ by more than "
+                   f"{100 * (NOISE - 1):.0f} %. The kind that is predicted best takes {statistics.geometric_mean(loss for loss, _ in losses):.3f} "
+                   f"times as long as the fastest in geometric mean, {worst[0]:.3f} at worst (head dim {worst[1][0]}, {worst[1][1]}, S {worst[1][2]}).")
+    return (f"`tools/scripts/compare_predictions.py`, {record['gpu']}, {record['date']}, commit {record['commit']} "
+            f"([record](../../../test/Device/records/{name})). Predicted / measured main kernel, ms.\n\n"
+            + "\n".join(lines) + "\n\n" + "\n".join(summary) + "\n")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--dash-plan", type=Path, default=house.ROOT / "build/bin/dash-plan")
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--check", action="store_true")
+    args = parser.parse_args()
+    record, name = newest(house.ROOT)
+    text = tables(record, name, args.dash_plan)
+    if not args.write and not args.check:
+        print(text, end="")
+        return
+    page = house.ROOT / PAGE
+    old = house.read(page)
+    new = re.sub(r"(<!-- predictions -->\n).*?(<!-- end predictions -->)",
+                 lambda match: f"{match[1]}\n{text}\n{match[2]}", old, flags=re.S)
+    if args.write:
+        page.write_text(new, encoding="utf-8")
+    elif new != old:
+        sys.exit(f"error: {PAGE} says something else than the newest record; run: tools/scripts/compare_predictions.py --write")
+
+
+if __name__ == "__main__":
+    main()
