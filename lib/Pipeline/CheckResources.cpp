@@ -71,7 +71,8 @@ static LogicalResult verifyPlaces(WorkersOp workers) {
   };
   SmallVector<Extent> extents;
   for (ChannelOp channel : workers.getChannels()) {
-    for (int64_t barrier : *channel.getBarriers()) {
+    ArrayRef<int64_t> barriers = *channel.getBarriers();
+    for (int64_t barrier : barriers) {
       int64_t end = barrier + channel.getDepth() * barrierBytes;
       if (barrier < 0 || end > reservedBytes || barrier % barrierBytes != 0)
         return channel.emitError()
