@@ -7,9 +7,11 @@
 
 #include "Assembly.h"
 #include "Checks.h"
+#include "dash/IR/Limits.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/MathExtras.h"
 #include <limits>
 
@@ -48,6 +50,10 @@ int64_t ScheduleOp::getNumItems() {
 }
 
 static LogicalResult verifyTable(ScheduleOp op, StringRef name, ElementsAttr table) {
+  // One value may stand for all rows, so a short text can have many.
+  if (int64_t rows = table.getShapedType().getDimSize(0); rows > maxTableRows)
+    return op.emitOpError() << "table '" << name << "' may have at most " << maxTableRows
+                            << " rows, got " << rows;
   auto resource = dyn_cast<DenseResourceElementsAttr>(table);
   if (!resource)
     return success();
@@ -58,11 +64,14 @@ static LogicalResult verifyTable(ScheduleOp op, StringRef name, ElementsAttr tab
 }
 
 LogicalResult ScheduleOp::verify() {
-  for (auto [name, value] : {std::pair<StringRef, int64_t>("parts", getParts()),
-                             {"workers", getWorkers()},
-                             {"width", getWidth()}})
-    if (value < 1)
-      return emitOpError() << name << " must be at least 1, got " << value;
+  if (!llvm::json::isUTF8(getKind()))
+    return emitOpError() << "kind must be UTF-8, got '" << llvm::json::fixUTF8(getKind()) << "'";
+  if (getParts() < 1)
+    return emitOpError() << "parts must be at least 1, got " << int64_t(getParts());
+  for (auto [name, value] :
+       {std::pair<StringRef, int64_t>("workers", getWorkers()), {"width", getWidth()}})
+    if (value < 1 || value > maxWorkers)
+      return emitOpError() << name << " must be from 1 to " << maxWorkers << ", got " << value;
   int64_t group = getProblem().getHeads() / getProblem().getKvHeads();
   if (group % getParts() != 0)
     return emitOpError() << "parts must divide the " << group << " query heads of a kv head, got "
@@ -74,6 +83,9 @@ LogicalResult ScheduleOp::verify() {
       least && (*least < 1 || *least > int64_t(getWorkers())))
     return emitOpError() << "min_workers must be from 1 to workers, " << getWorkers() << ", got "
                          << *least;
+  SequencesAttr sequences = getProblem().getSequences();
+  if (int64_t rows = std::max(sequences.getMostQ(), sequences.getMostKv()); rows > maxRows)
+    return emitOpError() << "sequences may have at most " << maxRows << " rows, got " << rows;
   if (failed(getProblem().getMask().verifyData([&] { return emitOpError(); })))
     return failure();
   TableAttr table = getTable();

@@ -36,12 +36,6 @@ static bool isOfProblem(const Problem &problem, int64_t workers, ArrayRef<Item> 
 FailureOr<std::vector<int32_t>> dash::encodeOrder(ScheduleOp schedule,
                                                   function_ref<InFlightDiagnostic()> emitError) {
   TableAttr table = schedule.getTable();
-  int64_t numItems = table.getItems().getShapedType().getDimSize(0);
-  int64_t numTasks = table.getVisits().getShapedType().getDimSize(0);
-  int64_t numWords = numOrderWords(schedule.getWorkers(), numItems, numTasks);
-  if (numWords > maxOrderWords)
-    return emitError() << "an order of " << numTasks << " tasks takes " << numWords
-                       << " words as a table for kernels, expected at most " << maxOrderWords;
   Problem problem = toProblem(schedule.getProblem());
   std::vector<Item> items = rowsOf<Item>(table.getItems());
   std::vector<Visit> visits = rowsOf<Visit>(table.getVisits());

@@ -10,7 +10,7 @@ dash.schedule @parts_positive kind("shift") level(run) parts(0) workers(132) wid
 
 // -----
 
-// expected-error @below {{'dash.schedule' op workers must be at least 1, got -1}}
+// expected-error @below {{'dash.schedule' op workers must be from 1 to 1048576, got -1}}
 dash.schedule @workers_positive kind("shift") level(run) parts(1) workers(-1) width(132)
   problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 8, kv_heads = 2, head_dim = 128,
            head_dim_v = 128, sequences = <[64, 256]>>)
@@ -20,8 +20,8 @@ dash.schedule @workers_positive kind("shift") level(run) parts(1) workers(-1) wi
 
 // -----
 
-// expected-error @below {{'dash.schedule' op width must be at least 1, got 0}}
-dash.schedule @width_positive kind("shift") level(run) parts(1) workers(132) width(0)
+// expected-error @below {{'dash.schedule' op width must be from 1 to 1048576, got 1048577}}
+dash.schedule @width_has_a_bound kind("shift") level(run) parts(1) workers(132) width(1048577)
   problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 8, kv_heads = 2, head_dim = 128,
            head_dim_v = 128, sequences = <[64, 256]>>)
   cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)
@@ -94,3 +94,31 @@ dash.schedule @order_is_formulas_or_table kind("shift") level(run) parts(1) work
            head_dim_v = 128, sequences = <[64, 256]>>)
   cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)
   order("shift")
+
+// -----
+
+// expected-error @below {{'dash.schedule' op kind must be UTF-8, got '�'}}
+dash.schedule @kind_is_text kind("\FF") level(run) parts(1) workers(132) width(132)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 8, kv_heads = 2, head_dim = 128,
+           head_dim_v = 128, sequences = <[64, 256]>>)
+  cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)
+  order(#dash.table<items = dense<0> : tensor<4x6xi32>, visits = dense<> : tensor<0x3xi32>>)
+
+// -----
+
+// expected-error @below {{'dash.schedule' op sequences may have at most 2147483647 rows, got 2147483648}}
+dash.schedule @rows_have_a_bound kind("shift") level(run) parts(1) workers(132) width(132)
+  problem(<tiles = <q = 64, kv = 128>, mask = <causal>, heads = 8, kv_heads = 2, head_dim = 128,
+           head_dim_v = 128, sequences = <[2147483648, 256]>>)
+  cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)
+  order(#dash.table<items = dense<0> : tensor<4x6xi32>, visits = dense<> : tensor<0x3xi32>>)
+
+// -----
+
+// A short text can state a long table.
+// expected-error @below {{'dash.schedule' op table 'visits' may have at most 33554432 rows, got 9223372036854775807}}
+dash.schedule @table_has_a_bound kind("shift") level(run) parts(1) workers(132) width(132)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 8, kv_heads = 2, head_dim = 128,
+           head_dim_v = 128, sequences = <[64, 256]>>)
+  cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)
+  order(#dash.table<items = dense<0> : tensor<4x6xi32>, visits = dense<0> : tensor<9223372036854775807x3xi32>>)

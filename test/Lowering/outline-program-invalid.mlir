@@ -48,27 +48,6 @@ func.func @not_proven(%q: !T) {
 
 // -----
 
-// A table beyond 32 bits is refused before anybody reads it.
-#problem = #dash.problem<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1048576, kv_heads = 1048576, head_dim = 64,
-                         head_dim_v = 64, sequences = <[4096, 4096]>>
-!T = memref<1x1048576x4096x64xbf16>
-dash.schedule @order kind("ascending") level(run) parts(1) workers(1) width(1) min_workers(1) problem(#problem)
-  cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)
-  order(#dash.table<items = dense<0> : tensor<33554432x6xi32>, visits = dense<0> : tensor<2147483648x3xi32>>)
-func.func @large(%q: !T) {
-  // expected-error @below {{an order of 2147483648 tasks takes 8858370064 words as a table for kernels, expected at most 2147483647}}
-  dash.workers {
-    dash.role "load" producer warps(1) {
-      dash.items order(@order) over(%q, %q, %q : !T, !T, !T) tiles(<q = 64, kv = 128>) mask(<full>) level(run)
-          (%seq, %kv_head, %kv, %part_turn) {
-      }
-    }
-  }
-  return
-}
-
-// -----
-
 // Somebody stated `min_workers` who has proven nothing: there is no worker 5.
 #problem = #dash.problem<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 64,
                          head_dim_v = 64, sequences = <[64, 64]>>

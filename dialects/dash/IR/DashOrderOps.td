@@ -28,11 +28,13 @@ def ScheduleOp : Dash_Op<"schedule", [Symbol]> {
     finish when they are resident at once.
 
     **Preconditions**
-    - `parts` divides the query heads of a kv head; `workers` and `width` are at least 1.
+    - `parts` divides the query heads of a kv head; `workers` and `width` are from 1 to 1048576.
     - `width` is `workers` unless the level is `machine` or `world`.
     - `min_workers` is from 1 to `workers`.
     - A table is in the text (not elided), and has a row for each item:
-      N = sum over sequences of kv_heads * parts * ceil(kv rows / rows of a kv tile).
+      N = sum over sequences of kv_heads * parts * ceil(kv rows / rows of a kv tile). It has at most 33554432 rows.
+    - Sequences have at most 2147483647 rows.
+    - `kind` is UTF-8, as reports and manifests are.
 
     **Postconditions**: none; the op computes nothing.
 
@@ -50,11 +52,15 @@ def ScheduleOp : Dash_Op<"schedule", [Symbol]> {
 
     **Errors**
     - `parts must be at least 1, got 0`
+    - `workers must be from 1 to 1048576, got 0`, and so for width
+    - `kind must be UTF-8, got 'x'`
     - `parts must divide the 4 query heads of a kv head, got 3`
     - `width must be workers, 132, at level 'run', got 32`
     - `min_workers must be from 1 to workers, 132, got 133`
     - `table 'items' is not in the text (dense_resource '__elided__'): print the module again
       without --mlir-elide-elementsattrs-if-larger`
+    - `sequences may have at most 2147483647 rows, got 2147483648`
+    - `table 'visits' may have at most 33554432 rows, got 1000000000`
     - `table 'items' must have a row for each of the problem's 4 items, got 3`
     - `'bits' are not in the text (dense_resource '__elided__'): print the module again without
       --mlir-elide-elementsattrs-if-larger`, about the mask

@@ -3,11 +3,11 @@
 #ifndef DASH_SCHEDULE_SCHEDULE_H
 #define DASH_SCHEDULE_SCHEDULE_H
 
+#include "dash/IR/Limits.h"
 #include "dash/IR/OrderBuffer.h"
 #include "dash/IR/Problem.h"
 #include "dash/Schedule/Formulas.h"
 #include "mlir/IR/Diagnostics.h"
-#include <limits>
 #include <memory>
 #include <string>
 #include <variant>
@@ -52,9 +52,7 @@ struct ScheduleHeader {
 };
 
 /// Limits on what can be scheduled: beyond them a proof would take hours, or more memory than there
-/// is. Rows and workers are of one sequence and one schedule, the others over all heads and sequences.
-constexpr int64_t maxRows = std::numeric_limits<int32_t>::max();
-constexpr int64_t maxWorkers = int64_t(1) << 20;
+/// is. They are over all heads and sequences; dash/IR/Limits.h has those that the IR states.
 constexpr int64_t maxItems = int64_t(1) << 26;
 constexpr int64_t maxChains = int64_t(1) << 26;
 constexpr int64_t maxTasks = int64_t(1) << 34;
