@@ -10,6 +10,7 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -69,6 +70,19 @@ LogicalResult RegionAttr::verify(EmitError emitError, StringRef name, StringRef,
   return verifyAlignment(emitError, name, alignment);
 }
 
+/// A manifest, which is JSON, repeats the texts of a program and of its entries.
+static LogicalResult verifyTexts(EmitError emitError, ArrayRef<StringRef> texts) {
+  for (StringRef text : texts)
+    if (!llvm::json::isUTF8(text))
+      return emitError() << "texts must be UTF-8, which a manifest is written in, got '"
+                         << llvm::json::fixUTF8(text) << "'";
+  return success();
+}
+
+static auto valuesOf(ArrayRef<StringAttr> attrs) {
+  return llvm::map_range(attrs, [](StringAttr attr) { return attr.getValue(); });
+}
+
 LogicalResult OrderSourceAttr::verify(EmitError emitError, OrderSource source, StringRef text) {
   if (!text.empty())
     return success();
@@ -89,12 +103,27 @@ static LogicalResult verifyNames(EmitError emitError, StringRef what, Lists... l
   return success((llvm::all_of(lists, verify) && ...));
 }
 
-LogicalResult ProgramAttr::verify(EmitError emitError, StringRef name, FactsAttr,
-                                  ArrayRef<SizeAttr> sizes, ArrayRef<ConstraintAttr>,
+LogicalResult ProgramAttr::verify(EmitError emitError, StringRef name, FactsAttr facts,
+                                  ArrayRef<SizeAttr> sizes, ArrayRef<ConstraintAttr> constraints,
                                   ArrayRef<DerivedAttr> derived, ArrayRef<TensorAttr> tensors,
-                                  ArrayRef<RegionAttr> workspace, OrderSourceAttr) {
+                                  ArrayRef<RegionAttr> workspace, OrderSourceAttr order) {
   if (name.empty())
     return emitError() << "a program must have a name";
+  SmallVector<StringRef> texts = {name, facts.getKind(), order.getText()};
+  for (SizeAttr size : sizes)
+    texts.push_back(size.getName());
+  for (ConstraintAttr constraint : constraints)
+    texts.append({constraint.getExpression(), constraint.getMessage()});
+  for (DerivedAttr size : derived)
+    texts.append({size.getName(), size.getExpression()});
+  for (TensorAttr tensor : tensors) {
+    texts.push_back(tensor.getName());
+    llvm::append_range(texts, valuesOf(tensor.getShape()));
+  }
+  for (RegionAttr region : workspace)
+    texts.append({region.getName(), region.getBytes()});
+  if (failed(verifyTexts(emitError, texts)))
+    return failure();
   return failure(failed(verifyNames(emitError, "sizes", sizes, derived)) ||
                  failed(verifyNames(emitError, "tensors", tensors)) ||
                  failed(verifyNames(emitError, "regions", workspace)));
@@ -139,5 +168,5 @@ LogicalResult EntryAttr::verify(EmitError emitError, EntryRole, EntryWhen,
     }
   if (sharedBytes < 0)
     return emitError() << "'shared_bytes' must be at least 0, got " << sharedBytes;
-  return success();
+  return verifyTexts(emitError, llvm::to_vector(valuesOf(grid)));
 }

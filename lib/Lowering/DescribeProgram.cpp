@@ -8,6 +8,7 @@
 #include "DescribeProgram.h"
 #include "OrderBuffer.h"
 #include "TmaDescriptors.h"
+#include "dash/IR/PtxName.h"
 #include "dash/IR/TensorNames.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -123,7 +124,7 @@ private:
 
   OrderSourceAttr describeOrder() {
     if (!isTable())
-      return OrderSourceAttr::get(context, OrderSource::Entry, (name + "_order").str());
+      return OrderSourceAttr::get(context, OrderSource::Entry, ptxNameOf(name) + "_order");
     // Where the order came from is not kept, as PROGRAM is not.
     std::string file = schedule.getKind() == "file" ? " path=ORDER.json" : "";
     std::string width = schedule.getLevel() == DeterminismLevel::Machine

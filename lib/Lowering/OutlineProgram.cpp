@@ -10,6 +10,7 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/Support/JSON.h"
 
 namespace mlir::dash {
 #define GEN_PASS_DEF_OUTLINEPROGRAM
@@ -79,6 +80,9 @@ private:
     FailureOr<SmallVector<MemRefType>> tensors = findTensors(function);
     if (failed(tensors))
       return failure();
+    if (function.getName().empty() || !llvm::json::isUTF8(function.getName()))
+      return function.emitError() << "its kernels need a name to stand in a manifest: give the "
+                                     "function one, in UTF-8";
     std::string name = (function.getName() + kernelsSuffix).str();
     SymbolTable &table = symbols.getSymbolTable(SymbolTable::getNearestSymbolTable(function));
     if (table.lookup(name))

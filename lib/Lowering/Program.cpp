@@ -3,6 +3,7 @@
 
 #include "Program.h"
 #include "dash/IR/KernelAttrs.h"
+#include "dash/IR/PtxName.h"
 #include "dash/Pipeline/Coverage.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/SymbolTable.h"
@@ -24,8 +25,9 @@ FailureOr<Kernels> dash::readKernels(Operation *module) {
   int64_t qTile = facts.getTiles().getQ(), kvTile = facts.getTiles().getKv();
   TileBand band{{facts.getMask().getLeft(), facts.getMask().getRight()}, qTile, kvTile};
   return Kernels{module,
-                 {program.getName().str(), cast<FloatType>(facts.getElement()), facts.getHeadDim(),
-                  qTile, kvTile, band, facts.getDeterministic(), facts.getMinWorkers()}};
+                 {ptxNameOf(program.getName()), cast<FloatType>(facts.getElement()),
+                  facts.getHeadDim(), qTile, kvTile, band, facts.getDeterministic(),
+                  facts.getMinWorkers()}};
 }
 
 FailureOr<Kernels> dash::findKernels(Operation *op) {

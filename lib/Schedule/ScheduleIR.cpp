@@ -7,6 +7,7 @@
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/JSON.h"
 
 using namespace mlir;
 using namespace mlir::dash;
@@ -127,7 +128,7 @@ std::string dash::problemName(ItemsOp items) {
     place += other != items;
     return other == items ? WalkResult::interrupt() : WalkResult::advance();
   });
-  std::string name = function.getName().str();
+  std::string name = llvm::json::fixUTF8(function.getName()); // reports are JSON
   return place == 0 ? name : name + "#" + std::to_string(place);
 }
 

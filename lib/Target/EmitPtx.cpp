@@ -7,6 +7,7 @@
 #include "Manifest.h"
 #include "Ptx.h"
 #include "dash/IR/KernelAttrs.h"
+#include "dash/IR/PtxName.h"
 #include "dash/Target/Passes.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -75,9 +76,10 @@ private:
   std::string pathOf(gpu::GPUModuleOp module, size_t numModules) {
     StringRef symbol = module.getName();
     symbol.consume_back(kernelsSuffix);
+    std::string name = ptxNameOf(symbol); // a symbol may hold a slash
     if (output.empty())
-      return symbol.str();
-    return numModules == 1 ? output.getValue() : (output.getValue() + "-" + symbol).str();
+      return name;
+    return numModules == 1 ? output.getValue() : output.getValue() + "-" + name;
   }
 
   FailureOr<Emitted> emit(gpu::GPUModuleOp module, StringRef path) {

@@ -9,8 +9,10 @@
 #include "KernelModules.h"
 #include "Manifest.h"
 #include "dash/IR/KernelAttrs.h"
+#include "dash/IR/PtxName.h"
 #include "mlir/Dialect/LLVMIR/LLVMTypes.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/Support/JSON.h"
 
 using namespace mlir;
 using namespace mlir::dash;
@@ -31,6 +33,16 @@ static LogicalResult verifyOrder(gpu::GPUModuleOp module, OrderSourceAttr order)
   if (isTable)
     return module.emitError() << "expected no '" << orderBufferAttr
                               << "', since an entry makes the order";
+  return success();
+}
+
+/// What ptxas refuses, or LLVM cannot even print. Intrinsics, `llvm.…`, are no symbols of PTX.
+static LogicalResult verifySymbols(gpu::GPUModuleOp module) {
+  for (auto symbol : module.getOps<SymbolOpInterface>())
+    if (StringRef name = symbol.getName(); !isPtxIdentifier(name) && !name.starts_with("llvm."))
+      return symbol.emitError() << "expected a name that PTX can have, of letters, digits, '_' and "
+                                   "'$' and with no digit in front, got '"
+                                << llvm::json::fixUTF8(name) << "'";
   return success();
 }
 
@@ -74,5 +86,5 @@ LogicalResult dash::verifyKernelModule(gpu::GPUModuleOp module) {
   for (Operation *entry : entries)
     if (failed(verifyParameters(entry, program)))
       return failure();
-  return success();
+  return verifySymbols(module);
 }

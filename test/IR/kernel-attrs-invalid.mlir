@@ -52,6 +52,13 @@
 // -----
 
 #facts = #dash.facts<element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>, tiles = <q = 64, kv = 128>, kind = "shift", level = run, deterministic = true, parts = 1, workers = 4, width = 4, min_workers = 4>
+// expected-error @below {{texts must be UTF-8, which a manifest is written in, got 'q�'}}
+#program = #dash.program<"x" facts #facts
+  tensors[<"q\FF" : bf16, read, shape["64"], alignment = 16, stride_multiple = 8>] order <file = "dash-opt">>
+
+// -----
+
+#facts = #dash.facts<element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>, tiles = <q = 64, kv = 128>, kind = "shift", level = run, deterministic = true, parts = 1, workers = 4, width = 4, min_workers = 4>
 // expected-error @below {{two sizes are called 'batch'}}
 #program = #dash.program<"x" facts #facts
   sizes[<name = "batch", min = 1, max = 2>] derived[<name = "batch", expression = "1">] order <file = "dash-opt">>

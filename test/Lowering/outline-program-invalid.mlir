@@ -48,6 +48,31 @@ func.func @not_proven(%q: !T) {
 
 // -----
 
+// A manifest calls the program by its function's name.
+#problem = #dash.problem<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 64,
+                         head_dim_v = 64, sequences = <[64, 64]>>
+#formulas = #dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                           visit(kv, step) = step, turn(kv, q) = kv>
+!T = memref<1x1x64x64xbf16>
+dash.schedule @order kind("ascending") level(run) parts(1) workers(1) width(1) min_workers(1) problem(#problem)
+  cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)
+  order(#formulas)
+// expected-error @below {{its kernels need a name to stand in a manifest: give the function one, in UTF-8}}
+func.func @"not \FF UTF-8"(%q: !T {dash.name = "q"}, %k: !T {dash.name = "k"}, %v: !T {dash.name = "v"},
+    %do: !T {dash.name = "do"}, %o: !T {dash.name = "o"}, %lse: memref<1x1x64xf32> {dash.name = "lse"},
+    %dq: !T {dash.name = "dq"}, %dk: !T {dash.name = "dk"}, %dv: !T {dash.name = "dv"}) {
+  dash.workers {
+    dash.role "load" producer warps(1) {
+      dash.items order(@order) over(%q, %q, %q : !T, !T, !T) tiles(<q = 64, kv = 128>) mask(<full>) level(run)
+          (%seq, %kv_head, %kv, %part_turn) {
+      }
+    }
+  }
+  return
+}
+
+// -----
+
 // Somebody stated `min_workers` who has proven nothing: there is no worker 5.
 #problem = #dash.problem<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 64,
                          head_dim_v = 64, sequences = <[64, 64]>>

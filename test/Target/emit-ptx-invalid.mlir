@@ -119,6 +119,21 @@ gpu.module @kernels attributes {dash.order_buffer = dense<0> : tensor<1xi32>, da
   sizes[<name = "batch", min = 1, max = 8>]
   tensors[<"q" : bf16, read, shape["batch"], alignment = 16, stride_multiple = 8>] order <file = "dash-opt">>
 
+gpu.module @kernels attributes {dash.order_buffer = dense<0> : tensor<1xi32>, dash.program = #program} {
+  // expected-error @below {{expected a name that PTX can have, of letters, digits, '_' and '$' and with no digit in front, got 'x.main'}}
+  llvm.func @x.main() attributes {dash.entry = #main} {
+    llvm.return
+  }
+}
+
+// -----
+
+#main = #dash.entry<main, always, grid["1", "1", "1"], block[32, 1, 1], cluster[1, 1, 1], shared_bytes = 0, cooperative = false>
+#program = #dash.program<"x" facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>, tiles = <q = 64, kv = 128>, kind = "shift",
+         level = run, deterministic = true, parts = 1, workers = 2, width = 2, min_workers = 2>
+  sizes[<name = "batch", min = 1, max = 8>]
+  tensors[<"q" : bf16, read, shape["batch"], alignment = 16, stride_multiple = 8>] order <file = "dash-opt">>
+
 // expected-error @below {{expected one #nvvm.target at the kernel module, got 0 target(s); run --dash-attach-target first}}
 gpu.module @kernels attributes {dash.order_buffer = dense<0> : tensor<1xi32>, dash.program = #program} {
   llvm.func @main() attributes {dash.entry = #main} {

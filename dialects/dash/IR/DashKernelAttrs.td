@@ -200,7 +200,10 @@ def ProgramAttr : Dash_Attr<"Program", "program"> {
     | of a region behind `workspace.` | its address |
     | `scale` | the factor on scores |
 
-    **Preconditions**: names of sizes and derived sizes differ, and those of tensors, and of regions.
+    The name is that of the function. Entries are called `NAME_role`, with NAME as PTX can have it: letters, digits and `_` stay,
+    any other byte becomes `$` and its two hexadecimal digits, and so does a digit in front (`@"a.1"` has `a$2e1_main`).
+
+    **Preconditions**: names of sizes and derived sizes differ, and those of tensors, and of regions; texts are UTF-8.
     **Postconditions**: none.
 
     **Example**
@@ -220,10 +223,10 @@ def ProgramAttr : Dash_Attr<"Program", "program"> {
     ```
 
     **Errors**: `two sizes are called 'batch'`, and so for tensors and regions; `a program must have a
-    name`.
+    name`; `texts must be UTF-8, which a manifest is written in, got 'x'`, and so for an entry.
   }];
   let parameters = (ins
-    StringRefParameter<"of the function">:$name,
+    StringRefParameter<"of the function, as the IR has it">:$name,
     AttrParameter<"::mlir::dash::FactsAttr", "what is computed">:$facts,
     OptionalArrayRefParameter<"::mlir::dash::SizeAttr", "chosen at a launch">:$sizes,
     OptionalArrayRefParameter<"::mlir::dash::ConstraintAttr", "on sizes">:$constraints,

@@ -12,8 +12,8 @@ include "mlir/Pass/PassBase.td"
 def OutlineProgram : Pass<"dash-outline-program", "::mlir::ModuleOp"> {
   let summary = "Make a module for the kernels of each scheduled program";
   let description = [{
-    Adds `gpu.module @NAME_kernels` behind each function NAME whose items are split among roles. The module has
-    no kernels yet; it says what a launcher needs to know beside them, in the terms of the manifest:
+    Adds `gpu.module @NAME_kernels` behind each function NAME whose items are split among roles. Entries will be called
+    `NAME_role`, with NAME as PTX can have it (`#dash.program`). The module has no kernels yet; it says what a launcher needs to know beside them, in the terms of the manifest:
 
     - `dash.program`: the program's facts, sizes (a range, or the value that a type or a table fixes),
       constraints, derived sizes, tensors, regions of the workspace, and where the order comes from;
