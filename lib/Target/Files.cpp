@@ -3,19 +3,78 @@
 //
 // Everything is written to temporary files beside the final ones first; what can go wrong does so there.
 // Then they are renamed. Should a rename fail all the same, those before it are undone from second names
-// that old files were given.
+// that old files were given. A lock on each file keeps other writers out until the last is renamed, and
+// signals wait as long: only a kill that cannot be caught may part the files, and a reader sees that from
+// the hash in the manifest.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Files.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
+#include <array>
+#include <csignal>
+#include <mutex>
+#include <sys/file.h>
+#include <unistd.h>
+#include <utility>
 
 using namespace mlir::dash;
 namespace fs = llvm::sys::fs;
 
 namespace {
+
+/// Signals that would end the process are kept while one of these lives, and handed on at its end. There is one at a
+/// time.
+class HeldSignals {
+public:
+  HeldSignals() {
+    received = 0;
+    struct sigaction hold = {}; // without SA_RESTART: waiting for a lock ends
+    hold.sa_handler = [](int signal) { received = signal; };
+    for (auto [signal, old] : llvm::zip_equal(signals, olds))
+      if (!sigaction(signal, nullptr, &old) && old.sa_handler != SIG_IGN)
+        sigaction(signal, &hold, nullptr);
+  }
+  ~HeldSignals() {
+    for (auto [signal, old] : llvm::zip_equal(signals, olds))
+      sigaction(signal, &old, nullptr);
+    if (int signal = received)
+      raise(signal);
+  }
+  static bool isInterrupted() { return received != 0; }
+
+private:
+  /// A file that grows past its limit is a signal too, and then an error of the write.
+  static constexpr std::array signals = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
+  std::array<struct sigaction, signals.size()> olds;
+  static inline volatile std::sig_atomic_t received = 0;
+};
+
+/// Keeps other writers of a file out, by a file beside it that is gone in the end.
+class FileLock {
+public:
+  static llvm::Expected<FileLock> take(llvm::StringRef path);
+  FileLock(FileLock &&other)
+      : path(std::move(other.path)), descriptor(std::exchange(other.descriptor, -1)) {}
+  ~FileLock() { release(/*isOurs=*/true); }
+
+private:
+  explicit FileLock(llvm::StringRef file) : path((file + ".lock").str()) {}
+  std::error_code open();
+  void release(bool isOurs) {
+    if (descriptor < 0)
+      return;
+    if (isOurs)
+      fs::remove(path);
+    close(std::exchange(descriptor, -1));
+  }
+
+  std::string path;
+  int descriptor = -1;
+};
 
 struct Pending {
   std::string target;    ///< the file itself, where the path is a link
@@ -23,49 +82,106 @@ struct Pending {
   std::string backup;    ///< second name of the old content; empty where there was none
   bool isRenamed = false;
 
-  llvm::Error prepare(const OutputFile &file);
+  llvm::Error findTarget(llvm::StringRef path);
+  llvm::Error prepare(llvm::StringRef bytes);
   llvm::Error commit();
   void undo();
+  void cleanUp();
 };
 
 } // namespace
 
-llvm::Error Pending::prepare(const OutputFile &file) {
-  target = file.path;
-  fs::file_status status;
-  bool exists = !fs::status(file.path, status);
-  if (exists && !fs::is_regular_file(status))
-    return llvm::createStringError("'" + file.path + "': not a regular file");
-  if (exists) {
-    llvm::SmallString<128> real;
-    if (std::error_code error = fs::real_path(file.path, real))
-      return llvm::createFileError(file.path, error);
-    target = real.str().str();
-    // A rename asks the folder alone; whoever made the file read-only meant the file.
-    if (std::error_code error = fs::access(target, fs::AccessMode::Write))
-      return llvm::createFileError(file.path, error);
+//===----------------------------------------------------------------------===//
+// Locks
+//===----------------------------------------------------------------------===//
+
+/// Opens the lock's file and waits until it is ours.
+std::error_code FileLock::open() {
+  if (std::error_code error = fs::openFileForReadWrite(path, descriptor, fs::CD_OpenAlways,
+                                                       fs::OF_None, fs::all_read | fs::all_write))
+    return error;
+  while (flock(descriptor, LOCK_EX) != 0)
+    if (errno != EINTR || HeldSignals::isInterrupted())
+      return std::error_code(errno, std::generic_category());
+  return std::error_code();
+}
+
+llvm::Expected<FileLock> FileLock::take(llvm::StringRef file) {
+  while (true) {
+    FileLock lock(file);
+    if (std::error_code error = lock.open()) {
+      bool isThere = fs::exists(lock.path);
+      lock.release(/*isOurs=*/error != std::errc::interrupted);
+      return llvm::createFileError(isThere ? lock.path : file, error);
+    }
+    // Who had it before has removed it; then a lock on it keeps nobody out.
+    fs::file_status ours, current;
+    if (!fs::status(lock.descriptor, ours) && !fs::status(lock.path, current) &&
+        ours.getUniqueID() == current.getUniqueID())
+      return lock;
+    lock.release(/*isOurs=*/false);
   }
+}
+
+static llvm::Expected<std::vector<FileLock>> lockAll(llvm::ArrayRef<Pending> files) {
+  std::vector<std::string> targets;
+  for (const Pending &file : files)
+    targets.push_back(file.target);
+  llvm::sort(targets); // all writers in one order, so that none waits for another in a circle
+  if (auto same = std::adjacent_find(targets.begin(), targets.end()); same != targets.end())
+    return llvm::createStringError("'" + *same + "': two outputs are this file");
+  std::vector<FileLock> locks;
+  for (const std::string &target : targets) {
+    llvm::Expected<FileLock> lock = FileLock::take(target);
+    if (!lock)
+      return lock.takeError();
+    locks.push_back(std::move(*lock));
+  }
+  return locks;
+}
+
+//===----------------------------------------------------------------------===//
+// Files
+//===----------------------------------------------------------------------===//
+
+llvm::Error Pending::findTarget(llvm::StringRef path) {
+  target = path.str();
+  fs::file_status status;
+  if (fs::status(path, status))
+    return llvm::Error::success();
+  if (!fs::is_regular_file(status))
+    return llvm::createStringError("'" + path + "': not a regular file");
+  llvm::SmallString<128> real;
+  if (std::error_code error = fs::real_path(path, real))
+    return llvm::createFileError(path, error);
+  target = real.str().str();
+  // A rename asks the folder alone; whoever made the file read-only meant the file.
+  if (std::error_code error = fs::access(target, fs::AccessMode::Write))
+    return llvm::createFileError(path, error);
+  return llvm::Error::success();
+}
+
+llvm::Error Pending::prepare(llvm::StringRef bytes) {
   int descriptor;
   llvm::SmallString<128> path;
   if (std::error_code error = fs::createUniqueFile(target + ".%%%%%%%%.tmp", descriptor, path,
                                                    fs::OF_None, fs::all_read | fs::all_write))
-    return llvm::createFileError(file.path, error);
+    return llvm::createFileError(target, error);
   temporary = path.str().str();
   llvm::raw_fd_ostream os(descriptor, /*shouldClose=*/true);
-  os << file.bytes;
+  os << bytes;
   os.close();
   if (std::error_code error = os.error()) { // a full disk
     os.clear_error();
-    return llvm::createFileError(file.path, error);
+    return llvm::createFileError(target, error);
   }
-  if (!exists)
+  if (!fs::exists(target))
     return llvm::Error::success();
   fs::createUniquePath(target + ".%%%%%%%%.old", path, /*MakeAbsolute=*/false);
-  std::string second = path.str().str();
-  if (fs::create_hard_link(target, second)) // not every file system has second names
-    if (std::error_code error = fs::copy_file(target, second))
-      return llvm::createFileError(file.path, error);
-  backup = second;
+  backup = path.str().str();
+  if (fs::create_hard_link(target, backup)) // not every file system has second names
+    if (std::error_code error = fs::copy_file(target, backup))
+      return llvm::createFileError(target, error);
   return llvm::Error::success();
 }
 
@@ -86,20 +202,34 @@ void Pending::undo() {
     backup.clear();
 }
 
+void Pending::cleanUp() {
+  for (const std::string &path : {temporary, backup})
+    if (!path.empty())
+      fs::remove(path);
+}
+
 llvm::Error mlir::dash::writeAllOrNone(llvm::ArrayRef<OutputFile> files) {
+  static std::mutex mutex; // signals are the process's
+  std::lock_guard guard(mutex);
+  HeldSignals signals;
   std::vector<Pending> pending(files.size());
+  for (auto [file, output] : llvm::zip_equal(pending, files))
+    if (llvm::Error error = file.findTarget(output.path))
+      return error;
+  llvm::Expected<std::vector<FileLock>> locks = lockAll(pending);
+  if (!locks)
+    return locks.takeError();
   llvm::Error error = llvm::Error::success();
   for (size_t i = 0; i < files.size() && !error; ++i)
-    error = pending[i].prepare(files[i]);
+    error = pending[i].prepare(files[i].bytes);
+  if (!error && HeldSignals::isInterrupted())
+    error = llvm::errorCodeToError(std::make_error_code(std::errc::interrupted));
   for (size_t i = 0; i < files.size() && !error; ++i)
     error = pending[i].commit();
   for (Pending &file : pending) {
     if (error)
       file.undo();
-    if (!file.temporary.empty())
-      fs::remove(file.temporary);
-    if (!file.backup.empty())
-      fs::remove(file.backup);
+    file.cleanUp();
   }
   return error;
 }

@@ -71,8 +71,11 @@ def EmitPtx : Pass<"dash-emit-ptx", "::mlir::ModuleOp"> {
 
     Files: `DIR/name.ptx`, `DIR/name.json` and, where the order is a table, `DIR/name.order` (i32
     words, little-endian). Of several kernel modules each has files of its own, `DIR/name-func.…`, with
-    func the symbol without `_kernels`. All files of a run are written or none: on an error old
-    ones stay as they were.
+    func the symbol without `_kernels`, as PTX can have it (`#dash.program`).
+
+    All files of a run are written, or all stay as they were: on an error, on a signal, and beside other writers of the same
+    names, who wait for each other. What is killed without a chance may leave files of two runs; then the hash of the PTX in
+    the manifest is not that of the PTX.
 
     **Certificate.** The manifest's certificate is the SHA-256 of a text of what fixes the bits,
     lines of `key value`: `dash certificate 1`; the facts `element`, `head_dim`, `head_dim_v`,
