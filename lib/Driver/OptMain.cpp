@@ -11,6 +11,7 @@
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/Process.h"
 
 using namespace mlir;
 
@@ -23,6 +24,9 @@ static void hideOptionsOfLlvm() {
 }
 
 int dash::runOpt(int argc, char **argv, DialectRegistry &registry) {
+  // With standard output closed, the next file to be opened would be it, and take what is printed.
+  if (llvm::sys::Process::FixupStandardFileDescriptors())
+    return 1;
   hideOptionsOfLlvm();
   registerDash(registry);
   registerDashPasses();

@@ -20,6 +20,7 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/WithColor.h"
 #include <cmath>
@@ -234,6 +235,9 @@ static Error run(Program &program) {
 }
 
 int runDashRun(int argc, char **argv, mlir::DialectRegistry &registry) {
+  // With standard error closed, the next file to be opened would be it, and take what is said.
+  if (sys::Process::FixupStandardFileDescriptors())
+    return 1;
   InitLLVM init(argc, argv);
   cl::HideUnrelatedOptions(options().category);
   cl::ParseCommandLineOptions(
