@@ -25,7 +25,7 @@ def load_manifest(path: str | Path) -> Manifest:
         raw = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ManifestError(f"{path}: cannot read the manifest: {error.strerror}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ManifestError(f"{path}: not a manifest: {error}") from error
     manifest = parse_manifest(raw, path)
     check_schema(raw, path)

@@ -9,13 +9,16 @@
 import ctypes
 import hashlib
 import json
+import operator
+import re
 import sys
 from pathlib import Path
 
 from cuda.bindings import driver as cuda
 
 TYPES = {"ptr": ctypes.c_uint64, "i64": ctypes.c_int64, "i32": ctypes.c_int32, "f32": ctypes.c_float}
-FUNCTIONS = {"ceildiv": lambda a, b: -(-a // b), "align": lambda a, b: -(-a // b) * b, "min": min, "max": max}
+FUNCTIONS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "%": operator.mod, "min": min, "max": max,
+             "ceildiv": lambda a, b: -(-a // b), "align": lambda a, b: -(-a // b) * b}
 
 
 def call(function, *arguments):
@@ -26,8 +29,40 @@ def call(function, *arguments):
 
 
 def number(expression, values):
-    """Expressions of manifests are Python's too: integers, names, + - * % and four functions."""
-    return eval(expression, {"__builtins__": {}}, FUNCTIONS | values)
+    """The value of a manifest's expression: integers, names, + - * %, parentheses and four functions of two values."""
+    tokens = [*re.findall(r"\w+|\S", expression), "end"]
+
+    def take(expected):
+        if tokens.pop(0) != expected:
+            sys.exit(f"error: expected '{expected}' in the expression '{expression}'")
+
+    def chain(operators, operand):
+        value = operand()
+        while tokens[0] in operators:
+            value = FUNCTIONS[tokens.pop(0)](value, operand())
+        return value
+
+    def total():
+        return chain(("+", "-"), lambda: chain(("*", "%"), factor))
+
+    def factor():
+        token = tokens.pop(0)
+        if token != "(" and tokens[0] != "(":
+            return int(token) if token.isdecimal() else values[token]
+        if token != "(":
+            take("(")
+        value = total()
+        if token != "(":
+            take(",")
+            value = FUNCTIONS[token](value, total())
+        take(")")
+        return value
+
+    value = total()
+    take("end")
+    if abs(value) >= 2**63:
+        sys.exit(f"error: '{expression}' is a number of more than 64 bits")
+    return value
 
 
 def checked(folder, file):

@@ -82,6 +82,8 @@ def files() -> None:
     broken = TMP / "broken.json"
     broken.write_text("{", encoding="utf-8")
     assert refused(lambda: load_manifest(broken), ManifestError).startswith(f"{broken}: not a manifest: ")
+    broken.write_text("[" * 200_000, encoding="utf-8")
+    assert refused(lambda: load_manifest(broken), ManifestError).startswith(f"{broken}: not a manifest: ")
 
     path = write(TMP / "foreign")
     ptx = path.with_name("kernel.ptx")
@@ -107,6 +109,11 @@ def files() -> None:
     assert found == f"{path}: expected the tensors q, k, v, do, o, lse, dq, dk, dv; differs in bias", found
 
 
+def chain_of_squares(raw: dict[str, Any]) -> None:
+    """A number of 2**60 digits, if anybody worked it out."""
+    raw["derived"] |= {"x0": "q_rows"} | {f"x{i}": f"x{i - 1}*x{i - 1}" for i in range(1, 61)}
+
+
 def main() -> None:
     manifest = load_manifest(write(TMP / "right"))
     assert [entry.role for entry in manifest.entries] == ["order", "prepare", "main", "convert"]
@@ -117,6 +124,10 @@ def main() -> None:
     assert manifest.sizes["batch"].maximum == 65535 and manifest.entries[2].registers is None
     fixed = load_manifest(write(TMP / "table", table=bytes(64)))
     assert (fixed.sizes["q_rows"].minimum, fixed.sizes["q_rows"].maximum) == (4096, 4096)
+    squares = load_manifest(write(TMP / "squares", chain_of_squares))
+    found = refused(lambda: squares.values({"batch": 2, "heads": 8, "kv_heads": 4, "q_rows": 1000, "kv_rows": 130}),
+                    ManifestError)
+    assert found == f"{TMP}/squares/kernel.json.derived.x3: 'x2*x2' is a number of more than 64 bits", found
     mistakes()
     files()
 
