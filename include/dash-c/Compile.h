@@ -102,7 +102,8 @@ DASH_CAPI_EXPORTED size_t dashProgramGetNumKernels(DashProgram program);
  *
  * Name:     the name of the function.
  * Ptx:      the text for `cuModuleLoadDataEx`.
- * Manifest: JSON, as dialects/dash/Target/manifest.schema.json describes it. Its files are NAME.ptx and NAME.order.
+ * Manifest: JSON, as dialects/dash/Target/manifest.schema.json describes it. Its files are NAME.ptx and NAME.order,
+ *           with `$` and two hexadecimal digits for what PTX cannot have in a name.
  * Order:    the order buffer, bytes; empty where an entry makes it from the sizes.
  */
 DASH_CAPI_EXPORTED DashStringRef dashProgramGetName(DashProgram program, size_t index);

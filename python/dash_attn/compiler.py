@@ -70,22 +70,27 @@ class Compiled:
     order: bytes
     diagnostics: tuple[Diagnostic, ...] = ()
 
+    @property
+    def file(self) -> str:
+        """What its files are called in the manifest: NAME, with `$` and two hexadecimal digits for what PTX cannot have."""
+        return json.loads(self.manifest)["ptx"]["file"].removesuffix(".ptx")
+
     def read_manifest(self) -> Manifest:
         """The manifest, with PTX and order at hand instead of beside it."""
-        manifest = parse_manifest(json.loads(self.manifest), Path(f"{self.name}.json"))
-        return replace(manifest, files={f"{self.name}.ptx": self.ptx, f"{self.name}.order": self.order})
+        manifest = parse_manifest(json.loads(self.manifest), Path(f"{self.file}.json"))
+        return replace(manifest, files={f"{self.file}.ptx": self.ptx, f"{self.file}.order": self.order})
 
     def save(self, folder: str | Path) -> Path:
-        """Writes NAME.ptx, NAME.json and, of a table, NAME.order; returns the path of the manifest, for `Kernel.load`."""
+        """Writes FILE.ptx, FILE.json and, of a table, FILE.order; returns the path of the manifest, for `Kernel.load`."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         for ending, content in ((".ptx", self.ptx), (".order", self.order), (".json", self.manifest.encode())):
             if content:  # the manifest comes last: who finds it finds what it names
-                path = folder / f"{self.name}{ending}"
+                path = folder / f"{self.file}{ending}"
                 part = path.with_name(f"{path.name}.{os.getpid()}.part")
                 part.write_bytes(content)
                 part.replace(path)
-        return folder / f"{self.name}.json"
+        return folder / f"{self.file}.json"
 
 
 @functools.cache

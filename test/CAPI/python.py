@@ -46,6 +46,14 @@ def is_what_dash_opt_writes() -> None:
             assert kernel.manifest.read_order() == compiled.order
 
 
+def names_are_free() -> None:
+    (compiled,) = compile_program(SOURCE.replace("@attention_bwd", '@"layer.1/bwd"'), "kind=shift")
+    assert (compiled.name, compiled.file) == ("layer.1/bwd", "layer$2e1$2fbwd")
+    manifest = compiled.read_manifest()
+    assert (manifest.name, manifest.entries[0].name) == ("layer.1/bwd", "layer$2e1$2fbwd_order")
+    assert manifest.read_ptx() == load_manifest(compiled.save(TMP / "names")).read_ptx() == compiled.ptx
+
+
 def mistakes_have_places() -> None:
     error = refused("func.func @f() {\n  dash.nonsense\n}")
     (diagnostic,) = error.diagnostics
@@ -85,6 +93,7 @@ def libraries_are_checked(tmp: Path) -> None:
 
 
 is_what_dash_opt_writes()
+names_are_free()
 mistakes_have_places()
 threads_do_not_meet()
 libraries_are_checked(TMP)
