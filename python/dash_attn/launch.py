@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .errors import CapacityError, ManifestError
+from .errors import ArgumentError, CapacityError, ManifestError
 from .manifest import Entry, Manifest
 from .read_manifest import stride_names
 from .tensors import Tensor
-from .workspace import Workspace, region_bytes
+from .workspace import Workspace, region_bytes, this_thread
 
 SLOT = 8  # bytes that each parameter's value has, whatever its type
 FORMATS = {"i32": "<i", "i64": "<q", "ptr": "<Q", "f32": "<f"}
@@ -125,7 +125,10 @@ class Plan:
         known = {**plan.values, **_strides(tensors), "scale": scale}
         for name, type_ in names:
             if name in known:
-                struct.pack_into(FORMATS[type_], plan._memory, SLOT * plan._slots[name], known[name])
+                try:
+                    struct.pack_into(FORMATS[type_], plan._memory, SLOT * plan._slots[name], known[name])
+                except (struct.error, OverflowError):
+                    raise ArgumentError(f"'{name}' of {known[name]} is no {type_}, as the kernel takes it") from None
         plan._address_slots = [plan._slots.get(name, len(names)) for name in tensors]
         for entry in manifest.entries:
             plan._add(entry)
@@ -140,6 +143,8 @@ class Plan:
     def ready(self) -> bool:
         """Provides the workspace. True if the order has to be made: it is for other sizes, or goes into a graph."""
         workspace = self.workspace
+        if workspace.thread is not None and workspace.thread is not this_thread():
+            raise ArgumentError("this plan is for the per-thread default stream of another thread; bind it in this one")
         if self._generation != workspace.generation or workspace.is_dirty:
             workspace.provide(self._region_bytes, self.allocate)
         if self.kernel.driver.is_capturing(workspace.stream):
@@ -156,14 +161,16 @@ class Plan:
 
     def run(self) -> None:
         """Launches all entries. Raises DriverError; the workspace is cleared before the next launch then."""
-        makes_order, workspace = self.ready(), self.workspace
-        workspace.is_dirty = True
-        workspace.ordered_for = None
-        for step in self.steps:
-            if makes_order or step.entry.when == "always":
-                self.launch(step)
-        workspace.ordered_for = self.sizes
-        workspace.is_dirty = False
+        workspace = self.workspace
+        with workspace.lock:
+            makes_order, was_dirty = self.ready(), workspace.is_dirty  # dirty still: in a capture, which clears nothing now
+            workspace.is_dirty = True
+            workspace.ordered_for = None
+            for step in self.steps:
+                if makes_order or step.entry.when == "always":
+                    self.launch(step)
+            workspace.ordered_for = self.sizes
+            workspace.is_dirty = was_dirty
 
     def launch(self, step: Step) -> None:
         """One entry alone; for measurements, between `ready` and a whole run."""

@@ -156,8 +156,9 @@ class Manifest:
     def _read(self, file: str, sha256: str, what: str) -> bytes:
         try:
             data = self.files[file] if file in self.files else (self.path.parent / file).read_bytes()
-        except OSError as error:
-            raise ManifestError(f"{self.path}: cannot read its {what} '{file}': {error.strerror}") from error
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or error
+            raise ManifestError(f"{self.path}: cannot read its {what} '{file}': {why}") from error
         found = hashlib.sha256(data).hexdigest()
         if found != sha256.removeprefix("sha256:"):
             raise ManifestError(f"{self.path}: does not belong to the {what} '{file}': expected sha256 "

@@ -13,6 +13,7 @@ from .manifest import Constraint, Entry, Manifest, Order, Parameter, Program, Re
 VERSION = 1
 PARAMETER_TYPES = ("ptr", "i32", "i64", "f32")
 LARGEST = 2**31 - 1  # sizes are i32 in the kernels
+ALIGNMENTS = tuple(2**i for i in range(9))  # of regions; the workspace itself has the last
 # The schema is part of the compiler's specification: there in its source tree, or beside this file in a bundle.
 SCHEMAS = (Path(__file__).with_name("manifest.schema.json"),
            Path(__file__).parents[2] / "dialects" / "dash" / "Target" / "manifest.schema.json")
@@ -74,6 +75,19 @@ class _Reader:
             raise ManifestError(f"{self.place}.{name}: expected one of {', '.join(choices)}, found '{found}'")
         return found
 
+    def count(self, name: str, least: int = 1) -> int:
+        found = self.get(name, int)
+        if not least <= found <= LARGEST:
+            raise ManifestError(f"{self.place}.{name}: expected {least} to {LARGEST}, found {found}")
+        return found
+
+    def file(self, name: str) -> str:
+        """A name in the manifest's folder: no path leaves it."""
+        found = self.get(name, str)
+        if not found.isprintable() or found in ("", ".", "..") or set(found) & set("/\\:"):
+            raise ManifestError(f"{self.place}.{name}: expected the name of a file beside the manifest, found {found!r}")
+        return found
+
     def object(self, name: str) -> _Reader:
         return _Reader(self.get(name, dict), f"{self.place}.{name}")
 
@@ -91,7 +105,7 @@ class _Reader:
 
     def numbers(self, name: str) -> tuple[int, int, int]:
         found = self.triple(name)
-        if not all(type(number) is int and number > 0 for number in found):
+        if not all(type(number) is int and 0 < number <= LARGEST for number in found):
             raise ManifestError(f"{self.place}.{name}: expected 3 positive numbers, found {list(found)}")
         return found
 
@@ -111,7 +125,7 @@ def parse_manifest(raw: Any, path: Path) -> Manifest:
                             "use the dash_attn that came with the compiler")
     ptx = root.object("ptx")
     manifest = Manifest(
-        path=path, name=root.get("name", str), ptx_file=ptx.get("file", str), ptx_sha256=ptx.get("sha256", str),
+        path=path, name=root.get("name", str), ptx_file=ptx.file("file"), ptx_sha256=ptx.get("sha256", str),
         isa=ptx.get("isa", str), target=ptx.get("target", str), certificate=root.get("certificate", str),
         program=_program(root.object("program")),
         sizes={name: _size(name, root.object("sizes").object(name)) for name in root.get("sizes", dict)},
@@ -130,38 +144,41 @@ def parse_manifest(raw: Any, path: Path) -> Manifest:
 def _program(program: _Reader) -> Program:
     tiles = program.object("tiles")
     return Program(
-        element=program.choice("element", "bf16", "f16"), head_dim=program.get("head_dim", int),
-        head_dim_v=program.get("head_dim_v", int), mask=program.get("mask", str), q_tile=tiles.get("q", int),
-        kv_tile=tiles.get("kv", int), kind=program.get("kind", str), level=program.get("level", str),
-        is_deterministic=program.get("deterministic", bool), parts=program.get("parts", int),
-        workers=program.get("workers", int), width=program.get("width", int),
-        min_workers=program.get("min_workers", int))
+        element=program.choice("element", "bf16", "f16"), head_dim=program.count("head_dim"),
+        head_dim_v=program.count("head_dim_v"), mask=program.get("mask", str), q_tile=tiles.count("q"),
+        kv_tile=tiles.count("kv"), kind=program.get("kind", str), level=program.get("level", str),
+        is_deterministic=program.get("deterministic", bool), parts=program.count("parts"),
+        workers=program.count("workers"), width=program.count("width"),
+        min_workers=program.count("min_workers"))
 
 
 def _size(name: str, size: _Reader) -> Size:
     if "value" in size.value:
-        value = size.get("value", int)
+        value = size.count("value", 0)
         return Size(name, value, value)
-    return Size(name, size.get("min", int, 1), size.get("max", int, LARGEST))
+    return Size(name, size.count("min", 0) if "min" in size.value else 1, size.count("max") if "max" in size.value else LARGEST)
 
 
 def _tensor(tensor: _Reader) -> TensorSpec:
     shape = tuple(_expression(item, f"{tensor.place}.shape[{i}]") for i, item in enumerate(tensor.get("shape", list)))
     return TensorSpec(tensor.get("name", str), tensor.choice("element", "bf16", "f16", "f32"),
                       tensor.choice("access", "read", "write", "read-write"), shape,
-                      tensor.get("alignment", int), tensor.get("stride_multiple", int))
+                      tensor.count("alignment"), tensor.count("stride_multiple"))
 
 
 def _region(region: _Reader) -> Region:
-    return Region(region.get("name", str), region.expression("bytes"), region.get("alignment", int),
+    if region.count("alignment") not in ALIGNMENTS:
+        raise ManifestError(f"{region.place}.alignment: expected a power of two up to {ALIGNMENTS[-1]}, found "
+                            f"{region.value['alignment']}")
+    return Region(region.get("name", str), region.expression("bytes"), region.count("alignment"),
                   region.choice("initial", "any", "zero", "entry", "file"), region.get("after", str, "any"))
 
 
 def _order(order: _Reader) -> Order:
     if order.choice("source", "entry", "file") == "entry":
         return Order("entry")
-    return Order("file", order.get("file", str), order.get("bytes", int), order.get("sha256", str),
-                 order.get("command", str))
+    return Order("file", order.file("file"), order.count("bytes"), order.get("sha256", str),
+                 order.get("command", str, ""))
 
 
 def _entry(entry: _Reader) -> Entry:
@@ -169,7 +186,7 @@ def _entry(entry: _Reader) -> Entry:
     parameters = tuple(Parameter(item.get("name", str), item.choice("type", *PARAMETER_TYPES))
                        for item in entry.objects("parameters"))
     return Entry(entry.get("name", str), entry.get("role", str), entry.choice("when", "always", "sizes-change"), grid,
-                 entry.numbers("block"), entry.numbers("cluster"), entry.get("shared_bytes", int),
+                 entry.numbers("block"), entry.numbers("cluster"), entry.count("shared_bytes", 0),
                  entry.get("cooperative", bool), entry.get("registers", (int, type(None)), None), parameters)
 
 

@@ -8,6 +8,7 @@ Tensors are PyTorch's, CuPy's, anything with `__cuda_array_interface__`, or `Ten
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -21,10 +22,11 @@ from .launch import DeviceKernel, Plan
 from .manifest import Manifest
 from .read_manifest import load_manifest
 from .tensors import Tensor, as_tensor, current_stream, signature, stream_handle
-from .workspace import Workspace, region_bytes
+from .workspace import PER_THREAD, Workspace, region_bytes, this_thread
 
 TENSORS = ("q", "k", "v", "do", "o", "lse", "dq", "dk", "dv")
 LAYOUTS = ("bhsd", "bshd")
+LARGEST_F32 = (2 - 2**-23) * 2.0**127
 MOST_PLANS = 256  # of one kernel; more shapes and strides than that begin anew
 
 
@@ -43,7 +45,7 @@ class Kernel:
         self.manifest, self._ptx, self._driver = manifest, ptx, driver
         self._takes_scale = any(item.name == "scale" for entry in manifest.entries for item in entry.parameters)
         self._devices: dict[int, DeviceKernel] = {}
-        self._workspaces: dict[tuple[int, int], Workspace] = {}
+        self._workspaces: dict[tuple[int, int, object], Workspace] = {}
         self._plans: dict[Any, Plan | None] = {}
         self._lock = threading.RLock()
 
@@ -87,16 +89,15 @@ class Kernel:
         Raises ArgumentError or CapacityError before anything is written, DriverError if a launch fails.
         """
         given = (q, k, v, do, o, lse, dq, dk, dv)
+        scale = self._scale(scale)  # a number from here on: a scalar of a library may change its value
         with self._lock:
-            signatures = [signature(value) for value in given]
+            signatures = [signature(value, name, self._device_of) for name, value in zip(TENSORS, given)]
             addresses = tuple([address for address, _ in signatures])
-            key = (tuple([rest for _, rest in signatures]), scale, layout,
-                   None if stream is None else stream_handle(stream))
-            if stream is None:
-                key += (current_stream(q),)
+            handle = current_stream(q) if stream is None else stream_handle(stream)
+            key = (tuple([rest for _, rest in signatures]), scale, layout, handle, _thread_of(handle))
             plan = self._plans.get(key, self)
             if plan is self:
-                plan = self._remember(key, self._plan(given, scale, stream, layout))
+                plan = self._remember(key, self._plan(given, scale, handle, layout))
             if plan is None:
                 return
             with self.driver.on(plan.kernel.device):
@@ -111,51 +112,57 @@ class Kernel:
         Keep the tensors while the plan is used, and use it with their device current. None if all gradients are empty.
         """
         given = (q, k, v, do, o, lse, dq, dk, dv)
+        scale = self._scale(scale)
         with self._lock:
-            return self._plan(given, scale, stream, layout)
+            return self._plan(given, scale, current_stream(q) if stream is None else stream_handle(stream), layout)
 
     def reserve(self, *, device: int = 0, stream: Any = 0, **sizes: int) -> Workspace:
         """Allocates workspace for these sizes on a stream, as before a capture: reserve(batch=2, heads=16, ...)."""
         wanted = tuple(self.manifest.sizes)
         if set(sizes) != set(wanted):
             raise ArgumentError(f"reserve: expected the sizes {', '.join(wanted)}, found {', '.join(sizes) or 'none'}")
+        for name, size in sizes.items():
+            if type(size) is not int or not self.manifest.sizes[name].minimum <= size <= self.manifest.sizes[name].maximum:
+                raise ArgumentError(f"reserve: expected {name} to be {self.manifest.sizes[name].minimum} to "
+                                    f"{self.manifest.sizes[name].maximum}, found {size!r}")
         with self._lock, self.driver.on(device):
             self._on(device)
             workspace = self.workspace(device, stream)
-            workspace.provide(region_bytes(self.manifest, self.manifest.values(sizes)))
+            with workspace.lock:
+                workspace.provide(region_bytes(self.manifest, self.manifest.values(sizes)))
             return workspace
 
     def workspace(self, device: int = 0, stream: Any = 0) -> Workspace:
         """The workspace of a stream; empty before its first launch."""
-        place = (device, stream_handle(stream))
+        handle = stream_handle(stream)
+        place = (device, handle, _thread_of(handle))
         if place not in self._workspaces:
-            self._workspaces[place] = Workspace(self.manifest, self.driver, place[1])
+            self._workspaces[place] = Workspace(self.manifest, self.driver, handle, thread=place[2])
         return self._workspaces[place]
 
     # ---- What a call with new shapes goes through ---------------------------------------------------------------
 
-    def _plan(self, given: Sequence[Any], scale: float | None, stream: Any, layout: str) -> Plan | None:
+    def _plan(self, given: Sequence[Any], scale: float, handle: int, layout: str) -> Plan | None:
         """Everything that does not depend on addresses is decided here, once; then the addresses of this call."""
-        tensors = self._tensors(given, layout)
+        tensors = self._tensors(given, layout, handle)
         sizes = bind_sizes(self.manifest, tensors)
         check_strides(self.manifest, tensors)
         check_addresses(self.manifest, tensors)
         if writes_nothing(self.manifest, tensors):
             return None
-        scale = self._scale(scale)
         device = tensors["q"].device
-        handle = current_stream(given[0]) if stream is None else stream_handle(stream)
         with self.driver.on(device):
             plan = Plan.make(self._on(device), self.workspace(device, handle), sizes, tensors, scale)
-        plan.allocate = _torch_allocator(given[0], device) if hasattr(given[0], "data_ptr") else None
+        plan.allocate = _torch_allocator(given[0].device) if hasattr(given[0], "data_ptr") else None
         plan.point_at(tuple(tensor.pointer for tensor in tensors.values()))
         return plan
 
-    def _tensors(self, given: Sequence[Any], layout: str) -> dict[str, Tensor]:
+    def _tensors(self, given: Sequence[Any], layout: str, handle: int) -> dict[str, Tensor]:
         """In the manifest's order, which is that of the arguments, as [batch, heads, rows, head_dim]."""
         if layout not in LAYOUTS:
             raise ArgumentError(f"layout: expected one of {', '.join(LAYOUTS)}, found '{layout}'")
-        tensors = {name: as_tensor(value, name, self._device_of) for name, value in zip(TENSORS, given)}
+        tensors = {name: as_tensor(value, name, self._device_of, handle, self.manifest.tensors[name].is_written)
+                   for name, value in zip(TENSORS, given)}
         if layout == "bshd":
             tensors = {name: tensor.transposed(1, 2) if len(tensor.shape) == 4 else tensor
                        for name, tensor in tensors.items()}
@@ -165,11 +172,17 @@ class Kernel:
         return self.driver.device_of(pointer)
 
     def _scale(self, scale: float | None) -> float:
-        if self._takes_scale:
-            return float(self.manifest.program.head_dim**-0.5 if scale is None else scale)
-        if scale not in (None, 1):
+        if scale is None:
+            return self.manifest.program.head_dim**-0.5 if self._takes_scale else 1.0
+        try:
+            number = float(scale)
+        except (TypeError, ValueError, OverflowError):
+            raise ArgumentError(f"scale: expected a number, found {scale!r}") from None
+        if not math.isfinite(number) or abs(number) > LARGEST_F32:
+            raise ArgumentError(f"scale: expected a number of f32, found {number}")
+        if not self._takes_scale and number != 1:
             raise ArgumentError(f"scale: '{self.manifest.name}' was compiled without a scale, found {scale}")
-        return 1.0
+        return number
 
     def _on(self, device: int) -> DeviceKernel:
         if device not in self._devices:
@@ -190,14 +203,19 @@ class Kernel:
         plan.point_at(addresses)
 
 
-def _torch_allocator(tensor: Any, device: int) -> Any:
-    """Workspace out of PyTorch's cache: what it holds back is not there for anybody else."""
+def _thread_of(stream: int) -> object:
+    """Whose stream it is, if threads have different ones under this handle."""
+    return this_thread() if stream == PER_THREAD else None
+
+
+def _torch_allocator(device: Any) -> Any:
+    """Workspace out of PyTorch's cache: what it holds back is not there for anybody else. Keeps no tensor alive."""
     import torch
 
     def allocate(size: int, stream: int) -> tuple[int, Any]:
         ours = torch.cuda.ExternalStream(stream, device=device) if stream else torch.cuda.default_stream(device)
         with torch.cuda.stream(ours):
-            memory = torch.empty(size, dtype=torch.uint8, device=tensor.device)
+            memory = torch.empty(size, dtype=torch.uint8, device=device)
         return memory.data_ptr(), memory
 
     return allocate

@@ -6,6 +6,7 @@ zero again, need not be cleared between launches of different sizes.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -14,6 +15,15 @@ from .errors import ArgumentError
 from .manifest import Manifest
 
 ALIGNMENT = 256  # of the allocation; no region asks for more
+PER_THREAD = 2  # CU_STREAM_PER_THREAD: one handle, and a stream of its own for each thread
+_threads = threading.local()
+
+
+def this_thread() -> object:
+    """Stands for the calling thread, and for none after it: numbers of threads are given out again."""
+    if not hasattr(_threads, "token"):
+        _threads.token = object()
+    return _threads.token
 
 
 class Memory(Protocol):
@@ -69,6 +79,8 @@ class Workspace:
     ordered_for: tuple[int, ...] | None = None  # the sizes that the order in it is for
     _allocation: tuple[int, Any] = (0, None)  # what the allocator gave
     _keep: list[Any] = field(default_factory=list)
+    thread: Any = None  # of the per-thread default stream: whose it is
+    lock: Any = field(default_factory=threading.RLock, repr=False, compare=False)  # held by who launches on this stream
 
     def address(self, region: str) -> int:
         return self.pointer + self.layout.offsets[region]
@@ -81,6 +93,8 @@ class Workspace:
             self._grow({name: max(size, have.get(name, 0)) for name, size in needed.items()}, allocate)
         if self.is_dirty:
             self.clear()
+            # A capture only writes the clearing down; whoever launches without the graph has to clear as well.
+            self.is_dirty = self.memory.is_capturing(self.stream)
 
     def clear(self) -> None:
         """Zeroes, in the stream's order, the regions that launches expect to be zero."""
@@ -95,17 +109,33 @@ class Workspace:
         if self.memory.is_capturing(self.stream):
             raise ArgumentError(f"the stream is being captured, and needs {layout.total} bytes of workspace that it does "
                                 "not have yet: call backward or reserve with these sizes on this stream before the capture")
-        start, owner = self._allocation
-        if self.is_captured:
-            self._keep.append(self._allocation)  # graphs go on using it
-        elif start and owner is None:
-            self.memory.free(start)
-        self.pointer, self._allocation = 0, (0, None)
         total = layout.total + ALIGNMENT
-        self._allocation = allocate(total, self.stream) if allocate \
-            else (self.memory.allocate(total, f"the workspace of '{self.manifest.name}'"), None)
+
+        def take() -> tuple[int, Any]:
+            return allocate(total, self.stream) if allocate \
+                else (self.memory.allocate(total, f"the workspace of '{self.manifest.name}'"), None)
+
+        try:
+            taken = take()
+        except RuntimeError:  # PyTorch's and ours alike: there may be room without what we hold
+            if self.pointer == 0 or self.is_captured:
+                raise
+            self._release()
+            taken = take()
+        self._release()
+        self._allocation = taken
         self.pointer = -(-self._allocation[0] // ALIGNMENT) * ALIGNMENT
         self.layout = layout
         self.generation += 1
-        self.is_captured = False
+        self.is_captured, self.is_dirty = False, True  # until it is cleared
         self.clear()
+
+    def _release(self) -> None:
+        """Gives memory back, or leaves it to the graphs that go on using it. Plans find out: they provide anew."""
+        start, owner = self._allocation
+        if self.is_captured:
+            self._keep.append(self._allocation)
+        elif start and owner is None:
+            self.memory.free(start)
+        self.pointer, self._allocation, self.layout = 0, (0, None), Layout({}, {}, 0)
+        self.generation += 1
