@@ -45,7 +45,10 @@ typedef enum DashStatus {
   DASH_INVALID_ARGUMENT =
       1, /**< a NULL pointer, or options that do not exist; a diagnostic says which */
   DASH_INVALID_PROGRAM =
-      2 /**< the program does not parse or has no kernels; diagnostics say where and why */
+      2, /**< the program does not parse or has no kernels; diagnostics say where and why */
+  DASH_INVALID_MANIFEST = 3, /**< a manifest, PTX or order that cannot be launched */
+  DASH_NO_CAPACITY = 4, /**< the device cannot hold the workers that the kernel needs at once */
+  DASH_DRIVER_ERROR = 5 /**< a call of the CUDA driver failed; the diagnostic has its name */
 } DashStatus;
 
 /** The status as a word, such as "DASH_INVALID_PROGRAM"; "unknown status" for any other number. */

@@ -214,6 +214,12 @@ const char *dashGetStatusName(DashStatus status) {
     return "DASH_INVALID_ARGUMENT";
   case DASH_INVALID_PROGRAM:
     return "DASH_INVALID_PROGRAM";
+  case DASH_INVALID_MANIFEST:
+    return "DASH_INVALID_MANIFEST";
+  case DASH_NO_CAPACITY:
+    return "DASH_NO_CAPACITY";
+  case DASH_DRIVER_ERROR:
+    return "DASH_DRIVER_ERROR";
   }
   return "unknown status";
 }

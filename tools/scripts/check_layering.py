@@ -3,6 +3,7 @@
 
 A stage includes itself, IR, Support, and headers of the stage right before it (not its Passes.h): what it is handed.
 Cpu is a side exit: it is handed what Schedule leaves, and hands over to nobody.
+Launch stands beside the flow: it knows manifests, not the compiler, so it includes itself alone, and nothing of MLIR.
 Driver, the C API and the tools may include every stage. Nothing includes them.
 """
 
@@ -12,12 +13,14 @@ import house
 
 STAGES = ["IR", "Schedule", "Pipeline", "Lowering", "Target", "Driver"]
 BELOW = "Support"  # included by all, includes nothing of ours
+APART = {"Launch"}  # no stage, and no MLIR: what runs where nobody compiles
 ABOVE = {"Driver", "CAPI"}  # include all
 SIDE_EXITS = {"Cpu": "Schedule"}  # a way out of the flow, and the stage that hands over to it
 PLACES = {stage: number for number, stage in enumerate(STAGES)}
 PLACES |= {way_out: PLACES[stage] + 0.5 for way_out, stage in SIDE_EXITS.items()}
-FOLDERS = [BELOW, *STAGES, *SIDE_EXITS]
+FOLDERS = [BELOW, *STAGES, *SIDE_EXITS, *sorted(APART)]
 INCLUDE = re.compile(r'^\s*(?:#\s*)?include\s+"dash/([A-Za-z]+)/([^"]+)"')
+MLIR = re.compile(r'^\s*#\s*include\s+"mlir/')
 TOP_LEVEL = {"CMakeLists.txt", "CMakePresets.json", "LICENSE", "README.md", "pyproject.toml",
              "lib", "include", "tools", "dialects", "test", "python"}
 
@@ -38,6 +41,10 @@ def refusal(stage, other, header):
         return f"expected one of the stages {', '.join(FOLDERS)}, found '{other}'"
     if stage in ABOVE or other in (stage, BELOW):
         return None
+    if stage in APART:
+        return f"{stage} includes itself and {BELOW}, found '{other}'; it knows kernels by their manifests only"
+    if other in APART:
+        return f"{other} is for the C API, found it in {stage}; the compiler launches nothing"
     if stage == BELOW:
         return f"{BELOW} includes no stage, found '{other}'; move what it needs out of {BELOW}"
     if other == "IR":
@@ -72,6 +79,8 @@ def main():
         for number, line in enumerate(house.read(arguments.root / path).splitlines(), 1):
             match = INCLUDE.match(line)
             reason = match and refusal(stage, match[1], match[2])
+            if stage in APART and MLIR.match(line):
+                reason = f"{stage} includes nothing of MLIR; take it from llvm/ADT or llvm/Support"
             if reason:
                 findings.add(path, number, reason)
     findings.finish()

@@ -1,0 +1,135 @@
+/* Computes gradients once, on random inputs, and writes a hash of each:  cc launch.c -ldash && ./a.out attention_bwd [LIBCUDA]
+ *
+ * attention_bwd.json, .ptx and, if there is one, .order are what `dash-opt --dash-to-ptx=output=attention_bwd` wrote. The rest of a host
+ * would have memory and a stream already; here a few functions of the driver are looked up by hand, so that nothing of CUDA is needed.
+ */
+#include "dash-c/Launch.h"
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { numTensors = 9, numInputs = 6 };
+
+static void print(const DashDiagnostic *diagnostic, void *userData) {
+  (void)userData;
+  fprintf(stderr, "%s\n", diagnostic->message.data);
+}
+
+static DashStringRef readFile(const char *base, const char *ending) {
+  char path[1024];
+  snprintf(path, sizeof(path), "%s%s", base, ending);
+  DashStringRef result = {NULL, 0};
+  FILE *file = fopen(path, "rb");
+  if (!file)
+    return result;
+  char *data = malloc(1 << 24);
+  result.data = data;
+  result.length = fread(data, 1, 1 << 24, file);
+  fclose(file);
+  return result;
+}
+
+static void *find(void *library, const char *name) {
+  void *found = dlsym(library, name);
+  if (!found) {
+    fprintf(stderr, "no %s\n", name);
+    exit(1);
+  }
+  return found;
+}
+
+static void check(const char *what, int failed) {
+  if (!failed)
+    return;
+  fprintf(stderr, "cannot %s: %d\n", what, failed);
+  exit(1);
+}
+
+static size_t elementsOf(const DashTensor *tensor) {
+  size_t elements = 1;
+  for (uint32_t i = 0; i < tensor->rank; ++i)
+    elements *= (size_t)tensor->shape[i];
+  return elements;
+}
+
+static size_t bytesOf(const DashTensor *tensor) { return elementsOf(tensor) * (tensor->element == DASH_F32 ? 4 : 2); }
+
+/* Small whole numbers in every type: -2 to 2. They come from a generator that any language can write in a line. */
+static void fill(const DashTensor *tensor, void *memory, uint32_t seed) {
+  static const uint16_t bf16[] = {0xc000, 0xbf80, 0, 0x3f80, 0x4000}, f16[] = {0xc000, 0xbc00, 0, 0x3c00, 0x4000};
+  for (size_t i = 0; i < elementsOf(tensor); ++i) {
+    seed = seed * 1664525 + 1013904223;
+    uint32_t number = (seed >> 16) % 5;
+    if (tensor->element == DASH_F32)
+      ((float *)memory)[i] = 8; /* an LSE */
+    else
+      ((uint16_t *)memory)[i] = tensor->element == DASH_BF16 ? bf16[number] : f16[number];
+  }
+}
+
+int main(int argc, char **argv) {
+  const char *name = argc > 2 ? argv[2] : "libcuda.so.1";
+  DashStringRef library = {name, strlen(name)};
+  DashDriver driver;
+  DashKernel kernel;
+  DashPlan plan;
+  if (argc < 2 || dashGetApiVersion() != DASH_API_VERSION)
+    return 2;
+
+  /* 1. A kernel, and a plan of one problem. */
+  if (dashDriverOpen(library, print, NULL, &driver) != DASH_SUCCESS ||
+      dashKernelCreate(driver, readFile(argv[1], ".json"), readFile(argv[1], ".ptx"), readFile(argv[1], ".order"), print, NULL,
+                       &kernel) != DASH_SUCCESS)
+    return 1;
+  DashSize sizes[] = {{{"batch", 5}, 2}, {{"heads", 5}, 4}, {{"kv_heads", 8}, 2}, {{"q_rows", 6}, 1000}, {{"kv_rows", 7}, 1200}};
+  if (dashPlanCreate(kernel, 0, sizes, 5, print, NULL, &plan) != DASH_SUCCESS)
+    return 1;
+
+  /* 2. Memory: tensors, and two blocks for the plan. */
+  void *cuda = dlopen(name, RTLD_NOW), *context;
+  int (*retain)(void **, int) = (int (*)(void **, int))find(cuda, "cuDevicePrimaryCtxRetain");
+  int (*setCurrent)(void *) = (int (*)(void *))find(cuda, "cuCtxSetCurrent");
+  int (*allocate)(uint64_t *, size_t) = (int (*)(uint64_t *, size_t))find(cuda, "cuMemAlloc_v2");
+  int (*copyIn)(uint64_t, const void *, size_t) = (int (*)(uint64_t, const void *, size_t))find(cuda, "cuMemcpyHtoD_v2");
+  int (*copyOut)(void *, uint64_t, size_t) = (int (*)(void *, uint64_t, size_t))find(cuda, "cuMemcpyDtoH_v2");
+  check("take the context", retain(&context, 0) || setCurrent(context));
+  DashTensor tensors[numTensors];
+  for (uint32_t i = 0; i < numTensors; ++i) {
+    tensors[i] = dashPlanGetTensor(plan, i); /* contiguous; any strides would do */
+    check("allocate", allocate(&tensors[i].address, bytesOf(&tensors[i])));
+    void *host = calloc(1, bytesOf(&tensors[i]));
+    if (i < numInputs)
+      fill(&tensors[i], host, i);
+    check("copy", copyIn(tensors[i].address, host, bytesOf(&tensors[i])));
+    free(host);
+  }
+  DashArguments arguments = {tensors, numTensors, dashKernelGetDefaultScale(kernel), {0, dashPlanGetWorkspaceBytes(plan)},
+                             {0, dashPlanGetOrderBytes(plan)}};
+  check("allocate", allocate(&arguments.workspace.address, arguments.workspace.bytes));
+  check("allocate", allocate(&arguments.order.address, arguments.order.bytes));
+
+  /* 3. Zeros and the order once, then any number of runs; all on the default stream. */
+  if (dashPlanClear(plan, NULL, arguments.workspace, print, NULL) != DASH_SUCCESS ||
+      dashPlanMakeOrder(plan, NULL, arguments.order, print, NULL) != DASH_SUCCESS)
+    return 1;
+  for (int run = 0; run < 2; ++run)
+    if (dashPlanRun(plan, NULL, &arguments, print, NULL) != DASH_SUCCESS)
+      return 1;
+
+  /* 4. The gradients. */
+  for (uint32_t i = numInputs; i < numTensors; ++i) {
+    size_t bytes = bytesOf(&tensors[i]);
+    unsigned char *host = malloc(bytes);
+    check("copy", copyOut(host, tensors[i].address, bytes)); /* behind all work of the default stream */
+    uint64_t hash = 14695981039346656037u;
+    for (size_t j = 0; j < bytes; ++j)
+      hash = (hash ^ host[j]) * 1099511628211u;
+    printf("%s %016llx\n", dashKernelGetTensorName(kernel, i).data, (unsigned long long)hash);
+    free(host);
+  }
+  dashPlanDestroy(plan);
+  dashKernelDestroy(kernel);
+  dashDriverDestroy(driver);
+  return 0;
+}

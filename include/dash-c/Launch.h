@@ -1,0 +1,186 @@
+/*===- dash-c/Launch.h - launch compiled kernels, from C -------------------------------------------*- C -*-===*\
+|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                                                    *|
+|*                                                                                                            *|
+|* A manifest and its PTX, as strings, become a kernel; a kernel and sizes become a plan; a plan runs on a    *|
+|* stream, with tensors, a workspace and an order that the caller gives. Nothing of LLVM is asked, no file is *|
+|* read, and no memory of the device is allocated, ever.                                                      *|
+|*                                                                                                            *|
+|* Every argument is checked before anything is enqueued. A function that fails says why through `handler`,   *|
+|* in the calling thread, and leaves what it would have set untouched. There is no global state: kernels and  *|
+|* plans do not change once they are made, and any number of threads may use one at once.                     *|
+\*===----------------------------------------------------------------------------------------------------------===*/
+#ifndef DASH_C_LAUNCH_H
+#define DASH_C_LAUNCH_H
+
+#include "dash-c/Compile.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*===- Drivers --------------------------------------------------------------------------------------===*/
+
+/** The CUDA driver. */
+typedef struct DashDriver {
+  void *ptr;
+} DashDriver;
+
+/**
+ * Opens the CUDA driver, which is looked for by `dlopen`.
+ *
+ * library:  its name; empty for libcuda.so.1. Tests name another one.
+ * driver:   set on success, to be given back by `dashDriverDestroy`.
+ *
+ * DASH_DRIVER_ERROR where there is no driver, one that is too old, or no device.
+ */
+DASH_CAPI_EXPORTED DashStatus dashDriverOpen(DashStringRef library, DashDiagnosticHandler handler,
+                                             void *userData, DashDriver *driver);
+
+/** Gives a driver back. Kernels and plans that use it go on doing so. */
+DASH_CAPI_EXPORTED void dashDriverDestroy(DashDriver driver);
+
+/*===- Kernels --------------------------------------------------------------------------------------===*/
+
+/** A compiled backward pass, on any number of devices. */
+typedef struct DashKernel {
+  void *ptr;
+} DashKernel;
+
+/**
+ * Makes a kernel of what `dashCompile` gave or `dash-opt --dash-to-ptx` wrote. All strings are copied.
+ *
+ * driver:   launches it. One whose `ptr` is NULL makes a kernel for plans that say sizes only.
+ * manifest: NAME.json. Names of files in it are not looked at.
+ * ptx:      NAME.ptx, which must have the manifest's sha256 and its entries.
+ * order:    NAME.order, with the manifest's sha256, where the order is a table; else empty.
+ * kernel:   set on success, to be given back by `dashKernelDestroy`.
+ *
+ * DASH_INVALID_MANIFEST where one of them is damaged, of another version, or not of the others.
+ */
+DASH_CAPI_EXPORTED DashStatus dashKernelCreate(DashDriver driver, DashStringRef manifest,
+                                               DashStringRef ptx, DashStringRef order,
+                                               DashDiagnosticHandler handler, void *userData,
+                                               DashKernel *kernel);
+
+/** Gives a kernel back. Plans of it stay valid; with the last of them it is unloaded from its devices: no launch may be under way. */
+DASH_CAPI_EXPORTED void dashKernelDestroy(DashKernel kernel);
+
+/** Empty strings and 0 for a kernel that is NULL, or an index out of range. They live as long as the kernel. */
+DASH_CAPI_EXPORTED DashStringRef dashKernelGetName(DashKernel kernel);
+/** Equal certificates and equal inputs give equal gradients. */
+DASH_CAPI_EXPORTED DashStringRef dashKernelGetCertificate(DashKernel kernel);
+/** The sizes that a plan needs, in any order, such as "batch" and "q_rows". */
+DASH_CAPI_EXPORTED size_t dashKernelGetNumSizes(DashKernel kernel);
+DASH_CAPI_EXPORTED DashStringRef dashKernelGetSizeName(DashKernel kernel, size_t index);
+/** The tensors that a run needs, in their order: q, k, v, do, o, lse, dq, dk, dv. */
+DASH_CAPI_EXPORTED size_t dashKernelGetNumTensors(DashKernel kernel);
+DASH_CAPI_EXPORTED DashStringRef dashKernelGetTensorName(DashKernel kernel, size_t index);
+/** head_dim^-0.5; 1 where the kernel takes no scale, and every run must pass 1. */
+DASH_CAPI_EXPORTED float dashKernelGetDefaultScale(DashKernel kernel);
+
+/*===- Plans ----------------------------------------------------------------------------------------===*/
+
+/** Everything about the launches of one problem but addresses, strides and the scale. */
+typedef struct DashPlan {
+  void *ptr;
+} DashPlan;
+
+typedef struct DashSize {
+  DashStringRef name;
+  int64_t value;
+} DashSize;
+
+/**
+ * Plans a problem, and loads the kernel where it is the first plan for that device: that may take seconds, and must not happen
+ * while a stream is being captured.
+ *
+ * device:   its ordinal. Launches use its primary context, as PyTorch and JAX do; any context may be current.
+ * sizes:    a value for each size of the kernel.
+ * plan:     set on success, to be given back by `dashPlanDestroy`.
+ *
+ * DASH_INVALID_ARGUMENT for sizes that the kernel does not serve, DASH_NO_CAPACITY where the device cannot hold its workers at once,
+ * DASH_INVALID_MANIFEST where it is of another architecture, DASH_DRIVER_ERROR with the assembler's log where the driver refuses.
+ */
+DASH_CAPI_EXPORTED DashStatus dashPlanCreate(DashKernel kernel, int32_t device,
+                                             const DashSize *sizes, size_t numSizes,
+                                             DashDiagnosticHandler handler, void *userData,
+                                             DashPlan *plan);
+
+/** Gives a plan back. */
+DASH_CAPI_EXPORTED void dashPlanDestroy(DashPlan plan);
+
+typedef enum DashElement { DASH_BF16 = 1, DASH_F16 = 2, DASH_F32 = 3 } DashElement;
+
+#define DASH_MAX_RANK 4
+
+/** Memory of the device, [batch, heads, rows, head dim] or [batch, heads, rows]; strides in elements, the innermost 1. */
+typedef struct DashTensor {
+  uint64_t address; /**< of the first element */
+  DashElement element;
+  uint32_t rank;
+  int64_t shape[DASH_MAX_RANK];
+  int64_t strides[DASH_MAX_RANK];
+} DashTensor;
+
+/**
+ * What tensor `index` of a run has to be: element, rank and shape, with the strides of a contiguous one, and no address. Rank 0 where
+ * the index is out of range.
+ */
+DASH_CAPI_EXPORTED DashTensor dashPlanGetTensor(DashPlan plan, size_t index);
+
+/** Where blocks of memory begin: a multiple of so many bytes. */
+#define DASH_ALIGNMENT 256
+
+/** Bytes of the workspace, which belongs to one run at a time; and those of the order. 0 for a problem without outputs. */
+DASH_CAPI_EXPORTED size_t dashPlanGetWorkspaceBytes(DashPlan plan);
+DASH_CAPI_EXPORTED size_t dashPlanGetOrderBytes(DashPlan plan);
+
+/*===- Launches -------------------------------------------------------------------------------------===*/
+
+/** A block of device memory, at a multiple of DASH_ALIGNMENT. */
+typedef struct DashMemory {
+  uint64_t address;
+  size_t bytes;
+} DashMemory;
+
+/**
+ * Enqueues the zeroing of what has to be zero in a workspace. Needed once for new memory, and after a run that failed: a run
+ * leaves it zero. May be captured; but a capture only writes it down.
+ */
+DASH_CAPI_EXPORTED DashStatus dashPlanClear(DashPlan plan, void *stream, DashMemory workspace,
+                                            DashDiagnosticHandler handler, void *userData);
+
+/**
+ * Enqueues what fills the order: an entry of the kernel, or the copy of a table. Needed once for each plan, or whenever its memory
+ * was used for something else. Runs only read it, so that any number of streams may share it, each behind its making. The copy
+ * of a table cannot be captured.
+ */
+DASH_CAPI_EXPORTED DashStatus dashPlanMakeOrder(DashPlan plan, void *stream, DashMemory order,
+                                                DashDiagnosticHandler handler, void *userData);
+
+typedef struct DashArguments {
+  const DashTensor *tensors; /**< as `dashKernelGetTensorName` names them */
+  size_t numTensors;
+  float scale;
+  DashMemory workspace;
+  DashMemory order;
+} DashArguments;
+
+/**
+ * Enqueues a backward pass on a stream, and returns. Allocates nothing and waits for nothing, so it may be captured into a graph; the
+ * graph needs the same memory when it is replayed, and the same order in it.
+ *
+ * stream:   a CUstream of the plan's device; NULL is the legacy default stream.
+ *
+ * DASH_INVALID_ARGUMENT, and nothing is enqueued, where an element, a shape, a stride, an alignment or a device is wrong, or an
+ * output meets another tensor, itself or the workspace. DASH_DRIVER_ERROR where a launch fails: clear the workspace then.
+ */
+DASH_CAPI_EXPORTED DashStatus dashPlanRun(DashPlan plan, void *stream,
+                                          const DashArguments *arguments,
+                                          DashDiagnosticHandler handler, void *userData);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* DASH_C_LAUNCH_H */

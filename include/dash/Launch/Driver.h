@@ -1,0 +1,109 @@
+//===- Driver.h - the calls of the CUDA driver that a launch needs -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The driver is found by dlopen, so nothing of CUDA is needed to build or to load the library. What is declared here is part of the
+// driver's binary interface, which does not change.
+//
+//===----------------------------------------------------------------------===//
+#ifndef DASH_LAUNCH_DRIVER_H
+#define DASH_LAUNCH_DRIVER_H
+
+#include "dash/Launch/Outcome.h"
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace mlir::dash::launch {
+
+/// CUlaunchAttribute: 72 bytes, of which these are looked at.
+struct LaunchAttribute {
+  enum Id : uint32_t { Cooperative = 2, ClusterDimension = 4 };
+  uint32_t id;
+  uint32_t padding;
+  uint32_t value[16];
+};
+
+/// CUlaunchConfig.
+struct LaunchConfig {
+  uint32_t grid[3], block[3], sharedBytes;
+  void *stream;
+  LaunchAttribute *attributes;
+  uint32_t numAttributes;
+};
+
+/// Each function with its symbol and parameters. Results are CUresult: 0 is success.
+#define DASH_DRIVER_FUNCTIONS(F)                                                                   \
+  F(init, "cuInit", (unsigned flags))                                                              \
+  F(deviceGet, "cuDeviceGet", (int *device, int ordinal))                                          \
+  F(deviceGetName, "cuDeviceGetName", (char *name, int length, int device))                        \
+  F(deviceGetAttribute, "cuDeviceGetAttribute", (int *value, int attribute, int device))           \
+  F(primaryCtxRetain, "cuDevicePrimaryCtxRetain", (void **context, int device))                    \
+  F(primaryCtxRelease, "cuDevicePrimaryCtxRelease_v2", (int device))                               \
+  F(ctxGetCurrent, "cuCtxGetCurrent", (void **context))                                            \
+  F(ctxPushCurrent, "cuCtxPushCurrent_v2", (void *context))                                        \
+  F(ctxPopCurrent, "cuCtxPopCurrent_v2", (void **context))                                         \
+  F(moduleLoadDataEx, "cuModuleLoadDataEx",                                                        \
+    (void **module, const void *image, unsigned numOptions, int *options, void **values))          \
+  F(moduleUnload, "cuModuleUnload", (void *module))                                                \
+  F(moduleGetFunction, "cuModuleGetFunction", (void **function, void *module, const char *name))   \
+  F(funcSetAttribute, "cuFuncSetAttribute", (void *function, int attribute, int value))            \
+  F(occupancy, "cuOccupancyMaxActiveBlocksPerMultiprocessor",                                      \
+    (int *blocks, void *function, int threads, size_t sharedBytes))                                \
+  F(memsetAsync, "cuMemsetD8Async",                                                                \
+    (uint64_t address, unsigned char byte, size_t size, void *stream))                             \
+  F(copyToDeviceAsync, "cuMemcpyHtoDAsync_v2",                                                     \
+    (uint64_t address, const void *data, size_t size, void *stream))                               \
+  F(pointerGetAttribute, "cuPointerGetAttribute", (void *value, int attribute, uint64_t address))  \
+  F(streamIsCapturing, "cuStreamIsCapturing", (void *stream, int *status))                         \
+  F(launchKernelEx, "cuLaunchKernelEx",                                                            \
+    (const LaunchConfig *config, void *function, void **parameters, void **extra))                 \
+  F(getErrorName, "cuGetErrorName", (int error, const char **text))                                \
+  F(getErrorString, "cuGetErrorString", (int error, const char **text))
+
+/// The driver's functions. It is initialised once it is open, and stays loaded: others of the process use it too.
+class Driver {
+public:
+  static Outcome open(const std::string &library, std::shared_ptr<Driver> &result);
+
+  /// Nothing if `code` is success; else "DOING: NAME (CODE): text".
+  Outcome check(int code, const llvm::Twine &doing, const llvm::Twine &more = "") const {
+    if (code == 0)
+      return std::nullopt;
+    return explain(code, doing, more);
+  }
+
+#define DASH_DRIVER_MEMBER(name, symbol, parameters) int(*name) parameters = nullptr;
+  DASH_DRIVER_FUNCTIONS(DASH_DRIVER_MEMBER)
+#undef DASH_DRIVER_MEMBER
+
+private:
+  Failure explain(int code, const llvm::Twine &doing, const llvm::Twine &more) const;
+};
+
+/// Makes a context current, and afterwards what was current before.
+class CurrentContext {
+public:
+  CurrentContext(const Driver &driver, void *context) : driver(driver) {
+    void *current = nullptr;
+    if ((code = driver.ctxGetCurrent(&current)) == 0 && current != context)
+      isPushed = (code = driver.ctxPushCurrent(context)) == 0;
+  }
+  ~CurrentContext() {
+    void *left;
+    if (isPushed)
+      driver.ctxPopCurrent(&left);
+  }
+  CurrentContext(const CurrentContext &) = delete;
+  CurrentContext &operator=(const CurrentContext &) = delete;
+
+  Outcome getOutcome() const { return driver.check(code, "make the device current"); }
+
+private:
+  const Driver &driver;
+  int code;
+  bool isPushed = false;
+};
+
+} // namespace mlir::dash::launch
+
+#endif // DASH_LAUNCH_DRIVER_H

@@ -1,0 +1,57 @@
+//===- Kernel.h - a kernel, and its code on each device ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DASH_LAUNCH_KERNEL_H
+#define DASH_LAUNCH_KERNEL_H
+
+#include "dash/Launch/Driver.h"
+#include "dash/Launch/Manifest.h"
+#include <map>
+#include <mutex>
+
+namespace mlir::dash::launch {
+
+/// A kernel on one device. Vectors are in the order of the manifest's entries.
+struct LoadedKernel {
+  int device = 0;
+  void *context = nullptr, *module = nullptr;
+  std::vector<void *> functions;
+  std::vector<int64_t> resident; ///< blocks that the device holds at one time
+  std::string deviceName;
+  int multiprocessors = 0;
+};
+
+/// A manifest with its PTX and order, all checked against each other. Thread-safe.
+class Kernel {
+public:
+  static Outcome create(std::shared_ptr<Driver> driver, llvm::StringRef manifest,
+                        llvm::StringRef ptx, llvm::StringRef order,
+                        std::shared_ptr<Kernel> &result);
+  ~Kernel();
+
+  const Manifest &getManifest() const { return manifest; }
+  /// The table; empty where an entry makes the order.
+  const std::string &getOrder() const { return order; }
+  /// Null for kernels that are planned only.
+  const Driver *getDriver() const { return driver.get(); }
+  bool takesScale() const { return hasScale; }
+
+  /// The kernel on a device, assembled by the first who asks. There must be a driver.
+  Outcome load(int device, const LoadedKernel *&result);
+
+private:
+  Outcome assemble(LoadedKernel &loaded) const;
+  Outcome checkTarget(int major, int minor, llvm::StringRef deviceName) const;
+  Outcome admit(LoadedKernel &loaded, const Entry &entry, int mostShared) const;
+  void unload(LoadedKernel &loaded) const;
+
+  Manifest manifest;
+  std::string ptx, order;
+  bool hasScale = false;
+  std::shared_ptr<Driver> driver;
+  std::mutex mutex;
+  std::map<int, LoadedKernel> devices; // guarded by `mutex`; what it holds stays in place
+};
+
+} // namespace mlir::dash::launch
+
+#endif // DASH_LAUNCH_KERNEL_H

@@ -1,0 +1,81 @@
+//===- Plan.h - all launches of one problem ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DASH_LAUNCH_PLAN_H
+#define DASH_LAUNCH_PLAN_H
+
+#include "dash/Launch/Kernel.h"
+#include "llvm/ADT/ArrayRef.h"
+
+namespace mlir::dash::launch {
+
+using Shape = std::array<int64_t, DASH_MAX_RANK>;
+
+/// Everything about the launches of one problem but addresses, strides and the scale. Does not change once it is made, and keeps its
+/// kernel.
+class Plan {
+public:
+  static Outcome create(std::shared_ptr<Kernel> kernel, int device, llvm::ArrayRef<DashSize> sizes,
+                        std::unique_ptr<Plan> &result);
+
+  uint64_t getWorkspaceBytes() const { return workspaceBytes; }
+  uint64_t getOrderBytes() const { return orderBytes; }
+
+  /// A contiguous tensor without an address; of rank 0 where there is none.
+  DashTensor getTensor(size_t index) const;
+
+  Outcome clear(void *stream, DashMemory workspace) const;
+  Outcome makeOrder(void *stream, DashMemory order) const;
+  Outcome run(void *stream, const DashArguments &arguments) const;
+
+private:
+  static constexpr size_t mostSlots = 256;
+  using Slots = std::array<uint64_t, mostSlots>;
+
+  /// Where the value of a parameter comes from. number: the value, a tensor's index, or bytes from the start of a block.
+  struct Source {
+    enum Kind { Value, Address, Stride, Scale, Workspace, Order } kind;
+    uint64_t number;
+    unsigned dimension; ///< of a stride
+  };
+  struct Step {
+    const Entry *entry;
+    void *function;
+    std::array<uint32_t, 3> grid;
+    std::vector<uint16_t> slots; ///< of the parameters
+  };
+  struct Zeros {
+    uint64_t offset, bytes;
+  };
+
+  Outcome bindSizes(llvm::ArrayRef<DashSize> sizes, Values &values);
+  Outcome checkLimits(Values &values) const;
+  Outcome placeRegions(const Values &values);
+  Outcome addStep(const Entry &entry, const Values &values);
+  Outcome findSource(llvm::StringRef name, const Values &values, Source &source) const;
+  Outcome checkCapacity(const Entry &entry, size_t index, uint64_t blocks) const;
+
+  Outcome checkDriver() const;
+  Outcome checkMemory(DashMemory memory, uint64_t bytes, const char *what) const;
+  Outcome checkDevice(void *stream, uint64_t address, const llvm::Twine &what) const;
+  Outcome launch(const Step &step, void *stream, Slots &values) const;
+
+  std::shared_ptr<Kernel> kernel;
+  const LoadedKernel *loaded = nullptr;
+  bool isEmpty = false; ///< no output has an element: nothing happens
+  std::vector<Shape> shapes;
+  std::vector<std::pair<uint64_t, bool>> regions; ///< offset, and whether it is of the order
+  std::vector<Zeros> zeros;
+  uint64_t workspaceBytes = 0, orderBytes = 0;
+  std::vector<std::string> slotNames;
+  std::vector<Source> sources;
+  std::vector<Step> orderSteps, steps;
+};
+
+/// Checks elements, shapes, strides, alignments, and that no output meets another tensor, itself or a block of memory.
+Outcome checkTensors(const Manifest &manifest, llvm::ArrayRef<Shape> shapes,
+                     llvm::ArrayRef<DashTensor> tensors,
+                     llvm::ArrayRef<std::pair<const char *, DashMemory>> blocks);
+
+} // namespace mlir::dash::launch
+
+#endif // DASH_LAUNCH_PLAN_H

@@ -1,0 +1,182 @@
+//===- Launch.cpp - the C API of the launcher -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Handles and pointers become references; what is behind them is lib/Launch.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dash-c/Launch.h"
+#include "dash/Launch/Plan.h"
+#include <cmath>
+
+using namespace llvm;
+using namespace mlir::dash::launch;
+
+// Handles own a share: a kernel keeps its driver and a plan its kernel, in whatever order they are given back.
+using DriverHandle = std::shared_ptr<Driver>;
+using KernelHandle = std::shared_ptr<Kernel>;
+
+static bool isGiven(DashStringRef string) { return string.data || string.length == 0; }
+static StringRef toStringRef(DashStringRef string) { return {string.data, string.length}; }
+static DashStringRef toC(const std::string &string) { return {string.c_str(), string.size()}; }
+
+static DashStatus report(const Outcome &outcome, DashDiagnosticHandler handler, void *userData) {
+  if (!outcome)
+    return DASH_SUCCESS;
+  DashDiagnostic diagnostic{DASH_ERROR, toC(outcome->message), {"", 0}, 0, 0};
+  if (handler)
+    handler(&diagnostic, userData);
+  return outcome->status;
+}
+
+static DashStatus refuse(const char *why, DashDiagnosticHandler handler, void *userData) {
+  return report(fail(DASH_INVALID_ARGUMENT, why), handler, userData);
+}
+
+//===----------------------------------------------------------------------===//
+// Drivers
+//===----------------------------------------------------------------------===//
+
+DashStatus dashDriverOpen(DashStringRef library, DashDiagnosticHandler handler, void *userData,
+                          DashDriver *driver) {
+  if (!driver)
+    return refuse("'driver' is NULL: there is no place for the result", handler, userData);
+  if (!isGiven(library))
+    return refuse("a string is NULL but not empty", handler, userData);
+  DriverHandle opened;
+  Outcome outcome = Driver::open(toStringRef(library).str(), opened);
+  if (!outcome)
+    driver->ptr = new DriverHandle(std::move(opened));
+  return report(outcome, handler, userData);
+}
+
+void dashDriverDestroy(DashDriver driver) { delete static_cast<DriverHandle *>(driver.ptr); }
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+DashStatus dashKernelCreate(DashDriver driver, DashStringRef manifest, DashStringRef ptx,
+                            DashStringRef order, DashDiagnosticHandler handler, void *userData,
+                            DashKernel *kernel) {
+  if (!kernel)
+    return refuse("'kernel' is NULL: there is no place for the result", handler, userData);
+  if (!isGiven(manifest) || !isGiven(ptx) || !isGiven(order))
+    return refuse("a string is NULL but not empty", handler, userData);
+  KernelHandle created;
+  Outcome outcome =
+      Kernel::create(driver.ptr ? *static_cast<DriverHandle *>(driver.ptr) : nullptr,
+                     toStringRef(manifest), toStringRef(ptx), toStringRef(order), created);
+  if (!outcome)
+    kernel->ptr = new KernelHandle(std::move(created));
+  return report(outcome, handler, userData);
+}
+
+void dashKernelDestroy(DashKernel kernel) { delete static_cast<KernelHandle *>(kernel.ptr); }
+
+static const Manifest *manifestOf(DashKernel kernel) {
+  return kernel.ptr ? &(*static_cast<KernelHandle *>(kernel.ptr))->getManifest() : nullptr;
+}
+
+DashStringRef dashKernelGetName(DashKernel kernel) {
+  const Manifest *manifest = manifestOf(kernel);
+  return manifest ? toC(manifest->name) : DashStringRef{"", 0};
+}
+
+DashStringRef dashKernelGetCertificate(DashKernel kernel) {
+  const Manifest *manifest = manifestOf(kernel);
+  return manifest ? toC(manifest->certificate) : DashStringRef{"", 0};
+}
+
+size_t dashKernelGetNumSizes(DashKernel kernel) {
+  const Manifest *manifest = manifestOf(kernel);
+  return manifest ? manifest->sizes.size() : 0;
+}
+
+DashStringRef dashKernelGetSizeName(DashKernel kernel, size_t index) {
+  return index < dashKernelGetNumSizes(kernel) ? toC(manifestOf(kernel)->sizes[index].name)
+                                               : DashStringRef{"", 0};
+}
+
+size_t dashKernelGetNumTensors(DashKernel kernel) {
+  const Manifest *manifest = manifestOf(kernel);
+  return manifest ? manifest->tensors.size() : 0;
+}
+
+DashStringRef dashKernelGetTensorName(DashKernel kernel, size_t index) {
+  return index < dashKernelGetNumTensors(kernel) ? toC(manifestOf(kernel)->tensors[index].name)
+                                                 : DashStringRef{"", 0};
+}
+
+float dashKernelGetDefaultScale(DashKernel kernel) {
+  if (!kernel.ptr)
+    return 0;
+  const Kernel &one = **static_cast<KernelHandle *>(kernel.ptr);
+  return one.takesScale()
+             ? static_cast<float>(std::pow(static_cast<double>(one.getManifest().headDim), -0.5))
+             : 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Plans
+//===----------------------------------------------------------------------===//
+
+DashStatus dashPlanCreate(DashKernel kernel, int32_t device, const DashSize *sizes, size_t numSizes,
+                          DashDiagnosticHandler handler, void *userData, DashPlan *plan) {
+  if (!plan)
+    return refuse("'plan' is NULL: there is no place for the result", handler, userData);
+  if (!kernel.ptr)
+    return refuse("'kernel' is NULL", handler, userData);
+  if (!sizes && numSizes)
+    return refuse("'sizes' is NULL but not empty", handler, userData);
+  for (size_t i = 0; i < numSizes; ++i)
+    if (!isGiven(sizes[i].name))
+      return refuse("a string is NULL but not empty", handler, userData);
+  std::unique_ptr<Plan> created;
+  Outcome outcome = Plan::create(*static_cast<KernelHandle *>(kernel.ptr), device,
+                                 ArrayRef(sizes, numSizes), created);
+  if (!outcome)
+    plan->ptr = created.release();
+  return report(outcome, handler, userData);
+}
+
+void dashPlanDestroy(DashPlan plan) { delete static_cast<Plan *>(plan.ptr); }
+
+size_t dashPlanGetWorkspaceBytes(DashPlan plan) {
+  return plan.ptr ? static_cast<const Plan *>(plan.ptr)->getWorkspaceBytes() : 0;
+}
+
+size_t dashPlanGetOrderBytes(DashPlan plan) {
+  return plan.ptr ? static_cast<const Plan *>(plan.ptr)->getOrderBytes() : 0;
+}
+
+DashTensor dashPlanGetTensor(DashPlan plan, size_t index) {
+  return plan.ptr ? static_cast<const Plan *>(plan.ptr)->getTensor(index) : DashTensor{};
+}
+
+//===----------------------------------------------------------------------===//
+// Launches
+//===----------------------------------------------------------------------===//
+
+DashStatus dashPlanClear(DashPlan plan, void *stream, DashMemory workspace,
+                         DashDiagnosticHandler handler, void *userData) {
+  if (!plan.ptr)
+    return refuse("'plan' is NULL", handler, userData);
+  return report(static_cast<const Plan *>(plan.ptr)->clear(stream, workspace), handler, userData);
+}
+
+DashStatus dashPlanMakeOrder(DashPlan plan, void *stream, DashMemory order,
+                             DashDiagnosticHandler handler, void *userData) {
+  if (!plan.ptr)
+    return refuse("'plan' is NULL", handler, userData);
+  return report(static_cast<const Plan *>(plan.ptr)->makeOrder(stream, order), handler, userData);
+}
+
+DashStatus dashPlanRun(DashPlan plan, void *stream, const DashArguments *arguments,
+                       DashDiagnosticHandler handler, void *userData) {
+  if (!plan.ptr)
+    return refuse("'plan' is NULL", handler, userData);
+  if (!arguments || (!arguments->tensors && arguments->numTensors))
+    return refuse("'arguments' is NULL, or its tensors are", handler, userData);
+  return report(static_cast<const Plan *>(plan.ptr)->run(stream, *arguments), handler, userData);
+}

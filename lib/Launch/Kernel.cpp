@@ -1,0 +1,171 @@
+//===- Kernel.cpp - checks a kernel, and loads it onto devices ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "dash/Launch/Kernel.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/SHA256.h"
+
+using namespace llvm;
+using namespace mlir::dash::launch;
+
+namespace {
+// Numbers of the driver's interface.
+constexpr int multiprocessorCount = 16, capabilityMajor = 75, capabilityMinor = 76,
+              mostSharedOptin = 97;
+constexpr int maxDynamicSharedBytes = 8;
+constexpr int errorLogBuffer = 5, errorLogBytes = 6;
+constexpr size_t logBytes = 16 * 1024;
+} // namespace
+
+static Outcome checkHash(StringRef data, StringRef expected, const char *what) {
+  expected.consume_front("sha256:");
+  auto hash = SHA256::hash(ArrayRef(reinterpret_cast<const uint8_t *>(data.data()), data.size()));
+  std::string found = toHex(hash, /*LowerCase=*/true);
+  if (found == expected)
+    return std::nullopt;
+  return fail(DASH_INVALID_MANIFEST, Twine("the manifest does not belong to the ") + what +
+                                         ": expected sha256 " + expected.take_front(64) +
+                                         ", found " + found + "; compile both again");
+}
+
+Outcome Kernel::create(std::shared_ptr<Driver> driver, StringRef manifestText, StringRef ptx,
+                       StringRef order, std::shared_ptr<Kernel> &result) {
+  auto kernel = std::make_shared<Kernel>();
+  Manifest &manifest = kernel->manifest;
+  if (Outcome wrong = readManifest(manifestText, manifest))
+    return wrong;
+  if (Outcome wrong = checkHash(ptx, manifest.ptxSha256, "PTX"))
+    return wrong;
+  if (Outcome wrong = checkEntries(ptx, manifest))
+    return wrong;
+  if (static_cast<int64_t>(order.size()) != manifest.orderBytes)
+    return fail(DASH_INVALID_MANIFEST, "expected an order of " + Twine(manifest.orderBytes) +
+                                           " bytes, found " + Twine(order.size()));
+  if (manifest.orderIsTable)
+    if (Outcome wrong = checkHash(order, manifest.orderSha256, "order"))
+      return wrong;
+  kernel->ptx = ptx.str();
+  kernel->order = order.str();
+  kernel->driver = std::move(driver);
+  for (const Entry &entry : manifest.entries)
+    kernel->hasScale |= any_of(
+        entry.parameters, [](const Parameter &parameter) { return parameter.name == "scale"; });
+  result = std::move(kernel);
+  return std::nullopt;
+}
+
+Kernel::~Kernel() {
+  for (auto &[device, loaded] : devices)
+    unload(loaded);
+}
+
+/// Failures are left alone: when the process ends, the driver may have gone before.
+void Kernel::unload(LoadedKernel &loaded) const {
+  if (loaded.module) {
+    CurrentContext current(*driver, loaded.context);
+    driver->moduleUnload(loaded.module);
+  }
+  if (loaded.context)
+    driver->primaryCtxRelease(loaded.device);
+}
+
+Outcome Kernel::load(int device, const LoadedKernel *&result) {
+  std::lock_guard<std::mutex> lock(mutex);
+  auto found = devices.find(device);
+  if (found == devices.end()) {
+    LoadedKernel loaded;
+    loaded.device = device;
+    if (Outcome wrong = assemble(loaded)) {
+      unload(loaded);
+      return wrong;
+    }
+    found = devices.emplace(device, std::move(loaded)).first;
+  }
+  result = &found->second;
+  return std::nullopt;
+}
+
+Outcome Kernel::assemble(LoadedKernel &loaded) const {
+  int device = 0;
+  if (Outcome wrong = driver->check(driver->deviceGet(&device, loaded.device),
+                                    "open device " + Twine(loaded.device)))
+    return wrong;
+  loaded.device = device;
+  char name[128] = "";
+  int major = 0, minor = 0, mostShared = 0;
+  int code = driver->deviceGetName(name, sizeof(name) - 1, device);
+  for (auto [value, attribute] :
+       {std::pair(&loaded.multiprocessors, multiprocessorCount), std::pair(&major, capabilityMajor),
+        std::pair(&minor, capabilityMinor), std::pair(&mostShared, mostSharedOptin)})
+    code = code ? code : driver->deviceGetAttribute(value, attribute, device);
+  if (Outcome wrong = driver->check(code, "ask device " + Twine(device) + " what it is"))
+    return wrong;
+  loaded.deviceName = name;
+  if (Outcome wrong = checkTarget(major, minor, name))
+    return wrong;
+  if (Outcome wrong = driver->check(driver->primaryCtxRetain(&loaded.context, device),
+                                    "take the context of device " + Twine(device)))
+    return wrong;
+  CurrentContext current(*driver, loaded.context);
+  if (Outcome wrong = current.getOutcome())
+    return wrong;
+
+  std::string log(logBytes, '\0');
+  int options[] = {errorLogBuffer, errorLogBytes};
+  void *values[] = {log.data(), reinterpret_cast<void *>(uintptr_t(log.size()))};
+  code = driver->moduleLoadDataEx(&loaded.module, ptx.c_str(), 2, options, values);
+  StringRef said = StringRef(log.c_str()).trim();
+  if (Outcome wrong = driver->check(code, "assemble '" + manifest.name + "' for " + name,
+                                    said.empty() ? Twine() : "\n" + said))
+    return wrong;
+  for (const Entry &entry : manifest.entries)
+    if (Outcome wrong = admit(loaded, entry, mostShared))
+      return wrong;
+  return std::nullopt;
+}
+
+/// Code for sm_90a runs on exactly that capability, code for sm_90 on every later one.
+Outcome Kernel::checkTarget(int major, int minor, StringRef deviceName) const {
+  StringRef digits = manifest.target;
+  bool isPrefixed = digits.consume_front("sm_");
+  bool isExact = digits.consume_back("a") || digits.consume_back("f");
+  int wanted = 0, found = 10 * major + minor;
+  if (!isPrefixed || digits.size() > 4 || digits.getAsInteger(10, wanted))
+    return fail(DASH_INVALID_MANIFEST, "cannot read the target '" + manifest.target + "'");
+  if (isExact ? found == wanted : found >= wanted)
+    return std::nullopt;
+  return fail(DASH_INVALID_MANIFEST, "compiled for " + manifest.target + ", found " + deviceName +
+                                         " of sm_" + Twine(found));
+}
+
+/// Opts in to the entry's shared memory, and asks how many of its blocks the device holds at one time.
+Outcome Kernel::admit(LoadedKernel &loaded, const Entry &entry, int mostShared) const {
+  void *function = nullptr;
+  if (Outcome wrong =
+          driver->check(driver->moduleGetFunction(&function, loaded.module, entry.name.c_str()),
+                        "find the entry '" + entry.name + "'"))
+    return wrong;
+  if (int64_t(entry.sharedBytes) > mostShared)
+    return fail(DASH_NO_CAPACITY, "'" + entry.name + "' needs " + Twine(entry.sharedBytes) +
+                                      " bytes of shared memory a block, found " +
+                                      Twine(mostShared) + " on " + loaded.deviceName);
+  int blocks = 0;
+  int code = entry.sharedBytes
+                 ? driver->funcSetAttribute(function, maxDynamicSharedBytes, entry.sharedBytes)
+                 : 0;
+  if (Outcome wrong = driver->check(code, "give '" + entry.name + "' " + Twine(entry.sharedBytes) +
+                                              " bytes of shared memory"))
+    return wrong;
+  uint64_t threads = uint64_t(entry.block[0]) * entry.block[1]; // each below 2^31
+  threads = threads > 1024 ? threads : threads * entry.block[2];
+  if (threads > 1024)
+    return fail(DASH_INVALID_MANIFEST,
+                "entry '" + entry.name + "': expected a block of at most 1024 threads");
+  code = driver->occupancy(&blocks, function, static_cast<int>(threads), entry.sharedBytes);
+  if (Outcome wrong = driver->check(code, "ask how many blocks of '" + entry.name + "' fit"))
+    return wrong;
+  loaded.functions.push_back(function);
+  loaded.resident.push_back(int64_t(blocks) * loaded.multiprocessors);
+  return std::nullopt;
+}

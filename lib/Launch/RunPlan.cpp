@@ -1,0 +1,228 @@
+//===- RunPlan.cpp - puts a plan on a stream ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The way of every call: check all, then enqueue. Nothing is allocated, nothing is waited for, nothing is written but the stack.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dash/Launch/Plan.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/bit.h"
+#include <cfloat>
+#include <cmath>
+
+using namespace llvm;
+using namespace mlir::dash::launch;
+
+static constexpr int deviceOrdinal = 9; // CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+static constexpr const char *afterFailure = "; clear the workspace before it is used again";
+
+Outcome Plan::checkDriver() const {
+  if (loaded)
+    return std::nullopt;
+  return fail(DASH_INVALID_ARGUMENT,
+              "'" + kernel->getManifest().name +
+                  "' was made without a driver: it can be planned, not launched");
+}
+
+Outcome Plan::checkMemory(DashMemory memory, uint64_t bytes, const char *what) const {
+  if (bytes == 0)
+    return std::nullopt;
+  if (memory.address == 0)
+    return fail(DASH_INVALID_ARGUMENT, Twine(what) + ": expected memory, found a null pointer");
+  if (memory.address % DASH_ALIGNMENT)
+    return fail(DASH_INVALID_ARGUMENT, Twine(what) +
+                                           ": expected an address that is a multiple of " +
+                                           Twine(DASH_ALIGNMENT) + " bytes, found 0x" +
+                                           utohexstr(memory.address, /*LowerCase=*/true));
+  if (memory.bytes < bytes || memory.address + bytes < memory.address)
+    return fail(DASH_INVALID_ARGUMENT, Twine(what) + ": expected " + Twine(bytes) +
+                                           " bytes, found " + Twine(memory.bytes));
+  return std::nullopt;
+}
+
+/// Memory of another device is refused, and so is memory that the driver does not know; but in a capture, some of it is not there yet.
+Outcome Plan::checkDevice(void *stream, uint64_t address, const Twine &what) const {
+  int device = loaded->device, isCapturing = 0;
+  const Driver &driver = *kernel->getDriver();
+  if (int code = driver.pointerGetAttribute(&device, deviceOrdinal, address)) {
+    if (driver.streamIsCapturing(stream, &isCapturing) || !isCapturing) {
+      Outcome wrong =
+          driver.check(code, what + ": expected memory of device " + Twine(loaded->device));
+      wrong->status = DASH_INVALID_ARGUMENT;
+      return wrong;
+    }
+  } else if (device != loaded->device) {
+    return fail(DASH_INVALID_ARGUMENT, what + ": expected memory of device " +
+                                           Twine(loaded->device) + ", found memory of device " +
+                                           Twine(device));
+  }
+  return std::nullopt;
+}
+
+Outcome Plan::clear(void *stream, DashMemory workspace) const {
+  if (isEmpty)
+    return std::nullopt;
+  if (Outcome wrong = checkDriver())
+    return wrong;
+  if (Outcome wrong = checkMemory(workspace, workspaceBytes, "workspace"))
+    return wrong;
+  const Driver &driver = *kernel->getDriver();
+  CurrentContext current(driver, loaded->context);
+  if (Outcome wrong = current.getOutcome())
+    return wrong;
+  if (workspaceBytes)
+    if (Outcome wrong = checkDevice(stream, workspace.address, "workspace"))
+      return wrong;
+  for (const Zeros &part : zeros)
+    if (Outcome wrong = driver.check(
+            part.bytes ? driver.memsetAsync(workspace.address + part.offset, 0, part.bytes, stream)
+                       : 0,
+            "fill " + Twine(part.bytes) + " bytes"))
+      return wrong;
+  return std::nullopt;
+}
+
+Outcome Plan::makeOrder(void *stream, DashMemory order) const {
+  if (isEmpty)
+    return std::nullopt;
+  if (Outcome wrong = checkDriver())
+    return wrong;
+  if (Outcome wrong = checkMemory(order, orderBytes, "order"))
+    return wrong;
+  const Driver &driver = *kernel->getDriver();
+  CurrentContext current(driver, loaded->context);
+  if (Outcome wrong = current.getOutcome())
+    return wrong;
+  if (orderBytes)
+    if (Outcome wrong = checkDevice(stream, order.address, "order"))
+      return wrong;
+  const std::string &table = kernel->getOrder();
+  if (!table.empty()) {
+    int isCapturing = 0;
+    if (Outcome wrong = driver.check(driver.streamIsCapturing(stream, &isCapturing),
+                                     "ask whether a stream is captured"))
+      return wrong;
+    if (isCapturing)
+      return fail(DASH_INVALID_ARGUMENT, "the stream is being captured, and the order is a table "
+                                         "that comes from the host: copy it before the capture");
+    for (auto [region, place] : zip_equal(kernel->getManifest().workspace, regions))
+      if (region.initial == Initial::File)
+        if (Outcome wrong =
+                driver.check(driver.copyToDeviceAsync(order.address + place.first, table.data(),
+                                                      table.size(), stream),
+                             "copy " + Twine(table.size()) + " bytes to the device"))
+          return wrong;
+  }
+  Slots values;
+  for (auto [i, source] : enumerate(sources))
+    values[i] = source.kind == Source::Order ? order.address + source.number : source.number;
+  for (const Step &step : orderSteps)
+    if (Outcome wrong = launch(step, stream, values))
+      return wrong;
+  return std::nullopt;
+}
+
+Outcome Plan::run(void *stream, const DashArguments &arguments) const {
+  if (isEmpty)
+    return std::nullopt;
+  if (Outcome wrong = checkDriver())
+    return wrong;
+  ArrayRef<DashTensor> tensors(arguments.tensors, arguments.numTensors);
+  const Manifest &manifest = kernel->getManifest();
+  DashMemory workspace{arguments.workspace.address, workspaceBytes},
+      order{arguments.order.address, orderBytes};
+  if (Outcome wrong = checkMemory(arguments.workspace, workspaceBytes, "workspace"))
+    return wrong;
+  if (Outcome wrong = checkMemory(arguments.order, orderBytes, "order"))
+    return wrong;
+  if (Outcome wrong =
+          checkTensors(manifest, shapes, tensors, {{"workspace", workspace}, {"order", order}}))
+    return wrong;
+  if (workspace.address < order.address + order.bytes &&
+      order.address < workspace.address + workspace.bytes)
+    return fail(DASH_INVALID_ARGUMENT, "order: this memory is also that of the workspace");
+  if (!std::isfinite(arguments.scale))
+    return fail(DASH_INVALID_ARGUMENT,
+                "scale: expected a number of f32, found " + Twine(std::to_string(arguments.scale)));
+  if (!kernel->takesScale() && arguments.scale != 1)
+    return fail(DASH_INVALID_ARGUMENT, "scale: '" + manifest.name +
+                                           "' was compiled without a scale, found " +
+                                           Twine(std::to_string(arguments.scale)));
+
+  CurrentContext current(*kernel->getDriver(), loaded->context);
+  if (Outcome wrong = current.getOutcome())
+    return wrong;
+  for (auto [spec, tensor] : zip_equal(manifest.tensors, tensors))
+    if (!is_contained(ArrayRef(tensor.shape, tensor.rank), 0))
+      if (Outcome wrong = checkDevice(stream, tensor.address, spec.name))
+        return wrong;
+  for (const auto &[name, block] : {std::pair("workspace", workspace), std::pair("order", order)})
+    if (block.bytes)
+      if (Outcome wrong = checkDevice(stream, block.address, name))
+        return wrong;
+
+  Slots values;
+  for (auto [i, source] : enumerate(sources)) {
+    switch (source.kind) {
+    case Source::Value:
+      values[i] = source.number;
+      break;
+    case Source::Address:
+      values[i] = tensors[source.number].address;
+      break;
+    case Source::Stride:
+      values[i] = tensors[source.number].strides[source.dimension];
+      break;
+    case Source::Scale:
+      values[i] = bit_cast<uint32_t>(arguments.scale);
+      break;
+    case Source::Workspace:
+      values[i] = workspace.address + source.number;
+      break;
+    case Source::Order:
+      values[i] = order.address + source.number;
+      break;
+    }
+  }
+  for (const Step &step : steps)
+    if (Outcome wrong = launch(step, stream, values))
+      return wrong;
+  return std::nullopt;
+}
+
+/// One entry. A parameter's value is read from the low bytes of its slot.
+Outcome Plan::launch(const Step &step, void *stream, Slots &values) const {
+  const Entry &entry = *step.entry;
+  void *parameters[mostSlots];
+  for (auto [i, slot] : enumerate(step.slots))
+    parameters[i] = &values[slot];
+  LaunchAttribute attributes[2] = {};
+  LaunchConfig config{{step.grid[0], step.grid[1], step.grid[2]},
+                      {entry.block[0], entry.block[1], entry.block[2]},
+                      entry.sharedBytes,
+                      stream,
+                      attributes,
+                      0};
+  if (entry.isCooperative) {
+    LaunchAttribute &attribute = attributes[config.numAttributes++];
+    attribute.id = LaunchAttribute::Cooperative;
+    attribute.value[0] = 1;
+  }
+  if (entry.cluster != std::array<uint32_t, 3>{1, 1, 1}) {
+    LaunchAttribute &attribute = attributes[config.numAttributes++];
+    attribute.id = LaunchAttribute::ClusterDimension;
+    llvm::copy(entry.cluster, attribute.value);
+  }
+  const Driver &driver = *kernel->getDriver();
+  int code = driver.launchKernelEx(&config, step.function, parameters, nullptr);
+  if (code == 0)
+    return std::nullopt;
+  return driver.check(code,
+                      "launch '" + entry.name + "' with a grid of " + Twine(step.grid[0]) + " x " +
+                          Twine(step.grid[1]) + " x " + Twine(step.grid[2]) + " blocks, " +
+                          Twine(entry.block[0]) + " threads each, " + Twine(entry.sharedBytes) +
+                          " bytes of shared memory",
+                      entry.makesOrder ? "" : afterFailure);
+}

@@ -1,0 +1,319 @@
+/* Launches a kernel through the C API, in C, with the driver that it is told:
+ *
+ *   capi-launch DRIVER BASE run        clears, makes the order and runs, once for each problem on standard input
+ *   capi-launch DRIVER BASE threads    runs two plans in four threads at once
+ *   capi-launch DRIVER BASE misuse     calls with NULL and the like
+ *   capi-launch DRIVER BASE damage     makes kernels of damaged strings: none may crash
+ *   capi-launch DRIVER BASE bench      says how long a run takes on the host, with new addresses each time
+ *
+ * BASE.json, BASE.ptx and, if there is one, BASE.order are the kernel. A problem is lines up to one that says "go":
+ *
+ *   size NAME VALUE
+ *   tensor ADDRESS ELEMENT RANK SHAPE... STRIDES...
+ *   workspace ADDRESS BYTES            BYTES of 0: as many as the plan asks for; so for the order
+ *   order ADDRESS BYTES
+ *   scale VALUE, stream NUMBER, device NUMBER
+ */
+#include "dash-c/Launch.h"
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { mostSizes = 8, mostTensors = 16 };
+
+typedef struct Problem {
+  DashSize sizes[mostSizes];
+  char names[mostSizes][32];
+  DashTensor tensors[mostTensors];
+  DashArguments arguments;
+  size_t numSizes;
+  void *stream;
+  int device;
+} Problem;
+
+static DashDriver driver;
+static DashKernel kernel;
+static DashStringRef manifest, ptx, order;
+
+static DashStringRef ref(const char *text) {
+  DashStringRef result = {text, strlen(text)};
+  return result;
+}
+
+static DashStringRef readFile(const char *base, const char *ending) {
+  char path[1024];
+  snprintf(path, sizeof(path), "%s%s", base, ending);
+  FILE *file = fopen(path, "rb");
+  DashStringRef result = {NULL, 0};
+  if (!file)
+    return result;
+  char *data = malloc(1 << 22);
+  result.data = data;
+  result.length = fread(data, 1, 1 << 22, file);
+  fclose(file);
+  return result;
+}
+
+static void print(const DashDiagnostic *diagnostic, void *userData) {
+  (void)userData;
+  printf("error: %s\n", diagnostic->message.data);
+}
+
+static int say(const char *what, DashStatus status) {
+  printf("%s: %s\n", what, dashGetStatusName(status));
+  return status != DASH_SUCCESS;
+}
+
+static int readProblem(Problem *problem) {
+  char line[1024], word[32];
+  memset(problem, 0, sizeof(*problem));
+  problem->arguments.tensors = problem->tensors;
+  while (fgets(line, sizeof(line), stdin)) {
+    int at = 0;
+    sscanf(line, "%31s %n", word, &at);
+    if (!strcmp(word, "go"))
+      return 1;
+    if (!strcmp(word, "size")) {
+      DashSize *size = &problem->sizes[problem->numSizes];
+      char *name = problem->names[problem->numSizes++];
+      sscanf(line + at, "%31s %" SCNd64, name, &size->value);
+      size->name = ref(name);
+    } else if (!strcmp(word, "tensor")) {
+      DashTensor *tensor = &problem->tensors[problem->arguments.numTensors++];
+      int element, moved;
+      sscanf(line + at, "%" SCNu64 " %d %" SCNu32 "%n", &tensor->address, &element, &tensor->rank, &moved);
+      tensor->element = (DashElement)element;
+      for (uint32_t i = 0; i < 2 * tensor->rank && i < 2 * DASH_MAX_RANK; ++i) {
+        at += moved;
+        sscanf(line + at, "%" SCNd64 "%n", i < tensor->rank ? &tensor->shape[i] : &tensor->strides[i - tensor->rank], &moved);
+      }
+    } else if (!strcmp(word, "workspace") || !strcmp(word, "order")) {
+      DashMemory *memory = word[0] == 'w' ? &problem->arguments.workspace : &problem->arguments.order;
+      sscanf(line + at, "%" SCNu64 " %zu", &memory->address, &memory->bytes);
+    } else if (!strcmp(word, "scale")) {
+      sscanf(line + at, "%f", &problem->arguments.scale);
+    } else if (!strcmp(word, "stream")) {
+      uint64_t stream;
+      sscanf(line + at, "%" SCNu64, &stream);
+      problem->stream = (void *)stream;
+    } else if (!strcmp(word, "device")) {
+      sscanf(line + at, "%d", &problem->device);
+    }
+  }
+  return 0;
+}
+
+static void runProblem(Problem *problem) {
+  DashPlan plan;
+  if (say("plan", dashPlanCreate(kernel, problem->device, problem->sizes, problem->numSizes, print, NULL, &plan)))
+    return;
+  DashArguments *arguments = &problem->arguments;
+  printf("workspace %zu order %zu\n", dashPlanGetWorkspaceBytes(plan), dashPlanGetOrderBytes(plan));
+  if (!arguments->workspace.bytes)
+    arguments->workspace.bytes = dashPlanGetWorkspaceBytes(plan);
+  if (!arguments->order.bytes)
+    arguments->order.bytes = dashPlanGetOrderBytes(plan);
+  say("clear", dashPlanClear(plan, problem->stream, arguments->workspace, print, NULL));
+  say("order", dashPlanMakeOrder(plan, problem->stream, arguments->order, print, NULL));
+  say("run", dashPlanRun(plan, problem->stream, arguments, print, NULL));
+  dashPlanDestroy(plan);
+}
+
+/*===- Problems of our own --------------------------------------------------------------------------===*/
+
+/* A plan of a problem with so many rows, and contiguous tensors that begin at `address`, a terabyte apart. */
+static DashPlan planRows(int64_t rows, uint64_t address, Problem *problem) {
+  static const int64_t values[] = {2, 4, 4};
+  DashPlan plan = {NULL};
+  memset(problem, 0, sizeof(*problem));
+  for (size_t i = 0; i < dashKernelGetNumSizes(kernel); ++i) {
+    DashStringRef name = dashKernelGetSizeName(kernel, i);
+    int64_t value = strstr(name.data, "rows") ? rows : values[!strcmp(name.data, "batch") ? 0 : 1];
+    problem->sizes[problem->numSizes++] = (DashSize){name, value};
+  }
+  if (dashPlanCreate(kernel, 0, problem->sizes, problem->numSizes, print, NULL, &plan) != DASH_SUCCESS)
+    return plan;
+  DashArguments *arguments = &problem->arguments;
+  arguments->tensors = problem->tensors;
+  arguments->numTensors = dashKernelGetNumTensors(kernel);
+  for (size_t i = 0; i < arguments->numTensors; ++i) {
+    problem->tensors[i] = dashPlanGetTensor(plan, i);
+    problem->tensors[i].address = address + ((uint64_t)i << 40);
+  }
+  arguments->scale = dashKernelGetDefaultScale(kernel);
+  arguments->workspace = (DashMemory){(uint64_t)1 << 50, dashPlanGetWorkspaceBytes(plan)};
+  arguments->order = (DashMemory){(uint64_t)1 << 51, dashPlanGetOrderBytes(plan)};
+  return plan;
+}
+
+static void *runThread(void *argument) {
+  uint64_t number = (uint64_t)(uintptr_t)argument, failed = 0;
+  Problem problem[2];
+  for (int repeat = 0; repeat < 50; ++repeat) { /* the first of them load the kernel, once */
+    for (int i = 0; i < 2; ++i) {
+      DashPlan plan = planRows(256 << i, (number + 1) << 20, &problem[i]);
+      DashArguments *arguments = &problem[i].arguments;
+      void *stream = (void *)(uintptr_t)(16 * number + i + 16);
+      arguments->scale = (float)(number + 1);
+      failed += dashPlanClear(plan, stream, arguments->workspace, print, NULL) != DASH_SUCCESS;
+      failed += dashPlanMakeOrder(plan, stream, arguments->order, print, NULL) != DASH_SUCCESS;
+      failed += dashPlanRun(plan, stream, arguments, print, NULL) != DASH_SUCCESS;
+      dashPlanDestroy(plan);
+    }
+  }
+  return (void *)(uintptr_t)failed;
+}
+
+static int runThreads(void) {
+  pthread_t threads[4];
+  uintptr_t failed = 0;
+  for (uintptr_t i = 0; i < 4; ++i)
+    pthread_create(&threads[i], NULL, runThread, (void *)i);
+  for (int i = 0; i < 4; ++i) {
+    void *result;
+    pthread_join(threads[i], &result);
+    failed += (uintptr_t)result;
+  }
+  printf("4 threads, %d failed\n", (int)failed);
+  return failed != 0;
+}
+
+/*===- Mistakes -------------------------------------------------------------------------------------===*/
+
+static int misuse(const char *library) {
+  DashStringRef bad = {NULL, 3}, none = {NULL, 0};
+  DashKernel noKernel = {NULL}, untouched = {(void *)&bad}, planned;
+  DashDriver noDriver = {NULL};
+  DashPlan noPlan = {NULL}, plan = {(void *)&bad};
+  DashArguments nothing;
+  Problem problem;
+  memset(&nothing, 0, sizeof(nothing));
+  nothing.numTensors = 9;
+  say("no place for a driver", dashDriverOpen(ref(library), print, NULL, NULL));
+  say("no name of a driver", dashDriverOpen(bad, print, NULL, &noDriver));
+  say("no driver", dashDriverOpen(ref("/none/libcuda.so"), print, NULL, &noDriver));
+  say("another library", dashDriverOpen(ref("libm.so.6"), print, NULL, &noDriver));
+  say("no place for a kernel", dashKernelCreate(driver, manifest, ptx, order, print, NULL, NULL));
+  say("no manifest", dashKernelCreate(driver, bad, ptx, order, print, NULL, &untouched));
+  say("no place for a plan", dashPlanCreate(kernel, 0, NULL, 0, print, NULL, NULL));
+  say("no kernel", dashPlanCreate(noKernel, 0, NULL, 0, print, NULL, &plan));
+  say("no sizes", dashPlanCreate(kernel, 0, NULL, 3, print, NULL, &plan));
+  say("too few sizes", dashPlanCreate(kernel, 0, NULL, 0, print, NULL, &plan));
+  say("no name", dashPlanCreate(kernel, 0, &(DashSize){bad, 1}, 1, print, NULL, &plan));
+  say("a strange size", dashPlanCreate(kernel, 0, &(DashSize){ref("pages"), 1}, 1, print, NULL, &plan));
+  say("no handler", dashPlanCreate(kernel, 0, NULL, 0, NULL, NULL, &plan));
+  printf("untouched: %d %d %d\n", untouched.ptr == (void *)&bad, plan.ptr == (void *)&bad, noDriver.ptr == NULL);
+  say("no plan to run", dashPlanRun(noPlan, NULL, &nothing, print, NULL));
+  say("no plan to clear", dashPlanClear(noPlan, NULL, nothing.workspace, print, NULL));
+  say("no plan to order", dashPlanMakeOrder(noPlan, NULL, nothing.order, print, NULL));
+  printf("of nothing: %zu %zu %zu %zu %zu %u %g\n", dashKernelGetName(noKernel).length, dashKernelGetCertificate(noKernel).length,
+         dashKernelGetNumTensors(noKernel), dashKernelGetSizeName(kernel, 99).length, dashPlanGetWorkspaceBytes(noPlan),
+         dashPlanGetTensor(noPlan, 0).rank, dashKernelGetDefaultScale(noKernel));
+
+  plan = planRows(256, (uint64_t)1 << 40, &problem);
+  say("no arguments", dashPlanRun(plan, NULL, NULL, print, NULL));
+  say("no tensors", dashPlanRun(plan, NULL, &nothing, print, NULL));
+  say("a device that is not there", dashPlanCreate(kernel, 7, problem.sizes, problem.numSizes, print, NULL, &noPlan));
+  dashPlanDestroy(plan);
+
+  say("without a driver", dashKernelCreate(noDriver, manifest, ptx, order, print, NULL, &planned));
+  say("plan", dashPlanCreate(planned, 0, problem.sizes, problem.numSizes, print, NULL, &plan));
+  printf("workspace %zu\n", dashPlanGetWorkspaceBytes(plan));
+  dashKernelDestroy(planned); /* its plan keeps it */
+  say("run", dashPlanRun(plan, NULL, &problem.arguments, print, NULL));
+  dashPlanDestroy(plan);
+  say("no PTX", dashKernelCreate(driver, manifest, none, order, print, NULL, &untouched));
+  say("no such order", dashKernelCreate(driver, manifest, ptx, ref("1234"), print, NULL, &untouched));
+  dashKernelDestroy(noKernel);
+  dashPlanDestroy((DashPlan){NULL});
+  dashDriverDestroy(noDriver);
+  return 0;
+}
+
+/* Each byte of the manifest becomes another, or is the last one: a kernel or an error, and plans of what is a kernel. */
+static int damage(void) {
+  static const char others[] = "9{[\"\\,-\x80";
+  size_t refused = 0, made = 0;
+  uint32_t random = 1;
+  char *text = malloc(manifest.length);
+  Problem problem;
+  for (size_t i = 0; i < manifest.length; ++i) {
+    for (size_t kind = 0; kind < 2; ++kind) {
+      DashStringRef damaged = {text, kind ? manifest.length : i};
+      memcpy(text, manifest.data, manifest.length);
+      random = random * 1664525 + 1013904223;
+      text[i] = others[(random >> 16) % (sizeof(others) - 1)];
+      DashKernel whole = kernel;
+      if (dashKernelCreate(driver, damaged, ptx, order, NULL, NULL, &kernel) != DASH_SUCCESS) {
+        ++refused;
+        continue;
+      }
+      ++made;
+      memset(&problem, 0, sizeof(problem));
+      for (size_t j = 0; j < dashKernelGetNumSizes(kernel) && j < mostSizes; ++j)
+        problem.sizes[problem.numSizes++] = (DashSize){dashKernelGetSizeName(kernel, j), 256};
+      DashPlan plan = {NULL};
+      dashPlanCreate(kernel, 0, problem.sizes, problem.numSizes, NULL, NULL, &plan);
+      dashPlanDestroy(plan);
+      dashKernelDestroy(kernel);
+      kernel = whole;
+    }
+  }
+  free(text);
+  printf("damaged: %s refused, %s made\n", refused > manifest.length ? "most" : "few", made ? "some" : "none");
+  return 0;
+}
+
+/* Of the least of several rounds, since others use the machine too. */
+static int bench(void) {
+  enum { rounds = 20, runs = 20000 };
+  Problem problem;
+  DashPlan plan = planRows(4096, (uint64_t)1 << 40, &problem);
+  double least = 1e9;
+  for (int round = 0; round < rounds && plan.ptr; ++round) {
+    struct timespec start, end;
+    timespec_get(&start, TIME_UTC);
+    for (int i = 0; i < runs; ++i) {
+      for (size_t j = 0; j < problem.arguments.numTensors; ++j)
+        problem.tensors[j].address ^= (uint64_t)(i + 1) << 12;
+      if (dashPlanRun(plan, NULL, &problem.arguments, print, NULL) != DASH_SUCCESS)
+        return 1;
+    }
+    timespec_get(&end, TIME_UTC);
+    double ns = ((double)(end.tv_sec - start.tv_sec) * 1e9 + (double)(end.tv_nsec - start.tv_nsec)) / runs;
+    least = ns < least ? ns : least;
+  }
+  printf("%.2f us a run on the host, without the driver's own\n", least / 1000);
+  dashPlanDestroy(plan);
+  return 0;
+}
+
+int main(int argc, char **argv) {
+  if (argc != 4 || dashGetApiVersion() != DASH_API_VERSION)
+    return 2;
+  manifest = readFile(argv[2], ".json");
+  ptx = readFile(argv[2], ".ptx");
+  order = readFile(argv[2], ".order");
+  if (say("driver", dashDriverOpen(ref(argv[1]), print, NULL, &driver)) ||
+      say("kernel", dashKernelCreate(driver, manifest, ptx, order, print, NULL, &kernel)))
+    return 1;
+  int status = 0;
+  Problem problem;
+  if (!strcmp(argv[3], "run"))
+    while (readProblem(&problem))
+      runProblem(&problem);
+  else if (!strcmp(argv[3], "threads"))
+    status = runThreads();
+  else if (!strcmp(argv[3], "misuse"))
+    status = misuse(argv[1]);
+  else if (!strcmp(argv[3], "damage"))
+    status = damage();
+  else
+    status = bench();
+  dashDriverDestroy(driver); /* the kernel keeps it */
+  dashKernelDestroy(kernel);
+  return status;
+}

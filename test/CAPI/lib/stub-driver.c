@@ -1,0 +1,265 @@
+/* A CUDA driver without a GPU: it writes each call that a launch makes to the file DASH_STUB_LOG, and knows how many parameters of
+ * how many bytes an entry has from the PTX that it was given, as the real one does. Without a file it only returns: for measurements.
+ *
+ * What it pretends, from the environment: DASH_STUB_DEVICES (2), DASH_STUB_MULTIPROCESSORS (132), DASH_STUB_CAPABILITY (90),
+ * DASH_STUB_SHARED (232448), DASH_STUB_FAIL=FUNCTION:CODE, such as cuLaunchKernelEx:719; and by handles: the stream 0xca is being
+ * captured, addresses with bit 60 belong to device 1, and those with bit 61 to nobody.
+ */
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { invalidValue = 1, notFound = 500 };
+enum { mostEntries = 16, mostParameters = 256 };
+
+typedef struct Entry {
+  char name[128];
+  int numParameters;
+  unsigned char bytes[mostParameters];
+} Entry;
+
+typedef struct Module {
+  int numEntries;
+  Entry entries[mostEntries];
+} Module;
+
+typedef struct Attribute {
+  uint32_t id, padding, value[16];
+} Attribute;
+
+typedef struct Config {
+  uint32_t grid[3], block[3], sharedBytes;
+  void *stream;
+  Attribute *attributes;
+  uint32_t numAttributes;
+} Config;
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static FILE *out;
+static int contexts[2];
+static __thread void *current;
+
+static int setting(const char *name, int fallback) {
+  const char *text = getenv(name);
+  return text ? atoi(text) : fallback;
+}
+
+static int failing(const char *function) {
+  const char *text = getenv("DASH_STUB_FAIL");
+  size_t length = strlen(function);
+  return text && !strncmp(text, function, length) && text[length] == ':' ? atoi(text + length + 1) : 0;
+}
+
+#define LOG(...)                                                                                   \
+  do {                                                                                             \
+    if (out) {                                                                                     \
+      pthread_mutex_lock(&mutex);                                                                  \
+      fprintf(out, __VA_ARGS__);                                                                   \
+      fflush(out);                                                                                 \
+      pthread_mutex_unlock(&mutex);                                                                \
+    }                                                                                              \
+  } while (0)
+
+int cuInit(unsigned flags) {
+  const char *path = getenv("DASH_STUB_LOG");
+  if (path && !out)
+    out = fopen(path, "a");
+  return flags ? invalidValue : failing("cuInit");
+}
+
+int cuDeviceGet(int *device, int ordinal) {
+  *device = ordinal;
+  return ordinal < 0 || ordinal >= setting("DASH_STUB_DEVICES", 2) ? 101 : 0;
+}
+
+int cuDeviceGetName(char *name, int length, int device) {
+  (void)device;
+  snprintf(name, length, "a fake GPU");
+  return 0;
+}
+
+int cuDeviceGetAttribute(int *value, int attribute, int device) {
+  (void)device;
+  switch (attribute) {
+  case 16:
+    *value = setting("DASH_STUB_MULTIPROCESSORS", 132);
+    return 0;
+  case 75:
+    *value = setting("DASH_STUB_CAPABILITY", 90) / 10;
+    return 0;
+  case 76:
+    *value = setting("DASH_STUB_CAPABILITY", 90) % 10;
+    return 0;
+  case 97:
+    *value = setting("DASH_STUB_SHARED", 232448);
+    return 0;
+  }
+  return invalidValue;
+}
+
+int cuDevicePrimaryCtxRetain(void **context, int device) {
+  *context = &contexts[device];
+  LOG("retain %d\n", device);
+  return 0;
+}
+
+int cuDevicePrimaryCtxRelease_v2(int device) {
+  LOG("release %d\n", device);
+  return 0;
+}
+
+int cuCtxGetCurrent(void **context) {
+  *context = current;
+  return 0;
+}
+
+int cuCtxPushCurrent_v2(void *context) {
+  current = context;
+  return 0;
+}
+
+int cuCtxPopCurrent_v2(void **context) {
+  *context = current;
+  current = NULL;
+  return 0;
+}
+
+int cuModuleLoadDataEx(void **result, const void *image, unsigned numOptions, int *options, void **values) {
+  LOG("load %zu\n", strlen(image));
+  if (failing("cuModuleLoadDataEx")) {
+    if (numOptions == 2 && options[0] == 5)
+      snprintf(values[0], 64, "ptxas fatal: a log\n");
+    return failing("cuModuleLoadDataEx");
+  }
+  Module *module = calloc(1, sizeof(Module));
+  const char *at = image;
+  while ((at = strstr(at, ".entry ")) && module->numEntries < mostEntries) {
+    Entry *entry = &module->entries[module->numEntries++];
+    at += strlen(".entry ");
+    size_t length = strcspn(at, "( \n");
+    memcpy(entry->name, at, length);
+    const char *end = strchr(at, ')');
+    while ((at = strstr(at, ".param .")) && at < end) {
+      at += strlen(".param .");
+      entry->bytes[entry->numParameters++] = !strncmp(at + 1, "64", 2) ? 8 : 4;
+    }
+    at = end;
+  }
+  *result = module;
+  return 0;
+}
+
+int cuModuleUnload(void *module) {
+  LOG("unload\n");
+  free(module);
+  return current ? 0 : 201;
+}
+
+int cuModuleGetFunction(void **function, void *module, const char *name) {
+  Module *all = module;
+  for (int i = 0; i < all->numEntries; ++i)
+    if (!strcmp(all->entries[i].name, name)) {
+      *function = &all->entries[i];
+      return 0;
+    }
+  return notFound;
+}
+
+int cuFuncSetAttribute(void *function, int attribute, int value) {
+  LOG("allow %s %d %d\n", ((Entry *)function)->name, attribute, value);
+  return 0;
+}
+
+int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *function, int threads, size_t sharedBytes) {
+  (void)function, (void)threads, (void)sharedBytes;
+  *blocks = 1;
+  return 0;
+}
+
+/* What a host does beside launches. Memory is that of the host, so that copies are real. */
+int cuCtxSetCurrent(void *context) {
+  current = context;
+  return 0;
+}
+
+int cuMemAlloc_v2(uint64_t *address, size_t size) {
+  *address = (uint64_t)(uintptr_t)aligned_alloc(256, (size + 255) / 256 * 256);
+  return *address ? 0 : 2;
+}
+
+int cuMemcpyHtoD_v2(uint64_t address, const void *data, size_t size) {
+  memcpy((void *)(uintptr_t)address, data, size);
+  return 0;
+}
+
+int cuMemcpyDtoH_v2(void *data, uint64_t address, size_t size) {
+  memcpy(data, (const void *)(uintptr_t)address, size);
+  return 0;
+}
+
+int cuMemsetD8Async(uint64_t address, unsigned char byte, size_t size, void *stream) {
+  if (failing("cuMemsetD8Async"))
+    return failing("cuMemsetD8Async");
+  LOG("fill %#llx %d %zu stream %p\n", (unsigned long long)address, byte, size, stream);
+  return current ? 0 : 201;
+}
+
+int cuMemcpyHtoDAsync_v2(uint64_t address, const void *data, size_t size, void *stream) {
+  uint32_t sum = 0;
+  for (size_t i = 0; i < size; ++i)
+    sum = sum * 31 + ((const unsigned char *)data)[i];
+  LOG("copy %#llx %zu %08x stream %p\n", (unsigned long long)address, size, sum, stream);
+  return current ? 0 : 201;
+}
+
+int cuPointerGetAttribute(void *value, int attribute, uint64_t address) {
+  if (attribute != 9 || address >> 61 & 1)
+    return invalidValue;
+  *(int *)value = address >> 60 & 1;
+  return 0;
+}
+
+int cuStreamIsCapturing(void *stream, int *status) {
+  *status = stream == (void *)0xca;
+  return 0;
+}
+
+int cuLaunchKernelEx(const Config *config, void *function, void **parameters, void **extra) {
+  const Entry *entry = function;
+  int code = extra ? invalidValue : !current ? 201 : failing("cuLaunchKernelEx");
+  if (code || !out)
+    return code;
+  char line[16 * mostParameters + 512];
+  int cooperative = 0, cluster[3] = {1, 1, 1};
+  for (uint32_t i = 0; i < config->numAttributes; ++i) {
+    if (config->attributes[i].id == 2)
+      cooperative = config->attributes[i].value[0];
+    else if (config->attributes[i].id == 4)
+      memcpy(cluster, config->attributes[i].value, sizeof(cluster));
+    else
+      return invalidValue;
+  }
+  int at = snprintf(line, sizeof(line), "launch %s grid %u %u %u block %u %u %u cluster %d %d %d shared %u stream %p cooperative %d", entry->name,
+                    config->grid[0], config->grid[1], config->grid[2], config->block[0], config->block[1], config->block[2],
+                    cluster[0], cluster[1], cluster[2], config->sharedBytes, config->stream, cooperative);
+  for (int i = 0; i < entry->numParameters; ++i) {
+    line[at++] = ' ';
+    for (int j = 0; j < entry->bytes[i]; ++j)
+      at += sprintf(line + at, "%02x", ((const unsigned char *)parameters[i])[j]);
+  }
+  line[at] = 0;
+  LOG("%s\n", line);
+  return 0;
+}
+
+int cuGetErrorName(int error, const char **text) {
+  *text = error == 719 ? "CUDA_ERROR_LAUNCH_FAILED" : error == invalidValue ? "CUDA_ERROR_INVALID_VALUE" : "CUDA_ERROR_UNKNOWN";
+  return 0;
+}
+
+int cuGetErrorString(int error, const char **text) {
+  *text = error == 719 ? "unspecified launch failure" : error == invalidValue ? "invalid argument" : "unknown error";
+  return 0;
+}
