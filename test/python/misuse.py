@@ -21,7 +21,6 @@ from fake_driver import FakeDriver, values  # noqa: E402
 from fixtures import manifest, refused, tensors, write  # noqa: E402
 
 from dash_attn import ArgumentError, DriverError, Kernel, ManifestError, Tensor  # noqa: E402
-from dash_attn.expressions import Expression  # noqa: E402
 from dash_attn.read_manifest import load_manifest, parse_manifest  # noqa: E402
 
 TMP = Path(sys.argv[1])
@@ -258,17 +257,6 @@ def numbers() -> None:
     assert found == "'much' of 4294967296 is no i32, as the kernel takes it", found
 
 
-def expressions() -> None:
-    deep, long = "1" + "+1" * 100, "1" + "+1" * 1000
-    assert refused(lambda: Expression(deep, "here"), ManifestError) == "here: expected an expression of at most 64 levels, found more"
-    assert refused(lambda: Expression(long, "here"), ManifestError) == \
-        "here: expected an expression of at most 1024 characters, found 2001"
-    refused(lambda: Expression("-" * 1000 + "1", "here"), ManifestError)
-    found = refused(lambda: Expression("batch * batch", "here")({"batch": 2**32}), ManifestError)
-    assert found == "here: 'batch * batch' leaves the range of 64 bits", found
-    refused(lambda: Expression(2**70, "here")({}), ManifestError)
-
-
 def manifests() -> None:
     """Without jsonschema as well: these go to what every launcher checks."""
     path = TMP / "m.json"
@@ -300,5 +288,5 @@ def manifests() -> None:
 
 
 for test in (memory_runs_out, captures_clear_nothing, plans_keep_no_tensor, array_interfaces, per_thread_streams,
-             bound_plans_wait_for_each_other, scales, numbers, expressions, manifests):
+             bound_plans_wait_for_each_other, scales, numbers, manifests):
     test()
