@@ -210,7 +210,7 @@ void Pending::cleanUp() {
 
 llvm::Error mlir::dash::writeAllOrNone(llvm::ArrayRef<OutputFile> files) {
   static std::mutex mutex; // signals are the process's
-  std::lock_guard guard(mutex);
+  std::lock_guard<std::mutex> guard(mutex);
   HeldSignals signals;
   std::vector<Pending> pending(files.size());
   for (auto [file, output] : llvm::zip_equal(pending, files))
