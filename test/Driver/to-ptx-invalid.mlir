@@ -66,7 +66,7 @@
 
 // Files that cannot be written, or assembled.
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='output=%t/none/x' 2>&1 | FileCheck %s --check-prefix=FOLDER
-// FOLDER: bwd-causal.mlir:{{.+}}: error: cannot write the kernels, nothing was written: '{{.+}}/none/x.ptx': No such file or directory
+// FOLDER: bwd-causal.mlir:{{.+}}: error: cannot write the kernels, nothing was written: '{{.+}}/none/x.json': No such file or directory
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='output=%t/' 2>&1 | FileCheck %s --check-prefix=NAME
 // NAME: bwd-causal.mlir:{{.+}}: error: output must end in a name, as DIR/name does, got '{{.+}}/'
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='output=%t/x ptxas=%t/none' 2>&1 | FileCheck %s --check-prefix=PTXAS

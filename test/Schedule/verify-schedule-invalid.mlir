@@ -222,15 +222,6 @@ dash.schedule @turn_twice_and_no_value kind("file") level(run) parts(1) workers(
 
 // -----
 
-// expected-error @below {{'dash.schedule' op a schedule may have at most 1048576 workers, got 2000000}}
-dash.schedule @too_many_workers kind("file") level(run) parts(1) workers(2000000) width(2000000)
-  problem(<tiles = <q = 16, kv = 16>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 64, head_dim_v = 64,
-           sequences = <[16, 16]>>)
-  cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)
-  order(#dash.table<items = dense<[[0, 0, 0, 0, 0, 0]]> : tensor<1x6xi32>, visits = dense<[[0, 0, 0]]> : tensor<1x3xi32>>)
-
-// -----
-
 // A worker waits for a turn that nobody has; the item that should have it is behind, with a turn out of range.
 // expected-error @below {{'dash.schedule' op item (sequence 0, kv head 0, part 0, kv tile 1) has turn 2 at q tile 0 of head 0, expected 0 to 1}}
 dash.schedule @turn_of_nobody kind("ascending") level(run) parts(1) workers(1) width(1)
