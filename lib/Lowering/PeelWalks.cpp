@@ -1,8 +1,8 @@
 //===- PeelWalks.cpp - prologue, steady state, epilogue -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A software-pipelined walk of n steps and s stages issues n + s - 1 turns: turn t issues each op of stage k for
-// step t - k, where there is one. The first s - 1 turns are the prologue, the last s - 1 the epilogue, and those in
+// A software-pipelined walk of n steps and s stages issues n + s - 1 iterations: iteration t issues each op of stage k for
+// step t - k, where there is one. The first s - 1 iterations are the prologue, the last s - 1 the epilogue, and those in
 // between, in which every op has a step, the loop. No branch stands around a product: ptxas would wait for products in
 // flight there, so walks of fewer than s - 1 steps are programs of their own.
 //
@@ -26,15 +26,15 @@ using namespace mlir::dash;
 
 namespace {
 
-/// Values of the walk's body, each for the steps that are in flight. A step is named by its distance from the turn at
+/// Values of the walk's body, each for the steps that are in flight. A step is named by its distance from the iteration at
 /// hand, which is never above 0.
 class Versions {
 public:
   void set(Value value, int64_t distance, Value version) { map[{value, distance}] = version; }
   Value find(Value value, int64_t distance) const { return map.lookup({value, distance}); }
 
-  /// Everything is one turn further away.
-  void nextTurn() {
+  /// Everything is one iteration further away.
+  void nextIteration() {
     decltype(map) shifted;
     for (auto [key, version] : map)
       shifted[{key.first, key.second - 1}] = version;
@@ -78,7 +78,7 @@ private:
   Value index(int64_t value) { return arith::ConstantIndexOp::create(b, value); }
 
   //===--------------------------------------------------------------------===//
-  // What crosses from turn to turn
+  // What crosses from iteration to iteration
   //===--------------------------------------------------------------------===//
 
   /// A tile that stays in its slot: it is named again where it is read, and crosses in no register.
@@ -96,7 +96,7 @@ private:
     return {walk.getYield().getValues()[number], -stage - 1}; // made in the step before
   }
 
-  /// The versions that are in registers where a turn begins, in the order of what makes them.
+  /// The versions that are in registers where an iteration begins, in the order of what makes them.
   void findCarried() {
     llvm::SmallDenseMap<Value, int64_t> furthest; // looked up only
     for (Operation *op : ops)
@@ -105,7 +105,7 @@ private:
         int64_t &known = furthest.try_emplace(value, 0).first->second;
         known = std::min(known, distance);
       }
-    // Sums first; a result that the last turn of the loop makes leaves through the loop too.
+    // Sums first; a result that the last iteration of the loop makes leaves through the loop too.
     auto yielded = walk.getYield().getValues();
     llvm::SetVector<Value> made(yielded.begin(), yielded.end());
     for (Operation *op : ops)
@@ -121,16 +121,16 @@ private:
   }
 
   //===--------------------------------------------------------------------===//
-  // Turns
+  // Iterations
   //===--------------------------------------------------------------------===//
 
-  /// Issues a turn: the ops that have a step, which `stepOf` gives for a stage.
-  void issueTurn(llvm::function_ref<bool(int64_t)> hasStep,
-                 llvm::function_ref<Value(int64_t)> stepOf) {
+  /// Issues an iteration: the ops that have a step, which `stepOf` gives for a stage.
+  void issueIteration(llvm::function_ref<bool(int64_t)> hasStep,
+                      llvm::function_ref<Value(int64_t)> stepOf) {
     for (Operation *op : ops)
       if (int64_t stage = stageOf(op); hasStep(stage))
         issue(op, stage, stepOf);
-    versions.nextTurn();
+    versions.nextIteration();
   }
 
   void issue(Operation *op, int64_t stage, llvm::function_ref<Value(int64_t)> stepOf) {
@@ -195,29 +195,31 @@ private:
       versions.set(value, -1, init);
   }
 
-  /// The sums of the last step, when `turns` turns have gone since it began.
-  SmallVector<Value> results(int64_t turns) {
+  /// The sums of the last step, when `iterations` iterations have gone since it began.
+  SmallVector<Value> results(int64_t iterations) {
     return llvm::map_to_vector(walk.getYield().getValues(),
-                               [&](Value value) { return versions.find(value, -turns); });
+                               [&](Value value) { return versions.find(value, -iterations); });
   }
 
   SmallVector<Value> emitShort(int64_t numSteps) {
     start();
-    for (int64_t turn = 0; turn < numSteps + numStages - 1; ++turn)
-      issueTurn([&](int64_t stage) { return turn >= stage && turn - stage < numSteps; },
-                [&](int64_t stage) { return index(turn - stage); });
+    for (int64_t iteration = 0; iteration < numSteps + numStages - 1; ++iteration)
+      issueIteration(
+          [&](int64_t stage) { return iteration >= stage && iteration - stage < numSteps; },
+          [&](int64_t stage) { return index(iteration - stage); });
     return results(numStages);
   }
 
   SmallVector<Value> emitLoop() {
     start();
-    for (int64_t turn = 0; turn < numStages - 1; ++turn)
-      issueTurn([&](int64_t stage) { return turn >= stage; },
-                [&](int64_t stage) { return index(turn - stage); });
+    for (int64_t iteration = 0; iteration < numStages - 1; ++iteration)
+      issueIteration([&](int64_t stage) { return iteration >= stage; },
+                     [&](int64_t stage) { return index(iteration - stage); });
     emitSteadyState();
-    for (int64_t turn = 0; turn < numStages - 1; ++turn)
-      issueTurn([&](int64_t stage) { return stage > turn; },
-                [&](int64_t stage) { return stepBehind(walk.getNumSteps(), stage - turn); });
+    for (int64_t iteration = 0; iteration < numStages - 1; ++iteration)
+      issueIteration(
+          [&](int64_t stage) { return stage > iteration; },
+          [&](int64_t stage) { return stepBehind(walk.getNumSteps(), stage - iteration); });
     return results(numStages);
   }
 
@@ -240,8 +242,8 @@ private:
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(loop.getBody());
       enter(loop.getRegionIterArgs());
-      issueTurn([](int64_t) { return true; },
-                [&](int64_t stage) { return stepBehind(loop.getInductionVar(), stage); });
+      issueIteration([](int64_t) { return true; },
+                     [&](int64_t stage) { return stepBehind(loop.getInductionVar(), stage); });
       SmallVector<Value> next;
       for (auto [value, distance] : carried)
         next.push_back(versions.find(value, distance));
@@ -256,7 +258,7 @@ private:
   int64_t numStages = 0;
   SmallVector<Operation *> ops;
   SmallVector<std::pair<Value, int64_t>>
-      carried; ///< a value, and how far its step is from the next turn
+      carried; ///< a value, and how far its step is from the next iteration
   Versions versions;
 };
 

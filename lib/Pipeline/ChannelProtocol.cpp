@@ -191,9 +191,9 @@ private:
           for (Operation &inner : walk.getBody().front())
             order.push_back({&inner, 0});
         int64_t stages = walk.getStages().value_or(1);
-        for (int64_t turn = 0; turn < numSteps + stages - 1; ++turn)
+        for (int64_t iteration = 0; iteration < numSteps + stages - 1; ++iteration)
           for (const Issue &issue : order) {
-            int64_t step = turn - issue.stage, use = firstStep + step;
+            int64_t step = iteration - issue.stage, use = firstStep + step;
             if (step >= 0 && step < numSteps && (!role.isReducer() || use % count == number))
               add(issue.op, use);
           }

@@ -29,6 +29,6 @@ void dash::setIssueOrder(WalkOp walk, ArrayRef<Issue> order) {
   walk.setStages(last + 1);
 }
 
-int64_t dash::getTime(const Issue &issue, int64_t position, int64_t turnLength) {
-  return issue.stage * turnLength + position;
+int64_t dash::getTime(const Issue &issue, int64_t position, int64_t iterationLength) {
+  return issue.stage * iterationLength + position;
 }

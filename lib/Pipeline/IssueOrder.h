@@ -13,14 +13,14 @@ struct Issue {
   int64_t stage;
 };
 
-/// What a turn of a software-pipelined walk issues, in order; nothing if the walk has no stages.
+/// What an iteration of a software-pipelined walk issues, in order; nothing if the walk has no stages.
 SmallVector<Issue> getIssueOrder(WalkOp walk);
 
 /// Makes the walk a software pipeline: moves the ops to the order of issue, and sets their stages.
 void setIssueOrder(WalkOp walk, ArrayRef<Issue> order);
 
-/// When an op runs, in issues from the turn in which its step is the next one.
-int64_t getTime(const Issue &issue, int64_t position, int64_t turnLength);
+/// When an op runs, in issues from the iteration in which its step is the next one.
+int64_t getTime(const Issue &issue, int64_t position, int64_t iterationLength);
 
 } // namespace mlir::dash
 

@@ -8,9 +8,9 @@
 // The tensor core works in order of issue, so what somebody waits for soonest comes first:
 //   late dQ    its buffer is stored under the products behind it; its registers are free before dP
 //   dK, dV     dK frees the Q that S of the next step replaces, dV the dO of dP
-//   S, dP      of the next step: done while the other warpgroup's turn begins
+//   S, dP      of the next step: done while the other warpgroup takes the tensor core
 //
-// The turn of the loop ends with the element-wise work of the next step: what goes around the loop is in
+// An iteration ends with the element-wise work of the next step: what goes around the loop is in
 // registers then, and no product is in flight, which would make ptxas wait for it.
 //
 //===----------------------------------------------------------------------===//
@@ -38,7 +38,7 @@ public:
     sortOps();
     if (ahead.empty())
       return walk.emitError() << "has no product of loaded tiles alone to issue a step ahead";
-    issueTurn();
+    issueIteration();
     if (failed(verify()))
       return failure();
     setIssueOrder(walk, order);
@@ -93,7 +93,7 @@ private:
     return llvm::any_of(get->getUsers(), [&](Operation *user) { return ahead.contains(user); });
   }
 
-  void issueTurn() {
+  void issueIteration() {
     OpBuilder b(walk.getContext());
     Operation *end = walk.getYield();
     b.setInsertionPoint(end);

@@ -77,7 +77,7 @@ private:
       // Behind the products that are issued next, with their waits for the tensor core and tiles.
       while (at < length && !isa<MatmulOp>(order[at].op))
         ++at;
-      if (at == length) { // those are of the next turn
+      if (at == length) { // those are of the next iteration
         ++stage;
         for (at = 0; at < length && !isa<MatmulOp>(order[at].op);)
           ++at;

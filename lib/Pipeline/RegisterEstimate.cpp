@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The lifetimes of tiles in the order of issue: several steps are in flight at once, so a tile that
-// lives longer than a turn is there more than once.
+// lives longer than an iteration is there more than once.
 //
 //===----------------------------------------------------------------------===//
 

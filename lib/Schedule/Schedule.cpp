@@ -103,9 +103,6 @@ private:
 /// Compares sums as they grow, so that none overflows.
 static LogicalResult verifyWithinLimits(const ScheduleHeader &header, EmitError emitError) {
   const Problem &problem = header.problem;
-  if (header.workers > maxWorkers)
-    return emitError() << "a schedule may have at most " << maxWorkers << " workers, got "
-                       << header.workers;
   double items = 0, chains = 0, tasks = 0;
   for (int64_t s : llvm::seq(problem.numSequences())) {
     double qTiles = problem.numQTiles(s), kvTiles = problem.numKvTiles(s), heads = problem.heads;

@@ -38,11 +38,11 @@ def OutlineProgram : Pass<"dash-outline-program", "::mlir::ModuleOp"> {
 def PeelWalks : Pass<"dash-peel-walks", "::mlir::ModuleOp"> {
   let summary = "Make the prologue, the steady state and the epilogue of a walk visible";
   let description = [{
-    Replaces each `dash.walk` of n steps and s stages by the turns that it issues: s - 1 turns of prologue, in which only ops
-    of low stages have a step; a loop of n - s + 1 turns, in which all have; s - 1 turns of epilogue. Walks of fewer than
+    Replaces each `dash.walk` of n steps and s stages by the iterations that it issues: s - 1 of prologue, in which only ops
+    of low stages have a step; a loop of n - s + 1, in which all have; s - 1 of epilogue. Walks of fewer than
     s - 1 steps, and of none, are branches of their own: no branch stands around an op.
 
-    What the loop carries is what crosses from turn to turn in registers: sums, and what is made ahead. A tile that stays in its
+    What the loop carries is what crosses from iteration to iteration in registers: sums, and what is made ahead. A tile that stays in its
     slot is named again by `dash.held` where it is read. Uses of channels say the step of the item that they are for:
     `dash.wait %q_tiles[%step]`.
 
@@ -246,7 +246,7 @@ def VerifyWaits : Pass<"dash-verify-waits", "::mlir::ModuleOp"> {
     - what writes a slot stands behind a wait for empty, and before the arrival at full; threads may also write a slot
       that they read and have not given back, when no product in flight reads it;
     - what threads write is fenced before it is given on or copied out;
-    - along every path as many slots are given on as are waited for, in each turn of a loop and in both branches alike: else
+    - along every path as many slots are given on as are waited for, in each iteration of a loop and in both branches alike: else
       the channel's other end stops for ever.
 
     Needs: `dash-insert-waits`. Leaves: everything. Does not: look at roles together, which `dash-verify-protocol` does.
