@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Alternative.h"
 #include "ReportModule.h"
 #include "dash/Schedule/ChooseOrder.h"
 #include "dash/Schedule/Passes.h"
@@ -34,12 +35,6 @@ static constexpr int64_t maxComparedTasks = int64_t(1) << 22, maxComparedParts =
 static constexpr int64_t maxSearchedTasks = int64_t(1) << 18;
 
 namespace {
-
-/// Another order of the same problem.
-struct Alternative {
-  std::string request; ///< what to ask --dash-apply-schedule for, or the kind
-  double makespan;
-};
 
 class Explanation {
 public:
@@ -76,19 +71,8 @@ private:
     return std::nullopt;
   }
 
-  /// The kind and the makespan that come of `header`, or nothing where it cannot be served.
   std::optional<Alternative> buildOther(ScheduleHeader header) const {
-    // What another order cannot do is its own affair, and no error of this module.
-    ScopedDiagnosticHandler quiet(context, [](Diagnostic &) { return success(); });
-    auto emitError = [&] { return mlir::emitError(loc); };
-    FailureOr<Schedule> built =
-        buildSchedule(std::move(header), /*asFormulas=*/false, context, emitError);
-    if (failed(built))
-      return std::nullopt;
-    FailureOr<ScheduleFacts> proof = verify(*built, emitError);
-    if (failed(proof))
-      return std::nullopt;
-    return Alternative{built->kind, proof->makespan};
+    return buildAlternative(std::move(header), context, loc);
   }
 
   /// Whether a search is over in no time: from level batch on one order is judged many times.
