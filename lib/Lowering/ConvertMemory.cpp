@@ -60,7 +60,7 @@ struct ConvertCopyOut : KernelPattern<CopyOutOp> {
     Value at = kernel.element(b, channel, op.getElement(), word(b, adaptor.getSlot()));
     Value tile = word(b, adaptor.getTile()), head = word(b, adaptor.getHead());
     Value sequence = word(b, adaptor.getSequence());
-    b.ifThen(b.equal(consumer->place.thread, 0), [&] {
+    b.ifThen(b.equal(consumer->place.vector, 0), [&] {
       Value descriptor = kernel.descriptor(b, tensorName(op.getTarget()));
       Value row = b.add(b.mul(tile, shape[0]), firstRow), zero = b.i32(0);
       for (int64_t panel : llvm::seq(shape[1] / SwizzledAttr::columnsOfPanel)) {

@@ -121,17 +121,18 @@ struct ConvertHide : KernelPattern<HideOp> {
     if (!consumer || !layout)
       return rewriter.notifyMatchFailure(op, "only a consumer's threads hold logarithms");
     PtxBuilder b(op.getLoc(), rewriter);
-    // Few tiles have hidden elements: where the mask's edge is, and at the end of the kv rows.
+    // Few tiles have hidden elements: where the mask's edge is, and at the end of the kv rows. For the others' sake what
+    // only those need is read again where they are hidden: while all sums are in registers, there is none to keep it.
     int64_t rows = op.getType().getDimSize(0);
     Value lead = word(b, adaptor.getLead());
-    Value rowsHere = b.sub(kernel.kvRows, b.mul(word(b, adaptor.getKvTile()), rows));
-    Value isCut = b.below(rowsHere, rows);
+    auto rowsFrom = [&](Value kvTile) { return b.sub(kernel.kvRows, b.mul(kvTile, rows)); };
+    Value isCut = b.below(rowsFrom(word(b, adaptor.getKvTile())), rows);
     Value hides = b.bitOr(b.below(lead, rows - 1), isCut);
     SmallVector<Value> shown = b.ifElse(
         hides,
         [&] {
-          return hide(b, consumer->place, layout.getFirstRow(consumer->warpgroup),
-                      adaptor.getValue(), lead, rowsHere);
+          return hide(b, ThreadPlace::readAnew(b), layout.getFirstRow(consumer->warpgroup),
+                      adaptor.getValue(), lead, rowsFrom(readAgain(b, op, adaptor, rewriter)));
         },
         [&] { return llvm::to_vector_of<Value>(adaptor.getValue()); });
     rewriter.replaceOpWithMultiple(op, {ValueRange(shown)});
@@ -139,6 +140,19 @@ struct ConvertHide : KernelPattern<HideOp> {
   }
 
 private:
+  /// The kv tile out of the slot that told it, which is still held: --dash-verify-protocol proves that.
+  Value readAgain(PtxBuilder &b, HideOp op, Adaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const {
+    auto told = op.getKvTile().getDefiningOp<ReadIndicesOp>();
+    if (!told)
+      return word(b, adaptor.getKvTile());
+    auto channel = told.getChannel().getDefiningOp<ChannelOp>();
+    unsigned element =
+        channel.getType().getNumTiles() + cast<OpResult>(op.getKvTile()).getResultNumber();
+    Value slot = word(b, rewriter.getRemappedValue(told.getSlot()));
+    return b.uniform(hopper::loadWord(b, kernel.element(b, channel, element, slot)));
+  }
+
   /// Row j is hidden from column i iff i + lead < j, and altogether past the end.
   static SmallVector<Value> hide(PtxBuilder &b, const ThreadPlace &place, int64_t firstRow,
                                  ValueRange logs, Value lead, Value rowsHere) {
@@ -201,8 +215,9 @@ struct ConvertScoreGradient : KernelPattern<ScoreGradientOp> {
       Value delta = adaptor.getDelta()[FragmentAttr::getRowRegister(i)];
       gradients.push_back(b.mul(p, b.sub(gradient, delta)));
     }
-    SmallVector<Value> words = packFactor(b, elementOf(op.getResult()), gradients);
-    rewriter.replaceOpWithMultiple(op, {ValueRange(words)});
+    if (!op.getType().getElementType().isF32())
+      gradients = packFactor(b, elementOf(op.getResult()), gradients);
+    rewriter.replaceOpWithMultiple(op, {ValueRange(gradients)});
     return success();
   }
 };

@@ -3,12 +3,20 @@
 
 #include "Fragments.h"
 #include "ElementType.h"
+#include "PtxAssembly.h"
 
 using namespace mlir;
 using namespace mlir::dash;
 
-ThreadPlace::ThreadPlace(PtxBuilder &b) {
-  thread = b.bitAnd(b.special("tid.x"), 127);
+ThreadPlace::ThreadPlace(PtxBuilder &b)
+    : ThreadPlace(b, b.shuffleXor(b.shiftLeft(b.bitAnd(b.special("tid.x"), 127), 4), 0)) {}
+
+ThreadPlace ThreadPlace::readAnew(PtxBuilder &b) {
+  return ThreadPlace(b, b.shiftLeft(b.bitAnd(ptx::movU32TidX(b), 127), 4));
+}
+
+ThreadPlace::ThreadPlace(PtxBuilder &b, Value vector) : vector(vector) {
+  Value thread = b.shiftRight(vector, 4);
   lane = b.bitAnd(thread, 31);
   Value firstRow = b.shiftLeft(b.shiftRight(thread, 5), 4);
   row = b.add(firstRow, b.shiftRight(lane, 2));
@@ -54,7 +62,7 @@ SmallVector<Value> dash::loadRows(PtxBuilder &b, const ThreadPlace &place, Value
 
 void dash::storeFragment(PtxBuilder &b, const ThreadPlace &place, ValueRange sums, Value address) {
   constexpr int64_t groupBytes = 128 * 16; // of all threads
-  Value first = b.add(address, b.shiftLeft(place.thread, 4));
+  Value first = b.add(address, place.vector);
   for (size_t i = 0; i < sums.size(); i += 4)
     hopper::storeFloats4(b, sums.slice(i, 4), first, i / 4 * groupBytes);
 }
@@ -62,7 +70,7 @@ void dash::storeFragment(PtxBuilder &b, const ThreadPlace &place, ValueRange sum
 SmallVector<Value> dash::loadColumns(PtxBuilder &b, const ThreadPlace &place, Value address,
                                      int64_t columns) {
   // 16 bytes hold columns 16 * k + {0, 1, 8, 9} + 2 * (lane % 4).
-  Value first = b.add(address, b.shiftLeft(place.column, 3));
+  Value first = b.add(address, b.bitAnd(place.vector, 3 * 16));
   SmallVector<Value> values;
   for (int64_t k = 0; k < columns / 16; ++k)
     values.append(hopper::loadFloats4(b, first, 64 * k));

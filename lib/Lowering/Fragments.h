@@ -16,14 +16,20 @@ namespace mlir::dash {
 
 /// Where a thread stands in its warpgroup.
 struct ThreadPlace {
+  /// Behind a shuffle, because ptxas reads %tid again in loops, and computes on from it there.
   explicit ThreadPlace(PtxBuilder &b);
+  /// For a branch that is seldom taken: what is needed there only takes no register elsewhere.
+  static ThreadPlace readAnew(PtxBuilder &b);
 
-  Value thread; ///< 0 … 127
+  Value vector; ///< 16 times its number in the warpgroup: the byte of its first four sums in a slot
   Value lane;   ///< 0 … 31
   Value row;    ///< the first row of its sums
   Value column; ///< the first column of its sums: 2 * (lane % 4)
   Value
       matrix; ///< byte of a panel whose row the thread gives `storeRows`, `loadRows`: swizzled, columns 0 … 15
+
+private:
+  ThreadPlace(PtxBuilder &b, Value vector);
 };
 
 /// Sums as words of a left factor: element 4 * k … 4 * k + 3 are those of columns 16 * k … 16 * k + 15.

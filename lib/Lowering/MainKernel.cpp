@@ -63,7 +63,7 @@ void MainKernel::enter(RoleOp role) {
       values->exponentScale = b.mul(op.getScale(), values->exponentScale);
     return op.getScale() ? WalkResult::interrupt() : WalkResult::advance();
   });
-  b.ifThen(b.equal(values->place.thread, 0), fenceDescriptors);
+  b.ifThen(b.equal(values->place.vector, 0), fenceDescriptors);
   consumers[role] = std::move(values);
 }
 

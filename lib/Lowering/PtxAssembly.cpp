@@ -142,6 +142,10 @@ static SmallVector<Value> with(ValueRange values, Value address) {
   return operands;
 }
 
+Value ptx::movU32TidX(ImplicitLocOpBuilder &b) {
+  return assembly(b, {b.getI32Type()}, "mov.u32 $0, %tid.x;", "=r", {}).front();
+}
+
 void ptx::stmatrixX4SharedB16(ImplicitLocOpBuilder &b, ValueRange words, Value address) {
   assembly(b, {}, "stmatrix.sync.aligned.m8n8.x4.shared.b16 [$4], {$0, $1, $2, $3};", "r,r,r,r,r",
            with(words, address));

@@ -68,6 +68,10 @@ void cpReduceAsyncBulkAddF32(ImplicitLocOpBuilder &b, Value fromShared, Value to
 /// Why: neither nvvm nor LLVM has it.
 void tensormapCpFenceproxy(ImplicitLocOpBuilder &b, Value fromShared, Value toGlobal);
 
+/// mov of %tid.x, here and not before.
+/// Why: llvm.nvvm.read.ptx.sreg.tid.x is read once, and what is computed of it is hoisted out of loops, where it spills.
+Value movU32TidX(ImplicitLocOpBuilder &b);
+
 /// stmatrix.x4 of 8x8 matrices of 16-bit elements, one row of one matrix at each lane's address.
 /// Why: nvvm.stmatrix takes a 64-bit pointer; LLVM hoists those of a step's stores out of the loops, where they spill.
 void stmatrixX4SharedB16(ImplicitLocOpBuilder &b, ValueRange words, Value address);

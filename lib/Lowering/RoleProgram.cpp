@@ -46,6 +46,7 @@ private:
             [&](auto op) { return readSlot(Opcode::CopyOut, op, op.getElement(), false); })
         .Case<LoadRowOp>([&](auto op) { return readSlot(Opcode::LoadRow, op, op.getElement()); })
         .Case<LoadFactorOp>([&](auto op) { return readFactor(op); })
+        .Case<HideOp>([&](auto op) { return readHide(op); })
         .Case<StoreFragmentOp>(
             [&](auto op) { return readSlot(Opcode::StoreFragment, op, op.getElement(), false); })
         .Case<WriteIndicesOp>([&](auto op) {
@@ -92,7 +93,7 @@ private:
       return add(*opcode, op, op->getOperands()), success();
     // A constant's register has its value. Fences are verify-waits' business; tiles in registers are nobody's.
     if (matchPattern(op, m_Constant()) ||
-        isa<SlotTileOp, RoundOp, LogProbabilityOp, HideOp, Exp2Op, ScoreGradientOp, BandLeadOp,
+        isa<SlotTileOp, RoundOp, LogProbabilityOp, Exp2Op, ScoreGradientOp, BandLeadOp,
             SyncWarpgroupOp, DelayOp, NVVM::FenceProxyOp>(op))
       return success();
     return op->emitError("is unknown to the proof of the protocol: what it does to slots, barriers "
@@ -217,6 +218,19 @@ private:
   /// Its rows are those of the warpgroup, as of `dash.store_fragment`.
   LogicalResult readFactor(LoadFactorOp op) {
     FailureOr<SlotPlace> place = placeOfTile(op, op.getTile(), /*isWhole=*/false);
+    if (failed(place))
+      return failure();
+    add(Opcode::LoadRow, op, {}).places.push_back(*place);
+    return success();
+  }
+
+  /// A slot that tells it the kv tile is read once more where it stands.
+  LogicalResult readHide(HideOp op) {
+    auto told = op.getKvTile().getDefiningOp<ReadIndicesOp>();
+    if (!told)
+      return success();
+    FailureOr<SlotPlace> place = placeOf(op, told.getChannel(), told.getSlot(),
+                                         told.getChannel().getType().getNumTiles(), true);
     if (failed(place))
       return failure();
     add(Opcode::LoadRow, op, {}).places.push_back(*place);

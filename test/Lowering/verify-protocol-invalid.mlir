@@ -448,3 +448,35 @@ func.func @no_such_warpgroup() {
   }
   return
 }
+
+// -----
+
+!C = !dash.channel<index, index>
+!P = tensor<128x64xf32, #dash.fragment<accumulator, rows by 2>>
+// What hides looks at the kv tile again, so its slot must still be held.
+func.func @hides_by_what_is_gone() {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %log = arith.constant dense<0.0> : !P
+  dash.workers {
+    %c = dash.channel "c" depth(1) arrivals([1, 4]) : !C
+    dash.role "load" producer warps(1) {
+      %slot, %phase = dash.ring %c[%c0] : !C
+      dash.write_indices %c0, %c0 to %c[%slot] : !C
+      dash.mbarrier_arrive %c full[%slot] by thread : !C
+      %next, %next_phase = dash.ring %c[%c1] : !C
+      dash.mbarrier_wait %c empty[%next] phase(%next_phase) : !C
+      // expected-error @below {{writes element 0 of use 1 of channel 'c' without being ordered behind what reads it}}
+      dash.write_indices %c1, %c1 to %c[%next] : !C
+    }
+    dash.role "compute" consumer warps(4) {
+      %slot, %phase = dash.ring %c[%c0] : !C
+      dash.mbarrier_wait %c full[%slot] phase(%phase) : !C
+      %told:2 = dash.read_indices %c[%slot] : !C -> index, index
+      dash.mbarrier_arrive %c empty[%slot] by warp : !C
+      // expected-note @below {{this op}}
+      %shown = dash.hide %log band(%told#0, %told#1) : !P
+    }
+  }
+  return
+}

@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 HEADER = ROOT / "lib" / "Lowering" / "PtxAssembly.h"
 PAGE = ROOT / "dialects" / "dash" / "docs" / "assembly.md"
-FUNCTION = re.compile(r"((?:^///.*\n)+)^(?:void|SmallVector<Value>)\s+(\w+)\(", re.M)
+FUNCTION = re.compile(r"((?:^///.*\n)+)^(?:void|Value|SmallVector<Value>)\s+(\w+)\(", re.M)
 
 
 def rows(header: str) -> tuple[list[str], list[str]]:
