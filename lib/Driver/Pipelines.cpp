@@ -37,7 +37,7 @@ void dash::buildToPtxPipeline(OpPassManager &manager, const ToPtxOptions &option
 
   // tiles in an order -> roles and channels
   manager.addPass(createCheckKernels());
-  manager.addPass(createAssignRoles());
+  manager.addPass(createAssignRoles(AssignRolesOptions{options.structure, options.target}));
   manager.addPass(createOrderProducts());
   manager.addPass(createPlaceReleases());
   manager.addPass(createPlanBuffers(PlanBuffersOptions{options.loadStages, options.dsBuffers,

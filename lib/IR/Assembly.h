@@ -18,6 +18,10 @@ using MaybeOperand = std::optional<OpAsmParser::UnresolvedOperand>;
 ParseResult parseLevel(OpAsmParser &parser, DeterminismLevelAttr &level);
 void printLevel(OpAsmPrinter &printer, Operation *op, DeterminismLevelAttr level);
 
+/// How consumers share the tensor core, by its bare word.
+ParseResult parseStructure(OpAsmParser &parser, WarpStructureAttr &structure);
+void printStructure(OpAsmPrinter &printer, Operation *op, WarpStructureAttr structure);
+
 /// `unscheduled` or `order(@name)`.
 ParseResult parsePhase(OpAsmParser &parser, FlatSymbolRefAttr &order);
 void printPhase(OpAsmPrinter &printer, Operation *op, FlatSymbolRefAttr order);

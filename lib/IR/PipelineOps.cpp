@@ -5,6 +5,7 @@
 // chip, is known once all buffers are planned: `dash-check-resources` says.
 //===----------------------------------------------------------------------===//
 
+#include "Assembly.h"
 #include "Checks.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -131,6 +132,22 @@ static LogicalResult verifyNames(WorkersOp workers) {
              << "two " << (channel ? "channels" : "roles") << " are named '" << name << "'";
   }
   return success();
+}
+
+ParseResult dash::parseStructure(OpAsmParser &parser, WarpStructureAttr &structure) {
+  SMLoc loc = parser.getCurrentLocation();
+  StringRef word;
+  (void)parser.parseOptionalKeyword(&word);
+  std::optional<WarpStructure> value = symbolizeWarpStructure(word);
+  if (!value)
+    return parser.emitError(loc, "expected a structure (alternating or overlapping), got '")
+           << word << "'";
+  structure = WarpStructureAttr::get(parser.getContext(), *value);
+  return success();
+}
+
+void dash::printStructure(OpAsmPrinter &printer, Operation *, WarpStructureAttr structure) {
+  printer << stringifyWarpStructure(structure.getValue());
 }
 
 LogicalResult WorkersOp::verify() {

@@ -8,12 +8,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "ProductsInFlight.h"
+#include "PutsFollowing.h"
 #include "SinkWaits.h"
 #include "SlotUse.h"
 #include "dash/Lowering/Passes.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::dash {
@@ -166,9 +168,16 @@ private:
         load->erase();
   }
 
-  /// The role's threads fill the slot.
+  /// The role's threads fill the slot. A barrier's test would wait behind stores, so puts that follow each other wait
+  /// for all their slots in front of the first.
   void store(PutOp op) {
-    RingOp ring = waitEmpty(op);
+    if (!acquired.erase(op))
+      for (PutOp put : findPutsFollowing(op)) {
+        waitEmpty(put);
+        if (put != op)
+          acquired.insert(put);
+      }
+    RingOp ring = ringOf(op.getChannel(), op.getUse());
     for (auto [element, tile] : llvm::enumerate(op.getTiles()))
       StoreFragmentOp::create(b, tile, op.getChannel(), ring.getSlot(), element);
     op.erase();
@@ -183,7 +192,7 @@ private:
   /// Commits side by side have one fence, in front of the first: nothing is written between them.
   static bool isFenced(CommitOp op) {
     Operation *last = op->getPrevNode();
-    while (isa_and_present<RingOp, MbarrierArriveOp>(last))
+    while (last && (isPure(last) || isa<MbarrierArriveOp>(last)))
       last = last->getPrevNode();
     auto fence = dyn_cast_or_null<NVVM::FenceProxyOp>(last);
     return fence && fence.getKind() == NVVM::ProxyKind::async_shared;
@@ -228,6 +237,8 @@ private:
   ArriveScope scope;
   ImplicitLocOpBuilder b;
   SmallVector<std::pair<SlotUse, RingOp>> rings; ///< of the block and those around it
+  llvm::SmallDenseSet<Operation *, 2>
+      acquired; ///< puts whose slot has been waited for; looked up only
   ProductsInFlight products;
 };
 
@@ -250,8 +261,10 @@ private:
     for (ChannelOp channel : workers.getChannels())
       countArrivals(channel);
     for (RoleOp role : workers.getRoles()) {
-      if (role.isConsumer())
+      if (role.isConsumer()) {
         sinkWaits(role);
+        hoistUsesOfPuts(role);
+      }
       if (failed(RoleWaits(role, delays, threadsArrive).insert()))
         return failure();
     }

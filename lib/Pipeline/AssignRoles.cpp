@@ -25,11 +25,11 @@ namespace {
 /// Writes the roles of a problem that has been cut.
 class RoleBuilder {
 public:
-  RoleBuilder(const RoleCut &cut)
+  RoleBuilder(RoleCut &cut)
       : cut(cut), items(cut.items), walk(cut.walk), b(items.getLoc(), items) {}
 
   void run() {
-    auto workers = WorkersOp::create(b, IntegerAttr(), IntegerAttr());
+    auto workers = WorkersOp::create(b, cut.structure, IntegerAttr(), IntegerAttr());
     Block &body = workers.getBody().emplaceBlock();
     b.setInsertionPointToEnd(&body);
     for (const Slot &slot : cut.slots) {
@@ -42,11 +42,11 @@ public:
       channels.push_back(ChannelOp::create(b, ChannelType::get(b.getContext(), types), slot.name,
                                            /*depth=*/1, nullptr, nullptr, nullptr, nullptr));
     }
-    int64_t computeWarps = warpsOfWarpgroup * (items.getTiles().getKv() / rowsOfWarpgroup);
     addRole(Role::LoadStep, "load-q", RoleKind::Producer, 1, [&] { buildLoads(Role::LoadStep); });
     addRole(Role::Reduce, "reduce", RoleKind::Reducer, 1, [&] { buildSums(); });
     addRole(Role::LoadItem, "load-kv", RoleKind::Producer, 1, [&] { buildLoads(Role::LoadItem); });
-    addRole(Role::Compute, "compute", RoleKind::Consumer, computeWarps, [&] { buildCompute(); });
+    addRole(Role::Compute, "compute", RoleKind::Consumer, cut.getComputeWarps(),
+            [&] { buildCompute(); });
     items.erase();
   }
 
@@ -249,7 +249,7 @@ private:
     return made;
   }
 
-  const RoleCut &cut;
+  RoleCut &cut;
   ItemsOp items;
   WalkOp walk;
   Value numSteps, lead; ///< as a consumer is told
@@ -260,7 +260,13 @@ private:
 };
 
 struct AssignRoles : public dash::impl::AssignRolesBase<AssignRoles> {
+  using AssignRolesBase::AssignRolesBase;
+
   void runOnOperation() override {
+    const TargetDescription *described =
+        findTarget(target, [&] { return getOperation()->emitError(); });
+    if (!described)
+      return signalPassFailure();
     SmallVector<ItemsOp> all;
     getOperation()->walk([&](ItemsOp items) {
       if (!items->getParentOfType<RoleOp>())
@@ -275,7 +281,7 @@ struct AssignRoles : public dash::impl::AssignRolesBase<AssignRoles> {
         return signalPassFailure();
       }
       RoleCut cut;
-      if (failed(cutRoles(items, cut)))
+      if (failed(cutRoles(items, structure, *described, cut)))
         return signalPassFailure();
       numChannels += cut.slots.size();
       RoleBuilder(cut).run();

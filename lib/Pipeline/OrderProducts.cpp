@@ -5,10 +5,14 @@
 // the other does element-wise work, so no product of a step may wait for the other warpgroup's half
 // of the same step: S and dP run ahead, dQ, which needs both halves of dS, runs late.
 //
-// The tensor core works in order of issue, so what somebody waits for soonest comes first:
+// The tensor core works in order of issue, so what somebody waits for soonest comes first. Warpgroups that alternate:
 //   late dQ    its buffer is stored under the products behind it; its registers are free before dP
 //   dK, dV     dK frees the Q that S of the next step replaces, dV the dO of dP
 //   S, dP      of the next step: done while the other warpgroup takes the tensor core
+//
+// Where registers hold S and dP beside P and dS, element-wise work can overlap a warpgroup's own products:
+//   S, dP      of the next step; the turn is short, because nothing in it waits but for Q and dO
+//   dK, dV     run under the exponentials, the late dQ under the rest of the element-wise work
 //
 // An iteration ends with the element-wise work of the next step: what goes around the loop is in
 // registers then, and no product is in flight, which would make ptxas wait for it.
@@ -32,9 +36,12 @@ namespace {
 
 class ProductOrder {
 public:
-  explicit ProductOrder(WalkOp walk) : walk(walk) {}
+  explicit ProductOrder(WalkOp walk)
+      : walk(walk), structure(walk->getParentOfType<WorkersOp>().getStructure()) {}
 
   LogicalResult run() {
+    if (structure == WarpStructure::Overlapping)
+      splitRounding();
     sortOps();
     if (ahead.empty())
       return walk.emitError() << "has no product of loaded tiles alone to issue a step ahead";
@@ -47,6 +54,20 @@ public:
 
 private:
   using Ops = llvm::SetVector<Operation *, SmallVector<Operation *>>;
+
+  /// dS in f32, then rounded: only the latter takes registers that products in flight may still read.
+  void splitRounding() {
+    for (auto gradient : llvm::make_early_inc_range(walk.getBody().getOps<ScoreGradientOp>())) {
+      RankedTensorType type = gradient.getType();
+      if (type.getElementType().isF32())
+        continue;
+      OpBuilder b(gradient);
+      b.setInsertionPointAfter(gradient);
+      gradient.getResult().setType(type.clone(b.getF32Type()));
+      auto round = RoundOp::create(b, gradient.getLoc(), type, gradient.getResult());
+      gradient.getResult().replaceAllUsesExcept(round, round);
+    }
+  }
 
   void sortOps() {
     for (Operation &op : walk.getBody().front().without_terminator()) {
@@ -78,14 +99,17 @@ private:
 
   void issue(Operation *op, int64_t stage) { order.push_back({op, stage}); }
 
-  /// An op behind the gets that it is the first to need. What the next step's products wait for is
-  /// got for them.
-  void issueWithGets(Operation *op, int64_t stage) {
+  /// The gets that an op is the first to need. What the next step's products wait for is got for them.
+  void issueGets(Operation *op, int64_t stage) {
     for (Value operand : op->getOperands())
       if (auto get = operand.getDefiningOp<WaitOp>();
           get && get->getParentOp() == walk && !late.contains(get) &&
           (stage == 0 || !isGotAhead(get)) && gotten.insert(get))
         issue(get, stage);
+  }
+
+  void issueWithGets(Operation *op, int64_t stage) {
+    issueGets(op, stage);
     issue(op, stage);
   }
 
@@ -94,39 +118,81 @@ private:
   }
 
   void issueIteration() {
-    OpBuilder b(walk.getContext());
-    Operation *end = walk.getYield();
-    b.setInsertionPoint(end);
-    auto ops = walk.getBody().front().without_terminator();
-    auto isNow = [&](Operation &op) { return !ahead.contains(&op) && !late.contains(&op); };
-
-    SmallVector<std::pair<std::pair<size_t, size_t>, Operation *>> carried; // by what they free
-    SmallVector<Operation *> elementwise;
-    for (Operation &op : ops) {
-      if (!isNow(op) || isa<WaitOp>(op))
-        continue;
-      if (isa<MatmulOp>(op))
-        carried.push_back({{freesFor(&op), carried.size()}, &op});
-      else
-        elementwise.push_back(&op);
-    }
+    OpBuilder b(walk.getYield());
     auto take = TakeTensorCoreOp::create(b, walk.getLoc(), IntegerAttr());
     auto give = GiveTensorCoreOp::create(b, walk.getLoc(), IntegerAttr());
+
+    SmallVector<std::pair<std::pair<size_t, size_t>, Operation *>> byWhatTheyFree;
+    Ops carried, elementwise;
+    for (Operation &op : walk.getBody().front().without_terminator()) {
+      if (ahead.contains(&op) || late.contains(&op) || isa<WaitOp>(op) || &op == take ||
+          &op == give)
+        continue;
+      if (isa<MatmulOp>(op))
+        byWhatTheyFree.push_back({{freesFor(&op), byWhatTheyFree.size()}, &op});
+      else
+        elementwise.insert(&op);
+    }
+    llvm::sort(byWhatTheyFree, llvm::less_first());
+    for (auto [key, op] : byWhatTheyFree)
+      carried.insert(op);
+
     issue(take, 1);
-    for (Operation *op : late)
-      if (!isa<PutOp>(op))
-        issueWithGets(op, 2);
-    llvm::sort(carried, llvm::less_first());
-    for (auto [key, op] : carried)
+    if (structure == WarpStructure::Alternating)
+      issueAlternating(carried, give, elementwise);
+    else
+      issueOverlapping(carried, give, elementwise);
+  }
+
+  void issueAlternating(const Ops &carried, Operation *give, const Ops &elementwise) {
+    issueLate(/*puts=*/false);
+    for (Operation *op : carried)
       issueWithGets(op, 1);
-    for (Operation *op : late)
-      if (isa<PutOp>(op))
-        issue(op, 2);
+    issueLate(/*puts=*/true);
     for (Operation *op : ahead)
       issueWithGets(op, 0);
     issue(give, 1);
     for (Operation *op : elementwise)
       issueWithGets(op, 0);
+  }
+
+  void issueOverlapping(const Ops &carried, Operation *give, const Ops &elementwise) {
+    for (Operation *op : ahead)
+      issueGets(op, 0);
+    for (Operation *op : ahead)
+      issue(op, 0);
+    for (Operation *op : carried)
+      issueWithGets(op, 1);
+    issue(give, 1);
+
+    enum { First, Others, Rounds, Puts };
+    SmallVector<Operation *> parts[4];
+    Ops behindOthers; // what needs more than the first product
+    for (Operation *op : ahead.getArrayRef().drop_front())
+      behindOthers.insert(op);
+    for (Operation *op : elementwise) {
+      if (llvm::any_of(op->getOperands(),
+                       [&](Value value) { return behindOthers.contains(value.getDefiningOp()); }))
+        behindOthers.insert(op);
+      parts[isa<PutOp>(op)              ? Puts
+            : isa<RoundOp>(op)          ? Rounds
+            : behindOthers.contains(op) ? Others
+                                        : First]
+          .push_back(op);
+    }
+    for (Operation *op : parts[First])
+      issueWithGets(op, 0);
+    issueLate(/*puts=*/false);
+    for (int part : {Others, Rounds, Puts})
+      for (Operation *op : parts[part])
+        issueWithGets(op, 0);
+    issueLate(/*puts=*/true);
+  }
+
+  void issueLate(bool puts) {
+    for (Operation *op : late)
+      if (isa<PutOp>(op) == puts)
+        issueWithGets(op, 2);
   }
 
   /// Which of the products of the next step waits for a tile that this one reads.
@@ -160,6 +226,7 @@ private:
   }
 
   WalkOp walk;
+  WarpStructure structure;
   Ops ahead, late, gotten;
   SmallVector<Issue> order;
 };

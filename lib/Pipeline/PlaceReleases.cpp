@@ -73,7 +73,12 @@ private:
 
   void placePublish(PutOp put, int64_t stage) {
     int64_t at = positions.lookup(put) + 1;
-    if (put.getChannel().getDefiningOp<ChannelOp>().isExchange()) {
+    if (walk->getParentOfType<WorkersOp>().getStructure() == WarpStructure::Overlapping) {
+      // Side by side, behind the last of them: fences are one.
+      for (int64_t i = at; i < length; ++i)
+        if (isa<PutOp>(order[i].op))
+          at = i + 1;
+    } else if (put.getChannel().getDefiningOp<ChannelOp>().isExchange()) {
       // Behind the products that are issued next, with their waits for the tensor core and tiles.
       while (at < length && !isa<MatmulOp>(order[at].op))
         ++at;
@@ -99,12 +104,13 @@ private:
         last = isa<YieldOp>(user) ? last : user;
     int64_t at = positions.lookup(last) + 1;
     // In front of whatever waits next: the get that wants this channel's next tile, the put of what
-    // the last reader has made.
+    // the last reader has made, what makes the factor in registers anew that the last reader reads.
     for (int64_t i = at; i < length; ++i) {
       Operation *op = order[i].op;
       bool handsOn = llvm::is_contained(last->getUsers(), op) && isa<PutOp>(op);
+      bool makesAnew = isa<RoundOp>(op) && llvm::is_contained(op->getUsers(), last);
       auto next = dyn_cast<WaitOp>(op);
-      if (handsOn || (next && next.getChannel() == get.getChannel())) {
+      if (handsOn || makesAnew || (next && next.getChannel() == get.getChannel())) {
         at = i;
         break;
       }

@@ -158,10 +158,17 @@ private:
     for (auto [name, slots] : {std::pair<StringRef, int64_t>("load-stages", loadStages),
                                std::pair<StringRef, int64_t>("ds-buffers", dsBuffers),
                                std::pair<StringRef, int64_t>("dq-buffers", dqBuffers)})
-      if (slots < 1 || slots > maxDepth)
-        return workers.emitError()
-               << name << " must be from 1 to " << maxDepth << ", got " << slots;
+      if (slots < 0 || slots > maxDepth)
+        return workers.emitError() << name << " must be from 1 to " << maxDepth
+                                   << ", or 0 for what the structure wants, got " << slots;
     return success();
+  }
+
+  /// Where products overlap, the next step is got before this one's slot is released, and dQ is issued two steps behind
+  /// the put of its dS.
+  static int64_t orDefault(int64_t asked, WorkersOp workers, bool isHeldLonger) {
+    bool overlaps = workers.getStructure() == WarpStructure::Overlapping;
+    return asked ? asked : overlaps && isHeldLonger ? 4 : 2;
   }
 
   void planDepths(WorkersOp workers) {
@@ -169,11 +176,11 @@ private:
       if (!channel.isPerStep())
         channel.setDepth(1);
       else if (channel.isLoaded())
-        channel.setDepth(loadStages);
+        channel.setDepth(orDefault(loadStages, workers, /*isHeldLonger=*/true));
       else if (channel.isExchange())
-        channel.setDepth(dsBuffers);
+        channel.setDepth(orDefault(dsBuffers, workers, /*isHeldLonger=*/true));
       else
-        channel.setDepth(dqBuffers);
+        channel.setDepth(orDefault(dqBuffers, workers, /*isHeldLonger=*/false));
       if (RoleOp getter = channel.getGetter(); getter && !getter.isConsumer())
         getter.setWarps(channel.getDepth());
     }

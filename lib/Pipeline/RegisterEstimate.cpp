@@ -12,14 +12,11 @@
 using namespace mlir;
 using namespace mlir::dash;
 
-/// Addresses, masks, phases of barriers and a few elements on their way. With 32 registers left beside the tiles
-/// (head dim 128, 64 rows of Q) ptxas spills nothing in the loop; with 16 (head dim 64, 128 rows) it does, and the
-/// kernel takes up to 1.45 times as long.
-static constexpr int64_t registersForAddresses = 20;
-
 int64_t dash::registersOf(Value tile, int64_t threads) {
+  constexpr int64_t lanesOfRow = 4; // have all columns of a row of sums among them
   auto type = cast<RankedTensorType>(tile.getType());
-  return llvm::divideCeil(type.getNumElements() * type.getElementTypeBitWidth(), 32 * threads);
+  int64_t sharers = type.getRank() == 1 ? lanesOfRow : threads;
+  return llvm::divideCeil(type.getNumElements() * type.getElementTypeBitWidth(), 32 * sharers);
 }
 
 namespace {
@@ -52,19 +49,25 @@ public:
   }
 
 private:
-  /// The first release of a slot that the product reads waits until it is done; giving the tensor
-  /// core away is the latest that anybody would.
+  /// Who releases a slot that the product reads waits until it is done; so does who uses sums of it, or of a product
+  /// that is issued later.
   int64_t doneTime(MatmulOp product) const {
     int64_t issued = timeOf(product), done = issued + length;
+    auto consider = [&](int64_t time) { done = time > issued ? std::min(done, time) : done; };
     for (auto [i, issue] : llvm::enumerate(order)) {
-      auto release = dyn_cast<ReleaseOp>(issue.op);
-      bool waits = release && llvm::any_of(product->getOperands(), [&](Value factor) {
-                     auto get = factor.getDefiningOp<WaitOp>();
-                     return get && get.getChannel() == release.getChannel();
-                   });
-      int64_t time = getTime(issue, i, length);
-      if ((waits || isa<GiveTensorCoreOp>(issue.op)) && time > issued)
-        done = std::min(done, time);
+      if (auto release = dyn_cast<ReleaseOp>(issue.op)) {
+        if (llvm::any_of(product->getOperands(), [&](Value factor) {
+              auto get = factor.getDefiningOp<WaitOp>();
+              return get && get.getChannel() == release.getChannel();
+            }))
+          consider(getTime(issue, i, length));
+      } else if (auto later = dyn_cast<MatmulOp>(issue.op)) {
+        int64_t time = timeOf(later), behind = (time - issued) % length;
+        behind += behind < 0 ? length : 0;
+        for (Operation *user : later->getUsers())
+          if (times.contains(user) && !isa<MatmulOp>(user))
+            consider(issued + behind + timeOf(user) - time);
+      }
     }
     return done;
   }
@@ -88,13 +91,14 @@ RegisterEstimate dash::estimateRegisters(WalkOp walk, int64_t threads) {
   for (auto [i, at] : llvm::enumerate(order)) {
     int64_t sum = 0;
     for (const Issue &issue : order) {
-      // Tiles of channels stay in shared memory; sums are added up where they are.
+      // Tiles of channels stay in shared memory, but for rows; sums are added up where they are.
       auto product = dyn_cast<MatmulOp>(issue.op);
-      if (isa<WaitOp>(issue.op) || (product && product.getAccumulate()))
+      if (product && product.getAccumulate())
         continue;
-      for (Value tile : issue.op->getResults())
-        if (isa<RankedTensorType>(tile.getType()))
-          sum += lifetimes.copiesAt(i, tile) * registersOf(tile, threads);
+      for (Value value : issue.op->getResults())
+        if (auto tile = dyn_cast<RankedTensorType>(value.getType());
+            tile && (tile.getRank() == 1 || !isa<WaitOp>(issue.op)))
+          sum += lifetimes.copiesAt(i, value) * registersOf(value, threads);
     }
     if (sum > estimate.inFlight) {
       estimate.inFlight = sum;

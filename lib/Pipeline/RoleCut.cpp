@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RoleCut.h"
+#include "WarpStructure.h"
 #include "dash/IR/TensorNames.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -28,9 +29,15 @@ public:
     cut.items = items;
   }
 
-  LogicalResult run() {
-    if (failed(findWalk()) || failed(assign()) || failed(checkCrossings()) ||
-        failed(cutItemLoads()) || failed(cutStepLoads()))
+  LogicalResult run(StringRef asked, const TargetDescription &target) {
+    if (failed(findWalk()) || failed(assign()) || failed(checkCrossings()))
+      return failure();
+    FailureOr<WarpStructure> structure =
+        chooseStructure(walk, cut.getComputeWarps() * threadsOfWarp, asked, target);
+    if (failed(structure))
+      return failure();
+    cut.structure = *structure;
+    if (failed(cutItemLoads()) || failed(cutStepLoads()))
       return failure();
     cutExchanges();
     return failure(failed(cutSums()) || failed(chooseTellers()));
@@ -136,7 +143,8 @@ private:
   }
 
   /// A slot for each tile, in the order in which they are needed; a row vector goes with the tile
-  /// whose product it is first used with, because that is what it is waited for with.
+  /// whose product it is first used with, because that is what it is waited for with. Where products of a step are
+  /// issued one behind the other, all their tiles have one slot.
   LogicalResult cutStepLoads() {
     llvm::MapVector<Value, SmallVector<Value, 2>> rows;
     for (LoadOp load : walk.getBody().getOps<LoadOp>()) {
@@ -154,12 +162,26 @@ private:
         for (Value operand : op.getOperands()) {
           auto load = operand.getDefiningOp<LoadOp>();
           if (!load || load->getParentOp() != walk || isRow(operand) ||
-              llvm::any_of(slots, [&](Slot &slot) { return slot.tiles.front() == operand; }))
+              llvm::any_of(slots,
+                           [&](Slot &slot) { return llvm::is_contained(slot.tiles, operand); }))
             continue;
           Slot &slot = addSlot(nameOf(load), operand, Role::LoadStep, Role::Compute);
           llvm::append_range(slot.tiles, rows.lookup(operand));
         }
+    if (cut.structure == WarpStructure::Overlapping)
+      mergeStepLoads();
     return success();
+  }
+
+  void mergeStepLoads() {
+    auto *first = llvm::find_if(slots, [](Slot &slot) { return slot.from == Role::LoadStep; });
+    if (first == slots.end())
+      return;
+    for (Slot &other : llvm::make_range(first + 1, slots.end())) {
+      first->name += "_" + other.name;
+      llvm::append_range(first->tiles, other.tiles);
+    }
+    slots.erase(first + 1, slots.end());
   }
 
   Value findTileOfRows(Value row) {
@@ -217,11 +239,14 @@ private:
   WalkOp &walk;
   SmallVector<Slot> &slots;
   llvm::MapVector<Operation *, Role> &roles;
-  const RoleCut &cut;
+  RoleCut &cut;
   TensorNames names;
   llvm::StringSet<> taken;
 };
 
 } // namespace
 
-LogicalResult dash::cutRoles(ItemsOp items, RoleCut &cut) { return Cutter(items, cut).run(); }
+LogicalResult dash::cutRoles(ItemsOp items, StringRef structure, const TargetDescription &target,
+                             RoleCut &cut) {
+  return Cutter(items, cut).run(structure, target);
+}

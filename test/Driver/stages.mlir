@@ -39,6 +39,10 @@
 // RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='kind=symmetric-shift output=attention' -o /dev/null \
 // RUN:   && python3 %dash_src/tools/scripts/list_entries.py attention.json \
 // RUN:   | FileCheck %s --check-prefix=ENTRIES
+// RUN: sed s/x128xbf16/x64xbf16/ %dash_examples/bwd-causal.mlir | dash-opt --dash-to-ptx='kind=symmetric-shift' -o /dev/null \
+// RUN:   --mlir-print-ir-after=dash-plan-buffers 2>&1 \
+// RUN:   | python3 %dash_src/tools/scripts/excerpt.py 'role "compute"' dash.walk \
+// RUN:   | FileCheck %s --check-prefix=OVERLAP
 
 // One walk, in the order that the schedule names; no thread, no machine.
 // SCHEDULE: dash.items order(@attention_bwd_order)
@@ -137,3 +141,18 @@
 // ENTRIES-NEXT: attention_bwd_prepare {{ *}}always
 // ENTRIES-NEXT: attention_bwd_main {{ *}}always {{.*}}, cooperative
 // ENTRIES-NEXT: attention_bwd_convert {{ *}}always
+
+// At head dim 64 the products of the next step go first, and element-wise work is under those of this one.
+// OVERLAP:      dash.take_tensor_core stage(1)
+// OVERLAP-NEXT: {{.*}} = dash.wait %q_do_tiles stage(0)
+// OVERLAP:      dash.matmul {{.*}} transpose {{.*}} stage(0)
+// OVERLAP:      dash.matmul {{.*}} transpose {{.*}} stage(0)
+// OVERLAP:      dash.matmul {{.*}} accumulate{{.*}} stage(1)
+// OVERLAP:      dash.matmul {{.*}} accumulate{{.*}} stage(1)
+// OVERLAP-NEXT: dash.give_tensor_core stage(1)
+// OVERLAP-NEXT: {{.*}} = dash.log_probability {{.*}} stage(0)
+// OVERLAP:      dash.exp2 {{.*}} stage(0)
+// OVERLAP:      dash.matmul transpose {{.*}} stage(2)
+// OVERLAP:      dash.score_gradient {{.*}} stage(0)
+// OVERLAP:      dash.commit %ds_tiles stage(0)
+// OVERLAP-NEXT: dash.commit %dq_tiles stage(2)

@@ -24,7 +24,7 @@
 // STAGES: bwd-causal.mlir:{{[0-9]+}}:3: error: roles wait for each other for ever
 
 // RUN: sed s/x128xbf16/x64xbf16/ %dash_examples/bwd-full.mlir | not dash-opt --dash-to-ptx='q-tile=128' 2>&1 | FileCheck %s --check-prefix=REGISTERS
-// REGISTERS: <stdin>:{{[0-9]+}}:3: error: needs about {{[0-9]+}} registers a thread (64 for what walks carry, 160 for tiles in flight, {{[0-9]+}} for addresses), but has 240: lower the rows of tiles
+// REGISTERS: <stdin>:{{[0-9]+}}:3: error: needs about {{[0-9]+}} registers a thread (64 for what walks carry, 192 for tiles in flight, {{[0-9]+}} for addresses), but has 240: lower the rows of tiles
 
 // Masks.
 // RUN: not dash-opt %dash_examples/bwd-window.mlir --dash-to-ptx='kind=ascending' 2>&1 | FileCheck %s --check-prefix=WINDOW

@@ -19,8 +19,8 @@
 // Slots are options: a third buffer of dQ is 64 x 64 floats more.
 // RUN: sed s/x128xbf16/x64xbf16/ %dash_examples/bwd-causal.mlir | dash-opt --dash-to-ptx='dq-buffers=2' | FileCheck %s --check-prefix=TWO
 // RUN: sed s/x128xbf16/x64xbf16/ %dash_examples/bwd-causal.mlir | dash-opt --dash-to-ptx='dq-buffers=3' | FileCheck %s --check-prefix=THREE
-// TWO: shared_bytes\22: 133120
-// THREE: shared_bytes\22: 149504
+// TWO: shared_bytes\22: 199680
+// THREE: shared_bytes\22: 216064
 
 // Without an output, PTX and manifest stay in the module.
 // RUN: dash-opt %s --dash-to-ptx='kind=shift target=sm_90a' | FileCheck %s --check-prefix=BINARY

@@ -261,3 +261,13 @@ func.func @all_items_are_loops_or_none(%q: !T, %k: !T, %v: !T) {
   }
   return
 }
+
+// -----
+
+// How consumers share the tensor core has two words.
+func.func @structure_is_known() {
+  // expected-error @below {{expected a structure (alternating or overlapping), got 'twisted'}}
+  dash.workers structure(twisted) {
+  }
+  return
+}

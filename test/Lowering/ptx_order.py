@@ -116,13 +116,14 @@ def main() -> int:
     text = arguments.ptx.read_text(encoding="utf-8")
     manifest = json.loads(arguments.manifest.read_text(encoding="utf-8"))
     if arguments.spoil:
-        cases = list(spoils(text))[::arguments.spoil]
-        found = {what: is_found(spoilt, manifest) for what, spoilt in cases}
+        cases = list(enumerate(spoils(text)))[::arguments.spoil]
+        found = {f"{i}: {what}": is_found(spoilt, manifest) for i, (what, spoilt) in cases}
         if arguments.verbose:
             print("\n".join(f"{what}: {message}" for what, message in found.items()))
         missed = [what for what, message in found.items() if not message]
-        # Who gets the turn at the tensor core knows what its giver has waited for: some waits are implied, and nothing else.
-        implied = [what for what in missed if "mbarrier.try_wait" in what]
+        # Who gets the turn at the tensor core knows what its giver has waited for. So some waits are implied: for barriers, and for
+        # products where nothing but a slot is released behind them, which is not filled before its reader has given the turn.
+        implied = [what for what in missed if re.search("mbarrier.try_wait|released before|under way", what)]
         print("\n".join(f"implied by others: {what}" for what in implied))
         print("\n".join(f"not found: {what}" for what in missed if what not in implied))
         print(f"{len(found)} texts spoilt, {len(found) - len(missed)} found, {len(implied)} implied")

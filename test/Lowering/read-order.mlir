@@ -1,5 +1,5 @@
-// RUN: dash-opt %s --dash-assign-roles --dash-order-products --dash-place-releases --dash-plan-buffers --dash-check-resources --dash-peel-walks --dash-read-order --canonicalize --cse | FileCheck %s
-// RUN: dash-opt %s --dash-assign-roles --dash-order-products --dash-place-releases --dash-plan-buffers='dq-buffers=3' --dash-check-resources --dash-peel-walks --dash-read-order --canonicalize --cse | FileCheck %s --check-prefix=THREE
+// RUN: dash-opt %s --dash-assign-roles=structure=alternating --dash-order-products --dash-place-releases --dash-plan-buffers --dash-check-resources --dash-peel-walks --dash-read-order --canonicalize --cse | FileCheck %s
+// RUN: dash-opt %s --dash-assign-roles=structure=alternating --dash-order-products --dash-place-releases --dash-plan-buffers='dq-buffers=3' --dash-check-resources --dash-peel-walks --dash-read-order --canonicalize --cse | FileCheck %s --check-prefix=THREE
 
 dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
   problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,

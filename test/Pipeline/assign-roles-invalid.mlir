@@ -1,4 +1,12 @@
 // RUN: dash-opt %s --dash-assign-roles -verify-diagnostics -split-input-file
+// RUN: not dash-opt %S/assign-roles.mlir --dash-assign-roles=structure=twisted 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule=sizes=q:4096 --dash-assign-roles=structure=overlapping 2>&1 | FileCheck %s --check-prefix=SIDE-BY-SIDE
+// RUN: not dash-opt %S/assign-roles.mlir --dash-assign-roles=target=sm_80 2>&1 | FileCheck %s --check-prefix=TARGET
+
+// A structure is one of two, fits the registers of a thread, and of a target that is known.
+// UNKNOWN: assign-roles.mlir:{{[0-9]+}}:{{[0-9]+}}: error: unknown structure 'twisted', expected alternating or overlapping
+// SIDE-BY-SIDE: bwd-causal.mlir:{{[0-9]+}}:3: error: structure overlapping holds tiles of 256 registers a thread side by side, and 16 for addresses, but a thread has 240: ask for structure=alternating, or lower the rows of tiles
+// TARGET: error: unknown target 'sm_80', expected one of sm_90a
 
 // Nothing to do is worth a word: the passes before it were forgotten.
 // expected-warning @below {{no 'dash.items' to split among roles; run --dash-tile and --dash-apply-schedule first}}

@@ -1,4 +1,4 @@
-// RUN: dash-opt %s --dash-assign-roles --dash-order-products | FileCheck %s
+// RUN: dash-opt %s --dash-assign-roles=structure=alternating --dash-order-products | FileCheck %s
 
 dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
   problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,

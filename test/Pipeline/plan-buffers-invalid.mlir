@@ -1,5 +1,5 @@
 // RUN: dash-opt %s --dash-plan-buffers -verify-diagnostics -split-input-file
-// RUN: not dash-opt %s --dash-plan-buffers='load-stages=0' -split-input-file 2>&1 | FileCheck %s --check-prefix=LOAD
+// RUN: not dash-opt %s --dash-plan-buffers='load-stages=10' -split-input-file 2>&1 | FileCheck %s --check-prefix=LOAD
 // RUN: not dash-opt %s --dash-plan-buffers='ds-buffers=9' -split-input-file 2>&1 | FileCheck %s --check-prefix=DS
 // RUN: not dash-opt %s --dash-plan-buffers='dq-buffers=-1' -split-input-file 2>&1 | FileCheck %s --check-prefix=DQ
 // RUN: not dash-opt %s --dash-plan-buffers=target=sm_80 -split-input-file 2>&1 | FileCheck %s --check-prefix=TARGET
@@ -7,9 +7,9 @@
 // What is not described cannot be planned for.
 // TARGET: error: unknown target 'sm_80', expected one of sm_90a
 
-// LOAD: error: load-stages must be from 1 to 8, got 0
-// DS: error: ds-buffers must be from 1 to 8, got 9
-// DQ: error: dq-buffers must be from 1 to 8, got -1
+// LOAD: error: load-stages must be from 1 to 8, or 0 for what the structure wants, got 10
+// DS: error: ds-buffers must be from 1 to 8, or 0 for what the structure wants, got 9
+// DQ: error: dq-buffers must be from 1 to 8, or 0 for what the structure wants, got -1
 dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
   problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
            head_dim_v = 128, sequences = <[128, 256]>>)

@@ -1,5 +1,6 @@
-// RUN: dash-opt %s --dash-assign-roles --dash-order-products --dash-place-releases --dash-plan-buffers | FileCheck %s
-// RUN: dash-opt %s --dash-assign-roles --dash-order-products --dash-place-releases --dash-plan-buffers='load-stages=3 ds-buffers=2 dq-buffers=4' | FileCheck %s --check-prefix=DEEP
+// RUN: dash-opt %s --dash-assign-roles=structure=alternating --dash-order-products --dash-place-releases --dash-plan-buffers | FileCheck %s
+// RUN: dash-opt %s --dash-assign-roles=structure=alternating --dash-order-products --dash-place-releases --dash-plan-buffers='load-stages=3 ds-buffers=2 dq-buffers=4' | FileCheck %s --check-prefix=DEEP
+// RUN: dash-opt %s --dash-assign-roles --dash-order-products --dash-place-releases --dash-plan-buffers | FileCheck %s --check-prefix=OVERLAP
 
 dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
   problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
@@ -11,6 +12,12 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 
 // Channels of two slots share a period of 16384 + 16384 + 32768 bytes; the row vectors lie behind. Barriers stand in the first 1024
 // bytes, full and empty ones of each channel, and behind them the indices of slots, 16 bytes a slot.
+// Where products overlap, tiles that are loaded and exchanged stay while two steps more are begun.
+// OVERLAP-LABEL: func.func @slots_share_a_period
+// OVERLAP:       dash.workers structure(overlapping) registers(168)
+// OVERLAP:         dash.channel "q" depth(4)
+// OVERLAP-NEXT:    dash.channel "whole" depth(4)
+// OVERLAP-NEXT:    dash.channel "sum" depth(2)
 // CHECK-LABEL: func.func @slots_share_a_period
 // CHECK:         dash.workers registers(168) shared_bytes(165376) {
 // CHECK-NEXT:      %k_tiles = dash.channel "k" depth(1) at([1024, 112, 116, 120, 124], [32768, 16, 16, 16, 16]) barriers([0, 8]) :

@@ -76,6 +76,35 @@ def RoleKindAttr : EnumAttr<DashDialect, RoleKind, "role_kind"> {
   }];
 }
 
+/// Products in turn, element-wise work behind them.
+def StructureAlternating : I32EnumAttrCase<"Alternating", 0, "alternating">;
+/// Element-wise work beside a warpgroup's own products, too.
+def StructureOverlapping : I32EnumAttrCase<"Overlapping", 1, "overlapping">;
+
+def WarpStructure : I32EnumAttr<"WarpStructure", "how consumers share the tensor core",
+    [StructureAlternating, StructureOverlapping]> {
+  let cppNamespace = "::mlir::dash";
+  let genSpecializedAttr = 0;
+}
+
+def WarpStructureAttr : EnumAttr<DashDialect, WarpStructure, "structure"> {
+  let summary = "How consumers share the tensor core";
+  let description = [{
+    In both structures warpgroups take the tensor core in turn, and products of the next step are issued a step ahead.
+
+    | structure | a turn issues | held at once | slots of a step |
+    |---|---|---|---|
+    | `alternating` | dQ of the step before, dK and dV, then S and dP of the next step; element-wise work is behind the turn | sums, and S and dP, or P and dS | a tile each, 2 deep |
+    | `overlapping` | S and dP of the next step, dK and dV; element-wise work runs under dK and dV, dQ under element-wise work | sums, S and dP, P and dS, rows | one for all loaded tiles, 4 deep |
+
+    `overlapping` takes more registers and slots, and `--dash-assign-roles` chooses it where they fit.
+
+    **Example**: `#dash<structure overlapping>`; on an op its bare word.
+
+    **Errors**: the parser's, which lists the words.
+  }];
+}
+
 /// The slot is full: a consumer may read it.
 def SideFull : I32EnumAttrCase<"Full", 0, "full">;
 /// The slot is empty: a producer may write it.

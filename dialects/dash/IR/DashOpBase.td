@@ -41,6 +41,7 @@ class TileOf<list<Type> elements, list<int> ranks>
 def Tile : TileOf<[BF16, F16, F32], [1, 2]>;
 def HalfTile : TileOf<[BF16, F16], [2]>;
 def SumTile : TileOf<[F32], [2]>;
+def MatrixTile : TileOf<[BF16, F16, F32], [2]>;
 def RowTile : TileOf<[F32], [1]>;
 
 /// What a slot of a channel may hold.

@@ -60,6 +60,9 @@ def WorkersOp : Dash_Op<"workers", [NoTerminator, OutsideItems, RecursiveMemoryE
     who adds. The body holds channels, then roles; all roles run at once, each from start to end,
     over the same items in the same order.
 
+    `structure` says how consumers share the tensor core (`#dash<structure ...>`), and with that which tiles share a slot,
+    when products are issued, and how deep channels are; `alternating` if it is not said.
+
     `registers` is what a thread has before roles take theirs, `shared_bytes` the shared memory of
     a worker, from byte 0 to the end of its last slot; both are absent until buffers are planned.
 
@@ -111,6 +114,7 @@ def WorkersOp : Dash_Op<"workers", [NoTerminator, OutsideItems, RecursiveMemoryE
 
     **Errors**
     - `holds channels, then roles; got 'arith.constant'`
+    - `expected a structure (alternating or overlapping), got 'twisted'`
     - `two channels are named 'k'`, and so for roles
     - `needs a role`
     - `role 'compute' must run the items of role 'load'`
@@ -120,12 +124,14 @@ def WorkersOp : Dash_Op<"workers", [NoTerminator, OutsideItems, RecursiveMemoryE
     - `stands outside 'dash.items' only: it works on whole tensors`
   }];
   let arguments = (ins
+    Arg<DefaultValuedAttr<WarpStructureAttr, "::mlir::dash::WarpStructure::Alternating">,
+        "how consumers share the tensor core">:$structure,
     Arg<OptionalAttr<I64Attr>, "registers a thread at launch">:$registers,
     Arg<OptionalAttr<I64Attr>, "bytes of shared memory">:$shared_bytes);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    (`registers` `(` $registers^ `)`)? (`shared_bytes` `(` $shared_bytes^ `)`)?
-    attr-dict-with-keyword $body
+    (`structure` `(` custom<Structure>($structure)^ `)`)? (`registers` `(` $registers^ `)`)?
+    (`shared_bytes` `(` $shared_bytes^ `)`)? attr-dict-with-keyword $body
   }];
   let extraClassDeclaration = [{
     auto getChannels() { return getBody().getOps<ChannelOp>(); }

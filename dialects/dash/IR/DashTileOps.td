@@ -251,8 +251,8 @@ def RoundOp : Dash_StagedOp<"round", [Pure, InsideItems]> {
 def ScoreGradientOp : Dash_StagedOp<"score_gradient", [Pure, InsideItems]> {
   let summary = "dS, transposed, from P, dP and delta";
   let description = [{
-    `result[j, i] = round(probability[j, i] * (gradient[j, i] - delta[i]))`, in f32 before rounding.
-    The factor `scale` of dS is applied later, once, to the sums.
+    `result[j, i] = round(probability[j, i] * (gradient[j, i] - delta[i]))`, in f32 before rounding to the result's type.
+    A result in f32 is not rounded: `dash.round` does that later, where the factors of products in flight are free. The factor `scale` of dS is applied later, once, to the sums.
 
     **Preconditions**: probability, gradient and result have one shape, kv tile rows by q tile rows;
     delta has q tile rows.
@@ -284,7 +284,7 @@ def ScoreGradientOp : Dash_StagedOp<"score_gradient", [Pure, InsideItems]> {
     Arg<SumTile, "dP, transposed: V dO^T">:$gradient,
     Arg<RowTile, "rowsum(O * dO) of each q row">:$delta,
     StageArg:$stage);
-  let results = (outs Res<HalfTile, "dS, transposed">:$result);
+  let results = (outs Res<MatrixTile, "dS, transposed">:$result);
   let assemblyFormat = [{
     $probability `,` $gradient `,` $delta (`stage` `(` $stage^ `)`)? attr-dict
     `:` `(` type($probability) `,` type($gradient) `,` type($delta) `)` `->` type($result)

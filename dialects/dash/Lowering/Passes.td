@@ -204,8 +204,8 @@ def InsertWaits : Pass<"dash-insert-waits", "::mlir::ModuleOp"> {
     | op | becomes |
     |---|---|
     | `dash.put` of loads | wait for empty, write the indices, expect the bytes, a copy for each tile |
-    | `dash.put` of fragments | wait for empty, store the fragments |
-    | `dash.commit` | a fence of the async proxy, an arrival at full |
+    | `dash.put` of fragments | wait for empty, store the fragments; of puts that follow each other, all wait in front of the first: a test of a barrier would wait behind their stores |
+    | `dash.commit` | a fence of the async proxy, an arrival at full; commits that follow each other have one fence |
     | `dash.wait` | wait for full; rows and indices are loaded into registers |
     | `dash.held` | the slot's tiles, without a wait |
     | `dash.release` | an arrival at empty, once no product in flight reads the slot |

@@ -44,9 +44,15 @@ def AssignRoles : Pass<"dash-assign-roles"> {
     Numbers that tiles are found by are computed in every role that reads the order. A consumer does not: with the
     tile of an item it is told how many steps there are and which item it is, with the tile of a step where the
     mask's edge runs, as indices in their slots. A tile that crosses is cut into a channel. A row vector travels in the slot of the tile whose product it is used with,
-    because nobody needs one without the other. Warpgroups split tiles by rows, so a factor whose rows
+    because nobody needs one without the other. Where they overlap (below), all loaded tiles of a step share one slot, because
+    they are got together: one barrier to wait at, one release. Warpgroups split tiles by rows, so a factor whose rows
     are summed over, as those of dS are in dQ, has to be seen whole by each of them: it goes through
     a channel from the role to itself.
+
+    This pass also decides the workers' `structure`, which later passes follow. `overlapping` has the products of the next step in
+    flight beside those of this one, so a thread holds the sums, S and dP, P and dS, and rows side by side. It is chosen where
+    these and 16 registers for addresses are at most those that a thread of the target may have: at head dim 64, whatever the
+    mask. Else, at head dim 128, `alternating` is. The option asks for either, and is refused where it does not fit.
 
     Needs: `dash-tile`, `dash-apply-schedule` (with parts=1). Leaves: what is computed, and everything
     outside of the items. Does not: decide when something happens, or where it lies; every channel
@@ -54,6 +60,12 @@ def AssignRoles : Pass<"dash-assign-roles"> {
 
     (* example filepath=test/Pipeline/assign-roles.mlir *)
   }];
+  let options = [
+    Option<"structure", "structure", "std::string", /*default=*/"",
+           "How consumers share the tensor core: `alternating` or `overlapping`; what fits registers if empty">,
+    Option<"target", "target", "std::string", /*default=*/"::mlir::dash::defaultTarget.str()",
+           "The chip that the structure has to fit, by its name in PTX">,
+  ];
   let statistics = [
     Statistic<"numSplit", "num-split", "Number of problems split among roles">,
     Statistic<"numChannels", "num-channels", "Number of channels between roles">,
@@ -73,10 +85,17 @@ def OrderProducts : Pass<"dash-order-products"> {
       one multiplies while the other computes exponentials;
     - stage 1: everything else.
 
-    An iteration issues, between take and give, the late products, those that are carried on, and the
-    products of the next step; then the next step's element-wise work, so that no product is in flight
-    where the next iteration begins. Of the products carried on, the one that frees the tile whose successor is
-    needed first goes first.
+    In the structure `alternating` an iteration issues, between take and give, the late products, those that are carried on, and
+    the products of the next step; then the next step's element-wise work. Of the products carried on, the one that frees the
+    tile whose successor is needed first goes first.
+
+    In the structure `overlapping` a turn is the products of the next step, then those that are carried on. What they wait for is
+    got in front of all of them: loads from shared memory wait behind running products. Behind the turn stand the element-wise
+    work on the first product (P), the late products, the other element-wise work, still in f32, and at the end what is rounded:
+    it takes the registers of the factors of products that are complete by then. So exponentials run under the products carried on,
+    and late products under element-wise work.
+
+    In both no product is in flight where the next iteration begins.
 
     Needs: `dash-assign-roles`. Leaves: other roles, and what is computed. Does not: say when slots are
     committed and released.
@@ -99,7 +118,10 @@ def PlaceReleases : Pass<"dash-place-releases"> {
       because nobody in this role waits for it;
     - a slot of loaded tiles is released right before the wait for the next one, and an
       exchanged one before its product is handed on: each has to wait for the slot's last reader,
-      and there the wait is due anyway.
+      and there the wait is due anyway. Where the next one has been got before, in the structure `overlapping`, that is in front
+      of what rounds the next factors of the slot's last product.
+
+    In the structure `overlapping` all commits stand behind the last put of the iteration: their fences are one.
 
     Stores at the end of an item go out through a slot that only the storing warpgroup has read its
     rows of (`through %v_tiles`), which is released after them.
@@ -116,7 +138,8 @@ def PlaceReleases : Pass<"dash-place-releases"> {
 def PlanBuffers : Pass<"dash-plan-buffers"> {
   let summary = "Choose depths, registers, and where slots lie in shared memory";
   let description = [{
-    Depth: 1 for tiles of an item, else what the options say. One warp of the role that adds serves one
+    Depth: 1 for tiles of an item, else what the options say, or the structure: 2, and in `overlapping` 4 for loaded and for
+    exchanged tiles, which stay while two steps more are begun. One warp of the role that adds serves one
     buffer, so it gets as many warps.
 
     Registers: at launch what those of a block give each thread, in whole units; then the fewest that
@@ -133,12 +156,12 @@ def PlanBuffers : Pass<"dash-plan-buffers"> {
     (* example filepath=test/Pipeline/plan-buffers.mlir *)
   }];
   let options = [
-    Option<"loadStages", "load-stages", "int64_t", /*default=*/"2",
-           "Slots of tiles that are loaded in each step">,
-    Option<"dsBuffers", "ds-buffers", "int64_t", /*default=*/"2",
-           "Slots of tiles that warpgroups exchange: dS">,
-    Option<"dqBuffers", "dq-buffers", "int64_t", /*default=*/"2",
-           "Slots of tiles that wait to be added: contributions to dQ">,
+    Option<"loadStages", "load-stages", "int64_t", /*default=*/"0",
+           "Slots of tiles that are loaded in each step; 0 is what the structure wants">,
+    Option<"dsBuffers", "ds-buffers", "int64_t", /*default=*/"0",
+           "Slots of tiles that warpgroups exchange: dS; 0 is what the structure wants">,
+    Option<"dqBuffers", "dq-buffers", "int64_t", /*default=*/"0",
+           "Slots of tiles that wait to be added: contributions to dQ; 0 is what the structure wants">,
     Option<"target", "target", "std::string", /*default=*/"::mlir::dash::defaultTarget.str()",
            "The chip that is planned for, by its name in PTX">,
   ];

@@ -37,12 +37,20 @@ struct ToPtxOptions : public PassPipelineOptions<ToPtxOptions> {
   Option<int64_t> qTile{*this, "q-tile", llvm::cl::desc("Rows of a tile of Q"), llvm::cl::init(64)};
   Option<int64_t> kvTile{*this, "kv-tile", llvm::cl::desc("Rows of a tile of K and V"),
                          llvm::cl::init(128)};
-  Option<int64_t> loadStages{*this, "load-stages", llvm::cl::desc("Slots of Q and dO"),
-                             llvm::cl::init(2)};
-  Option<int64_t> dsBuffers{*this, "ds-buffers", llvm::cl::desc("Slots of dS"), llvm::cl::init(2)};
-  Option<int64_t> dqBuffers{*this, "dq-buffers",
-                            llvm::cl::desc("Slots of dQ, and warps that add them"),
-                            llvm::cl::init(2)};
+  Option<std::string> structure{
+      *this, "structure",
+      llvm::cl::desc("`alternating` or `overlapping` warpgroups; what fits registers if empty"),
+      llvm::cl::init("")};
+  Option<int64_t> loadStages{*this, "load-stages",
+                             llvm::cl::desc("Slots of Q and dO; 0 is what the structure wants"),
+                             llvm::cl::init(0)};
+  Option<int64_t> dsBuffers{*this, "ds-buffers",
+                            llvm::cl::desc("Slots of dS; 0 is what the structure wants"),
+                            llvm::cl::init(0)};
+  Option<int64_t> dqBuffers{
+      *this, "dq-buffers",
+      llvm::cl::desc("Slots of dQ, and warps that add them; 0 is what the structure wants"),
+      llvm::cl::init(0)};
   Option<std::string> output{*this, "output",
                              llvm::cl::desc("Where to write: `DIR/name`; in the module if empty"),
                              llvm::cl::init("")};

@@ -1,0 +1,59 @@
+//===- WarpStructure.cpp - how consumers share the tensor core ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One decision, and all that it depends on: whether a thread can hold what two steps have in flight. Who follows it
+// asks the workers for their structure.
+//
+//===----------------------------------------------------------------------===//
+
+#include "WarpStructure.h"
+#include "RegisterEstimate.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace mlir::dash;
+
+/// Registers for what is there at once while the products of a turn are in flight, if they overlap: the sums that are
+/// carried, S and dP of the next step with their rows, P and dS of this one.
+static int64_t countSideBySide(WalkOp walk, int64_t threads) {
+  llvm::SetVector<Value> tiles;
+  auto isMade = [&](Value tile) {
+    Operation *op = tile.getDefiningOp();
+    return op && op->getParentOp() == walk && !isa<LoadOp>(op);
+  };
+  for (Operation &op : walk.getBody().front()) {
+    if (auto load = dyn_cast<LoadOp>(op); load && load.getResult().getType().getRank() == 1)
+      tiles.insert(load.getResult());
+    auto product = dyn_cast<MatmulOp>(op);
+    if (product && product.getAccumulate() && isMade(product.getA()))
+      tiles.insert(product.getA());
+    else if (product && !isMade(product.getA()) && !isMade(product.getB()))
+      tiles.insert(product.getResult());
+  }
+  int64_t registers = 0;
+  for (Value sum : walk.getInits())
+    registers += registersOf(sum, threads);
+  for (Value tile : tiles)
+    registers += registersOf(tile, threads);
+  return registers;
+}
+
+FailureOr<WarpStructure> dash::chooseStructure(WalkOp walk, int64_t threads, StringRef asked,
+                                               const TargetDescription &target) {
+  int64_t tiles = countSideBySide(walk, threads);
+  // Whoever else has warps needs few registers: what there is for consumers is the block's, in equal parts.
+  int64_t most = std::min(target.maxRegisters, target.registers / threads);
+  bool fits = tiles + registersForAddresses <= most;
+  if (asked.empty())
+    return fits ? WarpStructure::Overlapping : WarpStructure::Alternating;
+  std::optional<WarpStructure> structure = symbolizeWarpStructure(asked);
+  if (!structure)
+    return walk.emitError() << "unknown structure '" << asked
+                            << "', expected alternating or overlapping";
+  if (structure == WarpStructure::Overlapping && !fits)
+    return walk.emitError() << "structure overlapping holds tiles of " << tiles
+                            << " registers a thread side by side, and " << registersForAddresses
+                            << " for addresses, but a thread has " << most
+                            << ": ask for structure=alternating, or lower the rows of tiles";
+  return *structure;
+}

@@ -1,0 +1,18 @@
+//===- WarpStructure.h - how consumers share the tensor core ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DASH_LIB_PIPELINE_WARPSTRUCTURE_H
+#define DASH_LIB_PIPELINE_WARPSTRUCTURE_H
+
+#include "dash/IR/DashOps.h"
+#include "dash/IR/TargetDescription.h"
+
+namespace mlir::dash {
+
+/// The structure that is asked for, or, if `asked` is empty, the one whose tiles fit the registers of a thread of
+/// `threads` that multiply. An error if what is asked for does not.
+FailureOr<WarpStructure> chooseStructure(WalkOp walk, int64_t threads, StringRef asked,
+                                         const TargetDescription &target);
+
+} // namespace mlir::dash
+
+#endif // DASH_LIB_PIPELINE_WARPSTRUCTURE_H
