@@ -83,6 +83,8 @@ if has_gpu():
     config.available_features.add("host-supports-nvidia")
 if python_imports("numpy", "jsonschema"):
     config.available_features.add("python")
+if python_imports("z3"):
+    config.available_features.add("z3")
 if "NVPTX" in config.llvm_targets.split(";"):
     config.available_features.add("host-supports-nvptx")
 if config.dash_assertions.upper() in ("ON", "1", "TRUE", "YES"):

@@ -10,7 +10,7 @@ readonly DASH_BUILD_PACKAGES=(
   libmlir-$DASH_LLVM-dev mlir-$DASH_LLVM-tools
   cmake ninja-build ccache python3 libc6-dev zlib1g-dev libzstd-dev)
 # What the hooks and the tests need beside it: the formatter, and the modules that Python tests import.
-readonly DASH_TEST_PACKAGES=(clang-format-$DASH_LLVM python3-numpy python3-jsonschema python3-venv)
+readonly DASH_TEST_PACKAGES=(clang-format-$DASH_LLVM python3-numpy python3-jsonschema python3-z3 python3-venv)
 
 say() { printf '== %s\n' "$*"; }
 die() { printf 'error: %s\n' "$*" >&2; exit 1; }

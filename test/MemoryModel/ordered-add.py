@@ -1,0 +1,132 @@
+# RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='kind=symmetric-shift output=ordered-add-128' -o /dev/null
+# RUN: %python %s ordered-add-128.ptx | FileCheck %s
+# RUN: sed s/x128xbf16/x64xbf16/ %dash_examples/bwd-causal.mlir \
+# RUN:   | dash-opt --dash-to-ptx='kind=symmetric-shift output=ordered-add-64' -o /dev/null
+# RUN: %python %s ordered-add-64.ptx | FileCheck %s
+# REQUIRES: python, z3, host-supports-nvptx
+"""The ordered add against the memory model: the first, a middle and the last add of a chain, each in a block of its own, as the emitted
+PTX has them. Every execution has to end with the sum in the order of turns. Then each instruction is left out or made weaker.
+
+    ordered-add.py KERNEL.ptx [--executions]
+"""
+
+# CHECK:      three adds to one tile, as emitted: proven in the order of their turns
+# CHECK:        ld.acquire.gpu.global.b32 [turn] nothing goes wrong
+# CHECK-NEXT:   ld.acquire.gpu.global.b32 [turn] relaxed goes wrong
+# CHECK-NEXT:   ld.acquire.gpu.global.b32 [turn] cta goes wrong
+# CHECK-NEXT:   fence.proxy.async.global before the add nothing goes wrong
+# CHECK-NEXT:   cp.async.bulk.commit_group behind the add nothing goes wrong
+# CHECK-NEXT:   cp.async.bulk.wait_group.read 0 nothing as before
+# CHECK-NEXT:   cp.async.bulk.wait_group 0 nothing goes wrong
+# CHECK-NEXT:   cp.async.bulk.wait_group 0 wait_group.read goes wrong
+# CHECK-NEXT:   fence.proxy.async.global behind the add nothing as before
+# CHECK-NEXT:   red.release.gpu.global.add.s32 [turn] nothing waits for ever
+# CHECK-NEXT:   red.release.gpu.global.add.s32 [turn] relaxed goes wrong
+# CHECK-NEXT:   red.release.gpu.global.add.s32 [turn] cta goes wrong
+# CHECK-NEXT:   st.relaxed.gpu.global.b32 [turn] nothing as before
+# CHECK-NEXT:   that fence, and the implicit one of completion nothing goes wrong
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).parent / "lib"), str(Path(__file__).parents[1] / "Lowering")]
+
+from events import Place, Program  # noqa: E402
+from kernels import Change, ask, print_table, replay, trace, value_of  # noqa: E402
+from model import Model, Rules  # noqa: E402
+from threads import Thread  # noqa: E402
+from traces import Step, Tracer  # noqa: E402
+
+TILES = {"A": 1, "B": 10, "C": 100}  # what each block adds
+BEFORE = 5000  # what the tile of sums holds before
+# What may stand in the place of an instruction, beside nothing.
+WEAKER = {
+    "ld.acquire": [(".acquire", ".relaxed"), (".gpu", ".cta")],
+    "red.release": [(".release", ".relaxed"), (".gpu", ".cta")],
+    "cp.async.bulk.wait_group": [("wait_group", "wait_group.read")],
+}
+# Not what says that the tile of the block is full or free: shared-tiles.py.
+ASKED = ("ld.acquire", "fence", "cp", "red", "st")
+
+
+def adds(tracer: Tracer) -> list[list[Step]]:
+    """What runs from the wait for a turn of q tile 0 to its end, for each add of its chain."""
+    acquires = [(i, step) for i, step in enumerate(tracer.steps) if step.name.startswith("ld.acquire")]
+    turn = min(next(iter(step.addresses.values())) for _, step in acquires)
+    found = []
+    for i, first in sorted((pair for pair in acquires if turn in pair[1].addresses.values()), key=lambda pair: pair[1].seen):
+        steps = [step for step in tracer.steps[i:] if step.thread == first.thread]
+        last = next(j for j, step in enumerate(steps) if step.name.startswith(("red.release", "st.relaxed")))
+        found.append(steps[:last + 1])
+    return found
+
+
+def build(tracer: Tracer, chain: list[list[Step]], change: Change) -> Program:
+    turn = next(iter(chain[0][0].addresses.values()))
+    program = Program(initial={"sum": BEFORE, "turn": 0} | {f"tile {block}": value for block, value in TILES.items()})
+    for block, steps in zip(TILES, chain):
+        copy = next(step for step in steps if step.accesses)
+        total, tile = copy.addresses.values()
+        names = {turn: Place("turn"), total: Place("sum"), tile: Place(f"tile {block}", "shared")}
+        replay(Thread(program, block, block), steps, names, tracer, change)
+    return program
+
+
+def wrong(model: Model):
+    return model.final("sum") != sum(TILES.values())
+
+
+def describe(model: Model) -> str:
+    """Who adds to what."""
+    execution = model.first_execution("sum", wrong(model))
+    reads = [f"{event.thread} adds {TILES[event.thread]} to {value_of(execution, event)}" for event in model.reads
+             if event.place == "sum"]
+    return f"A stores 1, {', '.join(reads)}; the sum is {execution.eval(model.final('sum'))}, not {sum(TILES.values())}"
+
+
+def asked_of(chain: list[list[Step]]) -> dict[str, tuple[int, ...]]:
+    """Steps by what they are called, in the order in which they run, with their lines."""
+    turn = next(iter(chain[0][0].addresses.values()))
+    kinds: dict[str, list[int]] = {}
+    for steps in chain:
+        place = "before the add"
+        for step in steps:
+            place = "behind the add" if step.accesses else place
+            if step.name.startswith(ASKED) and not step.accesses:
+                operand = " [turn]" if turn in step.addresses.values() else f" {step.text.split()[-1].rstrip(';')}"
+                label = step.name + (operand if " " in step.text else f" {place}")
+                kinds.setdefault(label, []).append(step.line)
+    return {label: tuple(sorted(set(lines))) for label, lines in kinds.items()}
+
+
+def main() -> int:
+    tracer = trace(Path(sys.argv[1]), [2] * len(TILES))
+    chain = adds(tracer)
+
+    def made(change: Change) -> Program:
+        return build(tracer, chain, change)
+
+    emitted = ask(made, wrong)
+    print(f"three adds to one tile, as emitted: {' and '.join(dict.fromkeys(emitted.verdicts))} in the order of their turns")
+    rows, executions = [], []
+    for label, lines in asked_of(chain).items():
+        instead = [("", ""), *next((pairs for name, pairs in WEAKER.items() if label.startswith(name)), [])]
+        for old, new in instead if ".read" not in label else instead[:1]:
+            answer = ask(made, wrong, Change(lines, old, new), describe)
+            rows.append((label, new.strip(".") or "nothing", answer))
+            if answer.execution:
+                executions.append(f"  {label}, {new.strip('.') or 'nothing'} instead:\n    {answer.execution}")
+    fence = next(lines for label, lines in asked_of(chain).items() if label.startswith("fence") and label.endswith("behind the add"))
+    rows.append(("that fence, and the implicit one of completion", "nothing",
+                 ask(made, wrong, Change(fence), rules=Rules(completes_with_fence=False))))
+    if "--executions" in sys.argv:
+        print("\n".join(executions))
+    else:
+        print_table("step", rows)
+    return not emitted.is_proven
+
+
+if __name__ == "__main__":
+    sys.exit(main())

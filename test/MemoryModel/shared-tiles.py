@@ -1,0 +1,122 @@
+# RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='kind=symmetric-shift output=shared-tiles-128' -o /dev/null \
+# RUN:   --mlir-print-ir-after=dash-plan-buffers 2> shared-tiles-128.mlir
+# RUN: %python %s shared-tiles-128.ptx --steps | FileCheck %s --check-prefixes=CHECK,STEPS
+# RUN: sed s/x128xbf16/x64xbf16/ %dash_examples/bwd-causal.mlir \
+# RUN:   | dash-opt --dash-to-ptx='kind=symmetric-shift output=shared-tiles-64' -o /dev/null \
+# RUN:   --mlir-print-ir-after=dash-plan-buffers 2> shared-tiles-64.mlir
+# RUN: %python %s shared-tiles-64.ptx | FileCheck %s
+# REQUIRES: python, z3, host-supports-nvptx
+"""Tiles in shared memory against the memory model: every read of every element of every channel has to observe what was written for it,
+and before what is written next. Then each kind of synchronization is left out, wherever the kernel has it.
+
+    shared-tiles.py KERNEL.ptx [--steps]
+
+KERNEL.mlir beside it is the plan, which says where channels lie.
+"""
+
+# CHECK:       13 bytes of 6 channels, {{[0-9]+}} reads; as emitted, wrong: nothing
+# STEPS:         consumer: arrive at dq full dq tile{{$}}
+# STEPS:         consumer: bar.warp.sync before dq full dq tile{{$}}
+# STEPS:         consumer: fence.proxy.async.shared::cta behind dq dq tile{{$}}
+# STEPS:         consumer: fence.proxy.async.shared::cta behind ds q row, do row, ds tile{{$}}
+# STEPS:         consumer: fence.proxy.async.shared::cta behind v v tile{{$}}
+# STEPS:         consumer: wait for ds full ds tile{{$}}
+# STEPS:         producer: wait for q empty q tile, q row, q index{{$}}
+# STEPS:         reducer: cp.async.bulk.wait_group.read 0 dq tile{{$}}
+# CHECK:       fenced by who reads, not by who writes
+# CHECK-NEXT:    ds q row, do row; by thread: q row, do row, ds tile
+# CHECK-NEXT:    dq nothing; by thread: dq tile
+# CHECK-NEXT:    ds and dq q row, do row; by thread: q row, do row, ds tile, dq tile
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).parent / "lib"), str(Path(__file__).parents[1] / "Lowering")]
+
+from blocks import FIRST_CONSUMER, Block, channels_of  # noqa: E402
+from kernels import Change, trace  # noqa: E402
+from proxies import READINGS  # noqa: E402
+from traces import Step  # noqa: E402
+
+WALKS = [3, 3]  # two items, so that each slot is filled twice
+FENCE = "fence.proxy.async.shared::cta;"
+
+
+def role(step: Step) -> str:
+    if step.thread >= FIRST_CONSUMER:
+        return "consumer"
+    return "reducer" if step.thread in (1, 2) else "producer"
+
+
+def kinds_of(block: Block) -> dict[str, tuple[int, ...]]:
+    """Synchronization by what it is for: the lines of all its copies (prologue, steady state, epilogue; both warpgroups)."""
+    kinds: dict[str, set[int]] = {}
+    for thread in sorted({step.thread for _, step in block.steps}):
+        written, arrives_at = "", {}
+        own = [step for step in block.tracer.steps if step.thread == thread]
+        for step, following in zip(own, own[1:]):
+            if step.name.startswith("bar.warp") and following.name.startswith("mbarrier.arrive"):
+                arrives_at[step.line] = block.channel_barrier(following)
+        for step in own:
+            written = block.stored(step) or written
+            if label := label_of(block, step, written, arrives_at):
+                kinds.setdefault(f"{role(step)}: {label}", set()).add(step.line)
+    return {kind: tuple(sorted(lines)) for kind, lines in kinds.items()}
+
+
+def label_of(block: Block, step: Step, written: str, arrives_at: dict[int, str]) -> str:
+    """What synchronization is for; nothing for what begins before all tiles (`bar.sync 0`) or is not about them."""
+    name = step.text.split(",")[0].rstrip(";")
+    if step.name.startswith("mbarrier.try_wait"):
+        return f"wait for {block.channel_barrier(step)}"
+    if step.name.startswith("mbarrier.arrive"):
+        return f"arrive at {block.channel_barrier(step)}"
+    if step.name.startswith("fence.proxy.async.shared"):
+        return f"{name} behind {written}" if written else ""
+    if step.name.startswith("bar.warp"):
+        return f"{step.name} before {arrives_at[step.line]}" if step.line in arrives_at else ""
+    if step.name.startswith(("wgmma.fence", "wgmma.commit")):
+        return step.name
+    if step.name.startswith(("bar", "wgmma.wait", "cp.async.bulk.wait")):
+        return name if name != "bar.sync 0" else ""
+    return ""
+
+
+def show(found: dict[str, list[str]]) -> str:
+    """What goes wrong, shortly: channels of bytes, by each reading if they differ."""
+    texts = []
+    for reading in READINGS:
+        names = [name.removesuffix(", second") for name in found[reading]]
+        texts.append(", ".join(dict.fromkeys(names)) or "nothing")
+    return texts[0] if texts[0] == texts[1] else f"{texts[0]}; by {READINGS[1]}: {texts[1]}"
+
+
+def by_readers(kinds: dict[str, tuple[int, ...]], channels: dict[str, str]) -> Change:
+    """The fences of those who write these tiles left out; who waits for a full slot fences instead."""
+    writers = [line for channel in channels for line in kinds[f"consumer: {FENCE.rstrip(';')} behind {channel}"]]
+    waits = [line for channel, reader in channels.items() for line in kinds[f"{reader}: wait for {channel} full"]]
+    return Change(tuple(writers), behind=tuple(waits), added=FENCE)
+
+
+def main() -> int:
+    ptx = Path(sys.argv[1])
+    block = Block(trace(ptx, WALKS), channels_of(ptx.with_suffix(".mlir").read_text(encoding="utf-8")))
+    kinds, program = kinds_of(block), block.build()
+    reads = {place.address: len(program.expected(place.address)) for place in block.names.values()}
+    emitted = block.goes_wrong()
+    print(f"{len(reads)} bytes of {len(block.channels)} channels, {sum(reads.values())} reads; as emitted, wrong: {show(emitted)}")
+    if "--steps" in sys.argv:
+        print(f"{'left out':<54}goes wrong")
+        for kind, lines in sorted(kinds.items()):
+            print(f"  {kind:<52}{show(block.goes_wrong(Change(lines)))}")
+    print("fenced by who reads, not by who writes")
+    readers = {"ds": "consumer", "dq": "reducer"}
+    for channels in ({"ds": "consumer"}, {"dq": "reducer"}, readers):
+        print(f"  {' and '.join(channels):<52}{show(block.goes_wrong(by_readers(kinds, channels)))}")
+    return any(emitted.values())
+
+
+if __name__ == "__main__":
+    sys.exit(main())
