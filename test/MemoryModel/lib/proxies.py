@@ -6,8 +6,11 @@ it does not say how. There are two readings, and `READINGS` has both:
 
     path     a fence counts anywhere on the way from one access to the other, in the block of the access that is not generic. That is
              the rule of the paper, which stops before the async proxy.
-    thread   the generic access must be of the fence's own thread, as well. That is what "within a single thread" says at the least
-             if nothing else may be added to it.
+    thread   the generic access must be of the fence's own thread, as well: what "within a single thread" says if nothing may be
+             added to it. It is asked of two-way fences only; others have a scope.
+
+Of products 9.7.17.7.1 says: "An async proxy fence must be used to establish an ordering between prior writes to shared memory matrices
+and subsequent reads", and leaves open by whom.
 """
 
 from __future__ import annotations
@@ -81,7 +84,8 @@ class Proxies:
         found = [fence for fence in self.fences
                  if fence.proxy == access.proxy and fence.block == access.block and fence.grid == access.grid
                  and fence.space in ("", access.space) and fence.address in ("", access.address)
-                 and (self.reading == "path" or other.proxy != "generic" or fence.thread == other.thread or fence.is_asynchronous)]
+                 and (self.reading == "path" or other.proxy != "generic" or fence.thread == other.thread
+                      or fence.is_asynchronous or fence.direction != "both")]
         if access.proxy == "tensormap":
             # 9.7.15.4: who uses a descriptor acquires; a release is before it, by its writer or by the end of the grid (8.9.4).
             acquires = [fence for fence in found if fence.direction == "acquire"]

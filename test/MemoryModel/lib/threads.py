@@ -34,6 +34,7 @@ class Thread:
         self.sources: dict[str, list[int]] = {}  # reads that a register's value comes from
         self.asynchronous = Asynchronous(self)
         self.meetings: dict[str, int] = {}
+        self.replaced = 0  # fields of a descriptor; what is written counts them
 
     def add(self, text: str, kind: str, **fields) -> Event:
         event = self.program.add(thread=self.name, block=self.block, grid=self.grid, kind=kind, text=text, line=self.line, **fields)
@@ -108,11 +109,13 @@ class Thread:
     def tensormap(self, text, parts, operands, places_of, _) -> None:
         """`replace` writes; `cp_fenceproxy` copies, then releases to the tensormap proxy (9.7.15.17)."""
         if parts[1] == "replace":
-            self.access(text, "write", places_of(operands[0])[0], value=1)
+            self.replaced += 1
+            self.access(text, "write", places_of(operands[0])[0], value=self.replaced)
             return
         self.access(text, "read", places_of(operands[1])[0]).value = value = z3.Int(f"read{len(self.program.events)}")
         self.access(text, "write", places_of(operands[0])[0], value=value)
-        self.add(text, "proxy fence", proxy="tensormap", direction="release", scope="gpu")
+        if "release" in text:
+            self.add(text, "proxy fence", proxy="tensormap", direction="release", scope="gpu")
 
     # ---- Synchronization.
 

@@ -1,0 +1,212 @@
+# RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='kind=symmetric-shift output=between-grids-128' -o /dev/null
+# RUN: %python %s between-grids-128.ptx | FileCheck %s
+# REQUIRES: python, z3, host-supports-nvptx
+"""What one grid leaves to the next, against the memory model: descriptors and rows from `prepare` to `main`, sums, turns and gradients
+from `main` to what follows. Each step comes from the emitted PTX, and is left out or made weaker.
+
+    between-grids.py KERNEL.ptx
+"""
+
+# CHECK:      a descriptor, from prepare to main: proven
+# CHECK-NEXT:   bar.warp.sync, around the fields nothing goes wrong
+# CHECK-NEXT:   the release of tensormap.cp_fenceproxy nothing as before
+# CHECK-NEXT:   fence.proxy.tensormap::generic.acquire.gpu nothing goes wrong
+# CHECK-NEXT:   the end of prepare nothing goes wrong
+# CHECK-NEXT: a row, from prepare to main: proven
+# CHECK-NEXT:   the end of prepare nothing goes wrong
+# CHECK-NEXT: sums and turns, over two launches: proven
+# CHECK-NEXT:   st.relaxed.gpu.global.b32 [turn] nothing waits for ever
+# CHECK-NEXT:   st.relaxed.gpu.global.b32 [turn] weak as before
+# CHECK-NEXT:   the end of main nothing goes wrong
+# CHECK-NEXT: dV, from main to its reader: proven
+# CHECK-NEXT:   that a grid ends behind its copies not assumed goes wrong
+# CHECK-NEXT:   cp.async.bulk.wait_group.read 0, not assumed wait_group as before
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).parent / "lib"), str(Path(__file__).parents[1] / "Lowering")]
+
+import ptx_paths  # noqa: E402
+import z3  # noqa: E402
+
+from blocks import FIRST_CONSUMER  # noqa: E402
+from events import Event, Place, Program  # noqa: E402
+from kernels import AS_EMITTED, Answer, Change, ask, print_table, replay, trace  # noqa: E402
+from model import Model, Rules  # noqa: E402
+from ptx_text import LINE  # noqa: E402
+from threads import Thread  # noqa: E402
+from traces import Step, Tracer  # noqa: E402
+
+adds = importlib.import_module("ordered-add").adds
+NAME = "attention_bwd"
+OVERLAP = Change(old="the end of a grid")  # the next one starts with it
+DESCRIPTOR, WORD = 1, 2  # where things of `prepare` are, which is read as text
+PREPARE = 1 << 20  # lines of `prepare` are counted from here
+
+
+def steps_of(ptx: str, entry: str, start: str, end: str, thread: int = 0) -> list[list[Step]]:
+    """Ways through an entry as steps; what is in brackets there is a descriptor's word, or the descriptor."""
+    lines = ptx_paths.instructions_of(ptx, f"{NAME}_{entry}")
+    begin = next(i for i, line in enumerate(lines) if re.match(start, line) and lines[i + 1].startswith("bar.warp"))
+    found = []
+    for way, _ in ptx_paths.paths(lines, begin, re.compile(end)):
+        steps = [Step(thread, PREPARE + i, lines[i], lines[i].split()[0], False) for i in way if LINE.fullmatch(lines[i])]
+        for step in steps:
+            step.addresses = dict.fromkeys(re.findall(r"\[[^]]*\]", step.text), WORD)
+            if step.name.startswith("tensormap.cp"):
+                step.addresses[next(iter(step.addresses))] = DESCRIPTOR
+        for phase, step in enumerate(step for step in steps if step.name.startswith("bar.warp")):
+            step.phase = phase
+        found.append(steps)
+    return found
+
+
+def end(program: Program, grid: str, following: str, change: Change) -> None:
+    if change != OVERLAP:
+        program.end_grid(grid, following)
+
+
+def read_in(model: Model, thread: str, place: str) -> Event:
+    return next(event for event in model.reads if event.thread == thread and event.place == place)
+
+
+# ---- Descriptors.
+
+def descriptor(tracer: Tracer, ptx: str, change: Change) -> Program:
+    """Lanes of a warp write it in shared memory and copy it out; a producer of `main` acquires it and starts a copy."""
+    program, names = Program(), {WORD: Place("word", "shared"), DESCRIPTOR: Place("descriptor")}
+    ways = steps_of(ptx, "prepare", r"st\.shared\.b32", r"tensormap\.cp_fenceproxy")
+    others, first = sorted(ways, key=lambda way: any("replace" in step.name for step in way))
+    replay(Thread(program, "another lane", "block", "prepare"), others[:-1], names, tracer, change)
+    replay(Thread(program, "lane 0", "block", "prepare"), first, names, tracer, change)
+    end(program, "prepare", "main", change)
+    acquire = next(step for step in tracer.steps if "tensormap" in step.name)
+    steps = [step for step in tracer.steps if step.thread == acquire.thread]
+    copy = next(i for i, step in enumerate(steps) if step.name.startswith("cp.async.bulk.tensor"))
+    uses = [step for step in steps[:copy + 1] if "tensormap" in step.name or step is steps[copy]]
+    at = next(value for operand, value in steps[copy].addresses.items() if "{" in operand)
+    replay(Thread(program, "producer", "block", "main"), uses, {at: Place("descriptor")}, tracer, change)
+    return program
+
+
+def wrong_descriptor(model: Model):
+    fields = max(event.value for event in model.writes if event.place == "word" and isinstance(event.value, int))
+    return read_in(model, "producer", "descriptor").value != fields
+
+
+# ---- What else `prepare` leaves.
+
+def row(tracer: Tracer, ptx: str, change: Change) -> Program:
+    """A word of LSE or delta: a thread's store in `prepare`, a bulk copy in `main`."""
+    program, names = Program(), {WORD: Place("row")}
+    lines = ptx_paths.instructions_of(ptx, f"{NAME}_prepare")
+    store = next(line for line in lines if line.startswith("st.global.b32"))
+    thread = Thread(program, "thread", "block", "prepare")
+    thread.registers[store.split(",")[1].strip(" ;")] = 7
+    replay(thread, [Step(0, PREPARE, store, "st.global.b32", False, {re.search(r"\[.*\]", store)[0]: WORD})], names, tracer, change)
+    end(program, "prepare", "main", change)
+    copy = next(step for step in tracer.steps if step.name.startswith("cp.async.bulk.shared::cta.global"))
+    source = list(copy.addresses.values())[1]
+    replay(Thread(program, "producer", "block", "main"), [copy], {source: Place("row")}, tracer, change)
+    return program
+
+
+def wrong_row(model: Model):
+    return read_in(model, "producer", "row").value != 7
+
+
+# ---- Sums and turns.
+
+def two_launches(tracer: Tracer, ptx: str, change: Change) -> Program:
+    chain = adds(tracer)
+    turn = next(iter(chain[0][0].addresses.values()))
+    program = Program(initial={"sum": 5000, "turn": 0} | {f"tile {block}{n}": n * value for n in (1, 2)
+                                                          for block, value in (("A", 1), ("B", 10))})
+    load = next(line for line in ptx_paths.instructions_of(ptx, f"{NAME}_convert") if line.startswith("ld.global"))
+    for n in (1, 2):
+        for block, steps in zip("AB", chain):
+            total, tile = next(step for step in steps if step.accesses).addresses.values()
+            names = {turn: Place("turn"), total: Place("sum"), tile: Place(f"tile {block}{n}", "shared")}
+            replay(Thread(program, f"{block}{n}", f"{block}{n}", f"main {n}"), steps, names, tracer, change)
+        end(program, f"main {n}", f"convert {n}", change)
+        Thread(program, f"convert {n}", "block", f"convert {n}").run(load, lambda _: [Place("sum")])
+        end(program, f"convert {n}", f"main {n + 1}", change)
+    return program
+
+
+def wrong_sums(model: Model):
+    return z3.Or(*(read_in(model, f"convert {n}", "sum").value != 11 * n for n in (1, 2)), model.final("turn") != 0)
+
+
+# ---- Gradients.
+
+def copies_of(tracer: Tracer) -> list[Step]:
+    """A consumer's first copy of dV, to where it has waited for it."""
+    steps = [step for step in tracer.steps if step.thread == FIRST_CONSUMER and step.name.startswith("cp.")]
+    return steps[:next(i for i, step in enumerate(steps) if "wait_group" in step.name) + 1]
+
+
+def gradient(tracer: Tracer, ptx: str, change: Change) -> Program:
+    steps = copies_of(tracer)
+    source = next(value for operand, value in steps[0].addresses.items() if "{" not in operand)
+    at = next(value for operand, value in steps[0].addresses.items() if "{" in operand)
+    program = Program(initial={"dv tile": 7})
+    names = {at: Place("dv"), source: Place("dv tile", "shared")}
+    replay(Thread(program, "consumer", "block", "main"), [steps[0], *steps[-2:]], names, tracer, change)
+    end(program, "main", "its reader", change)
+    Thread(program, "reader", "block", "its reader").run("ld.global.b32 r, [tensor of dv]")
+    return program
+
+
+def wrong_gradient(model: Model):
+    return read_in(model, "reader", "tensor of dv").value != 7
+
+
+def lines_of(steps: list[Step], name: str) -> tuple[int, ...]:
+    return tuple({step.line for step in steps if step.name.startswith(name)})
+
+
+def main() -> int:
+    path = Path(sys.argv[1])
+    tracer, ptx = trace(path, [2, 2]), path.read_text(encoding="utf-8")
+    prepared = steps_of(ptx, "prepare", r"st\.shared\.b32", r"tensormap\.cp_fenceproxy")
+    fields = max(prepared, key=len)
+    reset = Change(lines_of(tracer.steps, "st.relaxed"))
+    full = Change(lines_of(copies_of(tracer), "cp.async.bulk.wait_group"), ".read", "")
+    bare = Rules(grid_drains=False)
+    questions: list[tuple[str, Callable, Callable, list[tuple[str, str, Change, Rules]]]] = [
+        ("a descriptor, from prepare to main", descriptor, wrong_descriptor, [
+            ("bar.warp.sync, around the fields", "nothing", Change(lines_of(fields, "bar.warp")), Rules()),
+            ("the release of tensormap.cp_fenceproxy", "nothing",
+             Change(lines_of(fields, "tensormap.cp"), ".tensormap::generic.release.gpu", ""), Rules()),
+            ("fence.proxy.tensormap::generic.acquire.gpu", "nothing",
+             Change(lines_of(tracer.steps, "fence.proxy.tensormap")), Rules()),
+            ("the end of prepare", "nothing", OVERLAP, Rules())]),
+        ("a row, from prepare to main", row, wrong_row, [("the end of prepare", "nothing", OVERLAP, Rules())]),
+        ("sums and turns, over two launches", two_launches, wrong_sums, [
+            ("st.relaxed.gpu.global.b32 [turn]", "nothing", reset, Rules()),
+            ("st.relaxed.gpu.global.b32 [turn]", "weak", Change(reset.lines, "relaxed.gpu", "weak"), Rules()),
+            ("the end of main", "nothing", OVERLAP, Rules())]),
+        ("dV, from main to its reader", gradient, wrong_gradient, [
+            ("that a grid ends behind its copies", "not assumed", AS_EMITTED, bare),
+            ("cp.async.bulk.wait_group.read 0, not assumed", "wait_group", full, bare)])]
+    failed = 0
+    for title, build, wrong, changes in questions:
+        made = partial(build, tracer, ptx)
+        emitted = ask(made, wrong)
+        failed += not emitted.is_proven
+        rows: list[tuple[str, str, Answer]] = [(step, instead, ask(made, wrong, change, rules=rules))
+                                               for step, instead, change, rules in changes]
+        print_table(f"{title}: {' and '.join(dict.fromkeys(emitted.verdicts))}", rows)
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
