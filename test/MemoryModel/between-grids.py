@@ -1,5 +1,5 @@
-# RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='kind=symmetric-shift output=between-grids-128' -o /dev/null
-# RUN: %python %s between-grids-128.ptx | FileCheck %s
+# RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='kind=symmetric-shift output=between-grids' -o /dev/null \
+# RUN:   && %python %s between-grids.ptx | FileCheck %s
 # REQUIRES: python, z3, host-supports-nvptx
 """What one grid leaves to the next, against the memory model: descriptors and rows from `prepare` to `main`, sums, turns and gradients
 from `main` to what follows. Each step comes from the emitted PTX, and is left out or made weaker.

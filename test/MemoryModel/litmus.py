@@ -1,10 +1,12 @@
 # RUN: %python %s | FileCheck %s
 # RUN: %python %s --axioms | FileCheck %s --check-prefix=AXIOMS
+# RUN: %python %s --rules | FileCheck %s --check-prefix=RULES
 # REQUIRES: python, z3
 """Litmus tests: what the axioms allow and forbid, against what the ISA and the papers say of them.
 
 With --axioms each axiom is left out in turn. Two decide nothing by themselves: an order of fences that contradicts causality only adds
 to it, and where morally strong writes are in a total order, causality and coherence have what is asked of one location.
+With --rules the axioms are printed, and the rules of asynchronous operations with the sentences that they come from.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ sys.path[:0] = [str(Path(__file__).parent / "lib"), str(Path(__file__).parents[1
 
 import z3  # noqa: E402
 
+from asynchronous import RULES  # noqa: E402
 from events import Program  # noqa: E402
 from model import AXIOMS, Model, Rules  # noqa: E402
 from threads import Thread  # noqa: E402
@@ -28,6 +31,12 @@ from threads import Thread  # noqa: E402
 # AXIOMS-NEXT: without no thin air: 'load buffering, dependent' is allowed
 # AXIOMS-NEXT: without location: nothing comes out otherwise
 # AXIOMS-NEXT: without causality: 'message passing' is allowed
+
+# RULES: axioms
+# RULES: coherence (8.10.1):
+# RULES: rules of asynchronous operations, ours
+# RULES: complete-tx (9.7.10.28.4.1):
+# RULES-NEXT: "the complete-tx operation on the mbarrier
 
 ISA, PTX19, MIXED, OURS = "ISA", "ASPLOS 2019", "ISCA 2022", "ours"
 
@@ -177,7 +186,19 @@ def decided_by(axiom: str) -> str:
     return "nothing comes out otherwise"
 
 
+def print_rules() -> None:
+    print("axioms of the ISA")
+    for axiom, (section, meaning) in AXIOMS.items():
+        print(f"  {axiom} ({section}): {meaning}")
+    print("rules of asynchronous operations, ours, and the ISA's sentences that they are taken from")
+    for rule, (section, quote, meaning) in RULES.items():
+        print(f'  {rule} ({section}): {meaning}\n    "{quote}"')
+
+
 def main() -> int:
+    if "--rules" in sys.argv:
+        print_rules()
+        return 0
     if "--axioms" in sys.argv:
         for axiom, (section, _) in AXIOMS.items():
             print(f"without {axiom}: {decided_by(axiom)} ({section})")

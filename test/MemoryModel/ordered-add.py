@@ -1,5 +1,7 @@
-# RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='kind=symmetric-shift output=ordered-add-128' -o /dev/null
-# RUN: %python %s ordered-add-128.ptx | FileCheck %s
+# RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='kind=symmetric-shift output=ordered-add' -o /dev/null \
+# RUN:   && %python %s ordered-add.ptx | FileCheck %s
+# RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='kind=symmetric-shift output=ordered-add' -o /dev/null \
+# RUN:   && %python %s ordered-add.ptx --executions | FileCheck %s --check-prefix=EXECUTIONS
 # RUN: sed s/x128xbf16/x64xbf16/ %dash_examples/bwd-causal.mlir \
 # RUN:   | dash-opt --dash-to-ptx='kind=symmetric-shift output=ordered-add-64' -o /dev/null
 # RUN: %python %s ordered-add-64.ptx | FileCheck %s
@@ -26,6 +28,10 @@ PTX has them. Every execution has to end with the sum in the order of turns. The
 # CHECK-NEXT:   st.relaxed.gpu.global.b32 [turn] nothing as before
 # CHECK-NEXT:   that fence, and the implicit one of completion nothing goes wrong
 
+# EXECUTIONS:      A stores 1, B adds 10 to 5000, C adds 100 to 1; the sum is 101, not 111, with
+# EXECUTIONS:        fence.proxy.async.global before the add, nothing instead
+# EXECUTIONS:        cp.async.bulk.wait_group 0, wait_group.read instead
+
 from __future__ import annotations
 
 import sys
@@ -34,7 +40,7 @@ from pathlib import Path
 sys.path[:0] = [str(Path(__file__).parent / "lib"), str(Path(__file__).parents[1] / "Lowering")]
 
 from events import Place, Program  # noqa: E402
-from kernels import Change, ask, print_table, replay, trace, value_of  # noqa: E402
+from kernels import Answer, Change, ask, print_table, replay, trace, value_of  # noqa: E402
 from model import Model, Rules  # noqa: E402
 from threads import Thread  # noqa: E402
 from traces import Step, Tracer  # noqa: E402
@@ -110,19 +116,21 @@ def main() -> int:
 
     emitted = ask(made, wrong)
     print(f"three adds to one tile, as emitted: {' and '.join(dict.fromkeys(emitted.verdicts))} in the order of their turns")
-    rows, executions = [], []
+    rows: list[tuple[str, str, Answer]] = []
+    executions: dict[str, list[str]] = {}
     for label, lines in asked_of(chain).items():
         instead = [("", ""), *next((pairs for name, pairs in WEAKER.items() if label.startswith(name)), [])]
         for old, new in instead if ".read" not in label else instead[:1]:
             answer = ask(made, wrong, Change(lines, old, new), describe)
             rows.append((label, new.strip(".") or "nothing", answer))
             if answer.execution:
-                executions.append(f"  {label}, {new.strip('.') or 'nothing'} instead:\n    {answer.execution}")
+                executions.setdefault(answer.execution, []).append(f"    {label}, {new.strip('.') or 'nothing'} instead")
     fence = next(lines for label, lines in asked_of(chain).items() if label.startswith("fence") and label.endswith("behind the add"))
     rows.append(("that fence, and the implicit one of completion", "nothing",
                  ask(made, wrong, Change(fence), rules=Rules(completes_with_fence=False))))
     if "--executions" in sys.argv:
-        print("\n".join(executions))
+        for execution, steps in executions.items():
+            print("\n".join([f"  {execution}, with", *steps]))
     else:
         print_table("step", rows)
     return not emitted.is_proven

@@ -95,11 +95,11 @@ def reader_input(text):
 
 def output_of(root, bin_dir, command, path):
     examples = root / "dialects" / "dash" / "examples"
-    for name, value in (("%dash_examples", examples), ("%dash_src", root), ("%s", root / path)):
+    for name, value in (("%dash_examples", examples), ("%dash_src", root), ("%python", sys.executable), ("%s", root / path)):
         command = command.replace(name, str(value))
     left = re.search(r"%[A-Za-z_]\w*", command)
     if left:
-        raise Failure(f"expected a RUN line of %s, %dash_src and %dash_examples only, found '{left[0]}' in {path}")
+        raise Failure(f"expected a RUN line of %s, %python, %dash_src and %dash_examples only, found '{left[0]}' in {path}")
     search = os.pathsep.join([str(bin_dir), str(house.LLVM_BIN), os.environ["PATH"]])
     with tempfile.TemporaryDirectory() as scratch:  # for what -o FILE leaves
         result = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=scratch,
@@ -116,7 +116,7 @@ def render(root, bin_dir, example):
         raise Failure(f"expected a test at {example.path}, found no such file")
     text = house.read(source)
     command = command_of(example, text)
-    shown = command.replace("%dash_examples/", "dialects/dash/examples/").replace("%s", str(example.path))
+    shown = command.replace("%dash_examples/", "dialects/dash/examples/").replace("%s", str(example.path)).replace("%python", "python3")
     language = {".mlir": "mlir", ".py": "python"}.get(source.suffix, "")
     blocks = {"command": lambda: ("Command", "sh", shown.replace("%dash_src/", "")),
               "input": lambda: ("Input", language, reader_input(text)),

@@ -14,7 +14,7 @@ from math import prod
 
 import z3
 
-from events import Event, Place, Program
+from events import INITIAL, Event, Place, Program
 from kernels import AS_EMITTED, Change, replay
 from model import Model, Rules
 from proxies import READINGS
@@ -145,6 +145,20 @@ class Block:
             if not found[reading]:
                 break
         return found
+
+
+    def execution(self, change: Change, reading: str) -> str:
+        """The first read, in the order of the run, that may observe another write, and the earliest of these."""
+        model = Model(self.build(change), Rules(reading))
+        for place in (place.address for place in self.names.values()):
+            writes = sorted((write for write in model.writes if write.place == place), key=lambda write: write.thread != INITIAL)
+            for read, expected in model.program.expected(place):
+                for write in writes:
+                    if write is not expected and model.allows(model.reads_from[write.number, read.number]) is not None:
+                        seen = "what was there before" if write.thread == INITIAL else \
+                            f"write {writes.index(write)}, not {writes.index(expected)}"
+                        return f"{read.text.split()[0]} of {read.thread} observes of {place} {seen}"
+        return ""
 
 
 def wrong(model: Model, place: str):
