@@ -9,6 +9,10 @@
 # RUN:   | dash-opt --dash-to-ptx='kind=shift q-tile=64 output=shared-tiles-full' -o /dev/null \
 # RUN:   --mlir-print-ir-after=dash-plan-buffers 2> shared-tiles-full.mlir
 # RUN: %python %s shared-tiles-full.ptx | FileCheck %s
+# RUN: grep -v bar.warp.sync shared-tiles-64.ptx > shared-tiles-spoilt.ptx
+# RUN: cp shared-tiles-64.json shared-tiles-spoilt.json
+# RUN: cp shared-tiles-64.mlir shared-tiles-spoilt.mlir
+# RUN: not %python %s shared-tiles-spoilt.ptx | FileCheck %s --check-prefix=SPOILT
 # REQUIRES: python, z3, host-supports-nvptx
 """Tiles in shared memory against the memory model: every read of every element of every channel has to observe what was written for it,
 and before what is written next. Then each kind of synchronization is left out, wherever the kernel has it.
@@ -31,6 +35,7 @@ KERNEL.mlir beside it is the plan, which says where channels lie.
 # EXECUTIONS-NEXT: cp.async.bulk.global.shared::cta.bulk_group of warp 1 observes of dq tile what was there before
 # EXECUTIONS:    consumer: fence.proxy.async.shared::cta behind ds{{$}}
 # EXECUTIONS-NEXT: ld.shared.v4.b32 of warpgroup 0, other lane observes of q row
+# SPOILT:      as emitted, wrong: {{.*}}dq tile
 # CHECK:       fenced by who reads, not by who writes
 # CHECK-NEXT:    ds q row, do row; by thread: q row, do row, ds tile
 # CHECK-NEXT:    dq nothing; by thread: dq tile
