@@ -2,8 +2,8 @@
 |* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                                                    *|
 |*                                                                                                            *|
 |* A manifest and its PTX, as strings, become a kernel; a kernel and sizes become a plan; a plan runs on a    *|
-|* stream, with tensors, a workspace and an order that the caller gives. Nothing of LLVM is asked, no file is *|
-|* read, and no memory of the device is allocated, ever.                                                      *|
+|* stream, with tensors, a workspace and an order that the caller gives. Nothing of LLVM is asked, and no     *|
+|* memory of the device is allocated, ever.                                                                   *|
 |*                                                                                                            *|
 |* Every argument is checked before anything is enqueued. A function that fails says why through `handler`,   *|
 |* in the calling thread, and leaves what it would have set untouched. There is no global state: kernels and  *|
@@ -50,7 +50,7 @@ typedef struct DashKernel {
  * Makes a kernel of what `dashCompile` gave or `dash-opt --dash-to-ptx` wrote. All strings are copied.
  *
  * driver:   launches it. One whose `ptr` is NULL makes a kernel for plans that say sizes only.
- * manifest: NAME.json. Names of files in it are not looked at.
+ * manifest: NAME.json. The files that it names are not read.
  * ptx:      NAME.ptx, which must have the manifest's sha256 and its entries.
  * order:    NAME.order, with the manifest's sha256, where the order is a table; else empty.
  * kernel:   set on success, to be given back by `dashKernelDestroy`.
@@ -62,11 +62,22 @@ DASH_CAPI_EXPORTED DashStatus dashKernelCreate(DashDriver driver, DashStringRef 
                                                DashDiagnosticHandler handler, void *userData,
                                                DashKernel *kernel);
 
+/**
+ * Makes a kernel of files: a manifest, and beside it what it names. Names in it are names, not paths.
+ *
+ * path:     NAME.json. All else is as for `dashKernelCreate`; messages begin with the path.
+ */
+DASH_CAPI_EXPORTED DashStatus dashKernelOpen(DashDriver driver, DashStringRef path,
+                                             DashDiagnosticHandler handler, void *userData,
+                                             DashKernel *kernel);
+
 /** Gives a kernel back. Plans of it stay valid; with the last of them it is unloaded from its devices: no launch may be under way. */
 DASH_CAPI_EXPORTED void dashKernelDestroy(DashKernel kernel);
 
 /** Empty strings and 0 for a kernel that is NULL, or an index out of range. They live as long as the kernel. */
 DASH_CAPI_EXPORTED DashStringRef dashKernelGetName(DashKernel kernel);
+/** The manifest's text. */
+DASH_CAPI_EXPORTED DashStringRef dashKernelGetManifest(DashKernel kernel);
 /** Equal certificates and equal inputs give equal gradients. */
 DASH_CAPI_EXPORTED DashStringRef dashKernelGetCertificate(DashKernel kernel);
 /** The sizes that a plan needs, in any order, such as "batch" and "q_rows". */
@@ -77,6 +88,31 @@ DASH_CAPI_EXPORTED size_t dashKernelGetNumTensors(DashKernel kernel);
 DASH_CAPI_EXPORTED DashStringRef dashKernelGetTensorName(DashKernel kernel, size_t index);
 /** head_dim^-0.5; 1 where the kernel takes no scale, and every run must pass 1. */
 DASH_CAPI_EXPORTED float dashKernelGetDefaultScale(DashKernel kernel);
+
+/*===- Tensors --------------------------------------------------------------------------------------===*/
+
+typedef enum DashElement { DASH_BF16 = 1, DASH_F16 = 2, DASH_F32 = 3 } DashElement;
+
+#define DASH_MAX_RANK 4
+
+/** Memory of the device, [batch, heads, rows, head dim] or [batch, heads, rows]; strides in elements, the innermost 1. */
+typedef struct DashTensor {
+  uint64_t address; /**< of the first element */
+  DashElement element;
+  uint32_t rank;
+  int64_t shape[DASH_MAX_RANK];
+  int64_t strides[DASH_MAX_RANK];
+} DashTensor;
+
+/**
+ * The sizes of a problem, as its tensors' shapes give them, for `dashPlanCreate`. Checks elements and shapes; looks at neither
+ * strides nor addresses.
+ *
+ * sizes:    set on success, in the order of `dashKernelGetSizeName`; there must be room for all, and no more.
+ */
+DASH_CAPI_EXPORTED DashStatus dashKernelFindSizes(DashKernel kernel, const DashTensor *tensors,
+                                                  size_t numTensors, DashDiagnosticHandler handler,
+                                                  void *userData, int64_t *sizes, size_t numSizes);
 
 /*===- Plans ----------------------------------------------------------------------------------------===*/
 
@@ -109,19 +145,6 @@ DASH_CAPI_EXPORTED DashStatus dashPlanCreate(DashKernel kernel, int32_t device,
 /** Gives a plan back. */
 DASH_CAPI_EXPORTED void dashPlanDestroy(DashPlan plan);
 
-typedef enum DashElement { DASH_BF16 = 1, DASH_F16 = 2, DASH_F32 = 3 } DashElement;
-
-#define DASH_MAX_RANK 4
-
-/** Memory of the device, [batch, heads, rows, head dim] or [batch, heads, rows]; strides in elements, the innermost 1. */
-typedef struct DashTensor {
-  uint64_t address; /**< of the first element */
-  DashElement element;
-  uint32_t rank;
-  int64_t shape[DASH_MAX_RANK];
-  int64_t strides[DASH_MAX_RANK];
-} DashTensor;
-
 /**
  * What tensor `index` of a run has to be: element, rank and shape, with the strides of a contiguous one, and no address. Rank 0 where
  * the index is out of range.
@@ -134,6 +157,18 @@ DASH_CAPI_EXPORTED DashTensor dashPlanGetTensor(DashPlan plan, size_t index);
 /** Bytes of the workspace, which belongs to one run at a time; and those of the order. 0 for a problem without outputs. */
 DASH_CAPI_EXPORTED size_t dashPlanGetWorkspaceBytes(DashPlan plan);
 DASH_CAPI_EXPORTED size_t dashPlanGetOrderBytes(DashPlan plan);
+
+/** A part of a plan's workspace, or of its order: for tests and debuggers, which look into them. */
+typedef struct DashRegion {
+  DashStringRef name; /**< lives as long as the plan */
+  int32_t isOrder;    /**< 1: of the order; 0: of the workspace */
+  size_t offset;      /**< from the start of its block */
+  size_t bytes;
+} DashRegion;
+
+/** The regions, in the manifest's order. All zeros where the index is out of range. */
+DASH_CAPI_EXPORTED size_t dashPlanGetNumRegions(DashPlan plan);
+DASH_CAPI_EXPORTED DashRegion dashPlanGetRegion(DashPlan plan, size_t index);
 
 /*===- Launches -------------------------------------------------------------------------------------===*/
 
@@ -178,6 +213,24 @@ typedef struct DashArguments {
 DASH_CAPI_EXPORTED DashStatus dashPlanRun(DashPlan plan, void *stream,
                                           const DashArguments *arguments,
                                           DashDiagnosticHandler handler, void *userData);
+
+/**
+ * The checks of `dashPlanRun` but those of its workspace and order, which may be 0: for those who allocate these for each run,
+ * and would rather know before.
+ */
+DASH_CAPI_EXPORTED DashStatus dashPlanCheck(DashPlan plan, void *stream,
+                                            const DashArguments *arguments,
+                                            DashDiagnosticHandler handler, void *userData);
+
+/**
+ * A run entry by entry, for measurements: each step once, in their order, is what `dashPlanRun` does. Roles are words of the
+ * manifest, such as "main"; empty where the index is out of range.
+ */
+DASH_CAPI_EXPORTED size_t dashPlanGetNumSteps(DashPlan plan);
+DASH_CAPI_EXPORTED DashStringRef dashPlanGetStepRole(DashPlan plan, size_t index);
+DASH_CAPI_EXPORTED DashStatus dashPlanRunStep(DashPlan plan, size_t index, void *stream,
+                                              const DashArguments *arguments,
+                                              DashDiagnosticHandler handler, void *userData);
 
 #ifdef __cplusplus
 }

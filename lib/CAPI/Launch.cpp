@@ -72,6 +72,20 @@ DashStatus dashKernelCreate(DashDriver driver, DashStringRef manifest, DashStrin
   return report(outcome, handler, userData);
 }
 
+DashStatus dashKernelOpen(DashDriver driver, DashStringRef path, DashDiagnosticHandler handler,
+                          void *userData, DashKernel *kernel) {
+  if (!kernel)
+    return refuse("'kernel' is NULL: there is no place for the result", handler, userData);
+  if (!isGiven(path))
+    return refuse("a string is NULL but not empty", handler, userData);
+  KernelHandle opened;
+  Outcome outcome = Kernel::open(driver.ptr ? *static_cast<DriverHandle *>(driver.ptr) : nullptr,
+                                 toStringRef(path), opened);
+  if (!outcome)
+    kernel->ptr = new KernelHandle(std::move(opened));
+  return report(outcome, handler, userData);
+}
+
 void dashKernelDestroy(DashKernel kernel) { delete static_cast<KernelHandle *>(kernel.ptr); }
 
 static const Manifest *manifestOf(DashKernel kernel) {
@@ -81,6 +95,11 @@ static const Manifest *manifestOf(DashKernel kernel) {
 DashStringRef dashKernelGetName(DashKernel kernel) {
   const Manifest *manifest = manifestOf(kernel);
   return manifest ? toC(manifest->name) : DashStringRef{"", 0};
+}
+
+DashStringRef dashKernelGetManifest(DashKernel kernel) {
+  return kernel.ptr ? toC((*static_cast<KernelHandle *>(kernel.ptr))->getManifestText())
+                    : DashStringRef{"", 0};
 }
 
 DashStringRef dashKernelGetCertificate(DashKernel kernel) {
@@ -106,6 +125,18 @@ size_t dashKernelGetNumTensors(DashKernel kernel) {
 DashStringRef dashKernelGetTensorName(DashKernel kernel, size_t index) {
   return index < dashKernelGetNumTensors(kernel) ? toC(manifestOf(kernel)->tensors[index].name)
                                                  : DashStringRef{"", 0};
+}
+
+DashStatus dashKernelFindSizes(DashKernel kernel, const DashTensor *tensors, size_t numTensors,
+                               DashDiagnosticHandler handler, void *userData, int64_t *sizes,
+                               size_t numSizes) {
+  if (!kernel.ptr)
+    return refuse("'kernel' is NULL", handler, userData);
+  if ((!tensors && numTensors) || (!sizes && numSizes))
+    return refuse("'tensors' or 'sizes' is NULL but not empty", handler, userData);
+  return report(findSizes(*manifestOf(kernel), ArrayRef(tensors, numTensors),
+                          MutableArrayRef(sizes, numSizes)),
+                handler, userData);
 }
 
 float dashKernelGetDefaultScale(DashKernel kernel) {
@@ -154,6 +185,15 @@ DashTensor dashPlanGetTensor(DashPlan plan, size_t index) {
   return plan.ptr ? static_cast<const Plan *>(plan.ptr)->getTensor(index) : DashTensor{};
 }
 
+size_t dashPlanGetNumRegions(DashPlan plan) {
+  return plan.ptr ? static_cast<const Plan *>(plan.ptr)->getNumRegions() : 0;
+}
+
+DashRegion dashPlanGetRegion(DashPlan plan, size_t index) {
+  return plan.ptr ? static_cast<const Plan *>(plan.ptr)->getRegion(index)
+                  : DashRegion{{"", 0}, 0, 0, 0};
+}
+
 //===----------------------------------------------------------------------===//
 // Launches
 //===----------------------------------------------------------------------===//
@@ -172,11 +212,48 @@ DashStatus dashPlanMakeOrder(DashPlan plan, void *stream, DashMemory order,
   return report(static_cast<const Plan *>(plan.ptr)->makeOrder(stream, order), handler, userData);
 }
 
+/// What all that takes a plan and arguments begins with.
+static Outcome checkGiven(DashPlan plan, const DashArguments *arguments) {
+  if (!plan.ptr)
+    return fail(DASH_INVALID_ARGUMENT, "'plan' is NULL");
+  if (!arguments || (!arguments->tensors && arguments->numTensors))
+    return fail(DASH_INVALID_ARGUMENT, "'arguments' is NULL, or its tensors are");
+  return std::nullopt;
+}
+
+DashStatus dashPlanCheck(DashPlan plan, void *stream, const DashArguments *arguments,
+                         DashDiagnosticHandler handler, void *userData) {
+  if (Outcome wrong = checkGiven(plan, arguments))
+    return report(wrong, handler, userData);
+  return report(static_cast<const Plan *>(plan.ptr)->check(stream, *arguments), handler, userData);
+}
+
 DashStatus dashPlanRun(DashPlan plan, void *stream, const DashArguments *arguments,
                        DashDiagnosticHandler handler, void *userData) {
-  if (!plan.ptr)
-    return refuse("'plan' is NULL", handler, userData);
-  if (!arguments || (!arguments->tensors && arguments->numTensors))
-    return refuse("'arguments' is NULL, or its tensors are", handler, userData);
+  if (Outcome wrong = checkGiven(plan, arguments))
+    return report(wrong, handler, userData);
   return report(static_cast<const Plan *>(plan.ptr)->run(stream, *arguments), handler, userData);
+}
+
+size_t dashPlanGetNumSteps(DashPlan plan) {
+  return plan.ptr ? static_cast<const Plan *>(plan.ptr)->getNumSteps() : 0;
+}
+
+DashStringRef dashPlanGetStepRole(DashPlan plan, size_t index) {
+  return index < dashPlanGetNumSteps(plan)
+             ? toC(static_cast<const Plan *>(plan.ptr)->getStepRole(index))
+             : DashStringRef{"", 0};
+}
+
+DashStatus dashPlanRunStep(DashPlan plan, size_t index, void *stream,
+                           const DashArguments *arguments, DashDiagnosticHandler handler,
+                           void *userData) {
+  if (Outcome wrong = checkGiven(plan, arguments))
+    return report(wrong, handler, userData);
+  const Plan &all = *static_cast<const Plan *>(plan.ptr);
+  if (index >= all.getNumSteps())
+    return report(fail(DASH_INVALID_ARGUMENT, "expected a step below " + Twine(all.getNumSteps()) +
+                                                  ", found " + Twine(index)),
+                  handler, userData);
+  return report(all.runStep(index, stream, *arguments), handler, userData);
 }

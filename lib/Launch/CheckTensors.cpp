@@ -161,15 +161,22 @@ static Outcome checkOverlap(const Manifest &manifest, ArrayRef<DashTensor> tenso
   return std::nullopt;
 }
 
-Outcome mlir::dash::launch::checkTensors(const Manifest &manifest, ArrayRef<Shape> shapes,
-                                         ArrayRef<DashTensor> tensors,
-                                         ArrayRef<std::pair<const char *, DashMemory>> blocks) {
+Outcome mlir::dash::launch::checkShapes(const Manifest &manifest, ArrayRef<Shape> shapes,
+                                        ArrayRef<DashTensor> tensors) {
   if (tensors.size() != manifest.tensors.size())
     return fail(DASH_INVALID_ARGUMENT, "expected " + Twine(manifest.tensors.size()) +
                                            " tensors, found " + Twine(tensors.size()));
   for (auto [i, spec] : enumerate(manifest.tensors))
     if (Outcome wrong = checkShape(spec, shapes[i], tensors[i]))
       return wrong;
+  return std::nullopt;
+}
+
+Outcome mlir::dash::launch::checkTensors(const Manifest &manifest, ArrayRef<Shape> shapes,
+                                         ArrayRef<DashTensor> tensors,
+                                         ArrayRef<std::pair<const char *, DashMemory>> blocks) {
+  if (Outcome wrong = checkShapes(manifest, shapes, tensors))
+    return wrong;
   for (auto [i, spec] : enumerate(manifest.tensors))
     if (Outcome wrong = checkStrides(spec, tensors[i]))
       return wrong;

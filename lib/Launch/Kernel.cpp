@@ -45,6 +45,7 @@ Outcome Kernel::create(std::shared_ptr<Driver> driver, StringRef manifestText, S
   if (manifest.orderIsTable)
     if (Outcome wrong = checkHash(order, manifest.orderSha256, "order"))
       return wrong;
+  kernel->manifestText = manifestText.str();
   kernel->ptx = ptx.str();
   kernel->order = order.str();
   kernel->driver = std::move(driver);

@@ -13,6 +13,21 @@ static StringRef toStringRef(DashStringRef string) {
   return {string.data, string.data ? string.length : 0};
 }
 
+static Outcome evaluateShapes(const Manifest &manifest, const Values &values,
+                              std::vector<Shape> &shapes) {
+  for (const TensorSpec &spec : manifest.tensors) {
+    Shape &shape = shapes.emplace_back(Shape{});
+    for (auto [i, expression] : enumerate(spec.shape)) {
+      if (Outcome wrong = expression.evaluate(values, shape[i]))
+        return wrong;
+      if (shape[i] < 0 || shape[i] > INT32_MAX)
+        return fail(DASH_INVALID_MANIFEST,
+                    expression.getPlace() + ": expected 0 to 2147483647, found " + Twine(shape[i]));
+    }
+  }
+  return std::nullopt;
+}
+
 Outcome Plan::create(std::shared_ptr<Kernel> kernel, int device, ArrayRef<DashSize> sizes,
                      std::unique_ptr<Plan> &result) {
   auto plan = std::make_unique<Plan>();
@@ -24,19 +39,11 @@ Outcome Plan::create(std::shared_ptr<Kernel> kernel, int device, ArrayRef<DashSi
   if (Outcome wrong = manifest.derive(values))
     return wrong;
   plan->isEmpty = true;
-  for (const TensorSpec &spec : manifest.tensors) {
-    Shape shape = {};
-    for (auto [i, expression] : enumerate(spec.shape)) {
-      if (Outcome wrong = expression.evaluate(values, shape[i]))
-        return wrong;
-      if (shape[i] < 0 || shape[i] > INT32_MAX)
-        return fail(DASH_INVALID_MANIFEST,
-                    expression.getPlace() + ": expected 0 to 2147483647, found " + Twine(shape[i]));
-    }
-    plan->shapes.push_back(shape);
+  if (Outcome wrong = evaluateShapes(manifest, values, plan->shapes))
+    return wrong;
+  for (auto [spec, shape] : zip_equal(manifest.tensors, plan->shapes))
     plan->isEmpty &=
         !spec.isWritten || is_contained(ArrayRef(shape).take_front(spec.shape.size()), 0);
-  }
   if (!plan->isEmpty) {
     if (Outcome wrong = plan->checkLimits(values))
       return wrong;
@@ -70,6 +77,14 @@ DashTensor Plan::getTensor(size_t index) const {
   return result;
 }
 
+DashRegion Plan::getRegion(size_t index) const {
+  if (index >= regions.size())
+    return {{"", 0}, 0, 0, 0};
+  const std::string &name = kernel->getManifest().workspace[index].name;
+  const Place &place = regions[index];
+  return {{name.c_str(), name.size()}, place.isOrder, place.offset, place.bytes};
+}
+
 /// "'attention_bwd' serves q_rows = 4096, found 256", and how a table is made for other sizes.
 static Failure refuseSize(const Manifest &manifest, const Size &size, int64_t found) {
   std::string limits = std::to_string(size.minimum);
@@ -80,6 +95,35 @@ static Failure refuseSize(const Manifest &manifest, const Size &size, int64_t fo
     hint = "; its order is a table for stated sizes, made for others by: " + manifest.orderCommand;
   return fail(DASH_INVALID_ARGUMENT, "'" + manifest.name + "' serves " + size.name + " = " +
                                          limits + ", found " + Twine(found) + hint);
+}
+
+/// Each size is that of the first dimension that has its name; all other dimensions are checked against it.
+Outcome mlir::dash::launch::findSizes(const Manifest &manifest, ArrayRef<DashTensor> tensors,
+                                      MutableArrayRef<int64_t> sizes) {
+  if (sizes.size() != manifest.sizes.size())
+    return fail(DASH_INVALID_ARGUMENT, "expected room for " + Twine(manifest.sizes.size()) +
+                                           " sizes, found " + Twine(sizes.size()));
+  // Of a mistaken tensor, its own mistake is said, so shapes that do not tell a size count as 0 here.
+  Values values;
+  for (auto [spec, tensor] : zip(manifest.tensors, tensors))
+    for (auto [i, expression] : enumerate(spec.shape))
+      values.try_emplace(expression.getText(), i < tensor.rank ? tensor.shape[i] : 0);
+  Values found;
+  for (const Size &size : manifest.sizes) {
+    int64_t value = found[size.name] = values.lookup(size.name);
+    if (value < 0 || value > INT32_MAX)
+      return refuseSize(manifest, size, value);
+  }
+  if (Outcome wrong = manifest.derive(found))
+    return wrong;
+  std::vector<Shape> shapes;
+  if (Outcome wrong = evaluateShapes(manifest, found, shapes))
+    return wrong;
+  if (Outcome wrong = checkShapes(manifest, shapes, tensors))
+    return wrong;
+  for (auto [size, value] : zip_equal(manifest.sizes, sizes))
+    value = found[size.name];
+  return std::nullopt;
 }
 
 Outcome Plan::bindSizes(ArrayRef<DashSize> sizes, Values &values) {
@@ -139,9 +183,7 @@ Outcome Plan::placeRegions(const Values &values) {
       return fail(DASH_INVALID_MANIFEST, region.bytes.getPlace() + ": expected the " +
                                              Twine(kernel->getManifest().orderBytes) +
                                              " bytes of the table, found " + Twine(bytes));
-    regions.push_back({offset, region.isOrder()});
-    if (region.initial == Initial::Zero)
-      zeros.push_back({offset, static_cast<uint64_t>(bytes)});
+    regions.push_back({offset, static_cast<uint64_t>(bytes), region.isOrder()});
     total = offset + bytes;
   }
   return std::nullopt;
@@ -213,7 +255,7 @@ Outcome Plan::findSource(StringRef name, const Values &values, Source &source) c
   }
   for (auto [i, region] : enumerate(manifest.workspace))
     if (name == ("workspace." + Twine(region.name)).str())
-      source = {regions[i].second ? Source::Order : Source::Workspace, regions[i].first, 0};
+      source = {regions[i].isOrder ? Source::Order : Source::Workspace, regions[i].offset, 0};
   for (auto [i, tensor] : enumerate(manifest.tensors)) {
     StringRef rest = name;
     if (name == tensor.name)

@@ -41,6 +41,19 @@ public:
     return found.value_or("").str();
   }
 
+  /// The name of a file beside the manifest: no path leaves its folder.
+  std::string getFile(StringRef name) const {
+    std::string found = getString(name);
+    bool isName =
+        !found.empty() && found != "." && found != ".." && llvm::all_of(found, [](char c) {
+          return static_cast<unsigned char>(c) >= ' ' && c != '\x7f' && c != '/' && c != '\\' &&
+                 c != ':';
+        });
+    if (object && object->getString(name) && !isName)
+      refuse(name, "expected the name of a file beside the manifest", object->get(name));
+    return found;
+  }
+
   int64_t getNumber(StringRef name, int64_t least, int64_t most) const {
     const json::Value *value = get(name);
     auto found = value ? value->getAsInteger() : std::nullopt;
@@ -212,6 +225,7 @@ static void readOrder(const Reader &order, Manifest &manifest) {
   manifest.orderBytes = 0;
   if (!manifest.orderIsTable)
     return;
+  manifest.orderFile = order.getFile("file");
   manifest.orderBytes = order.getCount("bytes");
   manifest.orderSha256 = order.getString("sha256");
   if (order.has("command"))
@@ -363,6 +377,7 @@ Outcome readManifest(StringRef text, Manifest &manifest) {
   Reader ptx = root.getObject("ptx"), program = root.getObject("program");
   manifest.name = root.getString("name");
   manifest.certificate = root.getString("certificate");
+  manifest.ptxFile = ptx.getFile("file");
   manifest.ptxSha256 = ptx.getString("sha256");
   manifest.target = ptx.getString("target");
   manifest.headDim = program.getCount("head_dim");

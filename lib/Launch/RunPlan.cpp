@@ -75,12 +75,12 @@ Outcome Plan::clear(void *stream, DashMemory workspace) const {
   if (workspaceBytes)
     if (Outcome wrong = checkDevice(stream, workspace.address, "workspace"))
       return wrong;
-  for (const Zeros &part : zeros)
-    if (Outcome wrong = driver.check(
-            part.bytes ? driver.memsetAsync(workspace.address + part.offset, 0, part.bytes, stream)
-                       : 0,
-            "fill " + Twine(part.bytes) + " bytes"))
-      return wrong;
+  for (auto [region, place] : zip_equal(kernel->getManifest().workspace, regions))
+    if (region.initial == Initial::Zero && place.bytes)
+      if (Outcome wrong = driver.check(
+              driver.memsetAsync(workspace.address + place.offset, 0, place.bytes, stream),
+              "fill " + Twine(place.bytes) + " bytes"))
+        return wrong;
   return std::nullopt;
 }
 
@@ -110,7 +110,7 @@ Outcome Plan::makeOrder(void *stream, DashMemory order) const {
     for (auto [region, place] : zip_equal(kernel->getManifest().workspace, regions))
       if (region.initial == Initial::File)
         if (Outcome wrong =
-                driver.check(driver.copyToDeviceAsync(order.address + place.first, table.data(),
+                driver.check(driver.copyToDeviceAsync(order.address + place.offset, table.data(),
                                                       table.size(), stream),
                              "copy " + Twine(table.size()) + " bytes to the device"))
           return wrong;
@@ -124,25 +124,11 @@ Outcome Plan::makeOrder(void *stream, DashMemory order) const {
   return std::nullopt;
 }
 
-Outcome Plan::run(void *stream, const DashArguments &arguments) const {
-  if (isEmpty)
-    return std::nullopt;
-  if (Outcome wrong = checkDriver())
-    return wrong;
-  ArrayRef<DashTensor> tensors(arguments.tensors, arguments.numTensors);
+Outcome Plan::checkArguments(const DashArguments &arguments, Blocks blocks) const {
   const Manifest &manifest = kernel->getManifest();
-  DashMemory workspace{arguments.workspace.address, workspaceBytes},
-      order{arguments.order.address, orderBytes};
-  if (Outcome wrong = checkMemory(arguments.workspace, workspaceBytes, "workspace"))
-    return wrong;
-  if (Outcome wrong = checkMemory(arguments.order, orderBytes, "order"))
-    return wrong;
   if (Outcome wrong =
-          checkTensors(manifest, shapes, tensors, {{"workspace", workspace}, {"order", order}}))
+          checkTensors(manifest, shapes, ArrayRef(arguments.tensors, arguments.numTensors), blocks))
     return wrong;
-  if (workspace.address < order.address + order.bytes &&
-      order.address < workspace.address + workspace.bytes)
-    return fail(DASH_INVALID_ARGUMENT, "order: this memory is also that of the workspace");
   if (!std::isfinite(arguments.scale))
     return fail(DASH_INVALID_ARGUMENT,
                 "scale: expected a number of f32, found " + Twine(std::to_string(arguments.scale)));
@@ -150,19 +136,70 @@ Outcome Plan::run(void *stream, const DashArguments &arguments) const {
     return fail(DASH_INVALID_ARGUMENT, "scale: '" + manifest.name +
                                            "' was compiled without a scale, found " +
                                            Twine(std::to_string(arguments.scale)));
+  return std::nullopt;
+}
+
+/// The device must be current.
+Outcome Plan::checkDevices(void *stream, const DashArguments &arguments, Blocks blocks) const {
+  for (auto [i, spec] : enumerate(kernel->getManifest().tensors)) {
+    const DashTensor &tensor = arguments.tensors[i];
+    if (!is_contained(ArrayRef(tensor.shape, tensor.rank), 0))
+      if (Outcome wrong = checkDevice(stream, tensor.address, spec.name))
+        return wrong;
+  }
+  for (const auto &[name, block] : blocks)
+    if (block.bytes)
+      if (Outcome wrong = checkDevice(stream, block.address, name))
+        return wrong;
+  return std::nullopt;
+}
+
+Outcome Plan::check(void *stream, const DashArguments &arguments) const {
+  if (isEmpty)
+    return std::nullopt;
+  if (Outcome wrong = checkDriver())
+    return wrong;
+  if (Outcome wrong = checkArguments(arguments, {}))
+    return wrong;
+  CurrentContext current(*kernel->getDriver(), loaded->context);
+  if (Outcome wrong = current.getOutcome())
+    return wrong;
+  return checkDevices(stream, arguments, {});
+}
+
+Outcome Plan::run(void *stream, const DashArguments &arguments) const {
+  return run(steps, stream, arguments);
+}
+
+Outcome Plan::runStep(size_t index, void *stream, const DashArguments &arguments) const {
+  return run(ArrayRef(steps).slice(index, 1), stream, arguments);
+}
+
+Outcome Plan::run(ArrayRef<Step> steps, void *stream, const DashArguments &arguments) const {
+  if (isEmpty)
+    return std::nullopt;
+  if (Outcome wrong = checkDriver())
+    return wrong;
+  DashMemory workspace{arguments.workspace.address, workspaceBytes},
+      order{arguments.order.address, orderBytes};
+  const std::pair<const char *, DashMemory> blocks[] = {{"workspace", workspace}, {"order", order}};
+  if (Outcome wrong = checkMemory(arguments.workspace, workspaceBytes, "workspace"))
+    return wrong;
+  if (Outcome wrong = checkMemory(arguments.order, orderBytes, "order"))
+    return wrong;
+  if (Outcome wrong = checkArguments(arguments, blocks))
+    return wrong;
+  if (workspace.address < order.address + order.bytes &&
+      order.address < workspace.address + workspace.bytes)
+    return fail(DASH_INVALID_ARGUMENT, "order: this memory is also that of the workspace");
 
   CurrentContext current(*kernel->getDriver(), loaded->context);
   if (Outcome wrong = current.getOutcome())
     return wrong;
-  for (auto [spec, tensor] : zip_equal(manifest.tensors, tensors))
-    if (!is_contained(ArrayRef(tensor.shape, tensor.rank), 0))
-      if (Outcome wrong = checkDevice(stream, tensor.address, spec.name))
-        return wrong;
-  for (const auto &[name, block] : {std::pair("workspace", workspace), std::pair("order", order)})
-    if (block.bytes)
-      if (Outcome wrong = checkDevice(stream, block.address, name))
-        return wrong;
+  if (Outcome wrong = checkDevices(stream, arguments, blocks))
+    return wrong;
 
+  ArrayRef<DashTensor> tensors(arguments.tensors, arguments.numTensors);
   Slots values;
   for (auto [i, source] : enumerate(sources)) {
     switch (source.kind) {

@@ -45,7 +45,7 @@ class Variant:
     run: Callable[[], Any]
     milliseconds: list[float] = field(default_factory=list)
     entries: dict[str, list[float]] = field(default_factory=dict)
-    plan: Any = None
+    launch: Any = None  # one of ours
 
 
 def problems(lengths: list[int], head_dims: list[int], masks: list[str]) -> list[Case]:
@@ -86,9 +86,9 @@ def make_variants(case: Case, kernels: list[tuple[BundledKernel, Kernel]]) -> li
     detached = {name: tensor.detach() for name, tensor in tensors.items()}
     variants = []
     for bundled, kernel in kernels:
-        plan = kernel.bind(**detached, scale=case.scale)
+        launch = kernel.bind(**detached, scale=case.scale)
         name = bundled.kind + ("" if bundled.is_deterministic else " (nd)")
-        variants.append(Variant(name, plan.run, plan=plan))
+        variants.append(Variant(name, launch.run, launch=launch))
     for name, o in peers.items():
         variants.append(Variant(f"{name} (nd)", lambda o=o: torch.autograd.grad(o, inputs, detached["do"], retain_graph=True)))
     return variants
@@ -104,15 +104,15 @@ def measure(variants: list[Variant], rounds: int, flush: torch.Tensor | None, ge
         for variant in generator.sample(variants, len(variants)):
             variant.milliseconds.append(timed([variant.run], flush)[0])
     for variant in variants:
-        if variant.plan is None:
+        if variant.launch is None:
             continue
-        variant.plan.ready()
+        variant.launch.ready()
         # One after the other, and all of them: the main kernel leaves counters as the next launch needs them.
-        steps = [step for step in variant.plan.steps if step.entry.when == "always"]
+        steps = variant.launch.plan.steps
         for _ in range(max(5, rounds // 3)):
-            times = timed([partial(variant.plan.launch, step) for step in steps], flush)
-            for step, milliseconds in zip(steps, times):
-                variant.entries.setdefault(step.entry.role, []).append(milliseconds)
+            times = timed([partial(variant.launch.run_step, index) for index in range(len(steps))], flush)
+            for role, milliseconds in zip(steps, times):
+                variant.entries.setdefault(role, []).append(milliseconds)
 
 
 def timed(runs: list[Callable[[], Any]], flush: torch.Tensor | None) -> list[float]:

@@ -2,7 +2,7 @@
 
     bundle.json       what is in it, and from which commit
     kernels/          NAME.ptx, NAME.json and, for tables, NAME.order
-    dash_attn/        this package
+    dash_attn/        this package, and libdash
     Device/           the tests, and the driver of a run
 `tools/make-device-bundle` writes it; a folder or a .tar.gz of one.
 """
@@ -14,11 +14,10 @@ import tarfile
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from .errors import ManifestError
-from .manifest import Manifest
-from .read_manifest import load_manifest
-
+from .runtime import Kernel
 
 DEBUG_BUILDS = ("contributions", "delays", "threads")
 
@@ -34,7 +33,7 @@ class BundledKernel:
     kind: str
     is_deterministic: bool
     path: Path
-    manifest: Manifest
+    manifest: dict[str, Any]  # as JSON has it
     debug: str = ""  # one of DEBUG_BUILDS: a build for tests
 
     @property
@@ -44,7 +43,7 @@ class BundledKernel:
     @property
     def fixed_sizes(self) -> dict[str, int]:
         """Sizes that its order is a table for."""
-        return {size.name: size.minimum for size in self.manifest.sizes.values() if size.minimum == size.maximum}
+        return {name: size["value"] for name, size in self.manifest["sizes"].items() if "value" in size}
 
     def serves(self, sizes: dict[str, int]) -> bool:
         return all(sizes[name] == value for name, value in self.fixed_sizes.items())
@@ -78,8 +77,8 @@ class Bundle:
 
 
 def _kernel(name: str, path: Path) -> BundledKernel:
-    manifest = load_manifest(path)
-    program = manifest.program
+    manifest = Kernel.load(path).manifest
+    program = manifest["program"]
     debug = next((word for word in DEBUG_BUILDS if name.endswith(f"-{word}")), "")
-    return BundledKernel(name, program.head_dim, program.element, program.mask, program.kind, program.is_deterministic, path, manifest,
-                         debug)
+    return BundledKernel(name, program["head_dim"], program["element"], program["mask"], program["kind"], program["deterministic"],
+                         path, manifest, debug)

@@ -1,189 +1,109 @@
-"""The few calls of the CUDA driver that a launch needs, through cuda-bindings. Nothing else here knows of CUDA.
-
-Pointers, streams and handles are plain integers or opaque objects; sizes are in bytes. Every failing call is a DriverError
-that says what was being done. Tests put an object with the same methods in its place.
-"""
+"""The CUDA driver: libdash launches through it, and callers without PyTorch have their workspace from it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import ctypes
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
 from .errors import DriverError
+from .library import StringRef, library, make
 
-LOG_BYTES = 16 * 1024
+DEVICE_ORDINAL = 9  # CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+_ADDRESS, _SIZE, _POINTER = ctypes.c_uint64, ctypes.c_size_t, ctypes.c_void_p
+_FUNCTIONS = {
+    "cuDevicePrimaryCtxRetain": (_POINTER, ctypes.c_int), "cuCtxPushCurrent_v2": (_POINTER,), "cuCtxPopCurrent_v2": (_POINTER,),
+    "cuMemAlloc_v2": (_POINTER, _SIZE), "cuMemFree_v2": (_ADDRESS,), "cuMemcpyHtoD_v2": (_ADDRESS, ctypes.c_char_p, _SIZE),
+    "cuMemcpyDtoH_v2": (_POINTER, _ADDRESS, _SIZE), "cuMemsetD8Async": (_ADDRESS, ctypes.c_ubyte, _SIZE, _POINTER),
+    "cuPointerGetAttribute": (_POINTER, ctypes.c_int, _ADDRESS), "cuStreamIsCapturing": (_POINTER, _POINTER),
+    "cuStreamSynchronize": (_POINTER,), "cuGetErrorName": (ctypes.c_int, _POINTER), "cuGetErrorString": (ctypes.c_int, _POINTER)}
 
 
-class CudaDriver:
-    """The driver of this process. Uses each device's primary context, the one that PyTorch and CuPy use."""
+class Driver:
+    """Pointers, streams and contexts are plain integers. Uses each device's primary context, as PyTorch and CuPy do."""
 
-    def __init__(self) -> None:
-        try:
-            from cuda.bindings import driver
-        except ImportError as error:
-            raise ImportError("launching a kernel needs cuda-bindings: pip install cuda-bindings") from error
-        self._cuda = driver
-        self._contexts: dict[int, Any] = {}
-        self._call("initialise the CUDA driver", driver.cuInit, 0)
-
-    # ---- Devices and contexts ---------------------------------------------------------------------------------------
+    def __init__(self, name: str = "") -> None:
+        """name: of the library; libcuda.so.1 if empty. Raises DriverError where there is none, or no device."""
+        text = name.encode()
+        self.handle = make(library().dashDriverOpen, StringRef.of(text))
+        self._cuda = ctypes.CDLL(name or "libcuda.so.1")
+        for function, parameters in _FUNCTIONS.items():
+            getattr(self._cuda, function).argtypes = parameters
+        self._contexts: dict[int, int] = {}
 
     @contextmanager
     def on(self, device: int) -> Iterator[None]:
-        """Makes the device's primary context current, and afterwards what was current before."""
-        cuda = self._cuda
+        """Makes the device current, and afterwards what was current before."""
         if device not in self._contexts:
-            handle = self._call(f"open device {device}", cuda.cuDeviceGet, device)
-            self._contexts[device] = self._call(f"take the context of device {device}",
-                                                cuda.cuDevicePrimaryCtxRetain, handle)
-        context = self._contexts[device]
-        if int(self._call("ask for the current context", cuda.cuCtxGetCurrent)) == int(context):
-            yield
-            return
-        self._call(f"make device {device} current", cuda.cuCtxPushCurrent, context)
+            context = ctypes.c_void_p()
+            self._call(f"take the context of device {device}", "cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
+            self._contexts[device] = context.value
+        self._call(f"make device {device} current", "cuCtxPushCurrent_v2", self._contexts[device])
         try:
             yield
         finally:
-            self._call("leave the device", cuda.cuCtxPopCurrent)
+            self._call("leave the device", "cuCtxPopCurrent_v2", ctypes.byref(ctypes.c_void_p()))
 
     def device_of(self, pointer: int) -> int:
         """The device that owns the memory at `pointer`."""
-        attribute = self._cuda.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
-        return int(self._call("ask whose memory a pointer is", self._cuda.cuPointerGetAttribute, attribute, pointer))
+        found = ctypes.c_int()
+        self._call("ask whose memory a pointer is", "cuPointerGetAttribute", ctypes.byref(found), DEVICE_ORDINAL, pointer)
+        return found.value
 
-    def describe(self, device: int) -> dict[str, Any]:
-        """name, multiprocessors, capability (major, minor) and shared_bytes a block may have."""
-        cuda, kinds = self._cuda, self._cuda.CUdevice_attribute
-        handle = self._call(f"open device {device}", cuda.cuDeviceGet, device)
+    def capture_query(self, stream: int) -> Callable[[], bool]:
+        """A function that says whether the stream is being captured: asked before every launch."""
+        found, function = ctypes.c_int(), self._cuda.cuStreamIsCapturing
+        reference = ctypes.byref(found)
 
-        def ask(kind: Any) -> int:
-            return int(self._call(f"ask device {device} for {kind.name}", cuda.cuDeviceGetAttribute, kind, handle))
+        def is_capturing() -> bool:
+            if function(stream, reference):
+                self._call("ask whether a stream is captured", "cuStreamIsCapturing", stream, reference)
+            return found.value != 0
 
-        name = self._call(f"ask for the name of device {device}", cuda.cuDeviceGetName, 128, handle)
-        return {
-            "name": name.split(b"\0")[0].decode(),
-            "multiprocessors": ask(kinds.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT),
-            "capability": (ask(kinds.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
-                           ask(kinds.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)),
-            "shared_bytes": ask(kinds.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN),
-        }
+        return is_capturing
 
-    # ---- Modules and functions --------------------------------------------------------------------------------------
+    def synchronize(self, stream: int) -> None:
+        self._call("wait for a stream", "cuStreamSynchronize", stream)
 
-    def load_module(self, ptx: bytes, what: str) -> Any:
-        """Assembles PTX for the current device. The assembler's log is part of the error."""
-        options = self._cuda.CUjit_option
-        log = bytearray(LOG_BYTES)
-        result = self._cuda.cuModuleLoadDataEx(
-            ptx + b"\0", 2, [options.CU_JIT_ERROR_LOG_BUFFER, options.CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES],
-            [log, len(log)])
-        text = log.split(b"\0")[0].decode(errors="replace").strip()
-        return self._check(f"assemble {what}", result, more=f"\n{text}" if text else "")
-
-    def function(self, module: Any, name: str) -> Any:
-        return self._call(f"find the entry '{name}'", self._cuda.cuModuleGetFunction, module, name.encode())
-
-    def allow_shared(self, function: Any, shared_bytes: int, name: str) -> None:
-        """Lets the function be launched with so much dynamic shared memory."""
-        attribute = self._cuda.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-        self._call(f"give '{name}' {shared_bytes} bytes of shared memory", self._cuda.cuFuncSetAttribute, function,
-                   attribute, shared_bytes)
-
-    def blocks_per_multiprocessor(self, function: Any, threads: int, shared_bytes: int) -> int:
-        return int(self._call("ask how many blocks fit", self._cuda.cuOccupancyMaxActiveBlocksPerMultiprocessor,
-                              function, threads, shared_bytes))
-
-    def attributes(self, function: Any) -> dict[str, int]:
-        """registers and local_bytes (spills and stack) of a thread, static shared_bytes of a block."""
-        kinds = self._cuda.CUfunction_attribute
-        return {name: int(self._call(f"ask a function for its {name}", self._cuda.cuFuncGetAttribute, kind, function))
-                for name, kind in (("registers", kinds.CU_FUNC_ATTRIBUTE_NUM_REGS),
-                                   ("local_bytes", kinds.CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES),
-                                   ("shared_bytes", kinds.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES))}
-
-    # ---- Memory -----------------------------------------------------------------------------------------------------
+    # ---- Memory of the current device -------------------------------------------------------------------------------
 
     def allocate(self, size: int, what: str) -> int:
-        return int(self._call(f"allocate {size} bytes for {what}", self._cuda.cuMemAlloc, size))
+        found = _ADDRESS()
+        self._call(f"allocate {size} bytes for {what}", "cuMemAlloc_v2", ctypes.byref(found), size)
+        return found.value
 
     def free(self, pointer: int) -> None:
-        self._call("free memory", self._cuda.cuMemFree, pointer)
+        self._call("free memory", "cuMemFree_v2", pointer)
 
     def fill(self, pointer: int, byte: int, size: int, stream: int) -> None:
         """Sets `size` bytes, in the stream's order."""
-        self._call(f"fill {size} bytes", self._cuda.cuMemsetD8Async, pointer, byte, size, stream)
+        self._call(f"fill {size} bytes", "cuMemsetD8Async", pointer, byte, size, stream)
 
     def write(self, pointer: int, data: bytes) -> None:
         """Copies to the device; done when it returns."""
-        self._call(f"copy {len(data)} bytes to the device", self._cuda.cuMemcpyHtoD, pointer, data, len(data))
+        self._call(f"copy {len(data)} bytes to the device", "cuMemcpyHtoD_v2", pointer, data, len(data))
 
     def read(self, pointer: int, size: int) -> bytes:
         """Copies from the device, behind all work of the legacy default stream only: synchronize first."""
-        data = bytearray(size)
-        self._call(f"copy {size} bytes from the device", self._cuda.cuMemcpyDtoH, data, pointer, size)
-        return bytes(data)
+        data = ctypes.create_string_buffer(size)
+        self._call(f"copy {size} bytes from the device", "cuMemcpyDtoH_v2", data, pointer, size)
+        return data.raw
 
-    # ---- Streams and launches ---------------------------------------------------------------------------------------
+    def _call(self, doing: str, function: str, *arguments: Any) -> None:
+        code = getattr(self._cuda, function)(*arguments)
+        if code:
+            name, text = (self._explain(ask, code) for ask in ("cuGetErrorName", "cuGetErrorString"))
+            raise DriverError(f"{doing}: {name or 'CUresult'} ({code}): {text or 'no description'}")
 
-    def is_capturing(self, stream: int) -> bool:
-        status = self._call("ask whether a stream is captured", self._cuda.cuStreamIsCapturing, stream)
-        return int(status) != 0
-
-    def synchronize(self, stream: int) -> None:
-        self._call("wait for a stream", self._cuda.cuStreamSynchronize, stream)
-
-    def configure(self, grid: tuple[int, int, int], block: tuple[int, int, int], cluster: tuple[int, int, int],
-                  shared_bytes: int, stream: int, is_cooperative: bool) -> Any:
-        """A launch's configuration, to be used any number of times."""
-        cuda = self._cuda
-        config = cuda.CUlaunchConfig()
-        config.gridDimX, config.gridDimY, config.gridDimZ = grid
-        config.blockDimX, config.blockDimY, config.blockDimZ = block
-        config.sharedMemBytes = shared_bytes
-        config.hStream = cuda.CUstream(stream)
-        attributes = []
-        if is_cooperative:
-            attributes.append(cuda.CUlaunchAttribute())
-            attributes[-1].id = cuda.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_COOPERATIVE
-            attributes[-1].value.cooperative = 1
-        if cluster != (1, 1, 1):
-            attributes.append(cuda.CUlaunchAttribute())
-            attributes[-1].id = cuda.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
-            value = attributes[-1].value.clusterDim
-            value.x, value.y, value.z = cluster
-        if attributes:
-            config.attrs = attributes
-        config.numAttrs = len(attributes)
-        return config
-
-    def launch(self, config: Any, function: Any, parameters: int, name: str) -> None:
-        """parameters: address of an array of pointers, one to the value of each parameter; read before it returns."""
-        result = self._cuda.cuLaunchKernelEx(config, function, parameters, 0)
-        if int(result[0]):
-            self._check(f"launch '{name}' with a grid of {config.gridDimX} x {config.gridDimY} x {config.gridDimZ} blocks, "
-                        f"{config.blockDimX} threads each, {config.sharedMemBytes} bytes of shared memory", result)
-
-    # ---- Errors -----------------------------------------------------------------------------------------------------
-
-    def _call(self, doing: str, function: Any, *arguments: Any) -> Any:
-        return self._check(doing, function(*arguments))
-
-    def _check(self, doing: str, result: tuple[Any, ...], more: str = "") -> Any:
-        code = int(result[0])
-        if code == 0:
-            return result[1] if len(result) > 1 else None
-        name, text = (self._explain(ask, result[0]) for ask in (self._cuda.cuGetErrorName, self._cuda.cuGetErrorString))
-        raise DriverError(code, name or f"CUresult {code}", (text or "no description") + more, doing)
-
-    @staticmethod
-    def _explain(ask: Any, code: Any) -> str:
-        status, text = ask(code)
-        return text.decode() if int(status) == 0 and text else ""
+    def _explain(self, ask: str, code: int) -> str:
+        text = ctypes.c_char_p()
+        getattr(self._cuda, ask)(code, ctypes.byref(text))
+        return (text.value or b"").decode()
 
 
 @cache
-def cuda_driver() -> CudaDriver:
-    """The one driver of the process. Raises ImportError without cuda-bindings, DriverError without a device."""
-    return CudaDriver()
+def cuda_driver() -> Driver:
+    """The one driver of the process. Raises DriverError without a driver or a device."""
+    return Driver()

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
+
+
+class LibraryError(RuntimeError):
+    """There is no libdash, or one of another version."""
 
 
 class ManifestError(ValueError):
@@ -10,7 +15,7 @@ class ManifestError(ValueError):
 
 
 class CompileError(ValueError):
-    """A program or its options are refused, or there is no compiler. diagnostics: what the compiler said, with places."""
+    """A program or its options are refused. diagnostics: what the compiler said, with places."""
 
     def __init__(self, message: str, diagnostics: tuple[Any, ...] = ()) -> None:
         super().__init__(message)
@@ -26,11 +31,12 @@ class CapacityError(RuntimeError):
 
 
 class DriverError(RuntimeError):
-    """A call of the CUDA driver failed.
+    """A call of the CUDA driver failed, or there is none: "DOING: NAME (CODE): text".
 
-    code: the number of the CUresult; name: its name, such as CUDA_ERROR_INVALID_VALUE; doing: what was tried.
+    name: the CUresult's, such as CUDA_ERROR_INVALID_VALUE, and code: its number; empty and 0 where no call was made.
     """
 
-    def __init__(self, code: int, name: str, text: str, doing: str) -> None:
-        super().__init__(f"{doing}: {name} ({code}): {text}")
-        self.code, self.name, self.text, self.doing = code, name, text, doing
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        found = re.search(r": (\w+) \((\d+)\): ", message)
+        self.name, self.code = (found[1], int(found[2])) if found else ("", 0)

@@ -3,75 +3,79 @@
     kernel = Kernel.load("attention_bwd.json")
     kernel.backward(q, k, v, do, o, lse, dq, dk, dv, scale=head_dim**-0.5)
 
-Tensors are PyTorch's, CuPy's, anything with `__cuda_array_interface__`, or `Tensor`. Needs none of these to be imported.
+Tensors are PyTorch's, CuPy's, anything with `__cuda_array_interface__`, or `Tensor`. Needs none of these to be imported. What is
+checked and launched, and what is said of mistakes, is libdash's.
 """
 
 from __future__ import annotations
 
-import math
+import ctypes
+import json
+import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .checks import bind_sizes, check_addresses, check_strides, writes_nothing
-from .driver import cuda_driver
 from .compiler import compile_program
+from .driver import Driver, cuda_driver
 from .errors import ArgumentError, CompileError, ManifestError
-from .launch import DeviceKernel, Plan
-from .manifest import Manifest
-from .read_manifest import load_manifest
+from .launch import Launch, references
+from .library import HANDLER, Handle, Memory, StringRef, check, library, make
+from .plan import Plan
 from .tensors import Tensor, as_tensor, current_stream, signature, stream_handle
-from .workspace import PER_THREAD, Workspace, region_bytes, this_thread
+from .workspace import PER_THREAD, Workspace, this_thread
 
 TENSORS = ("q", "k", "v", "do", "o", "lse", "dq", "dk", "dv")
 LAYOUTS = ("bhsd", "bshd")
-LARGEST_F32 = (2 - 2**-23) * 2.0**127
-MOST_PLANS = 256  # of one kernel; more shapes and strides than that begin anew
+MOST_LAUNCHES = 256  # of one kernel; more shapes and strides than that begin anew
 
 
 class Kernel:
     """A backward pass for one head dim, element type, mask and order; any device of its target, any stream.
 
-    Sizes that the manifest leaves open are those of the tensors. May be used by several threads.
+    Sizes that the manifest leaves open are those of the tensors. May be used by several threads. manifest: as JSON has it.
     """
 
-    def __init__(self, manifest: Manifest, ptx: bytes, driver: Any = None) -> None:
-        """driver: what launches; the CUDA driver if None, opened with the first call."""
-        unknown = sorted(set(manifest.tensors) ^ set(TENSORS))
+    def __init__(self, make_kernel: Callable[[Handle], Handle], driver: Driver | None = None) -> None:
+        """make_kernel: makes the kernel for a driver, or for none. driver: the CUDA driver if None, opened with the first call."""
+        lib, planned = library(), make_kernel(Handle())
+        self._make_kernel, self._driver, self._handle = make_kernel, driver, Handle()
+        try:
+            self.manifest: dict[str, Any] = json.loads(lib.dashKernelGetManifest(planned).text)
+            self.name, self.certificate = lib.dashKernelGetName(planned).text, lib.dashKernelGetCertificate(planned).text
+            self._sizes = [lib.dashKernelGetSizeName(planned, i).text for i in range(lib.dashKernelGetNumSizes(planned))]
+            self._tensors = [lib.dashKernelGetTensorName(planned, i).text for i in range(lib.dashKernelGetNumTensors(planned))]
+            self._scale = lib.dashKernelGetDefaultScale(planned)
+        finally:
+            lib.dashKernelDestroy(planned)
+        unknown = sorted(set(self._tensors) ^ set(TENSORS))
         if unknown:
-            raise ManifestError(f"{manifest.path}: expected the tensors {', '.join(TENSORS)}; differs in "
-                                f"{', '.join(unknown)}")
-        self.manifest, self._ptx, self._driver = manifest, ptx, driver
-        self._takes_scale = any(item.name == "scale" for entry in manifest.entries for item in entry.parameters)
-        self._devices: dict[int, DeviceKernel] = {}
+            raise ManifestError(f"'{self.name}': expected the tensors {', '.join(TENSORS)}; differs in {', '.join(unknown)}")
         self._workspaces: dict[tuple[int, int, object], Workspace] = {}
-        self._plans: dict[Any, Plan | None] = {}
+        self._plans: dict[tuple[int, ...], Plan] = {}
+        self._tables: dict[int, Memory] = {}
+        self._launches: dict[Any, Launch] = {}
         self._lock = threading.RLock()
 
     @staticmethod
-    def load(path: str | Path, driver: Any = None) -> Kernel:
+    def load(path: str | Path, driver: Driver | None = None) -> Kernel:
         """path: the manifest; its PTX lies beside it. Raises ManifestError."""
-        manifest = load_manifest(path)
-        return Kernel(manifest, manifest.read_ptx(), driver)
+        name = os.fsencode(path)
+        return Kernel(lambda driver: make(library().dashKernelOpen, driver, StringRef.of(name)), driver)
 
     @staticmethod
-    def compile(source: str | bytes, options: str = "", *, name: str = "<program>", driver: Any = None) -> Kernel:
+    def compile(source: str | bytes, options: str = "", *, name: str = "<program>", driver: Driver | None = None) -> Kernel:
         """Compiles a program with one function, in memory: source and options as for `compile_program`. Raises CompileError."""
         compiled = compile_program(source, options, name=name)
         if len(compiled) != 1:
             raise CompileError(f"{name}: expected one function with an attention backward, found {len(compiled)}: "
                                f"{', '.join(one.name for one in compiled)}; compile_program gives all")
-        manifest = compiled[0].read_manifest()
-        return Kernel(manifest, manifest.read_ptx(), driver)
+        texts = (compiled[0].manifest.encode(), compiled[0].ptx, compiled[0].order)
+        return Kernel(lambda driver: make(library().dashKernelCreate, driver, *map(StringRef.of, texts)), driver)
 
     @property
-    def certificate(self) -> str:
-        """Hash of all that fixes the gradients' bits: keep it beside a checkpoint."""
-        return self.manifest.certificate
-
-    @property
-    def driver(self) -> Any:
+    def driver(self) -> Driver:
         if self._driver is None:
             self._driver = cuda_driver()
         return self._driver
@@ -89,118 +93,95 @@ class Kernel:
         Raises ArgumentError or CapacityError before anything is written, DriverError if a launch fails.
         """
         given = (q, k, v, do, o, lse, dq, dk, dv)
-        scale = self._scale(scale)  # a number from here on: a scalar of a library may change its value
-        with self._lock:
-            signatures = [signature(value, name, self._device_of) for name, value in zip(TENSORS, given)]
-            addresses = tuple([address for address, _ in signatures])
-            handle = current_stream(q) if stream is None else stream_handle(stream)
-            key = (tuple([rest for _, rest in signatures]), scale, layout, handle, _thread_of(handle))
-            plan = self._plans.get(key, self)
-            if plan is self:
-                plan = self._remember(key, self._plan(given, scale, handle, layout))
-            if plan is None:
-                return
-            with self.driver.on(plan.kernel.device):
-                if plan.addresses != addresses:
-                    self._repoint(plan, addresses)
-                plan.run()
+        number = self._number(scale)  # a number from here on: a scalar of a library may change its value
+        signatures = [signature(value, name, self._device_of) for name, value in zip(TENSORS, given)]
+        handle = current_stream(q) if stream is None else stream_handle(stream)
+        key = (tuple([rest for _, rest in signatures]), layout, handle, _thread_of(handle))
+        launch = self._launches.get(key)
+        if launch is None:
+            with self._lock:
+                launch = self._launch(given, number, handle, layout)
+                if len(self._launches) >= MOST_LAUNCHES:
+                    self._launches.clear()
+                self._launches[key] = launch
+        addresses = [address for address, _ in signatures]
+        if self._tensors != list(TENSORS):
+            addresses = [addresses[TENSORS.index(name)] for name in self._tensors]
+        launch.run_with(addresses, number)
 
     def bind(self, q: Any, k: Any, v: Any, do: Any, o: Any, lse: Any, dq: Any, dk: Any, dv: Any, *,
-             scale: float | None = None, stream: Any = None, layout: str = "bhsd") -> Plan | None:
-        """Checks everything as `backward` does and returns what it would launch, for these tensors: `plan.run()`.
+             scale: float | None = None, stream: Any = None, layout: str = "bhsd") -> Launch:
+        """Checks everything as `backward` does and returns what it would launch, for these tensors: `launch.run()`.
 
-        Keep the tensors while the plan is used, and use it with their device current. None if all gradients are empty.
+        Keep the tensors while it is used.
         """
-        given = (q, k, v, do, o, lse, dq, dk, dv)
-        scale = self._scale(scale)
+        number = self._number(scale)
         with self._lock:
-            return self._plan(given, scale, current_stream(q) if stream is None else stream_handle(stream), layout)
+            return self._launch((q, k, v, do, o, lse, dq, dk, dv), number,
+                                current_stream(q) if stream is None else stream_handle(stream), layout)
 
     def reserve(self, *, device: int = 0, stream: Any = 0, **sizes: int) -> Workspace:
-        """Allocates workspace for these sizes on a stream, as before a capture: reserve(batch=2, heads=16, ...)."""
-        wanted = tuple(self.manifest.sizes)
-        if set(sizes) != set(wanted):
-            raise ArgumentError(f"reserve: expected the sizes {', '.join(wanted)}, found {', '.join(sizes) or 'none'}")
+        """Makes the workspace of a stream ready for these sizes, as before a capture: reserve(batch=2, heads=16, ...)."""
         for name, size in sizes.items():
-            if type(size) is not int or not self.manifest.sizes[name].minimum <= size <= self.manifest.sizes[name].maximum:
-                raise ArgumentError(f"reserve: expected {name} to be {self.manifest.sizes[name].minimum} to "
-                                    f"{self.manifest.sizes[name].maximum}, found {size!r}")
-        with self._lock, self.driver.on(device):
-            self._on(device)
-            workspace = self.workspace(device, stream)
+            if type(size) is not int or not -2**63 <= size < 2**63:
+                raise ArgumentError(f"reserve: expected {name} to be a whole number, found {size!r}")
+        with self._lock:
+            workspace, plan = self.workspace(device, stream), self._plan(device, sizes)
             with workspace.lock:
-                workspace.provide(region_bytes(self.manifest, self.manifest.values(sizes)))
+                workspace.provide(plan)
             return workspace
 
     def workspace(self, device: int = 0, stream: Any = 0) -> Workspace:
         """The workspace of a stream; empty before its first launch."""
         handle = stream_handle(stream)
         place = (device, handle, _thread_of(handle))
-        if place not in self._workspaces:
-            self._workspaces[place] = Workspace(self.manifest, self.driver, handle, thread=place[2])
-        return self._workspaces[place]
+        with self._lock:
+            if place not in self._workspaces:
+                self._workspaces[place] = Workspace(self.driver, device, handle, self.name)
+            return self._workspaces[place]
 
     # ---- What a call with new shapes goes through ---------------------------------------------------------------
 
-    def _plan(self, given: Sequence[Any], scale: float, handle: int, layout: str) -> Plan | None:
-        """Everything that does not depend on addresses is decided here, once; then the addresses of this call."""
-        tensors = self._tensors(given, layout, handle)
-        sizes = bind_sizes(self.manifest, tensors)
-        check_strides(self.manifest, tensors)
-        check_addresses(self.manifest, tensors)
-        if writes_nothing(self.manifest, tensors):
-            return None
-        device = tensors["q"].device
-        with self.driver.on(device):
-            plan = Plan.make(self._on(device), self.workspace(device, handle), sizes, tensors, scale)
-        plan.allocate = _torch_allocator(given[0].device) if hasattr(given[0], "data_ptr") else None
-        plan.point_at(tuple(tensor.pointer for tensor in tensors.values()))
-        return plan
-
-    def _tensors(self, given: Sequence[Any], layout: str, handle: int) -> dict[str, Tensor]:
-        """In the manifest's order, which is that of the arguments, as [batch, heads, rows, head_dim]."""
+    def _launch(self, given: Sequence[Any], scale: float, handle: int, layout: str) -> Launch:
+        """Everything that does not depend on addresses is decided here, once."""
         if layout not in LAYOUTS:
             raise ArgumentError(f"layout: expected one of {', '.join(LAYOUTS)}, found '{layout}'")
-        tensors = {name: as_tensor(value, name, self._device_of, handle, self.manifest.tensors[name].is_written)
-                   for name, value in zip(TENSORS, given)}
+        written = {spec["name"] for spec in self.manifest["tensors"] if spec["access"] != "read"}
+        tensors = {name: as_tensor(value, name, self._device_of, handle, name in written) for name, value in zip(TENSORS, given)}
+        device = tensors["q"].device
         if layout == "bshd":
-            tensors = {name: tensor.transposed(1, 2) if len(tensor.shape) == 4 else tensor
-                       for name, tensor in tensors.items()}
-        return tensors
+            tensors = {name: tensor.transposed(1, 2) if len(tensor.shape) == 4 else tensor for name, tensor in tensors.items()}
+        found = references([tensors[name] for name in self._tensors])
+        sizes = (ctypes.c_int64 * len(self._sizes))()
+        check(library().dashKernelFindSizes(self._loaded(), found, len(found), HANDLER, None, sizes, len(sizes)))
+        plan = self._plan(device, dict(zip(self._sizes, sizes)))
+        allocate = _torch_allocator(given[0].device) if hasattr(given[0], "data_ptr") else None
+        return Launch(plan, self.workspace(device, handle), found, scale, allocate)
+
+    def _loaded(self) -> Handle:
+        """The kernel with its driver. It is never given back: streams and graphs may go on running it."""
+        if not self._handle:
+            self._handle = self._make_kernel(self.driver.handle)
+        return self._handle
+
+    def _plan(self, device: int, sizes: Mapping[str, int]) -> Plan:
+        key = (device, *sorted(sizes.items()))
+        if key not in self._plans:
+            if len(self._plans) >= MOST_LAUNCHES:
+                self._plans.clear()
+            self._plans[key] = Plan(self._loaded(), device, sizes, self._tables, self.manifest["order"]["source"] == "file")
+        return self._plans[key]
 
     def _device_of(self, pointer: int) -> int:
         return self.driver.device_of(pointer)
 
-    def _scale(self, scale: float | None) -> float:
+    def _number(self, scale: float | None) -> float:
         if scale is None:
-            return self.manifest.program.head_dim**-0.5 if self._takes_scale else 1.0
+            return self._scale
         try:
-            number = float(scale)
+            return float(scale)
         except (TypeError, ValueError, OverflowError):
             raise ArgumentError(f"scale: expected a number, found {scale!r}") from None
-        if not math.isfinite(number) or abs(number) > LARGEST_F32:
-            raise ArgumentError(f"scale: expected a number of f32, found {number}")
-        if not self._takes_scale and number != 1:
-            raise ArgumentError(f"scale: '{self.manifest.name}' was compiled without a scale, found {scale}")
-        return number
-
-    def _on(self, device: int) -> DeviceKernel:
-        if device not in self._devices:
-            self._devices[device] = DeviceKernel(self.manifest, self._ptx, self.driver, device)
-        return self._devices[device]
-
-    def _remember(self, key: Any, plan: Plan | None) -> Plan | None:
-        if len(self._plans) >= MOST_PLANS:
-            self._plans.clear()
-        self._plans[key] = plan
-        return plan
-
-    def _repoint(self, plan: Plan, addresses: tuple[int, ...]) -> None:
-        moved: Mapping[str, Tensor] = {
-            name: Tensor(address, tensor.shape, tensor.strides, tensor.dtype, tensor.device)
-            for (name, tensor), address in zip(plan.tensors.items(), addresses)}
-        check_addresses(self.manifest, moved)
-        plan.point_at(addresses)
 
 
 def _thread_of(stream: int) -> object:

@@ -13,6 +13,7 @@ from typing import Any
 from .errors import ArgumentError
 
 BYTES = {"bf16": 2, "f16": 2, "f32": 4}
+ELEMENTS = {"bf16": 1, "f16": 2, "f32": 3}  # DashElement
 LEGACY = 1  # CU_STREAM_LEGACY, the default stream where 0 may not stand
 NAMES = {"bfloat16": "bf16", "float16": "f16", "float32": "f32", "uint16": "bf16",
          "<u2": "bf16", "<f2": "f16", "<f4": "f32"}
@@ -35,24 +36,10 @@ class Tensor:
                 or not isinstance(numbers[0], int) or not 0 <= numbers[0] < 2**64 or min(self.shape, default=0) < 0:
             raise ArgumentError("expected an address, a shape, strides and a device as whole numbers, found "
                                 f"{self.pointer!r}, {self.shape!r}, {self.strides!r} and {self.device!r}")
+        if len(self.shape) != len(self.strides):
+            raise ArgumentError(f"expected a stride for each dimension, found {self.strides} for shape {self.shape}")
         if self.dtype not in NAMES.values():
             raise ArgumentError(f"expected elements of bf16, f16 or f32, found {self.dtype!r}")
-
-    @property
-    def itemsize(self) -> int:
-        return BYTES[self.dtype]
-
-    @property
-    def is_empty(self) -> bool:
-        return 0 in self.shape
-
-    @property
-    def end(self) -> int:
-        """Address behind the last element; strides are not negative."""
-        if self.is_empty:
-            return self.pointer
-        steps = sum((size - 1) * stride for size, stride in zip(self.shape, self.strides))
-        return self.pointer + (steps + 1) * self.itemsize
 
     def transposed(self, first: int, second: int) -> Tensor:
         """The same memory with two dimensions exchanged."""

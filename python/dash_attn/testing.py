@@ -97,22 +97,25 @@ def poison(tensors: dict[str, torch.Tensor]) -> None:
 def poison_workspace(kernel: Kernel, case: Case, stream: int = 0, byte: int = 0xFF, device: int = 0) -> None:
     """Allocates the workspace if need be and fills with `byte` all of it that a launch may find in any state."""
     workspace = kernel.reserve(device=device, stream=stream, **sizes_of(case))
-    for name, size in workspace.layout.sizes.items():
-        if kernel.manifest.workspace[name].initial != "zero":
-            kernel.driver.fill(workspace.address(name), byte, size, stream)
-    workspace.ordered_for = None
+    with kernel.driver.on(device):
+        for region in kernel.manifest["workspace"]:
+            if region["initial"] in ("any", "entry"):
+                address, size = workspace.region(region["name"])
+                kernel.driver.fill(address, byte, size, stream)
+    workspace.forget()
 
 
 def zeros_left(kernel: Kernel, stream: int = 0, device: int = 0) -> str:
     """Empty if all regions that a launch must leave zero are; else which word is not. Waits for the stream."""
     workspace = kernel.workspace(device, stream)
-    kernel.driver.synchronize(stream)
-    for name, size in workspace.layout.sizes.items():
-        if kernel.manifest.workspace[name].after == "zero":
-            words = torch.frombuffer(bytearray(kernel.driver.read(workspace.address(name), size)), dtype=torch.int32)
-            wrong = words.nonzero()
-            if len(wrong):
-                return f"{name}[{int(wrong[0])}] = {int(words[wrong[0]])} ({len(wrong)} of {len(words)} words)"
+    with kernel.driver.on(device):
+        kernel.driver.synchronize(stream)
+        for region in kernel.manifest["workspace"]:
+            if region["after"] == "zero":
+                words = torch.frombuffer(bytearray(kernel.driver.read(*workspace.region(region["name"]))), dtype=torch.int32)
+                wrong = words.nonzero()
+                if len(wrong):
+                    return f"{region['name']}[{int(wrong[0])}] = {int(words[wrong[0]])} ({len(wrong)} of {len(words)} words)"
     return ""
 
 

@@ -6,8 +6,8 @@ import ctypes
 import os
 import sys
 
-from .compiler import library
-from .errors import CompileError
+from .errors import LibraryError
+from .library import library
 
 
 def dash_opt() -> int:
@@ -21,7 +21,7 @@ def dash_run() -> int:
 def _main(name: str, function: str) -> int:
     try:
         main = getattr(library(), function)
-    except CompileError as error:
+    except LibraryError as error:
         print(f"{name}: {error}", file=sys.stderr)
         return 1
     arguments = [os.fsencode(argument) for argument in (name, *sys.argv[1:])]

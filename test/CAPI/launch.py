@@ -1,9 +1,10 @@
 # RUN: env PYTHONPATH=%dash_src/test/python/lib %python %s %dash_build %t
 # REQUIRES: python, host-supports-nvptx
-"""The C API launches what dash_attn launches, bit for bit: each has a driver that only writes down."""
+"""What the C API launches, beside a model that was written from embedding.md: entries, grids, each parameter's bytes, memory."""
 
 from __future__ import annotations
 
+import json
 import os
 import struct
 import subprocess
@@ -15,60 +16,43 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent / "lib"))
 
 from capi_launch import ORDER, TMP, WORKSPACE, problem, run, sizes_of, write  # noqa: E402
-from fake_driver import FakeDriver, values  # noqa: E402
 from fixtures import tensors  # noqa: E402
 
-from dash_attn import Kernel  # noqa: E402
-from dash_attn.read_manifest import load_manifest  # noqa: E402
-
 PACKED = {"ptr": "<Q", "i64": "<q", "i32": "<i", "f32": "<f"}
+FUNCTIONS = {"min": min, "max": max, "ceildiv": lambda a, b: -(-a // b), "align": lambda a, b: -(-a // b) * b}
 EXAMPLE = Path(__file__).parents[2] / "dialects/dash/examples/bwd-causal.mlir"
 
 
-def spelled(base: Path, given: dict[str, Any], stream: int, order: int = 0) -> list[list[str]]:
-    """The launches of dash_attn, with their parameters' bytes, where its memory is that of the C program."""
-    driver = FakeDriver()
-    kernel = Kernel.load(base.with_suffix(".json"), driver)
-    found: list[list[str]] = []
+class Model:
+    """A kernel for some tensors: what is known of it, and where regions lie: each behind the last, in the block that they belong to."""
 
-    def write_down(launch: Any) -> None:
-        entry = next(entry for entry in kernel.manifest.entries if entry.name == launch.name)
-        parameters, place = [], moved(kernel, stream)
-        for item, (name, value) in zip(entry.parameters, values(launch, entry).items()):
-            value = place.get(name, value)
-            parameters.append(struct.pack(PACKED[item.type], value).hex())
-        found.append([launch.name, "grid", *map(str, launch.grid), "block", *map(str, entry.block), "cluster", *map(str, entry.cluster),
-                      "shared", str(entry.shared_bytes), "stream", hex(launch.stream) if launch.stream else "(nil)", "cooperative",
-                      str(int(launch.is_cooperative)), *parameters])
+    def __init__(self, base: Path, given: dict[str, Any]) -> None:
+        self.raw = json.loads(base.with_suffix(".json").read_text(encoding="utf-8"))
+        self.known: dict[str, Any] = sizes_of(given) | {name: self.raw["program"][name] for name in ("workers", "width")}
+        self.known |= {name: self.number(text) for name, text in self.raw["derived"].items()}
+        self.regions, ends = {}, {WORKSPACE: 0, ORDER: 0}
+        for region in self.raw["workspace"]:
+            block = ORDER if region["initial"] in ("entry", "file") else WORKSPACE
+            start = -(-ends[block] // region["alignment"]) * region["alignment"]
+            ends[block] = start + self.number(region["bytes"])
+            self.regions[region["name"]] = (block + start, self.number(region["bytes"]))
+        self.known |= {f"workspace.{name}": place[0] for name, place in self.regions.items()}
+        for name, tensor in given.items():
+            self.known |= {name: tensor.pointer} | {f"{name}.stride.{dimension}": stride
+                                                    for dimension, stride in zip(("batch", "head", "row"), tensor.strides[:-1])}
+        self.known["scale"] = 128**-0.5
 
-    driver.on_launch = write_down
-    kernel.backward(**given, stream=stream)
-    return found
+    def number(self, text: str) -> int:
+        return eval(text, {"__builtins__": {}} | FUNCTIONS, self.known)  # of our own manifests, whose expressions are Python's
 
-
-def moved(kernel: Kernel, stream: int) -> dict[str, int]:
-    """Where the C API puts regions: in their order, each behind the last, in the block that they belong to."""
-    sizes = kernel.workspace(0, stream)
-    ends, place = {WORKSPACE: 0, ORDER: 0}, {}
-    for name, region in kernel.manifest.workspace.items():
-        block = ORDER if region.initial in ("entry", "file") else WORKSPACE
-        start = -(-ends[block] // region.alignment) * region.alignment
-        place[f"workspace.{name}"] = block + start
-        ends[block] = start + (kernel.manifest.order.bytes if region.initial == "file" else sizes.layout.sizes[name])
-    return place
-
-
-def moved_turns(raw: Any, sizes: dict[str, int]) -> tuple[int, int]:
-    """Offset and bytes of the counters."""
-    end, found = 0, raw.values(sizes)
-    for name, region in raw.workspace.items():
-        if region.initial in ("entry", "file"):
-            continue
-        start = -(-end // region.alignment) * region.alignment
-        end = start + region.bytes(found)
-        if name == "turns":
-            return start, region.bytes(found)
-    raise AssertionError("no turns")
+    def launches(self, stream: int) -> list[list[str]]:
+        found = []
+        for entry in self.raw["entries"]:
+            parameters = [struct.pack(PACKED[item["type"]], self.known[item["name"]]).hex() for item in entry["parameters"]]
+            found.append([entry["name"], "grid", *(str(self.number(extent)) for extent in entry["grid"]), "block",
+                          *map(str, entry["block"]), "cluster", *map(str, entry["cluster"]), "shared", str(entry["shared_bytes"]),
+                          "stream", hex(stream) if stream else "(nil)", "cooperative", str(int(entry["cooperative"])), *parameters])
+        return found
 
 
 def same_launches() -> None:
@@ -86,20 +70,21 @@ def same_launches() -> None:
         for given, stream in ((tensors(), 0), (turned, 7)):
             ran = run(base, text=problem(given, sizes_of(given), f"stream {stream}"))
             assert ran.lines[2] == "plan: DASH_SUCCESS" and ran.lines[-1] == "run: DASH_SUCCESS", ran.lines
-            assert ran.launches() == spelled(base, given, stream), (ran.launches(), spelled(base, given, stream))
-            raw = load_manifest(base.with_suffix(".json"))
+            model = Model(base, given)
+            assert ran.launches() == model.launches(stream), (ran.launches(), model.launches(stream))
             # Zeros before all else, the order before the runs; no call but these, and nothing left when all is given back.
-            source = "launch" if raw.order.source == "entry" else "copy"
+            order = model.raw["order"]
+            source = "launch" if order["source"] == "entry" else "copy"
             assert ran.enqueued() == ["fill", source, "launch", "launch", "launch"]
-            turns = moved_turns(raw, sizes_of(given))
+            address, size = model.regions["turns"]
             (fill,) = [call for call in ran.calls if call[0] == "fill"]
-            assert fill[1:4] == [hex(WORKSPACE + turns[0]), "0", str(turns[1])], fill
+            assert fill[1:4] == [hex(address), "0", str(size)], fill
             if source == "copy":
                 (copy,) = [call for call in ran.calls if call[0] == "copy"]
                 total = 0
-                for byte in raw.read_order():
+                for byte in base.with_suffix(".order").read_bytes():
                     total = (total * 31 + byte) % 2**32
-                assert copy[1:4] == [hex(ORDER), str(raw.order.bytes), f"{total:08x}"], copy
+                assert copy[1:4] == [hex(ORDER), str(order["bytes"]), f"{total:08x}"], copy
             assert [call[0] for call in ran.calls if call[0] in ("retain", "release", "load", "unload")] == \
                 ["retain", "load", "unload", "release"]
 
@@ -109,8 +94,8 @@ def threads() -> None:
     ran = run(write("threads"), "threads")
     assert ran.lines[-1] == "4 threads, 0 failed", ran.lines
     assert [call[0] for call in ran.calls].count("load") == 1
-    raw = load_manifest(TMP / "threads.json")
-    entries = {entry.name: [item.name for item in entry.parameters] for entry in raw.entries}
+    raw = json.loads((TMP / "threads.json").read_text(encoding="utf-8"))
+    entries = {entry["name"]: [item["name"] for item in entry["parameters"]] for entry in raw["entries"]}
     launches: dict[str, list[dict[str, int]]] = {}
     for call in ran.launches():
         given = dict(zip(entries[call[0]], call[call.index("cooperative") + 2:]))

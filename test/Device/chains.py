@@ -45,13 +45,16 @@ def sums_follow_chains(bundled: BundledKernel, plain: BundledKernel, shape: tupl
     found = run(kernel, problem, tensors, stream=0)
     torch.cuda.synchronize()
     workspace = kernel.reserve(stream=0, **sizes_of(problem))
-    program = kernel.manifest.program
-    tiles = problem.batch * problem.heads * -(-problem.q_rows // program.q_tile)
-    kv_tiles = -(-problem.kv_rows // program.kv_tile)
+    program = kernel.manifest["program"]
+    tile = program["tiles"]
+    tiles = problem.batch * problem.heads * -(-problem.q_rows // tile["q"])
+    kv_tiles = -(-problem.kv_rows // tile["kv"])
 
-    def read(region: str, *shape: int) -> np.ndarray:  # a region may be larger: a workspace does not shrink
-        shape = (*shape, program.q_tile * program.head_dim)
-        content = kernel.driver.read(workspace.address(region), 4 * math.prod(shape))
+    def read(region: str, *shape: int) -> np.ndarray:
+        shape = (*shape, tile["q"] * program["head_dim"])
+        address, size = workspace.region(region)
+        demand(size == 4 * math.prod(shape), f"expected {4 * math.prod(shape)} bytes of {region}, found {size}")
+        content = kernel.driver.read(address, size)
         return np.frombuffer(bytearray(content), dtype=np.uint32).reshape(shape)
 
     sums, contributions = read("dq_sum", tiles), read("contributions", tiles, kv_tiles)

@@ -86,11 +86,11 @@ def measure_case(case: Case, kernels: dict[str, Kernel], rounds: int, generator:
     tensors = {name: tensor.detach() for name, tensor in make_tensors(case)[0].items()}
     variants, gradients = [], {}
     for name, kernel in kernels.items():
-        plan = kernel.bind(**tensors, scale=case.scale)
+        launch = kernel.bind(**tensors, scale=case.scale)
         poison(tensors)
-        plan.run()
+        launch.run()
         gradients[name] = {output: tensors[output].clone() for output in OUTPUTS}
-        variants.append(Variant(name, plan.run, plan=plan))
+        variants.append(Variant(name, launch.run, launch=launch))
     measure(variants, rounds, None, generator)
     return [summary(case, variant) for variant in variants], differences(gradients["new"], gradients["old"])
 

@@ -115,7 +115,7 @@ def chains_differ(first: BundledKernel, second: BundledKernel) -> dict[str, Any]
     for bundled in (first, second):
         poison(tensors)
         found.append(run(load(bundled), problem, tensors, stream=0)["dq"])
-    if first.manifest.program.q_tile != second.manifest.program.q_tile:
+    if first.manifest["program"]["tiles"]["q"] != second.manifest["program"]["tiles"]["q"]:
         raise Skip("tiles differ as well")
     differ = int((found[0].view(torch.int16) != found[1].view(torch.int16)).sum())
     demand(differ, f"dq has the same bits with {first.kind} and {second.kind}")

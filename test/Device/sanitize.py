@@ -26,17 +26,18 @@ def random_bits(count: int, dtype: str, generator: random.Random) -> bytes:
 def main() -> None:
     kernel, rows = Kernel.load(sys.argv[1]), int(sys.argv[2])
     generator, driver = random.Random(0), kernel.driver
-    sizes = {name: size.minimum if size.minimum == size.maximum else {"batch": 1, "heads": 2, "kv_heads": 1}.get(name, rows)
-             for name, size in kernel.manifest.sizes.items()}
+    sizes = {name: size.get("value", {"batch": 1, "heads": 2, "kv_heads": 1}.get(name, rows))
+             for name, size in kernel.manifest["sizes"].items()}
     tensors = {}
     with driver.on(0):
-        for name, spec in kernel.manifest.tensors.items():
-            shape = tuple(item(sizes) for item in spec.shape)
+        for spec in kernel.manifest["tensors"]:
+            name, element = spec["name"], spec["element"]
+            shape = tuple(sizes[item] if item in sizes else int(item) for item in spec["shape"])
             count = shape[0] * contiguous(shape)[0]
-            pointer = driver.allocate(count * BYTES[spec.element], name)
-            tensors[name] = Tensor(pointer, shape, contiguous(shape), spec.element)
-            if not spec.is_written:
-                driver.write(pointer, random_bits(count, spec.element, generator))
+            pointer = driver.allocate(count * BYTES[element], name)
+            tensors[name] = Tensor(pointer, shape, contiguous(shape), element)
+            if spec["access"] == "read":
+                driver.write(pointer, random_bits(count, element, generator))
         kernel.backward(**tensors)
         driver.synchronize(0)
 

@@ -11,18 +11,18 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent / "lib"))
 
-from fake_driver import FakeDriver  # noqa: E402
 from fixtures import refused, tensors, write  # noqa: E402
 from refusals import REFUSED, with_  # noqa: E402
+from stub_driver import StubDriver  # noqa: E402
 
 from dash_attn import ArgumentError, Kernel, Tensor  # noqa: E402
-from dash_attn.checks import are_disjoint  # noqa: E402
+from dash_attn.tensors import contiguous  # noqa: E402
 
 TMP = Path(sys.argv[1])
 
 
 def refusals() -> None:
-    driver = FakeDriver()
+    driver = StubDriver()
     kernel = Kernel.load(write(TMP / "kernel"), driver)
     for given, message in REFUSED:
         found = refused(lambda given=given: kernel.backward(**given), ArgumentError)
@@ -35,14 +35,14 @@ def refusals() -> None:
     found = refused(lambda: kernel.backward(**tensors(), stream="main"), ArgumentError)
     assert found == "stream: expected a number or a stream of PyTorch or CuPy, found str", found
     found = refused(lambda: kernel.reserve(batch=1), ArgumentError)
-    assert found == "reserve: expected the sizes batch, heads, kv_heads, q_rows, kv_rows, found batch", found
-    assert driver.calls == [] and driver.launches == [], driver.calls
+    assert found == "expected a value for the size 'heads' of 'attention_bwd', found none", found
+    assert driver.names() == []
 
     # A second call of known shapes has its addresses checked as well.
     kernel.backward(**tensors())
-    driver.launches.clear()
+    driver.names()
     found = refused(lambda: kernel.backward(**with_("dq", pointer=tensors()["o"].pointer)), ArgumentError)
-    assert found == "dq: this output shares memory with o" and not driver.launches, found
+    assert found == "dq: this output shares memory with o" and not driver.names(), found
 
 
 def other_refusals() -> None:
@@ -50,13 +50,13 @@ def other_refusals() -> None:
         for entry in raw["entries"]:
             entry["parameters"] = [item for item in entry["parameters"] if item["name"] != "scale"]
 
-    kernel = Kernel.load(write(TMP / "unscaled", without_scale), FakeDriver())
+    kernel = Kernel.load(write(TMP / "unscaled", without_scale), StubDriver())
     kernel.backward(**tensors())
     kernel.backward(**tensors(), scale=1)
     found = refused(lambda: kernel.backward(**tensors(), scale=0.5), ArgumentError)
-    assert found == "scale: 'attention_bwd' was compiled without a scale, found 0.5", found
+    assert found == "scale: 'attention_bwd' was compiled without a scale, found 0.500000", found
 
-    kernel = Kernel.load(write(TMP / "table", table=bytes(64)), FakeDriver())
+    kernel = Kernel.load(write(TMP / "table", table=bytes(64)), StubDriver())
     found = refused(lambda: kernel.backward(**tensors()), ArgumentError)
     assert found == ("'attention_bwd' serves q_rows = 4096, found 256; its order is a table for stated sizes, made for others "
                      "by: dash-opt --dash-to-ptx=..."), found
@@ -68,12 +68,12 @@ class OfInterface:
 
 
 def other_libraries() -> None:
-    driver = FakeDriver()
+    driver = StubDriver()
     kernel = Kernel.load(write(TMP / "libraries"), driver)
     shape = (2, 4, 256, 128)
     kernel.backward(**tensors(q=OfInterface(shape=shape, typestr="<u2")))
     kernel.backward(**tensors(q=OfInterface(shape=shape, typestr="<u2", strides=(262144, 65536, 256, 2))))
-    assert len(driver.launches) == 7
+    assert len(driver.launches()) == 7
     found = refused(lambda: kernel.backward(**tensors(q=OfInterface(shape=shape, typestr="<f8"))), ArgumentError)
     assert found == "q: expected elements of bf16, f16 or f32, found <f8", found
     odd = OfInterface(shape=shape, typestr="<u2", strides=(262144, 65536, 255, 2))
@@ -82,33 +82,45 @@ def other_libraries() -> None:
 
 
 def interleaved() -> None:
-    """Slices of a packed tensor are disjoint though their ranges of addresses overlap; brute force agrees or knows more."""
-    def view(offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Tensor:
-        return Tensor(1 << 20 | 2 * offset, shape, strides)
+    """Slices of a packed tensor are disjoint though their ranges of addresses overlap; what is let through shares no byte."""
+    kernel = Kernel.load(write(TMP / "interleaved"), StubDriver())
+    sizes = {"batch": 2, "heads": 3, "kv_heads": 3, "q_rows": 4, "kv_rows": 4}
+    shape, start = (2, 3, 4, 128), 1 << 20
+
+    def is_disjoint(dq: Tensor, o: Tensor) -> bool:
+        try:
+            kernel.bind(**tensors(**sizes, dq=dq, o=o))
+        except ArgumentError as error:
+            assert str(error) == "dq: this output shares memory with o", error
+            return False
+        return True
 
     def touched(tensor: Tensor) -> set[int]:
-        addresses = {tensor.pointer}
-        for size, stride in zip(tensor.shape, tensor.strides):
+        """Addresses of pieces of 16 bytes."""
+        addresses = set(range(tensor.pointer, tensor.pointer + 256, 16))
+        for size, stride in zip(tensor.shape[:3], tensor.strides):
             addresses = {address + 2 * i * stride for address in addresses for i in range(size)}
         return addresses
 
-    heads, rows, dim = 3, 4, 8
-    packed = (rows * 3 * heads * dim, dim, 3 * heads * dim, 1)  # [batch, rows, 3, heads, dim] as [batch, heads, rows, dim]
-    parts = [view(i * heads * dim, (2, heads, rows, dim), packed) for i in range(3)]
-    assert all(are_disjoint(a, b) for a in parts for b in parts if a is not b)
-    assert not are_disjoint(parts[0], replace(parts[1], pointer=parts[1].pointer - 16))
-    grouped = view(heads * dim, (2, 1, rows, dim), (rows * 5 * dim, dim, 5 * dim, 1))
-    assert are_disjoint(view(0, (2, heads, rows, dim), (rows * 5 * dim, dim, 5 * dim, 1)), grouped)
-    per_head = [view(i * dim, (2, heads, rows, dim), (heads * rows * 3 * dim, rows * 3 * dim, 3 * dim, 1)) for i in range(3)]
-    assert all(are_disjoint(a, b) for a in per_head for b in per_head if a is not b)
-    claimed = 0
-    for offset in range(0, 40):
-        for step in (8, 16, 24, 40):
-            a, b = view(0, (3, 8), (step, 1)), view(offset, (2, 8), (24, 1))
-            disjoint = are_disjoint(a, b)
-            claimed += disjoint
-            assert not disjoint or not touched(a) & touched(b), (offset, step)
-    assert claimed == 34, claimed
+    def view(offset: int, strides: tuple[int, int, int]) -> Tensor:
+        return Tensor(start + 2 * offset, shape, (*strides, 1))
+
+    # [batch, rows, 3, heads, dim], [batch, rows, heads, 3, dim] and [batch, heads, 3, rows, dim], as [batch, heads, rows, dim].
+    for strides, step in (((4 * 9 * 128, 128, 9 * 128), 3 * 128), ((4 * 9 * 128, 3 * 128, 9 * 128), 128),
+                          ((36 * 128, 12 * 128, 128), 4 * 128)):
+        parts = [view(i * step, strides) for i in range(3)]
+        assert all(is_disjoint(a, b) for a in parts for b in parts if a is not b), strides
+        assert not is_disjoint(parts[0], replace(parts[1], pointer=parts[1].pointer - 16)), strides
+    claimed = tried = 0
+    plain = Tensor(start, shape, contiguous(shape))
+    for a in (plain, view(0, (4 * 9 * 128, 128, 9 * 128)), view(0, (36 * 128, 12 * 128, 128))):
+        for row, head in ((128, 512), (136, 544), (384, 128), (1152, 128), (128, 1536), (392, 128)):
+            for offset in range(0, 5000, 312):
+                b = view(offset, (row * 4 + head * 3, head, row))
+                disjoint = is_disjoint(a, b)
+                claimed, tried = claimed + disjoint, tried + 1
+                assert not disjoint or not touched(a) & touched(b), (a, b)
+    assert (claimed, tried) == (42, 306), (claimed, tried)
 
 
 refusals()

@@ -21,7 +21,8 @@ FAKE = Path(__file__).parent / "Inputs/fake-dash-opt"
 
 
 def make(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(SOURCE / "tools/make-device-bundle"), str(folder), f"--dash-opt={FAKE}", *options]
+    command = [sys.executable, str(SOURCE / "tools/make-device-bundle"), str(folder), f"--dash-opt={FAKE}", f"--library={os.environ['DASH_LIBRARY']}",
+               *options]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
@@ -38,6 +39,7 @@ def contents() -> None:
     assert table.fixed_sizes == {"q_rows": 4096, "kv_rows": 4096}
     assert table.serves({"q_rows": 4096, "kv_rows": 4096}) and not table.serves({"q_rows": 4096, "kv_rows": 64})
     assert (TMP / "bundle/Device/golden.json").read_bytes() == (SOURCE / "test/Device/golden.json").read_bytes()
+    assert (TMP / "bundle/dash_attn/libdash.so").read_bytes() == Path(os.environ["DASH_LIBRARY"]).read_bytes()
     packed = Bundle.open(TMP / "bundle.tar.gz")
     assert [kernel.name for kernel in packed.kernels] == [kernel.name for kernel in bundle.kernels]
     assert make(TMP / "bundle", "--filter=d64-causal-shift").returncode == 0  # made anew
@@ -60,7 +62,7 @@ def without_gpu() -> None:
     """Run from the bundle, not from this tree; a GPU that may be here is hidden."""
     command = [sys.executable, str(TMP / "bundle/Device/check-device"), str(TMP / "bundle")]
     found = subprocess.run(command, capture_output=True, text=True, check=False,
-                           env=dict(os.environ, CUDA_VISIBLE_DEVICES=""))
+                           env={name: value for name, value in os.environ.items() if name != "DASH_LIBRARY"} | {"CUDA_VISIBLE_DEVICES": ""})
     assert found.returncode == 0 and found.stdout.startswith("no device tests on this machine: PyTorch "), found
     assert found.stdout.splitlines()[-1] == "0 passed, 0 failed, 1 skipped", found
 

@@ -12,193 +12,226 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent / "lib"))
 
-from fake_driver import FakeDriver, values  # noqa: E402
 from fixtures import refused, tensors, write  # noqa: E402
+from stub_driver import Launch, StubDriver  # noqa: E402
 
 from dash_attn import ArgumentError, CapacityError, DriverError, Kernel, ManifestError  # noqa: E402
 
 TMP = Path(sys.argv[1])
-ALL = [f"attention_bwd_{role}" for role in ("order", "prepare", "main", "convert")]
-ALWAYS = ALL[1:]
+ORDER, PREPARE, MAIN, CONVERT = (f"attention_bwd_{role}" for role in ("order", "prepare", "main", "convert"))
+ALWAYS = [PREPARE, MAIN, CONVERT]
+MADE_READY = ["fill", ORDER, *ALWAYS]
+SIZES = {"batch": 2, "heads": 4, "kv_heads": 4, "q_rows": 256, "kv_rows": 256}
 
 
-def load(name: str, driver: FakeDriver, **options: Any) -> Kernel:
+def load(name: str, driver: StubDriver, **options: Any) -> Kernel:
     return Kernel.load(write(TMP / name, **options), driver)
+
+
+def values(kernel: Kernel, launches: list[Launch], name: str) -> dict[str, Any]:
+    """The parameters of the last launch of an entry."""
+    (entry,) = [entry for entry in kernel.manifest["entries"] if entry["name"] == name]
+    return [launch for launch in launches if launch.name == name][-1].values(entry)
 
 
 def parameters() -> None:
     """Each entry gets what its parameters' names say, whatever order they are in."""
-    driver = FakeDriver()
+    driver = StubDriver()
     kernel, given = load("parameters", driver), tensors(batch=2, heads=4, kv_heads=2, q_rows=200, kv_rows=300)
     kernel.backward(**given, scale=0.25)
-    launches = {launch.name: launch for launch in driver.launches}
-    found = {name: values(launch, next(entry for entry in kernel.manifest.entries if entry.name == name))
-             for name, launch in launches.items()}
-    prepare, main = found[ALL[1]], found[ALL[2]]
+    launches = driver.launches()
+    prepare, main = (values(kernel, launches, name) for name in (PREPARE, MAIN))
     assert prepare["k"] == given["k"].pointer and prepare["lse"] == given["lse"].pointer
     assert [prepare[f"k.stride.{name}"] for name in ("batch", "head", "row")] == [2 * 300 * 128, 300 * 128, 128]
     assert [prepare[f"lse.stride.{name}"] for name in ("batch", "head")] == [4 * 200, 200]
     assert [main[name] for name in ("batch", "heads", "kv_heads", "q_rows", "kv_rows")] == [2, 4, 2, 200, 300]
-    assert main["scale"] == 0.25 and found[ALL[0]]["width"] == 132
+    assert main["scale"] == 0.25 and values(kernel, launches, ORDER)["width"] == 132
     workspace = kernel.workspace()
-    for name in kernel.manifest.workspace:
-        assert main[f"workspace.{name}"] == workspace.address(name) and workspace.address(name) % 16 == 0
-    assert launches[ALL[0]].grid == (132, 1, 1) and launches[ALL[1]].grid == (4, 4, 2)
-    assert [launches[name].is_cooperative for name in ALL] == [False, False, True, False]
-    assert ("allow_shared", ALL[2], 230000) in driver.calls
+    for region in kernel.manifest["workspace"]:
+        address, size = workspace.region(region["name"])
+        assert main[f"workspace.{region['name']}"] == address and address % region["alignment"] == 0 and size, region
+    found = {launch.name: launch for launch in launches}
+    assert found[ORDER].grid == (132, 1, 1) and found[PREPARE].grid == (4, 4, 2)
+    assert [found[name].is_cooperative for name in (ORDER, *ALWAYS)] == [False, False, True, False]
     kernel.backward(**given)
-    assert values(driver.launches[-1], kernel.manifest.entries[3])["scale"] == struct.unpack("f", struct.pack("f", 128**-0.5))[0]
+    assert values(kernel, driver.launches(), CONVERT)["scale"] == struct.unpack("f", struct.pack("f", 128**-0.5))[0]
 
 
 def layouts() -> None:
     """bshd: the same memory, heads and rows exchanged."""
-    driver = FakeDriver()
+    driver = StubDriver()
     kernel, given = load("layouts", driver), tensors(batch=2, heads=4, kv_heads=4, q_rows=200, kv_rows=200)
     turned = {name: tensor if name == "lse" else tensor.transposed(1, 2) for name, tensor in given.items()}
-    kernel.backward(**given)
-    kernel.backward(**turned, layout="bshd")
-    first, second = (values(driver.launches[i], kernel.manifest.entries[1]) for i in (1, 4))
-    assert first == second and driver.names() == ALL + ALWAYS
+    found = []
+    for options in (given, {**turned, "layout": "bshd"}):
+        kernel.backward(**options)
+        found.append(values(kernel, driver.launches(), PREPARE))
+    assert found[0] == found[1]
+
+
+def orders_of_tensors() -> None:
+    """A manifest may have its tensors in any order."""
+    driver = StubDriver()
+    kernel = load("order", driver, change=lambda raw: raw["tensors"].reverse())
+    given = tensors(kv_rows=512)
+    for _ in range(2):
+        kernel.backward(**given)
+        found = values(kernel, driver.launches(), PREPARE)
+        assert all(found[name] == given[name].pointer for name in ("q", "k", "v", "do", "o", "lse", "dk", "dv")), found
 
 
 def workspace_is_kept() -> None:
-    """The order is made when sizes change; memory is allocated when they grow, and zeros are set then only."""
-    driver = FakeDriver()
+    """Counters and order are made when sizes change; memory is allocated when they grow."""
+    driver = StubDriver()
     kernel = load("kept", driver)
 
-    def launch(**sizes: int) -> tuple[list[str], list[str]]:
-        driver.calls.clear()
+    def launch(**sizes: int) -> list[str]:
         kernel.backward(**tensors(**sizes))
-        return driver.names(), [call[0] for call in driver.calls if call[0] in ("allocate", "fill", "free")]
+        return driver.names()
 
-    assert launch(q_rows=256) == (ALL, ["allocate", "fill"])
-    assert launch(q_rows=256) == (ALWAYS, [])
-    assert launch(q_rows=128) == (ALL, [])
-    assert launch(q_rows=128) == (ALWAYS, [])
-    assert launch(q_rows=1024) == (ALL, ["allocate", "free", "fill"])
-    turns = kernel.workspace().address("turns")
-    assert launch(batch=1, kv_rows=4096) == (ALL, ["allocate", "free", "fill"])  # more order, less of the rest: none shrinks
-    assert kernel.workspace().layout.sizes["turns"] == 4 * 2 * 4 * 16 and len(driver.memory) == 1
-    assert launch(q_rows=1024) == (ALL, []) and kernel.workspace().address("turns") != 0 != turns
-    zeros = driver.read(kernel.workspace().address("turns"), 4 * 2 * 4 * 16)
-    assert zeros == bytes(len(zeros))
+    assert launch(q_rows=256) == ["allocate", *MADE_READY]
+    assert launch(q_rows=256) == ALWAYS
+    assert launch(q_rows=128) == MADE_READY
+    assert launch(q_rows=128) == ALWAYS
+    assert launch(q_rows=1024) == ["allocate", "free", *MADE_READY]
+    assert launch(batch=1) == MADE_READY
+    assert launch(q_rows=1024) == MADE_READY
+    address, size = kernel.workspace().region("turns")
+    assert size == 4 * 2 * 4 * 16 and driver.read(address, size) == bytes(size)
 
     # Each stream has its own; other addresses go into the same launch.
     kernel.backward(**tensors(), stream=7)
+    driver.names()
     moved = {name: replace(tensor, pointer=tensor.pointer + 4096) for name, tensor in tensors().items()}
     kernel.backward(**moved, stream=7)
-    assert [launch.stream for launch in driver.launches] == [7] * 7
-    assert values(driver.launches[-1], kernel.manifest.entries[3])["dq"] == moved["dq"].pointer
+    launches = driver.launches()
+    assert [launch.stream for launch in launches] == [7] * 3
+    assert values(kernel, launches, CONVERT)["dq"] == moved["dq"].pointer
     assert kernel.workspace(0, 7).pointer != kernel.workspace(0, 0).pointer
 
     # What has no output does nothing.
-    driver.names()
     for sizes in ({"batch": 0}, {"q_rows": 0, "kv_rows": 0}, {"heads": 0, "kv_heads": 0}):
         kernel.backward(**tensors(**sizes))
+        kernel.bind(**tensors(**sizes)).run()
     assert driver.names() == []
 
 
 def failures() -> None:
     """After a launch that failed, counters are zeroed and the order is made again."""
-    driver = FakeDriver(fail={ALL[2]: 1})
+    driver = StubDriver(fail=f"{MAIN}:719")
     kernel = load("failures", driver)
     found = refused(lambda: kernel.backward(**tensors()), DriverError)
-    assert found == f"launch '{ALL[2]}': CUDA_ERROR_LAUNCH_FAILED (719): unspecified launch failure", found
-    workspace = kernel.workspace()
-    driver.fill(workspace.address("turns"), 5, 8, 0)
-    driver.calls.clear()
+    assert found == (f"launch '{MAIN}' with a grid of 132 x 1 x 1 blocks, 384 threads each, 230000 bytes of shared memory: "
+                     "CUDA_ERROR_LAUNCH_FAILED (719): unspecified launch failure; clear the workspace before it is used again"), found
+    address, size = kernel.reserve(**SIZES).region("turns")
+    driver.set(fail=f"{PREPARE}:719")
+    try:
+        kernel.backward(**tensors())
+    except DriverError as error:
+        assert (error.name, error.code) == ("CUDA_ERROR_LAUNCH_FAILED", 719), error
+    driver.set(fail=None)
+    with driver.on(0):
+        driver.fill(address, 5, 8, 0)
     driver.names()
     kernel.backward(**tensors())
-    assert driver.names() == ALL and driver.calls == [("fill", 0, workspace.layout.sizes["turns"], 0)]
-    assert driver.read(workspace.address("turns"), 8) == bytes(8)
+    assert driver.names() == MADE_READY and driver.read(address, size) == bytes(size)
     kernel.backward(**tensors())
     assert driver.names() == ALWAYS
 
 
 def captures() -> None:
-    """A capture allocates nothing and has the order in it; afterwards every launch makes its own, and memory stays."""
-    driver = FakeDriver(capturing={3})
+    """A capture allocates nothing and has counters and order in it; afterwards every launch makes its own, and memory stays."""
+    driver = StubDriver(capturing=3)
     kernel = load("captures", driver)
     found = refused(lambda: kernel.backward(**tensors(), stream=3), ArgumentError)
-    needed = kernel.reserve(stream=9, batch=2, heads=4, kv_heads=4, q_rows=256, kv_rows=256).layout.total
+    needed = kernel.reserve(stream=9, **SIZES).bytes
     assert found == (f"the stream is being captured, and needs {needed} bytes of workspace that it does not have yet: call "
                      "backward or reserve with these sizes on this stream before the capture"), found
-    driver.capturing.clear()
-    kernel.reserve(stream=3, batch=2, heads=4, kv_heads=4, q_rows=256, kv_rows=256)
+    driver.set(capturing=None)
+    kernel.reserve(stream=3, **SIZES)
     kernel.backward(**tensors(), stream=3)
     driver.names()
-    driver.capturing = {3}
-    driver.calls.clear()
-    kernel.backward(**tensors(), stream=3)
-    assert driver.names() == ALL and driver.calls == []
-    driver.capturing.clear()
-    kernel.backward(**tensors(), stream=3)
-    assert driver.names() == ALL  # a replay may have left the order of the graph's sizes
+    for capturing in (3, None):  # a replay may have left counters and order of the graph's sizes
+        driver.set(capturing=capturing)
+        kernel.backward(**tensors(), stream=3)
+        assert driver.names() == MADE_READY
     kernel.backward(**tensors(q_rows=2048), stream=3)
-    assert ("free",) not in driver.calls  # the graph goes on using the old memory
-    driver.names()
+    assert driver.names() == ["allocate", *MADE_READY]  # the graph goes on using the old memory
     kernel.backward(**tensors(q_rows=2048), stream=3)
     assert driver.names() == ALWAYS
 
 
 def tables() -> None:
-    """An order from a file is uploaded once, for all streams."""
-    driver, table = FakeDriver(), bytes(range(64))
+    """An order from a file is uploaded once, for all streams, and not in a capture."""
+    driver, table = StubDriver(capturing=1), bytes(range(64))
     kernel = load("tables", driver, table=table)
-    for stream in (0, 1):
-        kernel.backward(**tensors(q_rows=4096, kv_rows=4096), stream=stream)
-    assert [call for call in driver.calls if call[0] == "write"] == [("write", 64)]
-    orders = {values(launch, kernel.manifest.entries[1])["workspace.order"] for launch in driver.launches
-              if launch.name == ALL[2]}
-    assert len(orders) == 1 and driver.read(orders.pop(), 64) == table
-    assert driver.names() == ALWAYS * 2
+    assert "is being captured" in refused(lambda: kernel.backward(**tensors(q_rows=4096, kv_rows=4096), stream=1), ArgumentError)
+    driver.set(capturing=None)
+    assert driver.names() == []
+    orders = set()
+    for batch, stream in ((2, 0), (2, 1), (1, 1)):
+        kernel.backward(**tensors(batch=batch, q_rows=4096, kv_rows=4096), stream=stream)
+        calls = driver.calls()
+        expected = ["allocate", "copy", "synchronize", "allocate"] if stream == 0 else ["allocate"] if batch == 2 else []
+        changes = ("allocate", "copy", "synchronize", "fill", "launch")
+        assert [call[0] for call in calls if call[0] in changes] == [*expected, "fill", *["launch"] * 3], calls
+        orders.add(kernel.workspace(0, stream).region("order"))
+    ((address, size),) = orders
+    assert driver.read(address, size) == table
 
 
 def capacity() -> None:
     """Workers that must be resident together are, or nothing is launched."""
-    found = refused(lambda: load("small", driver := FakeDriver(multiprocessors=114)).backward(**tensors()), CapacityError)
-    assert found == (f"'{ALL[2]}' needs 132 resident blocks, found room for 114 on a fake GPU: 1 on each of 114 "
+    driver = StubDriver(multiprocessors=114)
+    found = refused(lambda: load("small", driver).backward(**tensors()), CapacityError)
+    assert found == (f"'{MAIN}' needs 132 resident blocks, found room for 114 on a fake GPU: 1 on each of 114 "
                      "multiprocessors; compile it with workers=114"), found
 
     def independent(raw: dict[str, Any]) -> None:
         raw["program"]["min_workers"] = 1
         raw["entries"][2]["cooperative"] = False
 
-    driver = FakeDriver(multiprocessors=114)
     load("independent", driver, change=independent).backward(**tensors())
-    assert driver.names() == ALL
-    found = refused(lambda: load("shared", FakeDriver(shared_limit=101376)).backward(**tensors()), CapacityError)
-    assert found == f"'{ALL[2]}' needs 230000 bytes of shared memory a block, found 101376 on a fake GPU", found
-    found = refused(lambda: load("chip", FakeDriver(capability=(10, 0))).backward(**tensors()), ManifestError)
-    assert found == f"{TMP}/chip/kernel.json: compiled for sm_90a, found a fake GPU of sm_100", found
-
-    def older(raw: dict[str, Any]) -> None:
-        raw["ptx"]["target"] = "sm_80"
-
-    load("older", FakeDriver(capability=(10, 0)), change=older).backward(**tensors())
-    found = refused(lambda: load("odd", FakeDriver(), change=lambda raw: raw["ptx"].update(target="x86")).backward(**tensors()),
-                    ManifestError)
-    # The schema, where it can be checked, says it first.
-    assert found in (f"{TMP}/odd/kernel.json: cannot read the target 'x86'",
-                     f"{TMP}/odd/kernel.json: ptx.target: 'x86' does not match '^sm_[0-9]+[af]?$'"), found
+    assert driver.names() == ["allocate", *MADE_READY]
+    found = refused(lambda: load("shared", StubDriver(shared=101376)).backward(**tensors()), CapacityError)
+    assert found == f"'{MAIN}' needs 230000 bytes of shared memory a block, found 101376 on a fake GPU", found
+    found = refused(lambda: load("chip", StubDriver(capability=100)).backward(**tensors()), ManifestError)
+    assert found == "compiled for sm_90a, found a fake GPU of sm_100", found
+    load("older", StubDriver(capability=100), change=lambda raw: raw["ptx"].update(target="sm_80")).backward(**tensors())
 
 
 def bound() -> None:
     """A bound call can be run any number of times, and its entries one by one."""
-    driver = FakeDriver()
+    driver = StubDriver()
     kernel = load("bound", driver)
-    plan = kernel.bind(**tensors())
-    kernel.backward(**tensors(dq=replace(tensors()["dq"], pointer=99 << 40)))  # another call: not this plan's addresses
+    launch = kernel.bind(**tensors())
+    kernel.backward(**tensors(dq=replace(tensors()["dq"], pointer=99 << 40)))  # another call: not this one's addresses
     driver.names()
-    plan.run()
-    assert values(driver.launches[-1], kernel.manifest.entries[3])["dq"] == tensors()["dq"].pointer
+    launch.run()
+    assert values(kernel, driver.launches(), CONVERT)["dq"] == tensors()["dq"].pointer
+    launch.run()
     assert driver.names() == ALWAYS
-    plan.ready()
-    for step in plan.steps:
-        plan.launch(step)
-    assert driver.names() == ALL
-    assert kernel.bind(**tensors(batch=0)) is None
+    assert launch.plan.steps == ["prepare", "main", "convert"]
+    launch.ready()
+    for step in range(3):
+        launch.run_step(step)
+    assert driver.names() == ALWAYS
+    assert refused(lambda: launch.run_step(3), ArgumentError) == "expected a step below 3, found 3"
 
 
-for test in (parameters, layouts, workspace_is_kept, failures, captures, tables, capacity, bound):
+def devices() -> None:
+    """The device is that of q; each has its own code and workspace."""
+    driver = StubDriver()
+    kernel = load("devices", driver)
+    kernel.backward(**tensors())
+    there = {name: replace(tensor, pointer=tensor.pointer | 1 << 60, device=1) for name, tensor in tensors().items()}
+    driver.names()
+    found = refused(lambda: kernel.backward(**there), ArgumentError)
+    assert found == "workspace: expected memory of device 1, found memory of device 0", found  # the driver's memory is device 0's
+    assert kernel.workspace(1).pointer != kernel.workspace(0).pointer
+    found = refused(lambda: kernel.backward(**there | {"q": tensors()["q"]}), ArgumentError)
+    assert found == "k: expected memory of device 0, found memory of device 1", found
+
+
+for test in (parameters, layouts, orders_of_tensors, workspace_is_kept, failures, captures, tables, capacity, bound, devices):
     test()

@@ -26,9 +26,14 @@ public:
   static Outcome create(std::shared_ptr<Driver> driver, llvm::StringRef manifest,
                         llvm::StringRef ptx, llvm::StringRef order,
                         std::shared_ptr<Kernel> &result);
+  /// Reads a manifest, and what it names beside it.
+  static Outcome open(std::shared_ptr<Driver> driver, llvm::StringRef path,
+                      std::shared_ptr<Kernel> &result);
   ~Kernel();
 
   const Manifest &getManifest() const { return manifest; }
+  /// The manifest as JSON.
+  const std::string &getManifestText() const { return manifestText; }
   /// The table; empty where an entry makes the order.
   const std::string &getOrder() const { return order; }
   /// Null for kernels that are planned only.
@@ -45,7 +50,7 @@ private:
   void unload(LoadedKernel &loaded) const;
 
   Manifest manifest;
-  std::string ptx, order;
+  std::string manifestText, ptx, order;
   bool hasScale = false;
   std::shared_ptr<Driver> driver;
   std::mutex mutex;

@@ -65,7 +65,7 @@ struct Entry {
 };
 
 struct Manifest {
-  std::string name, ptxSha256, target, certificate;
+  std::string name, ptxFile, ptxSha256, target, certificate;
   int64_t headDim, workers, width, minWorkers;
   std::vector<Size> sizes; ///< in the order in which the tensors' shapes name them
   std::vector<Constraint> constraints;
@@ -74,7 +74,7 @@ struct Manifest {
   std::vector<Region> workspace;
   bool orderIsTable;
   int64_t orderBytes; ///< of a table
-  std::string orderSha256, orderCommand;
+  std::string orderFile, orderSha256, orderCommand;
   std::vector<Entry> entries;
 
   /// Adds workers, width and derived numbers to the sizes.

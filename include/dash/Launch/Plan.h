@@ -23,9 +23,20 @@ public:
   /// A contiguous tensor without an address; of rank 0 where there is none.
   DashTensor getTensor(size_t index) const;
 
+  size_t getNumRegions() const { return regions.size(); }
+  /// A region of the workspace or of the order.
+  DashRegion getRegion(size_t index) const;
+
   Outcome clear(void *stream, DashMemory workspace) const;
   Outcome makeOrder(void *stream, DashMemory order) const;
+  /// The checks of `run`, but those of its blocks of memory.
+  Outcome check(void *stream, const DashArguments &arguments) const;
   Outcome run(void *stream, const DashArguments &arguments) const;
+
+  /// The entries of a run, one by one.
+  size_t getNumSteps() const { return steps.size(); }
+  const std::string &getStepRole(size_t index) const { return steps[index].entry->role; }
+  Outcome runStep(size_t index, void *stream, const DashArguments &arguments) const;
 
 private:
   static constexpr size_t mostSlots = 256;
@@ -43,9 +54,11 @@ private:
     std::array<uint32_t, 3> grid;
     std::vector<uint16_t> slots; ///< of the parameters
   };
-  struct Zeros {
+  struct Place {
     uint64_t offset, bytes;
+    bool isOrder;
   };
+  using Blocks = llvm::ArrayRef<std::pair<const char *, DashMemory>>;
 
   Outcome bindSizes(llvm::ArrayRef<DashSize> sizes, Values &values);
   Outcome checkLimits(Values &values) const;
@@ -56,20 +69,30 @@ private:
 
   Outcome checkDriver() const;
   Outcome checkMemory(DashMemory memory, uint64_t bytes, const char *what) const;
+  Outcome checkArguments(const DashArguments &arguments, Blocks blocks) const;
+  Outcome checkDevices(void *stream, const DashArguments &arguments, Blocks blocks) const;
   Outcome checkDevice(void *stream, uint64_t address, const llvm::Twine &what) const;
+  Outcome run(llvm::ArrayRef<Step> steps, void *stream, const DashArguments &arguments) const;
   Outcome launch(const Step &step, void *stream, Slots &values) const;
 
   std::shared_ptr<Kernel> kernel;
   const LoadedKernel *loaded = nullptr;
   bool isEmpty = false; ///< no output has an element: nothing happens
   std::vector<Shape> shapes;
-  std::vector<std::pair<uint64_t, bool>> regions; ///< offset, and whether it is of the order
-  std::vector<Zeros> zeros;
+  std::vector<Place> regions;
   uint64_t workspaceBytes = 0, orderBytes = 0;
   std::vector<std::string> slotNames;
   std::vector<Source> sources;
   std::vector<Step> orderSteps, steps;
 };
+
+/// Checks elements and shapes.
+Outcome checkShapes(const Manifest &manifest, llvm::ArrayRef<Shape> shapes,
+                    llvm::ArrayRef<DashTensor> tensors);
+
+/// The sizes of a problem, in the manifest's order, as its tensors' shapes give them.
+Outcome findSizes(const Manifest &manifest, llvm::ArrayRef<DashTensor> tensors,
+                  llvm::MutableArrayRef<int64_t> sizes);
 
 /// Checks elements, shapes, strides, alignments, and that no output meets another tensor, itself or a block of memory.
 Outcome checkTensors(const Manifest &manifest, llvm::ArrayRef<Shape> shapes,

@@ -3,8 +3,6 @@ how many bytes an entry takes."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import subprocess
 import sys
@@ -12,35 +10,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fixtures import manifest, with_table
+import fixtures
 
 BUILD, TMP = Path(sys.argv[1]), Path(sys.argv[2])
 TMP.mkdir(parents=True, exist_ok=True)
 ELEMENTS = {"bf16": 1, "f16": 2, "f32": 3}
-PTX_TYPES = {"ptr": "u64 .ptr .global .align 1", "i64": "u64", "i32": "u32", "f32": "f32"}
 WORKSPACE, ORDER = 1 << 50, 1 << 51
 
 
 def write(name: str, change: Any = None, table: bytes = b"", is_wrong: bool = False) -> Path:
-    """A kernel: its manifest, an order, and PTX that has its entries and nothing in them. Where the change is wrong, the PTX is that
-    of the manifest before. Returns the path without an ending."""
-    raw = manifest()
-    if table:
-        with_table(raw, table)
-        raw["order"]["file"] = f"{name}.order"
-        (TMP / f"{name}.order").write_bytes(table)
-    if change and not is_wrong:
-        change(raw)
-    text = ".version 8.8\n.target sm_90a\n"
-    for entry in raw["entries"]:
-        lines = [f"\t.param .{PTX_TYPES[item['type']]} {entry['name']}_param_{i}" for i, item in enumerate(entry["parameters"])]
-        text += f".visible .entry {entry['name']}(\n" + ",\n".join(lines) + "\n)\n{\n\tret;\n}\n"
-    (TMP / f"{name}.ptx").write_text(text, encoding="utf-8")
-    raw["ptx"] |= {"file": f"{name}.ptx", "sha256": hashlib.sha256(text.encode()).hexdigest()}
-    if change and is_wrong:
-        change(raw)
-    (TMP / f"{name}.json").write_text(json.dumps(raw), encoding="utf-8")
-    return TMP / name
+    """A kernel of fixtures; returns the path without an ending."""
+    return fixtures.write(TMP, change, table, name=name, is_wrong=is_wrong).with_suffix("")
 
 
 @dataclass

@@ -226,6 +226,29 @@ static int misuse(const char *library) {
   say("run", dashPlanRun(plan, NULL, &problem.arguments, print, NULL));
   dashPlanDestroy(plan);
   say("no PTX", dashKernelCreate(driver, manifest, none, order, print, NULL, &untouched));
+  int64_t sizes[8];
+  DashTensor *tensors = problem.tensors;
+  say("no place for an opened kernel", dashKernelOpen(driver, ref("x"), print, NULL, NULL));
+  say("no path", dashKernelOpen(driver, bad, print, NULL, &untouched));
+  say("an empty path", dashKernelOpen(driver, none, print, NULL, &untouched));
+  say("sizes of no kernel", dashKernelFindSizes(noKernel, tensors, 9, print, NULL, sizes, 5));
+  say("sizes of no tensors", dashKernelFindSizes(kernel, NULL, 9, print, NULL, sizes, 5));
+  say("too few tensors", dashKernelFindSizes(kernel, tensors, 8, print, NULL, sizes, 5));
+  say("too much room", dashKernelFindSizes(kernel, tensors, 9, print, NULL, sizes, 6));
+  say("sizes", dashKernelFindSizes(kernel, tensors, 9, print, NULL, sizes, 5));
+  printf("found %d %d\n", (int)sizes[0], (int)sizes[2]);
+  tensors[1].shape[0] = -1;
+  say("a negative size", dashKernelFindSizes(kernel, tensors, 9, print, NULL, sizes, 5));
+  tensors[1].shape[0] = 2;
+  plan = planRows(256, (uint64_t)1 << 40, &problem);
+  say("no plan to check", dashPlanCheck(noPlan, NULL, &nothing, print, NULL));
+  say("nothing to check", dashPlanCheck(plan, NULL, NULL, print, NULL));
+  say("check", dashPlanCheck(plan, NULL, &problem.arguments, print, NULL));
+  say("a step that is none", dashPlanRunStep(plan, 9, NULL, &problem.arguments, print, NULL));
+  printf("of nothing: %zu %zu %zu %zu %zu %zu\n", dashPlanGetNumSteps(noPlan), dashPlanGetStepRole(plan, 9).length,
+         dashPlanGetNumRegions(noPlan), dashPlanGetRegion(plan, 99).bytes, dashPlanGetRegion(noPlan, 0).bytes,
+         dashKernelGetManifest(noKernel).length);
+  dashPlanDestroy(plan);
   say("no such order", dashKernelCreate(driver, manifest, ptx, ref("1234"), print, NULL, &untouched));
   dashKernelDestroy(noKernel);
   dashPlanDestroy((DashPlan){NULL});

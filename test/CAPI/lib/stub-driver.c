@@ -1,9 +1,11 @@
 /* A CUDA driver without a GPU: it writes each call that a launch makes to the file DASH_STUB_LOG, and knows how many parameters of
  * how many bytes an entry has from the PTX that it was given, as the real one does. Without a file it only returns: for measurements.
  *
- * What it pretends, from the environment: DASH_STUB_DEVICES (2), DASH_STUB_MULTIPROCESSORS (132), DASH_STUB_CAPABILITY (90),
- * DASH_STUB_SHARED (232448), DASH_STUB_FAIL=FUNCTION:CODE, such as cuLaunchKernelEx:719; and by handles: the stream 0xca is being
- * captured, addresses with bit 60 belong to device 1, and those with bit 61 to nobody.
+ * What it pretends, from the environment, which is asked each time: DASH_STUB_DEVICES (2), DASH_STUB_MULTIPROCESSORS (132),
+ * DASH_STUB_CAPABILITY (90), DASH_STUB_SHARED (232448), DASH_STUB_ROOM (bytes of memory), DASH_STUB_CAPTURING (a stream),
+ * DASH_STUB_FAIL=FUNCTION:CODE, such as cuLaunchKernelEx:719 or, for one entry, attention_bwd_main:719; and by handles: the
+ * stream 0xca is being captured, addresses with bit 60 belong to device 1, and those with bit 61 to nobody. What it allocates is
+ * memory of the host, which fills and copies do write.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -12,7 +14,7 @@
 #include <string.h>
 
 enum { invalidValue = 1, notFound = 500 };
-enum { mostEntries = 16, mostParameters = 256 };
+enum { mostEntries = 16, mostParameters = 256, mostBlocks = 1024 };
 
 typedef struct Entry {
   char name[128];
@@ -40,6 +42,16 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static FILE *out;
 static int contexts[2];
 static __thread void *current;
+
+typedef struct Block {
+  uint64_t address;
+  size_t size;
+} Block;
+static Block blocks[mostBlocks];
+static size_t used;
+
+/* Called with an entry's name at each launch, for tests that look at what happens meanwhile. */
+void (*dashStubOnLaunch)(const char *name);
 
 static int setting(const char *name, int fallback) {
   const char *text = getenv(name);
@@ -184,9 +196,52 @@ int cuCtxSetCurrent(void *context) {
   return 0;
 }
 
+static Block *blockOf(uint64_t address, size_t size) {
+  for (int i = 0; i < mostBlocks; ++i)
+    if (blocks[i].size && address >= blocks[i].address && address + size <= blocks[i].address + blocks[i].size)
+      return &blocks[i];
+  return NULL;
+}
+
 int cuMemAlloc_v2(uint64_t *address, size_t size) {
-  *address = (uint64_t)(uintptr_t)aligned_alloc(256, (size + 255) / 256 * 256);
-  return *address ? 0 : 2;
+  const char *room = getenv("DASH_STUB_ROOM");
+  if (!current)
+    return 201;
+  if (room && used + size > strtoull(room, NULL, 10))
+    return 2;
+  pthread_mutex_lock(&mutex);
+  Block *block = NULL;
+  for (int i = 0; i < mostBlocks && !block; ++i)
+    block = blocks[i].size ? NULL : &blocks[i];
+  size_t rounded = (size + 255) / 256 * 256;
+  void *memory = block ? aligned_alloc(256, rounded) : NULL;
+  if (memory) {
+    memset(memory, 0xAB, rounded);
+    *block = (Block){(uint64_t)(uintptr_t)memory, size};
+    *address = block->address;
+    used += size;
+  }
+  pthread_mutex_unlock(&mutex);
+  LOG("allocate %zu\n", size);
+  return memory ? 0 : 2;
+}
+
+int cuMemFree_v2(uint64_t address) {
+  pthread_mutex_lock(&mutex);
+  Block *block = blockOf(address, 1);
+  if (block && block->address == address) {
+    free((void *)(uintptr_t)address);
+    used -= block->size;
+    block->size = 0;
+  }
+  pthread_mutex_unlock(&mutex);
+  LOG("free\n");
+  return block ? 0 : invalidValue;
+}
+
+int cuStreamSynchronize(void *stream) {
+  LOG("synchronize %p\n", stream);
+  return 0;
 }
 
 int cuMemcpyHtoD_v2(uint64_t address, const void *data, size_t size) {
@@ -202,6 +257,8 @@ int cuMemcpyDtoH_v2(void *data, uint64_t address, size_t size) {
 int cuMemsetD8Async(uint64_t address, unsigned char byte, size_t size, void *stream) {
   if (failing("cuMemsetD8Async"))
     return failing("cuMemsetD8Async");
+  if (blockOf(address, size))
+    memset((void *)(uintptr_t)address, byte, size);
   LOG("fill %#llx %d %zu stream %p\n", (unsigned long long)address, byte, size, stream);
   return current ? 0 : 201;
 }
@@ -210,6 +267,8 @@ int cuMemcpyHtoDAsync_v2(uint64_t address, const void *data, size_t size, void *
   uint32_t sum = 0;
   for (size_t i = 0; i < size; ++i)
     sum = sum * 31 + ((const unsigned char *)data)[i];
+  if (blockOf(address, size))
+    memcpy((void *)(uintptr_t)address, data, size);
   LOG("copy %#llx %zu %08x stream %p\n", (unsigned long long)address, size, sum, stream);
   return current ? 0 : 201;
 }
@@ -222,13 +281,15 @@ int cuPointerGetAttribute(void *value, int attribute, uint64_t address) {
 }
 
 int cuStreamIsCapturing(void *stream, int *status) {
-  *status = stream == (void *)0xca;
+  const char *text = getenv("DASH_STUB_CAPTURING");
+  *status = stream == (void *)0xca || (text && stream == (void *)(uintptr_t)strtoull(text, NULL, 10));
   return 0;
 }
 
 int cuLaunchKernelEx(const Config *config, void *function, void **parameters, void **extra) {
   const Entry *entry = function;
   int code = extra ? invalidValue : !current ? 201 : failing("cuLaunchKernelEx");
+  code = code ? code : failing(entry->name);
   if (code || !out)
     return code;
   char line[16 * mostParameters + 512];
@@ -251,15 +312,22 @@ int cuLaunchKernelEx(const Config *config, void *function, void **parameters, vo
   }
   line[at] = 0;
   LOG("%s\n", line);
+  if (dashStubOnLaunch)
+    dashStubOnLaunch(entry->name);
   return 0;
 }
 
 int cuGetErrorName(int error, const char **text) {
-  *text = error == 719 ? "CUDA_ERROR_LAUNCH_FAILED" : error == invalidValue ? "CUDA_ERROR_INVALID_VALUE" : "CUDA_ERROR_UNKNOWN";
+  *text = error == 719 ? "CUDA_ERROR_LAUNCH_FAILED" : error == invalidValue ? "CUDA_ERROR_INVALID_VALUE"
+          : error == 2   ? "CUDA_ERROR_OUT_OF_MEMORY"
+                         : "CUDA_ERROR_UNKNOWN";
   return 0;
 }
 
 int cuGetErrorString(int error, const char **text) {
-  *text = error == 719 ? "unspecified launch failure" : error == invalidValue ? "invalid argument" : "unknown error";
+  *text = error == 719 ? "unspecified launch failure"
+          : error == invalidValue ? "invalid argument"
+          : error == 2            ? "out of memory"
+                                  : "unknown error";
   return 0;
 }

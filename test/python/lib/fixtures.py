@@ -15,7 +15,7 @@ sys.path.insert(0, str(SOURCE / "python"))
 from dash_attn import Tensor  # noqa: E402
 from dash_attn.tensors import contiguous  # noqa: E402
 
-PTX = b".version 8.8\n.target sm_90a\n.address_size 64\n"
+PTX_TYPES = {"ptr": "u64 .ptr .global .align 1", "i64": "u64", "i32": "u32", "f32": "f32"}
 SIZES = ("batch", "heads", "kv_heads", "q_rows", "kv_rows")
 READS, WRITES = ("q", "k", "v", "do", "o", "lse"), ("dq", "dk", "dv")
 ON_KV = ("k", "v", "dk", "dv")
@@ -53,7 +53,7 @@ def manifest() -> dict[str, Any]:
     sizes = list(SIZES)
     return {
         "version": 1, "name": "attention_bwd",
-        "ptx": {"file": "kernel.ptx", "sha256": hashlib.sha256(PTX).hexdigest(), "isa": "8.8", "target": "sm_90a"},
+        "ptx": {"file": "kernel.ptx", "sha256": "", "isa": "8.0", "target": "sm_90a"},
         "certificate": "sha256:" + "0" * 64,
         "program": {"element": "bf16", "head_dim": 128, "head_dim_v": 128, "mask": "causal", "tiles": {"q": 64, "kv": 128},
                     "kind": "shift", "level": "run", "deterministic": True, "parts": 1, "workers": 132, "width": 132,
@@ -96,17 +96,33 @@ def with_table(raw: dict[str, Any], table: bytes) -> dict[str, Any]:
     return raw
 
 
-def write(folder: Path, change: Callable[[dict[str, Any]], Any] | None = None, table: bytes = b"") -> Path:
-    """A manifest and its PTX in `folder`; returns the manifest's path."""
+def ptx_of(raw: dict[str, Any]) -> bytes:
+    """PTX that has the manifest's entries, and nothing in them."""
+    text = ".version 8.0\n.target sm_90a\n.address_size 64\n"
+    for entry in raw["entries"]:
+        lines = [f"\t.param .{PTX_TYPES[item['type']]} {entry['name']}_param_{i}" for i, item in enumerate(entry["parameters"])]
+        text += f".visible .entry {entry['name']}(\n" + ",\n".join(lines) + "\n)\n{\n\tret;\n}\n"
+    return text.encode()
+
+
+def write(folder: Path, change: Callable[[dict[str, Any]], Any] | None = None, table: bytes = b"", *, name: str = "kernel",
+          is_wrong: bool = False) -> Path:
+    """A manifest and its PTX in `folder`; returns the manifest's path. Where the change is wrong, the PTX is that of the manifest
+    before."""
     folder.mkdir(parents=True, exist_ok=True)
     raw = manifest()
     if table:
         with_table(raw, table)
-        (folder / "kernel.order").write_bytes(table)
-    if change:
+        raw["order"]["file"] = f"{name}.order"
+        (folder / f"{name}.order").write_bytes(table)
+    if change and not is_wrong:
         change(raw)
-    (folder / "kernel.ptx").write_bytes(PTX)
-    path = folder / "kernel.json"
+    ptx = ptx_of(raw)
+    (folder / f"{name}.ptx").write_bytes(ptx)
+    raw["ptx"] |= {"file": f"{name}.ptx", "sha256": hashlib.sha256(ptx).hexdigest()}
+    if change and is_wrong:
+        change(raw)
+    path = folder / f"{name}.json"
     path.write_text(json.dumps(raw), encoding="utf-8")
     return path
 

@@ -18,10 +18,10 @@ def with_(name: str, **changed: Any) -> dict[str, Any]:
 REFUSED = (
     (with_("k", dtype="f16"), "k: expected elements of bf16, found f16"),
     (with_("lse", dtype="bf16"), "lse: expected elements of f32, found bf16"),
-    (with_("v", device=1), "v: expected device 0 as for q, found device 1"),
+    (with_("v", pointer=1 << 60), "v: expected memory of device 0, found memory of device 1"),
     (with_("do", shape=(2, 4, 256), strides=(1, 1, 1)), "do: expected the dimensions [batch, heads, q_rows, 128], found "
      "shape (2, 4, 256) with 3 strides"),
-    (with_("k", shape=(3, 4, 256, 128)), "k: expected batch = 2 as in q, found 3 in shape (3, 4, 256, 128) of [batch, "
+    (with_("k", shape=(3, 4, 256, 128)), "k: expected batch = 2, found 3 in shape (3, 4, 256, 128) of [batch, "
      "kv_heads, kv_rows, 128]"),
     (with_("q", shape=(2, 4, 256, 64)), "q: expected 128, found 64 in shape (2, 4, 256, 64) of [batch, heads, "
      "q_rows, 128]"),

@@ -1,0 +1,175 @@
+"""libdash by ctypes: its structures, and calls whose failures are exceptions. What they mean is in the headers, dash-c/*.h."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .errors import ArgumentError, CapacityError, CompileError, DriverError, LibraryError, ManifestError
+
+API_VERSION = 1
+MAX_RANK = 4
+SEVERITIES = ("error", "warning", "note", "remark")
+STATUSES = (None, ArgumentError, CompileError, ManifestError, CapacityError, DriverError)
+
+
+class StringRef(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_void_p), ("length", ctypes.c_size_t)]
+
+    @staticmethod
+    def of(text: bytes) -> StringRef:
+        """Keep the text while it is used."""
+        return StringRef(ctypes.cast(ctypes.c_char_p(text), ctypes.c_void_p), len(text))
+
+    @property
+    def bytes(self) -> bytes:
+        return ctypes.string_at(self.data, self.length)
+
+    @property
+    def text(self) -> str:
+        return self.bytes.decode("utf-8", errors="replace")
+
+
+class _Diagnostic(ctypes.Structure):
+    _fields_ = [("severity", ctypes.c_int), ("message", StringRef), ("file", StringRef), ("line", ctypes.c_uint32),
+                ("column", ctypes.c_uint32)]
+
+
+class Handle(ctypes.Structure):
+    """Of a driver, a kernel, a plan or a program."""
+
+    _fields_ = [("ptr", ctypes.c_void_p)]
+
+    def __bool__(self) -> bool:
+        return self.ptr is not None
+
+
+class Size(ctypes.Structure):
+    _fields_ = [("name", StringRef), ("value", ctypes.c_int64)]
+
+
+class TensorRef(ctypes.Structure):
+    _fields_ = [("address", ctypes.c_uint64), ("element", ctypes.c_int), ("rank", ctypes.c_uint32),
+                ("shape", ctypes.c_int64 * MAX_RANK), ("strides", ctypes.c_int64 * MAX_RANK)]
+
+
+class Memory(ctypes.Structure):
+    _fields_ = [("address", ctypes.c_uint64), ("bytes", ctypes.c_size_t)]
+
+
+class Region(ctypes.Structure):
+    _fields_ = [("name", StringRef), ("is_order", ctypes.c_int32), ("offset", ctypes.c_size_t), ("bytes", ctypes.c_size_t)]
+
+
+class Arguments(ctypes.Structure):
+    _fields_ = [("tensors", ctypes.POINTER(TensorRef)), ("num_tensors", ctypes.c_size_t), ("scale", ctypes.c_float),
+                ("workspace", Memory), ("order", Memory)]
+
+
+_Handler = ctypes.CFUNCTYPE(None, ctypes.POINTER(_Diagnostic), ctypes.c_void_p)
+_SIZE, _STREAM = ctypes.c_size_t, ctypes.c_void_p
+_SIZES, _TENSORS, _ARGUMENTS = (ctypes.POINTER(kind) for kind in (Size, TensorRef, Arguments))
+# Functions that fail: their parameters but the last ones, which are the handler, its data and the result, if there is one.
+_CALLS = {"Compile": (StringRef, StringRef, StringRef), "DriverOpen": (StringRef,),
+          "KernelCreate": (Handle, StringRef, StringRef, StringRef), "KernelOpen": (Handle, StringRef),
+          "PlanCreate": (Handle, ctypes.c_int32, _SIZES, _SIZE), "KernelFindSizes": (Handle, _TENSORS, _SIZE),
+          "PlanClear": (Handle, _STREAM, Memory), "PlanMakeOrder": (Handle, _STREAM, Memory),
+          "PlanCheck": (Handle, _STREAM, _ARGUMENTS), "PlanRun": (Handle, _STREAM, _ARGUMENTS),
+          "PlanRunStep": (Handle, _SIZE, _STREAM, _ARGUMENTS)}
+_MAKES = ("Compile", "DriverOpen", "KernelCreate", "KernelOpen", "PlanCreate")
+# The others: parameters and result.
+_GETS: dict[str, tuple[tuple[Any, ...], Any]] = {
+    **{f"ProgramGet{part}": ((Handle, _SIZE), StringRef) for part in ("Name", "Ptx", "Manifest", "Order")},
+    **{f"{kind}Destroy": ((Handle,), None) for kind in ("Program", "Driver", "Kernel", "Plan")},
+    **{f"{kind}Get{what}": ((Handle,), _SIZE) for kind, what in (
+        ("Program", "NumKernels"), ("Kernel", "NumSizes"), ("Kernel", "NumTensors"), ("Plan", "WorkspaceBytes"),
+        ("Plan", "OrderBytes"), ("Plan", "NumRegions"), ("Plan", "NumSteps"))},
+    **{f"KernelGet{what}": ((Handle,), StringRef) for what in ("Name", "Manifest", "Certificate")},
+    **{f"{kind}Get{what}": ((Handle, _SIZE), StringRef) for kind, what in (
+        ("Kernel", "SizeName"), ("Kernel", "TensorName"), ("Plan", "StepRole"))},
+    "KernelGetDefaultScale": ((Handle,), ctypes.c_float), "PlanGetRegion": ((Handle, _SIZE), Region)}
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """severity: error, warning, note or remark; file is empty and line 0 where there is no place."""
+
+    severity: str
+    message: str
+    file: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}:{self.column}: " if self.line else ""
+        return f"{place}{self.severity}: {self.message}"
+
+
+class _Said(threading.local):
+    """What the library said in this thread."""
+
+    def __init__(self) -> None:
+        self.diagnostics: list[Diagnostic] = []
+
+    def take(self) -> tuple[Diagnostic, ...]:
+        taken, self.diagnostics = tuple(self.diagnostics), []
+        return taken
+
+
+_said = _Said()
+
+
+def _write_down(diagnostic: ctypes._Pointer, _: int | None) -> None:
+    one = diagnostic.contents
+    _said.diagnostics.append(Diagnostic(SEVERITIES[one.severity], one.message.text, one.file.text, one.line, one.column))
+
+
+HANDLER = _Handler(_write_down)
+
+
+@functools.cache
+def library() -> ctypes.CDLL:
+    """libdash, of the wheel, or of the file that DASH_LIBRARY names. Raises LibraryError where there is none."""
+    path = os.environ.get("DASH_LIBRARY") or str(Path(__file__).with_name("libdash.so"))
+    try:
+        lib = ctypes.CDLL(path)
+        lib.dashGetApiVersion.restype = ctypes.c_uint32
+        version = lib.dashGetApiVersion()
+        if version != API_VERSION:
+            raise LibraryError(f"{path}: expected version {API_VERSION} of the C API, found {version}")
+        for name, parameters in _CALLS.items():
+            result = [ctypes.POINTER(Handle)] if name in _MAKES else \
+                [ctypes.POINTER(ctypes.c_int64), _SIZE] if name == "KernelFindSizes" else []
+            getattr(lib, f"dash{name}").argtypes = [*parameters, _Handler, ctypes.c_void_p, *result]
+        for name, (parameters, result) in _GETS.items():
+            function = getattr(lib, f"dash{name}")
+            function.argtypes, function.restype = parameters, result
+    except (OSError, AttributeError) as error:
+        raise LibraryError(f"cannot load libdash from '{path}': {error}; install the wheel, or let DASH_LIBRARY name the "
+                           "libdash.so of a build") from error
+    return lib
+
+
+def make(function: Any, *arguments: Any) -> Handle:
+    """What a function of the library makes. Raises what `check` raises."""
+    handle = Handle()
+    check(function(*arguments, HANDLER, None, ctypes.byref(handle)))
+    return handle
+
+
+def check(status: int) -> None:
+    """Raises the exception of a status that is no success, with what the library said in this thread."""
+    if status:
+        said = _said.take()
+        message = "\n".join(one.message for one in said) or f"status {status}"
+        raise STATUSES[status](message)
+
+
+def diagnostics() -> tuple[Diagnostic, ...]:
+    """What was said in this thread since it was last asked for."""
+    return _said.take()
