@@ -16,7 +16,8 @@ static constexpr TargetDescription targets[] = {
     {
         // H100 and H200. Not sm_90, which has neither wgmma nor setmaxnreg.
         /*chip=*/"sm_90a",
-        /*features=*/"+ptx88",
+        // The least that its instructions need (tensormap.replace): an older driver assembles it too.
+        /*features=*/"+ptx83",
         /*multiprocessors=*/132,
         /*maxWarps=*/32,
         /*sharedBytes=*/232448,

@@ -110,17 +110,24 @@ void hopper::fenceDescriptor(PtxBuilder &b, Value descriptor) {
   NVVM::FenceProxyAcquireOp::create(b, NVVM::MemScopeKind::GPU, generic(b, descriptor),
                                     b.i32(descriptorBytes));
 }
+/// Where copies into shared memory go. A CTA's own addresses are also addresses of its cluster; instructions that name the CTA
+/// would be the same ones, and need PTX 8.6.
+static Value sharedOfCluster(PtxBuilder &b, Value address) {
+  constexpr unsigned space = 7;
+  return LLVM::IntToPtrOp::create(b, LLVM::LLVMPointerType::get(b.getContext(), space), address);
+}
+
 void hopper::copyTile(PtxBuilder &b, Value descriptor, ValueRange coordinates, Value toShared,
                       Value barrier) {
   NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
-      b, b.shared(toShared), generic(b, descriptor), coordinates, b.shared(barrier),
+      b, sharedOfCluster(b, toShared), generic(b, descriptor), coordinates, b.shared(barrier),
       /*im2colOffsets=*/ValueRange(), /*multicastMask=*/Value(), /*l2CacheHint=*/Value(),
-      NVVM::TMALoadMode::TILE, /*isCTAOnly=*/true, /*group=*/{}, /*predicate=*/Value());
+      NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false, /*group=*/{}, /*predicate=*/Value());
 }
 void hopper::copyBytes(PtxBuilder &b, Value fromGlobal, int64_t bytes, Value toShared,
                        Value barrier) {
   NVVM::CpAsyncBulkGlobalToSharedClusterOp::create(
-      b, b.shared(toShared), fromGlobal, b.shared(barrier), b.i32(bytes),
+      b, sharedOfCluster(b, toShared), fromGlobal, b.shared(barrier), b.i32(bytes),
       /*multicastMask=*/Value(), /*l2CacheHint=*/Value());
 }
 void hopper::storeTile(PtxBuilder &b, Value fromShared, Value descriptor, ValueRange coordinates) {

@@ -31,7 +31,7 @@
 // FILES:      bwd.json
 // FILES-NEXT: bwd.ptx
 
-// PTX:      .version 8.8
+// PTX:      .version 8.3
 // PTX:      .target sm_90a
 // PTX:      .visible .entry attention_bwd_order(
 // PTX:      .visible .entry attention_bwd_prepare(
@@ -64,7 +64,7 @@
 // TABLE-NOT: "role": "order"
 
 // BINARY:      gpu.binary @attention_bwd_kernels {dash.manifest = "{{.+}}attention_bwd_main{{.+}}"}
-// BINARY-SAME: [#gpu.object<#nvvm.target<O = 3, chip = "sm_90a", features = "+ptx88">, assembly = "{{.+}}.visible .entry attention_bwd_main(
+// BINARY-SAME: [#gpu.object<#nvvm.target<O = 3, chip = "sm_90a", features = "+ptx83">, assembly = "{{.+}}.visible .entry attention_bwd_main(
 // BINARY-NOT:  func.func @attention_bwd
 
 // HELP: --dash-to-ptx

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 PIPELINE = ("builtin.module(gpu.module(convert-scf-to-cf),convert-cf-to-llvm,"
-            "nvvm-attach-target{chip=sm_90a features=+ptx88 O=3},gpu.module(convert-arith-to-llvm,reconcile-unrealized-casts,canonicalize,cse),"
+            "nvvm-attach-target{chip=sm_90a features=+ptx83 O=3},gpu.module(convert-arith-to-llvm,reconcile-unrealized-casts,canonicalize,cse),"
             "gpu-module-to-binary{format=isa})")
 FUNCTION = re.compile(r"Function properties for (\w+)\s+(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill"
                       r" loads\s.*Used (\d+) registers")

@@ -11,13 +11,13 @@
 
 // A kernel module becomes a binary of its name: PTX text, and its manifest.
 // CHECK:      gpu.binary @copy_kernels {dash.manifest = {{.*}}file\22: \22copy.ptx
-// CHECK-SAME:   [#gpu.object<#nvvm.target<O = 3, chip = "sm_90a", features = "+ptx88">, assembly =
+// CHECK-SAME:   [#gpu.object<#nvvm.target<O = 3, chip = "sm_90a", features = "+ptx83">, assembly =
 
 // Or files, and is gone.
 // FILES:      copy.json
 // FILES-NEXT: copy.ptx
 // EMPTY-NOT: copy
-// PTX:       .version 8.8
+// PTX:       .version 8.3
 // PTX:       .target sm_90a
 // PTX:       .visible .entry copy_order(
 // PTX:       .visible .entry copy_main(
@@ -28,7 +28,7 @@
 // JSON-NEXT: "ptx": {
 // JSON-NEXT:   "file": "copy.ptx",
 // JSON-NEXT:   "sha256": "{{[0-9a-f]+}}",
-// JSON-NEXT:   "isa": "8.8",
+// JSON-NEXT:   "isa": "8.3",
 // JSON-NEXT:   "target": "sm_90a"
 // JSON:      "certificate": "sha256:{{[0-9a-f]+}}",
 // JSON:        "tiles": {"q":64,"kv":128},

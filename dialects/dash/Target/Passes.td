@@ -15,7 +15,7 @@ def AttachTarget : Pass<"dash-attach-target", "::mlir::ModuleOp"> {
   let summary = "Say for which chip kernels are compiled";
   let description = [{
     Gives each kernel module the `#nvvm.target` of the chip that `target` names, with the PTX ISA of its
-    description (`dash/IR/TargetDescription.h`; 8.8 for sm_90a) and full optimisation. What later passes
+    description (`dash/IR/TargetDescription.h`; 8.3, the least, for sm_90a) and full optimisation. What later passes
     ask, they ask of the attribute.
 
     Needs: kernel modules. Leaves: all else untouched.
