@@ -30,6 +30,7 @@ plugin = os.path.join(config.dash_obj_root, "lib", "DashPlugin.so")
 config.environment["PATH"] = os.pathsep.join([bin_dir, config.llvm_tools_dir, os.environ["PATH"]])
 # The library of this build, for dash_attn.
 config.environment["DASH_LIBRARY"] = os.path.join(config.dash_obj_root, "lib", "libdash.so")
+config.environment["DASH_CACHE"] = "off"
 # A name captured in one function must not match in the next; a prefix nobody uses is a mistake.
 config.environment["FILECHECK_OPTS"] = "-enable-var-scope --allow-unused-prefixes=false"
 # Tests leave nothing behind in the source tree.

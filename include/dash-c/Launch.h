@@ -65,7 +65,8 @@ DASH_CAPI_EXPORTED DashStatus dashKernelCreate(DashDriver driver, DashStringRef 
 /**
  * Makes a kernel of files: a manifest, and beside it what it names. Names in it are names, not paths.
  *
- * path:     NAME.json. All else is as for `dashKernelCreate`; messages begin with the path.
+ * path:     NAME.json. All else is as for `dashKernelCreate`; messages begin with the path. A cubin that the manifest names is
+ *           loaded instead of assembling the PTX, and must have the manifest's sha256.
  */
 DASH_CAPI_EXPORTED DashStatus dashKernelOpen(DashDriver driver, DashStringRef path,
                                              DashDiagnosticHandler handler, void *userData,
@@ -128,7 +129,9 @@ typedef struct DashSize {
 
 /**
  * Plans a problem, and loads the kernel where it is the first plan for that device: that may take seconds, and must not happen
- * while a stream is being captured.
+ * while a stream is being captured. Without a cubin, what the driver assembles is kept in a folder for later processes: that of
+ * the environment's DASH_CACHE, else ~/.cache/dash; none if it says "off". Where nothing can be kept there, a warning says so, once for
+ * each driver, and all works without.
  *
  * device:   its ordinal. Launches use its primary context, as PyTorch and JAX do; any context may be current.
  * sizes:    a value for each size of the kernel.

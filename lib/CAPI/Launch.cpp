@@ -20,12 +20,17 @@ static bool isGiven(DashStringRef string) { return string.data || string.length 
 static StringRef toStringRef(DashStringRef string) { return {string.data, string.length}; }
 static DashStringRef toC(const std::string &string) { return {string.c_str(), string.size()}; }
 
+static void say(DashSeverity severity, const std::string &message, DashDiagnosticHandler handler,
+                void *userData) {
+  DashDiagnostic diagnostic{severity, toC(message), {"", 0}, 0, 0};
+  if (handler)
+    handler(&diagnostic, userData);
+}
+
 static DashStatus report(const Outcome &outcome, DashDiagnosticHandler handler, void *userData) {
   if (!outcome)
     return DASH_SUCCESS;
-  DashDiagnostic diagnostic{DASH_ERROR, toC(outcome->message), {"", 0}, 0, 0};
-  if (handler)
-    handler(&diagnostic, userData);
+  say(DASH_ERROR, outcome->message, handler, userData);
   return outcome->status;
 }
 
@@ -64,9 +69,9 @@ DashStatus dashKernelCreate(DashDriver driver, DashStringRef manifest, DashStrin
   if (!isGiven(manifest) || !isGiven(ptx) || !isGiven(order))
     return refuse("a string is NULL but not empty", handler, userData);
   KernelHandle created;
-  Outcome outcome =
-      Kernel::create(driver.ptr ? *static_cast<DriverHandle *>(driver.ptr) : nullptr,
-                     toStringRef(manifest), toStringRef(ptx), toStringRef(order), created);
+  Outcome outcome = Kernel::create(driver.ptr ? *static_cast<DriverHandle *>(driver.ptr) : nullptr,
+                                   toStringRef(manifest), toStringRef(ptx), toStringRef(order),
+                                   /*cubin=*/std::nullopt, created);
   if (!outcome)
     kernel->ptr = new KernelHandle(std::move(created));
   return report(outcome, handler, userData);
@@ -164,10 +169,13 @@ DashStatus dashPlanCreate(DashKernel kernel, int32_t device, const DashSize *siz
     if (!isGiven(sizes[i].name))
       return refuse("a string is NULL but not empty", handler, userData);
   std::unique_ptr<Plan> created;
+  std::string warning;
   Outcome outcome = Plan::create(*static_cast<KernelHandle *>(kernel.ptr), device,
-                                 ArrayRef(sizes, numSizes), created);
+                                 ArrayRef(sizes, numSizes), created, warning);
   if (!outcome)
     plan->ptr = created.release();
+  if (!warning.empty())
+    say(DASH_WARNING, warning, handler, userData);
   return report(outcome, handler, userData);
 }
 

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/Launch/Kernel.h"
+#include "dash/Launch/CodeCache.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/SHA256.h"
 
 using namespace llvm;
 using namespace mlir::dash::launch;
@@ -14,14 +14,11 @@ namespace {
 constexpr int multiprocessorCount = 16, capabilityMajor = 75, capabilityMinor = 76,
               mostSharedOptin = 97;
 constexpr int maxDynamicSharedBytes = 8;
-constexpr int errorLogBuffer = 5, errorLogBytes = 6;
-constexpr size_t logBytes = 16 * 1024;
 } // namespace
 
 static Outcome checkHash(StringRef data, StringRef expected, const char *what) {
   expected.consume_front("sha256:");
-  auto hash = SHA256::hash(ArrayRef(reinterpret_cast<const uint8_t *>(data.data()), data.size()));
-  std::string found = toHex(hash, /*LowerCase=*/true);
+  std::string found = hashOf(data);
   if (found == expected)
     return std::nullopt;
   return fail(DASH_INVALID_MANIFEST, Twine("the manifest does not belong to the ") + what +
@@ -30,7 +27,8 @@ static Outcome checkHash(StringRef data, StringRef expected, const char *what) {
 }
 
 Outcome Kernel::create(std::shared_ptr<Driver> driver, StringRef manifestText, StringRef ptx,
-                       StringRef order, std::shared_ptr<Kernel> &result) {
+                       StringRef order, std::optional<StringRef> cubin,
+                       std::shared_ptr<Kernel> &result) {
   auto kernel = std::make_shared<Kernel>();
   Manifest &manifest = kernel->manifest;
   if (Outcome wrong = readManifest(manifestText, manifest))
@@ -45,6 +43,10 @@ Outcome Kernel::create(std::shared_ptr<Driver> driver, StringRef manifestText, S
   if (manifest.orderIsTable)
     if (Outcome wrong = checkHash(order, manifest.orderSha256, "order"))
       return wrong;
+  if (cubin)
+    if (Outcome wrong = checkHash(*cubin, manifest.cubinSha256, "cubin"))
+      return wrong;
+  kernel->cubin = cubin.value_or("").str();
   kernel->manifestText = manifestText.str();
   kernel->ptx = ptx.str();
   kernel->order = order.str();
@@ -71,13 +73,13 @@ void Kernel::unload(LoadedKernel &loaded) const {
     driver->primaryCtxRelease(loaded.device);
 }
 
-Outcome Kernel::load(int device, const LoadedKernel *&result) {
+Outcome Kernel::load(int device, const LoadedKernel *&result, std::string &warning) {
   std::lock_guard<std::mutex> lock(mutex);
   auto found = devices.find(device);
   if (found == devices.end()) {
     LoadedKernel loaded;
     loaded.device = device;
-    if (Outcome wrong = assemble(loaded)) {
+    if (Outcome wrong = prepare(loaded, warning)) {
       unload(loaded);
       return wrong;
     }
@@ -87,7 +89,7 @@ Outcome Kernel::load(int device, const LoadedKernel *&result) {
   return std::nullopt;
 }
 
-Outcome Kernel::assemble(LoadedKernel &loaded) const {
+Outcome Kernel::prepare(LoadedKernel &loaded, std::string &warning) const {
   int device = 0;
   if (Outcome wrong = driver->check(driver->deviceGet(&device, loaded.device),
                                     "open device " + Twine(loaded.device)))
@@ -112,13 +114,7 @@ Outcome Kernel::assemble(LoadedKernel &loaded) const {
   if (Outcome wrong = current.getOutcome())
     return wrong;
 
-  std::string log(logBytes, '\0');
-  int options[] = {errorLogBuffer, errorLogBytes};
-  void *values[] = {log.data(), reinterpret_cast<void *>(uintptr_t(log.size()))};
-  code = driver->moduleLoadDataEx(&loaded.module, ptx.c_str(), 2, options, values);
-  StringRef said = StringRef(log.c_str()).trim();
-  if (Outcome wrong = driver->check(code, "assemble '" + manifest.name + "' for " + name,
-                                    said.empty() ? Twine() : "\n" + said))
+  if (Outcome wrong = loadCode(loaded, 10 * major + minor, warning))
     return wrong;
   for (const Entry &entry : manifest.entries)
     if (Outcome wrong = admit(loaded, entry, mostShared))

@@ -26,7 +26,7 @@ static Outcome readFile(StringRef path, const Twine &what, std::string &content)
 
 static Outcome readAndCreate(std::shared_ptr<Driver> driver, StringRef path,
                              std::shared_ptr<Kernel> &result) {
-  std::string text, ptx, order;
+  std::string text, ptx, order, code;
   if (Outcome wrong = readFile(path, "the manifest", text))
     return wrong;
   Manifest manifest;
@@ -42,7 +42,13 @@ static Outcome readAndCreate(std::shared_ptr<Driver> driver, StringRef path,
   if (manifest.orderIsTable)
     if (Outcome wrong = readBeside(manifest.orderFile, "order", order))
       return wrong;
-  return Kernel::create(std::move(driver), text, ptx, order, result);
+  std::optional<StringRef> cubin;
+  if (!manifest.cubinFile.empty()) {
+    if (Outcome wrong = readBeside(manifest.cubinFile, "cubin", code))
+      return wrong;
+    cubin = code;
+  }
+  return Kernel::create(std::move(driver), text, ptx, order, cubin, result);
 }
 
 Outcome Kernel::open(std::shared_ptr<Driver> driver, StringRef path,

@@ -29,7 +29,7 @@ static Outcome evaluateShapes(const Manifest &manifest, const Values &values,
 }
 
 Outcome Plan::create(std::shared_ptr<Kernel> kernel, int device, ArrayRef<DashSize> sizes,
-                     std::unique_ptr<Plan> &result) {
+                     std::unique_ptr<Plan> &result, std::string &warning) {
   auto plan = std::make_unique<Plan>();
   plan->kernel = std::move(kernel);
   const Manifest &manifest = plan->kernel->getManifest();
@@ -50,7 +50,7 @@ Outcome Plan::create(std::shared_ptr<Kernel> kernel, int device, ArrayRef<DashSi
     if (Outcome wrong = plan->placeRegions(values))
       return wrong;
     if (plan->kernel->getDriver())
-      if (Outcome wrong = plan->kernel->load(device, plan->loaded))
+      if (Outcome wrong = plan->kernel->load(device, plan->loaded, warning))
         return wrong;
     for (const Entry &entry : manifest.entries)
       if (Outcome wrong = plan->addStep(entry, values))

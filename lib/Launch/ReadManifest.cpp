@@ -232,6 +232,20 @@ static void readOrder(const Reader &order, Manifest &manifest) {
     manifest.orderCommand = order.getString("command");
 }
 
+/// Assembled code beside the PTX. It names the PTX that it is of, for those who bring files together.
+static void readCubin(const Reader &cubin, Manifest &manifest) {
+  manifest.cubinFile = cubin.getFile("file");
+  manifest.cubinSha256 = cubin.getString("sha256");
+  if (std::string of = cubin.getString("ptx_sha256"); of != manifest.ptxSha256)
+    cubin.refuse("ptx_sha256",
+                 "expected that of this PTX, " + Twine(manifest.ptxSha256) + ", found " + of +
+                     "; assemble it again",
+                 nullptr);
+  if (std::string target = cubin.getString("target"); target != manifest.target)
+    cubin.refuse("target", "expected " + Twine(manifest.target) + " as of the PTX, found " + target,
+                 nullptr);
+}
+
 /// Sizes in the order in which shapes name them: JSON's own order is not kept.
 static void readSizes(const Reader &sizes, Manifest &manifest) {
   std::vector<std::string> names = sizes.getNames();
@@ -398,6 +412,8 @@ Outcome readManifest(StringRef text, Manifest &manifest) {
   });
   manifest.workspace = root.getObjects("workspace", 0, readRegion);
   readOrder(root.getObject("order"), manifest);
+  if (root.has("cubin"))
+    readCubin(root.getObject("cubin"), manifest);
   manifest.entries = root.getObjects("entries", 1, readEntry);
   return failure ? std::move(failure) : checkNames(manifest, numbers);
 }

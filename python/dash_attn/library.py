@@ -6,6 +6,7 @@ import ctypes
 import functools
 import os
 import threading
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -156,9 +157,11 @@ def library() -> ctypes.CDLL:
 
 
 def make(function: Any, *arguments: Any) -> Handle:
-    """What a function of the library makes. Raises what `check` raises."""
+    """What a function of the library makes. Raises what `check` raises; what it warns of is a RuntimeWarning."""
     handle = Handle()
     check(function(*arguments, HANDLER, None, ctypes.byref(handle)))
+    for one in _said.take():
+        warnings.warn(one.message, RuntimeWarning, stacklevel=3)
     return handle
 
 

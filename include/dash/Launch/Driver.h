@@ -9,6 +9,7 @@
 #define DASH_LAUNCH_DRIVER_H
 
 #include "dash/Launch/Outcome.h"
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -42,6 +43,14 @@ struct LaunchConfig {
   F(ctxGetCurrent, "cuCtxGetCurrent", (void **context))                                            \
   F(ctxPushCurrent, "cuCtxPushCurrent_v2", (void *context))                                        \
   F(ctxPopCurrent, "cuCtxPopCurrent_v2", (void **context))                                         \
+  F(driverGetVersion, "cuDriverGetVersion", (int *version))                                        \
+  F(linkCreate, "cuLinkCreate_v2",                                                                 \
+    (unsigned numOptions, int *options, void **values, void **state))                              \
+  F(linkAddData, "cuLinkAddData_v2",                                                               \
+    (void *state, int type, void *data, size_t size, const char *name, unsigned numOptions,        \
+     int *options, void **values))                                                                 \
+  F(linkComplete, "cuLinkComplete", (void *state, void **cubin, size_t *size))                     \
+  F(linkDestroy, "cuLinkDestroy", (void *state))                                                   \
   F(moduleLoadDataEx, "cuModuleLoadDataEx",                                                        \
     (void **module, const void *image, unsigned numOptions, int *options, void **values))          \
   F(moduleUnload, "cuModuleUnload", (void *module))                                                \
@@ -72,12 +81,17 @@ public:
     return explain(code, doing, more);
   }
 
+  /// True for the first who asks: what makes everything slower is said once.
+  bool mayWarn() const { return !hasWarned.test_and_set(); }
+
 #define DASH_DRIVER_MEMBER(name, symbol, parameters) int(*name) parameters = nullptr;
   DASH_DRIVER_FUNCTIONS(DASH_DRIVER_MEMBER)
 #undef DASH_DRIVER_MEMBER
 
 private:
   Failure explain(int code, const llvm::Twine &doing, const llvm::Twine &more) const;
+
+  mutable std::atomic_flag hasWarned = ATOMIC_FLAG_INIT;
 };
 
 /// Makes a context current, and afterwards what was current before.

@@ -25,7 +25,7 @@ class Kernel {
 public:
   static Outcome create(std::shared_ptr<Driver> driver, llvm::StringRef manifest,
                         llvm::StringRef ptx, llvm::StringRef order,
-                        std::shared_ptr<Kernel> &result);
+                        std::optional<llvm::StringRef> cubin, std::shared_ptr<Kernel> &result);
   /// Reads a manifest, and what it names beside it.
   static Outcome open(std::shared_ptr<Driver> driver, llvm::StringRef path,
                       std::shared_ptr<Kernel> &result);
@@ -40,17 +40,18 @@ public:
   const Driver *getDriver() const { return driver.get(); }
   bool takesScale() const { return hasScale; }
 
-  /// The kernel on a device, assembled by the first who asks. There must be a driver.
-  Outcome load(int device, const LoadedKernel *&result);
+  /// The kernel on a device, assembled by the first who asks. There must be a driver. warning: what works, but not as well as it could.
+  Outcome load(int device, const LoadedKernel *&result, std::string &warning);
 
 private:
-  Outcome assemble(LoadedKernel &loaded) const;
+  Outcome prepare(LoadedKernel &loaded, std::string &warning) const;
+  Outcome loadCode(LoadedKernel &loaded, int capability, std::string &warning) const;
   Outcome checkTarget(int major, int minor, llvm::StringRef deviceName) const;
   Outcome admit(LoadedKernel &loaded, const Entry &entry, int mostShared) const;
   void unload(LoadedKernel &loaded) const;
 
   Manifest manifest;
-  std::string manifestText, ptx, order;
+  std::string manifestText, ptx, order, cubin;
   bool hasScale = false;
   std::shared_ptr<Driver> driver;
   std::mutex mutex;

@@ -76,6 +76,7 @@ struct Manifest {
   int64_t orderBytes; ///< of a table
   std::string orderFile, orderSha256, orderCommand;
   std::vector<Entry> entries;
+  std::string cubinFile, cubinSha256; ///< empty where there is none
 
   /// Adds workers, width and derived numbers to the sizes.
   Outcome derive(Values &values) const;

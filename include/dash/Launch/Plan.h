@@ -14,8 +14,9 @@ using Shape = std::array<int64_t, DASH_MAX_RANK>;
 /// kernel.
 class Plan {
 public:
+  /// warning: as of `Kernel::load`.
   static Outcome create(std::shared_ptr<Kernel> kernel, int device, llvm::ArrayRef<DashSize> sizes,
-                        std::unique_ptr<Plan> &result);
+                        std::unique_ptr<Plan> &result, std::string &warning);
 
   uint64_t getWorkspaceBytes() const { return workspaceBytes; }
   uint64_t getOrderBytes() const { return orderBytes; }

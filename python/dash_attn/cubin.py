@@ -1,0 +1,72 @@
+"""Assembles kernels ahead of time: python3 -m dash_attn.cubin MANIFEST... [--ptxas PTXAS]
+
+Beside each manifest's PTX, NAME.cubin is written, and named in the manifest with its hash: launchers then load it instead of
+assembling the PTX, which takes a second. Drivers that are older than ptxas may refuse it; they assemble the PTX.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from .errors import ManifestError
+from .runtime import Kernel
+
+PTXAS = "/usr/local/cuda/bin/ptxas"
+
+
+def find_ptxas() -> str | None:
+    """ptxas on the path, or where CUDA installs it."""
+    return shutil.which("ptxas") or shutil.which(PTXAS)
+
+
+def assemble(manifest: str | Path, ptxas: str) -> Path:
+    """Writes the cubin, then the manifest that names it. Raises ManifestError, also for what ptxas refuses."""
+    path = Path(manifest)
+    raw = Kernel.load(path).manifest
+    cubin = path.with_name(raw["ptx"]["file"]).with_suffix(".cubin")
+    part = cubin.with_name(f"{cubin.name}.{os.getpid()}.part")
+    command = [ptxas, f"-arch={raw['ptx']['target']}", str(path.with_name(raw["ptx"]["file"])), "-o", str(part)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise ManifestError(f"{path}: '{ptxas}' refuses its PTX: {(done.stderr or done.stdout).strip()}")
+        raw["cubin"] = {"file": cubin.name, "sha256": hashlib.sha256(part.read_bytes()).hexdigest(),
+                        "ptx_sha256": raw["ptx"]["sha256"], "target": raw["ptx"]["target"]}
+        part.replace(cubin)
+    except OSError as error:
+        raise ManifestError(f"{path}: cannot write '{cubin.name}' by '{ptxas}': {error}") from error
+    finally:
+        part.unlink(missing_ok=True)
+    text = path.with_name(f"{path.name}.{os.getpid()}.part")
+    text.write_text(json.dumps(raw, indent=2) + "\n", encoding="utf-8")
+    text.replace(path)
+    return cubin
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python3 -m dash_attn.cubin", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("manifests", nargs="+", type=Path, metavar="MANIFEST")
+    parser.add_argument("--ptxas", default=find_ptxas())
+    arguments = parser.parse_args(argv)
+    if arguments.ptxas is None:
+        print(f"error: found no ptxas on the path, nor {PTXAS}; name it by --ptxas", file=sys.stderr)
+        return 1
+    try:
+        for manifest in arguments.manifests:
+            print(assemble(manifest, arguments.ptxas))
+    except ManifestError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

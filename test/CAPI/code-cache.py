@@ -1,0 +1,158 @@
+# RUN: rm -rf %t && mkdir -p %t
+# RUN: env PYTHONPATH=%dash_src/test/python/lib %python %s %t
+# REQUIRES: python
+"""What was assembled is kept for later processes, and found again; what is damaged, foreign or not ours is not loaded."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+from fixtures import SIZES, write
+from stub_driver import StubDriver
+
+from dash_attn import Kernel
+
+TMP = Path(sys.argv[1])
+PROBLEM = dict(zip(SIZES, (2, 4, 4, 256, 256)))
+PTX, CUBIN = ["load", "PTX"], ["load", "cubin"]
+TARGET = ["link", str(0x10000 + 90)]
+ASSEMBLED = [TARGET, CUBIN]
+
+
+def first_call(cache: str | Path | None, manifest: Path, kernels: int = 1, **settings: Any) -> tuple[list[list[str]], list[str]]:
+    """What is loaded and linked by new kernels on a new driver, and what it warns of."""
+    if cache is None:
+        os.environ.pop("DASH_CACHE", None)
+    else:
+        os.environ["DASH_CACHE"] = str(cache)
+    driver = StubDriver(**settings)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(kernels):
+            Kernel.load(manifest, driver).reserve(**PROBLEM)
+    assert all(warning.category is RuntimeWarning for warning in caught)
+    calls = [[call[0], call[-1]] for call in driver.calls() if call[0] in ("load", "link")]
+    return calls, [str(warning.message) for warning in caught]
+
+
+def files(folder: Path) -> list[Path]:
+    assert not list(folder.glob("*.part")), list(folder.iterdir())
+    return sorted(folder.glob("*.cubin"))
+
+
+def is_kept(manifest: Path) -> None:
+    cache = TMP / "cache"
+    assert first_call("off", manifest) == ([PTX], [])
+    assert first_call(cache, manifest) == (ASSEMBLED, [])
+    (kept,) = files(cache)
+    head, _, code = kept.read_bytes().partition(b"\nsha256 ")
+    assert head.startswith(b"dash code 1\nptx ") and b"\ncapability 90\ndriver 13000" in head and code[65:74] == b"cubin of ", head
+    assert cache.stat().st_mode & 0o777 == 0o700 and kept.stat().st_mode & 0o077 == 0
+    assert first_call(cache, manifest) == ([CUBIN], [])
+    # Another driver, another program: other files.
+    assert first_call(cache, manifest, version=12080) == (ASSEMBLED, [])
+    other = write(TMP / "other", lambda raw: raw["entries"][3]["parameters"].pop(0))
+    assert first_call(cache, other) == (ASSEMBLED, [])
+    assert len(files(cache)) == 3 and first_call(cache, manifest) == ([CUBIN], [])
+    # What is not the driver's own assembler's business: another that refuses to link, or to load what was linked.
+    assert first_call(TMP / "unlinked", manifest, fail="cuLinkCreate:801") == ([TARGET, PTX], [])
+    assert first_call(cache, manifest, fail="cubin:209") == ([CUBIN, TARGET, CUBIN, PTX], [])
+
+
+def damage_is_noticed(manifest: Path) -> None:
+    cache = TMP / "damaged"
+    first_call(cache, manifest)
+    (kept,) = files(cache)
+    whole = kept.read_bytes()
+    others = [path for path in files(TMP / "cache") if path.name != kept.name]
+    size = len(whole)
+    damages = [b"", whole[:-1], whole + b"x", whole[:size // 2], whole.replace(b"cubin of", b"cubin or"), whole.replace(b"dash code 1", b"dash code 2"),
+               *(path.read_bytes() for path in others),
+               *(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1:] for at in range(0, size, size // 40))]
+    assert len(others) == 2
+    for damaged in damages:
+        kept.write_bytes(damaged)
+        assert first_call(cache, manifest) == (ASSEMBLED, []), damaged[:200]
+        assert kept.read_bytes() == whole
+    kept.unlink()
+    os.mkfifo(kept)  # is not waited for
+    assert first_call(cache, manifest) == (ASSEMBLED, []) and kept.read_bytes() == whole
+
+
+def folders_that_do_not_serve(manifest: Path) -> None:
+    """Everything works without, and it is said once for each driver."""
+    (TMP / "file").write_text("", encoding="utf-8")
+    hint = "; every process assembles it again, unless the variable DASH_CACHE names another folder, or is 'off'"
+    for folder, why in ((TMP / "file", "Not a directory"), (TMP / "file/below", "Not a directory"), ("/proc/none", "")):
+        found = first_call(folder, manifest, kernels=2)
+        assert found[0] == ASSEMBLED * 2, found
+        (said,) = found[1]
+        assert said.startswith(f"cannot keep assembled code in '{folder}': {why}") and said.endswith(hint), said
+    shared = TMP / "shared"
+    shutil.copytree(TMP / "cache", shared)
+    shared.chmod(0o777)
+    assert first_call(shared, manifest) == (ASSEMBLED, [f"cannot keep assembled code in '{shared}': everybody may write to it{hint}"])
+    # Read-only, and full: by who may not write, and may not write so much.
+    code = ("import resource, sys, warnings; from fixtures import *; from dash_attn import *; from dash_attn.driver import Driver\n"
+            "resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]),) * 2)\n"
+            "import os; os.setuid(int(sys.argv[3]))\n"
+            "warnings.simplefilter('always')\n"
+            "kernel = Kernel.load(sys.argv[1], Driver(sys.argv[4]))\n"
+            "kernel.reserve(**dict(zip(SIZES, (2, 4, 4, 256, 256))))\n")
+    for name, most, user, why in (("read-only", 1 << 30, 65534, "Permission denied"), ("full", 1000, os.geteuid(), "File too large")):
+        folder = TMP / name
+        folder.mkdir()
+        folder.chmod(0o555 if name == "read-only" else 0o755)
+        user = user if os.geteuid() == 0 else os.geteuid()
+        done = subprocess.run([sys.executable, "-c", code, manifest, str(most), str(user), str(LIBRARY)], capture_output=True, text=True,
+                              env=os.environ | {"DASH_CACHE": str(folder), "DASH_STUB_LOG": ""}, check=False)
+        assert done.returncode == 0 and done.stderr.count(f"cannot keep assembled code in '{folder}': {why}") == 1, done
+        assert not list(folder.iterdir())
+
+
+def the_users_own(manifest: Path) -> None:
+    home = TMP / "home"
+    os.environ["HOME"] = str(home)
+    for settings, folder in (({}, home / ".cache/dash"), ({"XDG_CACHE_HOME": str(TMP / "xdg")}, TMP / "xdg/dash"),
+                             ({"XDG_CACHE_HOME": "relative"}, home / ".cache/dash")):
+        os.environ.pop("XDG_CACHE_HOME", None)
+        os.environ.update(settings)
+        shutil.rmtree(folder, ignore_errors=True)
+        assert first_call(None, manifest) == (ASSEMBLED, []) and len(files(folder)) == 1
+    del os.environ["HOME"], os.environ["XDG_CACHE_HOME"]
+    assert first_call(None, manifest) == ([PTX], [])
+
+
+def processes(manifest: Path) -> None:
+    """Eight at once on an empty folder, twice, and twice on files that are being damaged."""
+    cache = TMP / "processes"
+    code = ("import sys; from fixtures import *; from dash_attn import *; from dash_attn.driver import Driver\n"
+            "driver = Driver(sys.argv[2])\n"
+            "for _ in range(20): Kernel.load(sys.argv[1], driver).reserve(**dict(zip(SIZES, (2, 4, 4, 256, 256))))\n")
+    environment = os.environ | {"DASH_CACHE": str(cache), "DASH_STUB_LOG": "", "PYTHONWARNINGS": "error"}
+    for round_ in range(4):
+        if round_ % 2 == 0:
+            shutil.rmtree(cache, ignore_errors=True)
+        running = [subprocess.Popen([sys.executable, "-c", code, manifest, str(LIBRARY)], env=environment) for _ in range(8)]
+        while round_ >= 2 and any(process.poll() is None for process in running):
+            for path in cache.glob("*.cubin"):
+                with path.open("r+b") as file:
+                    file.truncate(200)
+        assert [process.wait() for process in running] == [0] * 8
+        if round_ < 2:
+            assert len(files(cache)) == 1 and first_call(cache, manifest) == ([CUBIN], [])
+
+
+LIBRARY = Path(os.environ["DASH_LIBRARY"]).with_name("libcapi-stub-driver.so")
+KERNEL = write(TMP / "kernel")
+is_kept(KERNEL)
+damage_is_noticed(KERNEL)
+folders_that_do_not_serve(KERNEL)
+processes(KERNEL)
+the_users_own(KERNEL)

@@ -1,0 +1,91 @@
+# RUN: rm -rf %t && mkdir -p %t
+# RUN: %python %s %t
+# REQUIRES: python
+"""A cubin beside the PTX is loaded instead of it; one that is damaged, or of another program, is refused."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent / "lib"))
+
+from fixtures import refused, write  # noqa: E402
+from stub_driver import StubDriver  # noqa: E402
+
+from dash_attn import Kernel, ManifestError  # noqa: E402
+from dash_attn.cubin import assemble, main  # noqa: E402
+
+TMP = Path(sys.argv[1])
+SIZES = {"batch": 2, "heads": 4, "kv_heads": 4, "q_rows": 256, "kv_rows": 256}
+PTXAS = TMP / "ptxas"  # an assembler of the stub driver
+
+
+def loads(path: Path, **settings: Any) -> list[str]:
+    driver = StubDriver(**settings)
+    Kernel.load(path, driver).reserve(**SIZES)
+    return [call[-1] for call in driver.calls() if call[0] == "load"]
+
+
+def changed(path: Path, change: Callable[[dict[str, Any]], Any]) -> str:
+    """How a manifest is refused that was changed; it is as before afterwards."""
+    text = path.read_text(encoding="utf-8")
+    raw = json.loads(text)
+    change(raw)
+    path.write_text(json.dumps(raw), encoding="utf-8")
+    found = refused(lambda: Kernel.load(path), ManifestError)
+    path.write_text(text, encoding="utf-8")
+    return found.removeprefix(f"{path}: ")
+
+
+def of_another_program() -> None:
+    paths = [write(TMP / "one"), write(TMP / "two", lambda raw: raw["entries"][3]["parameters"].pop(0))]
+    cubins = [assemble(path, str(PTXAS)) for path in paths]
+    raws = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
+    assert [loads(path) for path in paths] == [["cubin"]] * 2
+    found = changed(paths[0], lambda raw: raw.update(cubin=raws[1]["cubin"]))
+    assert found == (f"manifest.cubin.ptx_sha256: expected that of this PTX, {raws[0]['ptx']['sha256']}, found "
+                     f"{raws[1]['ptx']['sha256']}; assemble it again"), found
+    found = changed(paths[0], lambda raw: raw["cubin"].update(target="sm_100a"))
+    assert found == "manifest.cubin.target: expected sm_90a as of the PTX, found sm_100a", found
+    for name in ("../kernel.cubin", "/tmp/kernel.cubin", ""):
+        found = changed(paths[0], lambda raw, name=name: raw["cubin"].update(file=name))
+        assert found == f'manifest.cubin.file: expected the name of a file beside the manifest, found "{name}"', found
+    found = changed(paths[0], lambda raw: raw["cubin"].pop("sha256"))
+    assert found == "manifest.cubin: has no 'sha256'", found
+    whole = cubins[0].read_bytes()
+    for damaged in (cubins[1].read_bytes(), whole[:-1], b""):
+        cubins[0].write_bytes(damaged)
+        found = refused(lambda: Kernel.load(paths[0]), ManifestError)
+        assert found.startswith(f"{paths[0]}: the manifest does not belong to the cubin: expected sha256 "), found
+    cubins[0].unlink()
+    found = refused(lambda: Kernel.load(paths[0]), ManifestError)
+    assert found == f"{paths[0]}: cannot read its cubin 'kernel.cubin': No such file or directory", found
+
+
+def of_other_drivers() -> None:
+    """A driver that refuses it assembles the PTX."""
+    path = write(TMP / "old")
+    assemble(path, str(PTXAS))
+    assert loads(path, fail="cubin:209") == ["cubin", "PTX"]
+
+
+def refusals() -> None:
+    path = write(TMP / "refused")
+    before = path.read_bytes()
+    for script, expected in (("echo 'ptxas fatal : no' >&2; exit 1", f"'{PTXAS}' refuses its PTX: ptxas fatal : no"), ("exit 0", "cannot write")):
+        PTXAS.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+        assert expected in refused(lambda: assemble(path, str(PTXAS)), ManifestError)
+        assert path.read_bytes() == before and not list(path.parent.glob("*.part")) and not list(path.parent.glob("*.cubin"))
+    assert "cannot write 'kernel.cubin' by '/none'" in refused(lambda: assemble(path, "/none"), ManifestError)
+    assert main([str(path), "--ptxas=/none"]) == 1
+
+
+PTXAS.write_text("#!/bin/sh\nprintf 'cubin of ' >$4 && cat $2 >>$4\n", encoding="utf-8")
+PTXAS.chmod(0o755)
+of_another_program()
+of_other_drivers()
+refusals()
