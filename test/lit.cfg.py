@@ -92,8 +92,13 @@ if "NVPTX" in config.llvm_targets.split(";"):
     config.available_features.add("host-supports-nvptx")
 if config.dash_assertions.upper() in ("ON", "1", "TRUE", "YES"):
     config.available_features.add("asserts")
-if config.dash_sanitize:
+sanitizers = config.dash_sanitize.split(";")
+if "Address" in sanitizers:
     config.available_features.add("asan")
+if "Thread" in sanitizers:
+    config.available_features.add("tsan")
+if not config.dash_sanitize:
+    config.available_features.add("plain-libdash")
 for tool in ("clang-format", "mlir-opt", "mlir-runner"):
     if has_tool(tool):
         config.available_features.add(tool)

@@ -111,5 +111,19 @@ def threads() -> None:
             assert all(one[name] == value for name, value in expected.items() if name in one), (stream, one)
 
 
-for test in (same_launches, threads):
+def kernels() -> None:
+    """Four threads, a kernel of its own each time: without and with a cache that they share."""
+    base = write("kernels")
+    for cache in ("off", str(TMP / "cache")):
+        os.environ["DASH_CACHE"] = cache
+        ran = run(base, "kernels")
+        assert ran.lines[-1] == "4 threads, 0 failed", ran.lines
+        loads = [call[-1] for call in ran.calls if call[0] == "load"]
+        links = [call for call in ran.calls if call[0] == "link"]
+        assert len(loads) == 80 and [call[0] for call in ran.calls].count("unload") == 80
+        assert set(loads) == {"PTX" if cache == "off" else "cubin"} and (cache == "off") == (not links) and len(links) <= 4, (loads, links)
+    assert len(list((TMP / "cache").iterdir())) == 1
+
+
+for test in (same_launches, threads, kernels):
     test()

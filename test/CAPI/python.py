@@ -1,5 +1,5 @@
 # RUN: env PYTHONPATH=%dash_src/python %python %s %dash_examples %t
-# REQUIRES: python, host-supports-nvptx
+# REQUIRES: python, host-supports-nvptx, plain-libdash
 """dash_attn compiles through libdash: the same bytes as dash-opt, in memory and in files; what is wrong is said with its place."""
 
 from __future__ import annotations

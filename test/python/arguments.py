@@ -1,5 +1,5 @@
 # RUN: %python %s %t
-# REQUIRES: python
+# REQUIRES: python, plain-libdash
 """What a kernel demands of its tensors: every refusal and its message; nothing is launched or allocated before."""
 
 from __future__ import annotations

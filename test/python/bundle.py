@@ -1,5 +1,5 @@
 # RUN: %python %s %t
-# REQUIRES: python
+# REQUIRES: python, plain-libdash
 """A bundle is made, packed and read; what cannot be compiled is left out and said; there is nothing to test without a GPU."""
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 # RUN: rm -rf %t && mkdir -p %t
 # RUN: %python %s %t
-# REQUIRES: python
+# REQUIRES: python, plain-libdash
 """A cubin beside the PTX is loaded instead of it; one that is damaged, or of another program, is refused."""
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # RUN: %python %s %t
-# REQUIRES: python
+# REQUIRES: python, plain-libdash
 """Expressions of a manifest: their values, by the bytes of a region, and what is not of the language."""
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # RUN: %python %s %t
-# REQUIRES: python
+# REQUIRES: python, plain-libdash
 """What is launched, with which parameters, and in which workspace; failures and captures leave it as it must be."""
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 # RUN: rm -rf %t && mkdir -p %t
 # RUN: %python %s %t %cxx
-# REQUIRES: python
+# REQUIRES: python, plain-libdash
 """A kernel is loaded from files: those that are missing, broken, elsewhere or of another manifest are an error that names the place."""
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # RUN: %python %s %t
-# REQUIRES: python
+# REQUIRES: python, plain-libdash
 """What callers and strangers' manifests do wrong ends in an error of ours, never in a launch on memory that is gone or dirty."""
 
 from __future__ import annotations

@@ -73,7 +73,12 @@ function(add_dash_shared_library name)
     VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
   target_link_libraries(${name} PRIVATE ${ARG_LINK_LIBS} ${upstream})
   target_link_options(${name} PRIVATE -fuse-ld=lld -Wl,--version-script=${ARG_EXPORTS} -Wl,--gc-sections
-    -Wl,--icf=all -Wl,--no-undefined -Wl,-s -static-libstdc++)
+    -static-libstdc++)
+  # A sanitizer's runtime is part of the program that loads the library, so its symbols are found there, and nowhere else: programs that
+  # were not built with it, such as Python, cannot load this build. Its reports need the names of functions.
+  if(NOT DASH_SANITIZE)
+    target_link_options(${name} PRIVATE -Wl,--no-undefined -Wl,--icf=all -Wl,-s)
+  endif()
   install(TARGETS ${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
   # In a wheel there are no links between versions: the file itself, under the name that Python asks for.
   install(FILES $<TARGET_FILE:${name}> DESTINATION dash_attn RENAME lib${name}.so COMPONENT wheel EXCLUDE_FROM_ALL)

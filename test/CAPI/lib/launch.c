@@ -2,6 +2,7 @@
  *
  *   capi-launch DRIVER BASE run        clears, makes the order and runs, once for each problem on standard input
  *   capi-launch DRIVER BASE threads    runs two plans in four threads at once
+ *   capi-launch DRIVER BASE kernels    makes, plans, runs and gives back kernels in four threads at once
  *   capi-launch DRIVER BASE misuse     calls with NULL and the like
  *   capi-launch DRIVER BASE damage     makes kernels of damaged strings: none may crash
  *   capi-launch DRIVER BASE bench      says how long a run takes on the host, with new addresses each time
@@ -125,7 +126,7 @@ static void runProblem(Problem *problem) {
 /*===- Problems of our own --------------------------------------------------------------------------===*/
 
 /* A plan of a problem with so many rows, and contiguous tensors that begin at `address`, a terabyte apart. */
-static DashPlan planRows(int64_t rows, uint64_t address, Problem *problem) {
+static DashPlan planRows(DashKernel kernel, int64_t rows, uint64_t address, Problem *problem) {
   static const int64_t values[] = {2, 4, 4};
   DashPlan plan = {NULL};
   memset(problem, 0, sizeof(*problem));
@@ -154,7 +155,7 @@ static void *runThread(void *argument) {
   Problem problem[2];
   for (int repeat = 0; repeat < 50; ++repeat) { /* the first of them load the kernel, once */
     for (int i = 0; i < 2; ++i) {
-      DashPlan plan = planRows(256 << i, (number + 1) << 20, &problem[i]);
+      DashPlan plan = planRows(kernel, 256 << i, (number + 1) << 20, &problem[i]);
       DashArguments *arguments = &problem[i].arguments;
       void *stream = (void *)(uintptr_t)(16 * number + i + 16);
       arguments->scale = (float)(number + 1);
@@ -167,7 +168,21 @@ static void *runThread(void *argument) {
   return (void *)(uintptr_t)failed;
 }
 
-static int runThreads(void) {
+static void *runKernels(void *argument) {
+  uint64_t number = (uint64_t)(uintptr_t)argument, failed = 0;
+  Problem problem;
+  for (int repeat = 0; repeat < 20; ++repeat) {
+    DashKernel own = {NULL};
+    failed += dashKernelCreate(driver, manifest, ptx, order, print, NULL, &own) != DASH_SUCCESS;
+    DashPlan plan = planRows(own, 256, (number + 1) << 20, &problem);
+    dashKernelDestroy(own); /* its plan keeps it */
+    failed += dashPlanRun(plan, (void *)(uintptr_t)(number + 16), &problem.arguments, print, NULL) != DASH_SUCCESS;
+    dashPlanDestroy(plan);
+  }
+  return (void *)(uintptr_t)failed;
+}
+
+static int runThreads(void *(*runThread)(void *)) {
   pthread_t threads[4];
   uintptr_t failed = 0;
   for (uintptr_t i = 0; i < 4; ++i)
@@ -213,7 +228,7 @@ static int misuse(const char *library) {
          dashKernelGetNumTensors(noKernel), dashKernelGetSizeName(kernel, 99).length, dashPlanGetWorkspaceBytes(noPlan),
          dashPlanGetTensor(noPlan, 0).rank, dashKernelGetDefaultScale(noKernel));
 
-  plan = planRows(256, (uint64_t)1 << 40, &problem);
+  plan = planRows(kernel, 256, (uint64_t)1 << 40, &problem);
   say("no arguments", dashPlanRun(plan, NULL, NULL, print, NULL));
   say("no tensors", dashPlanRun(plan, NULL, &nothing, print, NULL));
   say("a device that is not there", dashPlanCreate(kernel, 7, problem.sizes, problem.numSizes, print, NULL, &noPlan));
@@ -240,7 +255,7 @@ static int misuse(const char *library) {
   tensors[1].shape[0] = -1;
   say("a negative size", dashKernelFindSizes(kernel, tensors, 9, print, NULL, sizes, 5));
   tensors[1].shape[0] = 2;
-  plan = planRows(256, (uint64_t)1 << 40, &problem);
+  plan = planRows(kernel, 256, (uint64_t)1 << 40, &problem);
   say("no plan to check", dashPlanCheck(noPlan, NULL, &nothing, print, NULL));
   say("nothing to check", dashPlanCheck(plan, NULL, NULL, print, NULL));
   say("check", dashPlanCheck(plan, NULL, &problem.arguments, print, NULL));
@@ -294,7 +309,7 @@ static int damage(void) {
 static int bench(void) {
   enum { rounds = 20, runs = 20000 };
   Problem problem;
-  DashPlan plan = planRows(4096, (uint64_t)1 << 40, &problem);
+  DashPlan plan = planRows(kernel, 4096, (uint64_t)1 << 40, &problem);
   double least = 1e9;
   for (int round = 0; round < rounds && plan.ptr; ++round) {
     struct timespec start, end;
@@ -329,7 +344,9 @@ int main(int argc, char **argv) {
     while (readProblem(&problem))
       runProblem(&problem);
   else if (!strcmp(argv[3], "threads"))
-    status = runThreads();
+    status = runThreads(runThread);
+  else if (!strcmp(argv[3], "kernels"))
+    status = runThreads(runKernels);
   else if (!strcmp(argv[3], "misuse"))
     status = misuse(argv[1]);
   else if (!strcmp(argv[3], "damage"))
