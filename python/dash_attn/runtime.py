@@ -23,7 +23,7 @@ from .errors import ArgumentError, CompileError, ManifestError
 from .launch import Launch, references
 from .library import HANDLER, Handle, Memory, StringRef, check, library, make
 from .plan import Plan
-from .tensors import Tensor, as_tensor, current_stream, signature, stream_handle
+from .tensors import as_tensor, current_stream, signature, stream_handle
 from .workspace import PER_THREAD, Workspace, this_thread
 
 TENSORS = ("q", "k", "v", "do", "o", "lse", "dq", "dk", "dv")

@@ -16,6 +16,7 @@ from fixtures import refused, tensors, write  # noqa: E402
 from stub_driver import Launch, StubDriver  # noqa: E402
 
 from dash_attn import ArgumentError, CapacityError, DriverError, Kernel, ManifestError  # noqa: E402
+from dash_attn.driver import Driver  # noqa: E402
 
 TMP = Path(sys.argv[1])
 ORDER, PREPARE, MAIN, CONVERT = (f"attention_bwd_{role}" for role in ("order", "prepare", "main", "convert"))
@@ -200,6 +201,18 @@ def capacity() -> None:
     load("older", StubDriver(capability=100), change=lambda raw: raw["ptx"].update(target="sm_80")).backward(**tensors())
 
 
+def drivers() -> None:
+    """None, one that is none, no device, and one that is too old for the PTX."""
+    found = refused(lambda: Driver("/none/libcuda.so"), DriverError)
+    assert found.startswith("cannot load the CUDA driver '/none/libcuda.so': "), found
+    found = refused(lambda: Driver("libm.so.6"), DriverError)
+    assert found == "'libm.so.6' has no cuInit: expected a driver of CUDA 12 or newer", found
+    found = refused(lambda: StubDriver(fail="cuInit:100"), DriverError)
+    assert found == "initialise the CUDA driver: CUDA_ERROR_UNKNOWN (100): unknown error", found
+    found = refused(lambda: load("old", StubDriver(fail="cuModuleLoadDataEx:222")).backward(**tensors()), DriverError)
+    assert found == "assemble 'attention_bwd' for a fake GPU: CUDA_ERROR_UNKNOWN (222): unknown error\nptxas fatal: a log", found
+
+
 def bound() -> None:
     """A bound call can be run any number of times, and its entries one by one."""
     driver = StubDriver()
@@ -233,5 +246,5 @@ def devices() -> None:
     assert found == "k: expected memory of device 0, found memory of device 1", found
 
 
-for test in (parameters, layouts, orders_of_tensors, workspace_is_kept, failures, captures, tables, capacity, bound, devices):
+for test in (parameters, layouts, orders_of_tensors, workspace_is_kept, failures, captures, tables, capacity, drivers, bound, devices):
     test()

@@ -177,6 +177,8 @@ int cuLinkDestroy(void *state) {
 int cuModuleLoadDataEx(void **result, const void *image, unsigned numOptions, int *options, void **values) {
   int isCubin = !strncmp(image, "cubin of ", 9); /* of this driver: the text that it is of, behind these words */
   LOG("load %zu %s\n", strlen(image), isCubin ? "cubin" : "PTX");
+  if (!memcmp(image, "\177ELF", 4)) /* a cubin of a real assembler */
+    return 209;
   if (isCubin && failing("cubin"))
     return failing("cubin");
   if (failing("cuModuleLoadDataEx")) {
