@@ -189,6 +189,7 @@ def broken_ptx(bundled: BundledKernel) -> dict[str, Any]:
         text = (folder / raw["ptx"]["file"]).read_bytes().replace(b"ret;", b"frobnicate.u32 %r1;\n\tret;", 1)
         (folder / raw["ptx"]["file"]).write_bytes(text)
         raw["ptx"]["sha256"] = hashlib.sha256(text).hexdigest()
+        raw.pop("cubin", None)  # it is another program's then, which is another error
 
     return refused(lambda: launch_altered(bundled, altered(bundled, change)), DriverError, "assemble", "frobnicate")
 

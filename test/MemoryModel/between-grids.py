@@ -112,7 +112,7 @@ def row(tracer: Tracer, ptx: str, change: Change) -> Program:
     thread.registers[store.split(",")[1].strip(" ;")] = 7
     replay(thread, [Step(0, PREPARE, store, "st.global.b32", False, {re.search(r"\[.*\]", store)[0]: WORD})], names, tracer, change)
     end(program, "prepare", "main", change)
-    copy = next(step for step in tracer.steps if step.name.startswith("cp.async.bulk.shared::cta.global"))
+    copy = next(step for step in tracer.steps if step.name.startswith("cp.async.bulk.shared::cluster.global"))
     source = list(copy.addresses.values())[1]
     replay(Thread(program, "producer", "block", "main"), [copy], {source: Place("row")}, tracer, change)
     return program
