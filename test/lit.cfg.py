@@ -102,6 +102,8 @@ if not config.dash_sanitize:
 for tool in ("clang-format", "mlir-opt", "mlir-runner"):
     if has_tool(tool):
         config.available_features.add(tool)
+if shutil.which("spin") and shutil.which("gcc"):
+    config.available_features.add("spin")
 if config.ptxas and not config.ptxas.endswith("-NOTFOUND"):
     config.available_features.add("ptxas")
     config.substitutions.append(("%ptxas", config.ptxas))

@@ -266,3 +266,25 @@ FailureOr<RoleProgram> RoleProgram::read(RoleOp role) {
     return failure();
   return std::move(reader.program);
 }
+
+FailureOr<SmallVector<RoleProgram>> dash::readRoles(WorkersOp workers) {
+  for (ChannelOp channel : workers.getChannels())
+    if (!channel.getArrivals())
+      return channel.emitError() << "does not say how many arrive at its barriers; run "
+                                    "--dash-insert-waits first";
+  SmallVector<RoleProgram> programs;
+  for (RoleOp role : workers.getRoles()) {
+    if (role.isConsumer() && role.getNumWarpgroups() > 1)
+      return role.emitError() << "is of " << role.getNumWarpgroups()
+                              << " warpgroups; run --dash-split-warpgroups first";
+    int64_t warpgroup = role.getWarpgroup().value_or(0), all = role.getWarpgroups().value_or(1);
+    if (warpgroup < 0 || warpgroup >= all)
+      return role.emitError() << "is warpgroup " << warpgroup << " of " << all
+                              << ", which are counted from 0";
+    FailureOr<RoleProgram> program = RoleProgram::read(role);
+    if (failed(program))
+      return failure();
+    programs.push_back(std::move(*program));
+  }
+  return programs;
+}

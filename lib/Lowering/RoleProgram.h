@@ -78,6 +78,9 @@ struct RoleProgram {
   static FailureOr<RoleProgram> read(RoleOp role);
 };
 
+/// All roles of a worker, in which each warpgroup of a consumer is one.
+FailureOr<SmallVector<RoleProgram>> readRoles(WorkersOp workers);
+
 } // namespace mlir::dash
 
 #endif // DASH_LIB_LOWERING_ROLEPROGRAM_H

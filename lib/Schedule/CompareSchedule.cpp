@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "ReportModule.h"
+#include "dash/IR/ReportFile.h"
 #include "dash/Schedule/ChooseOrder.h"
 #include "dash/Schedule/Passes.h"
 #include "dash/Schedule/Report.h"

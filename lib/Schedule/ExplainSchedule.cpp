@@ -8,6 +8,7 @@
 
 #include "Alternative.h"
 #include "ReportModule.h"
+#include "dash/IR/ReportFile.h"
 #include "dash/Schedule/ChooseOrder.h"
 #include "dash/Schedule/Passes.h"
 #include "dash/Schedule/Report.h"

@@ -4,8 +4,6 @@
 #define DASH_LIB_SCHEDULE_REPORTMODULE_H
 
 #include "dash/IR/DashOps.h"
-#include "llvm/Support/Error.h"
-#include "llvm/Support/raw_ostream.h"
 
 namespace mlir::dash {
 
@@ -14,10 +12,6 @@ namespace mlir::dash {
 LogicalResult
 forEachSchedule(Operation *module,
                 llvm::function_ref<LogicalResult(ScheduleOp op, std::string function)> report);
-
-/// Writes a file whole or not at all. Pipes and devices are written as they come; - is standard
-/// output.
-llvm::Error writeReportFile(StringRef path, llvm::function_ref<void(llvm::raw_ostream &)> write);
 
 } // namespace mlir::dash
 

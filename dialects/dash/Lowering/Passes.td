@@ -320,6 +320,31 @@ def VerifyProtocol : Pass<"dash-verify-protocol", "::mlir::ModuleOp"> {
   }];
 }
 
+def EmitPromela : Pass<"dash-emit-promela", "::mlir::ModuleOp"> {
+  let summary = "Write the protocol of a worker's roles as a model for SPIN";
+  let description = [{
+    One file of Promela with everything that roles do to slots, barriers and turns, to be checked by SPIN in all interleavings:
+
+    ```sh
+    spin -a protocol.pml && cc -O2 -DSAFETY -DNOREDUCE -o pan pan.c && ./pan
+    ```
+
+    A process type is a role, read as `dash-verify-protocol` reads it: a warpgroup of a consumer, a warp of a reducer, or the thread
+    of a producer. Numbers are those of the IR, with a list of `ITEMS` items of `STEPS` steps (`-D`; 3 and 4), or, with `-DANY`, each
+    list of so many items with at most so many steps. A step of the model goes up to where another process could tell the difference:
+    in front of a wait, and behind what is waited for. Barriers are bits of parity, as in the chip.
+
+    Needs: one `dash.workers`, `dash-insert-waits`, `dash-split-warpgroups`. Changes nothing. Does not: look at sums in flight and
+    fences, which `dash-verify-waits` does; tell warps of a warpgroup apart.
+
+    (* example filepath=test/Lowering/emit-promela.mlir *)
+  }];
+  let options = [
+    Option<"output", "output", "std::string", /*default=*/"\"-\"",
+           "File to write; - is standard output">,
+  ];
+}
+
 def ConvertToNvvm : Pass<"dash-convert-to-nvvm", "::mlir::ModuleOp"> {
   let summary = "Convert what roles do to instructions";
   let description = [{
