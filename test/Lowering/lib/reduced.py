@@ -1,10 +1,12 @@
-"""An order as the model of reduced workers reads it."""
+"""Orders of workers that are reduced to takes and gives of turns: for SPIN, and for a simulation."""
 
 from __future__ import annotations
 
+import random
 
-def order_to_promela(schedule: dict, resident: int, launches: int = 2) -> str:
-    """`order.pml` from a schedule of a JSON report."""
+
+def lists_of(schedule: dict) -> tuple[list, list]:
+    """Of a schedule of a JSON report: each worker's steps as (tile, turn), and how long each tile's chain is."""
     # A tile's chain says whose turn it is by kv tile and part; heads of a group are visited by items of one kv head.
     turns, lengths = {}, []
     for tile, chain in enumerate(schedule["chains"]):
@@ -15,7 +17,12 @@ def order_to_promela(schedule: dict, resident: int, launches: int = 2) -> str:
     for item in schedule["items"]:
         for head, q in item["visit"]:
             lists[item["worker"]].append(turns[item["sequence"], head, q, item["kv"], item["part"]])
+    return lists, lengths
 
+
+def order_to_promela(schedule: dict, resident: int, launches: int = 2) -> str:
+    """`order.pml` of a model."""
+    lists, lengths = lists_of(schedule)
     steps = [step for one in lists for step in one]
     columns = {"first_step": [sum(map(len, lists[:worker])) for worker in range(len(lists))],
                "num_steps": [len(one) for one in lists], "tile_of": [tile for tile, _ in steps],
@@ -26,3 +33,40 @@ def order_to_promela(schedule: dict, resident: int, launches: int = 2) -> str:
     lines += ["inline read_order() {"]
     lines += [f"  {name}[{i}] = {value};" for name, values in columns.items() for i, value in enumerate(values)]
     return "\n".join([*lines, "  skip", "}", ""])
+
+
+def finishes(schedule: dict, resident: int, warps: int, ahead: int, rng: random.Random) -> bool:
+    """Whether workers come to their end, moving in a random order. Warp w has every `warps`-th step of a list; it takes a step's turn
+    when it has given its last, and gives it when the turns of all steps that are `ahead` or more before it are taken."""
+    lists, lengths = lists_of(schedule)
+    owners = {step: worker for worker, one in enumerate(lists) for step in one}
+    nexts, holds = [list(range(warps)) for _ in lists], [[False] * warps for _ in lists]
+    counters, started, ended = [0] * len(lengths), min(resident, len(lists)), set()
+    ready = list(range(started))
+    while ready:
+        at = rng.randrange(len(ready))
+        ready[at], ready[-1] = ready[-1], ready[at]
+        worker = ready.pop()
+        steps, mine, held = lists[worker], nexts[worker], holds[worker]
+        moved = worker not in ended
+        while moved:
+            moved = False
+            for warp in rng.sample(range(warps), warps):
+                if mine[warp] >= len(steps):
+                    continue
+                tile, turn = steps[mine[warp]]
+                if not held[warp] and counters[tile] == turn:
+                    held[warp] = moved = True
+                untaken = min(step + warps * has for step, has in zip(mine, held))
+                if held[warp] and untaken + ahead > mine[warp]:
+                    counters[tile] += 1
+                    mine[warp] += warps
+                    held[warp], moved = False, True
+                    if (tile, turn + 1) in owners and owners[tile, turn + 1] < started:
+                        ready.append(owners[tile, turn + 1])
+        if min(mine) >= len(steps) and worker not in ended:
+            ended.add(worker)
+            if started < len(lists):
+                ready.append(started)
+                started += 1
+    return len(ended) == len(lists)
