@@ -8,15 +8,19 @@
 #include "dash/Launch/CodeCache.h"
 #include "dash/Launch/Kernel.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/raw_ostream.h"
+#include <cstdlib>
 
 using namespace llvm;
 using namespace mlir::dash::launch;
 
 namespace {
 // Numbers of the driver's interface.
-constexpr int errorLogBuffer = 5, errorLogBytes = 6, jitTarget = 9, inputIsPtx = 1;
-constexpr uintptr_t acceleratedTargets = 0x10000; // those whose names end in "a"
+constexpr int errorLogBuffer = 5, errorLogBytes = 6;
 constexpr size_t logBytes = 16 * 1024;
 } // namespace
 
@@ -31,23 +35,32 @@ static std::string keyOf(const Driver &driver, StringRef ptxHash, int capability
   return key;
 }
 
-/// Assembles by the driver's linker, which gives the code away. False where it refuses: loading the PTX then says why.
-static bool assemble(const Driver &driver, const std::string &ptx, int capability, bool isExact,
-                     std::string &code) {
-  int options[] = {jitTarget};
-  void *values[] = {
-      reinterpret_cast<void *>((isExact ? acceleratedTargets : 0) + uintptr_t(capability))};
-  void *state = nullptr, *cubin = nullptr;
-  size_t bytes = 0;
-  if (driver.linkCreate(1, options, values, &state))
+/// By ptxas, where there is one: the driver assembles too, but does not give the code away. Its linker does, and takes the PTX for a part
+/// of a program, in which setmaxnreg is ignored: kernels then take several times as long.
+static bool assemble(const std::string &ptx, StringRef target, std::string &code) {
+  const char *named = std::getenv("DASH_PTXAS");
+  ErrorOr<std::string> ptxas = sys::findProgramByName(named && *named ? named : "ptxas");
+  if (!ptxas)
     return false;
-  bool isDone = driver.linkAddData(state, inputIsPtx, const_cast<char *>(ptx.c_str()),
-                                   ptx.size() + 1, "kernel", 0, nullptr, nullptr) == 0 &&
-                driver.linkComplete(state, &cubin, &bytes) == 0;
-  if (isDone)
-    code.assign(static_cast<const char *>(cubin), bytes);
-  driver.linkDestroy(state); // the cubin is the state's
-  return isDone;
+  SmallString<128> source, object;
+  if (sys::fs::createTemporaryFile("dash", "ptx", source))
+    return false;
+  FileRemover removeSource(source);
+  if (sys::fs::createTemporaryFile("dash", "cubin", object))
+    return false;
+  FileRemover removeObject(object);
+  std::error_code error;
+  raw_fd_ostream(source, error) << ptx;
+  std::string arch = ("-arch=" + target).str();
+  constexpr unsigned mostSeconds = 300;
+  std::optional<StringRef> quiet[] = {StringRef(), StringRef(), StringRef()};
+  if (error || sys::ExecuteAndWait(*ptxas, {*ptxas, arch, "-o", object, source}, std::nullopt,
+                                   quiet, mostSeconds))
+    return false;
+  auto made = MemoryBuffer::getFile(object, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (made)
+    code = (*made)->getBuffer().str();
+  return !code.empty();
 }
 
 Outcome Kernel::loadCode(LoadedKernel &loaded, int capability, std::string &warning) const {
@@ -61,8 +74,7 @@ Outcome Kernel::loadCode(LoadedKernel &loaded, int capability, std::string &warn
     std::string key = keyOf(*driver, manifest.ptxSha256, capability), code;
     if (std::optional<std::string> kept = cache.find(key); kept && load(*kept))
       return std::nullopt;
-    if (assemble(*driver, ptx, capability, StringRef(manifest.target).ends_with("a"), code) &&
-        load(code)) {
+    if (assemble(ptx, manifest.target, code) && load(code)) {
       if (Outcome wrong = cache.keep(key, code); wrong && driver->mayWarn())
         warning = wrong->message;
       return std::nullopt;

@@ -1,7 +1,7 @@
 //===- CodeCache.h - assembled code on disk ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Assemblers take seconds, so what the driver assembled is kept for later processes. Files may come from anybody, and writers may be
+// Assemblers take seconds, so what was assembled is kept for later processes. Files may come from anybody, and writers may be
 // cut off: each file says what it is of, and has a hash of what it holds.
 //
 //===----------------------------------------------------------------------===//

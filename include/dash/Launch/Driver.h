@@ -44,13 +44,6 @@ struct LaunchConfig {
   F(ctxPushCurrent, "cuCtxPushCurrent_v2", (void *context))                                        \
   F(ctxPopCurrent, "cuCtxPopCurrent_v2", (void **context))                                         \
   F(driverGetVersion, "cuDriverGetVersion", (int *version))                                        \
-  F(linkCreate, "cuLinkCreate_v2",                                                                 \
-    (unsigned numOptions, int *options, void **values, void **state))                              \
-  F(linkAddData, "cuLinkAddData_v2",                                                               \
-    (void *state, int type, void *data, size_t size, const char *name, unsigned numOptions,        \
-     int *options, void **values))                                                                 \
-  F(linkComplete, "cuLinkComplete", (void *state, void **cubin, size_t *size))                     \
-  F(linkDestroy, "cuLinkDestroy", (void *state))                                                   \
   F(moduleLoadDataEx, "cuModuleLoadDataEx",                                                        \
     (void **module, const void *image, unsigned numOptions, int *options, void **values))          \
   F(moduleUnload, "cuModuleUnload", (void *module))                                                \

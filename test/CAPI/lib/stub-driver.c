@@ -138,39 +138,8 @@ int cuCtxPopCurrent_v2(void **context) {
   return 0;
 }
 
-/* Assembles by putting two words in front. */
 int cuDriverGetVersion(int *version) {
   *version = setting("DASH_STUB_VERSION", 13000);
-  return 0;
-}
-
-int cuLinkCreate_v2(unsigned numOptions, int *options, void **values, void **state) {
-  LOG("link %s %zu\n", numOptions == 1 && options[0] == 9 ? "target" : "?", (size_t)values[0]);
-  *state = calloc(1, sizeof(char *));
-  return failing("cuLinkCreate");
-}
-
-int cuLinkAddData_v2(void *state, int type, void *data, size_t size, const char *name, unsigned numOptions, int *options,
-                     void **values) {
-  (void)name, (void)numOptions, (void)options, (void)values;
-  if (type != 1 || size != strlen(data) + 1)
-    return invalidValue;
-  char *text = malloc(size + 9);
-  memcpy(text, "cubin of ", 9);
-  memcpy(text + 9, data, size);
-  *(char **)state = text;
-  return 0;
-}
-
-int cuLinkComplete(void *state, void **cubin, size_t *size) {
-  *cubin = *(char **)state;
-  *size = strlen(*cubin) + 1;
-  return 0;
-}
-
-int cuLinkDestroy(void *state) {
-  free(*(char **)state);
-  free(state);
   return 0;
 }
 
