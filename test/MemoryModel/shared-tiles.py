@@ -31,11 +31,11 @@ KERNEL.mlir beside it is the plan, which says where channels lie.
 # STEPS:         consumer: wait for ds full ds tile{{$}}
 # STEPS:         producer: wait for q empty q tile, q row, q index{{$}}
 # STEPS:         reducer: cp.async.bulk.wait_group.read 0 dq tile{{$}}
-# OVERLAPPING: 11 bytes of 5 channels, {{[0-9]+}} reads; as emitted, wrong: nothing
+# OVERLAPPING: 13 bytes of 5 channels, {{[0-9]+}} reads; as emitted, wrong: nothing
 # EXECUTIONS:    consumer: fence.proxy.async.shared::cta behind dq{{$}}
 # EXECUTIONS-NEXT: cp.async.bulk.global.shared::cta.bulk_group of warp 1 observes of dq tile what was there before
 # EXECUTIONS:    consumer: fence.proxy.async.shared::cta behind ds{{$}}
-# EXECUTIONS-NEXT: wgmma{{.*}} of warpgroup 0, other lane observes of ds tile what was there before
+# EXECUTIONS-NEXT: ld.shared.v4.b32 of warpgroup 0, other lane observes of q_do row
 # SPOILT:      as emitted, wrong: {{.*}}dq tile
 # CHECK:       fenced by who reads, not by who writes
 # CHECK-NEXT:    ds q row, do row; by thread: q row, do row, ds tile
@@ -44,10 +44,10 @@ KERNEL.mlir beside it is the plan, which says where channels lie.
 # CHECK-NEXT:    ds and dq, and once an item behind its first rows nothing; by thread: ds tile, dq tile
 # At head dim 64 rows and tiles of a step share a slot.
 # OVERLAPPING:      fenced by who reads, not by who writes
-# OVERLAPPING-NEXT:   ds q_do row; by thread: ds tile, q_do row
+# OVERLAPPING-NEXT:   ds q_do row, q_do other row; by thread: q_do row, ds tile, q_do other row
 # OVERLAPPING-NEXT:   dq nothing; by thread: dq tile
-# OVERLAPPING-NEXT:   ds and dq q_do row; by thread: ds tile, q_do row, dq tile
-# OVERLAPPING-NEXT:   ds and dq, and once an item behind its first rows q_do row
+# OVERLAPPING-NEXT:   ds and dq q_do row, q_do other row; by thread: q_do row, ds tile, q_do other row, dq tile
+# OVERLAPPING-NEXT:   ds and dq, and once an item behind its first rows nothing; by thread: ds tile, dq tile
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def first_rows(block: Block) -> tuple[int, ...]:
     """Where each warpgroup loads the delta row of an item's first step: its prologue."""
     first: dict[int, int] = {}
     for _, step in block.steps:
-        if step.name.startswith("ld") and not {"do row", "q_do row, second"}.isdisjoint(block.touched(step)):
+        if step.name.startswith("ld") and not {"do row", "q_do other row"}.isdisjoint(block.touched(step)):
             first.setdefault(step.thread, step.line)
     return tuple(first.values())
 

@@ -65,9 +65,11 @@ def channels_of(plan: str) -> list[Channel]:
             else:
                 sizes = [int(word) for word in kind[1].split("x")]
                 size = prod(sizes) * int(kind[3]) // 8
-                channel.bytes[f"{name} {'tile' if len(sizes) > 1 else 'row'}"] = begin
+                what = "tile" if len(sizes) > 1 else "row"
+                what = f"{name} other {what}" if f"{name} {what}" in channel.bytes else f"{name} {what}"
+                channel.bytes[what] = begin
                 if len(sizes) > 1:
-                    channel.bytes[f"{name} tile, second"] = begin + (size // 2 if kind[3] == "32" else SECOND_ROWS)
+                    channel.bytes[f"{what}, second"] = begin + (size // 2 if kind[3] == "32" else SECOND_ROWS)
             channel.slots += [range(begin + slot * stride, begin + slot * stride + size) for slot in range(channel.depth)]
         found.append(channel)
     return found
