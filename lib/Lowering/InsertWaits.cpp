@@ -36,7 +36,15 @@ public:
                                                              : ArriveScope::Warp),
         b(role.getLoc(), role.getContext()) {}
 
-  LogicalResult insert() { return lower(role.getBody()); }
+  LogicalResult insert() {
+    if (failed(lower(role.getBody())))
+      return failure();
+    if (copiesOut) { // who reads what was copied comes behind the worker's end
+      b.setInsertionPointToEnd(&role.getBody().back());
+      NVVM::CpAsyncBulkWaitGroupOp::create(b, b.getI32IntegerAttr(0), /*read=*/UnitAttr());
+    }
+    return success();
+  }
 
 private:
   LogicalResult lower(Region &region) {
@@ -229,11 +237,13 @@ private:
                       op.getTile());
     SyncWarpgroupOp::create(b);
     op.erase();
+    copiesOut = true;
     return success();
   }
 
   RoleOp role;
   bool delays;
+  bool copiesOut = false;
   ArriveScope scope;
   ImplicitLocOpBuilder b;
   SmallVector<std::pair<SlotUse, RingOp>> rings; ///< of the block and those around it

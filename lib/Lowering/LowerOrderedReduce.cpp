@@ -5,8 +5,9 @@
 //
 //   1. wait until the tile's counter is the turn (acquire), then for the slot to be full;
 //   2. a proxy fence, then the add; the first turn stores, so nothing needs to be zero before;
-//   3. wait until the copy is complete, not only read: `.read` frees the slot, never the turn;
-//   4. a proxy fence, then the counter goes up (release); the last turn sets it back to 0.
+//   3. wait until the copy is complete, not only read: `.read` frees the slot, never the turn. Completion brings
+//      a proxy fence of its own, so none stands behind it;
+//   4. the counter goes up (release); the last turn sets it back to 0.
 //
 // A warp never waits for a turn while an add of its own is unreleased: that would be a cycle that no
 // verifier of schedules sees. So each warp finishes one tile before it looks at the next.
@@ -91,9 +92,6 @@ private:
     NVVM::CpAsyncBulkWaitGroupOp::create(b, b.getI32IntegerAttr(0),
                                          read ? b.getUnitAttr() : UnitAttr());
   }
-  static void fence(ImplicitLocOpBuilder &b) {
-    NVVM::FenceProxyOp::create(b, NVVM::ProxyKind::async_global, NVVM::SharedSpaceAttr());
-  }
   static Value slotOf(ImplicitLocOpBuilder &b, WaitOp wait) {
     Type index = b.getIndexType();
     return RingOp::create(b, index, index, wait.getChannel(), wait.getUse()).getSlot();
@@ -117,7 +115,7 @@ private:
     AcquireTurnOp::create(b, target, sequence, head, tile, turn);
     slot->wait->moveBefore(op);
     delay(b);
-    fence(b);
+    NVVM::FenceProxyOp::create(b, NVVM::ProxyKind::async_global, NVVM::SharedSpaceAttr());
     Value place = slotOf(b, slot->wait);
     if (contributions)
       BulkStoreOp::create(b, target, sequence, head, tile, channel, place, turn);
@@ -134,7 +132,6 @@ private:
     b.setInsertionPointAfter(slot->release);
     waitCopies(b, /*read=*/false);
     delay(b);
-    fence(b);
     ReleaseTurnOp::create(b, target, sequence, head, tile, op.getIsLast());
     op.erase();
     ++numLowered;

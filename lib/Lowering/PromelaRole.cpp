@@ -39,6 +39,9 @@ private:
   void printNumbers();
   void printIf(StringRef condition, size_t then, size_t otherwise, Step step, unsigned indent);
   void printCopies(const Instruction &instruction, unsigned indent);
+  bool has(Opcode opcode) const {
+    return llvm::any_of(program.code, [&](const Instruction &one) { return one.opcode == opcode; });
+  }
   std::string effectOf(const Instruction &instruction);
   std::string effectOnSlot(const Instruction &instruction);
   std::string effectOnList(const Instruction &instruction);
@@ -283,6 +286,8 @@ std::string RolePrinter::effectOf(const Instruction &instruction) {
   case Opcode::CommitCopies:
     return "commit(copies, committed); commit(sums, summed)";
   case Opcode::WaitCopies: {
+    if (!has(Opcode::CommitCopies)) // copies out are done where they stand
+      return "";
     auto op = cast<NVVM::CpAsyncBulkWaitGroupOp>(instruction.op);
     std::string text = formatv("finish(copies, committed, {0})", op.getGroup());
     return op.getRead() ? text
@@ -399,7 +404,7 @@ void RolePrinter::print() {
   printNumbers();
   os << formatv("\nproctype {0}(byte warp) {{\n", name);
   auto queue = [&](Opcode user, StringRef queue, StringRef groups) {
-    if (llvm::any_of(program.code, [&](const Instruction &one) { return one.opcode == user; }))
+    if (has(user))
       line(1) << formatv("chan {0} = [16] of {{byte, byte}; byte {1};\n", queue, groups);
   };
   queue(Opcode::Issue, "products", "issued");

@@ -103,6 +103,8 @@ LogicalResult ProtocolRun::access(Process &process, const Instruction &instructi
   const SlotPlace &place = instruction.places.front();
   SlotElement what{channels[place.channel], process.registers[place.use], place.element};
   bool isWrite = isa<StoreFragmentOp, WriteIndicesOp>(instruction.op);
+  if (instruction.opcode == Opcode::CopyOut) // a group that it waits for until it is read
+    ++process.unfinished;
   for (SlotPart &part : partsOf(process, place))
     if (failed(isWrite ? writePart(part, what, event, process.clock)
                        : readPart(part, what, event, process.clock,

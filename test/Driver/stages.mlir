@@ -133,7 +133,6 @@
 // ADD-NEXT: cp.async.bulk.wait_group.read 0
 // ADD-NEXT: mbarrier.arrive
 // ADD-NEXT: cp.async.bulk.wait_group 0
-// ADD-NEXT: fence.proxy.async.global
 // ADD-NEXT: red.release.gpu
 
 // ENTRIES:      attention_bwd, causal, bf16, head dim 128, symmetric-shift

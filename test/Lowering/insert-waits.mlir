@@ -283,6 +283,11 @@ func.func @kernel(%q: !T, %k: !T, %v: !T, %do: !T, %lse: !R, %delta: !R, %dq_sum
 // CHECK-NEXT: dash.copy_out
 // CHECK-NEXT: dash.sync_warpgroup
 // CHECK-NEXT: dash.mbarrier_arrive %v_tiles empty[%[[VS]]] by warp
+// Behind the last item they are waited for until they are in memory.
+// CHECK:        scf.yield
+// CHECK-NEXT: }
+// CHECK-NEXT: nvvm.cp.async.bulk.wait_group 0{{$}}
+// CHECK-NEXT: }
         dash.store %sums#1, %dv[%seq, %kvh, %kv] through %v_tiles : !VCh : !sum -> !T
         dash.store %sums#0, %dk[%seq, %kvh, %kv] scale(%scale) through %v_tiles : !VCh : !sum -> !T
         dash.release %v_tiles[%i] : !VCh

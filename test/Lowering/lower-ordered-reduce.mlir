@@ -32,7 +32,6 @@ func.func @ordered(%sums: !S, %n: index) {
       // CHECK-NEXT:   nvvm.cp.async.bulk.wait_group 0 {read}
       // CHECK-NEXT:   dash.release %dq_tiles[%[[USE]]]
       // CHECK-NEXT:   nvvm.cp.async.bulk.wait_group 0{{$}}
-      // CHECK-NEXT:   nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.global>}
       // CHECK-NEXT:   dash.release_turn %[[SUMS]][%[[SEQ]], %[[HEAD]], %[[Q]]] last(%[[LAST]])
 
       // DEBUG:      dash.delay
@@ -44,7 +43,6 @@ func.func @ordered(%sums: !S, %n: index) {
       // DEBUG:      scf.if
       // DEBUG:      nvvm.cp.async.bulk.wait_group 0{{$}}
       // DEBUG-NEXT: dash.delay
-      // DEBUG-NEXT: nvvm.fence.proxy
       // DEBUG-NEXT: dash.release_turn
       scf.for %use = %c0 to %n step %c1 {
         %head, %q, %turn, %is_last = dash.read_visit %visit0[%use] heads(%head0, %c0)

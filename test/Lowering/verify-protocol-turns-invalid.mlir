@@ -251,6 +251,36 @@ func.func @ends_too_early(%dq: !F) {
 
 // -----
 
+!K = !dash.channel<tensor<64x64xbf16, #dash.swizzled>>
+!p = tensor<64x64xbf16, #dash.fragment<operand, rows by 1>>
+!T = memref<?x?x?x64xbf16>
+
+// Copied out, and waited for until it is read, as `dash.copy_out` does, but not until it is in memory.
+func.func @copied_out(%k: !T, %dk: !T) {
+  %c0 = arith.constant 0 : index
+  dash.workers {
+    %k_tiles = dash.channel "k" depth(1) arrivals([1, 4]) : !K
+    dash.role "load" producer warps(1) {
+      %slot, %phase = dash.ring %k_tiles[%c0] : !K
+      dash.mbarrier_wait %k_tiles empty[%slot] phase(%phase) : !K
+      dash.mbarrier_expect %k_tiles[%slot] bytes(8192) : !K
+      dash.copy_in %k[%c0, %c0, %c0] to %k_tiles[%slot] element(0) : !T to !K
+    }
+    // expected-error @below {{ends while copies or products are under way}}
+    dash.role "compute" consumer warps(4) {
+      %zero = arith.constant dense<0.0> : !p
+      %slot, %phase = dash.ring %k_tiles[%c0] : !K
+      dash.mbarrier_wait %k_tiles full[%slot] phase(%phase) : !K
+      dash.store_fragment %zero to %k_tiles[%slot] element(0) : !p to !K
+      dash.copy_out %k_tiles[%slot] element(0) to %dk[%c0, %c0, %c0] : !K to !T
+      dash.mbarrier_arrive %k_tiles empty[%slot] by warp : !K
+    }
+  }
+  return
+}
+
+// -----
+
 // A list of no items has no item 0.
 func.func @no_such_item() {
   %c0 = arith.constant 0 : index

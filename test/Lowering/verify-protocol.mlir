@@ -9,6 +9,8 @@
 !d = tensor<128x64xf32, #dash.fragment<accumulator, rows by 2>>
 !T = memref<?x?x?x64xbf16>
 !F = memref<?x?x?x64xf32>
+!V = !dash.channel<tensor<64x64xbf16, #dash.swizzled>>
+!v = tensor<64x64xbf16, #dash.fragment<operand, rows by 1>>
 
 // CHECK-LABEL: func @right
 // CHECK: dash.role "compute1"
@@ -83,6 +85,32 @@ func.func @right(%k: !T, %dq: !F) {
         }
         scf.yield %next : index
       }
+    }
+  }
+  return
+}
+
+// What is copied out is waited for once, at the role's end.
+// CHECK-LABEL: func @copied_out
+// CHECK: dash.copy_out
+func.func @copied_out(%k: !T, %dk: !T) {
+  %c0 = arith.constant 0 : index
+  dash.workers {
+    %k_tiles = dash.channel "k" depth(1) arrivals([1, 4]) : !V
+    dash.role "load" producer warps(1) {
+      %slot, %phase = dash.ring %k_tiles[%c0] : !V
+      dash.mbarrier_wait %k_tiles empty[%slot] phase(%phase) : !V
+      dash.mbarrier_expect %k_tiles[%slot] bytes(8192) : !V
+      dash.copy_in %k[%c0, %c0, %c0] to %k_tiles[%slot] element(0) : !T to !V
+    }
+    dash.role "compute" consumer warps(4) {
+      %zero = arith.constant dense<0.0> : !v
+      %slot, %phase = dash.ring %k_tiles[%c0] : !V
+      dash.mbarrier_wait %k_tiles full[%slot] phase(%phase) : !V
+      dash.store_fragment %zero to %k_tiles[%slot] element(0) : !v to !V
+      dash.copy_out %k_tiles[%slot] element(0) to %dk[%c0, %c0, %c0] : !V to !T
+      dash.mbarrier_arrive %k_tiles empty[%slot] by warp : !V
+      nvvm.cp.async.bulk.wait_group 0
     }
   }
   return

@@ -175,7 +175,7 @@ def LowerOrderedReduce : Pass<"dash-lower-ordered-reduce", "::mlir::ModuleOp"> {
     1. `dash.acquire_turn`: the tile's counter is the turn; then the slot is waited for, and a fence of the async proxy;
     2. at turn 0 `dash.bulk_store`, else `dash.bulk_add`; a group of copies;
     3. once the slot has been read (`wait_group 0 {read}`) it is released; the turn is not;
-    4. once the sum is in memory (`wait_group 0`), a fence, and `dash.release_turn`.
+    4. once the sum is in memory (`wait_group 0`), `dash.release_turn`: completion brings a proxy fence of its own.
 
     So a thread never waits for a turn while an add of its own is unreleased. `dash.reduce`, in no order, becomes
     `dash.bulk_add`, a group and a wait until the slot has been read; sums are waited for once, at the role's end.
@@ -215,6 +215,8 @@ def InsertWaits : Pass<"dash-insert-waits", "::mlir::ModuleOp"> {
     released; a wait for one is a wait for all issued before it. None is in flight where a loop or a branch begins or
     ends. A wait for a slot that only products read moves down to the first of them, into both sides of a branch: V of
     an item is waited for behind the first product with K. So does `dash.load_factor`, with the wait for its slot.
+
+    A role that copies out ends with one wait until all of it is in memory, behind its last item.
 
     Channels get `arrivals`: one of a thread that starts copies or adds, one of each warp of a consumer.
 
@@ -307,7 +309,7 @@ def VerifyProtocol : Pass<"dash-verify-protocol", "::mlir::ModuleOp"> {
       slot; what writes one does so behind all who read it, copies and products under way among them;
     - warpgroups take the tensor core as often as they are given it, and in turn;
     - an add has its tile's turn, the first turn of a chain stores, and a turn is given on when the add is complete;
-    - where all roles end, slots are empty, nothing is under way, and counters are as they were.
+    - where all roles end, slots are empty, copies are complete and not only read, and counters are as they were.
 
     Which of two accesses comes first in a run is not asked, but whether one is ordered before the other by barriers and turns. So
     one run of a list stands for all speeds of the roles.

@@ -27,7 +27,6 @@ class Rules:
 
     reading: str = "path"  # of proxy fences, see proxies.py
     completes_with_fence: bool = True  # RULES["fence"]
-    grid_drains: bool = True  # ours: a grid ends behind the bulk operations that its threads have started
 
 
 class Model:
@@ -115,10 +114,6 @@ class Model:
         if self.sc_rank:
             self.solver.add(z3.Distinct(*self.sc_rank.values()))
         order = self.program.order + self.program.synchronized
-        if self.rules.grid_drains:
-            ends = {event.grid: event for event in self.events if event.kind == "boundary" and event.text.endswith("ends")}
-            order = order + [(event.number, ends[event.grid].number) for event in self.program.events
-                             if event.is_asynchronous and event.grid in ends]
         self.base = Order(len(self.events), order, conditional)
         self.starts: dict[int, list[int]] = {}
         for begin, event in self.program.started:
