@@ -43,11 +43,8 @@ private:
   bool isTable() { return schedule.getTable() != nullptr; }
 
   FactsAttr describeFacts() {
-    // Formulas are proven for the sizes that the schedule states and serve all: there every worker may
-    // have to wait for every other.
-    int64_t minWorkers = isTable()               ? *schedule.getMinWorkers()
-                         : !schedule.isOrdered() ? 1
-                                                 : schedule.getWorkers();
+    // The proof's number counts workers that start in index order, which no launch promises.
+    int64_t minWorkers = mayWait(schedule) ? schedule.getWorkers() : 1;
     return FactsAttr::get(context, tensors.front().getElementType(), problem.getHeadDim(),
                           problem.getHeadDimV(), problem.getMask(), tiles, schedule.getKind(),
                           schedule.getLevel(), schedule.isOrdered(), schedule.getParts(),

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "OrderBuffer.h"
+#include "llvm/ADT/DenseMap.h"
 
 using namespace mlir;
 using namespace mlir::dash;
@@ -29,7 +30,7 @@ static bool isOfProblem(const Problem &problem, int64_t workers, ArrayRef<Item> 
     numVisits += problem.activeQ(item.sequence, item.kv).size() * problem.groupSize();
   }
   return numVisits == int64_t(visits.size()) && llvm::all_of(visits, [&](const Visit &visit) {
-           return isBelow(visit.q, problem.numQTiles(0));
+           return isBelow(visit.head, problem.heads) && isBelow(visit.q, problem.numQTiles(0));
          });
 }
 
@@ -43,4 +44,25 @@ FailureOr<std::vector<int32_t>> dash::encodeOrder(ScheduleOp schedule,
     return emitError() << "table of order '@" << schedule.getSymName()
                        << "' is not one of its problem; --dash-verify-schedule says why";
   return encodeOrder(problem, schedule.getWorkers(), items, visits);
+}
+
+bool dash::mayWait(ScheduleOp schedule) {
+  TableAttr table = schedule.getTable();
+  if (!schedule.isOrdered() || schedule.getWorkers() == 1 || !table)
+    return schedule.isOrdered() && schedule.getWorkers() > 1;
+  Problem problem = toProblem(schedule.getProblem());
+  std::vector<Visit> visits = rowsOf<Visit>(table.getVisits());
+  llvm::DenseMap<int64_t, int32_t> workers; // by chain; looked up only
+  const Visit *visit = visits.data();
+  for (const Item &item : rowsOf<Item>(table.getItems())) {
+    int64_t numVisits =
+        problem.activeQ(item.sequence, item.kv).size() * int64_t(problem.groupSize());
+    for (const Visit *end = visit + numVisits; visit != end; ++visit) {
+      int64_t head = item.sequence * problem.heads + visit->head;
+      int64_t chain = head * problem.numQTiles(0) + visit->q;
+      if (workers.try_emplace(chain, item.worker).first->second != item.worker)
+        return true;
+    }
+  }
+  return false;
 }

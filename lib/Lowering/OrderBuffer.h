@@ -13,6 +13,10 @@ namespace mlir::dash {
 FailureOr<std::vector<int32_t>> encodeOrder(ScheduleOp schedule,
                                             function_ref<InFlightDiagnostic()> emitError);
 
+/// Whether a worker may wait for another: whether two of them add to one q tile, in turns. Formulas serve all sizes, so
+/// theirs may. A table must be one that `encodeOrder` takes.
+bool mayWait(ScheduleOp schedule);
+
 } // namespace mlir::dash
 
 #endif // DASH_LIB_LOWERING_ORDERBUFFER_H

@@ -16,6 +16,15 @@
 // RUN: cmp %t/table/bwd.ptx %t/again/bwd.ptx && cmp %t/table/bwd.json %t/again/bwd.json && cmp %t/table/bwd.order %t/again/bwd.order
 // RUN: FileCheck %s --check-prefix=TABLE --input-file=%t/table/bwd.json
 
+// By the proof one worker of this order would do if workers started in order. They may wait for each other, so all are launched at once.
+// RUN: dash-opt %s --dash-tile --dash-apply-schedule='kind=ascending workers=4 sizes=q:512,kv:512,batch:1,heads:2,kv-heads:1' --dash-report-schedule='format=json output=%t/order.json' -o /dev/null
+// RUN: FileCheck %s --check-prefix=PROVEN --input-file=%t/order.json
+// RUN: dash-opt %s --dash-to-ptx='kind=file path=%t/order.json workers=4 sizes=q:512,kv:512,batch:1,heads:2,kv-heads:1 output=%t/table/file' -o /dev/null
+// RUN: FileCheck %s --check-prefix=WAITS --input-file=%t/table/file.json
+// PROVEN: "minWorkers": 1,
+// WAITS: "min_workers": 4
+// WAITS: "cooperative": true
+
 // Slots are options: a third buffer of dQ is 64 x 64 floats more.
 // RUN: sed s/x128xbf16/x64xbf16/ %dash_examples/bwd-causal.mlir | dash-opt --dash-to-ptx='dq-buffers=2' | FileCheck %s --check-prefix=TWO
 // RUN: sed s/x128xbf16/x64xbf16/ %dash_examples/bwd-causal.mlir | dash-opt --dash-to-ptx='dq-buffers=3' | FileCheck %s --check-prefix=THREE

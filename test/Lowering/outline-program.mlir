@@ -2,6 +2,7 @@
 // RUN:   --dash-check-kernels --dash-assign-roles --dash-outline-program | FileCheck %s --check-prefix=FORMULAS
 // RUN: dash-opt %s --dash-tile='q=128 kv=128' --dash-apply-schedule='kind=ascending workers=2 form=table' \
 // RUN:   --dash-check-kernels --dash-assign-roles --dash-outline-program | FileCheck %s --check-prefix=TABLE
+// RUN: dash-opt %s --dash-tile='q=128 kv=128' --dash-apply-schedule='kind=ascending workers=2 form=table' | FileCheck %s --check-prefix=PROVEN
 
 // An order of formulas serves all sizes, and all workers must be there.
 // FORMULAS:      gpu.module @attention_bwd_kernels attributes {dash.formulas = #dash.formulas<
@@ -19,6 +20,8 @@
 // TABLE-SAME: 0, 1, 2, 0, 0, 0, 0, 0,
 // TABLE-SAME: 0, 0, 0, 0, 0, 2, 1, 0, 0, 0, 1, 0, 2, 2, 1, 0,
 // TABLE-SAME: 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 1, 0, 1, 1, 1]> : tensor<48xi32>,
+// Two workers add to one tile, so both must be there. Only if they started in order would one do.
+// TABLE-SAME: workers = 2, width = 2, min_workers = 2>
 // TABLE-SAME: sizes[<name = "batch", min = 1, max = 1>, <name = "heads", min = 1, max = 1>, <name = "kv_heads", min = 1, max = 1>, <name = "q_rows", min = 200, max = 200>, <name = "kv_rows", min = 256, max = 256>]
 // TABLE-SAME: <name = "order", bytes = "192", alignment = 16, before = file, after = any>]
 // TABLE-SAME: order <file = "dash-opt PROGRAM --dash-tile='q=128 kv=128' --dash-apply-schedule='kind=ascending level=run workers=2 form=table sizes=q:200,kv:256,batch:1,heads:1,kv-heads:1'">>} {
@@ -30,3 +33,17 @@ func.func @small(%q: !Q, %k: !K, %v: !K, %do: !Q, %o: !Q, %lse: !R, %dq: !Q, %dk
                      outs(%dq, %dk, %dv : !Q, !K, !K) mask(<full>) level(run)
   return
 }
+
+// Workers with heads of their own wait for nobody.
+// TABLE:      gpu.module @heads_kernels
+// TABLE-SAME: workers = 2, width = 2, min_workers = 1>
+!HQ = memref<1x2x200x64xbf16>
+!HK = memref<1x2x128x64xbf16>
+!HR = memref<1x2x200xf32>
+func.func @heads(%q: !HQ, %k: !HK, %v: !HK, %do: !HQ, %o: !HQ, %lse: !HR, %dq: !HQ, %dk: !HK, %dv: !HK) {
+  dash.attention_bwd ins(%q, %k, %v, %do, %lse, o = %o : !HQ, !HK, !HK, !HQ, !HR, !HQ)
+                     outs(%dq, %dk, %dv : !HQ, !HK, !HK) mask(<full>) level(run)
+  return
+}
+
+// PROVEN: dash.schedule @small_order kind("ascending") {{.+}} min_workers(1)

@@ -17,8 +17,8 @@ sys.path.insert(0, str(Path(__file__).parent / "lib"))
 import builders  # noqa: E402
 from checks import document_differences, numbers  # noqa: E402
 from cost import Cost, lower_bound, makespan  # noqa: E402
-from order import EventGraph, Item, Order, dynamic_issue, min_workers  # noqa: E402
-from orders import min_workers_by_trial, random_order  # noqa: E402
+from order import EventGraph, Item, Order, dynamic_issue, min_workers, workers_wait  # noqa: E402
+from orders import finishes, min_workers_by_trial, random_order  # noqa: E402
 from problem import Blocks, Mask, Problem, Sequence  # noqa: E402
 from report import (  # noqa: E402
     Json, Numbers, Setting, document, order_of, problem_of, schedule_json,
@@ -174,6 +174,20 @@ class Progress(unittest.TestCase):
             self.assertEqual(min_workers(graph), min_workers_by_trial(graph))
             seen.add((min_workers(graph), dynamic_issue(graph)))
         self.assertGreater(len(seen), 4)
+
+    def test_plain_launches_finish_however_workers_start(self) -> None:
+        rng = random.Random(5)
+        seen = set()
+        for _ in range(300):
+            # Of one kv tile, nothing has a second turn.
+            problem = Problem((Sequence(32, rng.choice([1, 20])),), heads=2, kv_heads=1)
+            graph = EventGraph.of(random_order(problem, rng.randrange(1, 4), rng))
+            backwards = finishes(graph, 1, list(reversed(range(len(graph.lists)))))
+            if not workers_wait(graph):
+                self.assertTrue(backwards)
+            seen.add((workers_wait(graph), min_workers(graph), backwards))
+        self.assertIn((False, 1, True), seen)
+        self.assertIn((True, 1, False), seen)  # min_workers is no promise without the order of starts
 
     def test_part_chains_hold_the_ends_of_items(self) -> None:
         items = [Item(part, 0, 0, part, 0, [(part, 0)]) for part in range(2)]

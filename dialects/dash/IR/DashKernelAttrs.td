@@ -50,8 +50,8 @@ def EntryWhen : Dash_Words<"EntryWhen", "when an entry has to be launched", [
 def FactsAttr : Dash_Attr<"Facts", "facts"> {
   let summary = "What kernels compute, and in which order";
   let description = [{
-    `min_workers` is how many workers must be resident at once: what the proof found for a table; for
-    formulas, which serve all sizes, all workers, or 1 where adds have no order.
+    `min_workers` is how many workers must be resident at once, in whatever order they start: all, or 1 where no
+    worker waits for another. `dash.schedule` has the number for workers that start in index order.
 
     **Preconditions**: every number is at least 1, `min_workers` and `width` as in `dash.schedule`.
     **Postconditions**: none.

@@ -25,7 +25,7 @@ def ScheduleOp : Dash_Op<"schedule", [Symbol]> {
 
     The verifier looks at the shape only. Coverage, total order, progress and independence are proven by
     a pass, which leaves what it found for the problem's sizes: `min_workers`, the fewest workers that
-    finish when they are resident at once.
+    finish when they are resident at once and start in index order.
 
     **Preconditions**
     - `parts` divides the query heads of a kv head; `workers` and `width` are from 1 to 1048576.

@@ -23,8 +23,9 @@ def OutlineProgram : Pass<"dash-outline-program", "::mlir::ModuleOp"> {
     All of it comes from the program: its `dash.schedule`, with what was proven of it, and the types and names of
     its arguments.
 
-    **Workers**: a table is proven for its sizes, so `min_workers` is what the proof found. Formulas serve
-    all sizes: `min_workers` is all workers, or 1 where adds have no order.
+    **Workers**: `min_workers` is 1 where no worker waits for another: one worker, adds in no order, or a table in
+    which no two workers add to one q tile. Else it is all workers. What the proof found for fewer rests on workers that start
+    in index order, and no launch promises that.
 
     Needs: `dash-check-kernels`, `dash-assign-roles`. Leaves: the function as it is. Does not: make entries; the
     passes `dash-lower-*` do.

@@ -136,3 +136,9 @@ def dynamic_issue(graph: EventGraph) -> bool:
     """Whether every event waits only for items that come earlier in issue order."""
     events = graph.events
     return all(e.after is None or events[e.after].item < e.item for e in events)
+
+
+def workers_wait(graph: EventGraph) -> bool:
+    """Whether an event waits for one of another worker."""
+    worker = [graph.workers[event.item] for event in graph.events]
+    return any(e.after is not None and worker[e.after] != worker[i] for i, e in enumerate(graph.events))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import combinations, permutations, product
 
 from order import EventGraph, Item, Order
@@ -103,10 +103,11 @@ def _all_lists(items: range, workers: int) -> Iterator[list[list[int]]]:
 
 def min_workers_by_trial(graph: EventGraph) -> int:
     """The smallest number of residents that finish when workers start in index order, by trial."""
-    return next(r for r in range(1, len(graph.lists) + 2) if _finishes(graph, r))
+    return next(r for r in range(1, len(graph.lists) + 2) if finishes(graph, r, range(len(graph.lists))))
 
 
-def _finishes(graph: EventGraph, residents: int) -> bool:
+def finishes(graph: EventGraph, residents: int, starts: Sequence[int]) -> bool:
+    """Whether all lists end when so many are resident at once, and start as `starts` says."""
     done: set[int] = set()
     started = 0
     left = [list(events) for events in graph.lists]
@@ -115,7 +116,7 @@ def _finishes(graph: EventGraph, residents: int) -> bool:
     while moved:
         moved = False
         while started < len(left) and len(resident) < residents:
-            resident.append(left[started])
+            resident.append(left[starts[started]])
             started += 1
             moved = True
         for events in resident:
