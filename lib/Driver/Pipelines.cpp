@@ -19,6 +19,7 @@ static void verifyAfter(OpPassManager &manager, Stage stage) {
 
 void dash::buildToPtxPipeline(OpPassManager &manager, const ToPtxOptions &options) {
   verifyAfter(manager, Stage::IR);
+  manager.addPass(createCheckSizes()); // an order of sizes that nobody serves is not made
 
   // dash.attention_bwd -> tiles in a proven order
   manager.addPass(createTile(TileOptions{options.qTile, options.kvTile}));

@@ -10,16 +10,13 @@
 #include "TmaDescriptors.h"
 #include "dash/IR/PtxName.h"
 #include "dash/IR/TensorNames.h"
+#include "dash/Pipeline/Coverage.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace mlir::dash;
 using llvm::formatv;
-
-/// Row counts beyond which an index of an order buffer's words might not fit 32 bits.
-constexpr int64_t maxKernelRows = int64_t(1) << 21;
-constexpr int64_t maxKernelHeads = (int64_t(1) << 16) - 1;
 
 namespace {
 

@@ -45,6 +45,8 @@ private:
       return failure();
     if (items.getSequencesAttr())
       return emitError() << "kernels cover batches of equal sequences, not 'sequences'";
+    if (schedule.getTable() && failed(checkSizes(problem)))
+      return failure();
     if (FormulasAttr formulas = schedule.getFormulas();
         formulas && schedule.getWidth() > schedule.getWorkers() && formulas.dependsOn("width")) {
       auto error = emitError() << "an order made for " << schedule.getWidth()
@@ -60,6 +62,17 @@ private:
     if (function->getNumRegions() != 1 || !function.getResultTypes().empty())
       return function.emitError() << "kernels cover functions without results";
     return success();
+  }
+
+  /// A table serves its own sizes, which types may leave open.
+  LogicalResult checkSizes(ProblemAttr problem) {
+    SequencesAttr rows = problem.getSequences();
+    int64_t batch = rows.size();
+    auto check = [&](int64_t heads, int64_t numRows, bool isKeyValue) {
+      return verifySizes({batch, heads, numRows}, isKeyValue, [&] { return emitError(); });
+    };
+    return failure(failed(check(problem.getHeads(), rows.getQ().front(), false)) ||
+                   failed(check(problem.getKvHeads(), rows.getKv().front(), true)));
   }
 
   /// The name of an argument, seen as it is or with other stated sizes.

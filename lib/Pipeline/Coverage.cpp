@@ -22,6 +22,17 @@ LogicalResult dash::verifyCovered(const KernelCase &one,
   return success();
 }
 
+LogicalResult dash::verifySizes(ArrayRef<int64_t> shape, bool isKeyValue,
+                                function_ref<InFlightDiagnostic()> emitError) {
+  std::tuple<StringRef, int64_t> limits[] = {{"batch", maxKernelHeads},
+                                             {isKeyValue ? "kv_heads" : "heads", maxKernelHeads},
+                                             {isKeyValue ? "kv_rows" : "q_rows", maxKernelRows}};
+  for (auto [limit, size] : llvm::zip(limits, shape))
+    if (auto [name, most] = limit; !ShapedType::isDynamic(size) && size > most)
+      return emitError() << "kernels serve " << name << " up to " << most << ", got " << size;
+  return success();
+}
+
 LogicalResult dash::verifyProven(ScheduleOp schedule,
                                  function_ref<InFlightDiagnostic()> emitError) {
   if (schedule.getMinWorkers())

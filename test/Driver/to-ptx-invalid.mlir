@@ -26,6 +26,10 @@
 // RUN: sed s/x128xbf16/x64xbf16/ %dash_examples/bwd-full.mlir | not dash-opt --dash-to-ptx='q-tile=128' 2>&1 | FileCheck %s --check-prefix=REGISTERS
 // REGISTERS: <stdin>:{{[0-9]+}}:3: error: needs about {{[0-9]+}} registers a thread (64 for what walks carry, 192 for tiles in flight, {{[0-9]+}} for addresses), but has 240: lower the rows of tiles
 
+// Stated sizes that kernels cannot count: nothing is spent on an order for them.
+// RUN: sed 's/memref<?x?x?/memref<1x1x4194304/; s/strided<.?, ?, ?, 1., offset: ?>/strided<[536870912, 536870912, 128, 1]>/; s/strided<.?, ?, 1., offset: ?>/strided<[4194304, 4194304, 1]>/' %dash_examples/bwd-full.mlir | not dash-opt --dash-to-ptx 2>&1 | FileCheck %s --check-prefix=COUNT
+// COUNT: <stdin>:{{[0-9]+}}:3: error: kernels serve q_rows up to 2097152, got 4194304
+
 // Masks.
 // RUN: not dash-opt %dash_examples/bwd-window.mlir --dash-to-ptx='kind=ascending' 2>&1 | FileCheck %s --check-prefix=WINDOW
 // WINDOW: bwd-window.mlir:{{[0-9]+}}:3: error: kernels cover the masks full and causal, got #dash.mask<window = [512, 0]>

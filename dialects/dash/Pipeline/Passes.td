@@ -9,6 +9,20 @@
 
 include "mlir/Pass/PassBase.td"
 
+def CheckSizes : Pass<"dash-check-sizes", "::mlir::ModuleOp"> {
+  let summary = "Refuse sizes that kernels cannot count, before an order is made for them";
+  let description = [{
+    Looks at the sizes that types of a `dash.attention_bwd` state, and refuses those beyond what kernels serve: a batch of
+    65535, as many heads, 2097152 rows. Indices of an order's words have 32 bits. To prove an order of so many tiles, only
+    to refuse it then, would take minutes.
+
+    Needs: nothing. Leaves: everything. Does not: look at sizes that types leave open. Those of a table are
+    `dash-check-kernels`' business, others that of who launches: the manifest says how far they go.
+
+    (* example filepath=test/Pipeline/check-sizes.mlir *)
+  }];
+}
+
 def CheckKernels : Pass<"dash-check-kernels", "::mlir::ModuleOp"> {
   let summary = "Refuse what kernels do not cover, before anything is changed";
   let description = [{
@@ -17,7 +31,7 @@ def CheckKernels : Pass<"dash-check-kernels", "::mlir::ModuleOp"> {
     128 rows, kv tiles of 128; one part a kv head; batches of equal sequences; one problem a function; every
     tensor an argument, with its last dimension contiguous; delta and dQ's sums in memory that the function
     allocates; one scale, an argument or a constant; orders that are proven (`min_workers`), and where they
-    are formulas need no more workers than there are at any size.
+    are formulas need no more workers than there are at any size; where they are tables, sizes that `dash-check-sizes` takes.
 
     Needs: `dash-tile`, `dash-apply-schedule`; of orders written by hand, `dash-verify-schedule`. Leaves:
     everything as it is, and on each argument of such a function `dash.name`, which tensor it is: once items

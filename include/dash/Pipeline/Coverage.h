@@ -19,9 +19,17 @@ struct KernelCase {
   int64_t parts;
 };
 
+/// Rows of a sequence; of more an index of an order buffer's words might not fit 32 bits.
+constexpr int64_t maxKernelRows = int64_t(1) << 21;
+/// Heads of a sequence, and sequences of a batch.
+constexpr int64_t maxKernelHeads = (int64_t(1) << 16) - 1;
+
 /// Says what kernels cover where `one` is something else.
 LogicalResult verifyCovered(const KernelCase &one,
                             llvm::function_ref<InFlightDiagnostic()> emitError);
+/// Says which stated size of a tensor (batch, heads, rows, …) is more than kernels serve.
+LogicalResult verifySizes(llvm::ArrayRef<int64_t> shape, bool isKeyValue,
+                          llvm::function_ref<InFlightDiagnostic()> emitError);
 /// Says what to run where nobody has proven an order.
 LogicalResult verifyProven(ScheduleOp schedule, llvm::function_ref<InFlightDiagnostic()> emitError);
 
