@@ -24,7 +24,7 @@ PROBLEM = dict(zip(SIZES, (2, 4, 4, 256, 256)))
 PTX, CUBIN = ["load", "PTX"], ["load", "cubin"]
 PTXAS = ["assemble", "-arch=sm_90a"]
 ASSEMBLED = [PTXAS, CUBIN]
-TOOLS = tempfile.TemporaryDirectory(prefix="dash-ptxas-")  # where another user can run it, too
+TOOLS = tempfile.TemporaryDirectory(prefix="dash-ptxas-", dir="/tmp")  # where another user can run it, too
 os.chmod(TOOLS.name, 0o755)
 os.environ["DASH_PTXAS"] = shutil.copy(Path(__file__).parent / "lib/stub-ptxas", TOOLS.name)
 
