@@ -31,6 +31,7 @@ void dash::buildToPtxPipeline(OpPassManager &manager, const ToPtxOptions &option
   order.level = options.level;
   order.forWorkers = options.forWorkers;
   order.sizes = options.sizes;
+  order.costs = options.costs;
   order.assume = true;
   manager.addPass(createApplySchedule(order));
   manager.addPass(createVerifySchedule());

@@ -166,7 +166,7 @@ static std::string shortest(double value) {
 
 Attribute CostAttr::parse(AsmParser &parser, Type) {
   SMLoc loc = parser.getCurrentLocation();
-  double compute = 0, reduce = 0, latency = 0;
+  double compute = 0, reduce = 0, latency = 0, boundary = 0;
   int64_t buffers = 0;
   auto parseTime = [&](StringRef name, double &value) -> ParseResult {
     return failure(parser.parseKeyword(name) || parser.parseEqual() || parser.parseFloat(value) ||
@@ -174,23 +174,33 @@ Attribute CostAttr::parse(AsmParser &parser, Type) {
   };
   if (parser.parseLess() || parseTime("compute", compute) || parseTime("reduce", reduce) ||
       parseTime("latency", latency) || parser.parseKeyword("buffers") || parser.parseEqual() ||
-      parser.parseInteger(buffers) || parser.parseGreater())
+      parser.parseInteger(buffers))
     return {};
-  return parser.getChecked<CostAttr>(loc, parser.getContext(), compute, reduce, latency, buffers);
+  if (succeeded(parser.parseOptionalComma()) &&
+      (parser.parseKeyword("boundary") || parser.parseEqual() || parser.parseFloat(boundary)))
+    return {};
+  if (parser.parseGreater())
+    return {};
+  return parser.getChecked<CostAttr>(loc, parser.getContext(), compute, reduce, latency, buffers,
+                                     boundary);
 }
 
 void CostAttr::print(AsmPrinter &printer) const {
   printer << "<compute = " << shortest(getCompute()) << ", reduce = " << shortest(getReduce())
-          << ", latency = " << shortest(getLatency()) << ", buffers = " << getBuffers() << ">";
+          << ", latency = " << shortest(getLatency()) << ", buffers = " << getBuffers();
+  if (getBoundary() != 0)
+    printer << ", boundary = " << shortest(getBoundary());
+  printer << ">";
 }
 
 double CostAttr::getCompute() const { return getImpl()->compute.convertToDouble(); }
 double CostAttr::getReduce() const { return getImpl()->reduce.convertToDouble(); }
 double CostAttr::getLatency() const { return getImpl()->latency.convertToDouble(); }
 int64_t CostAttr::getBuffers() const { return getImpl()->buffers; }
+double CostAttr::getBoundary() const { return getImpl()->boundary.convertToDouble(); }
 
 LogicalResult CostAttr::verify(EmitError emitError, APFloat compute, APFloat reduce,
-                               APFloat latency, int64_t buffers) {
+                               APFloat latency, int64_t buffers, APFloat boundary) {
   // Sums of as many costs as a problem may have tasks stay finite. The comparisons are false for NaN.
   constexpr double most = 1e100;
   for (auto [name, value] :
@@ -198,10 +208,26 @@ LogicalResult CostAttr::verify(EmitError emitError, APFloat compute, APFloat red
     if (!(value > 0 && value <= most))
       return emitError() << "'" << name << "' must be above 0 and at most 1e100, got "
                          << shortest(value);
-  if (double value = latency.convertToDouble(); !(value >= 0 && value <= most))
-    return emitError() << "'latency' must be from 0 to 1e100, got " << shortest(value);
+  for (auto [name, value] :
+       {std::pair("latency", latency.convertToDouble()), {"boundary", boundary.convertToDouble()}})
+    if (!(value >= 0 && value <= most))
+      return emitError() << "'" << name << "' must be from 0 to 1e100, got " << shortest(value);
   if (buffers < 1)
     return emitError() << "'buffers' must be at least 1, got " << buffers;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// SearchAttr
+//===----------------------------------------------------------------------===//
+
+LogicalResult SearchAttr::verify(EmitError emitError, int64_t version, int64_t budget,
+                                 int64_t dqLimit) {
+  for (auto [name, value] : {std::pair("version", version), {"budget", budget}})
+    if (value < 1)
+      return emitError() << "'" << name << "' must be at least 1, got " << value;
+  if (dqLimit < 0)
+    return emitError() << "'dq_limit' must be at least 0, got " << dqLimit;
   return success();
 }
 

@@ -83,7 +83,11 @@ static auto valuesOf(ArrayRef<StringAttr> attrs) {
   return llvm::map_range(attrs, [](StringAttr attr) { return attr.getValue(); });
 }
 
-LogicalResult OrderSourceAttr::verify(EmitError emitError, OrderSource source, StringRef text) {
+LogicalResult OrderSourceAttr::verify(EmitError emitError, OrderSource source, StringRef text,
+                                      SearchAttr search, CostAttr cost) {
+  if (!search != !cost || (search && source == OrderSource::Entry))
+    return emitError()
+           << "an order that was searched for is a file, and has both a search and its costs";
   if (!text.empty())
     return success();
   if (source == OrderSource::Entry)

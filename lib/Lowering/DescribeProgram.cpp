@@ -13,6 +13,7 @@
 #include "dash/Pipeline/Coverage.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <charconv>
 
 using namespace mlir;
 using namespace mlir::dash;
@@ -118,22 +119,42 @@ private:
 
   OrderSourceAttr describeOrder() {
     if (!isTable())
-      return OrderSourceAttr::get(context, OrderSource::Entry, ptxNameOf(name) + "_order");
+      return OrderSourceAttr::get(context, OrderSource::Entry, ptxNameOf(name) + "_order",
+                                  SearchAttr(), CostAttr());
     // Where the order came from is not kept, as PROGRAM is not.
     std::string file = schedule.getKind() == "file" ? " path=ORDER.json" : "";
     std::string width = schedule.getLevel() == DeterminismLevel::Machine
                             ? formatv(" for-workers={0}", schedule.getWidth()).str()
                             : "";
+    SearchAttr search = schedule.getSearchAttr();
     std::string command =
         formatv("dash-opt PROGRAM --dash-tile='q={0} kv={1}' --dash-apply-schedule='kind={2}{3} "
-                "level={4} workers={5}{6} form=table "
-                "sizes=q:{7},kv:{8},batch:{9},heads:{10},kv-heads:{11}'",
+                "level={4} workers={5}{6}{7} form=table "
+                "sizes=q:{8},kv:{9},batch:{10},heads:{11},kv-heads:{12}'",
                 tiles.getQ(), tiles.getKv(), schedule.getKind(), file,
                 stringifyDeterminismLevel(schedule.getLevel()), schedule.getWorkers(), width,
-                rows.getQ().front(), rows.getKv().front(), rows.size(), problem.getHeads(),
-                problem.getKvHeads())
+                search ? searchOptions(search, schedule.getCost()) : "", rows.getQ().front(),
+                rows.getKv().front(), rows.size(), problem.getHeads(), problem.getKvHeads())
             .str();
-    return OrderSourceAttr::get(context, OrderSource::File, command);
+    return OrderSourceAttr::get(context, OrderSource::File, command, search,
+                                search ? schedule.getCost() : CostAttr());
+  }
+
+  /// What a search follows from beside the problem.
+  static std::string searchOptions(SearchAttr search, CostAttr cost) {
+    std::string text;
+    auto add = [&](StringRef name, double value) {
+      char digits[32]; // the shortest decimal that reads back as the same number
+      text += (" " + name + "=").str();
+      text.append(digits, std::to_chars(digits, std::end(digits), value).ptr);
+    };
+    add("compute", cost.getCompute());
+    add("reduce", cost.getReduce());
+    add("latency", cost.getLatency());
+    add("boundary", cost.getBoundary());
+    add("buffers", cost.getBuffers());
+    add("dq-limit", search.getDqLimit() >> 20);
+    return text;
   }
 
   StringRef name;

@@ -3,19 +3,19 @@
 #ifndef DASH_LIB_SCHEDULE_ALTERNATIVE_H
 #define DASH_LIB_SCHEDULE_ALTERNATIVE_H
 
-#include "dash/Schedule/Schedule.h"
+#include "dash/Schedule/ChooseOrder.h"
 
 namespace mlir::dash {
 
-/// Another order of the same problem.
-struct Alternative {
-  std::string request; ///< what to ask --dash-apply-schedule for, or the kind
-  double makespan;
-};
-
-/// The kind and the makespan that come of `header`, or nothing where it cannot be served. Says nothing of errors.
-std::optional<Alternative> buildAlternative(ScheduleHeader header, MLIRContext *context,
+/// Another order of the same problem: what comes of `header`, or nothing where it cannot be served. Says
+/// nothing of errors.
+std::optional<ProvenOrder> buildAlternative(ScheduleHeader header, MLIRContext *context,
                                             Location loc);
+
+/// In words, on one line or two, what kind=auto takes for the problem of `schedule`, whose makespan is given,
+/// and what it leaves: where the workers' time goes under both.
+std::string explainChoice(const Schedule &schedule, double makespan, MLIRContext *context,
+                          Location loc);
 
 } // namespace mlir::dash
 

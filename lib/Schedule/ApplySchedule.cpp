@@ -10,7 +10,9 @@
 #include "dash/IR/TargetDescription.h"
 #include "dash/Schedule/ChooseOrder.h"
 #include "dash/Schedule/OrderFile.h"
+#include "dash/Schedule/OrderWithin.h"
 #include "dash/Schedule/Passes.h"
+#include "dash/Schedule/Prices.h"
 #include "dash/Schedule/Report.h"
 #include "dash/Schedule/ScheduleIR.h"
 #include "dash/Schedule/Sizes.h"
@@ -87,12 +89,15 @@ private:
     if ((isSurelyTable || (builder && builder->isSearched)) &&
         failed(verifyStated(assumed, emitError)))
       return failure();
-    FailureOr<Schedule> schedule =
-        build(name, *problem, *level, *described, /*servesAllSizes=*/!assumed.empty(), emitError);
-    if (failed(schedule) || (schedule->isTable() && failed(verifyStated(assumed, emitError))))
+    if (form == OrderForm::Table && failed(verifyTableFits(*problem, emitError)))
       return failure();
-    FailureOr<ScheduleFacts> facts = verify(*schedule, emitError);
-    if (failed(facts) || failed(verifyCanBeOrdered(items, schedule->parts)))
+    FailureOr<ProvenOrder> proven =
+        build(name, *problem, *level, *described, /*servesAllSizes=*/!assumed.empty(), emitError);
+    if (failed(proven))
+      return failure();
+    Schedule *schedule = &proven->schedule;
+    if ((schedule->isTable() && failed(verifyStated(assumed, emitError))) ||
+        failed(verifyCanBeOrdered(items, schedule->parts)))
       return failure();
     if (form == OrderForm::Formulas && schedule->isTable() && kind != "file")
       remark::missed(items.getLoc(), remark::RemarkOpts::name("table").category(getArgument()))
@@ -100,9 +105,10 @@ private:
                             "for these sizes only",
                             schedule->kind, maskName(problem->mask));
     if (form == OrderForm::Table && !schedule->isTable()) {
-      schedule = Schedule::get(*schedule, writeOut(*schedule), emitError);
-      if (failed(schedule))
+      FailureOr<Schedule> written = Schedule::get(*schedule, writeOut(*schedule), emitError);
+      if (failed(written))
         return failure();
+      *schedule = std::move(*written);
     }
     if (!assumed.empty()) {
       auto taken = remark::analysis(items.getLoc(),
@@ -112,9 +118,9 @@ private:
     }
     remark::passed(items.getLoc(), remark::RemarkOpts::name("ordered").category(getArgument()))
         << remark::metric("kind", schedule->kind) << remark::metric("tasks", problem->numTasks())
-        << remark::metric("minWorkers", facts->minWorkers);
+        << remark::metric("minWorkers", proven->facts.minWorkers);
     numTasks += problem->numTasks();
-    orderItems(items, *schedule, *facts, name.split('#').first, sizes->isSequenceList());
+    orderItems(items, *schedule, proven->facts, name.split('#').first, sizes->isSequenceList());
     return success();
   }
 
@@ -146,13 +152,14 @@ private:
     return *asked;
   }
 
-  FailureOr<Schedule> build(StringRef name, const Problem &problem, DeterminismLevel level,
-                            const TargetDescription &described, bool servesAllSizes,
-                            EmitError emitError) {
-    if (failed(verifyOptions(problem, emitError)))
+  FailureOr<ProvenOrder> build(StringRef name, const Problem &problem, DeterminismLevel level,
+                               const TargetDescription &described, bool servesAllSizes,
+                               EmitError emitError) {
+    FailureOr<Cost> cost = resolveCost(problem, emitError);
+    if (failed(cost) || failed(verifyOptions(problem, emitError)))
       return failure();
     if (kind == "file")
-      return readFile(name, problem, level, emitError);
+      return readFile(name, problem, level, *cost, emitError);
 
     ScheduleHeader header;
     header.kind = kind;
@@ -161,13 +168,34 @@ private:
     header.parts = parts;
     header.workers = workers == 0 ? described.multiprocessors : workers;
     header.width = level == DeterminismLevel::Machine ? forWorkers : header.workers;
-    header.cost = {compute, reduce, latency, buffers};
+    header.cost = *cost;
     header.maxDqBytes = dqLimit << 20;
     return buildSchedule(std::move(header), servesAllSizes, &getContext(), emitError);
   }
 
-  FailureOr<Schedule> readFile(StringRef name, const Problem &problem, DeterminismLevel level,
-                               EmitError emitError) {
+  /// What the file of costs says of the problem, where no option says otherwise.
+  FailureOr<Cost> resolveCost(const Problem &problem, EmitError emitError) {
+    FailureOr<Prices> prices = Prices::shipped();
+    if (!costs.empty())
+      prices = Prices::read(costs, emitError);
+    if (failed(prices))
+      return failure();
+    Cost cost = prices->of(problem);
+    const ApplyScheduleOptions defaults;
+    for (auto [option, byDefault, value] : {std::tuple(&compute, defaults.compute, &cost.compute),
+                                            {&reduce, defaults.reduce, &cost.reduce},
+                                            {&latency, defaults.latency, &cost.latency},
+                                            {&boundary, defaults.boundary, &cost.boundary}})
+      if (*option != byDefault)
+        *value = *option;
+    cost.buffers = buffers;
+    if (failed(verifyCost(cost, emitError)))
+      return failure();
+    return cost;
+  }
+
+  FailureOr<ProvenOrder> readFile(StringRef name, const Problem &problem, DeterminismLevel level,
+                                  const Cost &cost, EmitError emitError) {
     if (path.empty())
       return emitError() << "kind=file needs path=FILE, an order in the format of the JSON report";
     OrderFileRequest request;
@@ -186,8 +214,16 @@ private:
     request.compute = ifStated(compute, defaults.compute);
     request.reduce = ifStated(reduce, defaults.reduce);
     request.latency = ifStated(latency, defaults.latency);
+    request.boundary = ifStated(boundary, defaults.boundary);
     request.buffers = ifStated(buffers, defaults.buffers);
-    return readOrderFile(path, request, emitError);
+    request.cost = cost;
+    FailureOr<Schedule> schedule = readOrderFile(path, request, emitError);
+    if (failed(schedule))
+      return failure();
+    FailureOr<ScheduleFacts> facts = verify(*schedule, emitError);
+    if (failed(facts))
+      return failure();
+    return ProvenOrder{std::move(*schedule), *facts};
   }
 
   LogicalResult verifyOptions(const Problem &problem, EmitError emitError) {
@@ -204,8 +240,7 @@ private:
     if (parts < 1 || problem.groupSize() % parts != 0)
       return emitError() << "parts must divide the " << problem.groupSize()
                          << " query heads of a kv head, got " << parts.getValue();
-    return CostAttr::verify(emitError, APFloat(compute.getValue()), APFloat(reduce.getValue()),
-                            APFloat(latency.getValue()), buffers);
+    return success();
   }
 };
 

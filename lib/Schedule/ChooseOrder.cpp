@@ -3,7 +3,6 @@
 
 #include "dash/Schedule/ChooseOrder.h"
 #include "dash/Schedule/LayoutSearch.h"
-#include "dash/Schedule/Verify.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
 #include "llvm/ADT/StringExtras.h"
@@ -25,10 +24,9 @@ LogicalResult dash::verifyCountable(const Problem &problem, EmitError emitError)
          << " tasks over all heads and sequences, which is the most that can be scheduled";
 }
 
-LogicalResult
-dash::forEachFixedKind(const ScheduleHeader &header, double limit, MLIRContext *context,
-                       EmitError emitError,
-                       llvm::function_ref<double(const ScheduleKind &, Schedule &, double)> judge) {
+LogicalResult dash::forEachFixedKind(
+    const ScheduleHeader &header, double limit, MLIRContext *context, EmitError emitError,
+    llvm::function_ref<double(const ScheduleKind &, Schedule &, const ScheduleFacts &)> judge) {
   for (const ScheduleKind *kind : scheduleKinds()) {
     if (kind->isSearched || kind->isUnordered)
       continue;
@@ -42,29 +40,37 @@ dash::forEachFixedKind(const ScheduleHeader &header, double limit, MLIRContext *
     if (failed(facts))
       return failure();
     if (facts->makespan < limit)
-      limit = judge(*kind, *schedule, facts->makespan);
+      limit = judge(*kind, *schedule, *facts);
   }
   return success();
 }
 
-FailureOr<ChosenOrder> dash::chooseOrder(const ScheduleHeader &header, const ScheduleKind &searched,
-                                         MLIRContext *context, EmitError emitError) {
-  ChosenOrder best{&searched, Table(), infinity};
-  Table found;
-  searchLayouts({header.problem, header.parts, header.workers, header.maxDqBytes, header.cost},
-                [&](ListSchedule &run) {
-                  best.makespan = run.makespan;
-                  std::swap(found, run.table);
-                  return run.makespan;
-                });
-  best.order = std::move(found);
+FailureOr<ChosenOrder> dash::chooseOrder(const ScheduleHeader &header, MLIRContext *context,
+                                         EmitError emitError) {
+  LayoutRequest request{header.problem, header.parts, header.workers, header.maxDqBytes,
+                        header.cost};
+  ChosenOrder best;
+  auto take = [&](const ScheduleKind &kind, Schedule &schedule, const ScheduleFacts &facts) {
+    best.kind = &kind;
+    best.proven = {std::move(schedule), facts};
+    return facts.makespan;
+  };
+  // On full masks a fixed kind often leaves a search nothing to find; on others none comes so close.
+  bool isAuto = header.kind == autoKind;
+  double enough = leastMakespan(request) * goodEnough;
+  if (isAuto && header.problem.mask.isFull() &&
+      failed(forEachFixedKind(header, enough, context, emitError, take)))
+    return failure();
+  if (best.proven)
+    return best;
+  double found = infinity;
+  searchLayouts(request, [&](ListSchedule &run) {
+    std::swap(best.found, run.table);
+    return found = run.makespan;
+  });
   // Of two that take as long kind=auto takes the one that is formulas.
-  double tie = header.kind == autoKind ? 1 + 1e-9 : 1;
-  if (failed(forEachFixedKind(header, best.makespan * tie, context, emitError,
-                              [&](const ScheduleKind &kind, Schedule &schedule, double makespan) {
-                                best = {&kind, schedule.order(), makespan};
-                                return makespan;
-                              })))
+  double tie = isAuto ? 1 + 1e-9 : 1;
+  if (failed(forEachFixedKind(header, found * tie, context, emitError, take)))
     return failure();
   return best;
 }
@@ -86,11 +92,12 @@ static FailureOr<const ScheduleKind *> chooseFixedKind(ScheduleHeader header, ML
     header.workers = header.width;
   }
   const ScheduleKind *best = nullptr;
-  if (failed(forEachFixedKind(header, infinity, context, emitError,
-                              [&](const ScheduleKind &kind, Schedule &, double makespan) {
-                                best = &kind;
-                                return makespan;
-                              })))
+  if (failed(
+          forEachFixedKind(header, infinity, context, emitError,
+                           [&](const ScheduleKind &kind, Schedule &, const ScheduleFacts &facts) {
+                             best = &kind;
+                             return facts.makespan;
+                           })))
     return failure();
   return best;
 }
@@ -99,24 +106,53 @@ static const ScheduleKind &searchedKind() {
   return **llvm::find_if(scheduleKinds(), [](auto *kind) { return kind->isSearched; });
 }
 
-FailureOr<Schedule> dash::buildSchedule(ScheduleHeader header, bool asFormulas,
-                                        MLIRContext *context, EmitError emitError) {
+/// Whether no search could write out its order. From level batch on that is asked of each sequence by
+/// itself: what a batch makes too large is refused by the kind that searches, and gets no other bits.
+static bool isTooLargeToSearch(const ScheduleHeader &header) {
+  const Problem &problem = header.problem;
+  if (header.level == DeterminismLevel::Run)
+    return problem.numTasks() > maxSynthesizedTasks;
+  return llvm::any_of(llvm::seq(problem.numSequences()), [&](int64_t s) {
+    bool isKnown = s > 0 && problem.sequences[s] == problem.sequences[s - 1];
+    return !isKnown && problem.numTasksPerHead(s) * problem.heads > maxSynthesizedTasks;
+  });
+}
+
+static FailureOr<ProvenOrder> prove(ScheduleHeader header, const ScheduleKind &kind, Order order,
+                                    EmitError emitError) {
+  header.kind = kind.name.str();
+  header.unordered = kind.isUnordered;
+  if (kind.isSearched)
+    header.search = {searchVersion, searchBudget, header.maxDqBytes};
+  FailureOr<Schedule> schedule = Schedule::get(std::move(header), std::move(order), emitError);
+  if (failed(schedule))
+    return failure();
+  FailureOr<ScheduleFacts> facts = verify(*schedule, emitError);
+  if (failed(facts))
+    return failure();
+  return ProvenOrder{std::move(*schedule), *facts};
+}
+
+FailureOr<ProvenOrder> dash::buildSchedule(ScheduleHeader header, bool asFormulas,
+                                           MLIRContext *context, EmitError emitError) {
+  header.search = std::nullopt;
   const ScheduleKind *kind = findScheduleKind(header.kind);
   if (header.kind == autoKind) {
     if (failed(verifyCountable(header.problem, emitError)))
       return failure();
-    bool isLarge = header.problem.numTasks() > maxSynthesizedTasks;
-    if (asFormulas || isLarge) {
+    if (asFormulas || isTooLargeToSearch(header)) {
       FailureOr<const ScheduleKind *> fixed = chooseFixedKind(header, context, emitError);
       if (failed(fixed))
         return failure();
       kind = *fixed;
     } else if (header.level == DeterminismLevel::Run) {
-      FailureOr<ChosenOrder> chosen = chooseOrder(header, searchedKind(), context, emitError);
+      FailureOr<ChosenOrder> chosen = chooseOrder(header, context, emitError);
       if (failed(chosen))
         return failure();
-      header.kind = chosen->kind->name.str();
-      return Schedule::get(std::move(header), std::move(chosen->order), emitError);
+      if (!chosen->proven)
+        return prove(std::move(header), searchedKind(), std::move(chosen->found), emitError);
+      chosen->proven->schedule.kind = chosen->kind->name.str();
+      return std::move(*chosen->proven);
     } else {
       kind = &searchedKind();
     }
@@ -131,5 +167,5 @@ FailureOr<Schedule> dash::buildSchedule(ScheduleHeader header, bool asFormulas,
   FailureOr<Order> order = kind->build(header, context, emitError);
   if (failed(order))
     return failure();
-  return Schedule::get(std::move(header), std::move(*order), emitError);
+  return prove(std::move(header), *kind, std::move(*order), emitError);
 }

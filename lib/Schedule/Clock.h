@@ -11,21 +11,28 @@ namespace mlir::dash {
 class ReduceEnds {
 public:
   /// When the buffer of the next task is free: the end of the reduction `buffers` tasks ago.
-  double bufferFree() const { return full ? ends[oldest] : 0; }
+  double bufferFree() const { return oldest; }
   void add(double end, int64_t buffers) {
-    if (!full) {
-      ends.push_back(end);
-      full = int64_t(ends.size()) == buffers;
-      return;
-    }
-    ends[oldest] = end;
-    oldest = oldest + 1 == buffers ? 0 : oldest + 1;
+    if (buffers > 2)
+      return addToRing(end, buffers);
+    oldest = buffers == 1 ? end : newest;
+    newest = end;
   }
 
 private:
-  SmallVector<double, 2> ends;
-  int64_t oldest = 0;
-  bool full = false;
+  void addToRing(double end, int64_t buffers) {
+    if (int64_t(ring.size()) < buffers) {
+      ring.push_back(end);
+    } else {
+      ring[next] = end;
+      next = next + 1 == buffers ? 0 : next + 1;
+    }
+    oldest = int64_t(ring.size()) < buffers ? 0 : ring[next];
+  }
+
+  double oldest = 0, newest = 0;
+  std::vector<double> ring; ///< of more than two
+  int64_t next = 0;
 };
 
 /// How far a worker and a chain have come.
@@ -47,10 +54,10 @@ struct ChainTime {
 /// One step of the recurrence of dash/Schedule/Cost.h, from what it waits for to what it changes.
 struct TaskTimes {
   TaskTimes(const Cost &cost, const WorkerTime &worker, const ChainTime &chain, int32_t index,
-            bool isOrdered)
+            bool isOrdered, bool beginsItem)
       : bufferFree(worker.buffers.bufferFree()), previous(worker.reduceEnd),
         computeStart(std::max(worker.computeEnd, bufferFree)),
-        computeEnd(computeStart + cost.compute) {
+        computeEnd(computeStart + cost.compute + (beginsItem ? cost.boundary : 0)) {
     double turn = isOrdered ? chain.freeFor(index, cost) : 0;
     reduceStart = std::max(std::max(computeEnd, previous), turn);
     reduceEnd = reduceStart + cost.reduce;
@@ -68,28 +75,30 @@ struct TaskTimes {
   double computeStart, computeEnd, reduceStart, reduceEnd;
 };
 
-/// How much of the workers' time is lost for good: a run of `numTasks` tasks cannot end before M once
-/// more is lost than M leaves over.
+/// How much of the workers' time is lost for good: a run of `numTasks` tasks in `numItems` items cannot end
+/// before M once more is lost than M leaves over.
 class LostTime {
 public:
   LostTime(const Cost &cost)
       : paceIsCompute(cost.buffers > 1 && cost.compute >= cost.reduce),
         taskTime(cost.buffers == 1 ? cost.compute + cost.reduce
-                                   : std::max(cost.compute, cost.reduce)) {}
-  /// What may be lost by `workers` workers that end before `limit`.
-  double spare(double limit, int64_t workers, int64_t numTasks) const {
-    return limit * workers - taskTime * numTasks;
+                                   : std::max(cost.compute, cost.reduce)),
+        itemTime(cost.buffers == 1 || paceIsCompute ? cost.boundary : 0) {}
+  /// What may be lost by `workers` workers that end before `limit`. Items without tasks do not count.
+  double spare(double limit, int64_t workers, int64_t numTasks, int64_t numItems) const {
+    return limit * workers - taskTime * numTasks - itemTime * numItems;
   }
-  void add(const WorkerTime &before, const TaskTimes &task) {
+  void add(const WorkerTime &before, const TaskTimes &task, bool beginsItem) {
     lost +=
         (paceIsCompute ? task.computeEnd - before.computeEnd : task.reduceEnd - before.reduceEnd) -
-        taskTime;
+        taskTime - (beginsItem ? itemTime : 0);
   }
   double get() const { return lost; }
 
 private:
   bool paceIsCompute;
   double taskTime; ///< from one task to the next of a worker that never waits
+  double itemTime; ///< added to it from one item to the next
   double lost = 0;
 };
 

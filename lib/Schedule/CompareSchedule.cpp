@@ -61,15 +61,13 @@ private:
       // What one kind cannot do is no error of this module.
       ScopedDiagnosticHandler quiet(&getContext(), [](Diagnostic &) { return success(); });
       auto emitError = [&] { return op.emitError(); };
-      FailureOr<Schedule> built =
+      FailureOr<ProvenOrder> built =
           buildSchedule(std::move(header), /*asFormulas=*/false, &getContext(), emitError);
       if (failed(built))
         continue;
-      FailureOr<ScheduleFacts> facts = verify(*built, emitError);
-      if (failed(facts))
-        continue;
-      const Schedule &kept = schedules.emplace_back(std::move(*built));
-      entries.push_back({function, kept, *facts, facts->makespan, lowerBound(kept)});
+      const ScheduleFacts &facts = built->facts;
+      const Schedule &kept = schedules.emplace_back(std::move(built->schedule));
+      entries.push_back({function, kept, facts, facts.makespan, lowerBound(kept)});
     }
     // Entries refer to their schedules, so places are sorted, not they.
     std::vector<const ReportEntry *> order;

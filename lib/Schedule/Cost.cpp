@@ -8,10 +8,12 @@
 #include "dash/Schedule/Cost.h"
 #include "Clock.h"
 #include "Replay.h"
+#include "dash/Schedule/LayoutSearch.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
 #include <deque>
 #include <limits>
+#include <utility>
 
 using namespace mlir;
 using namespace mlir::dash;
@@ -30,7 +32,8 @@ public:
   LogicalResult task(int64_t index, int64_t item, const Visit &visit, int64_t chainIndex) {
     Worker &worker = workers[index];
     ChainTime &chain = chains[chainIndex];
-    TaskTimes times(cost, worker.time, chain, index, isOrdered);
+    bool beginsItem = std::exchange(worker.item, item) != item;
+    TaskTimes times(cost, worker.time, chain, index, isOrdered, beginsItem);
     TimedTask task;
     task.worker = index;
     task.item = item;
@@ -54,7 +57,7 @@ public:
 
 private:
   struct Worker {
-    int64_t step = 0;
+    int64_t step = 0, item = -1;
     WorkerTime time;
   };
 
@@ -205,31 +208,20 @@ RunFigures dash::predictFigures(const Schedule &schedule) {
 }
 
 double dash::lowerBound(const Schedule &schedule) {
+  const Problem &problem = schedule.problem;
   const Cost &cost = schedule.cost;
-  auto length = [&](int64_t tasks) {
-    return cost.buffers == 1 ? tasks * (cost.compute + cost.reduce)
-                             : std::max(tasks * cost.compute, tasks * cost.reduce);
-  };
-  double bound = length(schedule.problem.numTasks()) / schedule.workers;
-
+  double bound =
+      leastMakespan({problem, schedule.parts, schedule.workers, schedule.maxDqBytes, cost});
+  if (!schedule.isOrdered())
+    return bound;
   int64_t longestChain = 0;
-  for (int64_t s : llvm::seq(schedule.problem.numSequences()))
-    for (int64_t q : llvm::seq(schedule.problem.numQTiles(s)))
-      longestChain = std::max(longestChain, schedule.problem.activeKv(s, q).size());
-  if (longestChain > 0 && schedule.isOrdered())
-    bound = std::max(bound, cost.compute + longestChain * cost.reduce);
-
-  std::vector<int64_t> tasks; // by item, most first
-  for (const Item &item : schedule.items())
-    tasks.push_back(schedule.numTasks(item));
-  llvm::sort(tasks, std::greater<>());
-  std::vector<int64_t> sum = {0}; // of the first items
-  for (int64_t n : tasks)
-    sum.push_back(sum.back() + n);
-  // k = 0 is the longest item.
-  for (int64_t k = 0; k * schedule.workers < int64_t(tasks.size()); ++k) {
-    int64_t end = k * schedule.workers + 1;
-    bound = std::max(bound, length(sum[end] - sum[end - k - 1]));
+  for (int64_t s : llvm::seq(problem.numSequences())) {
+    if (s > 0 && problem.sequences[s] == problem.sequences[s - 1])
+      continue;
+    for (int64_t q : llvm::seq(problem.numQTiles(s)))
+      longestChain = std::max(longestChain, problem.activeKv(s, q).size());
   }
+  if (longestChain > 0)
+    bound = std::max(bound, cost.boundary + cost.compute + longestChain * cost.reduce);
   return bound;
 }

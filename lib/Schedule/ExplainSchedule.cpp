@@ -67,13 +67,9 @@ private:
 
   /// The makespan of `header`'s kind, or nothing where it cannot serve it.
   std::optional<double> predictOther(ScheduleHeader header) const {
-    if (std::optional<Alternative> other = buildOther(std::move(header)))
-      return other->makespan;
+    if (std::optional<ProvenOrder> other = buildAlternative(std::move(header), context, loc))
+      return other->facts.makespan;
     return std::nullopt;
-  }
-
-  std::optional<Alternative> buildOther(ScheduleHeader header) const {
-    return buildAlternative(std::move(header), context, loc);
   }
 
   /// Whether a search is over in no time: from level batch on one order is judged many times.
@@ -171,19 +167,18 @@ private:
            << "; tried here at level run, up to " << maxSearchedTasks << " tasks\n";
       return;
     }
-    ScheduleHeader header = schedule;
-    header.kind = autoKind.str();
-    std::optional<Alternative> choice = buildOther(std::move(header));
-    if (!choice) {
-      line << "kind=auto serves no such problem\n";
-      return;
-    }
-    line << "kind=auto takes " << choice->request << ", " << rounded(choice->makespan)
-         << ", the least predicted time of all kinds";
-    if (choice->makespan < figures.makespan)
-      line << " (" << percent(1 - choice->makespan / figures.makespan) << " less than this order)";
-    line << "\n";
+    std::string text = explainChoice(schedule, figures.makespan, context, loc);
+    auto [first, second] = StringRef(text).split('\n');
+    line << first << "\n";
+    if (!second.empty())
+      row("") << second << "\n";
   }
+
+  /// Another order that was looked at, and what to ask --dash-apply-schedule for to get it.
+  struct Alternative {
+    std::string request;
+    double makespan;
+  };
 
   /// Other kinds, then other parts of this kind, as far as they are built in no time.
   std::vector<Alternative> alternatives() const {

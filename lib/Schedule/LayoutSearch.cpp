@@ -6,18 +6,15 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
 #include <array>
+#include <cmath>
 #include <limits>
 #include <map>
 
 using namespace mlir;
 using namespace mlir::dash;
 
-/// Tasks that a search may simulate, over all layouts, and the layouts that are tried in any case. Counts
-/// and not times, so that a search finds the same everywhere.
-static constexpr int64_t simulationBudget = int64_t(1) << 17;
+/// Layouts that are tried in any case, whatever the budget.
 static constexpr int64_t fewestLayouts = 2;
-/// No run is much better than one that takes this times the lower bound.
-static constexpr double goodEnough = 1.002;
 
 namespace {
 
@@ -96,11 +93,6 @@ public:
     }
     // Long sequences first: short ones fill the gaps at the end.
     llvm::sort(groups, [](const Group &a, const Group &b) { return a.key() < b.key(); });
-    // All work over all workers.
-    const Cost &cost = request.cost;
-    double taskTime =
-        cost.buffers == 1 ? cost.compute + cost.reduce : std::max(cost.compute, cost.reduce);
-    leastMakespan = problem.numTasks() * request.copies * taskTime / request.workers;
     repeated = problem;
     for (int64_t copy = 1; copy < request.copies; ++copy)
       llvm::append_range(repeated.sequences, problem.sequences);
@@ -108,6 +100,7 @@ public:
 
   void run(llvm::function_ref<double(ListSchedule &)> judge) {
     ListSchedule run;
+    double enough = leastMakespan(request) * goodEnough;
     for (const Layout &layout : listLayouts()) {
       Plan plan = makePlan(layout);
       Dispatch dispatch;
@@ -120,7 +113,7 @@ public:
       if (request.copies > 1)
         takeMiddle(run);
       limit = judge(run);
-      if (run.makespan <= leastMakespan * goodEnough)
+      if (run.makespan <= enough)
         return;
     }
   }
@@ -156,7 +149,7 @@ private:
         add(most, ItemOrder::Packed, start);
     }
     int64_t tasks = std::max<int64_t>(1, problem.numTasks() * request.copies);
-    int64_t affordable = std::max(fewestLayouts, simulationBudget / tasks);
+    int64_t affordable = std::max(fewestLayouts, searchBudget / tasks);
     if (affordable < int64_t(layouts.size()))
       layouts.resize(affordable);
     return layouts;
@@ -215,9 +208,16 @@ private:
 
   /// Makes a group of each worker's items, for lanes of one worker.
   void pack(Plan &plan) const {
+    // In steps of a task of each of an item's heads; where lists are long, whole ones are fine enough.
+    int64_t tilesPerWorker = problem.numTasks() / plan.headsPerItem / request.workers;
+    int64_t steps = tilesPerWorker < (int64_t(1) << 20) ? 8 : 1;
+    double boundary = request.cost.boundary / (request.cost.compute * plan.headsPerItem);
+    int64_t boundarySteps = std::llround(std::min(boundary, 0x1p16) * steps);
     std::vector<int64_t> lengths;
-    for (const PlannedItem &planned : plan.items)
-      lengths.push_back(planned.tiles.size());
+    for (const PlannedItem &planned : plan.items) {
+      int64_t tiles = planned.tiles.size();
+      lengths.push_back(tiles == 0 ? 0 : tiles * steps + boundarySteps);
+    }
     for (auto [planned, list] : llvm::zip_equal(plan.items, packItems(lengths, request.workers)))
       planned.group = list;
     plan.groupDqBytes.assign(request.workers, 0);
@@ -266,7 +266,6 @@ private:
   std::vector<Group> groups;
   std::array<std::vector<Walks>, 3> walksByStart;
   double limit = std::numeric_limits<double>::infinity();
-  double leastMakespan = 0;
 };
 
 } // namespace
@@ -275,6 +274,37 @@ int64_t dash::dqBytesOfGroup(const Problem &problem, int64_t parts, int64_t sequ
   // Items walk head after head: no more than two are in flight for long.
   int64_t heads = std::min<int64_t>(problem.groupSize() / parts, 2);
   return heads * problem.sequences[sequence].q * problem.headDim * int64_t(sizeof(float));
+}
+
+double dash::leastMakespan(const LayoutRequest &request) {
+  const Problem &problem = request.problem;
+  const Cost &cost = request.cost;
+  auto length = [&](int64_t tasks, int64_t items) {
+    double boundaries = items * cost.boundary;
+    return cost.buffers == 1 ? tasks * (cost.compute + cost.reduce) + boundaries
+                             : std::max(tasks * cost.compute + boundaries, tasks * cost.reduce);
+  };
+  std::map<int64_t, int64_t, std::greater<>> itemsOfTasks; // most tasks first; without tasks, none
+  int64_t headsPerPart = problem.groupSize() / request.parts;
+  for (int64_t begin = 0, end; begin < problem.numSequences(); begin = end) {
+    for (end = begin + 1;
+         end < problem.numSequences() && problem.sequences[end] == problem.sequences[begin];)
+      ++end;
+    for (int64_t kv : llvm::seq(problem.numKvTiles(begin)))
+      if (int64_t tasks = problem.activeQ(begin, kv).size() * headsPerPart; tasks > 0)
+        itemsOfTasks[tasks] += (end - begin) * problem.kvHeads * request.parts * request.copies;
+  }
+  std::vector<int64_t> sum = {0}; // of the tasks of the first items
+  for (auto [tasks, items] : itemsOfTasks)
+    for (int64_t i = 0; i < items; ++i)
+      sum.push_back(sum.back() + tasks);
+  int64_t items = sum.size() - 1;
+  double least = length(sum.back(), items) / request.workers;
+  for (int64_t k = 0; k * request.workers < items; ++k) {
+    int64_t end = k * request.workers + 1;
+    least = std::max(least, length(sum[end] - sum[end - k - 1], k + 1));
+  }
+  return least;
 }
 
 void dash::searchLayouts(const LayoutRequest &request,

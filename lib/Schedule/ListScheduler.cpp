@@ -40,6 +40,7 @@ public:
     for (const PlannedItem &item : plan.items) {
       ++groups[item.group].unfinished;
       numTasks += numVisits(item);
+      numItems += numVisits(item) > 0;
     }
     if (dispatch.lanes > 1)
       sortByGroup();
@@ -52,7 +53,7 @@ public:
     table.begin.assign(1, 0);
     table.begin.reserve(plan.items.size() + 1);
     table.visits.resize(numTasks);
-    double spare = lost.spare(dispatch.limit, workers.size(), numTasks);
+    double spare = lost.spare(dispatch.limit, workers.size(), numTasks, numItems);
     for (int32_t worker : llvm::seq<int32_t>(workers.size()))
       events.push(0, worker);
     for (int32_t worker; (worker = events.pop()) >= 0;) {
@@ -106,11 +107,15 @@ private:
   }
 
   /// When a worker could add its next task, were it its turn.
-  double readyTime(const WorkerTime &time) const {
+  double readyTime(const WorkerTime &time, bool beginsItem) const {
     double start = std::max(time.computeEnd, time.buffers.bufferFree());
-    return std::max(start + cost.compute, time.reduceEnd);
+    return std::max(start + cost.compute + (beginsItem ? cost.boundary : 0), time.reduceEnd);
   }
-  void wakeUp(int32_t index) { events.push(readyTime(workers[index].time), index); }
+  void wakeUp(int32_t index) {
+    const Worker &worker = workers[index];
+    events.push(readyTime(worker.time, worker.visit == 0 || worker.visit == worker.numVisits),
+                index);
+  }
 
   /// One task of a worker, and whatever it does before it.
   void step(int32_t index) {
@@ -136,10 +141,11 @@ private:
     }
     ChainTime &chain = chains[id];
     visit.turn = chain.turns;
+    bool beginsItem = worker.visit == 0;
     worker.visits[worker.visit++] = visit;
 
-    TaskTimes times(cost, worker.time, chain, index, /*isOrdered=*/true);
-    lost.add(worker.time, times);
+    TaskTimes times(cost, worker.time, chain, index, /*isOrdered=*/true, beginsItem);
+    lost.add(worker.time, times, beginsItem);
     times.store(cost, worker.time, chain, index);
     makespan = std::max(makespan, times.reduceEnd);
     if (!choosesVisits)
@@ -157,7 +163,8 @@ private:
     const int32_t *tiles = planned.tiles.data();
     const ChainTime *chain = chains.data() + worker.firstChain;
     int32_t best = worker.ringBefore, at = best;
-    double ready = readyTime(worker.time), least = std::numeric_limits<double>::infinity();
+    double ready = readyTime(worker.time, worker.visit == 0),
+           least = std::numeric_limits<double>::infinity();
     for (int32_t i = std::min(worker.ringSize, lookahead); i > 0; --i, at = next[at]) {
       double time = chain[tiles[next[at]]].freeFor(index, cost);
       if (time >= least)
@@ -284,7 +291,7 @@ private:
   Sleepers asleep;
   std::vector<int32_t> waitingForDq;
   size_t nextItem = 0, nextGroup = 0;
-  int64_t numTasks = 0, openBytes = 0;
+  int64_t numTasks = 0, numItems = 0, openBytes = 0; ///< items that have tasks
   LostTime lost;
   double makespan = 0;
 };

@@ -2,12 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/Schedule/OrderFile.h"
+#include "JsonFile.h"
 #include "OrderJson.h"
 #include "Replay.h"
+#include "dash/Schedule/Prices.h"
 #include "dash/Schedule/Report.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 using namespace mlir;
 using namespace mlir::dash;
@@ -162,25 +163,6 @@ private:
 
 } // namespace
 
-/// The parser recurses: text that nests deeper than any order is refused before it.
-static bool nestsTooDeep(StringRef text) {
-  constexpr int64_t deepest = 64;
-  int64_t depth = 0;
-  bool inString = false;
-  for (size_t i = 0; i < text.size() && depth <= deepest; ++i) {
-    char c = text[i];
-    if (inString && c == '\\')
-      ++i;
-    else if (c == '"')
-      inString = !inString;
-    else if (!inString && (c == '[' || c == '{'))
-      ++depth;
-    else if (!inString && (c == ']' || c == '}'))
-      --depth;
-  }
-  return depth > deepest;
-}
-
 /// Fails if the file is about something else than is asked for.
 template <typename T, typename U>
 static LogicalResult match(StringRef what, const T &found, const U &expected,
@@ -308,13 +290,14 @@ static FailureOr<ScheduleHeader> readHeader(const order_json::Schedule &file,
   if (*level != DeterminismLevel::Machine && header.width != header.workers)
     return emitError() << place << ".forWorkers: expected the number of workers, " << header.workers
                        << ", at level '" << levelName << "', got " << header.width;
-  order_json::Cost cost = file.cost.value_or(order_json::Cost{
-      header.cost.compute, header.cost.reduce, header.cost.latency, header.cost.buffers});
+  Cost cost = request.cost;
+  if (file.cost)
+    cost = {file.cost->compute, file.cost->reduce, file.cost->latency, file.cost->buffers,
+            file.cost->boundary};
   header.cost = {request.compute.value_or(cost.compute), request.reduce.value_or(cost.reduce),
-                 request.latency.value_or(cost.latency), request.buffers.value_or(cost.buffers)};
-  if (failed(CostAttr::verify([&] { return emitError() << place << ".cost: "; },
-                              APFloat(header.cost.compute), APFloat(header.cost.reduce),
-                              APFloat(header.cost.latency), header.cost.buffers)))
+                 request.latency.value_or(cost.latency), request.buffers.value_or(cost.buffers),
+                 request.boundary.value_or(cost.boundary)};
+  if (failed(verifyCost(header.cost, [&] { return emitError() << place << ".cost: "; })))
     return failure();
   if (failed(matchIfAsked("workers", workers, request.workers, place, emitError)) ||
       failed(matchIfAsked("parts", parts, request.parts, place, emitError)))
@@ -327,26 +310,13 @@ static FailureOr<ScheduleHeader> readHeader(const order_json::Schedule &file,
 
 FailureOr<Schedule> dash::readOrderFile(StringRef path, const OrderFileRequest &request,
                                         EmitError emitError) {
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
-  if (!buffer)
-    return emitError() << "cannot read order file '" << path
-                       << "': " << buffer.getError().message();
-  auto refuse = [&](llvm::Error error) {
-    return emitError() << "order file '" << path << "': " << llvm::toString(std::move(error));
-  };
-  if (nestsTooDeep((*buffer)->getBuffer()))
-    return emitError() << "order file '" << path
-                       << "': brackets nest deeper than those of an order ever do";
-  llvm::Expected<llvm::json::Value> value = llvm::json::parse((*buffer)->getBuffer());
-  if (!value)
-    return refuse(value.takeError());
-  if (auto twice = order_json::findDuplicateKey((*buffer)->getBuffer()))
-    return emitError() << "order file '" << path << "': line " << twice->line << " has key '"
-                       << twice->key << "' a second time in its object, expected it once";
   order_json::Document document;
-  llvm::json::Path::Root root("order");
-  if (!fromJSON(*value, document, root))
-    return refuse(root.getError());
+  auto read = [&](const llvm::json::Value &value, llvm::json::Path place) {
+    return fromJSON(value, document, place);
+  };
+  FailureOr<std::string> text = readText("order", path, emitError);
+  if (failed(text) || failed(parseJson("order", path, *text, read, emitError)))
+    return failure();
 
   FailureOr<size_t> index = pickSchedule(document, request.op, path, emitError);
   if (failed(index))

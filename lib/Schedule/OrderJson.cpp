@@ -2,25 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "OrderJson.h"
+#include "JsonFile.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringSet.h"
 
 using namespace llvm;
 using mlir::dash::SequenceLengths;
 using mlir::dash::TileShape;
-
-/// A misspelt key would otherwise be a value that silently is not there.
-static bool hasOnlyKeys(const json::Value &value, json::Path path, ArrayRef<StringLiteral> known) {
-  const json::Object *object = value.getAsObject();
-  if (!object)
-    return true; // ObjectMapper says so
-  for (const auto &[key, ignored] : *object)
-    if (!is_contained(known, StringRef(key))) {
-      path.field(key).report("unknown key");
-      return false;
-    }
-  return true;
-}
 
 static bool readPairs(const json::Value &value, std::vector<std::pair<int64_t, int64_t>> &out,
                       json::Path path, StringLiteral expected) {
@@ -138,17 +125,19 @@ static bool fromJSON(const json::Value &value, Cost &cost, json::Path path) {
   json::ObjectMapper object(value, path);
   return object && object.map("c", cost.compute) && object.map("r", cost.reduce) &&
          object.map("latency", cost.latency) && object.map("buffers", cost.buffers) &&
-         hasOnlyKeys(value, path, {"c", "r", "latency", "buffers"});
+         object.mapOptional("boundary", cost.boundary) &&
+         hasOnlyKeys(value, path, {"c", "r", "latency", "buffers", "boundary"});
 }
 
 static bool fromJSON(const json::Value &value, Schedule &schedule, json::Path path) {
   json::ObjectMapper object(value, path);
-  if (!object || !hasOnlyKeys(value, path,
-                              {"op",           "kind",         "level",      "forWorkers", "mask",
-                               "tiles",        "sequences",    "heads",      "kvHeads",    "parts",
-                               "headDim",      "headDimV",     "workers",    "minWorkers", "cost",
-                               "dynamicIssue", "makespan",     "lowerBound", "items",      "chains",
-                               "partChains",   "deterministic"}))
+  if (!object ||
+      !hasOnlyKeys(value, path,
+                   {"op",           "kind",          "level",      "forWorkers", "mask",
+                    "tiles",        "sequences",     "heads",      "kvHeads",    "parts",
+                    "headDim",      "headDimV",      "workers",    "minWorkers", "cost",
+                    "dynamicIssue", "makespan",      "lowerBound", "items",      "chains",
+                    "partChains",   "deterministic", "search"}))
     return false;
   return object.mapOptional("op", schedule.op) && object.map("level", schedule.level) &&
          object.map("forWorkers", schedule.forWorkers) && object.map("headDim", schedule.headDim) &&
@@ -158,54 +147,6 @@ static bool fromJSON(const json::Value &value, Schedule &schedule, json::Path pa
          object.map("parts", schedule.parts) && object.map("workers", schedule.workers) &&
          object.map("cost", schedule.cost) && object.map("items", schedule.items) &&
          object.map("chains", schedule.chains) && object.map("partChains", schedule.partChains);
-}
-
-std::optional<DuplicateKey> findDuplicateKey(StringRef text) {
-  // A frame for each bracket that is open: the keys of an object, nothing of an array.
-  std::vector<std::optional<StringSet<>>> open;
-  bool isKey = false;
-  int64_t line = 1;
-  for (size_t i = 0; i < text.size(); ++i) {
-    switch (text[i]) {
-    case '\n':
-      ++line;
-      break;
-    case '{':
-      open.emplace_back(std::in_place);
-      isKey = true;
-      break;
-    case '[':
-      open.emplace_back();
-      isKey = false;
-      break;
-    case '}':
-    case ']':
-      open.pop_back();
-      break;
-    case ':':
-      isKey = false;
-      break;
-    case ',':
-      isKey = open.back().has_value();
-      break;
-    case '"': {
-      size_t begin = i++;
-      while (text[i] != '"')
-        i += text[i] == '\\' ? 2 : 1;
-      if (!isKey)
-        break;
-      // Escapes may spell one key in two ways.
-      std::string key =
-          cantFail(json::parse(text.slice(begin, i + 1))).getAsString().value_or("").str();
-      if (!open.back()->insert(key).second)
-        return DuplicateKey{key, line};
-      break;
-    }
-    default:
-      break;
-    }
-  }
-  return std::nullopt;
 }
 
 bool fromJSON(const json::Value &value, Document &document, json::Path path) {

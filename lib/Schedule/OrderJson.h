@@ -32,6 +32,7 @@ struct PartChain {
 struct Cost {
   double compute, reduce, latency;
   int64_t buffers;
+  double boundary = 0;
 };
 
 struct Blocks {
@@ -66,14 +67,6 @@ struct Document {
 
 /// Reports what is missing, of another type, or unknown, with its path.
 bool fromJSON(const llvm::json::Value &value, Document &document, llvm::json::Path path);
-
-/// The first key that an object of `text`, which is JSON, has twice, and its line; the parser would take
-/// the last silently.
-struct DuplicateKey {
-  std::string key;
-  int64_t line;
-};
-std::optional<DuplicateKey> findDuplicateKey(StringRef text);
 
 } // namespace mlir::dash::order_json
 

@@ -95,10 +95,25 @@ private:
 
 } // namespace
 
+LogicalResult dash::verifyTableFits(const Problem &problem, EmitError emitError) {
+  double tasks = 0; // at most, where it is more than can be counted
+  for (int64_t s : llvm::seq(problem.numSequences()))
+    tasks += double(problem.numQTiles(s)) * problem.numKvTiles(s) * problem.heads;
+  if (tasks <= double(maxTableRows))
+    return success();
+  if (tasks <= double(maxTasks) && problem.numTasks() <= maxTableRows)
+    return success();
+  return emitError() << "an order of this problem is too large for a table, which has at most "
+                     << maxTableRows
+                     << " tasks; a kind that has formulas for the mask needs no table";
+}
+
 FailureOr<Order> dash::orderWithin(const ScheduleHeader &header, WideOrder wide,
                                    EmitError emitError) {
   if (header.problem.mask == wide.mask)
     return Order(std::move(wide.formulas));
+  if (failed(verifyTableFits(header.problem, emitError)))
+    return failure();
   ScheduleHeader wideHeader = header;
   wideHeader.problem.mask = wide.mask;
   FailureOr<Schedule> dealt = Schedule::get(std::move(wideHeader), wide.formulas, emitError);

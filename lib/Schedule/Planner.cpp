@@ -2,26 +2,32 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/Schedule/Planner.h"
+#include "OrderCache.h"
 #include "dash/Schedule/ChooseOrder.h"
 #include "dash/Schedule/Cost.h"
 #include "dash/Schedule/Kinds.h"
+#include "dash/Schedule/Prices.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"
 #include <list>
 #include <map>
 #include <mutex>
+#include <utility>
 
 using namespace mlir;
 using namespace mlir::dash;
 
-/// Kept orders, latest first.
+/// Kept orders, latest first, by the texts of their requests.
 struct Planner::State {
-  using Key = std::vector<int64_t>;
-  using Kept = std::list<std::pair<Key, std::shared_ptr<const PlannedOrder>>>;
+  using Kept = std::list<std::pair<std::string, std::shared_ptr<const PlannedOrder>>>;
 
-  explicit State(size_t mostKept) : mostKept(mostKept), context(MLIRContext::Threading::DISABLED) {}
+  explicit State(PlannerOptions options)
+      : options(std::move(options)), disk(this->options.cacheFolder),
+        context(MLIRContext::Threading::DISABLED) {}
 
-  std::shared_ptr<const PlannedOrder> find(const Key &key) {
+  std::shared_ptr<const PlannedOrder> find(const std::string &key) {
     std::lock_guard<std::mutex> lock(keptMutex);
     auto found = byKey.find(key);
     if (found == byKey.end())
@@ -29,45 +35,54 @@ struct Planner::State {
     kept.splice(kept.begin(), kept, found->second);
     return found->second->second;
   }
-  void keep(const Key &key, std::shared_ptr<const PlannedOrder> order) {
+  void keep(const std::string &key, std::shared_ptr<const PlannedOrder> order) {
+    if (options.mostKept == 0)
+      return;
     std::lock_guard<std::mutex> lock(keptMutex);
     kept.emplace_front(key, std::move(order));
     byKey[key] = kept.begin();
-    if (kept.size() > mostKept) {
+    if (kept.size() > options.mostKept) {
       byKey.erase(kept.back().first);
       kept.pop_back();
     }
   }
+  /// Called with `buildMutex` held.
+  void keepOnDisk(const ScheduleHeader &request, const PlannedOrder &order) {
+    llvm::Error error = disk.keep(request, order);
+    if (!error)
+      return;
+    std::string message = llvm::toString(std::move(error));
+    if (!std::exchange(hasWarned, true) && options.warn)
+      options.warn("orders are not kept on disk: " + message);
+  }
 
-  size_t mostKept;
+  PlannerOptions options;
+  OrderCache disk;
   std::mutex keptMutex;
   Kept kept;
-  std::map<Key, Kept::iterator> byKey;
+  std::map<std::string, Kept::iterator> byKey;
   std::mutex buildMutex; ///< the context serves one thread at a time
+  bool hasWarned = false;
   MLIRContext context;
 };
 
-Planner::Planner(size_t mostKept) : state(std::make_unique<State>(mostKept)) {}
-Planner::~Planner() = default;
-
-/// Everything that an order follows from, and what makes a request one that is refused.
-static std::vector<int64_t> makeKey(const ScheduleHeader &request) {
-  const Problem &problem = request.problem;
-  auto bits = [](double value) { return llvm::bit_cast<int64_t>(value); };
-  const Cost &cost = request.cost;
-  std::vector<int64_t> key = {
-      int64_t(request.level), request.workers,    request.width,
-      bits(cost.compute),     bits(cost.reduce),  bits(cost.latency),
-      cost.buffers,           request.maxDqBytes, problem.tiles.q,
-      problem.tiles.kv,       problem.mask.left,  problem.mask.right,
-      problem.heads,          problem.kvHeads,    problem.headDim,
-      problem.headDimV,       request.parts,      int64_t(problem.mask.rules.size()),
-      problem.numSequences()};
-  for (const SequenceLengths &lengths : problem.sequences)
-    llvm::append_values(key, lengths.q, lengths.kv);
-  llvm::append_range(key, request.kind);
-  return key;
+std::string dash::orderCacheFolder() {
+  SmallString<128> folder;
+  if (std::optional<std::string> stated = llvm::sys::Process::GetEnv("DASH_CACHE_DIR")) {
+    if (stated->empty())
+      return "";
+    folder = *stated;
+  } else if (llvm::sys::path::cache_directory(folder)) {
+    llvm::sys::path::append(folder, "dash");
+  } else {
+    return "";
+  }
+  llvm::sys::path::append(folder, "orders");
+  return std::string(folder);
 }
+
+Planner::Planner(PlannerOptions options) : state(std::make_unique<State>(std::move(options))) {}
+Planner::~Planner() = default;
 
 static LogicalResult verifyRequest(const ScheduleHeader &request, EmitError emitError) {
   const Problem &problem = request.problem;
@@ -104,44 +119,39 @@ static LogicalResult verifyRequest(const ScheduleHeader &request, EmitError emit
   if (request.maxDqBytes < 0)
     return emitError() << "the limit of dQ in flight must be at least 0, got "
                        << request.maxDqBytes;
-  return CostAttr::verify(emitError, APFloat(request.cost.compute), APFloat(request.cost.reduce),
-                          APFloat(request.cost.latency), request.cost.buffers);
+  return failure(failed(verifyCost(request.cost, emitError)) ||
+                 failed(verifyCountable(problem, emitError)));
 }
 
 static FailureOr<PlannedOrder> build(ScheduleHeader header, MLIRContext *context,
                                      EmitError emitError) {
-  if (failed(verifyRequest(header, emitError)) ||
-      failed(verifyCountable(header.problem, emitError)))
-    return failure();
   int64_t items = numItems(header.problem, header.parts), tasks = header.problem.numTasks();
   if (int64_t words = numOrderWords(header.workers, items, tasks); words > maxOrderWords)
     return emitError() << "an order of " << tasks << " tasks takes " << words
                        << " words as a table for kernels, expected at most " << maxOrderWords;
-  FailureOr<Schedule> schedule =
+  FailureOr<ProvenOrder> proven =
       buildSchedule(std::move(header), /*asFormulas=*/false, context, emitError);
-  if (failed(schedule))
+  if (failed(proven))
     return failure();
-  FailureOr<ScheduleFacts> facts = verify(*schedule, emitError);
-  if (failed(facts))
-    return failure();
-  if (!schedule->isOrdered())
-    return emitError() << "kind '" << schedule->kind << "' has no order to plan";
+  const Schedule &schedule = proven->schedule;
+  if (!schedule.isOrdered())
+    return emitError() << "kind '" << schedule.kind << "' has no order to plan";
   PlannedOrder order;
-  order.kind = schedule->kind;
-  order.facts = *facts;
-  order.lowerBound = lowerBound(*schedule);
+  order.kind = schedule.kind;
+  order.facts = proven->facts;
+  order.lowerBound = lowerBound(schedule);
   Table written;
-  const Table *table = std::get_if<Table>(&schedule->order());
+  const Table *table = std::get_if<Table>(&schedule.order());
   if (!table) {
-    written = writeOut(*schedule);
+    written = writeOut(schedule);
     table = &written;
   }
-  order.words = encodeOrder(schedule->problem, schedule->workers, table->items, table->visits);
+  order.words = encodeOrder(schedule.problem, schedule.workers, table->items, table->visits);
   return order;
 }
 
 llvm::Expected<std::shared_ptr<const PlannedOrder>> Planner::plan(const ScheduleHeader &request) {
-  State::Key key = makeKey(request);
+  std::string key = describeRequest(request);
   if (std::shared_ptr<const PlannedOrder> order = state->find(key))
     return order;
   std::lock_guard<std::mutex> lock(state->buildMutex);
@@ -155,12 +165,18 @@ llvm::Expected<std::shared_ptr<const PlannedOrder>> Planner::plan(const Schedule
       os << "; " << note;
     return success();
   });
-  FailureOr<PlannedOrder> built =
-      build(request, &state->context, [&] { return emitError(UnknownLoc::get(&state->context)); });
+  auto emitError = [&] { return mlir::emitError(UnknownLoc::get(&state->context)); };
+  if (failed(verifyRequest(request, emitError)))
+    return llvm::createStringError(message);
+  if (std::shared_ptr<const PlannedOrder> order = state->disk.find(request)) {
+    state->keep(key, order);
+    return order;
+  }
+  FailureOr<PlannedOrder> built = build(request, &state->context, emitError);
   if (failed(built))
     return llvm::createStringError(message);
   auto order = std::make_shared<const PlannedOrder>(std::move(*built));
-  if (state->mostKept > 0)
-    state->keep(key, order);
+  state->keepOnDisk(request, *order);
+  state->keep(key, order);
   return order;
 }

@@ -19,8 +19,14 @@ class ChainIds {
 public:
   explicit ChainIds(const Problem &problem);
   int64_t operator()(int64_t sequence, int64_t head, int64_t q) const {
-    return base[sequence] + head * qTiles[sequence] + q;
+    return of(sequence)(head, q);
   }
+  /// Those of one sequence.
+  struct OfSequence {
+    int64_t base, qTiles;
+    int64_t operator()(int64_t head, int64_t q) const { return base + head * qTiles + q; }
+  };
+  OfSequence of(int64_t sequence) const { return {base[sequence], qTiles[sequence]}; }
   int64_t size() const { return base.back(); }
 
 private:
@@ -131,21 +137,30 @@ private:
         worker.inItem = true;
         worker.visitPosition = 0;
       }
-      for (; worker.visitPosition < int64_t(worker.visits.size()); ++worker.visitPosition) {
-        const Visit &visit = worker.visits[worker.visitPosition];
-        int64_t chain = chains(item.sequence, visit.head, visit.q);
-        if (!tryTurn(chain, visit.turn, index, outcome))
+      // This loop is where the time of a proof goes.
+      ChainIds::OfSequence chainOf = chains.of(item.sequence);
+      const Visit *visits = worker.visits.data();
+      int64_t position = worker.visitPosition, numVisits = worker.visits.size();
+      for (; position < numVisits; ++position) {
+        const Visit &visit = visits[position];
+        int64_t chain = chainOf(visit.head, visit.q);
+        Turns &at = turns[chain];
+        if (!tryTurn(at, chain, visit.turn, index, outcome)) {
+          worker.visitPosition = position;
           return outcome;
+        }
         if (failed(visitor.task(index, itemIndex, visit, chain)))
           return Outcome::Refused;
-        passTurn(chain);
+        passTurn(at, chain);
       }
+      worker.visitPosition = position;
       if (schedule.parts > 1) {
         int64_t chain = chains.size() + kvTiles(item);
-        if (!tryTurn(chain, item.partTurn, index, outcome))
+        Turns &at = turns[chain];
+        if (!tryTurn(at, chain, item.partTurn, index, outcome))
           return outcome;
         visitor.leaveItem(itemIndex, chain - chains.size());
-        passTurn(chain);
+        passTurn(at, chain);
       }
       worker.inItem = false;
     }
@@ -156,8 +171,7 @@ private:
   }
 
   /// Takes a turn, or puts the worker to sleep until it has come.
-  bool tryTurn(int64_t chain, int32_t turn, int32_t worker, Outcome &outcome) {
-    Turns &at = turns[chain];
+  bool tryTurn(Turns &at, int64_t chain, int32_t turn, int32_t worker, Outcome &outcome) {
     if (!isOrdered || at.next == turn)
       return true;
     bool isTaken = at.next > turn || !asleep.insert(chain, turn, worker);
@@ -166,8 +180,7 @@ private:
     return false;
   }
 
-  void passTurn(int64_t chain) {
-    Turns &at = turns[chain];
+  void passTurn(Turns &at, int64_t chain) {
     ++at.next;
     if (at.numAsleep == 0)
       return;

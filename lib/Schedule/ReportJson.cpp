@@ -89,9 +89,16 @@ private:
       os << "{\"c\":" << toDecimal(schedule.cost.compute)
          << ",\"r\":" << toDecimal(schedule.cost.reduce)
          << ",\"latency\":" << toDecimal(schedule.cost.latency)
-         << ",\"buffers\":" << schedule.cost.buffers << "}";
+         << ",\"buffers\":" << schedule.cost.buffers
+         << ",\"boundary\":" << toDecimal(schedule.cost.boundary) << "}";
     });
     json.attributeEnd();
+    if (const std::optional<Search> &search = schedule.search)
+      json.attributeObject("search", [&] {
+        json.attribute("version", search->version);
+        json.attribute("budget", search->budget);
+        json.attribute("dqLimit", search->maxDqBytes);
+      });
     number("makespan", entry.makespan);
     number("lowerBound", entry.lowerBound);
     writeItems(schedule);

@@ -58,11 +58,15 @@ ScheduleOp dash::createScheduleOp(OpBuilder &builder, Location loc, StringRef na
   else
     order = toTableAttr(std::get<Table>(schedule.order()), builder);
   const Cost &cost = schedule.cost;
-  auto costAttr = CostAttr::get(context, cost.compute, cost.reduce, cost.latency, cost.buffers);
+  auto costAttr =
+      CostAttr::get(context, cost.compute, cost.reduce, cost.latency, cost.buffers, cost.boundary);
+  SearchAttr searchAttr;
+  if (const std::optional<Search> &search = schedule.search)
+    searchAttr = SearchAttr::get(context, search->version, search->budget, search->maxDqBytes);
   return ScheduleOp::create(builder, loc, name, schedule.kind, schedule.level, schedule.parts,
                             schedule.workers, schedule.width,
                             builder.getI64IntegerAttr(facts.minWorkers), !schedule.isOrdered(),
-                            toProblemAttr(schedule.problem, context), costAttr, order);
+                            toProblemAttr(schedule.problem, context), costAttr, searchAttr, order);
 }
 
 //===----------------------------------------------------------------------===//
@@ -110,7 +114,10 @@ FailureOr<Schedule> dash::readScheduleOp(ScheduleOp op, EmitError emitError) {
   header.workers = op.getWorkers();
   header.width = op.getWidth();
   CostAttr cost = op.getCost();
-  header.cost = {cost.getCompute(), cost.getReduce(), cost.getLatency(), cost.getBuffers()};
+  header.cost = {cost.getCompute(), cost.getReduce(), cost.getLatency(), cost.getBuffers(),
+                 cost.getBoundary()};
+  if (SearchAttr search = op.getSearchAttr())
+    header.search = {search.getVersion(), search.getBudget(), search.getDqLimit()};
   if (FormulasAttr formulas = op.getFormulas())
     return Schedule::get(std::move(header), toFormulas(formulas), emitError);
   FailureOr<Table> table = toTable(op.getTable(), header, emitError);

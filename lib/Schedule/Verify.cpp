@@ -12,6 +12,7 @@
 #include "Explain.h"
 #include "Replay.h"
 #include "llvm/ADT/Sequence.h"
+#include <utility>
 
 using namespace mlir;
 using namespace mlir::dash;
@@ -84,8 +85,8 @@ public:
         numHeads(schedule.headsPerPart()), seenTiles(schedule.problem), workers(schedule.workers),
         chains(ChainIds(schedule.problem).size()), lastItem(chains.size(), -1),
         lastPart(schedule.parts > 1 ? KvTileIds(schedule.problem).size() : 0, -1),
-        lost(schedule.cost),
-        spare(lost.spare(limit, schedule.workers, schedule.problem.numTasks())) {}
+        lost(schedule.cost), spare(lost.spare(limit, schedule.workers, schedule.problem.numTasks(),
+                                              numItemsWithTasks())) {}
 
   LogicalResult enterItem(int64_t index, ArrayRef<Visit> visits) {
     const Item &item = schedule.items()[index];
@@ -94,10 +95,12 @@ public:
     TileRange active = hulls[item.kv];
     int64_t numTiles = active.size();
     int32_t *marks = seen.data();
+    const int32_t *chainLength = chainLengths.data();
     ++stamp;
     for (const Visit &visit : visits) {
-      int64_t head = visit.head - firstHead, q = visit.q - active.begin;
-      if (head < 0 || head >= numHeads || q < 0 || q >= numTiles ||
+      // Below 0 is a large number.
+      uint64_t head = visit.head - firstHead, q = visit.q - active.begin;
+      if (head >= uint64_t(numHeads) || q >= uint64_t(numTiles) ||
           !seenTiles.contains(item.kv, visit.q))
         return refuseHidden(item, visit, active);
       int32_t &mark = marks[head * numTiles + q];
@@ -105,7 +108,7 @@ public:
         return emitError() << describe(schedule, item) << " visits q tile " << visit.q
                            << " of head " << visit.head << " twice";
       mark = stamp;
-      if (visit.turn < 0 || visit.turn >= chainLength[visit.q])
+      if (uint32_t(visit.turn) >= uint32_t(chainLength[visit.q]))
         return emitError() << describe(schedule, item) << " has turn " << visit.turn
                            << " at q tile " << visit.q << " of head " << visit.head
                            << ", expected 0 to " << chainLength[visit.q] - 1;
@@ -118,10 +121,11 @@ public:
   LogicalResult task(int64_t index, int64_t item, const Visit &, int64_t chainIndex) {
     noteOrder(lastItem[chainIndex], item);
     ChainTime &chain = chains[chainIndex];
-    WorkerTime &worker = workers[index];
-    TaskTimes times(schedule.cost, worker, chain, index, isOrdered);
-    lost.add(worker, times);
-    times.store(schedule.cost, worker, chain, index);
+    Worker &worker = workers[index];
+    bool beginsItem = std::exchange(worker.item, item) != item;
+    TaskTimes times(schedule.cost, worker.time, chain, index, isOrdered, beginsItem);
+    lost.add(worker.time, times, beginsItem);
+    times.store(schedule.cost, worker.time, chain, index);
     makespan = std::max(makespan, times.reduceEnd);
     hasGivenUp = lost.get() > spare;
     return success(!hasGivenUp);
@@ -132,6 +136,12 @@ public:
   double makespan = 0;
 
 private:
+  int64_t numItemsWithTasks() const {
+    return llvm::count_if(schedule.items(), [&](const Item &item) {
+      return schedule.problem.activeQ(item.sequence, item.kv).hull().size() > 0;
+    });
+  }
+
   LogicalResult refuseHidden(const Item &item, const Visit &visit, const TileRange &active) {
     int64_t firstHead = schedule.firstHead(item);
     bool isInside = visit.head >= firstHead && visit.head < firstHead + numHeads &&
@@ -165,13 +175,13 @@ private:
     sequence = index;
     if (isSame)
       return;
-    chainLength.resize(problem.numQTiles(index));
-    for (auto [q, length] : llvm::enumerate(chainLength))
+    chainLengths.resize(problem.numQTiles(index));
+    for (auto [q, length] : llvm::enumerate(chainLengths))
       length = isOrdered ? problem.activeKv(index, q).size() : 1;
     hulls.clear();
     for (int64_t kv : llvm::seq(problem.numKvTiles(index)))
       hulls.push_back(problem.activeQ(index, kv).hull());
-    seen.resize(std::max<size_t>(seen.size(), numHeads * chainLength.size()));
+    seen.resize(std::max<size_t>(seen.size(), numHeads * chainLengths.size()));
     seenTiles.enterSequence(index);
   }
   void noteOrder(int32_t &last, int64_t item) {
@@ -179,21 +189,26 @@ private:
     last = item;
   }
 
+  struct Worker {
+    int64_t item = -1; ///< of its last task
+    WorkerTime time;
+  };
+
   const Schedule &schedule;
   EmitError emitError;
   bool isOrdered;
   int64_t numHeads; ///< of an item
   SeenTiles seenTiles;
-  std::vector<WorkerTime> workers;
+  std::vector<Worker> workers;
   std::vector<ChainTime> chains;
   std::vector<int32_t> lastItem, lastPart;
   LostTime lost;
   double spare;
   int64_t sequence = -1;
-  std::vector<int32_t> chainLength; // by q tile of `sequence`; without chains, the only turn is 0
-  std::vector<TileRange> hulls;     // by kv tile of `sequence`
-  std::vector<int32_t> seen;        // by task of an item: the last stamp that saw it
-  int32_t stamp = 0;                // there are fewer items than numbers
+  std::vector<int32_t> chainLengths; // by q tile of `sequence`; without chains, the only turn is 0
+  std::vector<TileRange> hulls;      // by kv tile of `sequence`
+  std::vector<int32_t> seen;         // by task of an item: the last stamp that saw it
+  int32_t stamp = 0;                 // there are fewer items than numbers
 };
 
 } // namespace

@@ -147,6 +147,10 @@ static void writeOrder(OStream &json, OrderSourceAttr order, const ManifestParts
     line.attribute("command", order.getText());
     line.attribute("bytes", int64_t(parts.order->size()));
     line.attribute("sha256", hashOf(*parts.order));
+    if (!order.getSearch())
+      return;
+    line.attribute("search", textOf(order.getSearch()));
+    line.attribute("cost", textOf(order.getCost()));
   });
 }
 
@@ -213,6 +217,9 @@ std::string dash::certificateText(gpu::GPUModuleOp module, const ManifestParts &
     os << formulas;
   else
     os << "null";
+  OrderSourceAttr source = module->getAttrOfType<ProgramAttr>(programAttr).getOrder();
+  if (source.getSearch())
+    os << "\nsearch " << source.getSearch() << ' ' << source.getCost();
   os << "\nptx sha256:" << hashOf(parts.ptx) << '\n';
   return text;
 }

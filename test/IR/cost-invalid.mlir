@@ -33,3 +33,9 @@ func.func private @cost_buffers_positive() attributes
 func.func private @cost_sums_stay_finite() attributes
   // expected-error @below {{'reduce' must be above 0 and at most 1e100, got 1.0e+200}}
   {a = #dash.cost<compute = 1.0, reduce = 1.0e200, latency = 0.0, buffers = 1>}
+
+// -----
+
+func.func private @cost_boundary_not_negative() attributes
+  // expected-error @below {{'boundary' must be from 0 to 1e100, got -0.5}}
+  {a = #dash.cost<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1, boundary = -0.5>}

@@ -19,3 +19,11 @@ func.func private @exact() attributes
 // CHECK-SAME: #dash.cost<compute = 1.0, reduce = 1.0e+20, latency = 0.0, buffers = 3>
 func.func private @whole() attributes
   {a = #dash.cost<compute = 1., reduce = 100000000000000000000.0, latency = 0.0, buffers = 3>}
+
+// A boundary of 0 is left out.
+// CHECK-LABEL: func.func private @boundary
+// CHECK-SAME: a = #dash.cost<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2, boundary = 5.5>
+// CHECK-SAME: b = #dash.cost<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>
+func.func private @boundary() attributes
+  {a = #dash.cost<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2, boundary = 5.5>,
+   b = #dash.cost<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2, boundary = 0.0>}

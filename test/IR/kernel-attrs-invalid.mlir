@@ -45,6 +45,11 @@
 
 // -----
 
+// expected-error @below {{an order that was searched for is a file, and has both a search and its costs}}
+#order = #dash.order_source<file = "dash-opt", search <version = 1, budget = 1, dq_limit = 0>>
+
+// -----
+
 #facts = #dash.facts<element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>, tiles = <q = 64, kv = 128>, kind = "shift", level = run, deterministic = true, parts = 1, workers = 4, width = 4, min_workers = 4>
 // expected-error @below {{a program must have a name}}
 #program = #dash.program<"" facts #facts order <file = "dash-opt">>

@@ -36,13 +36,14 @@ gpu.module @bwd_kernels attributes {
 
 // Lists may be empty; an order may be a table.
 // CHECK-LABEL: gpu.module @table_kernels
-// CHECK-SAME:    dash.order_buffer = dense<0> : tensor<8xi32>, dash.program = #dash.program<"table" facts <{{.+}}> order <file = "dash-opt PROGRAM">>
+// CHECK-SAME:    dash.order_buffer = dense<0> : tensor<8xi32>, dash.program = #dash.program<"table" facts <{{.+}}> order <file = "dash-opt PROGRAM", search <version = 1, budget = 131072, dq_limit = 0>, cost <compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>>>
 gpu.module @table_kernels attributes {
   dash.order_buffer = dense<0> : tensor<8xi32>,
   dash.program = #dash.program<"table"
     facts <element = f16, head_dim = 64, head_dim_v = 64, mask = <full>, tiles = <q = 64, kv = 128>, kind = "file",
            level = run, deterministic = true, parts = 1, workers = 1, width = 1, min_workers = 1>
-    order <file = "dash-opt PROGRAM">>} {
+    order <file = "dash-opt PROGRAM", search <version = 1, budget = 131072, dq_limit = 0>,
+           cost <compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>>>} {
 }
 
 // What else stands on other dialects' ops.

@@ -20,7 +20,8 @@
 // ASSUMED: dash.schedule @attention_bwd_order kind("symmetric-shift")
 // ASSUMED: #dash.formulas
 
-// WHY: auto         kind=auto takes synthesized, {{[0-9.]+}}, the least predicted time of all kinds
+// WHY: auto         kind=auto takes synthesized {{[0-9.]+}} ({{[0-9.]+}} % of the workers' time waiting, {{[0-9.]+}} % idle){{$}}
+// WHY-NEXT:         the least predicted time of all kinds; the best other fixed kind is {{[a-z-]+}} {{[0-9.]+}} (
 // WHY: faster       no other kind
 // WHY: not faster   {{.*}}kind=symmetric-shift
 // WHYAPART: auto         kind=auto takes 'synthesized', which chooses for each sequence by itself; tried here at level run, up to 262144 tasks

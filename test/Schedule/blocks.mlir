@@ -6,8 +6,8 @@
 // CHECK-NEXT:   problem      causal, blocks 256 x 256 mask, q x kv rows 1024 x 1024, 1 head over 1 kv head, tiles 128 x 128
 // CHECK-NEXT:   order        level run, made for 4 workers, 1 part, a table
 // CHECK-NEXT:   workers      4, at least 4 resident; items may not be handed out at run time
-// CHECK-NEXT:   cost         compute 2.1, reduce 1.6, latency 0.3, 2 dQ buffers
-// CHECK-NEXT:   makespan     22.6, lower bound 16.8: 1.345 of it
+// CHECK-NEXT:   cost         compute 1.876, reduce 1.338, latency 0.337, boundary 5.793, 2 dQ buffers
+// CHECK-NEXT:   makespan     31.7, lower bound 24.7: 1.282 of it
 // CHECK-NEXT:   cells:       kv tile,q tile
 // CHECK-EMPTY:
 // CHECK-NEXT: step |  w0  w1  w2  w3

@@ -21,7 +21,7 @@ from problem import Mask, Problem, Sequence  # noqa: E402
 from report import Numbers, Setting, document, order_of, schedule_json  # noqa: E402
 
 WORKERS = [1, 2, 3]  # all of them, up to the last
-COSTS = [Cost(1.0, 1.0), Cost(1.0, 2.0), Cost(2.0, 1.0), Cost(2.0, 1.0, 0.5, 2)]
+COSTS = [Cost(1.0, 1.0), Cost(1.0, 2.0), Cost(2.0, 1.0), Cost(2.0, 1.0, 0.5, 2), Cost(1.0, 2.0, 0.0, 1, 3.0), Cost(2.0, 1.0, 0.5, 2, 1.5)]
 
 
 def tiles(q: int, kv: int, causal: bool) -> Problem:

@@ -6,12 +6,12 @@
 // All kinds on one problem, shortest first.
 // CHECK-LABEL: kinds of order for @attention_bwd: causal mask, q x kv rows 1024 x 1024, 1 heads over 1 kv heads, 4 workers, level run
 // CHECK-NEXT:  kind              makespan  of bound    turns  buffers     idle  dQ in flight  resident  form
-// CHECK-NEXT:  symmetric-shift       20.5     1.085    0.0 %    0.0 %    0.0 %        0.5 MB         4  formulas
-// CHECK-NEXT:  synthesized           20.5     1.085    0.0 %    0.0 %    0.0 %        0.5 MB         4  formulas
-// CHECK-NEXT:  descending            25.7     1.360   11.9 %    5.6 %    1.2 %        0.5 MB         4  formulas
-// CHECK-NEXT:  shift                 26.8     1.418    0.0 %    0.0 %   23.5 %        0.5 MB         4  formulas
-// CHECK-NEXT:  unordered             26.8     1.418    0.0 %    0.0 %   23.5 %        0.5 MB         1  formulas
-// CHECK-NEXT:  ascending             32.5     1.720   22.0 %    4.9 %    8.8 %        0.5 MB         4  formulas
+// CHECK-NEXT:  symmetric-shift       29.8     1.047    0.0 %    0.0 %    0.0 %        0.5 MB         4  formulas
+// CHECK-NEXT:  synthesized           29.8     1.047    0.0 %    0.0 %    0.0 %        0.5 MB         4  table
+// CHECK-NEXT:  descending            34.3     1.205    7.8 %    3.5 %    0.9 %        0.5 MB         4  formulas
+// CHECK-NEXT:  shift                 35.4     1.245    0.0 %    0.0 %   15.9 %        0.5 MB         4  formulas
+// CHECK-NEXT:  unordered             35.4     1.245    0.0 %    0.0 %   15.9 %        0.5 MB         1  formulas
+// CHECK-NEXT:  ascending             40.5     1.421   16.0 %    3.3 %    6.2 %        0.5 MB         4  formulas
 
 // The pictures of all of them in one file.
 // PICTURE:     <svg

@@ -94,7 +94,7 @@ REFUSED = {
     "--sizes=q:64 --mask=diagonal": "expected --mask=full, causal or window:LEFT,RIGHT, got 'diagonal'",
     "--sizes=q:64 --mask=window:-5,0": "bounds of a mask must be at least -1, which is none",
     "--sizes=q:64 --level=world": "expected --level=run, batch or machine, got 'world'",
-    "--sizes=q:64,heads:67108865": "heads must be from 1 to 67108864, got 67108865",
+    "--sizes=q:64,heads:16777217": "heads must be from 1 to 16777216, got 16777217",
     "--sizes=q:2000000000": "problem has more than 17179869184 tasks over all heads",
     "--sizes=q:4000000": "words as a table for kernels, expected at most 2147483647",
     "--sizes=q:600000 --kind=synthesized": "schedule 'synthesized' writes out at most 16777216 tasks",

@@ -14,7 +14,7 @@
 // FULL: error: cannot write the report to '/dev/full': '/dev/full': No space left on device
 // LARGE: error: a picture shows at most 4194304 tasks, got 8388608; report fewer heads or rows, or use format=json
 // TRACE: mlir:{{[0-9]+:[0-9]+}}: error: a trace shows at most 2097152 tasks, got 8388608; report fewer heads or rows, or use format=json
-// SLOW: mlir:{{[0-9]+:[0-9]+}}: error: a trace shows at most 1e+12 microseconds, got a makespan of 20000000000001.6; state costs in microseconds
+// SLOW: mlir:{{[0-9]+:[0-9]+}}: error: a trace shows at most 1e+12 microseconds, got a makespan of 20000000000007.23; state costs in microseconds
 // UNWRITABLE: error: cannot write the report to '{{.+}}.none/report.txt': {{.*}}No such file or directory
 // NEGATIVE: error: max-steps and max-workers must be at least 0, got -1 and 12
 // FORMAT: Cannot find option named 'pdf'!

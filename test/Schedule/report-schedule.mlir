@@ -19,7 +19,7 @@
 
 // SVG:      <svg xmlns="http://www.w3.org/2000/svg"
 // SVG:      symmetric-shift of @attention_bwd</text>
-// SVG:      <rect class="c" {{.+}}<title>sequence 0, head 0, (kv, q) = (0, 2), turn 0; compute 0.00 to 2.10, reduction 2.10 to 3.70</title>
+// SVG:      <rect class="c" {{.+}}<title>sequence 0, head 0, (kv, q) = (0, 2), turn 0; compute 0.00 to 7.67, reduction 7.67 to 9.01</title>
 // SVG:      <path class="p" d="M
 // SVG:      <line class="bound"
 
@@ -29,7 +29,7 @@
 // JSON:      "sequences": [
 // JSON-NEXT:   {"q":256,"kv":256},
 // JSON-NEXT:   {"q":64,"kv":64}
-// JSON:      "cost": {"c":2.1,"r":1.6,"latency":0.3,"buffers":2},
+// JSON:      "cost": {"c":1.876,"r":1.338,"latency":0.337,"buffers":2,"boundary":5.793},
 // JSON:      "items": [
 // JSON-NEXT:   {"worker":0,"sequence":0,"kvHead":0,"part":0,"kv":0,"visit":{{\[\[}}0,2],[0,3],[0,0],[0,1]]},
 // JSON:      "chains": [
@@ -39,5 +39,5 @@
 // TRACE:      "traceEvents":[
 // TRACE-NEXT: {"ph":"M","pid":1,"tid":0,"name":"process_name","args":{"name":"symmetric-shift of @attention_bwd"}},
 // TRACE-NEXT: {"ph":"M","pid":1,"tid":0,"name":"thread_name","args":{"name":"w0 compute"}},
-// TRACE:      {"ph":"X","pid":1,"tid":0,"name":"s0 h0 0,2","cat":"compute","ts":0.000,"dur":2.100,"args":{"worker":0,"item":0,"sequence":0,"head":0,"part":0,"kv":0,"q":2,"turn":0}},
-// TRACE-NEXT: {"ph":"X","pid":1,"tid":1,"name":"s0 h0 0,2","cat":"reduce","ts":2.100,"dur":1.600,
+// TRACE:      {"ph":"X","pid":1,"tid":0,"name":"s0 h0 0,2","cat":"compute","ts":0.000,"dur":7.669,"args":{"worker":0,"item":0,"sequence":0,"head":0,"part":0,"kv":0,"q":2,"turn":0}},
+// TRACE-NEXT: {"ph":"X","pid":1,"tid":1,"name":"s0 h0 0,2","cat":"reduce","ts":7.669,"dur":1.338,"args":{"worker":0,"item":0,"sequence":0,"head":0,"part":0,"kv":0,"q":2,"turn":0}},

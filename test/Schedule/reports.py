@@ -23,7 +23,7 @@ MASKS = [Mask(causal=False), Mask(causal=True)]
 WINDOWS = [(512, 0), (2048, 0), (512, 512), (333, 77), (0, 0), (0, 5), (-1, 100), (100, -1),
            (-1, 0), (-1, -1), (1, 2147483647)]
 TILES = [(16, 16), (64, 128), (64, 64), (128, 64), (16, 48), (80, 32)]
-COSTS = [Cost(), Cost(2.1, 1.6, 0.3, 2), Cost(1.0, 3.0, 0.25, 1), Cost(0.7, 0.1, 5.0, 3)]
+COSTS = [Cost(), Cost(2.1, 1.6, 0.3, 2, 5.5), Cost(1.0, 3.0, 0.25, 1, 0.5), Cost(0.7, 0.1, 5.0, 3)]
 
 # (q, kv) in rows: one row, odd counts of tiles, partial tiles, q above and below kv.
 LENGTHS = [
@@ -151,7 +151,7 @@ def as_asked(dash: DashOpt, request: Request) -> list[str]:
         ("kind", s["kind"], request.kind),
         ("level", s["level"], request.level),
         ("workers", s["workers"], request.workers),
-        ("cost", list(s["cost"].values()), [cost.compute, cost.reduce, cost.latency, cost.buffers]),
+        ("cost", list(s["cost"].values()), [cost.compute, cost.reduce, cost.latency, cost.buffers, cost.boundary]),
         ("tiles", (s["tiles"]["q"], s["tiles"]["kv"]), (asked.tile_q, asked.tile_kv)),
         ("sequences", [(r["q"], r["kv"]) for r in s["sequences"]],
          [(r.q, r.kv) for r in asked.sequences]),
@@ -235,11 +235,11 @@ def main() -> int:
     tally.check_all([*list(corners())[::4], *list(windows())[::7]],
                     lambda request: same_with_all_blocks(dash, request))
     window = Mask(window=(130, 20))
-    tally.check_all(product(KINDS, [*MASKS, window], ["batch", "machine"]),
+    tally.check_all(product([*KINDS, "auto"], [*MASKS, window], ["batch", "machine"]),
                     lambda case: same_in_a_batch(dash, case))
     rows = [(720, 720), (300, 500)]
     blocks = replace(window, blocks=bitmap(rows, (32, 96), 0.5, random.Random(3)))
-    tally.check_all(product(KINDS, [*MASKS, window, blocks]),
+    tally.check_all(product([*KINDS, "auto"], [*MASKS, window, blocks]),
                     lambda case: same_on_any_machine(dash, case))
     return tally.exit_code()
 

@@ -6,8 +6,8 @@
 // CHECK-NEXT:   problem      full mask, q x kv rows 512 x 512, 2 heads over 2 kv heads, tiles 128 x 128
 // CHECK-NEXT:   order        level run, made for 4 workers, 1 part, formulas
 // CHECK-NEXT:   workers      4, at least 4 resident; items may not be handed out at run time
-// CHECK-NEXT:   cost         compute 2.1, reduce 1.6, latency 0.3, 2 dQ buffers
-// CHECK-NEXT:   makespan     18.4, lower bound 16.8: 1.095 of it
+// CHECK-NEXT:   cost         compute 1.945, reduce 1.459, latency 0.379, boundary 5.77, 2 dQ buffers
+// CHECK-NEXT:   makespan     28.6, lower bound 27.1: 1.054 of it
 // CHECK-NEXT:   cells:       h head, kv tile,q tile
 // CHECK-EMPTY:
 // CHECK-NEXT: step |     w0     w1     w2     w3

@@ -6,8 +6,8 @@
 // CHECK-NEXT:   problem      causal mask, q x kv rows 1024 x 1024, 1 head over 1 kv head, tiles 128 x 128
 // CHECK-NEXT:   order        level run, made for 4 workers, 1 part, formulas
 // CHECK-NEXT:   workers      4, at least 4 resident; items may not be handed out at run time
-// CHECK-NEXT:   cost         compute 2.1, reduce 1.6, latency 0.3, 2 dQ buffers
-// CHECK-NEXT:   makespan     20.5, lower bound 18.9: 1.085 of it
+// CHECK-NEXT:   cost         compute 1.876, reduce 1.338, latency 0.337, boundary 5.793, 2 dQ buffers
+// CHECK-NEXT:   makespan     29.8, lower bound 28.5: 1.047 of it
 // CHECK-NEXT:   cells:       kv tile,q tile
 // CHECK-EMPTY:
 // CHECK-NEXT: step |  w0  w1  w2  w3

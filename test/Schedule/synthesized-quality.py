@@ -53,7 +53,7 @@ def cases():
         for length in LENGTHS:
             yield mask, length, f"kind=synthesized workers=132 {sizes(length)}", 1.05
     for mask in ("full", "causal", "blocks"):
-        for options in ("workers=132 compute=1.6 reduce=2.1", "workers=132 buffers=1", "workers=7", "workers=40",
+        for options in ("workers=132 compute=1.6 reduce=2.1 boundary=0", "workers=132 buffers=1", "workers=7", "workers=40",
                         "workers=66", "workers=131"):
             yield mask, 2048, f"kind=synthesized {options} {sizes(2048)}", 1.10
     for parts in (1, 2, 4, 8):

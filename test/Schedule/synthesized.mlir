@@ -6,8 +6,8 @@
 // CHECK-NEXT:   problem      causal mask, q x kv rows 512 x 512, 2 heads over 2 kv heads, tiles 128 x 128
 // CHECK-NEXT:   order        level run, made for 3 workers, 1 part, a table
 // CHECK-NEXT:   workers      3, at least 3 resident; items may not be handed out at run time
-// CHECK-NEXT:   cost         compute 2.1, reduce 1.6, latency 0.3, 2 dQ buffers
-// CHECK-NEXT:   makespan     16.3, lower bound 14.0: 1.164 of it
+// CHECK-NEXT:   cost         compute 1.876, reduce 1.338, latency 0.337, boundary 5.793, 2 dQ buffers
+// CHECK-NEXT:   makespan     31.8, lower bound 28.0: 1.139 of it
 // CHECK-NEXT:   cells:       h head, kv tile,q tile
 // CHECK-EMPTY:
 // CHECK-NEXT: step |     w0     w1     w2

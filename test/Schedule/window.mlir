@@ -6,8 +6,8 @@
 // CHECK-NEXT:   problem      window [512, 0] mask, q x kv rows 1280 x 1280, 1 head over 1 kv head, tiles 128 x 128
 // CHECK-NEXT:   order        level run, made for 4 workers, 1 part, formulas
 // CHECK-NEXT:   workers      4, at least 3 resident; items may not be handed out at run time
-// CHECK-NEXT:   cost         compute 2.1, reduce 1.6, latency 0.3, 2 dQ buffers
-// CHECK-NEXT:   makespan     30.6, lower bound 21.0: 1.457 of it
+// CHECK-NEXT:   cost         compute 1.876, reduce 1.338, latency 0.337, boundary 5.793, 2 dQ buffers
+// CHECK-NEXT:   makespan     44.6, lower bound 34.3: 1.301 of it
 // CHECK-NEXT:   cells:       kv tile,q tile
 // CHECK-EMPTY:
 // CHECK-NEXT: step |  w0  w1  w2  w3

@@ -54,8 +54,9 @@ def check(path):
         expect(table == b"".join(n.to_bytes(4, "little", signed=True) for n in (1, 2, -3)), f"{path.name}: words")
         order = f"sha256:{hash_of(table)}"
     # The text that the pass documents, written again.
+    searched = [f"search {manifest['order']['search']} {manifest['order']['cost']}"] if "search" in manifest["order"] else []
     lines = ["dash certificate 1", *(f"{key} {compact(manifest['program'][key])}" for key in FACTS),
-             f"order {order}", f"ptx sha256:{hash_of(ptx)}", ""]
+             f"order {order}", *searched, f"ptx sha256:{hash_of(ptx)}", ""]
     expect(manifest["certificate"] == f"sha256:{hash_of(chr(10).join(lines).encode())}", f"{path.name}: certificate")
     return manifest
 
@@ -78,6 +79,17 @@ for name, old, new, changes in [("renamed", "", "", False), ("level", "level = r
     emit(source, name)
     other = check(scratch / f"{name}.json")
     expect((other["certificate"] != manifests["one.json"]["certificate"]) == changes, f"{name}: certificate")
+
+# An order of another search is another, whatever it holds.
+text = (folder / "emit-ptx-several.mlir").read_text(encoding="utf-8")
+for name, old, new in [("search", "version = 1,", "version = 2,"), ("budget", "budget = 131072", "budget = 1"),
+                       ("cost", "boundary = 5.5", "boundary = 5.6")]:
+    source = scratch / f"{name}.mlir"
+    source.write_text("".join(line if line.startswith("//") else line.replace(old, new) for line in text.splitlines(True)),
+                      encoding="utf-8")
+    emit(source, name)
+    expect(check(scratch / f"{name}-second.json")["certificate"] != manifests["two-second.json"]["certificate"],
+           f"{name}: certificate")
 
 # A file that may not be written stays, whatever its folder allows. (Root may write everything.)
 if os.geteuid() != 0:

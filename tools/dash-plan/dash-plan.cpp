@@ -37,6 +37,12 @@ static cl::opt<int64_t> forWorkers("for-workers",
                                    cl::init(32), cl::cat(category));
 static cl::opt<int64_t> headDim("head-dim", cl::desc("Columns of Q, K and V"), cl::init(128),
                                 cl::cat(category));
+static cl::opt<std::string> costs("costs",
+                                  cl::desc("A file of costs; those of an H200 come with dash"),
+                                  cl::init(""), cl::cat(category));
+static cl::opt<bool> cache("cache",
+                           cl::desc("Take the order from those kept on disk, and keep it there"),
+                           cl::init(false), cl::cat(category));
 static cl::opt<unsigned> repeats("repeats", cl::desc("Times to plan anew, for the times printed"),
                                  cl::init(1), cl::cat(category));
 static cl::opt<std::string> output("o", cl::desc("Where to write the buffer"), cl::init(""),
@@ -93,6 +99,12 @@ static ScheduleHeader readRequest() {
   if (batch > maxItems)
     refuse("batch must be at most " + llvm::Twine(maxItems) + ", got " + llvm::Twine(batch));
   problem.sequences.assign(batch, {q, kv});
+  FailureOr<Prices> prices = Prices::shipped();
+  if (!costs.empty())
+    prices = Prices::read(costs, [&] { return emitError(UnknownLoc::get(&context)); });
+  if (failed(prices))
+    refuse(message);
+  request.cost = prices->of(problem);
   return request;
 }
 
@@ -102,7 +114,14 @@ int main(int argc, char **argv) {
   cl::ParseCommandLineOptions(argc, argv, "Makes the order of a problem for its kernel\n");
   ScheduleHeader request = readRequest();
 
-  Planner planner(/*mostKept=*/0);
+  PlannerOptions options;
+  options.mostKept = 0;
+  if (!cache)
+    options.cacheFolder.clear();
+  options.warn = [](StringRef message) {
+    llvm::errs() << "dash-plan: warning: " << message << "\n";
+  };
+  Planner planner(std::move(options));
   std::shared_ptr<const PlannedOrder> order;
   std::vector<double> milliseconds;
   for (unsigned i = 0; i < std::max(1u, repeats.getValue()); ++i) {

@@ -6,7 +6,7 @@
   tools/scripts/compare_predictions.py --check                               refuses a page that says something else
 
 Records are test/Device/records/*-bench.json. Measured is the main kernel alone; predicted is the makespan that dash-plan gives
-for the same problem and kind with 132 workers and the usual costs, which are those of head dim 128.
+for the same problem and kind with 132 workers and the costs that come with dash, which tools/scripts/fit_costs.py fits to the record.
 """
 
 from __future__ import annotations
@@ -32,9 +32,11 @@ def newest(root: Path) -> tuple[dict, str]:
     return max(records, key=lambda record: record[0]["date"])
 
 
-def predict(dash_plan: Path, row: dict) -> float:
-    sizes = f"q:{row['rows']},batch:{row['batch']},heads:{row['heads']}"
-    command = [str(dash_plan), f"--kind={row['variant']}", f"--mask={row['mask']}", f"--head-dim={row['head_dim']}", f"--sizes={sizes}"]
+def predict(dash_plan: Path, row: dict, costs: Path | str = "") -> float:
+    sizes = (f"q:{row['rows']},kv:{row.get('kv_rows', row['rows'])},batch:{row['batch']},heads:{row['heads']},"
+             f"kv-heads:{row.get('kv_heads', row['heads'])}")
+    command = [str(dash_plan), f"--kind={row['variant']}", f"--mask={row['mask']}", f"--head-dim={row['head_dim']}", f"--sizes={sizes}",
+               f"--costs={costs}"]
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)["makespan"] / 1000
 
 

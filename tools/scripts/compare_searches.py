@@ -1,26 +1,38 @@
 #!/usr/bin/env python3
-"""How good the synthesized orders of two builds are: compare_searches.py OLD NEW [--problems N] [--seed N]
+"""How good synthesized orders are, beside those of an older search:
 
-Random problems (masks, lengths, heads, workers, costs, levels run only), the same for the same seed, go through both builds of
-dash-opt. Prints how the predicted makespans of NEW compare with those of OLD, and the worst problem.
+  compare_searches.py BUILD [--problems N]       compares the orders of BUILD/bin/dash-opt with the record
+  compare_searches.py BUILD --record FILE        writes a record of its own makespans
+
+Random problems (masks, lengths, heads, workers, costs, level run only), the same for the same seed, without boundaries of items,
+which the search of the record did not know. Prints how the predicted makespans compare, and the worst problem; tools/bench writes it to
+dialects/dash/docs/benchmarks.md.
 """
 
+from __future__ import annotations
+
 import argparse
+import json
 import math
 import random
 import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from random_blocks import blocks_attribute  # noqa: E402
 
+ROOT = Path(__file__).resolve().parents[2]
+RECORD = ROOT / "test/Schedule/Inputs/searches.json"
+SEED = 1
 PER_MODULE = 50  # a process starts slower than a small order is found
 
 
-def function(name, rng):
+def function(name: str, rng: random.Random) -> tuple[str, str]:
     """A tiled problem whose types state its sizes, of up to a few thousand tasks; and what it is."""
     kv_heads, group = rng.choice([1, 2, 3, 4, 8, 16]), rng.choice([1, 1, 1, 2, 4])
     batch = rng.choice([1, 1, 2, 4, 7])
@@ -38,7 +50,7 @@ def function(name, rng):
     return text, f"{kind} {batch} x [{rows} x {kv_rows}], {heads} over {kv_heads} heads"
 
 
-def modules(count, seed):
+def modules(count: int, seed: int) -> Iterator[tuple[str, str, list[str]]]:
     """Text, options and names of each module."""
     rng = random.Random(seed)
     for begin in range(0, count, PER_MODULE):
@@ -48,37 +60,53 @@ def modules(count, seed):
         yield "".join(text for text, _ in functions), options, [f"{what}; {options}" for _, what in functions]
 
 
-def makespans(dash_opt, program, options):
-    result = subprocess.run([str(dash_opt), str(program), f"--dash-apply-schedule=kind=synthesized {options}",
+def makespans(dash_opt: Path, folder: Path, index: int, module: tuple[str, str, list[str]], boundary: str) -> list[float]:
+    text, options, names = module
+    program = folder / f"random{index}.mlir"
+    program.write_text(text)
+    result = subprocess.run([str(dash_opt), str(program), f"--dash-apply-schedule=kind=synthesized {options}{boundary}",
                              "--dash-report-schedule=max-steps=1 max-workers=1", "-o", "/dev/null"],
-                            capture_output=True, text=True)
-    if result.returncode:
-        sys.exit(f"error: {dash_opt}: {result.stderr}")
-    return [float(value) for value in re.findall(r"^  makespan +([0-9.e+-]+)", result.stdout, flags=re.M)]
+                            capture_output=True, text=True, check=False)
+    found = [float(value) for value in re.findall(r"^  makespan +([0-9.e+-]+)", result.stdout, flags=re.M)]
+    if result.returncode or len(found) != len(names):
+        sys.exit(f"error: {dash_opt}: expected {len(names)} orders, found {len(found)}: {result.stderr}")
+    return found
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("old", type=Path)
-    parser.add_argument("new", type=Path)
-    parser.add_argument("--problems", type=int, default=2000)
-    parser.add_argument("--seed", type=int, default=1)
-    args = parser.parse_args()
-    ratios = []
-    with tempfile.TemporaryDirectory() as folder:
-        program = Path(folder) / "random.mlir"
-        for text, options, names in modules(args.problems, args.seed):
-            program.write_text(text)
-            old, new = makespans(args.old, program, options), makespans(args.new, program, options)
-            if len(old) != len(names) or len(new) != len(names):
-                sys.exit(f"error: expected {len(names)} orders, found {len(old)} and {len(new)}")
-            ratios += [(b / a, name) for a, b, name in zip(old, new, names) if a > 0]
-    values = sorted(value for value, _ in ratios)
+def measure(build: Path, problems: int, seed: int, boundary: str = " boundary=0") -> list[tuple[str, float]]:
+    """Name and makespan of each problem, to the digits that a report prints."""
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
+        every = list(modules(problems, seed))
+        found = pool.map(lambda one: makespans(build / "bin/dash-opt", Path(folder), *one, boundary), enumerate(every))
+        return [(name, value) for (_, _, names), values in zip(every, found) for name, value in zip(names, values)]
+
+
+def compare(build: Path, problems: int | None = None) -> str:
+    """What there is to say of a build beside the record."""
+    record = json.loads(RECORD.read_text(encoding="utf-8"))
+    found = measure(build, min(problems or len(record["makespans"]), len(record["makespans"])), record["seed"])
+    ratios = sorted((new / old, name) for (name, new), old in zip(found, record["makespans"]) if old > 0)
+    values = [value for value, _ in ratios]
     mean = math.exp(sum(map(math.log, values)) / len(values))
-    print(f"{len(values)} problems: makespan of NEW to OLD {mean:.4f} in geometric mean, {values[0]:.3f} to {values[-1]:.3f}")
-    for limit in (1.001, 1.01, 1.02, 1.05):
-        print(f"more than {limit}: {sum(value > limit for value in values)}")
-    print("worst: {:.3f} {}".format(*max(ratios)))
+    beyond = ", ".join(f"{sum(value > limit for value in values)} above {limit}" for limit in (1.001, 1.01, 1.02, 1.05))
+    return (f"{len(values)} random problems: makespans are {mean:.4f} of those of the search of commit {record['commit']} in geometric mean, "
+            f"{values[0]:.3f} to {values[-1]:.3f}; {beyond}. The worst: {ratios[-1][1]}.")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build", type=Path)
+    parser.add_argument("--problems", type=int)
+    parser.add_argument("--record", type=Path)
+    parser.add_argument("--seed", type=int, default=SEED)
+    args = parser.parse_args()
+    if args.record is None:
+        print(compare(args.build, args.problems))
+        return
+    values = [value for _, value in measure(args.build, args.problems or 2000, args.seed)]
+    commit = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True)
+    record = {"commit": commit.stdout.strip(), "seed": args.seed, "makespans": values}
+    args.record.write_text(json.dumps(record) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

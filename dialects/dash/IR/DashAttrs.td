@@ -105,25 +105,27 @@ def CostAttr : Dash_Attr<"Cost", "cost"> {
   let summary = "The cost model that a schedule was chosen and judged by";
   let description = [{
     C(k) and R(k) are the ends of compute and reduction of a worker's k-th task:
-    `C(k) = max(C(k-1), R(k-b)) + c` and
+    `C(k) = max(C(k-1), R(k-b)) + c + (boundary if the task is the first of its item)` and
     `R(k) = max(C(k), R(k-1), R(pred) + (latency if pred ran on another worker)) + r`, where `pred`
-    is the previous turn of the chain, c is `compute`, r is `reduce` and b is `buffers`.
+    is the previous turn of the chain, c is `compute`, r is `reduce` and b is `buffers`. The text leaves
+    a `boundary` of 0 out.
 
-    **Preconditions**: at most 1e100; `compute` and `reduce` above 0, `latency` at least 0, `buffers`
-    at least 1.
+    **Preconditions**: at most 1e100; `compute` and `reduce` above 0, `latency` and `boundary` at least 0,
+    `buffers` at least 1.
     **Postconditions**: the text is the shortest decimal that reads back as the same numbers.
-    **Example**: `#dash.cost<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>`.
+    **Example**: `#dash.cost<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2, boundary = 5.5>`.
     **Errors**: `'compute' must be above 0 and at most 1e100, got -1.0`; `'latency' must be from 0 to
-    1e100, got -0.5`; `'buffers' must be at least 1, got 0`.
+    1e100, got -0.5`, and so for boundary; `'buffers' must be at least 1, got 0`.
   }];
   let parameters = (ins APFloatParameter<"time of a task's compute">:$compute,
                         APFloatParameter<"time of a task's reduction">:$reduce,
                         APFloatParameter<"time of a hop to another worker">:$latency,
-                        AttrParameter<"int64_t", "dQ buffers of a worker">:$buffers);
+                        AttrParameter<"int64_t", "dQ buffers of a worker">:$buffers,
+                        APFloatParameter<"time that an item takes beside its tasks">:$boundary);
   let builders = [AttrBuilder<(ins "double":$compute, "double":$reduce, "double":$latency,
-                                   "int64_t":$buffers), [{
+                                   "int64_t":$buffers, "double":$boundary), [{
     return $_get($_ctxt, ::llvm::APFloat(compute), ::llvm::APFloat(reduce),
-                 ::llvm::APFloat(latency), buffers);
+                 ::llvm::APFloat(latency), buffers, ::llvm::APFloat(boundary));
   }]>];
   let genAccessors = 0;
   let hasCustomAssemblyFormat = 1;
@@ -133,7 +135,27 @@ def CostAttr : Dash_Attr<"Cost", "cost"> {
     double getReduce() const;
     double getLatency() const;
     int64_t getBuffers() const;
+    double getBoundary() const;
   }];
+}
+
+def SearchAttr : Dash_Attr<"Search", "search"> {
+  let summary = "How an order was searched for";
+  let description = [{
+    An order that was searched for follows from its problem, its workers, its costs, and this: the version of
+    the search, the tasks that it may simulate, and the bytes of f32 dQ of unfinished heads that it keeps in
+    flight (0 is no limit). So the same search finds the same order everywhere and at any time.
+
+    **Preconditions**: `version` and `budget` at least 1, `dq_limit` at least 0.
+    **Postconditions**: none.
+    **Example**: `#dash.search<version = 1, budget = 131072, dq_limit = 33554432>`.
+    **Errors**: `'version' must be at least 1, got 0`, and so for budget; `'dq_limit' must be at least 0, got -1`.
+  }];
+  let parameters = (ins AttrParameter<"int64_t", "version of the search">:$version,
+                        AttrParameter<"int64_t", "tasks that it may simulate">:$budget,
+                        AttrParameter<"int64_t", "bytes of dQ in flight">:$dq_limit);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
 }
 
 def FormulasAttr : Dash_Attr<"Formulas", "formulas"> {

@@ -172,16 +172,20 @@ def OrderSourceAttr : Dash_Attr<"OrderSource", "order_source"> {
   let summary = "Who fills the workspace region `order`";
   let description = [{
     An entry, by its symbol, where the order is formulas. A file where it is a table, which serves one
-    choice of sizes: then the text is the command that makes the table of other sizes.
+    choice of sizes: then the text is the command that makes the table of other sizes. Where the table was
+    searched for, `search` and `cost` say how, for the certificate.
 
-    **Preconditions**: the text is not empty.
+    **Preconditions**: the text is not empty; `search` and `cost` stand together, at a file.
     **Postconditions**: none.
     **Example**: `#dash.order_source<entry = "attention_bwd_order">`.
-    **Errors**: `the order's entry must have a name`; `the order's file must have a command that makes it`.
+    **Errors**: `the order's entry must have a name`; `the order's file must have a command that makes it`;
+    `an order that was searched for is a file, and has both a search and its costs`.
   }];
   let parameters = (ins EnumParameter<OrderSource>:$source,
-                        StringRefParameter<"the entry, or the command">:$text);
-  let assemblyFormat = "`<` $source `=` $text `>`";
+                        StringRefParameter<"the entry, or the command">:$text,
+                        OptionalParameter<"::mlir::dash::SearchAttr", "how a table was searched for">:$search,
+                        OptionalParameter<"::mlir::dash::CostAttr", "by which costs">:$cost);
+  let assemblyFormat = "`<` $source `=` $text (`,` `search` $search^)? (`,` `cost` $cost^)? `>`";
   let genVerifyDecl = 1;
 }
 

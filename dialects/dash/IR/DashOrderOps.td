@@ -23,6 +23,8 @@ def ScheduleOp : Dash_Op<"schedule", [Symbol]> {
     are 0, and the bits may differ even from run to run. `workers` is the number of lists; `width` the number of workers that visit orders and chains were made for:
     the same, unless `level` says that the bits may not depend on it.
 
+    `search` is there where the order was searched for, and says how (`#dash.search`).
+
     The verifier looks at the shape only. Coverage, total order, progress and independence are proven by
     a pass, which leaves what it found for the problem's sizes: `min_workers`, the fewest workers that
     finish when they are resident at once and start in index order.
@@ -77,6 +79,7 @@ def ScheduleOp : Dash_Op<"schedule", [Symbol]> {
     Arg<UnitAttr, "adds come in no order, so bits may differ">:$unordered,
     Arg<ProblemAttr, "what the order was made for">:$problem,
     Arg<CostAttr, "cost model that it was judged by">:$cost,
+    Arg<OptionalAttr<SearchAttr>, "how it was searched for">:$search,
     Arg<AnyAttrOf<[FormulasAttr, TableAttr], "#dash.formulas<...> or #dash.table<...>">,
         "the order">:$order);
   let assemblyFormat = [{
@@ -84,7 +87,7 @@ def ScheduleOp : Dash_Op<"schedule", [Symbol]> {
     `parts` `(` $parts `)` `workers` `(` $workers `)` `width` `(` $width `)`
     (`min_workers` `(` $min_workers^ `)`)? (`unordered` $unordered^)?
     `\n` ` ` ` ` ` ` ` ` `problem` `(` $problem `)`
-    `\n` ` ` ` ` ` ` ` ` `cost` `(` $cost `)`
+    `\n` ` ` ` ` ` ` ` ` `cost` `(` $cost `)` (`search` `(` $search^ `)`)?
     `\n` ` ` ` ` ` ` ` ` `order` `(` $order `)` attr-dict
   }];
   let extraClassDeclaration = [{

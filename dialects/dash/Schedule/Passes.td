@@ -72,7 +72,7 @@ def ApplySchedule : Pass<"dash-apply-schedule", "::mlir::ModuleOp"> {
     too large. The schedule has the name of the kind that was taken, and `dash-explain` says why.
 
     With kind=file, the file needs items and chains; it says what options leave at their defaults; options
-    that say otherwise are refused, costs replaced. Of a file with several schedules the one of the
+    that say otherwise are refused, costs replaced (what neither says is of the file of costs). Of a file with several schedules the one of the
     problem's name is taken.
 
     (* example filepath=test/Schedule/apply-schedule.mlir *)
@@ -98,11 +98,16 @@ def ApplySchedule : Pass<"dash-apply-schedule", "::mlir::ModuleOp"> {
     Option<"forWorkers", "for-workers", "int64_t", /*default=*/"32",
            "Number of workers that an order of level machine is made for; other levels are made for "
            "`workers`. The default is one that every sm_90 device has">,
-    Option<"compute", "compute", "double", /*default=*/"2.1",
-           "Cost of a task's products. The defaults are microseconds of the H200 at head dim 128">,
-    Option<"reduce", "reduce", "double", /*default=*/"1.6", "Cost of a task's reduction">,
-    Option<"latency", "latency", "double", /*default=*/"0.3",
+    Option<"costs", "costs", "std::string", /*default=*/"\"\"",
+           "A file of costs, by head dim and class of masks (dialects/dash/docs/schedules.md). The default is "
+           "that of an H200, in microseconds">,
+    Option<"compute", "compute", "double", /*default=*/"-1",
+           "Cost of a task's products; the default, -1, takes it from the file of costs, and so below">,
+    Option<"reduce", "reduce", "double", /*default=*/"-1", "Cost of a task's reduction">,
+    Option<"latency", "latency", "double", /*default=*/"-1",
            "Cost of a chain's hop from one worker to another">,
+    Option<"boundary", "boundary", "double", /*default=*/"-1",
+           "Cost of an item beside its tasks">,
     Option<"buffers", "buffers", "int64_t", /*default=*/"2",
            "dQ tiles that a worker holds for reduction; 1 is the model of the DASH paper">,
     Option<"dqLimit", "dq-limit", "int64_t", /*default=*/"32",

@@ -80,7 +80,8 @@ def EmitPtx : Pass<"dash-emit-ptx", "::mlir::ModuleOp"> {
     **Certificate.** The manifest's certificate is the SHA-256 of a text of what fixes the bits,
     lines of `key value`: `dash certificate 1`; the facts `element`, `head_dim`, `head_dim_v`,
     `mask`, `tiles`, `kind`, `level`, `deterministic`, `parts` and `width` as JSON; `order`, the text
-    of the formulas or the SHA-256 of the table's bytes; `ptx`, the SHA-256 of the PTX. Runs of equal
+    of the formulas or the SHA-256 of the table's bytes; `search`, where the table was searched for, with
+    the texts of `#dash.search` and `#dash.cost`; `ptx`, the SHA-256 of the PTX. Runs of equal
     certificates on equal inputs give equal gradients, unless the program is not deterministic.
 
     (* example filepath=test/Target/emit-ptx.mlir show=command,input *)

@@ -34,6 +34,9 @@ struct ToPtxOptions : public PassPipelineOptions<ToPtxOptions> {
   Option<std::string> sizes{
       *this, "sizes", llvm::cl::desc("Sizes that the types leave open, for the proof or a table"),
       llvm::cl::init("")};
+  Option<std::string> costs{
+      *this, "costs", llvm::cl::desc("A file of costs; those of an H200 come with the compiler"),
+      llvm::cl::init("")};
   Option<int64_t> qTile{*this, "q-tile", llvm::cl::desc("Rows of a tile of Q"), llvm::cl::init(64)};
   Option<int64_t> kvTile{*this, "kv-tile", llvm::cl::desc("Rows of a tile of K and V"),
                          llvm::cl::init(128)};

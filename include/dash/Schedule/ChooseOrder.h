@@ -4,6 +4,7 @@
 #define DASH_SCHEDULE_CHOOSEORDER_H
 
 #include "dash/Schedule/Kinds.h"
+#include "dash/Schedule/Verify.h"
 
 namespace mlir::dash {
 
@@ -16,32 +17,37 @@ constexpr int64_t maxSynthesizedTasks = int64_t(1) << 24;
 /// Fails where the tasks of a problem are more than can be scheduled, and than 64 bits might count.
 LogicalResult verifyCountable(const Problem &problem, EmitError emitError);
 
-/// Shows the orders of the fixed kinds to `judge`, each proven, with its makespan; `judge` says which
-/// makespan the next must not pass to be shown at all. Kinds that search, and unordered ones, are
-/// left out.
-LogicalResult
-forEachFixedKind(const ScheduleHeader &header, double limit, MLIRContext *context,
-                 EmitError emitError,
-                 llvm::function_ref<double(const ScheduleKind &, Schedule &, double)> judge);
-
-/// The order of least predicted time of a problem as a whole, and the kind that it is of: a fixed kind,
-/// or `searched` where a search found a shorter one.
-struct ChosenOrder {
-  const ScheduleKind *kind;
-  Order order;
-  double makespan;
+/// A schedule and its proof.
+struct ProvenOrder {
+  Schedule schedule;
+  ScheduleFacts facts;
 };
-FailureOr<ChosenOrder> chooseOrder(const ScheduleHeader &header, const ScheduleKind &searched,
-                                   MLIRContext *context, EmitError emitError);
 
-/// The schedule of `header.kind`, not yet proven. With kind=auto the kind is chosen, and the schedule has
-/// its name:
+/// Shows the orders of the fixed kinds to `judge`, each proven; `judge`, which may take the schedule, says
+/// which makespan the next must not pass to be shown at all. Kinds that search, and unordered ones,
+/// are left out.
+LogicalResult forEachFixedKind(
+    const ScheduleHeader &header, double limit, MLIRContext *context, EmitError emitError,
+    llvm::function_ref<double(const ScheduleKind &, Schedule &, const ScheduleFacts &)> judge);
+
+/// The order of least predicted time of a problem as a whole: that of a fixed kind, proven, or a table that
+/// a search found. With kind=auto nothing is searched for where a fixed kind is within `goodEnough` of the least.
+struct ChosenOrder {
+  const ScheduleKind *kind = nullptr; ///< null where it was searched for
+  std::optional<ProvenOrder> proven;  ///< of a fixed kind
+  Table found;
+};
+FailureOr<ChosenOrder> chooseOrder(const ScheduleHeader &header, MLIRContext *context,
+                                   EmitError emitError);
+
+/// The schedule of `header.kind`, proven. With kind=auto the kind is chosen, and the schedule has its name:
 ///  - at level run the one of least predicted time;
 ///  - from level batch on `synthesized`, which makes that choice for each sequence by itself;
-///  - where the order must serve all sizes (`asFormulas`), or has more tasks than are written out, the
-///    best of the fixed kinds; from level batch on for one sequence, from machine on for one kv head.
-FailureOr<Schedule> buildSchedule(ScheduleHeader header, bool asFormulas, MLIRContext *context,
-                                  EmitError emitError);
+///  - where the order must serve all sizes (`asFormulas`), or has more tasks than are written out (from
+///    level batch on: a sequence by itself), the best of the fixed kinds; from level batch on for one
+///    sequence, from machine on for one kv head.
+FailureOr<ProvenOrder> buildSchedule(ScheduleHeader header, bool asFormulas, MLIRContext *context,
+                                     EmitError emitError);
 
 } // namespace mlir::dash
 

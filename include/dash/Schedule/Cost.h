@@ -9,7 +9,7 @@ namespace mlir::dash {
 
 /// When one task runs, in the unit of the schedule's cost. With C(k) and R(k) the ends of compute
 /// and reduction of a worker's k-th task, counted over all its items, and b dQ buffers:
-///   C(k) = max(C(k-1), R(k-b)) + c
+///   C(k) = max(C(k-1), R(k-b)) + c + (boundary if the task is the first of its item)
 ///   R(k) = max(C(k), R(k-1), R(pred) + (latency if pred ran on another worker)) + r
 /// where pred is the previous turn of the chain (DASH, arXiv 2601.21824, is b = 1 and latency 0);
 /// there is none in an unordered schedule.
@@ -53,7 +53,8 @@ RunFigures predictFigures(const Schedule &schedule);
 ///  - the longest item,
 ///  - the longest chain: c + n r, unless unordered,
 ///  - for every k, the k+1 shortest of the k W + 1 longest items, which some worker must take.
-/// An item of t tasks, like the whole, takes t (c + r) with one buffer, max(t c, t r) with more.
+/// i items of t tasks take i boundary + t (c + r) with one buffer, max(i boundary + t c, t r) with more;
+/// items without tasks take nothing.
 double lowerBound(const Schedule &schedule);
 
 } // namespace mlir::dash

@@ -7,6 +7,12 @@
 
 namespace mlir::dash {
 
+/// Of what a search finds: raised with every change to it that may find another order.
+constexpr int64_t searchVersion = 1;
+/// Tasks that a search may simulate, over all layouts. A count and no time, so that a search finds the
+/// same everywhere.
+constexpr int64_t searchBudget = int64_t(1) << 17;
+
 /// What is to be ordered as one: nothing outside of it may matter.
 struct LayoutRequest {
   Problem problem;
@@ -23,6 +29,11 @@ struct LayoutRequest {
 /// how many heads run at once (few keep dQ in L2, many balance better), in whether long items come
 /// first, and in where walks start. Their number depends on the problem alone.
 void searchLayouts(const LayoutRequest &request, llvm::function_ref<double(ListSchedule &)> judge);
+
+/// No run takes less: all work over all workers, and what the longest items make some worker take.
+double leastMakespan(const LayoutRequest &request);
+/// No run is much better than one that takes this times the least.
+constexpr double goodEnough = 1.002;
 
 /// f32 dQ that is in flight while a (sequence, kv head, part) is unfinished.
 int64_t dqBytesOfGroup(const Problem &problem, int64_t parts, int64_t sequence);

@@ -14,8 +14,9 @@ struct OrderFileRequest {
   DeterminismLevel needed = DeterminismLevel::Run; ///< the weakest level that will do
   std::optional<int64_t> workers, parts;
   std::optional<int64_t> forWorkers; ///< counts where the file's level is machine
-  std::optional<double> compute, reduce, latency;
+  std::optional<double> compute, reduce, latency, boundary;
   std::optional<int64_t> buffers;
+  Cost cost; ///< of files that state none
 };
 
 /// Reads a schedule of kind "file" from a report document (dialects/dash/Schedule/

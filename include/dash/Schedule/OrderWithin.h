@@ -16,6 +16,9 @@ struct WideOrder {
   Piecewise step;
 };
 
+/// Fails where an order of the problem has too many tasks to be written out, before anybody tries.
+LogicalResult verifyTableFits(const Problem &problem, EmitError emitError);
+
 /// The part of `wide` that the problem's mask leaves: the formulas, where the mask is theirs; else a
 /// table, in which each walk skips the hidden tiles and each chain closes up. An order without
 /// cycles stays so when tasks are taken out of it.

@@ -11,6 +11,7 @@
 //   request.problem.mask = Mask::causal();
 //   request.problem.heads = request.problem.kvHeads = 16;
 //   request.problem.sequences = {{8192, 8192}};
+//   request.cost = Prices::shipped().of(request.problem);
 //   auto order = planner.plan(request); // llvm::Expected: check it
 //   copyToDevice((*order)->words);
 //
@@ -18,8 +19,10 @@
 #ifndef DASH_SCHEDULE_PLANNER_H
 #define DASH_SCHEDULE_PLANNER_H
 
+#include "dash/Schedule/Prices.h"
 #include "dash/Schedule/Verify.h"
 #include "llvm/Support/Error.h"
+#include <functional>
 
 namespace mlir::dash {
 
@@ -31,11 +34,25 @@ struct PlannedOrder {
   double lowerBound = 0;
 };
 
-/// Makes orders, and keeps those that were asked for last. Safe to call from several threads. The same
-/// request gives the same order, in every process and on every machine.
+/// Where orders are kept between processes: $DASH_CACHE_DIR/orders, or else $XDG_CACHE_HOME/dash/orders, or
+/// else ~/.cache/dash/orders. Empty, which is nowhere, where DASH_CACHE_DIR is empty or there is no home.
+std::string orderCacheFolder();
+
+struct PlannerOptions {
+  size_t mostKept = 64; ///< orders in memory
+  /// Orders on disk, at most 1 GB of them; empty keeps none. Several processes may share it.
+  std::string cacheFolder = orderCacheFolder();
+  /// Told once, by the first plan that could not be kept in the folder, why. Planning goes on without it.
+  std::function<void(StringRef)> warn;
+};
+
+/// Makes orders, and keeps those that were asked for last, in memory and on disk. Safe to call from several
+/// threads. The same request gives the same order, in every process and on every machine, whether it was
+/// kept or not: it follows from the request and from the version of the search, and an order from the disk is
+/// proven anew.
 class Planner {
 public:
-  explicit Planner(size_t mostKept = 64);
+  explicit Planner(PlannerOptions options = {});
   ~Planner();
 
   /// The order of a problem, whose `kind` is one of dash/Schedule/Kinds.h or "auto". Serves what kernels

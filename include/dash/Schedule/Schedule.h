@@ -28,10 +28,17 @@ struct Table {
 };
 
 /// The prices of the cost model: one task's compute and reduction, the hop of a chain to another
-/// worker, all in one unit of the caller's choice; and how many dQ tiles a worker buffers.
+/// worker, what an item takes beside its tasks, all in one unit of the caller's choice; and how many dQ
+/// tiles a worker buffers. None is usual everywhere: dash/Schedule/Prices.h has those of a machine.
 struct Cost {
-  double compute = 2.1, reduce = 1.6, latency = 0.3;
+  double compute = 0, reduce = 0, latency = 0;
   int64_t buffers = 2;
+  double boundary = 0;
+};
+
+/// How an order was searched for: with its problem, workers and costs, all that it follows from.
+struct Search {
+  int64_t version = 0, budget = 0, maxDqBytes = 0;
 };
 
 /// Everything about an order but the order itself.
@@ -47,14 +54,16 @@ struct ScheduleHeader {
   /// For builders that search: f32 dQ of unfinished heads in flight, beyond which adds leave L2; 0 is
   /// no limit. Not part of the order.
   int64_t maxDqBytes = int64_t(32) << 20;
+  /// Of an order that was searched for.
+  std::optional<Search> search;
 
   bool isOrdered() const { return !unordered; }
 };
 
-/// Limits on what can be scheduled: beyond them a proof would take hours, or more memory than there
-/// is. They are over all heads and sequences; dash/IR/Limits.h has those that the IR states.
-constexpr int64_t maxItems = int64_t(1) << 26;
-constexpr int64_t maxChains = int64_t(1) << 26;
+/// Limits on what can be scheduled: beyond them a proof would take hours, or more than 2 GB. They are
+/// over all heads and sequences; dash/IR/Limits.h has those that the IR states.
+constexpr int64_t maxItems = int64_t(1) << 23;
+constexpr int64_t maxChains = int64_t(1) << 24;
 constexpr int64_t maxTasks = int64_t(1) << 34;
 
 using Order = std::variant<Formulas, Table>;

@@ -121,7 +121,7 @@ static FailureOr<Table> synthesizeAlone(const ScheduleHeader &alone, MLIRContext
   }
   constexpr double infinity = std::numeric_limits<double>::infinity();
   if (failed(forEachFixedKind(alone, infinity, context, emitError,
-                              [&](const ScheduleKind &, Schedule &schedule, double) {
+                              [&](const ScheduleKind &, Schedule &schedule, const ScheduleFacts &) {
                                 Table order = inTimeOrder(schedule);
                                 consider(order);
                                 return infinity;
@@ -197,10 +197,10 @@ static FailureOr<Order> build(const ScheduleHeader &header, MLIRContext *context
   }
   if (header.level != DeterminismLevel::Run)
     return synthesizeApart(header, context, emitError);
-  FailureOr<ChosenOrder> chosen = chooseOrder(header, kinds::Synthesized, context, emitError);
+  FailureOr<ChosenOrder> chosen = chooseOrder(header, context, emitError);
   if (failed(chosen))
     return failure();
-  return std::move(chosen->order);
+  return chosen->proven ? chosen->proven->schedule.order() : Order(std::move(chosen->found));
 }
 
 static StringRef purpose(const Mask &) {

@@ -16,12 +16,13 @@ class Cost:
     reduce: float = 1.0
     latency: float = 0.0
     buffers: int = 1
+    boundary: float = 0.0
 
 
 def makespan(graph: EventGraph, cost: Cost) -> float:
     """The largest R of
 
-    C(k) = max(C(k-1), R(k-b)) + c
+    C(k) = max(C(k-1), R(k-b)) + c + (boundary if the task is the first of its item)
     R(k) = max(C(k), R(k-1), R(pred) + (latency if pred is on another worker)) + r
     """
     trace = complete_trace(graph)
@@ -30,6 +31,7 @@ def makespan(graph: EventGraph, cost: Cost) -> float:
     events, worker_of = graph.events, graph.workers
     computed = [0.0] * len(graph.lists)
     reduced: list[list[float]] = [[] for _ in graph.lists]
+    item_of = [-1] * len(graph.lists)
     end = [0.0] * len(events)
     for index in trace:
         event = events[index]
@@ -38,7 +40,9 @@ def makespan(graph: EventGraph, cost: Cost) -> float:
         worker = worker_of[event.item]
         mine = reduced[worker]
         freed = mine[-cost.buffers] if len(mine) >= cost.buffers else 0.0
-        computed[worker] = max(computed[worker], freed) + cost.compute
+        boundary = cost.boundary if item_of[worker] != event.item else 0.0
+        item_of[worker] = event.item
+        computed[worker] = max(computed[worker], freed) + cost.compute + boundary
         arrived = 0.0
         if event.after is not None:
             away = worker_of[events[event.after].item] != worker
@@ -48,19 +52,21 @@ def makespan(graph: EventGraph, cost: Cost) -> float:
     return max((mine[-1] for mine in reduced if mine), default=0.0)
 
 
-def item_length(tasks: int, cost: Cost) -> float:
+def length(tasks: int, items: int, cost: Cost) -> float:
+    """Of a worker that does nothing else than the tasks of some items."""
+    boundaries = items * cost.boundary
     if cost.buffers == 1:
-        return tasks * (cost.compute + cost.reduce)
-    return max(tasks * cost.compute, tasks * cost.reduce)
+        return tasks * (cost.compute + cost.reduce) + boundaries
+    return max(tasks * cost.compute + boundaries, tasks * cost.reduce)
 
 
 def lower_bound(problem: Problem, workers: int, cost: Cost) -> float:
-    lengths = sorted(_item_sizes(problem), reverse=True)
+    sizes = sorted((size for size in _item_sizes(problem) if size), reverse=True)
     chains = [int(problem.active(s).sum(axis=0).max()) for s in range(len(problem.sequences))]
-    bounds = [item_length(problem.num_tasks(), cost) / workers, item_length(lengths[0], cost)]
+    bounds = [length(problem.num_tasks(), len(sizes), cost) / workers]
     if max(chains):
-        bounds.append(cost.compute + max(chains) * cost.reduce)
-    bounds.append(item_length(_crowded(lengths, workers), cost))
+        bounds.append(cost.boundary + cost.compute + max(chains) * cost.reduce)
+    bounds += [length(tasks, items, cost) for tasks, items in _crowded(sizes, workers)]
     return max(bounds)
 
 
@@ -74,10 +80,10 @@ def _item_sizes(problem: Problem) -> list[int]:
     return sizes
 
 
-def _crowded(descending: Sequence[int], workers: int) -> int:
-    """Among the kW+1 longest items some worker has k+1: at least the shortest k+1 of them."""
+def _crowded(descending: Sequence[int], workers: int) -> list[tuple[int, int]]:
+    """Among the kW+1 longest items some worker has k+1: at least the shortest k+1 of them. Their tasks, and how many they are."""
     sums = list(accumulate(descending, initial=0))
-    return max(
-        sums[k * workers + 1] - sums[k * workers - k]
-        for k in range((len(descending) - 1) // workers + 1)
-    )
+    return [
+        (sums[k * workers + 1] - sums[k * workers - k], k + 1)
+        for k in range(-(-len(descending) // workers))
+    ]

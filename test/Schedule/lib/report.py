@@ -60,7 +60,8 @@ def problem_of(schedule: Json) -> Problem:
 
 def cost_of(schedule: Json) -> Cost:
     cost = schedule["cost"]
-    return Cost(float(cost["c"]), float(cost["r"]), float(cost["latency"]), cost["buffers"])
+    return Cost(float(cost["c"]), float(cost["r"]), float(cost["latency"]), cost["buffers"],
+                float(cost.get("boundary", 0)))
 
 
 def numbers_of(schedule: Json) -> Numbers:
@@ -116,7 +117,7 @@ def schedule_json(problem: Problem, order: Order, numbers: Numbers, setting: Set
         "minWorkers": numbers.min_workers,
         "dynamicIssue": numbers.dynamic_issue,
         "cost": {"c": cost.compute, "r": cost.reduce,
-                 "latency": cost.latency, "buffers": cost.buffers},
+                 "latency": cost.latency, "buffers": cost.buffers, "boundary": cost.boundary},
         "makespan": numbers.makespan,
         "lowerBound": numbers.lower_bound,
         **order_json(order),

@@ -107,12 +107,14 @@ def trace_differences(schedule: Json, trace: Json, process: int = 1) -> list[str
         lines += _lane_differences(thread, lane)
     want = Counter((i["sequence"], head, i["kv"], q)
                    for i in schedule["items"] for head, q in i["visit"])
-    for what, price in (("compute", cost["c"]), ("reduce", cost["r"])):
+    firsts = {(i["sequence"], i["visit"][0][0], i["kv"], i["visit"][0][1])
+              for i in schedule["items"] if i["visit"]}
+    for what, price, boundary in (("compute", cost["c"], cost["boundary"]), ("reduce", cost["r"], 0)):
         found = [one for lane in lanes.values() for one in lane if one.category == what]
         if Counter(one.task for one in found) != want:
             lines.append(f"{what}: not each task once")
-        if any(abs(one.end - one.begin - price * 1000) > ROUNDING for one in found):
-            lines.append(f"{what}: not all as long as {price}")
+        if any(abs(one.end - one.begin - (price + boundary * (one.task in firsts)) * 1000) > ROUNDING for one in found):
+            lines.append(f"{what}: not all as long as {price}, with {boundary} more for the first of an item")
     last = max((lane[-1].end for lane in lanes.values()), default=0)
     if abs(last - schedule["makespan"] * 1000) > ROUNDING:
         lines.append(f"ends at {last} ns, the makespan is {schedule['makespan']}")

@@ -1,0 +1,125 @@
+//===- JsonFile.cpp - JSON that strangers wrote ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "JsonFile.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+using namespace mlir;
+using namespace mlir::dash;
+
+bool dash::hasOnlyKeys(const llvm::json::Value &value, llvm::json::Path path,
+                       ArrayRef<llvm::StringLiteral> known) {
+  const llvm::json::Object *object = value.getAsObject();
+  if (!object)
+    return true; // ObjectMapper says so
+  for (const auto &[key, ignored] : *object)
+    if (!llvm::is_contained(known, StringRef(key))) {
+      path.field(key).report("unknown key");
+      return false;
+    }
+  return true;
+}
+
+namespace {
+struct DuplicateKey {
+  std::string key;
+  int64_t line;
+};
+} // namespace
+
+/// The text is JSON.
+static std::optional<DuplicateKey> findDuplicateKey(StringRef text) {
+  // A frame for each bracket that is open: the keys of an object, nothing of an array.
+  std::vector<std::optional<llvm::StringSet<>>> open;
+  bool isKey = false;
+  int64_t line = 1;
+  for (size_t i = 0; i < text.size(); ++i) {
+    switch (text[i]) {
+    case '\n':
+      ++line;
+      break;
+    case '{':
+      open.emplace_back(std::in_place);
+      isKey = true;
+      break;
+    case '[':
+      open.emplace_back();
+      isKey = false;
+      break;
+    case '}':
+    case ']':
+      open.pop_back();
+      break;
+    case ':':
+      isKey = false;
+      break;
+    case ',':
+      isKey = open.back().has_value();
+      break;
+    case '"': {
+      size_t begin = i++;
+      while (text[i] != '"')
+        i += text[i] == '\\' ? 2 : 1;
+      if (!isKey)
+        break;
+      // Escapes may spell one key in two ways.
+      std::string key = llvm::cantFail(llvm::json::parse(text.slice(begin, i + 1)))
+                            .getAsString()
+                            .value_or("")
+                            .str();
+      if (!open.back()->insert(key).second)
+        return DuplicateKey{key, line};
+      break;
+    }
+    default:
+      break;
+    }
+  }
+  return std::nullopt;
+}
+
+/// The parser recurses: text that nests deeper than any order is refused before it.
+static bool nestsTooDeep(StringRef text) {
+  constexpr int64_t deepest = 64;
+  int64_t depth = 0;
+  bool inString = false;
+  for (size_t i = 0; i < text.size() && depth <= deepest; ++i) {
+    char c = text[i];
+    if (inString && c == '\\')
+      ++i;
+    else if (c == '"')
+      inString = !inString;
+    else if (!inString && (c == '[' || c == '{'))
+      ++depth;
+    else if (!inString && (c == ']' || c == '}'))
+      --depth;
+  }
+  return depth > deepest;
+}
+
+LogicalResult dash::parseJson(StringRef what, StringRef path, StringRef text, JsonReader read,
+                              EmitError emitError) {
+  auto refuse = [&] { return emitError() << what << " file '" << path << "': "; };
+  if (nestsTooDeep(text))
+    return refuse() << "brackets nest deeper than in any such file";
+  llvm::Expected<llvm::json::Value> value = llvm::json::parse(text);
+  if (!value)
+    return refuse() << llvm::toString(value.takeError());
+  if (std::optional<DuplicateKey> twice = findDuplicateKey(text))
+    return refuse() << "line " << twice->line << " has key '" << twice->key
+                    << "' a second time in its object, expected it once";
+  llvm::json::Path::Root root(what);
+  if (!read(*value, root))
+    return refuse() << llvm::toString(root.getError());
+  return success();
+}
+
+FailureOr<std::string> dash::readText(StringRef what, StringRef path, EmitError emitError) {
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+  if (!buffer)
+    return emitError() << "cannot read " << what << " file '" << path
+                       << "': " << buffer.getError().message();
+  return (*buffer)->getBuffer().str();
+}

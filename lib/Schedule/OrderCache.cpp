@@ -1,0 +1,213 @@
+//===- OrderCache.cpp - orders that were planned before -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A file is a line with the hash of all behind it, then text (the request, the kind), and the words. The hash
+// finds damage. It cannot tell who wrote the file, so the order is proven again like any other that comes from
+// outside.
+//
+//===----------------------------------------------------------------------===//
+
+#include "OrderCache.h"
+#include "ReportModule.h"
+#include "dash/Schedule/Cost.h"
+#include "dash/Schedule/LayoutSearch.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/BLAKE3.h"
+#include "llvm/Support/Endian.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace mlir::dash;
+namespace fs = llvm::sys::fs;
+
+static constexpr llvm::StringLiteral suffix = ".order";
+
+std::string dash::describeRequest(const ScheduleHeader &request) {
+  const Problem &problem = request.problem;
+  const Cost &cost = request.cost;
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  auto line = [&](StringRef key, auto... values) {
+    os << key;
+    ((os << ' ' << values), ...);
+    os << '\n';
+  };
+  auto bits = [](double value) { return llvm::utohexstr(llvm::bit_cast<uint64_t>(value)); };
+  line("dash order", 1);
+  line("search", searchVersion, searchBudget, request.maxDqBytes);
+  line("kind", request.kind);
+  line("level", stringifyDeterminismLevel(request.level));
+  line("workers", request.workers, request.width);
+  line("cost", bits(cost.compute), bits(cost.reduce), bits(cost.latency), bits(cost.boundary),
+       cost.buffers);
+  line("tiles", problem.tiles.q, problem.tiles.kv);
+  line("mask", problem.mask.left, problem.mask.right, problem.mask.rules.size());
+  line("heads", problem.heads, problem.kvHeads, request.parts);
+  line("head dims", problem.headDim, problem.headDimV);
+  line("sequences", problem.numSequences());
+  for (size_t begin = 0, end; begin < problem.sequences.size(); begin = end) {
+    for (end = begin + 1;
+         end < problem.sequences.size() && problem.sequences[end] == problem.sequences[begin];)
+      ++end;
+    line("rows", end - begin, problem.sequences[begin].q, problem.sequences[begin].kv);
+  }
+  return text;
+}
+
+static std::string hashOf(StringRef bytes) {
+  auto digest =
+      llvm::BLAKE3::hash(ArrayRef(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()));
+  return llvm::toHex(digest, /*LowerCase=*/true);
+}
+
+std::string OrderCache::pathOf(StringRef description) const {
+  SmallString<128> path(folder);
+  llvm::sys::path::append(path, hashOf(description) + suffix);
+  return std::string(path);
+}
+
+/// The items and visits that words hold, as they were issued: in the order of their visits, and those that
+/// have none in front of the next. Nothing where they are not what `encodeOrder` writes.
+static std::optional<Table> decodeOrder(ArrayRef<int32_t> words, const ScheduleHeader &header) {
+  int64_t workers = header.workers, numItems = dash::numItems(header.problem, header.parts),
+          tasks = header.problem.numTasks();
+  if (int64_t(words.size()) != numOrderWords(workers, numItems, tasks))
+    return std::nullopt;
+  ArrayRef<int32_t> lists = words.slice(orderHeaderWords, workers + 1);
+  ArrayRef<int32_t> records = words.slice(orderFirstItem(workers), numItems * orderItemWords);
+  const int32_t *visits = words.take_back(tasks * orderVisitWords).data();
+  if (lists.front() != 0 || lists.back() != numItems || !llvm::is_sorted(lists))
+    return std::nullopt;
+  struct Record {
+    int32_t worker;
+    const int32_t *words;
+    auto key() const { return std::pair(words[4], words[5] > 0); }
+  };
+  std::vector<Record> items;
+  for (int64_t worker : llvm::seq(workers))
+    for (int64_t index : llvm::seq<int64_t>(lists[worker], lists[worker + 1]))
+      items.push_back({int32_t(worker), records.data() + index * orderItemWords});
+  llvm::stable_sort(items, [](const Record &a, const Record &b) { return a.key() < b.key(); });
+  Table table;
+  table.visits.reserve(tasks);
+  for (const Record &item : items) {
+    int64_t firstHead = item.words[3], begin = item.words[4], count = item.words[5];
+    if (begin < 0 || count < 0 || begin + count > tasks)
+      return std::nullopt;
+    table.items.push_back({item.worker, item.words[0], item.words[1], /*part=*/0, item.words[2],
+                           /*partTurn=*/item.words[7]});
+    for (const int32_t *visit = visits + begin * orderVisitWords,
+                       *end = visit + count * orderVisitWords;
+         visit != end; visit += orderVisitWords)
+      table.visits.push_back({int32_t(firstHead + visit[0]), visit[1], visit[2]});
+    table.begin.push_back(table.visits.size());
+  }
+  return table;
+}
+
+/// What `text` holds behind `key` on its first line, which is dropped.
+static std::optional<StringRef> takeLine(StringRef &text, StringRef key) {
+  auto [line, rest] = text.split('\n');
+  if (!line.consume_front(key))
+    return std::nullopt;
+  text = rest;
+  return line;
+}
+
+static std::optional<PlannedOrder> parse(StringRef text, StringRef description,
+                                         ScheduleHeader header) {
+  std::optional<StringRef> hash = takeLine(text, "blake3 ");
+  if (!hash || *hash != hashOf(text) || !text.consume_front(description))
+    return std::nullopt;
+  std::optional<StringRef> kind = takeLine(text, "built by ");
+  if (!kind)
+    return std::nullopt;
+  if (!takeLine(text, "words") || text.size() % sizeof(int32_t) != 0)
+    return std::nullopt;
+
+  PlannedOrder order;
+  order.kind = kind->str();
+  order.words.reserve(text.size() / sizeof(int32_t));
+  for (size_t at = 0; at < text.size(); at += sizeof(int32_t))
+    order.words.push_back(llvm::support::endian::read32le(text.data() + at));
+  std::optional<Table> table = decodeOrder(order.words, header);
+  if (!table)
+    return std::nullopt;
+
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  ScopedDiagnosticHandler quiet(&context, [](Diagnostic &) { return success(); });
+  auto emitError = [&] { return mlir::emitError(UnknownLoc::get(&context)); };
+  header.kind = order.kind;
+  FailureOr<Schedule> schedule = Schedule::get(std::move(header), std::move(*table), emitError);
+  if (failed(schedule))
+    return std::nullopt;
+  FailureOr<ScheduleFacts> facts = verify(*schedule, emitError);
+  if (failed(facts))
+    return std::nullopt;
+  // Proven is the order that the words hold; they must be those of it, to the last.
+  const Table &proven = std::get<Table>(schedule->order());
+  if (encodeOrder(schedule->problem, schedule->workers, proven.items, proven.visits) != order.words)
+    return std::nullopt;
+  order.facts = *facts;
+  order.lowerBound = lowerBound(*schedule);
+  return order;
+}
+
+std::shared_ptr<const PlannedOrder> OrderCache::find(const ScheduleHeader &request) const {
+  if (folder.empty())
+    return nullptr;
+  std::string description = describeRequest(request);
+  auto buffer = llvm::MemoryBuffer::getFile(pathOf(description), /*IsText=*/false,
+                                            /*RequiresNullTerminator=*/false);
+  if (!buffer)
+    return nullptr;
+  std::optional<PlannedOrder> order = parse((*buffer)->getBuffer(), description, request);
+  return order ? std::make_shared<const PlannedOrder>(std::move(*order)) : nullptr;
+}
+
+llvm::Error OrderCache::keep(const ScheduleHeader &request, const PlannedOrder &order) const {
+  if (folder.empty())
+    return llvm::Error::success();
+  if (std::error_code error = fs::create_directories(folder))
+    return llvm::createFileError(folder, error);
+  std::string description = describeRequest(request);
+  std::string text = description;
+  llvm::raw_string_ostream os(text);
+  os << "built by " << order.kind << "\nwords\n";
+  for (int32_t word : order.words) {
+    char little[sizeof(word)];
+    llvm::support::endian::write32le(little, word);
+    os.write(little, sizeof(word));
+  }
+  llvm::Error error = writeReportFile(pathOf(description), [&](llvm::raw_ostream &file) {
+    file << "blake3 " << hashOf(text) << '\n' << text;
+  });
+  if (!error)
+    prune();
+  return error;
+}
+
+/// Whatever goes wrong here, another process may have been faster.
+void OrderCache::prune() const {
+  std::vector<std::tuple<llvm::sys::TimePoint<>, std::string, uint64_t>> files;
+  uint64_t bytes = 0;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; at != end && !error; at.increment(error)) {
+    llvm::ErrorOr<fs::basic_file_status> status = at->status();
+    if (!status || !StringRef(at->path()).ends_with(suffix))
+      continue;
+    files.emplace_back(status->getLastModificationTime(), at->path(), status->getSize());
+    bytes += status->getSize();
+  }
+  llvm::sort(files);
+  for (const auto &[time, path, size] : files) {
+    if (bytes <= mostBytes)
+      return;
+    (void)fs::remove(path);
+    bytes -= size;
+  }
+}

@@ -1,0 +1,126 @@
+//===- Prices.cpp - what a machine takes for what -------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "dash/Schedule/Prices.h"
+#include "JsonFile.h"
+#include "dash/IR/DashAttrs.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace mlir::dash;
+namespace json = llvm::json;
+
+namespace {
+struct Price {
+  int64_t headDim;
+  std::string mask;
+  Cost cost;
+};
+
+bool fromJSON(const json::Value &value, Price &price, json::Path path) {
+  json::ObjectMapper object(value, path);
+  if (!object ||
+      !hasOnlyKeys(value, path, {"headDim", "mask", "compute", "reduce", "latency", "boundary"}) ||
+      !object.map("headDim", price.headDim) || !object.map("mask", price.mask) ||
+      !object.map("compute", price.cost.compute) || !object.map("reduce", price.cost.reduce) ||
+      !object.map("latency", price.cost.latency) || !object.map("boundary", price.cost.boundary))
+    return false;
+  if (price.headDim < 1) {
+    path.field("headDim").report("expected a number of at least 1");
+    return false;
+  }
+  if (price.mask != "full" && price.mask != "masked") {
+    path.field("mask").report("expected full or masked");
+    return false;
+  }
+  return true;
+}
+} // namespace
+
+static bool readPrices(const json::Value &value, std::vector<Price> &prices, json::Path path) {
+  json::ObjectMapper object(value, path);
+  int64_t version = 0;
+  std::string machine;
+  if (!object || !hasOnlyKeys(value, path, {"version", "machine", "prices"}) ||
+      !object.map("version", version))
+    return false;
+  if (version != 1) {
+    path.field("version").report("expected 1");
+    return false;
+  }
+  return object.map("machine", machine) && object.map("prices", prices);
+}
+
+FailureOr<Prices> Prices::parse(StringRef path, StringRef text, EmitError emitError) {
+  std::vector<Price> list;
+  auto read = [&](const json::Value &value, json::Path place) {
+    return readPrices(value, list, place);
+  };
+  if (failed(parseJson("costs", path, text, read, emitError)))
+    return failure();
+  if (list.empty())
+    return emitError() << "costs file '" << path << "': expected at least one price";
+  Prices prices;
+  for (auto [index, price] : llvm::enumerate(list)) {
+    auto emitAt = [&, index = index] {
+      return emitError() << "costs file '" << path << "': prices[" << index << "]: ";
+    };
+    if (failed(verifyCost(price.cost, emitAt)))
+      return failure();
+    MaskClass mask = price.mask == "full" ? MaskClass::Full : MaskClass::Masked;
+    if (llvm::any_of(prices.entries, [&](const Entry &entry) {
+          return entry.headDim == price.headDim && entry.mask == mask;
+        }))
+      return emitAt() << "head dim " << price.headDim << " with mask " << price.mask
+                      << " is there before, expected it once";
+    prices.entries.push_back({price.headDim, mask, price.cost});
+  }
+  llvm::sort(prices.entries, [](const Entry &a, const Entry &b) {
+    return std::pair(a.headDim, a.mask) < std::pair(b.headDim, b.mask);
+  });
+  for (const Entry &entry : prices.entries)
+    if (llvm::count_if(prices.entries,
+                       [&](const Entry &other) { return other.headDim == entry.headDim; }) != 2)
+      return emitError() << "costs file '" << path << "': head dim " << entry.headDim
+                         << " has no price with mask "
+                         << (entry.mask == MaskClass::Full ? "masked" : "full");
+  return prices;
+}
+
+FailureOr<Prices> Prices::read(StringRef path, EmitError emitError) {
+  FailureOr<std::string> text = readText("costs", path, emitError);
+  if (failed(text))
+    return failure();
+  return parse(path, *text, emitError);
+}
+
+/// The file dialects/dash/Schedule/costs-h200.json, taken in by the build.
+static constexpr llvm::StringLiteral shippedText =
+#include "ShippedCosts.inc"
+    ;
+
+const Prices &Prices::shipped() {
+  static const Prices prices = [] {
+    MLIRContext context(MLIRContext::Threading::DISABLED);
+    FailureOr<Prices> parsed =
+        parse("costs-h200.json", shippedText, [&] { return emitError(UnknownLoc::get(&context)); });
+    assert(succeeded(parsed) && "the file that comes with the library is right");
+    return std::move(*parsed);
+  }();
+  return prices;
+}
+
+Cost Prices::of(const Problem &problem) const {
+  MaskClass mask = problem.mask.isFull() ? MaskClass::Full : MaskClass::Masked;
+  int64_t headDim = std::max(problem.headDim, problem.headDimV), last = entries.back().headDim;
+  return llvm::find_if(entries,
+                       [&](const Entry &entry) {
+                         return entry.mask == mask && entry.headDim >= std::min(headDim, last);
+                       })
+      ->cost;
+}
+
+LogicalResult dash::verifyCost(const Cost &cost, EmitError emitError) {
+  return CostAttr::verify(emitError, APFloat(cost.compute), APFloat(cost.reduce),
+                          APFloat(cost.latency), cost.buffers, APFloat(cost.boundary));
+}
