@@ -9,6 +9,7 @@
 
 #include "OrderCache.h"
 #include "ReportModule.h"
+#include "dash/IR/ReportFile.h"
 #include "dash/Schedule/Cost.h"
 #include "dash/Schedule/LayoutSearch.h"
 #include "llvm/ADT/STLExtras.h"
