@@ -26,6 +26,7 @@ RECORDS = Path("test/Device/records")
 DOCS = Path("dialects/dash/docs")
 KINDS = ("ascending", "descending", "shift", "symmetric-shift")
 OTHERS = ("unordered (nd)", "flash (nd)", "cudnn (nd)")
+SCALED = " FlashAttention-4's numbers are those of another process of that day, times how FA3 nd ran here to how it ran there."
 PEERS = ("FA3 nd", "FA3 det", "FA4 nd", "FA4 det", "cuDNN nd")
 
 
@@ -127,7 +128,7 @@ def beside_peers(record: dict, name: str) -> str:
     lines = [f"{record['gpu']}, PyTorch {record['torch']}, {record['date']}, medians of {record['rounds']} rounds, TFLOP/s of the whole "
              f"backward ([record]({link(name)})): dash of commit {record['commit']}, FlashAttention-3 of commit "
              f"{versions['fa3']['flash-attention'][:12]}, flash-attn-4 {versions['fa4']['flash-attn-4']}, PyTorch's cuDNN {cudnn}. "
-             "nd: not deterministic.", "",
+             "nd: not deterministic." + (SCALED if versions["fa4"].get("scaled") else ""), "",
              "| head dim, mask | S | dash | order | " + " | ".join(PEERS) + " | to best nd | to best det |",
              "|---|---|---|---|" + "---|" * (len(PEERS) + 2)]
     last = None
