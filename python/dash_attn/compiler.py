@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import ctypes
 import json
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from .errors import CompileError
+from .files import appears
 from .library import HANDLER, Diagnostic, Handle, StringRef, diagnostics, library
 
 
@@ -36,10 +36,8 @@ class Compiled:
         folder.mkdir(parents=True, exist_ok=True)
         for ending, content in ((".ptx", self.ptx), (".order", self.order), (".json", self.manifest.encode())):
             if content:  # the manifest comes last: who finds it finds what it names
-                path = folder / f"{self.file}{ending}"
-                part = path.with_name(f"{path.name}.{os.getpid()}.part")
-                part.write_bytes(content)
-                part.replace(path)
+                with appears(folder / f"{self.file}{ending}") as part:
+                    part.write_bytes(content)
         return folder / f"{self.file}.json"
 
 

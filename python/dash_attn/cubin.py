@@ -9,13 +9,13 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 from .errors import ManifestError
+from .files import appears
 from .runtime import Kernel
 
 PTXAS = "/usr/local/cuda/bin/ptxas"
@@ -31,22 +31,18 @@ def assemble(manifest: str | Path, ptxas: str) -> Path:
     path = Path(manifest)
     raw = Kernel.load(path).manifest
     cubin = path.with_name(raw["ptx"]["file"]).with_suffix(".cubin")
-    part = cubin.with_name(f"{cubin.name}.{os.getpid()}.part")
-    command = [ptxas, f"-arch={raw['ptx']['target']}", str(path.with_name(raw["ptx"]["file"])), "-o", str(part)]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise ManifestError(f"{path}: '{ptxas}' refuses its PTX: {(done.stderr or done.stdout).strip()}")
-        raw["cubin"] = {"file": cubin.name, "sha256": hashlib.sha256(part.read_bytes()).hexdigest(),
-                        "ptx_sha256": raw["ptx"]["sha256"], "target": raw["ptx"]["target"]}
-        part.replace(cubin)
+        with appears(cubin) as part:
+            command = [ptxas, f"-arch={raw['ptx']['target']}", str(path.with_name(raw["ptx"]["file"])), "-o", str(part)]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            if done.returncode:
+                raise ManifestError(f"{path}: '{ptxas}' refuses its PTX: {(done.stderr or done.stdout).strip()}")
+            raw["cubin"] = {"file": cubin.name, "sha256": hashlib.sha256(part.read_bytes()).hexdigest(),
+                            "ptx_sha256": raw["ptx"]["sha256"], "target": raw["ptx"]["target"]}
     except OSError as error:
         raise ManifestError(f"{path}: cannot write '{cubin.name}' by '{ptxas}': {error}") from error
-    finally:
-        part.unlink(missing_ok=True)
-    text = path.with_name(f"{path.name}.{os.getpid()}.part")
-    text.write_text(json.dumps(raw, indent=2) + "\n", encoding="utf-8")
-    text.replace(path)
+    with appears(path) as part:
+        part.write_text(json.dumps(raw, indent=2) + "\n", encoding="utf-8")
     return cubin
 
 

@@ -44,7 +44,7 @@ def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:
 def start(manifest: Path, cache: str) -> subprocess.Popen[str]:
     environment = os.environ | {"DASH_CACHE": cache, "CUDA_CACHE_DISABLE": "1"}
     if ptxas := find_ptxas():
-        environment["DASH_PTXAS"] = str(ptxas)
+        environment["DASH_PTXAS"] = ptxas
     return subprocess.Popen([sys.executable, str(Path(__file__)), str(manifest)], env=environment, stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, text=True)
 
