@@ -9,8 +9,10 @@ readonly DASH_BUILD_PACKAGES=(
   clang-$DASH_LLVM lld-$DASH_LLVM llvm-$DASH_LLVM-dev llvm-$DASH_LLVM-tools
   libmlir-$DASH_LLVM-dev mlir-$DASH_LLVM-tools
   cmake ninja-build ccache python3 libc6-dev zlib1g-dev libzstd-dev)
-# What the hooks and the tests need beside it: the formatter, the modules that Python tests import, the model checker.
-readonly DASH_TEST_PACKAGES=(clang-format-$DASH_LLVM python3-numpy python3-jsonschema python3-z3 python3-venv spin)
+# What the hooks and the tests need beside it: the formatter, the modules that Python tests import, the model checker, sanitizers and
+# libFuzzer.
+readonly DASH_TEST_PACKAGES=(
+  clang-format-$DASH_LLVM python3-numpy python3-jsonschema python3-z3 python3-venv spin libclang-rt-$DASH_LLVM-dev)
 
 say() { printf '== %s\n' "$*"; }
 die() { printf 'error: %s\n' "$*" >&2; exit 1; }

@@ -72,6 +72,8 @@ def channels_of(plan: str) -> list[Channel]:
                     channel.bytes[f"{what}, second"] = begin + (size // 2 if kind[3] == "32" else SECOND_ROWS)
             channel.slots += [range(begin + slot * stride, begin + slot * stride + size) for slot in range(channel.depth)]
         found.append(channel)
+    if not found:
+        raise ValueError("expected the plan of a kernel, found no channel in it")
     return found
 
 
