@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dash-c/Compile.h"
+#include "Strings.h"
 #include "dash/Driver/Pipelines.h"
 #include "dash/Driver/Registration.h"
 #include "dash/IR/DashOps.h"
@@ -120,10 +121,6 @@ static void collectKernels(ModuleOp module, std::vector<Kernel> &kernels) {
   });
 }
 
-static bool isGiven(DashStringRef string) { return string.data || string.length == 0; }
-static StringRef toStringRef(DashStringRef string) { return {string.data, string.length}; }
-static DashStringRef toC(const std::string &string) { return {string.c_str(), string.size()}; }
-
 //===----------------------------------------------------------------------===//
 // Compiling
 //===----------------------------------------------------------------------===//
@@ -178,7 +175,7 @@ static const Program &unwrap(DashProgram program) {
 
 static DashStringRef get(DashProgram program, size_t index, std::string Kernel::*text) {
   const std::vector<Kernel> &kernels = unwrap(program).kernels;
-  return index < kernels.size() ? toC(kernels[index].*text) : DashStringRef{"", 0};
+  return index < kernels.size() ? toC(kernels[index].*text) : noString();
 }
 
 size_t dashProgramGetNumKernels(DashProgram program) { return unwrap(program).kernels.size(); }

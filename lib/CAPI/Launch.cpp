@@ -6,23 +6,21 @@
 //===----------------------------------------------------------------------===//
 
 #include "dash-c/Launch.h"
+#include "Strings.h"
 #include "dash/Launch/Plan.h"
 #include <cmath>
 
 using namespace llvm;
+using namespace mlir::dash;
 using namespace mlir::dash::launch;
 
 // Handles own a share: a kernel keeps its driver and a plan its kernel, in whatever order they are given back.
 using DriverHandle = std::shared_ptr<Driver>;
 using KernelHandle = std::shared_ptr<Kernel>;
 
-static bool isGiven(DashStringRef string) { return string.data || string.length == 0; }
-static StringRef toStringRef(DashStringRef string) { return {string.data, string.length}; }
-static DashStringRef toC(const std::string &string) { return {string.c_str(), string.size()}; }
-
 static void say(DashSeverity severity, const std::string &message, DashDiagnosticHandler handler,
                 void *userData) {
-  DashDiagnostic diagnostic{severity, toC(message), {"", 0}, 0, 0};
+  DashDiagnostic diagnostic{severity, toC(message), noString(), 0, 0};
   if (handler)
     handler(&diagnostic, userData);
 }
@@ -99,37 +97,41 @@ static const Manifest *manifestOf(DashKernel kernel) {
 
 DashStringRef dashKernelGetName(DashKernel kernel) {
   const Manifest *manifest = manifestOf(kernel);
-  return manifest ? toC(manifest->name) : DashStringRef{"", 0};
+  return manifest ? toC(manifest->name) : noString();
 }
 
 DashStringRef dashKernelGetManifest(DashKernel kernel) {
   return kernel.ptr ? toC((*static_cast<KernelHandle *>(kernel.ptr))->getManifestText())
-                    : DashStringRef{"", 0};
+                    : noString();
 }
 
 DashStringRef dashKernelGetCertificate(DashKernel kernel) {
   const Manifest *manifest = manifestOf(kernel);
-  return manifest ? toC(manifest->certificate) : DashStringRef{"", 0};
+  return manifest ? toC(manifest->certificate) : noString();
+}
+
+/// The name of one of what a manifest lists, such as its sizes.
+template <typename T>
+static DashStringRef getName(DashKernel kernel, std::vector<T> Manifest::*list, size_t index) {
+  const Manifest *manifest = manifestOf(kernel);
+  return manifest && index < (manifest->*list).size() ? toC((manifest->*list)[index].name)
+                                                      : noString();
 }
 
 size_t dashKernelGetNumSizes(DashKernel kernel) {
-  const Manifest *manifest = manifestOf(kernel);
-  return manifest ? manifest->sizes.size() : 0;
+  return kernel.ptr ? manifestOf(kernel)->sizes.size() : 0;
 }
 
 DashStringRef dashKernelGetSizeName(DashKernel kernel, size_t index) {
-  return index < dashKernelGetNumSizes(kernel) ? toC(manifestOf(kernel)->sizes[index].name)
-                                               : DashStringRef{"", 0};
+  return getName(kernel, &Manifest::sizes, index);
 }
 
 size_t dashKernelGetNumTensors(DashKernel kernel) {
-  const Manifest *manifest = manifestOf(kernel);
-  return manifest ? manifest->tensors.size() : 0;
+  return kernel.ptr ? manifestOf(kernel)->tensors.size() : 0;
 }
 
 DashStringRef dashKernelGetTensorName(DashKernel kernel, size_t index) {
-  return index < dashKernelGetNumTensors(kernel) ? toC(manifestOf(kernel)->tensors[index].name)
-                                                 : DashStringRef{"", 0};
+  return getName(kernel, &Manifest::tensors, index);
 }
 
 DashStatus dashKernelFindSizes(DashKernel kernel, const DashTensor *tensors, size_t numTensors,
@@ -199,7 +201,7 @@ size_t dashPlanGetNumRegions(DashPlan plan) {
 
 DashRegion dashPlanGetRegion(DashPlan plan, size_t index) {
   return plan.ptr ? static_cast<const Plan *>(plan.ptr)->getRegion(index)
-                  : DashRegion{{"", 0}, 0, 0, 0};
+                  : DashRegion{noString(), 0, 0, 0};
 }
 
 //===----------------------------------------------------------------------===//
@@ -250,7 +252,7 @@ size_t dashPlanGetNumSteps(DashPlan plan) {
 DashStringRef dashPlanGetStepRole(DashPlan plan, size_t index) {
   return index < dashPlanGetNumSteps(plan)
              ? toC(static_cast<const Plan *>(plan.ptr)->getStepRole(index))
-             : DashStringRef{"", 0};
+             : noString();
 }
 
 DashStatus dashPlanRunStep(DashPlan plan, size_t index, void *stream,

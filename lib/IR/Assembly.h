@@ -14,6 +14,20 @@ namespace mlir::dash {
 
 using MaybeOperand = std::optional<OpAsmParser::UnresolvedOperand>;
 
+/// An attribute of an enum by its bare word. `expected` says what it is, and which words there are.
+template <typename AttrT, typename EnumT>
+ParseResult parseWord(OpAsmParser &parser, std::optional<EnumT> (*symbolize)(StringRef),
+                      StringRef expected, AttrT &attr) {
+  SMLoc loc = parser.getCurrentLocation();
+  StringRef word;
+  (void)parser.parseOptionalKeyword(&word);
+  std::optional<EnumT> value = symbolize(word);
+  if (!value)
+    return parser.emitError(loc, "expected ") << expected << ", got '" << word << "'";
+  attr = AttrT::get(parser.getContext(), *value);
+  return success();
+}
+
 /// A level by its bare word, without the brackets of `#dash.level<...>`.
 ParseResult parseLevel(OpAsmParser &parser, DeterminismLevelAttr &level);
 void printLevel(OpAsmPrinter &printer, Operation *op, DeterminismLevelAttr level);

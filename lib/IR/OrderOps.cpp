@@ -19,16 +19,8 @@ using namespace mlir;
 using namespace mlir::dash;
 
 ParseResult dash::parseLevel(OpAsmParser &parser, DeterminismLevelAttr &level) {
-  SMLoc loc = parser.getCurrentLocation();
-  StringRef word;
-  (void)parser.parseOptionalKeyword(&word);
-  std::optional<DeterminismLevel> value = symbolizeDeterminismLevel(word);
-  if (!value)
-    return parser.emitError(loc, "expected a determinism level (run, batch, machine or world), "
-                                 "got '")
-           << word << "'";
-  level = DeterminismLevelAttr::get(parser.getContext(), *value);
-  return success();
+  return parseWord(parser, symbolizeDeterminismLevel,
+                   "a determinism level (run, batch, machine or world)", level);
 }
 
 void dash::printLevel(OpAsmPrinter &printer, Operation *, DeterminismLevelAttr level) {

@@ -135,15 +135,8 @@ static LogicalResult verifyNames(WorkersOp workers) {
 }
 
 ParseResult dash::parseStructure(OpAsmParser &parser, WarpStructureAttr &structure) {
-  SMLoc loc = parser.getCurrentLocation();
-  StringRef word;
-  (void)parser.parseOptionalKeyword(&word);
-  std::optional<WarpStructure> value = symbolizeWarpStructure(word);
-  if (!value)
-    return parser.emitError(loc, "expected a structure (alternating or overlapping), got '")
-           << word << "'";
-  structure = WarpStructureAttr::get(parser.getContext(), *value);
-  return success();
+  return parseWord(parser, symbolizeWarpStructure, "a structure (alternating or overlapping)",
+                   structure);
 }
 
 void dash::printStructure(OpAsmPrinter &printer, Operation *, WarpStructureAttr structure) {

@@ -217,13 +217,7 @@ private:
     request.boundary = ifStated(boundary, defaults.boundary);
     request.buffers = ifStated(buffers, defaults.buffers);
     request.cost = cost;
-    FailureOr<Schedule> schedule = readOrderFile(path, request, emitError);
-    if (failed(schedule))
-      return failure();
-    FailureOr<ScheduleFacts> facts = verify(*schedule, emitError);
-    if (failed(facts))
-      return failure();
-    return ProvenOrder{std::move(*schedule), *facts};
+    return prove(readOrderFile(path, request, emitError), emitError);
   }
 
   LogicalResult verifyOptions(const Problem &problem, EmitError emitError) {

@@ -3,6 +3,7 @@
 
 #include "dash/Schedule/ChooseOrder.h"
 #include "dash/Schedule/LayoutSearch.h"
+#include "dash/Schedule/OrderWithin.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
 #include "llvm/ADT/StringExtras.h"
@@ -14,14 +15,20 @@ using namespace mlir::dash;
 static constexpr double infinity = std::numeric_limits<double>::infinity();
 
 LogicalResult dash::verifyCountable(const Problem &problem, EmitError emitError) {
-  double tasks = 0;
-  for (int64_t s : llvm::seq(problem.numSequences()))
-    tasks += double(problem.numQTiles(s)) * problem.numKvTiles(s) * problem.heads;
-  if (tasks <= double(maxTasks))
+  if (mostTasks(problem) <= double(maxTasks))
     return success();
   return emitError()
          << "problem has more than " << maxTasks
          << " tasks over all heads and sequences, which is the most that can be scheduled";
+}
+
+FailureOr<ProvenOrder> dash::prove(FailureOr<Schedule> schedule, EmitError emitError) {
+  if (failed(schedule))
+    return failure();
+  FailureOr<ScheduleFacts> facts = verify(*schedule, emitError);
+  if (failed(facts))
+    return failure();
+  return ProvenOrder{std::move(*schedule), *facts};
 }
 
 LogicalResult dash::forEachFixedKind(
@@ -118,19 +125,13 @@ static bool isTooLargeToSearch(const ScheduleHeader &header) {
   });
 }
 
-static FailureOr<ProvenOrder> prove(ScheduleHeader header, const ScheduleKind &kind, Order order,
-                                    EmitError emitError) {
+static FailureOr<ProvenOrder> proveBuilt(ScheduleHeader header, const ScheduleKind &kind,
+                                         Order order, EmitError emitError) {
   header.kind = kind.name.str();
   header.unordered = kind.isUnordered;
   if (kind.isSearched)
     header.search = {searchVersion, searchBudget, header.maxDqBytes};
-  FailureOr<Schedule> schedule = Schedule::get(std::move(header), std::move(order), emitError);
-  if (failed(schedule))
-    return failure();
-  FailureOr<ScheduleFacts> facts = verify(*schedule, emitError);
-  if (failed(facts))
-    return failure();
-  return ProvenOrder{std::move(*schedule), *facts};
+  return dash::prove(Schedule::get(std::move(header), std::move(order), emitError), emitError);
 }
 
 FailureOr<ProvenOrder> dash::buildSchedule(ScheduleHeader header, bool asFormulas,
@@ -150,7 +151,7 @@ FailureOr<ProvenOrder> dash::buildSchedule(ScheduleHeader header, bool asFormula
       if (failed(chosen))
         return failure();
       if (!chosen->proven)
-        return prove(std::move(header), searchedKind(), std::move(chosen->found), emitError);
+        return proveBuilt(std::move(header), searchedKind(), std::move(chosen->found), emitError);
       chosen->proven->schedule.kind = chosen->kind->name.str();
       return std::move(*chosen->proven);
     } else {
@@ -167,5 +168,5 @@ FailureOr<ProvenOrder> dash::buildSchedule(ScheduleHeader header, bool asFormula
   FailureOr<Order> order = kind->build(header, context, emitError);
   if (failed(order))
     return failure();
-  return prove(std::move(header), *kind, std::move(*order), emitError);
+  return proveBuilt(std::move(header), *kind, std::move(*order), emitError);
 }

@@ -86,13 +86,13 @@ static std::optional<Table> decodeOrder(ArrayRef<int32_t> words, const ScheduleH
   struct Record {
     int32_t worker;
     const int32_t *words;
-    auto key() const { return std::pair(words[4], words[5] > 0); }
+    auto key() const { return std::tuple(words[4], words[5] > 0, words); }
   };
   std::vector<Record> items;
   for (int64_t worker : llvm::seq(workers))
     for (int64_t index : llvm::seq<int64_t>(lists[worker], lists[worker + 1]))
       items.push_back({int32_t(worker), records.data() + index * orderItemWords});
-  llvm::stable_sort(items, [](const Record &a, const Record &b) { return a.key() < b.key(); });
+  llvm::sort(items, [](const Record &a, const Record &b) { return a.key() < b.key(); });
   Table table;
   table.visits.reserve(tasks);
   for (const Record &item : items) {

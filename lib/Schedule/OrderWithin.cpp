@@ -95,10 +95,15 @@ private:
 
 } // namespace
 
-LogicalResult dash::verifyTableFits(const Problem &problem, EmitError emitError) {
-  double tasks = 0; // at most, where it is more than can be counted
+double dash::mostTasks(const Problem &problem) {
+  double tasks = 0;
   for (int64_t s : llvm::seq(problem.numSequences()))
     tasks += double(problem.numQTiles(s)) * problem.numKvTiles(s) * problem.heads;
+  return tasks;
+}
+
+LogicalResult dash::verifyTableFits(const Problem &problem, EmitError emitError) {
+  double tasks = mostTasks(problem);
   if (tasks <= double(maxTableRows))
     return success();
   if (tasks <= double(maxTasks) && problem.numTasks() <= maxTableRows)

@@ -67,11 +67,12 @@ FailureOr<Prices> Prices::parse(StringRef path, StringRef text, EmitError emitEr
     };
     if (failed(verifyCost(price.cost, emitAt)))
       return failure();
+    int64_t headDim = price.headDim;
     MaskClass mask = price.mask == "full" ? MaskClass::Full : MaskClass::Masked;
     if (llvm::any_of(prices.entries, [&](const Entry &entry) {
-          return entry.headDim == price.headDim && entry.mask == mask;
+          return entry.headDim == headDim && entry.mask == mask;
         }))
-      return emitAt() << "head dim " << price.headDim << " with mask " << price.mask
+      return emitAt() << "head dim " << headDim << " with mask " << price.mask
                       << " is there before, expected it once";
     prices.entries.push_back({price.headDim, mask, price.cost});
   }

@@ -23,6 +23,9 @@ struct ProvenOrder {
   ScheduleFacts facts;
 };
 
+/// Proves what a builder or a file gave, if it gave anything.
+FailureOr<ProvenOrder> prove(FailureOr<Schedule> schedule, EmitError emitError);
+
 /// Shows the orders of the fixed kinds to `judge`, each proven; `judge`, which may take the schedule, says
 /// which makespan the next must not pass to be shown at all. Kinds that search, and unordered ones,
 /// are left out.

@@ -16,6 +16,9 @@ struct WideOrder {
   Piecewise step;
 };
 
+/// The tasks of a problem, or more, where 64 bits might not count them: as if the mask hid none.
+double mostTasks(const Problem &problem);
+
 /// Fails where an order of the problem has too many tasks to be written out, before anybody tries.
 LogicalResult verifyTableFits(const Problem &problem, EmitError emitError);
 

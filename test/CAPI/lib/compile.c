@@ -5,28 +5,8 @@
  *   capi-compile FILE OPTIONS misuse                      calls with NULL and the like
  */
 #include "dash-c/Compile.h"
+#include "files.h"
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-static DashStringRef ref(const char *text) {
-  DashStringRef result = {text, strlen(text)};
-  return result;
-}
-
-static DashStringRef readFile(const char *path) {
-  FILE *file = fopen(path, "rb");
-  if (!file) {
-    perror(path);
-    exit(2);
-  }
-  size_t capacity = 1 << 20;
-  char *data = malloc(capacity);
-  DashStringRef result = {data, fread(data, 1, capacity, file)};
-  fclose(file);
-  return result;
-}
 
 static void print(const DashDiagnostic *diagnostic, void *userData) {
   static const char *words[] = {"error", "warning", "note", "remark"};
@@ -89,6 +69,10 @@ int main(int argc, char **argv) {
   if (argc != 4 || dashGetApiVersion() != DASH_API_VERSION)
     return 2;
   source = readFile(argv[1]);
+  if (!source.data) {
+    perror(argv[1]);
+    return 2;
+  }
   options = ref(argv[2]);
   if (!strcmp(argv[3], "threads"))
     return compareThreads();

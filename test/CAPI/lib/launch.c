@@ -16,11 +16,9 @@
  *   scale VALUE, stream NUMBER, device NUMBER
  */
 #include "dash-c/Launch.h"
+#include "files.h"
 #include <inttypes.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 enum { mostSizes = 8, mostTensors = 16 };
@@ -39,23 +37,10 @@ static DashDriver driver;
 static DashKernel kernel;
 static DashStringRef manifest, ptx, order;
 
-static DashStringRef ref(const char *text) {
-  DashStringRef result = {text, strlen(text)};
-  return result;
-}
-
-static DashStringRef readFile(const char *base, const char *ending) {
+static DashStringRef readPart(const char *base, const char *ending) {
   char path[1024];
   snprintf(path, sizeof(path), "%s%s", base, ending);
-  FILE *file = fopen(path, "rb");
-  DashStringRef result = {NULL, 0};
-  if (!file)
-    return result;
-  char *data = malloc(1 << 22);
-  result.data = data;
-  result.length = fread(data, 1, 1 << 22, file);
-  fclose(file);
-  return result;
+  return readFile(path);
 }
 
 static void print(const DashDiagnostic *diagnostic, void *userData) {
@@ -332,9 +317,9 @@ static int bench(void) {
 int main(int argc, char **argv) {
   if (argc != 4 || dashGetApiVersion() != DASH_API_VERSION)
     return 2;
-  manifest = readFile(argv[2], ".json");
-  ptx = readFile(argv[2], ".ptx");
-  order = readFile(argv[2], ".order");
+  manifest = readPart(argv[2], ".json");
+  ptx = readPart(argv[2], ".ptx");
+  order = readPart(argv[2], ".order");
   if (say("driver", dashDriverOpen(ref(argv[1]), print, NULL, &driver)) ||
       say("kernel", dashKernelCreate(driver, manifest, ptx, order, print, NULL, &kernel)))
     return 1;
