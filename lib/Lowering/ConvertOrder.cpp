@@ -86,7 +86,8 @@ struct ConvertBandLead : KernelPattern<BandLeadOp> {
   LogicalResult matchAndRewrite(BandLeadOp op, Adaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     PtxBuilder b(op.getLoc(), rewriter);
-    TileBand band = {op.getMask().getBand(), op.getTiles().getQ(), op.getTiles().getKv()};
+    TileBand band = {BandLeadOp::edgesOf(op.getMask()), op.getTiles().getQ(),
+                     op.getTiles().getKv()};
     MaskEmitter mask(b, band, b.sub(kernel.kvRows, kernel.qRows));
     Value last = mask.lastVisible(word(b, adaptor.getQTile()), word(b, adaptor.getKvTile()));
     rewriter.replaceOp(op, index(b, last ? last : b.i32(BandLeadOp::hidesNothing)));

@@ -121,18 +121,19 @@ struct ConvertHide : KernelPattern<HideOp> {
     if (!consumer || !layout)
       return rewriter.notifyMatchFailure(op, "only a consumer's threads hold logarithms");
     PtxBuilder b(op.getLoc(), rewriter);
-    // Few tiles have hidden elements: where the mask's edge is, and at the end of the kv rows. For the others' sake what
+    // Few tiles have hidden elements: where the mask's edges are, and at the end of the kv rows. For the others' sake what
     // only those need is read again where they are hidden: while all sums are in registers, there is none to keep it.
     int64_t rows = op.getType().getDimSize(0);
     Value lead = word(b, adaptor.getLead());
     auto rowsFrom = [&](Value kvTile) { return b.sub(kernel.kvRows, b.mul(kvTile, rows)); };
     Value isCut = b.below(rowsFrom(word(b, adaptor.getKvTile())), rows);
-    Value hides = b.bitOr(b.below(lead, rows - 1), isCut);
+    Value hides = b.bitOr(isOnEdge(b, op, lead), isCut);
     SmallVector<Value> shown = b.ifElse(
         hides,
         [&] {
           return hide(b, ThreadPlace::readAnew(b), layout.getFirstRow(consumer->warpgroup),
-                      adaptor.getValue(), lead, rowsFrom(readAgain(b, op, adaptor, rewriter)));
+                      adaptor.getValue(), lead, op.getWidth(),
+                      rowsFrom(readAgain(b, op, adaptor, rewriter)));
         },
         [&] { return llvm::to_vector_of<Value>(adaptor.getValue()); });
     rewriter.replaceOpWithMultiple(op, {ValueRange(shown)});
@@ -140,6 +141,20 @@ struct ConvertHide : KernelPattern<HideOp> {
   }
 
 private:
+  /// Whether a number is not from 0 to `last`: one comparison, as an unsigned number.
+  static Value isOutside(PtxBuilder &b, Value number, int64_t last) {
+    return b.compare(arith::CmpIPredicate::ugt, number, b.i32(last));
+  }
+
+  /// Whether an edge of the mask runs through the tile: it does not where rows - 1 <= lead <= width - (columns - 1).
+  static Value isOnEdge(PtxBuilder &b, HideOp op, Value lead) {
+    int64_t rows = op.getType().getDimSize(0), columns = op.getType().getDimSize(1);
+    if (!op.getWidth())
+      return b.below(lead, rows - 1);
+    int64_t leads = int64_t(*op.getWidth()) - (columns - 1) - (rows - 1);
+    return leads < 0 ? b.i1(true) : isOutside(b, b.add(lead, 1 - rows), leads);
+  }
+
   /// The kv tile out of the slot that told it, which is still held: --dash-verify-protocol proves that.
   Value readAgain(PtxBuilder &b, HideOp op, Adaptor adaptor,
                   ConversionPatternRewriter &rewriter) const {
@@ -153,9 +168,10 @@ private:
     return b.uniform(hopper::loadWord(b, kernel.element(b, channel, element, slot)));
   }
 
-  /// Row j is hidden from column i iff i + lead < j, and altogether past the end.
+  /// Row j is hidden from column i iff i + lead < j or j < i + lead - width, and altogether past the end.
   static SmallVector<Value> hide(PtxBuilder &b, const ThreadPlace &place, int64_t firstRow,
-                                 ValueRange logs, Value lead, Value rowsHere) {
+                                 ValueRange logs, Value lead, std::optional<int64_t> width,
+                                 Value rowsHere) {
     SmallVector<Value> visible(logs);
     Value logOfZero = b.f32(-std::numeric_limits<double>::infinity());
     Value toDiagonal = b.sub(b.sub(place.row, place.column), lead);
@@ -167,7 +183,9 @@ private:
       for (auto [i, value] : llvm::enumerate(visible)) {
         if (FragmentAttr::getRowOffset(i) != offset)
           continue;
-        Value isHidden = b.below(b.i32(FragmentAttr::getColumnOffset(i)), firstShown);
+        Value column = b.i32(FragmentAttr::getColumnOffset(i));
+        Value isHidden =
+            width ? isOutside(b, b.sub(column, firstShown), *width) : b.below(column, firstShown);
         value = b.choose(isHidden, logOfZero, value);
       }
     }

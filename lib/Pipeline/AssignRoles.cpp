@@ -231,7 +231,7 @@ private:
       copy.getBMutable().assign(tile);
   }
 
-  /// A consumer is told where the mask's edge runs, and hides what lies behind it before the exponentials.
+  /// A consumer is told where the mask's edges run, and hides what lies behind it before the exponentials.
   Operation *cloneForConsumer(Operation &op) {
     auto probability = dyn_cast<ProbabilityOp>(op);
     if (!probability)
@@ -243,7 +243,10 @@ private:
     Value log =
         LogProbabilityOp::create(b, type, find(probability.getScores()), find(probability.getLse()),
                                  scale ? find(scale) : scale, stage);
-    Value shown = HideOp::create(b, type, log, lead, find(items.getKvTile()), stage);
+    Band edges = BandLeadOp::edgesOf(items.getMask());
+    IntegerAttr width =
+        edges.left >= 0 ? b.getI64IntegerAttr(edges.left + edges.right) : IntegerAttr();
+    Value shown = HideOp::create(b, type, log, lead, find(items.getKvTile()), width, stage);
     auto made = Exp2Op::create(b, type, shown, stage);
     mapping.map(probability.getResult(), made.getResult());
     return made;

@@ -3,7 +3,8 @@
 One process, a GPU of its own. For each problem all variants run once per round, in a random order; times are medians of rounds, by
 CUDA events around the whole backward (preparation, main kernel, conversion; what makes an order runs when sizes change, as in
 use, so before). The stream is kept busy while the host launches. L2 is not flushed unless asked for: at 16384 tokens the
-tensors are larger than it. TFLOP/s count 2.5 * 4 * batch * heads * rows^2 * head_dim operations, half where causal.
+tensors are larger than it. TFLOP/s count 2.5 * 4 * batch * heads * rows^2 * head_dim operations, half where causal, and
+the part that is seen in a window.
 """
 
 from __future__ import annotations
@@ -28,12 +29,14 @@ from .bench_picture import draw
 from .bench_report import print_table, problem_of
 from .bundle import Bundle, BundledKernel
 from .runtime import Kernel
-from .testing import Case, sizes_of
+from .reference import Mask, visible
+from .testing import Case, flash_arguments, sizes_of
 
 TOKENS, HIDDEN = 16384, 2048
 LENGTHS = (512, 1024, 2048, 4096, 8192, 16384)
 PEERS = {"flash": SDPBackend.FLASH_ATTENTION, "cudnn": SDPBackend.CUDNN_ATTENTION}
 BASELINES = Path(__file__).with_name("baselines.json")
+CAUSAL = Mask(right=0)
 BUSY_CYCLES = 1_000_000  # about 0.5 ms: longer than the host needs to launch one backward
 
 
@@ -49,12 +52,14 @@ class Variant:
 
 
 def problems(lengths: list[int], head_dims: list[int], masks: list[str]) -> list[Case]:
-    return [Case(head_dim, mask == "causal", rows, rows, TOKENS // rows, HIDDEN // head_dim, HIDDEN // head_dim)
+    return [Case(head_dim, Mask.named(mask), rows, rows, TOKENS // rows, HIDDEN // head_dim, HIDDEN // head_dim)
             for head_dim in head_dims for mask in masks for rows in lengths]
 
 
 def operations(case: Case) -> float:
-    return 10.0 * case.batch * case.heads * case.q_rows * case.kv_rows * case.head_dim * (0.5 if case.causal else 1)
+    pairs = case.q_rows * case.kv_rows
+    seen = {"full": pairs, "causal": pairs / 2}.get(case.mask.name) or visible(case.q_rows, case.kv_rows, case.mask)
+    return 10.0 * case.batch * case.heads * seen * case.head_dim
 
 
 def make_tensors(case: Case) -> tuple[dict[str, torch.Tensor], dict[str, tuple[torch.Tensor, torch.Tensor]]]:
@@ -64,17 +69,17 @@ def make_tensors(case: Case) -> tuple[dict[str, torch.Tensor], dict[str, tuple[t
     tensors = {name: torch.randn(shape, dtype=torch.bfloat16, device="cuda") for name in ("q", "k", "v", "do")}
     q, k, v = (tensors[name].requires_grad_() for name in ("q", "k", "v"))
     peers = {}
-    for name, backend in PEERS.items():
+    for name, backend in PEERS.items() if case.mask in (Mask(), CAUSAL) else ():  # it takes no windows
         try:
             with sdpa_kernel(backend):
-                peers[name] = F.scaled_dot_product_attention(q, k, v, is_causal=case.causal)
+                peers[name] = F.scaled_dot_product_attention(q, k, v, is_causal=case.mask == CAUSAL)
             torch.autograd.grad(peers[name], (q, k, v), tensors["do"], retain_graph=True)
         except RuntimeError as error:
             print(f"  {name}: {str(error).splitlines()[0]}")
             peers.pop(name, None)
     inputs = [tensors[name].detach().transpose(1, 2) for name in ("q", "k", "v")]
-    o, lse = torch.ops.aten._flash_attention_forward(*inputs, None, None, case.q_rows, case.kv_rows, 0.0, case.causal,
-                                                     False, scale=case.scale)[:2]
+    rest, options = flash_arguments(case)
+    o, lse = torch.ops.aten._flash_attention_forward(*inputs, *rest, False, **options)[:2]
     tensors |= {"o": o.transpose(1, 2), "lse": lse.contiguous()}
     tensors |= {"d" + name: torch.empty(shape, dtype=torch.bfloat16, device="cuda") for name in ("q", "k", "v")}
     return tensors, peers
@@ -91,7 +96,17 @@ def make_variants(case: Case, kernels: list[tuple[BundledKernel, Kernel]]) -> li
         variants.append(Variant(name, launch.run, launch=launch))
     for name, o in peers.items():
         variants.append(Variant(f"{name} (nd)", lambda o=o: torch.autograd.grad(o, inputs, detached["do"], retain_graph=True)))
+    if not peers:
+        variants.append(Variant("flash (nd)", flash_of(case, detached)))
     return variants
+
+
+def flash_of(case: Case, tensors: dict[str, torch.Tensor]) -> Callable[[], Any]:
+    """FlashAttention-2's backward by its operator, which knows windows."""
+    rest, options = flash_arguments(case)
+    q, k, v, do, o = (tensors[name].transpose(1, 2) for name in ("q", "k", "v", "do", "o"))
+    made = torch.ops.aten._flash_attention_forward(q, k, v, *rest, False, **options)
+    return partial(torch.ops.aten._flash_attention_backward, do, q, k, v, o, tensors["lse"], *rest, made[2], made[3], **options)
 
 
 def measure(variants: list[Variant], rounds: int, flush: torch.Tensor | None, generator: random.Random) -> None:
@@ -133,7 +148,7 @@ def summary(case: Case, variant: Variant) -> dict[str, Any]:
     times = sorted(variant.milliseconds)
     low, high = (times[min(len(times) - 1, int(len(times) * part))] for part in (0.1, 0.9))
     median = statistics.median(times)
-    return {"head_dim": case.head_dim, "mask": "causal" if case.causal else "full", "rows": case.q_rows, "batch": case.batch,
+    return {"head_dim": case.head_dim, "mask": case.mask.name, "rows": case.q_rows, "batch": case.batch,
             "heads": case.heads, "variant": variant.name, "rounds": len(times), "ms": median, "ms_p10": low, "ms_p90": high,
             "tflops": operations(case) / median / 1e9,
             "entries_ms": {role: statistics.median(found) for role, found in variant.entries.items()}}
@@ -166,7 +181,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--kinds", default="", help="only these, with commas between")
     parser.add_argument("--lengths", default=",".join(map(str, LENGTHS)))
     parser.add_argument("--head-dims", default="128,64")
-    parser.add_argument("--masks", default="full,causal")
+    parser.add_argument("--masks", default="full,causal", help="and those such as window-512-0")
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--seconds", type=float, default=420, help="begin no further problem after so many")
     parser.add_argument("--flush", action="store_true", help="write 256 MB before each measurement, so that L2 holds no tensor")
@@ -190,7 +205,7 @@ def main(argv: list[str] | None = None) -> int:
             left_out.append(case.name)
             continue
         kernels = [(bundled, kernel) for bundled, kernel in loaded if bundled.head_dim == case.head_dim and
-                   bundled.causal == case.causal and bundled.element == case.element and bundled.serves(sizes_of(case))]
+                   bundled.mask == case.mask and bundled.element == case.element and bundled.serves(sizes_of(case))]
         variants = make_variants(case, kernels)
         measure(variants, arguments.rounds, flush, generator)
         found = [summary(case, variant) for variant in variants]

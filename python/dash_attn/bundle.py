@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import ManifestError
+from .reference import Mask
 from .runtime import Kernel
 
 DEBUG_BUILDS = ("contributions", "delays", "threads")
@@ -29,7 +30,7 @@ class BundledKernel:
     name: str
     head_dim: int
     element: str
-    mask: str
+    mask: Mask
     kind: str
     is_deterministic: bool
     path: Path
@@ -37,8 +38,9 @@ class BundledKernel:
     debug: str = ""  # one of DEBUG_BUILDS: a build for tests
 
     @property
-    def causal(self) -> bool:
-        return self.mask == "causal"
+    def group(self) -> str:
+        """Kernels of one problem, such as d128-causal: tests run in a process for each."""
+        return f"d{self.head_dim}-{self.mask.name}"
 
     @property
     def fixed_sizes(self) -> dict[str, int]:
@@ -80,5 +82,5 @@ def _kernel(name: str, path: Path) -> BundledKernel:
     manifest = Kernel.load(path).manifest
     program = manifest["program"]
     debug = next((word for word in DEBUG_BUILDS if name.endswith(f"-{word}")), "")
-    return BundledKernel(name, program["head_dim"], program["element"], program["mask"], program["kind"], program["deterministic"],
+    return BundledKernel(name, program["head_dim"], program["element"], Mask.parse(program["mask"]), program["kind"], program["deterministic"],
                          path, manifest, debug)

@@ -1,25 +1,69 @@
 """Attention and its gradients in float64, for PyTorch tensors and NumPy arrays alike: what kernels are measured against.
 
 Shapes: q, o, do [batch, heads, q_rows, head_dim]; k, v [batch, kv_heads, kv_rows, head_dim]; lse [batch, heads, q_rows], natural
-logarithms. heads is a multiple of kv_heads. Causal is aligned at the bottom right: row i sees column j iff
-j <= i + (kv_rows - q_rows). A row that sees nothing has o = 0 and contributes nothing; its LSE may be -inf, as torch.logsumexp
-has it, or +inf, as FlashAttention has it.
+logarithms. heads is a multiple of kv_heads. Masks are aligned at the bottom right, as `Mask` says. A row that sees nothing has
+o = 0 and contributes nothing; its LSE may be -inf, as torch.logsumexp has it, or +inf, as FlashAttention has it.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 GRADIENTS = ("dq", "dk", "dv")
 
 
-def forward(q: Any, k: Any, v: Any, *, scale: float, causal: bool) -> tuple[Any, Any]:
+class Mask(NamedTuple):
+    """Row i sees column j iff -left <= j - (i + kv_rows - q_rows) <= right, where -1 is no bound."""
+
+    left: int = -1
+    right: int = -1
+
+    @staticmethod
+    def parse(text: str) -> Mask:
+        """As manifests have it: full, causal, or window = [left, right]."""
+        if text in ("full", "causal"):
+            return Mask(right=0 if text == "causal" else -1)
+        window = re.fullmatch(r"window = \[(-?\d+), (-?\d+)\]", text)
+        if window is None:
+            raise ValueError(f"expected full, causal or window = [left, right], found {text!r}")
+        return Mask(int(window[1]), int(window[2]))
+
+    @staticmethod
+    def named(name: str) -> Mask:
+        """The mask of a `name`."""
+        word, *bounds = name.split("-")
+        return Mask(*(-1 if bound == "all" else int(bound) for bound in bounds)) if bounds else Mask.parse(word)
+
+    @property
+    def name(self) -> str:
+        """As names of files have it: full, causal, window-512-0, window-200-all."""
+        if self.left < 0 and self.right <= 0:
+            return self.text
+        return "-".join(["window", *("all" if bound < 0 else str(bound) for bound in self)])
+
+    @property
+    def text(self) -> str:
+        """As manifests have it."""
+        if self.left < 0 and self.right <= 0:
+            return "full" if self.right < 0 else "causal"
+        return f"window = [{self.left}, {self.right}]"
+
+    def columns(self, rows: Any, q_rows: int, kv_rows: int) -> tuple[Any, Any]:
+        """(the first column that a row sees, that behind its last), of an array of rows; those of no column are equal."""
+        place = rows + (kv_rows - q_rows)
+        first = (place - self.left if self.left >= 0 else 0 * place).clip(0, kv_rows)
+        end = (place + self.right + 1 if self.right >= 0 else 0 * place + kv_rows).clip(0, kv_rows)
+        return first, end
+
+
+def forward(q: Any, k: Any, v: Any, *, scale: float, mask: Mask) -> tuple[Any, Any]:
     """(o, lse) in float64; the LSE of rows that see nothing is -inf."""
     xp = _library(q)
     o, lse = xp.zeros_like(_float64(q)), xp.zeros_like(_float64(q[..., 0]))
     for batch, of_q, of_kv in _groups(q, k):
-        scores = _scores(xp, _float64(q[batch, of_q]), _float64(k[batch, of_kv]), scale, causal)
+        scores = _scores(xp, _float64(q[batch, of_q]), _float64(k[batch, of_kv]), scale, mask)
         highest = _largest(scores)
         highest = xp.where(highest == -xp.inf, xp.zeros_like(highest), highest)
         p = xp.exp(scores - highest[..., None])
@@ -31,7 +75,7 @@ def forward(q: Any, k: Any, v: Any, *, scale: float, causal: bool) -> tuple[Any,
     return o, lse
 
 
-def backward(q: Any, k: Any, v: Any, do: Any, o: Any, lse: Any, *, scale: float, causal: bool,
+def backward(q: Any, k: Any, v: Any, do: Any, o: Any, lse: Any, *, scale: float, mask: Mask,
              corrected: bool = True, rounded: Callable[[Any], Any] = lambda x: x) -> dict[str, Any]:
     """dq, dk and dv in float64, from the o and the LSE that are given.
 
@@ -46,7 +90,7 @@ def backward(q: Any, k: Any, v: Any, do: Any, o: Any, lse: Any, *, scale: float,
         upstream, output, logs = (_float64(x[batch, of_q]) for x in (do, o, lse))
         empty = ~xp.isfinite(logs)
         logs = xp.where(empty, xp.zeros_like(logs), logs)
-        p = xp.exp(_scores(xp, queries, keys, scale, causal) - logs[..., None])
+        p = xp.exp(_scores(xp, queries, keys, scale, mask) - logs[..., None])
         p = xp.where(empty[..., None], xp.zeros_like(p), p)
         dp = upstream @ values.swapaxes(-1, -2)
         if corrected:
@@ -58,11 +102,12 @@ def backward(q: Any, k: Any, v: Any, do: Any, o: Any, lse: Any, *, scale: float,
     return gradients
 
 
-def visible(q_rows: int, kv_rows: int, causal: bool) -> int:
+def visible(q_rows: int, kv_rows: int, mask: Mask) -> int:
     """How many (row, column) pairs of one head see each other."""
-    if not causal:
-        return q_rows * kv_rows
-    return sum(min(max(i + kv_rows - q_rows + 1, 0), kv_rows) for i in range(q_rows))
+    import numpy
+
+    first, end = mask.columns(numpy.arange(q_rows), q_rows, kv_rows)
+    return int((end - first).sum())
 
 
 def relative_error(found: Any, expected: Any, uncorrected: Any) -> float:
@@ -83,14 +128,15 @@ def _groups(q: Any, k: Any) -> Iterator[tuple[int, slice, int]]:
             yield batch, slice(kv_head * group, (kv_head + 1) * group), kv_head
 
 
-def _scores(xp: Any, queries: Any, keys: Any, scale: float, causal: bool) -> Any:
+def _scores(xp: Any, queries: Any, keys: Any, scale: float, mask: Mask) -> Any:
     """[heads, q_rows, kv_rows], -inf where a row does not see a column."""
     scores = scale * (queries @ keys.swapaxes(-1, -2))
-    if causal:
+    if mask != Mask():
         q_rows, kv_rows = scores.shape[-2:]
         where = {"device": scores.device} if hasattr(queries, "data_ptr") else {}
-        row, column = xp.arange(q_rows, **where)[:, None], xp.arange(kv_rows, **where)[None, :]
-        scores = xp.where(column <= row + (kv_rows - q_rows), scores, -xp.inf * xp.ones_like(scores))
+        column = xp.arange(kv_rows, **where)[None, :]
+        first, end = mask.columns(xp.arange(q_rows, **where)[:, None], q_rows, kv_rows)
+        scores = xp.where((first <= column) & (column < end), scores, -xp.inf * xp.ones_like(scores))
     return scores
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from . import reference
+from .reference import Mask
 from .runtime import Kernel
 
 OUTPUTS = ("dq", "dk", "dv")
@@ -20,7 +21,7 @@ class Case:
     """A problem. memory: "bhsd" contiguous, "bshd" as transposed views, "packed" slices of one tensor, "padded" rows."""
 
     head_dim: int
-    causal: bool
+    mask: Mask
     q_rows: int
     kv_rows: int
     batch: int = 1
@@ -32,9 +33,8 @@ class Case:
 
     @property
     def name(self) -> str:
-        mask = "causal" if self.causal else "full"
         element = "" if self.element == "bf16" else f"-{self.element}"
-        return (f"d{self.head_dim}-{mask}-q{self.q_rows}-kv{self.kv_rows}-b{self.batch}-h{self.heads}"
+        return (f"d{self.head_dim}-{self.mask.name}-q{self.q_rows}-kv{self.kv_rows}-b{self.batch}-h{self.heads}"
                 f"-g{self.heads // self.kv_heads}-{self.memory}{element}")
 
     @property
@@ -80,7 +80,7 @@ def make_inputs(case: Case, device: str = "cuda") -> dict[str, torch.Tensor]:
                **allocate(case, ("o",), device), **allocate(case, OUTPUTS, device)}
     for name in ("q", "k", "v", "do"):
         tensors[name].normal_(generator=generator)
-    o, lse = reference.forward(tensors["q"], tensors["k"], tensors["v"], scale=case.scale, causal=case.causal)
+    o, lse = reference.forward(tensors["q"], tensors["k"], tensors["v"], scale=case.scale, mask=case.mask)
     tensors["o"].copy_(o)
     lse = lse.float()
     tensors["lse"] = torch.where(torch.isfinite(lse), lse, float("inf") * (-1) ** case.seed).contiguous()
@@ -161,19 +161,27 @@ def errors(found: dict[str, torch.Tensor], exact: dict[str, Any], uncorrected: d
 def references(case: Case, tensors: dict[str, torch.Tensor]) -> tuple[dict[str, Any], dict[str, Any]]:
     """(gradients, gradients without the softmax correction) in float64."""
     inputs = [tensors[name] for name in ("q", "k", "v", "do", "o", "lse")]
-    return tuple(reference.backward(*inputs, scale=case.scale, causal=case.causal, corrected=corrected)
+    return tuple(reference.backward(*inputs, scale=case.scale, mask=case.mask, corrected=corrected)
                  for corrected in (True, False))
+
+
+def flash_arguments(case: Case) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Those behind the tensors, of PyTorch's operators of FlashAttention-2: by place and by name."""
+    options = {"scale": case.scale}
+    if case.mask.left >= 0 or case.mask.right > 0:
+        options |= {"window_size_left": case.mask.left, "window_size_right": case.mask.right}
+    return (None, None, case.q_rows, case.kv_rows, 0.0, case.mask == Mask(right=0)), options
 
 
 def flash_backward(case: Case, tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """PyTorch's FlashAttention-2 on the same o and LSE. Its operators take [batch, rows, heads, head_dim], grouped heads as
-    well, and align causal masks at the bottom right (scaled_dot_product_attention, which does not, refuses such shapes)."""
+    well, and align masks at the bottom right (scaled_dot_product_attention, which does not, refuses such shapes)."""
     q, k, v, do, o = (tensors[name].transpose(1, 2).contiguous() for name in ("q", "k", "v", "do", "o"))
     lse = tensors["lse"]
     lse = torch.where(torch.isfinite(lse), lse, float("inf")).contiguous()
-    rest = (None, None, case.q_rows, case.kv_rows, 0.0, case.causal)
-    made = torch.ops.aten._flash_attention_forward(q, k, v, *rest, False, scale=case.scale)
-    gradients = torch.ops.aten._flash_attention_backward(do, q, k, v, o, lse, *rest, made[2], made[3], scale=case.scale)
+    rest, options = flash_arguments(case)
+    made = torch.ops.aten._flash_attention_forward(q, k, v, *rest, False, **options)
+    gradients = torch.ops.aten._flash_attention_backward(do, q, k, v, o, lse, *rest, made[2], made[3], **options)
     return {name: gradient.transpose(1, 2).contiguous() for name, gradient in zip(OUTPUTS, gradients)}
 
 
@@ -181,6 +189,6 @@ def emulated_backward(case: Case, tensors: dict[str, torch.Tensor]) -> dict[str,
     """The roundings to 16 bits that every kernel on tensor cores does (P and dS as factors, results), and no others: the
     yardstick where PyTorch's kernel cannot run."""
     inputs = [tensors[name] for name in ("q", "k", "v", "do", "o", "lse")]
-    gradients = reference.backward(*inputs, scale=case.scale, causal=case.causal,
+    gradients = reference.backward(*inputs, scale=case.scale, mask=case.mask,
                                    rounded=lambda x: x.to(case.dtype).double())
     return {name: gradient.to(case.dtype) for name, gradient in gradients.items()}

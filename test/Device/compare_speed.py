@@ -57,7 +57,7 @@ def main() -> int:
         if time.monotonic() - begun > arguments.seconds:
             left_out.append(case.name)
             continue
-        mask = "causal" if case.causal else "full"
+        mask = case.mask.name
         for name, bundle in bundles.items():
             if (name, case.head_dim, mask) not in loaded:
                 loaded[name, case.head_dim, mask] = Kernel.load(path_of(bundle, case.head_dim, mask))
@@ -78,7 +78,7 @@ def main() -> int:
 
 def path_of(bundle: Bundle, head_dim: int, mask: str) -> Path:
     return next(kernel.path for kernel in bundle.kernels
-                if (kernel.head_dim, kernel.mask, kernel.kind, kernel.element) == (head_dim, mask, KINDS[mask], "bf16"))
+                if (kernel.head_dim, kernel.mask.name, kernel.kind, kernel.element) == (head_dim, mask, KINDS[mask], "bf16"))
 
 
 def measure_case(case: Case, kernels: dict[str, Kernel], rounds: int, generator: random.Random) -> tuple[list[dict], str]:

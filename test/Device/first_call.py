@@ -26,16 +26,17 @@ from group import Failed, Skip, Test, demand  # noqa: E402
 from dash_attn import Kernel, ManifestError  # noqa: E402
 from dash_attn.bundle import BundledKernel  # noqa: E402
 from dash_attn.cubin import assemble, find_ptxas  # noqa: E402
+from dash_attn.reference import Mask  # noqa: E402
 from dash_attn.testing import OUTPUTS, Case, make_inputs  # noqa: E402
 
 MOST_SECONDS = 0.05  # of a first call that has nothing to assemble
 LAUNCHES = 2000
-ONE_FOR_ALL = (128, "causal")
+ONE_FOR_ALL = "d128-causal"
 
 
 def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:
     kernel = next((kernel for kernel in kernels if not kernel.fixed_sizes and not kernel.debug), None)
-    if kernel is None or quick or (kernel.head_dim, kernel.mask) != ONE_FOR_ALL:
+    if kernel is None or quick or kernel.group != ONE_FOR_ALL:
         return []
     return [Test(f"first_call {kernel.name} {test.__name__}", kernel.name, lambda test=test: test(kernel))
             for test in (from_cache, from_cubin, two_processes)]
@@ -124,7 +125,7 @@ def measure(manifest: str) -> dict[str, Any]:
     """Seconds of the first call, from the file to gradients; microseconds of launches; a hash of the gradients."""
     torch.zeros(1, device="cuda")
     raw = json.loads(Path(manifest).read_text(encoding="utf-8"))["program"]
-    case = Case(raw["head_dim"], raw["mask"] == "causal", 512, 512, 1, 4, 4, element=raw["element"])
+    case = Case(raw["head_dim"], Mask.parse(raw["mask"]), 512, 512, 1, 4, 4, element=raw["element"])
     tensors = make_inputs(case)
     torch.cuda.synchronize()
     begun = time.perf_counter()

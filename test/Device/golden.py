@@ -35,7 +35,7 @@ def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:
 
 def check(bundled: BundledKernel, problem: tuple[int, int, int, int, int, str], golden: dict[str, Any]) -> dict[str, Any]:
     q_rows, kv_rows, batch, heads, kv_heads, memory = problem
-    case = Case(bundled.head_dim, bundled.causal, q_rows, kv_rows, batch, heads, kv_heads, memory,
+    case = Case(bundled.head_dim, bundled.mask, q_rows, kv_rows, batch, heads, kv_heads, memory,
                 element=bundled.element)
     kernel, tensors = load(bundled), inputs(case)
     found: dict[str, str] = {}
@@ -71,7 +71,7 @@ def inputs(case: Case) -> dict[str, torch.Tensor]:
         tensors[name].copy_((values.numerators(name, index).float() / values.DENOMINATORS[name]).view(tensors[name].shape))
     rows = (case.batch, case.heads, case.q_rows)
     numerators, sees = values.lse_numerators(torch.arange(math.prod(rows), device="cuda"), case.q_rows, case.kv_rows,
-                                             case.causal)
+                                             case.mask)
     lse = numerators.float() / values.DENOMINATORS["lse"]
     tensors["lse"] = torch.where(sees, lse, float("inf")).view(rows).contiguous()
     INPUTS[case.name] = tensors

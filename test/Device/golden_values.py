@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dash_attn.bundle import DEBUG_BUILDS
-from dash_attn.reference import GRADIENTS
+from dash_attn.reference import GRADIENTS, Mask
 
 FILE = Path(__file__).with_name("golden.json")
 SEED = 9
@@ -24,7 +24,7 @@ NUMBERS = {name: number for number, name in enumerate(DENOMINATORS)}
 LOG_OF_2, JITTER = 44, 64  # in 64ths
 
 # (q rows, kv rows, batch, heads, kv heads, memory): more items than workers, whole tiles; then no tile whole, heads in groups,
-# and rows that a causal mask leaves nothing.
+# and rows that a mask leaves nothing.
 PROBLEMS = (
     (1024, 1024, 2, 12, 12, "bhsd"),
     (333, 457, 2, 4, 2, "bshd"),
@@ -83,14 +83,14 @@ def numerators(name: str, index: Any) -> Any:
     return (z & 127) + (shifted(z, 7) & 127) - 127
 
 
-def lse_numerators(index: Any, q_rows: int, kv_rows: int, causal: bool) -> tuple[Any, Any]:
+def lse_numerators(index: Any, q_rows: int, kv_rows: int, mask: Mask) -> tuple[Any, Any]:
     """(64ths of the LSE, whether the row sees anything) of rows `index` in C order of [batch, heads, q_rows].
 
     About ln(columns seen) + 1/2, by the length of that number in bits: the P of a row add up to something near 1, and none
     is so large that it hides the others.
     """
-    # The last row sees everything; without a mask every row is such a one.
-    seen = (index % q_rows + (kv_rows - q_rows + 1 if causal else kv_rows)).clip(0, kv_rows)
+    first, end = mask.columns(index % q_rows, q_rows, kv_rows)
+    seen = end - first
     length = sum(((seen >> bit) > 0) * 1 for bit in range(25))
     jitter = splitmix64(SEED << 32 | NUMBERS["lse"] << 24, index) & (JITTER - 1)
     return LOG_OF_2 * length + jitter, seen > 0

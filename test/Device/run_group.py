@@ -33,7 +33,7 @@ def main() -> None:
 
     bundle = Bundle.open(arguments.bundle)
     kernels = [kernel for kernel in bundle.kernels + bundle.debug * (arguments.group in WITH_DEBUG)
-               if f"d{kernel.head_dim}-{kernel.mask}" == arguments.which
+               if kernel.group == arguments.which
                and (arguments.group in WITH_BENCH or not kernel.name.endswith("-bench"))]
     tests: list[Test] = importlib.import_module(arguments.group).tests(kernels, arguments.quick) if kernels else []
     tests = [test for test in tests if arguments.filter in test.name]

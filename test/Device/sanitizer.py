@@ -14,7 +14,7 @@ from group import Failed, Skip, Test
 from dash_attn.bundle import BundledKernel
 
 # Memory for every head dim and mask; what takes long for one of them, whose main kernel has all roles and masks.
-TOOLS, MORE_TOOLS, MORE_FOR = ("memcheck",), ("racecheck", "synccheck"), (128, "causal")
+TOOLS, MORE_TOOLS, MORE_FOR = ("memcheck",), ("racecheck", "synccheck"), "d128-causal"
 # racecheck knows what a thread says of itself at a barrier, not that a warp's lanes have come together before one of them says
 # it for all: it is given the build in which every thread arrives. What the roles wait for is the same.
 OF_THREADS = ("racecheck",)
@@ -26,7 +26,7 @@ def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:
     threads = next((kernel for kernel in kernels if kernel.debug == "threads"), None)
     if kernel is None or threads is None or quick:
         return []
-    tools = TOOLS + MORE_TOOLS * ((kernel.head_dim, kernel.mask) == MORE_FOR)
+    tools = TOOLS + MORE_TOOLS * (kernel.group == MORE_FOR)
     which = {tool: threads if tool in OF_THREADS else kernel for tool in tools}
     return [Test(f"sanitizer {kernel.name} {tool}", kernel.name, lambda kernel=kernel, tool=tool: check(kernel, tool))
             for tool, kernel in which.items()]

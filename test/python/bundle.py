@@ -35,7 +35,7 @@ def contents() -> None:
         f"d64-causal-{kind}" for kind in ("ascending", "descending", "shift", "symmetric-shift", "file", "symmetric-shift-f16",
                                           "synthesized-small", "synthesized-bench")]
     shift, table = bundle.kernels[2], bundle.kernels[6]
-    assert (shift.head_dim, shift.causal, shift.kind, shift.fixed_sizes) == (64, True, "shift", {})
+    assert (shift.head_dim, shift.group, shift.kind, shift.fixed_sizes) == (64, "d64-causal", "shift", {})
     assert table.fixed_sizes == {"q_rows": 4096, "kv_rows": 4096}
     assert table.serves({"q_rows": 4096, "kv_rows": 4096}) and not table.serves({"q_rows": 4096, "kv_rows": 64})
     assert (TMP / "bundle/Device/golden.json").read_bytes() == (SOURCE / "test/Device/golden.json").read_bytes()

@@ -22,6 +22,8 @@ sys.path[:0] = [str(SOURCE / "test/Device"), str(SOURCE / "tools/scripts")]
 import golden_values as values  # noqa: E402
 from device_kernels import DeviceKernel, device_kernels  # noqa: E402
 
+from dash_attn.reference import Mask  # noqa: E402
+
 TMP = Path(sys.argv[1])
 GOLDEN = values.read()
 STATED = {"q": "q_rows", "kv": "kv_rows", "batch": "batch", "heads": "heads", "kv-heads": "kv_heads"}
@@ -51,14 +53,14 @@ def inputs_are_known() -> None:
 
 def logarithms_are_sane() -> None:
     """Rows that see nothing are known; elsewhere P adds up to something near 1, and none is large."""
-    numerators, sees = values.lse_numerators(np.arange(2 * 457), 457, 333, True)
+    numerators, sees = values.lse_numerators(np.arange(2 * 457), 457, 333, Mask(right=0))
     assert sees.reshape(2, 457).sum(axis=1).tolist() == [333, 333] and not sees[:124].any() and sees[124:457].all()
     assert numerators[[0, 124, 456, 457]].tolist() == [40, 69, 428, 29], numerators[[0, 124, 456, 457]].tolist()
     assert values.hash_of(numerators.astype("<i8").tobytes()) == "0001d32ce2da0564"
     rows, head_dim = 512, 64
     q, k = (values.numerators(name, np.arange(rows * head_dim)).reshape(rows, head_dim) / values.DENOMINATORS[name]
             for name in ("q", "k"))
-    lse = values.lse_numerators(np.arange(rows), rows, rows, False)[0] / values.DENOMINATORS["lse"]
+    lse = values.lse_numerators(np.arange(rows), rows, rows, Mask())[0] / values.DENOMINATORS["lse"]
     p = np.exp(q @ k.T * head_dim**-0.5 - lse[:, None])
     assert 0.1 < p.sum(axis=1).min() and p.sum(axis=1).max() < 10 and p.max() < 1, (p.sum(axis=1).min(), p.max())
 

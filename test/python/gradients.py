@@ -15,8 +15,10 @@ import fixtures  # noqa: E402, F401  (finds dash_attn)
 import numpy as np  # noqa: E402
 
 from dash_attn import reference  # noqa: E402
+from dash_attn.reference import Mask  # noqa: E402
 
 PROBLEMS = ((1, 2, 2, 5, 5), (2, 4, 2, 3, 6), (1, 3, 1, 6, 3), (1, 1, 1, 1, 1))  # batch, heads, kv heads, q rows, kv rows
+MASKS = (Mask(), Mask(right=0), Mask(2, 0), Mask(1, 1), Mask(left=1), Mask(right=2), Mask(0, 0))
 SCALE, DIM = 0.4, 4
 
 
@@ -26,7 +28,11 @@ def inputs(batch: int, heads: int, kv_heads: int, q_rows: int, kv_rows: int) -> 
     return {name: rng.standard_normal(on_kv if name in "kv" else on_q).astype(np.float32) for name in ("q", "k", "v", "do")}
 
 
-def brute_force(given: dict[str, np.ndarray], causal: bool) -> dict[str, np.ndarray]:
+def sees(mask: Mask, i: int, j: int, shift: int) -> bool:
+    return (mask.left < 0 or i + shift - mask.left <= j) and (mask.right < 0 or j <= i + shift + mask.right)
+
+
+def brute_force(given: dict[str, np.ndarray], mask: Mask) -> dict[str, np.ndarray]:
     """o, lse and gradients, one element after the other, by the textbook's formula with softmax of each row."""
     q, k, v, do = (given[name].astype(np.float64) for name in ("q", "k", "v", "do"))
     group, shift = q.shape[1] // k.shape[1], k.shape[2] - q.shape[2]
@@ -34,7 +40,7 @@ def brute_force(given: dict[str, np.ndarray], causal: bool) -> dict[str, np.ndar
              "dv": np.zeros_like(v)}
     for b, h, i in itertools.product(*map(range, q.shape[:3])):
         g = h // group
-        columns = [j for j in range(k.shape[2]) if not causal or j <= i + shift]
+        columns = [j for j in range(k.shape[2]) if sees(mask, i, j, shift)]
         if not columns:
             continue
         scores = [SCALE * sum(q[b, h, i, c] * k[b, g, j, c] for c in range(DIM)) for j in columns]
@@ -57,23 +63,24 @@ def close(found: Any, expected: Any) -> bool:
 
 
 def main() -> None:
-    for sizes, causal, empty in itertools.product(PROBLEMS, (False, True), (-np.inf, np.inf)):
+    for sizes, mask, empty in itertools.product(PROBLEMS, MASKS, (-np.inf, np.inf)):
         given = inputs(*sizes)
-        expected = brute_force(given, causal)
-        o, lse = reference.forward(given["q"], given["k"], given["v"], scale=SCALE, causal=causal)
+        expected = brute_force(given, mask)
+        o, lse = reference.forward(given["q"], given["k"], given["v"], scale=SCALE, mask=mask)
         assert close(o, expected["o"]) and np.array_equal(np.isfinite(lse), np.isfinite(expected["lse"]))
         assert close(lse[np.isfinite(lse)], expected["lse"][np.isfinite(lse)])
         lse = np.where(np.isfinite(lse), lse, empty)
-        found = reference.backward(**given, o=o, lse=lse, scale=SCALE, causal=causal)
-        assert all(close(found[name], expected[name]) for name in reference.GRADIENTS), (sizes, causal)
+        found = reference.backward(**given, o=o, lse=lse, scale=SCALE, mask=mask)
+        assert all(close(found[name], expected[name]) for name in reference.GRADIENTS), (sizes, mask)
         pairs = sum(1 for i, j in itertools.product(range(sizes[3]), range(sizes[4]))
-                    if not causal or j <= i + sizes[4] - sizes[3])
-        assert reference.visible(sizes[3], sizes[4], causal) == pairs
+                    if sees(mask, i, j, sizes[4] - sizes[3]))
+        assert reference.visible(sizes[3], sizes[4], mask) == pairs
+        assert mask == Mask.parse(mask.text) and mask == Mask.named(mask.name), mask
 
     # Without the correction dS = P dP; one column cancels to 0, and only that other size tells how large an error is.
     given = inputs(1, 1, 1, 1, 1)
-    o, lse = reference.forward(given["q"], given["k"], given["v"], scale=SCALE, causal=False)
-    with_, without = (reference.backward(**given, o=o, lse=lse, scale=SCALE, causal=False, corrected=corrected)
+    o, lse = reference.forward(given["q"], given["k"], given["v"], scale=SCALE, mask=Mask())
+    with_, without = (reference.backward(**given, o=o, lse=lse, scale=SCALE, mask=Mask(), corrected=corrected)
                       for corrected in (True, False))
     assert close(with_["dq"], 0) and not close(without["dq"], 0)
     noise = without["dq"] * 1e-6
@@ -81,7 +88,7 @@ def main() -> None:
     assert reference.relative_error(with_["dv"] * 1.5, with_["dv"], without["dv"]) == 0.5
     assert reference.relative_error(np.zeros(2), np.zeros(2), np.zeros(2)) == 0
 
-    rounded = reference.backward(**given, o=o, lse=lse, scale=SCALE, causal=False, rounded=lambda x: np.round(x, 1))
+    rounded = reference.backward(**given, o=o, lse=lse, scale=SCALE, mask=Mask(), rounded=lambda x: np.round(x, 1))
     assert close(rounded["dv"], given["do"].astype(np.float64))  # P is 1
 
 

@@ -27,11 +27,13 @@ def NumStepsOp : Dash_Op<"num_steps", [Pure, InsideItems, InsideRole]> {
 def BandLeadOp : Dash_Op<"band_lead", [Pure, InsideItems, InsideRole]> {
   let summary = "Where the mask's edge runs through a tile";
   let description = [{
-    Row i of the q tile sees column j of the kv tile iff `j - i <= lead` (dash/IR/Band.h); 2^30 where the mask has no right
-    side.
+    Row i of the q tile sees column j of the kv tile iff `j - i <= lead` and, where the mask has a left side,
+    `lead - width <= j - i` (dash/IR/Band.h): its edges are `width` apart, everywhere, so one number tells both. A mask
+    with a left side only has a right one 2^29 columns out; a full one has a lead of 2^30.
 
-    **Preconditions**: none.
-    **Postconditions**: a tile whose lead is at least its kv rows - 1 has no hidden element.
+    **Preconditions**: sequences have at most 2^28 rows; a bound of 2^29 or more is none.
+    **Postconditions**: a tile whose lead is at least its kv rows - 1, and at most the width - (its q rows - 1), has no hidden
+    element.
     **Example**: `%lead = dash.band_lead at(%seq, %kv, %q) mask(<causal>) tiles(<q = 64, kv = 128>)`, as in
     test/Pipeline/assign-roles.mlir.
     **Errors**: `stands inside 'dash.role' only: channels connect roles`.
@@ -41,8 +43,14 @@ def BandLeadOp : Dash_Op<"band_lead", [Pure, InsideItems, InsideRole]> {
     Arg<MaskAttr, "the mask">:$mask, Arg<TilesAttr, "rows of the tiles">:$tiles);
   let results = (outs Res<Index, "the lead">:$result);
   let extraClassDeclaration = [{
-    /// The lead of a mask without a right side.
-    static constexpr int64_t hidesNothing = int64_t(1) << 30;
+    /// The lead of a full mask, and where the right edge stands of one that has but a left.
+    static constexpr int64_t hidesNothing = int64_t(1) << 30, farOut = hidesNothing / 2;
+
+    /// The edges that leads and widths tell of.
+    static Band edgesOf(MaskAttr mask) {
+      Band band = mask.getBand().within(farOut);
+      return band.left >= 0 && band.right < 0 ? Band{band.left, farOut} : band;
+    }
   }];
   let assemblyFormat = [{
     `at` `(` $sequence `,` $kv_tile `,` $q_tile `)` `mask` `(` $mask `)` `tiles` `(` $tiles `)` attr-dict
@@ -84,24 +92,27 @@ def HideOp : Dash_ElementwiseOp<"hide", [AllTypesMatch<["value", "result"]>]> {
   let description = [{
     -inf where the mask hides an element, so that P is 0 there whatever scores and lse are; else the value. A
     consumer does not know which task it is at, but is told a number: row j of the tile (a key) is hidden from column i
-    (a query) iff `i + lead < j`, and altogether from the end of the sequence's kv rows on.
+    (a query) iff `i + lead < j`, with a width also iff `j < i + lead - width`, and altogether from the end of the
+    sequence's kv rows on.
 
     It stands in front of the exponentials: few tiles have hidden elements, the others branch around it, and what stands
     behind the branch is one block, in which exponentials and the arithmetic of dS are interleaved.
 
     **Preconditions**: the value is kv tile rows by q tile rows.
     **Postconditions**: none.
-    **Example**: `%y = dash.hide %x band(%lead, %kv) : tensor<128x64xf32>`, as in test/Pipeline/assign-roles.mlir.
+    **Example**: `%y = dash.hide %x band(%lead, %kv) : tensor<128x64xf32>`, as in test/Pipeline/assign-roles.mlir;
+    `%y = dash.hide %x band(%lead, %kv) width(512) : tensor<128x64xf32>`, as in test/Pipeline/assign-roles-window.mlir.
     **Errors**: `stands inside 'dash.role' only: channels connect roles`.
   }];
   let arguments = (ins
     Arg<SumTile, "log of P, transposed: kv rows by q rows">:$value,
     Arg<Index, "the tile's lead: dash.band_lead">:$lead,
     Arg<Index, "kv tile of the sequence">:$kv_tile,
+    Arg<OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>, "from the mask's left edge to its right">:$width,
     StageArg:$stage);
   let results = (outs Res<SumTile, "the same, -inf where hidden">:$result);
   let assemblyFormat = [{
-    $value `band` `(` $lead `,` $kv_tile `)` (`stage` `(` $stage^ `)`)? attr-dict `:` type($value)
+    $value `band` `(` $lead `,` $kv_tile `)` (`width` `(` $width^ `)`)? (`stage` `(` $stage^ `)`)? attr-dict `:` type($value)
   }];
 }
 

@@ -363,7 +363,7 @@ def ConvertToNvvm : Pass<"dash-convert-to-nvvm", "::mlir::ModuleOp"> {
     | `dash.wgmma_wait` | `wgmma.wait_group`, through which all sums that it completes go |
     | `dash.load_factor` | `ldmatrix`, four words at a time: a warpgroup's rows as wgmma wants a left factor |
     | `dash.log_probability` | scale * log2(e) * s - lse2, an fma each |
-    | `dash.hide` | selects, behind a branch: only tiles that the mask cuts have hidden elements |
+    | `dash.hide` | selects, behind a branch: only tiles that an edge of the mask cuts have hidden elements |
     | `dash.copy_in`, `dash.copy_out` | copies by descriptors, or of bytes |
 
     A role begins with what its threads have all along, and with a fence for each descriptor that it uses: another

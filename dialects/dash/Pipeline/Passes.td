@@ -27,8 +27,8 @@ def CheckKernels : Pass<"dash-check-kernels", "::mlir::ModuleOp"> {
   let summary = "Refuse what kernels do not cover, before anything is changed";
   let description = [{
     Looks at each function with a scheduled problem, and refuses, at the op in question, what kernels do not
-    cover. They cover: bf16 and f16; head dim 64 or 128, the same for q and v; masks full and causal; q tiles of 64 or
-    128 rows, kv tiles of 128; one part a kv head; batches of equal sequences; one problem a function; every
+    cover. They cover: bf16 and f16; head dim 64 or 128, the same for q and v; full and causal masks and windows;
+    q tiles of 64 or 128 rows, kv tiles of 128; one part a kv head; batches of equal sequences; one problem a function; every
     tensor an argument, with its last dimension contiguous; delta and dQ's sums in memory that the function
     allocates; one scale, an argument or a constant; orders that are proven (`min_workers`), and where they
     are formulas need no more workers than there are at any size; where they are tables, sizes that `dash-check-sizes` takes.
@@ -57,7 +57,7 @@ def AssignRoles : Pass<"dash-assign-roles"> {
 
     Numbers that tiles are found by are computed in every role that reads the order. A consumer does not: with the
     tile of an item it is told how many steps there are and which item it is, with the tile of a step where the
-    mask's edge runs, as indices in their slots. A tile that crosses is cut into a channel. A row vector travels in the slot of the tile whose product it is used with,
+    mask's edges run, as indices in their slots. A tile that crosses is cut into a channel. A row vector travels in the slot of the tile whose product it is used with,
     because nobody needs one without the other. Where they overlap (below), all loaded tiles of a step share one slot, because
     they are got together: one barrier to wait at, one release. Warpgroups split tiles by rows, so a factor whose rows
     are summed over, as those of dS are in dQ, has to be seen whole by each of them: it goes through

@@ -37,6 +37,9 @@ struct Band {
     return slacks;
   }
 
+  /// The same to sequences of at most so many rows: bounds that reach past all of them are none.
+  Band within(int64_t rows) const { return {left < rows ? left : -1, right < rows ? right : -1}; }
+
   bool sees(int64_t row, int64_t column, int64_t offset) const {
     return llvm::all_of(slacks(row, column, offset), [](int64_t slack) { return slack >= 0; });
   }

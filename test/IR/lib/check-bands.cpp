@@ -8,6 +8,7 @@
 
 #include "dash/IR/DashAttrs.h"
 #include "dash/IR/DashDialect.h"
+#include "dash/IR/DashOps.h"
 #include "mlir/IR/AffineMap.h"
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/ADT/Sequence.h"
@@ -87,12 +88,20 @@ private:
   void checkElements(int64_t q, int64_t kv) {
     Bounds<int64_t> bounds =
         both([&](auto q, auto offset, auto kv) { return tiled.visible(q, kv, offset); }, q, kv);
+    // As a consumer is told: a number, from which both edges follow.
+    Band edges = BandLeadOp::edgesOf(mask);
+    int64_t lead = TileBand{edges, tiled.qTile, tiled.kvTile}
+                       .visible(q, kv, offset())
+                       .last.value_or(BandLeadOp::hidesNothing);
     bool hides = false;
     for (int64_t i : llvm::seq(tiled.qTile))
       for (int64_t j : llvm::seq(tiled.kvTile)) {
         bool seen = isSeen(q * tiled.qTile + i, kv * tiled.kvTile + j);
         hides |= !seen;
         expect(contains(bounds, j - i) == seen, "element of a tile", i, j);
+        bool isBetween =
+            j - i <= lead && (edges.left < 0 || j - i >= lead - edges.left - edges.right);
+        expect(isBetween == seen, "element between edges", i, j);
       }
     expect(tiled.hides(bounds) == hides, "hides", q, kv);
   }
