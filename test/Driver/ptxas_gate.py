@@ -81,7 +81,7 @@ def kernels() -> list[Kernel]:
     number = without.replace("  dash.attention_bwd", "  %scale = arith.constant 0.125 : f32\n  dash.attention_bwd", 1)
     for name, program in (("no-scale", without.replace(" scale(%scale)", "")), ("scale-of-one-eighth", number)):
         found.append(Kernel(f"d128-causal-{name}", program, f"kind=shift q-tile=64 {common}", 128, "causal"))
-    for mask in ("full", "causal"):
+    for mask in ("full", "causal", "window"):
         text = (examples / f"bwd-{mask}.mlir").read_text(encoding="utf-8").replace("x128xbf16", "x64xbf16")
         found.append(Kernel(f"d64-{mask}-alternating", text, f"kind=shift q-tile=64 {common} structure=alternating", 64, mask))
     return found

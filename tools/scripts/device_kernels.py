@@ -6,7 +6,11 @@ from dataclasses import dataclass
 
 TARGETS_OWN = 0  # workers: as many as the target has multiprocessors
 KINDS = ("ascending", "descending", "shift", "symmetric-shift", "synthesized", "unordered")
-MASKS = ("full", "causal")
+# The masks, by their names, and the kinds that each has kernels of. Windows: one as models have it, one of which both edges run
+# through a tile at once, one without a right side and one without a left.
+MASKS = {"full": KINDS, "causal": KINDS, "window-512-0": ("ascending", "shift", "synthesized"), "window-100-40": ("shift",),
+         "window-300-all": ("shift",), "window-all-70": ("shift",)}
+WINDOW_OF_EXAMPLE = "window = [512, 0]"
 HEAD_DIMS = (128, 64)
 KV_TILE = 128
 # Rows of Q in a tile: 128 do not fit registers.
@@ -22,9 +26,10 @@ FROM_FILE = "symmetric-shift"
 # Builds for tests: one keeps every contribution to dQ, one sleeps at random wherever roles wait for each other, in one threads
 # arrive at barriers for themselves, which a checker of races understands.
 DEBUG_OPTIONS = {"contributions": "contributions=true", "delays": "delays=true", "threads": "threads-arrive=true"}
-# Kinds whose kernels are also built for f16: one for each mask, since a kernel differs from that of bf16 in a few instructions.
+# Kinds whose kernels are also built for f16, one of a mask: a kernel differs from that of bf16 in a few instructions.
 F16_KINDS = {"full": "shift", "causal": "symmetric-shift"}
-DEBUG_KINDS = ("ascending", "shift", "symmetric-shift")
+DEBUG_KINDS = {"full": ("ascending", "shift", "symmetric-shift"), "causal": ("ascending", "shift", "symmetric-shift"),
+               "window-512-0": ("shift",)}
 
 
 @dataclass(frozen=True)
@@ -40,10 +45,13 @@ class DeviceKernel:
 
     @property
     def example(self) -> str:
-        return f"bwd-{self.mask}.mlir"
+        return f"bwd-{self.mask.split('-')[0]}.mlir"
 
     def program(self, text: str) -> str:
-        """The example's text for this head dim and type."""
+        """The example's text for this mask, head dim and type."""
+        bounds = ["-1" if bound == "all" else bound for bound in self.mask.split("-")[1:]]
+        if bounds:
+            text = text.replace(WINDOW_OF_EXAMPLE, f"window = [{', '.join(bounds)}]")
         return text.replace("x128xbf16", f"x{self.head_dim}xbf16").replace("bf16", self.element)
 
 
@@ -52,7 +60,7 @@ def device_kernels(workers: int = TARGETS_OWN) -> list[DeviceKernel]:
     for head_dim in HEAD_DIMS:
         for mask in MASKS:
             common = f"q-tile={Q_TILES[head_dim, mask]} kv-tile={KV_TILE} workers={workers}"
-            for kind in KINDS:
+            for kind in MASKS[mask]:
                 tables = {"": ""}
                 if kind == "synthesized":
                     tables = TABLE_SIZES | {"bench": TABLE_SIZES_OF_BENCH[head_dim]}
@@ -65,9 +73,9 @@ def device_kernels(workers: int = TARGETS_OWN) -> list[DeviceKernel]:
                         kernels.append(DeviceKernel(f"d{head_dim}-{mask}-file", head_dim, mask,
                                                     f"kind=file {common} sizes={TABLE_SIZES['small']}",
                                                     order=f"kind={kind} {stated}"))
-                    if kind == F16_KINDS[mask]:
+                    if kind == F16_KINDS.get(mask):
                         kernels.append(DeviceKernel(f"{name}-f16", head_dim, mask, f"kind={kind} {common}", element="f16"))
-                    if kind in DEBUG_KINDS:
+                    if kind in DEBUG_KINDS.get(mask, ()):
                         kernels += [DeviceKernel(f"{name}-{word}", head_dim, mask, f"kind={kind} {common} {option}")
                                     for word, option in DEBUG_OPTIONS.items()]
     return kernels
