@@ -88,6 +88,10 @@ if python_imports("numpy", "jsonschema"):
     config.available_features.add("python")
 if python_imports("z3"):
     config.available_features.add("z3")
+# An environment with the frameworks, made by tools/check --frameworks.
+if frameworks := os.environ.get("DASH_FRAMEWORKS"):
+    config.available_features.add("torch")
+    config.substitutions.append(("%torch_python", os.path.join(frameworks, "bin", "python")))
 if "NVPTX" in config.llvm_targets.split(";"):
     config.available_features.add("host-supports-nvptx")
 if config.dash_assertions.upper() in ("ON", "1", "TRUE", "YES"):

@@ -49,8 +49,11 @@ class Launch:
             for address in addresses:
                 words[word] = address
                 word += WORDS
-            self.ready()
-            status = self._run(self._handle, self._stream, self._reference, HANDLER, None)
+            try:
+                self.ready()
+                status = self._run(self._handle, self._stream, self._reference, HANDLER, None)
+            finally:
+                self.workspace.done()
             if status:
                 self.workspace.forget()
                 check(status)

@@ -58,21 +58,21 @@ class Kernel:
         self._launches: dict[Any, Launch] = {}
         self._lock = threading.RLock()
 
-    @staticmethod
-    def load(path: str | Path, driver: Driver | None = None) -> Kernel:
+    @classmethod
+    def load(cls, path: str | Path, driver: Driver | None = None) -> Kernel:
         """path: the manifest; its PTX lies beside it. Raises ManifestError."""
         name = os.fsencode(path)
-        return Kernel(lambda driver: make(library().dashKernelOpen, driver, StringRef.of(name)), driver)
+        return cls(lambda driver: make(library().dashKernelOpen, driver, StringRef.of(name)), driver)
 
-    @staticmethod
-    def compile(source: str | bytes, options: str = "", *, name: str = "<program>", driver: Driver | None = None) -> Kernel:
+    @classmethod
+    def compile(cls, source: str | bytes, options: str = "", *, name: str = "<program>", driver: Driver | None = None) -> Kernel:
         """Compiles a program with one function, in memory: source and options as for `compile_program`. Raises CompileError."""
         compiled = compile_program(source, options, name=name)
         if len(compiled) != 1:
             raise CompileError(f"{name}: expected one function with an attention backward, found {len(compiled)}: "
                                f"{', '.join(one.name for one in compiled)}; compile_program gives all")
         texts = (compiled[0].manifest.encode(), compiled[0].ptx, compiled[0].order)
-        return Kernel(lambda driver: make(library().dashKernelCreate, driver, *map(StringRef.of, texts)), driver)
+        return cls(lambda driver: make(library().dashKernelCreate, driver, *map(StringRef.of, texts)), driver)
 
     @property
     def driver(self) -> Driver:
@@ -137,8 +137,12 @@ class Kernel:
         place = (device, handle, _thread_of(handle))
         with self._lock:
             if place not in self._workspaces:
-                self._workspaces[place] = Workspace(self.driver, device, handle, self.name)
+                self._workspaces[place] = self._make_workspace(device, handle)
             return self._workspaces[place]
+
+    def _make_workspace(self, device: int, stream: int) -> Workspace:
+        """What launches on a stream take their memory from."""
+        return Workspace(self.driver, device, stream, self.name)
 
     # ---- What a call with new shapes goes through ---------------------------------------------------------------
 

@@ -13,6 +13,8 @@ readonly DASH_BUILD_PACKAGES=(
 # libFuzzer.
 readonly DASH_TEST_PACKAGES=(
   clang-format-$DASH_LLVM python3-numpy python3-jsonschema python3-z3 python3-venv spin libclang-rt-$DASH_LLVM-dev)
+# What the tests of the front ends need, from PyPI.
+readonly DASH_FRAMEWORK_PACKAGES=(torch==2.15.0 numpy==2.4.6)
 
 say() { printf '== %s\n' "$*"; }
 die() { printf 'error: %s\n' "$*" >&2; exit 1; }
@@ -34,6 +36,17 @@ install_packages() {
   "${as_root[@]}" apt-get update -qq || die "apt-get update failed; check the network and the package sources"
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null ||
     die "apt-get install failed; LLVM $DASH_LLVM for Debian 12 comes from bookworm-security: is it among the package sources?"
+}
+
+# install_frameworks DIR: an environment with the frameworks, outside of the tree; made anew where other versions are wanted.
+install_frameworks() {
+  local dir=$1 wanted="${DASH_FRAMEWORK_PACKAGES[*]}"
+  [[ ! -f $dir/wanted || $(<"$dir/wanted") != "$wanted" ]] || return 0
+  say "installing $wanted in $dir: 6 GB, some minutes"
+  rm -rf "$dir"
+  /usr/bin/python3 -m venv "$dir" && "$dir/bin/pip" -q --disable-pip-version-check install --no-cache-dir --no-compile $wanted ||
+    die "cannot install the frameworks; check the network, pip's index and the room on the disk"
+  printf '%s\n' "$wanted" >"$dir/wanted"
 }
 
 # build_dash DIR TARGET...: configures DIR once (as preset dev), then builds the targets, incrementally.

@@ -1,0 +1,165 @@
+"""The drop-in: what PyTorch's own attention computes its gradients by is replaced, and can be put back.
+
+FlashAttention's operators and cuDNN's are overridden for CUDA. What kernels do not serve goes to the operator's own kernel: to
+FlashAttention-2 in its deterministic form, to cuDNN, which has none, only where PyTorch is not asked to be deterministic.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+from .operator import launch
+from .problem import refusal_of_device, refusal_of_forward, refusal_of_tensors
+
+FLASH, SDPA_FLASH, SDPA_CUDNN = ("_flash_attention_backward", "_scaled_dot_product_flash_attention_backward",
+                                 "_scaled_dot_product_cudnn_attention_backward")
+KEY = "CUDA"
+log = logging.getLogger("dash_attn")
+
+
+class DropIn:
+    """served, left: how often each operator's gradients were ours, and another's for which reason. Ends with `disable` or `with`."""
+
+    def __init__(self) -> None:
+        self.served: Counter[str] = Counter()
+        self.left: Counter[tuple[str, str]] = Counter()
+        self._said: set[str] = set()
+        self._library: torch.library.Library | None = None
+        self._old: dict[str, Any] = {}
+        self._uses = 0
+
+    def enable(self) -> DropIn:
+        if self._uses == 0:
+            self._old = {name: torch.library.get_kernel(f"aten::{name}", KEY) for name in (FLASH, SDPA_FLASH, SDPA_CUDNN)}
+            self._library = torch.library.Library("aten", "IMPL")
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message=".*[Oo]verriding a previously registered kernel.*")
+                for name, function in ((FLASH, self._flash), (SDPA_FLASH, self._sdpa_flash), (SDPA_CUDNN, self._sdpa_cudnn)):
+                    self._library.impl(name, function, KEY, with_keyset=True, allow_override=True)
+        self._uses += 1
+        return self
+
+    def disable(self) -> None:
+        if self._uses == 1:
+            self._library._destroy()
+            self._library, self._old = None, {}
+        self._uses = max(0, self._uses - 1)
+
+    def __enter__(self) -> DropIn:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        with _lock:
+            self.disable()
+
+    # ---- The operators, as PyTorch declares them ------------------------------------------------------------------------
+
+    def _flash(self, keys: Any, do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, cum_q: Any, cum_k: Any, max_q: Any, max_k: Any,
+               dropout: float, causal: bool, seed: Any, unused: Any, *, scale: float | None = None,
+               window_size_left: int | None = None, window_size_right: int | None = None) -> Any:
+        reason = _refusal_of_sequences(cum_q) or _refusal_of_windows(window_size_left, window_size_right) or \
+            _refusal(q, k, v, dropout, "bshd")
+        if reason is None:
+            return self._serve(FLASH, do, q, k, v, o, lse, causal, scale, "bshd")
+        rest = {"scale": scale, "window_size_left": window_size_left, "window_size_right": window_size_right}
+        return self._leave(FLASH, reason, keys, do, q, k, v, o, lse, cum_q, cum_k, max_q, max_k, dropout, causal, seed, unused, **rest)
+
+    def _sdpa_flash(self, keys: Any, do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, cum_q: Any, cum_k: Any, max_q: Any, max_k: Any,
+                    dropout: float, causal: bool, seed: Any, offset: Any, *, scale: float | None = None) -> Any:
+        reason = _refusal_of_sequences(cum_q) or _refusal(q, k, v, dropout)
+        if reason is None:
+            return self._serve(SDPA_FLASH, do, q, k, v, o, lse, causal, scale)
+        return self._leave(SDPA_FLASH, reason, keys, do, q, k, v, o, lse, cum_q, cum_k, max_q, max_k, dropout, causal, seed, offset,
+                           scale=scale)
+
+    def _sdpa_cudnn(self, keys: Any, do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, seed: Any, offset: Any, bias: Any, cum_q: Any,
+                    cum_k: Any, max_q: Any, max_k: Any, dropout: float, causal: bool, *, scale: float | None = None) -> Any:
+        reason = _refusal_of_sequences(cum_q) or _refusal_of_bias(bias) or _refusal(q, k, v, dropout) or \
+            refusal_of_forward(q, k, causal)
+        if reason is None:
+            return self._serve(SDPA_CUDNN, do, q, k, v, o, lse.reshape(q.shape[:3]), causal, scale)
+        return self._leave(SDPA_CUDNN, reason, keys, do, q, k, v, o, lse, seed, offset, bias, cum_q, cum_k, max_q, max_k, dropout, causal,
+                           scale=scale)
+
+    # ---- Ours, or not ---------------------------------------------------------------------------------------------------
+
+    def _serve(self, name: str, do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, causal: bool, scale: float | None,
+               layout: str = "bhsd") -> Any:
+        self.served[name] += 1
+        return launch(do, q, k, v, o, lse, causal, q.shape[3] ** -0.5 if scale is None else scale, layout)
+
+    def _leave(self, name: str, reason: str, keys: Any, *arguments: Any, **options: Any) -> Any:
+        self.left[name, reason] += 1
+        old = self._old[name]
+        if name != SDPA_CUDNN:
+            self._say(f"aten::{name}: {reason}; FlashAttention's deterministic backward serves it")
+            with _deterministic():
+                return old.call_boxed(keys, *arguments, **options)
+        strict = torch.are_deterministic_algorithms_enabled()
+        if strict and not torch.is_deterministic_algorithms_warn_only_enabled():
+            raise RuntimeError(f"aten::{name}: {reason}; the backward pass that is left is cuDNN's, which is not deterministic: choose "
+                               "SDPBackend.FLASH_ATTENTION by torch.nn.attention.sdpa_kernel")
+        self._say(f"aten::{name}: {reason}; cuDNN's backward serves it, which is NOT deterministic")
+        return old.call_boxed(keys, *arguments, **options)
+
+    def _say(self, message: str) -> None:
+        if message not in self._said:
+            self._said.add(message)
+            log.warning(message)
+
+
+_lock = threading.Lock()
+_one = DropIn()
+
+
+def enable() -> DropIn:
+    """From now on PyTorch's own attention has gradients that are the same bits on every run, where kernels serve them.
+
+    What they do not serve is logged once, by name, and counted in `left`. Ends with `disable()`, as often as it was enabled, or with
+    the block of `with dash_attn.enable():`.
+    """
+    with _lock:
+        return _one.enable()
+
+
+def disable() -> None:
+    """Puts back what `enable` replaced."""
+    with _lock:
+        _one.disable()
+
+
+@contextmanager
+def _deterministic() -> Iterator[None]:
+    """FlashAttention asks PyTorch's switch which of its backward passes to take."""
+    was, warns = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
+    torch.use_deterministic_algorithms(True)
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(was, warn_only=warns)
+
+
+def _refusal(q: Any, k: Any, v: Any, dropout: float, layout: str = "bhsd") -> str | None:
+    if dropout:
+        return f"expected no dropout, found {dropout}"
+    return refusal_of_tensors(q, k, v, layout) or refusal_of_device(q.device.index)
+
+
+def _refusal_of_sequences(offsets: Any) -> str | None:
+    return None if offsets is None or offsets.numel() == 0 else "expected sequences of one length, found offsets of unequal ones"
+
+
+def _refusal_of_windows(left: int | None, right: int | None) -> str | None:
+    return None if left in (None, -1) and right in (None, -1) else f"expected no window, found {left} and {right}"
+
+
+def _refusal_of_bias(bias: Any) -> str | None:
+    return None if bias is None or bias.numel() == 0 else "expected no mask or bias, found one"

@@ -1,0 +1,45 @@
+"""dash_attn.torch without a GPU: its operators, and those of PyTorch that it uses, are computed on the CPU in float64."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import fixtures  # noqa: F401  (finds dash_attn)
+import torch
+
+from dash_attn import reference
+from dash_attn.torch import dropin, explanation, function, operator, problem
+
+LAUNCHED: list[tuple[str, bool, float]] = []  # by whom gradients were computed, causal, scale
+
+
+def forward(q: Any, k: Any, v: Any, bias: Any, with_lse: bool, dropout: float = 0.0, causal: bool = False, debug: bool = False, *,
+            scale: float | None = None) -> tuple[Any, ...]:
+    """cuDNN's: causal at the top left, LSE with a dimension of 1."""
+    assert bias is None and with_lse and not dropout and not debug and (not causal or q.shape[2] == k.shape[2])
+    o, lse = reference.forward(q, k, v, scale=q.shape[3] ** -0.5 if scale is None else scale, causal=causal)
+    none = torch.empty(0)
+    like_q = torch.empty_like(q)
+    like_q.copy_(o)
+    return like_q, lse.float()[..., None], none, none, q.shape[2], k.shape[2], none, none, none
+
+
+def gradients(by: str, do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, causal: bool, scale: float | None,
+              layout: str = "bhsd") -> tuple[Any, ...]:
+    LAUNCHED.append((by, causal, scale))
+    given = [x.transpose(1, 2) if layout == "bshd" else x for x in (q, k, v, do, o)]
+    lse = lse[..., 0] if lse.dim() == 4 else lse
+    found = reference.backward(*given, lse, scale=q.shape[3] ** -0.5 if scale is None else scale, causal=causal)
+    return tuple(torch.empty_like(x).copy_(dx.transpose(1, 2) if layout == "bshd" else dx) for x, dx in zip((q, k, v), found.values()))
+
+
+def launch(*arguments: Any) -> tuple[Any, ...]:
+    return gradients("dash", *arguments)
+
+
+LIBRARY = torch.library.Library("aten", "IMPL")
+LIBRARY.impl("_scaled_dot_product_cudnn_attention", forward, "CPU")
+torch.library.impl(operator.NAME, "CPU", launch)
+problem.DEVICE, dropin.KEY, dropin.launch = "cpu", "CPU", launch
+for module in (function, explanation, dropin):
+    module.refusal_of_device = lambda index: None
