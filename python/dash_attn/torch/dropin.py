@@ -41,7 +41,7 @@ class DropIn:
             self._old = {name: torch.library.get_kernel(f"aten::{name}", KEY) for name in (FLASH, SDPA_FLASH, SDPA_CUDNN)}
             self._library = torch.library.Library("aten", "IMPL")
             with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", message=".*[Oo]verriding a previously registered kernel.*")
+                warnings.filterwarnings("ignore", message="(?s).*overriding a previously registered kernel")
                 for name, function in ((FLASH, self._flash), (SDPA_FLASH, self._sdpa_flash), (SDPA_CUDNN, self._sdpa_cudnn)):
                     self._library.impl(name, function, KEY, with_keyset=True, allow_override=True)
         self._uses += 1

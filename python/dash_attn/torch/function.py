@@ -29,10 +29,11 @@ def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, causal: bool
     demand(refusal_of_device(q.device.index))
     if layout == "bshd":
         q, k, v = (tensor.transpose(1, 2) for tensor in (q, k, v))
-    o, lse = Attention.apply(q, k, v, causal, q.shape[3] ** -0.5 if scale is None else scale)
+    function = Transformed if torch._C._are_functorch_transforms_active() else Attention
+    o, lse = function.apply(q, k, v, causal, q.shape[3] ** -0.5 if scale is None else scale)
     if layout == "bshd":
         o = o.transpose(1, 2)
-    return (o, lse) if return_lse else o
+    return (o, lse.detach()) if return_lse else o
 
 
 def forward(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool, scale: float) -> tuple[torch.Tensor, torch.Tensor]:
@@ -42,17 +43,13 @@ def forward(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool, sca
 
 
 class Attention(torch.autograd.Function):
-    """Outside of the operators: that is what costs least on the host."""
+    """Outside of the operator, and in the form that PyTorch's transforms do not take: that is what costs least on the host."""
 
     @staticmethod
-    def forward(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool, scale: float) -> tuple[torch.Tensor, torch.Tensor]:
-        return forward(q, k, v, causal, scale)
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[torch.Tensor, torch.Tensor]) -> None:
-        q, k, v, ctx.causal, ctx.scale = inputs
-        ctx.save_for_backward(q, k, v, *output)
-        ctx.mark_non_differentiable(output[1])
+    def forward(ctx: Any, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool, scale: float) -> tuple[torch.Tensor, ...]:
+        found = forward(q, k, v, causal, scale)
+        _save(ctx, (q, k, v, causal, scale), found)
+        return found
 
     @staticmethod
     def backward(ctx: Any, do: torch.Tensor, _: Any) -> tuple[Any, ...]:
@@ -60,10 +57,27 @@ class Attention(torch.autograd.Function):
         compute = Gradients.apply if torch.is_grad_enabled() else gradients
         return *compute(do, q, k, v, o, lse, ctx.causal, ctx.scale), None, None
 
+
+class Transformed(torch.autograd.Function):
+    """The same under torch.func and vmap."""
+
+    forward = staticmethod(forward)
+    backward = Attention.backward
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[torch.Tensor, ...]) -> None:
+        _save(ctx, inputs, output)
+
     @staticmethod
     def vmap(info: Any, in_dims: tuple[Any, ...], q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool, scale: float) -> Any:
         folded = fold(info.batch_size, in_dims[:3], (q, k, v))
-        return unfold(info.batch_size, Attention.apply(*folded, causal, scale)), (0, 0)
+        return unfold(info.batch_size, Transformed.apply(*folded, causal, scale)), (0, 0)
+
+
+def _save(ctx: Any, inputs: tuple[Any, ...], output: tuple[torch.Tensor, ...]) -> None:
+    *tensors, ctx.causal, ctx.scale = inputs
+    ctx.save_for_backward(*tensors, *output)
+    ctx.mark_non_differentiable(output[1])
 
 
 class Gradients(torch.autograd.Function):

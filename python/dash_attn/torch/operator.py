@@ -22,7 +22,7 @@ def launch(do: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, 
         do = do.contiguous()
     dq, dk, dv = _like(q, k, v)
     kernel_for(q.shape[3], q.dtype, causal).backward(q, k, v, do, o, lse, dq, dk, dv, scale=scale, layout=layout,
-                                                     stream=torch.cuda.current_stream(q.device).cuda_stream)
+                                                     stream=torch._C._cuda_getCurrentRawStream(q.device.index))
     return dq, dk, dv
 
 

@@ -78,7 +78,16 @@ def refusal_of_forward(q: torch.Tensor, k: torch.Tensor, causal: bool, layout: s
 
 @torch.compiler.assume_constant_result
 def refusal_of_device(index: int | None) -> str | None:
-    """Why kernels cannot run on this CUDA device."""
+    """Why kernels cannot run on this CUDA device; asked of PyTorch once, as it takes its time."""
+    if index not in _DEVICES:
+        _DEVICES[index] = _find_refusal(index)
+    return _DEVICES[index]
+
+
+_DEVICES: dict[int | None, str | None] = {}
+
+
+def _find_refusal(index: int | None) -> str | None:
     if not torch.cuda.is_available():
         return "expected a GPU of compute capability 9.0 (H100, H200), found none"
     found = torch.cuda.get_device_capability(index)
@@ -88,8 +97,13 @@ def refusal_of_device(index: int | None) -> str | None:
 
 def is_steppable(tensor: torch.Tensor) -> bool:
     """Whether kernels can step through it: rows in one piece, other strides positive multiples of 8."""
-    sizes, strides = tensor.shape, tensor.stride()
-    return strides[-1] == 1 and all(size == 1 or stride > 0 and stride % STRIDES == 0 for size, stride in zip(sizes[:-1], strides[:-1]))
+    *strides, last = tensor.stride()
+    if last != 1:
+        return False
+    for size, stride in zip(tensor.shape, strides):
+        if (stride <= 0 or stride % STRIDES) and size != 1:
+            return False
+    return True
 
 
 def _refusal_of_sizes(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, layout: str) -> str | None:

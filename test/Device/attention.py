@@ -1,0 +1,378 @@
+"""dash_attn.attention and the drop-in: gradients beside float64, the same bits however PyTorch runs them, nothing kept, costs."""
+
+from __future__ import annotations
+
+import statistics
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from accuracy import BESIDE_ROUNDING, NOISE, load, yardstick
+from group import Failed, Test, demand
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.checkpoint import checkpoint
+
+import dash_attn
+from dash_attn import ArgumentError, attention, reference
+from dash_attn.bundle import BundledKernel
+from dash_attn.testing import OUTPUTS, Case, allocate, errors, references
+from dash_attn.torch import kernels as registry
+from dash_attn.torch import operator
+
+# (rows of q, of k, batch, heads, kv heads, memory); causal ones have as many of both.
+SHAPES = ((1000, 1000, 2, 8, 2, "bshd"), (200, 200, 1, 40, 10, "padded"), (129, 129, 3, 5, 5, "packed"), (65, 1000, 2, 4, 4, "bhsd"))
+REPEATED = (1024, 1024, 2, 8, 2, "bhsd")
+LARGE = (4096, 4096, 4, 16, 16, "bhsd")
+SMALL = (128, 128, 1, 2, 2, "bhsd")
+ONE_FOR_ALL = (128, "causal")
+NAMES = ("o", "lse", *OUTPUTS)
+REPEATS = 50
+MOST_LSE = 1e-4  # of the logarithms beside float64
+
+
+def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:
+    first = kernels[0]
+    which = f"attention d{first.head_dim}-{first.mask}"
+    found = [Test(f"{which} {one.name}", first.name, lambda one=one: accurate(one))
+             for shape in SHAPES for element in ("bf16", "f16") if (one := case(first, shape, element)) is not None]
+    is_one = (first.head_dim, first.mask) == ONE_FOR_ALL
+    ways = (from_graph, compiled, drop_in, drop_in_strict, from_threads, from_checkpoint, keeps_nothing, refusals) if is_one else (drop_in,)
+    found += [Test(f"{which} {test.__name__}", first.name, lambda test=test: test(case(first, REPEATED))) for test in (repeats, *ways)]
+    same = next((kernel for kernel in kernels if kernel.kind == registry.ORDERS[first.mask] and kernel.element == "bf16"), None)
+    if same:
+        measured = (host_times, device_times) if is_one and not quick else ()
+        found += [Test(f"{which} {test.__name__}", same.name, lambda test=test: test(same)) for test in (same_as_kernel, *measured)]
+    return found
+
+
+def case(bundled: BundledKernel, shape: tuple[int, int, int, int, int, str], element: str = "bf16") -> Case | None:
+    q_rows, kv_rows, *rest = shape
+    if bundled.causal and q_rows != kv_rows or shape[-1] == "packed" and q_rows != kv_rows:
+        return None
+    return Case(bundled.head_dim, bundled.causal, q_rows, kv_rows, *rest, element=element)
+
+
+def inputs(problem: Case, seed: int = 0) -> dict[str, torch.Tensor]:
+    generator = torch.Generator(device="cuda").manual_seed(seed)
+    tensors = {**allocate(problem, ("q", "k", "v"), "cuda"), **allocate(problem, ("do",), "cuda")}
+    for name, tensor in tensors.items():
+        tensor.normal_(generator=generator)
+        if name != "do":
+            tensor.requires_grad_()
+    return tensors
+
+
+Function = Callable[..., Any]
+
+
+def computed(tensors: dict[str, torch.Tensor], causal: bool, function: Function = attention) -> dict[str, torch.Tensor]:
+    """o, lse and gradients."""
+    leaves = [tensors[name] for name in ("q", "k", "v")]
+    o, lse = function(*leaves, causal=causal, return_lse=True)
+    return dict(zip(NAMES, (o.detach(), lse, *torch.autograd.grad(o, leaves, tensors["do"])), strict=True))
+
+
+def demand_same(found: dict[str, torch.Tensor], expected: dict[str, torch.Tensor], when: str) -> None:
+    for name, one in found.items():
+        bits = torch.int32 if name == "lse" else torch.int16
+        differ = int((one.contiguous().view(bits) != expected[name].contiguous().view(bits)).sum())
+        demand(not differ, f"{when}: {differ} of {one.numel()} elements of {name} differ")
+
+
+def poison_cache() -> None:
+    """What PyTorch's cache gives next is full of NaN."""
+    blocks = [torch.full((size,), float("nan"), device="cuda") for size in (1 << 26, 1 << 22, 1 << 18, 1 << 16, 1 << 10)]
+    del blocks
+
+
+def accurate(problem: Case) -> dict[str, Any]:
+    tensors = inputs(problem)
+    poison_cache()
+    found = computed(tensors, problem.causal)
+    given = {name: tensor.detach() for name, tensor in tensors.items()} | {name: found[name] for name in ("o", "lse")}
+    o, lse = reference.forward(given["q"], given["k"], given["v"], scale=problem.scale, causal=problem.causal)
+    of_o = reference.relative_error(found["o"], o, o)
+    rounded = reference.relative_error(o.to(problem.dtype), o, o)
+    of_lse = float((found["lse"] - lse).abs().max())
+    exact = references(problem, given)
+    ours = errors({name: found[name] for name in OUTPUTS}, *exact)
+    peer, theirs, allowed = yardstick(problem, given, exact)
+    record = {"o": of_o, "o_rounded": rounded, "lse": of_lse, "ours": ours, "theirs": theirs, "peer": peer}
+    demand(of_lse < MOST_LSE and of_o < 2 * BESIDE_ROUNDING * rounded, "the forward pass is not exact", **record)
+    demand(all(ours[name] <= max(allowed * theirs[name], NOISE) for name in OUTPUTS), "gradients are worse than the peer's", **record)
+    return record
+
+
+def repeats(problem: Case) -> dict[str, Any]:
+    """Beside matrix products on another stream, in memory full of NaN."""
+    tensors, other = inputs(problem), torch.cuda.Stream()
+    expected = computed(tensors, problem.causal)
+    a = torch.randn(4096, 4096, device="cuda", dtype=torch.bfloat16)
+    for number in range(REPEATS):
+        with torch.cuda.stream(other):
+            torch.matmul(a, a)
+        poison_cache()
+        demand_same(computed(tensors, problem.causal), expected, f"run {number}")
+    return {"repeats": REPEATS}
+
+
+def same_as_kernel(bundled: BundledKernel) -> dict[str, Any]:
+    """The kernel of the bundle with the same certificate gives the same bits."""
+    problem = case(bundled, REPEATED)
+    tensors = inputs(problem)
+    found = computed(tensors, problem.causal)
+    explained = dash_attn.explain(*(tensors[name] for name in ("q", "k", "v")), causal=problem.causal)
+    demand(explained.certificate == bundled.manifest["certificate"], f"the certificates differ: {explained}")
+    gradients = {name: torch.empty_like(found[name]) for name in OUTPUTS}
+    load(bundled).backward(**{name: tensor.detach() for name, tensor in tensors.items()}, o=found["o"], lse=found["lse"], **gradients,
+                           scale=problem.scale)
+    demand_same(gradients, found, "Kernel.backward")
+    return {"explained": str(explained)}
+
+
+def from_graph(problem: Case) -> None:
+    """Captured once; replayed on other values, in memory that was used by others in between."""
+    tensors, stream = inputs(problem), torch.cuda.Stream()
+    computed(tensors, problem.causal)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=stream):
+        found = computed(tensors, problem.causal)
+    for seed in (1, 2, 1):
+        with torch.no_grad():
+            for name, tensor in inputs(problem, seed).items():
+                tensors[name].copy_(tensor)
+        expected = computed(tensors, problem.causal)
+        poison_cache()
+        graph.replay()
+        torch.cuda.synchronize()
+        demand_same(found, expected, f"replay on seed {seed}")
+
+
+def compiled(problem: Case) -> dict[str, Any]:
+    """By inductor: as one graph, with dynamic shapes, and with CUDA graphs."""
+    tensors = inputs(problem)
+    expected = computed(tensors, problem.causal)
+    modes = {"fullgraph": {}, "dynamic": {"dynamic": True}, "reduce-overhead": {"mode": "reduce-overhead"}}
+    for name, options in modes.items():
+        torch._dynamo.reset()
+        function = torch.compile(attention, fullgraph=True, **options)
+        for number in range(4):
+            torch.compiler.cudagraph_mark_step_begin()
+            poison_cache()
+            demand_same({name: tensor.clone() for name, tensor in computed(tensors, problem.causal, function).items()}, expected,
+                        f"{name}, call {number}")
+        if name == "dynamic":
+            other = case_of(problem, batch=3, q_rows=500, kv_rows=500)
+            demand_same(computed(inputs(other), other.causal, function), computed(inputs(other), other.causal), "another shape")
+    torch._dynamo.reset()
+    return {"modes": list(modes)}
+
+
+def case_of(problem: Case, **sizes: int) -> Case:
+    return Case(**(problem.as_json() | sizes))
+
+
+def by_sdpa(backend: SDPBackend | None) -> Function:
+    def function(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, causal: bool, return_lse: bool) -> Any:
+        if backend is None:
+            return F.scaled_dot_product_attention(q, k, v, is_causal=causal, enable_gqa=True), None
+        with sdpa_kernel(backend):
+            return F.scaled_dot_product_attention(q, k, v, is_causal=causal, enable_gqa=True), None
+
+    return function
+
+
+def of_sdpa(tensors: dict[str, torch.Tensor], causal: bool, function: Function) -> dict[str, torch.Tensor]:
+    found = computed(tensors, causal, function)
+    return {name: found[name] for name in ("o", *OUTPUTS)}
+
+
+def drop_in(problem: Case) -> dict[str, Any]:
+    """Gradients of PyTorch's own attention are ours while it is enabled, eagerly and compiled, and not before or after."""
+    tensors, record = inputs(problem), {}
+    ours = computed(tensors, problem.causal)
+    for backend in (SDPBackend.FLASH_ATTENTION, SDPBackend.CUDNN_ATTENTION):
+        function = by_sdpa(backend)
+        before = of_sdpa(tensors, problem.causal, function)
+        with dash_attn.enable() as enabled:
+            served = sum(enabled.served.values())
+            first = of_sdpa(tensors, problem.causal, function)
+            for number in range(10):
+                poison_cache()
+                demand_same(of_sdpa(tensors, problem.causal, function), first, f"{backend}, run {number}")
+            demand(sum(enabled.served.values()) - served == 11, f"{backend}: expected 11 calls to be served", served=dict(enabled.served))
+            torch._dynamo.reset()
+            by_inductor = torch.compile(function, fullgraph=True)
+            demand_same(of_sdpa(tensors, problem.causal, by_inductor), first, f"{backend}, compiled")
+            demand(sum(enabled.served.values()) - served == 12, f"{backend}: compiled programs go past it", served=dict(enabled.served))
+            record[backend.name] = dict(enabled.served)
+        of_sdpa(tensors, problem.causal, function)
+        demand(sum(enabled.served.values()) - served == 12, f"{backend}: it goes on after its end")
+        demand_same({"o": first["o"]}, {"o": before["o"]}, f"{backend}, forward")
+        if backend == SDPBackend.CUDNN_ATTENTION:
+            demand_same(first, ours, "cuDNN's forward with our backward is attention()")
+        else:
+            exact = references(problem, {name: x.detach() for name, x in tensors.items()} | {"o": ours["o"], "lse": ours["lse"]})
+            found, theirs = (errors({name: x[name] for name in OUTPUTS}, *exact) for x in (first, before))
+            demand(all(found[name] <= max(BESIDE_ROUNDING * theirs[name], NOISE) for name in OUTPUTS), "gradients are worse than before",
+                   found=found, theirs=theirs)
+    with dash_attn.enable() as enabled, sdpa_kernel(SDPBackend.FLASH_ATTENTION):
+        leaves = [tensors[name] for name in ("q", "k", "v")]
+        o = F.scaled_dot_product_attention(*leaves, is_causal=problem.causal, dropout_p=0.1, enable_gqa=True)
+        first = torch.autograd.grad(o, leaves, tensors["do"], retain_graph=True)
+        again = torch.autograd.grad(o, leaves, tensors["do"])
+        demand(all(map(torch.equal, first, again)), "what is left to FlashAttention differs from run to run")
+        demand(any("no dropout" in reason for _, reason in enabled.left), "dropout was not left to FlashAttention")
+        demand(not torch.are_deterministic_algorithms_enabled(), "PyTorch's switch was left on")
+    return record
+
+
+def drop_in_strict(problem: Case) -> dict[str, Any]:
+    """With torch.use_deterministic_algorithms(True), by whichever backend PyTorch chooses."""
+    tensors = inputs(problem)
+    torch.use_deterministic_algorithms(True)
+    try:
+        with dash_attn.enable() as enabled:
+            served = sum(enabled.served.values())
+            first = of_sdpa(tensors, problem.causal, by_sdpa(None))
+            demand_same(of_sdpa(tensors, problem.causal, by_sdpa(None)), first, "strict mode")
+            demand(sum(enabled.served.values()) - served == 2, "expected both calls to be served", served=dict(enabled.served))
+            demand_same(computed(tensors, problem.causal), computed(tensors, problem.causal), "attention in strict mode")
+            return {"served": dict(enabled.served)}
+    finally:
+        torch.use_deterministic_algorithms(False)
+
+
+def from_threads(problem: Case) -> None:
+    """Two threads, each on a stream of its own, and two on one stream."""
+    both = [inputs(problem, seed) for seed in range(2)]
+    expected = [computed(tensors, problem.causal) for tensors in both]
+    torch.cuda.synchronize()
+    wrong: list[str] = []
+
+    def work(which: int, stream: torch.cuda.Stream) -> None:
+        try:
+            with torch.cuda.stream(stream):
+                for number in range(REPEATS // 2):
+                    demand_same(computed(both[which], problem.causal), expected[which], f"thread {which}, run {number}")
+        except Exception as error:
+            wrong.append(str(error))
+
+    for streams in ([torch.cuda.Stream(), torch.cuda.Stream()], [torch.cuda.Stream()] * 2):
+        threads = [threading.Thread(target=work, args=(which, stream)) for which, stream in enumerate(streams)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        torch.cuda.synchronize()
+    if wrong:
+        raise Failed("; ".join(wrong))
+
+
+def from_checkpoint(problem: Case) -> None:
+    tensors = inputs(problem)
+
+    def function(*leaves: torch.Tensor, **options: Any) -> Any:
+        return checkpoint(attention, *leaves, use_reentrant=False, **options)
+
+    demand_same(computed(tensors, problem.causal, function), computed(tensors, problem.causal), "recomputed")
+
+
+def keeps_nothing(problem: Case) -> dict[str, Any]:
+    tensors = inputs(problem)
+    computed(tensors, problem.causal)
+    before = torch.cuda.memory_allocated()
+    torch.cuda.reset_peak_memory_stats()
+    computed(tensors, problem.causal)
+    after, peak = torch.cuda.memory_allocated(), torch.cuda.max_memory_allocated()
+    demand(after == before, f"expected {before} bytes to be in use, found {after}")
+    return {"peak_bytes": peak - before, "bytes_of_q": tensors["q"].numel() * 2}
+
+
+def refusals(problem: Case) -> dict[str, Any]:
+    """Before anything is launched."""
+    q, k, v = (inputs(problem)[name] for name in ("q", "k", "v"))
+    found = []
+    for arguments, options, part in (((q.float(), k, v), {}, "expected bfloat16 or float16, found float32"),
+                                     ((q, k.cpu(), v), {}, "expected a tensor on a CUDA device, found one on 'cpu'"),
+                                     ((q, k[:, :, 1:], v[:, :, 1:]), {"causal": True}, "expected as many rows of q as of k"),
+                                     ((q, k, v), {"scale": float("nan")}, "expected a finite number, found nan")):
+        try:
+            attention(*arguments, **options)
+            raise Failed(f"expected an ArgumentError with '{part}', found none")
+        except ArgumentError as error:
+            demand(part in str(error), f"expected '{part}' in the message: {error}")
+            found.append(str(error))
+    with torch.autocast("cuda", dtype=torch.bfloat16):
+        demand(attention(q.float(), k.float(), v.float()).dtype == torch.bfloat16, "autocast does not cast")
+    return {"messages": found}
+
+
+def host_times(bundled: BundledKernel) -> dict[str, Any]:
+    """Microseconds of calls that wait for nothing, on tensors so small that the GPU is done before."""
+    tensors = inputs(case(bundled, SMALL))
+    leaves, do, causal = [tensors[name] for name in ("q", "k", "v")], tensors["do"], bundled.causal
+    found = computed(tensors, causal)
+    detached = [leaf.detach() for leaf in leaves]
+    given = (do, *detached, found["o"], found["lse"], causal, bundled.head_dim**-0.5)
+    gradients = [torch.empty_like(leaf) for leaf in detached]
+    kernel, kept = registry.kernel_for(bundled.head_dim, torch.bfloat16, causal), load(bundled)
+    stream = torch.cuda.current_stream().cuda_stream
+    whole = (*detached, do, found["o"], found["lse"], *gradients)
+    calls: dict[str, Callable[[], Any]] = {
+        "attention, both ways": lambda: torch.autograd.grad(attention(*leaves, causal=causal), leaves, do),
+        "attention, forward": lambda: attention(*detached, causal=causal),
+        "aten forward": lambda: torch.ops.aten._scaled_dot_product_cudnn_attention(*detached, None, True, 0.0, causal),
+        "operator": lambda: operator.gradients(*given), "launch": lambda: operator.launch(*given),
+        "Kernel.backward, memory of its own": lambda: kernel.backward(*whole, stream=stream),
+        "Kernel.backward, memory kept": lambda: kept.backward(*whole, stream=stream)}
+    times = {name: host_time(call) for name, call in calls.items()}
+    for backend in (SDPBackend.FLASH_ATTENTION, SDPBackend.CUDNN_ATTENTION):
+        with sdpa_kernel(backend):
+            times[f"SDPA, {backend.name}"] = host_time(
+                lambda: torch.autograd.grad(F.scaled_dot_product_attention(*leaves, is_causal=causal), leaves, do))
+    return {"microseconds": times}
+
+
+def host_time(call: Callable[[], Any], rounds: int = 600) -> float:
+    times = []
+    for number in range(rounds):
+        if number % 20 == 0:
+            torch.cuda.synchronize()
+        begun = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - begun)
+    return round(statistics.median(times) * 1e6, 2)
+
+
+def device_times(bundled: BundledKernel) -> dict[str, Any]:
+    """Milliseconds of both ways, and of a backward pass alone with memory of its own and with memory that is kept: the difference is what
+    counters and order cost."""
+    record: dict[str, Any] = {}
+    for shape in ((512, 512, 32, 16, 16, "bhsd"), LARGE):
+        problem = case(bundled, shape)
+        tensors = inputs(problem)
+        leaves = [tensors[name] for name in ("q", "k", "v")]
+        found = computed(tensors, problem.causal)
+        whole = [leaf.detach() for leaf in leaves] + [tensors["do"], found["o"], found["lse"]] + [found[name] for name in OUTPUTS]
+        kernel, kept = registry.kernel_for(bundled.head_dim, torch.bfloat16, problem.causal), load(bundled)
+        calls = {"attention": lambda: torch.autograd.grad(attention(*leaves, causal=problem.causal), leaves, tensors["do"]),
+                 "SDPA": lambda: torch.autograd.grad(F.scaled_dot_product_attention(*leaves, is_causal=problem.causal), leaves,
+                                                     tensors["do"]),
+                 "memory of its own": lambda: kernel.backward(*whole), "memory kept": lambda: kept.backward(*whole)}
+        times: dict[str, list[float]] = {name: [] for name in calls}
+        for _ in range(12):
+            for name, call in calls.items():
+                torch.cuda._sleep(1_000_000)
+                ends = [torch.cuda.Event(enable_timing=True) for _ in range(2)]
+                ends[0].record()
+                call()
+                ends[1].record()
+                torch.cuda.synchronize()
+                times[name].append(ends[0].elapsed_time(ends[1]))
+        record[problem.name] = {name: round(statistics.median(several[2:]), 4) for name, several in times.items()}
+    return {"milliseconds": record}
