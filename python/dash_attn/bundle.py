@@ -4,6 +4,7 @@
     kernels/          NAME.ptx, NAME.json and, for tables, NAME.order
     dash_attn/        this package, and libdash
     Device/           the tests, and the driver of a run
+    examples/         of this package
 `tools/make-device-bundle` writes it; a folder or a .tar.gz of one.
 """
 

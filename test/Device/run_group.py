@@ -11,7 +11,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parents[1] / "python")]
 
-GROUPS = ("golden", "accuracy", "repeat", "chains", "launches", "attention", "first_call", "sanitizer")
+GROUPS = ("golden", "accuracy", "repeat", "chains", "launches", "attention", "training", "first_call", "sanitizer")
 # Those that are given builds for tests as well, and those that are given tables of the benchmark's sizes.
 WITH_DEBUG, WITH_BENCH = ("golden", "chains", "sanitizer"), ("golden",)
 

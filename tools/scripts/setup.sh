@@ -14,7 +14,7 @@ readonly DASH_BUILD_PACKAGES=(
 readonly DASH_TEST_PACKAGES=(
   clang-format-$DASH_LLVM python3-numpy python3-jsonschema python3-z3 python3-venv spin libclang-rt-$DASH_LLVM-dev)
 # What the tests of the front ends need, from PyPI.
-readonly DASH_FRAMEWORK_PACKAGES=(torch==2.15.0 numpy==2.4.6)
+readonly DASH_FRAMEWORK_PACKAGES=(torch==2.15.0 transformers==5.23.0 numpy==2.4.6)
 
 say() { printf '== %s\n' "$*"; }
 die() { printf 'error: %s\n' "$*" >&2; exit 1; }

@@ -1,0 +1,94 @@
+# RUN: %torch_python %s
+# REQUIRES: torch, plain-libdash
+"""attn_implementation="dash": a Llama trains as with PyTorch's attention, and what would mix documents is refused."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent / "lib"))
+
+import torch  # noqa: E402
+from fixtures import refused  # noqa: E402
+from on_cpu import LAUNCHED  # noqa: E402
+from transformers import LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM  # noqa: E402
+
+import dash_attn.transformers  # noqa: E402, F401
+from dash_attn import ArgumentError  # noqa: E402
+
+SIZES = {"vocab_size": 64, "hidden_size": 128, "intermediate_size": 128, "num_hidden_layers": 2, "num_attention_heads": 2,
+         "num_key_value_heads": 1, "head_dim": 64}
+TOKENS = torch.arange(24).reshape(2, 12) * 5 % 64
+OTHER = "choose another one"
+
+
+def model(implementation: str, kind: Any = LlamaForCausalLM, config: Any = LlamaConfig, **options: Any) -> Any:
+    torch.manual_seed(5)
+    return kind(config(**SIZES, attn_implementation=implementation, **options)).to(torch.bfloat16)
+
+
+def gradients(made: Any, **options: Any) -> list[torch.Tensor]:
+    made.train()
+    made(TOKENS, labels=TOKENS, **options).loss.backward()
+    return [parameter.grad.double() for parameter in made.parameters()]
+
+
+def trains() -> None:
+    LAUNCHED.clear()
+    ours = gradients(model("dash"))
+    assert [(by, causal) for by, causal, _ in LAUNCHED] == [("dash", True)] * 2
+    for one, other in zip(ours, gradients(model("sdpa")), strict=True):
+        assert (one - other).norm() <= 0.05 * other.norm(), (one - other).norm() / other.norm()
+    checkpointed = model("dash")
+    checkpointed.gradient_checkpointing_enable()
+    assert all(map(torch.equal, gradients(checkpointed), ours))
+    # Masks that hide nothing, and positions as they are by themselves.
+    assert all(map(torch.equal, gradients(model("dash"), attention_mask=torch.ones_like(TOKENS)), ours))
+    assert all(map(torch.equal, gradients(model("dash"), position_ids=torch.arange(12)[None]), ours))
+
+
+def compiled() -> None:
+    """As one graph; packed sequences end with an error when it runs."""
+    made = model("dash").train()
+    function = torch.compile(lambda positions: made(TOKENS, labels=TOKENS, position_ids=positions, use_cache=True).loss, fullgraph=True,
+                             backend="aot_eager")
+    assert torch.equal(function(torch.arange(12)[None]), made(TOKENS, labels=TOKENS).loss)
+    assert "position_ids of packed sequences" in refused(lambda: function(torch.tensor([[*range(5), *range(7)]])), RuntimeError)
+
+
+def generates() -> None:
+    """With a cache, a row at a time, which sees all before it."""
+    with torch.no_grad():
+        found = [model(name).eval().generate(TOKENS, max_new_tokens=4, do_sample=False) for name in ("dash", "sdpa")]
+    assert torch.equal(*found), found
+
+
+def refusals() -> None:
+    packed = torch.tensor([[*range(5), *range(7)]]).expand(2, -1)
+    padded = torch.ones_like(TOKENS)
+    padded[0, 9:] = 0
+    place = "attn_implementation='dash': expected "
+    for made, options, message in (
+            (model("dash"), {"position_ids": packed, "use_cache": False}, "a causal or a full mask, found another, as of packed sequences, "
+             f"windows or blocks; {OTHER}"),
+            (model("dash"), {"position_ids": packed, "use_cache": True}, "position_ids that go up by 1, found others, as of packed "
+             f"sequences; {OTHER}"),
+            (model("dash"), {"attention_mask": padded}, "sequences of one length, found an attention_mask that hides 3 tokens as padding; "
+             f"leave padding out, or {OTHER}"),
+            (model("dash"), {"attention_mask": torch.ones(2, 1, 12, 12).bool()}, "no mask but the causal one, found one of shape "
+             f"(2, 1, 12, 12); {OTHER}"),
+            (model("dash", attention_dropout=0.25), {}, f"dropout to be 0.0, found 0.25; {OTHER}"),
+            (model("dash", MistralForCausalLM, MistralConfig, sliding_window=4), {}, "a causal or a full mask, found another, as of packed "
+             f"sequences, windows or blocks; {OTHER}")):
+        LAUNCHED.clear()
+        found = refused(lambda made=made, options=options: made.train()(TOKENS, **options), ArgumentError)
+        assert found == place + message, found
+        assert not LAUNCHED
+
+
+trains()
+compiled()
+generates()
+refusals()
