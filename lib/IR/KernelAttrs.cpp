@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dash/IR/DashAttrs.h"
+#include "dash/IR/Limits.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -36,6 +37,9 @@ LogicalResult FactsAttr::verify(EmitError emitError, Type element, int64_t headD
                              {"min_workers", minWorkers}})
     if (value < 1)
       return emitError() << "'" << name << "' must be at least 1, got " << value;
+  for (auto [name, value] : {std::pair<StringRef, int64_t>("workers", workers), {"width", width}})
+    if (value > maxWorkers)
+      return emitError() << "'" << name << "' must be at most " << maxWorkers << ", got " << value;
   if (minWorkers > workers)
     return emitError() << "'min_workers' must be at most the workers, " << workers << ", got "
                        << minWorkers;

@@ -30,6 +30,11 @@
 // RUN: sed 's/memref<?x?x?/memref<1x1x4194304/; s/strided<.?, ?, ?, 1., offset: ?>/strided<[536870912, 536870912, 128, 1]>/; s/strided<.?, ?, 1., offset: ?>/strided<[4194304, 4194304, 1]>/' %dash_examples/bwd-full.mlir | not dash-opt --dash-to-ptx 2>&1 | FileCheck %s --check-prefix=COUNT
 // COUNT: <stdin>:{{[0-9]+}}:3: error: kernels serve q_rows up to 2097152, got 4194304
 
+// Each can be counted, but not all of them together: grids are far from their limit where an order ends.
+// RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='sizes=q:1024,kv:1024,batch:65535,heads:65535,kv-heads:65535' 2>&1 | FileCheck %s --check-prefix=TOGETHER
+// RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='kind=ascending sizes=q:1,heads:67108864' 2>&1 | FileCheck %s --check-prefix=TOGETHER
+// TOGETHER: bwd-causal.mlir:{{[0-9]+}}:3: error: problem is too large to be scheduled: expected at most 8388608 kv tiles, 16777216 q tiles and 17179869184 tasks over all heads and sequences
+
 // Masks.
 // RUN: not dash-opt %dash_examples/bwd-blocks.mlir --dash-to-ptx='kind=ascending sizes=q:1024,kv:1024,batch:1,heads:2,kv-heads:2' 2>&1 | FileCheck %s --check-prefix=BLOCKS
 // BLOCKS: bwd-blocks.mlir:{{[0-9]+}}:3: error: kernels cover masks without rules (full, causal, window), got #dash.mask<causal, blocks =
