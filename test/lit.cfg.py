@@ -103,6 +103,8 @@ if "Thread" in sanitizers:
     config.available_features.add("tsan")
 if not config.dash_sanitize:
     config.available_features.add("plain-libdash")
+if config.dash_has_libfuzzer == "1":
+    config.available_features.add("libfuzzer")
 for tool in ("clang-format", "mlir-opt", "mlir-runner"):
     if has_tool(tool):
         config.available_features.add(tool)
