@@ -11,20 +11,23 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parents[1] / "python")]
 
-GROUPS = ("golden", "accuracy", "repeat", "chains", "launches", "attention", "training", "first_call", "sanitizer")
+GROUPS = ("golden", "accuracy", "hard_numbers", "repeat", "chains", "launches", "attention", "training", "first_call", "sanitizer")
+SOAK = "soak"  # takes as long as it is told, so it runs only where it is named
 # Those that are given builds for tests as well, and those that are given tables of the benchmark's sizes.
-WITH_DEBUG, WITH_BENCH = ("golden", "chains", "sanitizer"), ("golden",)
+WITH_DEBUG, WITH_BENCH = ("golden", "chains", "sanitizer", SOAK), ("golden",)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("bundle", type=Path)
-    parser.add_argument("group", choices=GROUPS)
+    parser.add_argument("group", choices=(*GROUPS, SOAK))
     parser.add_argument("which", help="such as d128-causal")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--filter", default="", help="only tests whose name has this in it")
     parser.add_argument("--after", type=int, default=0, help="number of the first test to run")
     parser.add_argument("--without", action="append", default=[], help="a kernel whose tests are not run")
+    parser.add_argument("--soak", type=float, default=60, help="seconds of the group soak")
+    parser.add_argument("--seed", type=int, default=1, help="decides what the group soak does")
     arguments = parser.parse_args()
 
     from group import Test, run_tests
@@ -35,7 +38,8 @@ def main() -> None:
     kernels = [kernel for kernel in bundle.kernels + bundle.debug * (arguments.group in WITH_DEBUG)
                if kernel.group == arguments.which
                and (arguments.group in WITH_BENCH or not kernel.name.endswith("-bench"))]
-    tests: list[Test] = importlib.import_module(arguments.group).tests(kernels, arguments.quick) if kernels else []
+    options = (arguments.soak, arguments.seed) if arguments.group == SOAK else (arguments.quick,)
+    tests: list[Test] = importlib.import_module(arguments.group).tests(kernels, *options) if kernels else []
     tests = [test for test in tests if arguments.filter in test.name]
     run_tests(tests, arguments.after, set(arguments.without))
 
