@@ -62,14 +62,15 @@ def operations(case: Case) -> float:
     return 10.0 * case.batch * case.heads * seen * case.head_dim
 
 
-def make_tensors(case: Case) -> tuple[dict[str, torch.Tensor], dict[str, tuple[torch.Tensor, torch.Tensor]]]:
-    """Random inputs, o and LSE of PyTorch's forward, and for each peer that serves the case its (o, LSE's stand-in)."""
+def make_tensors(case: Case, backends: dict[str, SDPBackend] = PEERS,
+                 ) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]]:
+    """Random inputs, o and LSE of PyTorch's forward, and for each peer that serves the case its o."""
     shape = (case.batch, case.heads, case.q_rows, case.head_dim)
     torch.manual_seed(case.seed)
     tensors = {name: torch.randn(shape, dtype=torch.bfloat16, device="cuda") for name in ("q", "k", "v", "do")}
     q, k, v = (tensors[name].requires_grad_() for name in ("q", "k", "v"))
     peers = {}
-    for name, backend in PEERS.items() if case.mask in (Mask(), CAUSAL) else ():  # it takes no windows
+    for name, backend in backends.items() if case.mask in (Mask(), CAUSAL) else ():  # it takes no windows
         try:
             with sdpa_kernel(backend):
                 peers[name] = F.scaled_dot_product_attention(q, k, v, is_causal=case.mask == CAUSAL)
@@ -111,6 +112,12 @@ def flash_of(case: Case, tensors: dict[str, torch.Tensor]) -> Callable[[], Any]:
 
 def measure(variants: list[Variant], rounds: int, flush: torch.Tensor | None, generator: random.Random) -> None:
     """One time a round for each variant; then, in rounds of their own, one for each entry of ours."""
+    measure_whole(variants, rounds, flush, generator)
+    measure_entries(variants, max(5, rounds // 3), flush, generator)
+
+
+def measure_whole(variants: list[Variant], rounds: int, flush: torch.Tensor | None, generator: random.Random) -> None:
+    """One time a round for each variant."""
     for variant in variants:
         for _ in range(3):
             variant.run()
@@ -118,13 +125,17 @@ def measure(variants: list[Variant], rounds: int, flush: torch.Tensor | None, ge
     for _ in range(rounds):
         for variant in generator.sample(variants, len(variants)):
             variant.milliseconds.append(timed([variant.run], flush)[0])
-    for variant in variants:
-        if variant.launch is None:
-            continue
+
+
+def measure_entries(variants: list[Variant], rounds: int, flush: torch.Tensor | None, generator: random.Random) -> None:
+    """One time a round for each entry of ours."""
+    ours = [variant for variant in variants if variant.launch is not None]
+    for variant in ours:
         variant.launch.ready()
-        # One after the other, and all of them: the main kernel leaves counters as the next launch needs them.
-        steps = variant.launch.plan.steps
-        for _ in range(max(5, rounds // 3)):
+    for _ in range(rounds):
+        for variant in generator.sample(ours, len(ours)):
+            # One after the other, and all of them: the main kernel leaves counters as the next launch needs them.
+            steps = variant.launch.plan.steps
             times = timed([partial(variant.launch.run_step, index) for index in range(len(steps))], flush)
             for role, milliseconds in zip(steps, times):
                 variant.entries.setdefault(role, []).append(milliseconds)

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """compare_predictions.py - what the cost model predicts beside what a GPU took, for the newest record of measurements.
 
-  tools/scripts/compare_predictions.py [--dash-plan build/bin/dash-plan]     prints the tables
-  tools/scripts/compare_predictions.py --write                               puts them into dialects/dash/docs/benchmarks.md
-  tools/scripts/compare_predictions.py --check                               refuses a page that says something else
+  tools/scripts/compare_predictions.py [--dash-opt build/bin/dash-opt]     prints the tables
+  tools/scripts/compare_predictions.py --write                             puts them into dialects/dash/docs/benchmarks.md
+  tools/scripts/compare_predictions.py --check                             refuses a page that says something else
 
-Records are test/Device/records/*-bench.json. Measured is the main kernel alone; predicted is the makespan that dash-plan gives
-for the same problem and kind with 132 workers and the costs that come with dash, which tools/scripts/fit_costs.py fits to the record.
+Records are test/Device/records/*-bench.json. Measured is the main kernel alone; predicted is the makespan of the same problem and kind
+with 132 workers and the costs that come with dash, which dash_attn.tune fits to a record.
 """
 
 from __future__ import annotations
@@ -16,13 +16,15 @@ import itertools
 import json
 import re
 import statistics
-import subprocess
 import sys
 from pathlib import Path
 
 import house
 
-KINDS = ("ascending", "descending", "shift", "symmetric-shift")
+sys.path.insert(0, str(house.ROOT / "python"))
+from dash_attn.fit import WORKERS  # noqa: E402
+from dash_attn.predict import KINDS, predict  # noqa: E402
+
 PAGE = "dialects/dash/docs/benchmarks.md"
 NOISE = 1.02  # kinds that are nearer than this are not told apart by measuring
 
@@ -30,14 +32,6 @@ NOISE = 1.02  # kinds that are nearer than this are not told apart by measuring
 def newest(root: Path) -> tuple[dict, str]:
     records = [(json.loads(house.read(path)), path.name) for path in sorted((root / "test/Device/records").glob("*-bench.json"))]
     return max(records, key=lambda record: record[0]["date"])
-
-
-def predict(dash_plan: Path, row: dict, costs: Path | str = "") -> float:
-    sizes = (f"q:{row['rows']},kv:{row.get('kv_rows', row['rows'])},batch:{row['batch']},heads:{row['heads']},"
-             f"kv-heads:{row.get('kv_heads', row['heads'])}")
-    command = [str(dash_plan), f"--kind={row['variant']}", f"--mask={row['mask']}", f"--head-dim={row['head_dim']}", f"--sizes={sizes}",
-               f"--costs={costs}"]
-    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)["makespan"] / 1000
 
 
 def ranks(values: list[float]) -> list[float]:
@@ -52,10 +46,11 @@ def correlation(pairs: list[tuple[float, float]]) -> float:
     return statistics.correlation(first, second)
 
 
-def tables(record: dict, name: str, dash_plan: Path) -> str:
+def tables(record: dict, name: str, dash_opt: Path) -> str:
     rows = [row for row in record["results"] if row["variant"] in KINDS]
-    found = {(row["head_dim"], row["mask"], row["rows"], row["variant"]): (predict(dash_plan, row), row["entries_ms"]["main"])
-             for row in rows}
+    predicted = predict(rows, WORKERS, dash_opt=[str(dash_opt)])
+    found = {(row["head_dim"], row["mask"], row["rows"], row["variant"]): (makespan / 1000, row["entries_ms"]["main"])
+             for row, (makespan, _) in zip(rows, predicted)}
     problems = sorted({key[:3] for key in found})
     lines = ["| head dim, mask | S | " + " | ".join(KINDS) + " | predicted best takes |", "|---" * (len(KINDS) + 3) + "|"]
     right = pairs = 0
@@ -90,12 +85,12 @@ def tables(record: dict, name: str, dash_plan: Path) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--dash-plan", type=Path, default=house.ROOT / "build/bin/dash-plan")
+    parser.add_argument("--dash-opt", type=Path, default=house.ROOT / "build/bin/dash-opt")
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--check", action="store_true")
     args = parser.parse_args()
     record, name = newest(house.ROOT)
-    text = tables(record, name, args.dash_plan)
+    text = tables(record, name, args.dash_opt)
     if not args.write and not args.check:
         print(text, end="")
         return

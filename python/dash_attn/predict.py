@@ -1,0 +1,72 @@
+"""What the cost model predicts: makespans of orders, by the dash-opt that libdash has inside.
+
+A problem is a row of measurements: head_dim, mask, rows, batch, heads and variant, its kind of order.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from .errors import CompileError
+
+Row = dict[str, Any]
+KINDS = ("ascending", "descending", "shift", "symmetric-shift")  # that any sizes have, so that they can be compared
+COSTS = ("compute", "reduce", "latency", "boundary")
+# A process of its own: a tool ends its process, and says things on its own streams.
+DASH_OPT = (sys.executable, "-c", "from dash_attn.tools import dash_opt; raise SystemExit(dash_opt())")
+STRIDES = "strided<[?, ?, ?, 1], offset: ?>"
+FACTS = re.compile(r"^  cost +(.*), \d+ dQ buffers\n  makespan +([\d.]+),", re.M)
+
+
+def program(rows: Sequence[Row]) -> str:
+    """A function for each problem. Sizes may be "?": known when a kernel runs."""
+    functions = []
+    for index, row in enumerate(rows):
+        q_rows, head_dim = row["rows"], row["head_dim"]
+        q = f"memref<{row['batch']}x{row['heads']}x{q_rows}x{head_dim}xbf16, {STRIDES}>"
+        kv = f"memref<{row['batch']}x{row.get('kv_heads', row['heads'])}x{row.get('kv_rows', q_rows)}x{head_dim}xbf16, {STRIDES}>"
+        lse = f"memref<{row['batch']}x{row['heads']}x{q_rows}xf32, strided<[?, ?, 1], offset: ?>>"
+        functions.append(f"""func.func @problem{index}(%q: {q}, %k: {kv}, %v: {kv}, %do: {q}, %o: {q}, %lse: {lse},
+    %dq: {q}, %dk: {kv}, %dv: {kv}, %scale: f32) {{
+  dash.attention_bwd ins(%q, %k, %v, %do, %lse, o = %o : {q}, {kv}, {kv}, {q}, {lse}, {q})
+      outs(%dq, %dk, %dv : {q}, {kv}, {kv}) mask(<{row["mask"]}>) level(run) scale(%scale)
+  return
+}}
+""")
+    return "".join(functions)
+
+
+def predict(rows: Sequence[Row], workers: int, costs: Path | str = "", dash_opt: Sequence[str] = DASH_OPT,
+            ) -> list[tuple[float, dict[str, float]]]:
+    """For each row the makespan and the costs that it is predicted with; those that come with dash where no file is named.
+
+    Makespans are rounded to a tenth of their unit. Raises CompileError.
+    """
+    kinds = list(dict.fromkeys(row["variant"] for row in rows))
+    places = {kind: [i for i, row in enumerate(rows) if row["variant"] == kind] for kind in kinds}
+    found: list[Any] = [None] * len(rows)
+
+    def run(kind: str) -> None:
+        with tempfile.NamedTemporaryFile("w", suffix=".mlir") as source:
+            source.write(program([rows[i] for i in places[kind]]))
+            source.flush()
+            command = [*dash_opt, source.name, "--dash-tile", f"--dash-apply-schedule=kind={kind} workers={workers} costs={costs}",
+                       "--dash-report-schedule=format=table max-steps=1 max-workers=1", "-o", "/dev/null"]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+        facts = FACTS.findall(done.stdout)
+        if done.returncode or len(facts) != len(places[kind]):
+            raise CompileError(f"cannot predict kind={kind}: {done.stderr.strip() or done.stdout.strip()}")
+        for place, (cost, makespan) in zip(places[kind], facts):
+            prices = {name: float(value) for name, value in (part.split(" ") for part in cost.split(", "))}
+            found[place] = (float(makespan), {name: prices.get(name, 0.0) for name in COSTS})
+
+    with ThreadPoolExecutor(len(kinds) or 1) as pool:
+        list(pool.map(run, kinds))
+    return found

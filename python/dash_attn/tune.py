@@ -1,0 +1,118 @@
+"""Measures what the cost model wants to know of this machine's GPU, into a file of costs: python3 -m dash_attn.tune COSTS
+
+The file is for costs=COSTS of --dash-apply-schedule and --dash-to-ptx. For each head dim and mask, in one process on a GPU of its
+own: first warp structures, slots and tiles that the compiler serves run side by side, and the fastest options are said (the default,
+where nothing is faster beyond noise); then kinds of order of kernels with these options are timed at three lengths, by the methods of
+dash_attn.bench: random order, medians, one of them twice as control. Costs are those that predict the times best. --record keeps all
+measurements, and --from makes the file of such a record, or of one of dash_attn.bench, without a GPU: the same costs for the same
+measurements. In Python: fit(measure()).
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import importlib.util
+import json
+import random
+import shlex
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from .errors import ArgumentError, CompileError, LibraryError
+from .files import appears
+from .fit import fit
+from .predict import DASH_OPT
+
+CAPABILITY = (9, 0)  # of what kernels are compiled for, sm_90a
+
+def parse(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python3 -m dash_attn.tune", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("costs", type=Path, help="the file to write")
+    parser.add_argument("--from", dest="source", type=Path, metavar="RECORD", help="measure nothing: fit these measurements")
+    parser.add_argument("--record", type=Path, help="where to keep the measurements")
+    parser.add_argument("--head-dims", default="64,128")
+    parser.add_argument("--seconds", type=float, default=120, help="for the search of structures, slots and tiles; 0 leaves it out")
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--rows", type=int, default=2048, help="fit no longer problems: predicting them takes long")
+    parser.add_argument("--seed", type=int, default=0, help="of the order in which kernels run")
+    parser.add_argument("--dash-opt", type=shlex.split, default=DASH_OPT, help="the compiler; that of libdash by default")
+    return parser.parse_args(arguments)
+
+
+def commit() -> str:
+    """Of the bundle that this package lies in; or the package's version."""
+    bundle = Path(__file__).parents[1] / "bundle.json"
+    if bundle.exists():
+        return json.loads(bundle.read_text(encoding="utf-8"))["commit"]
+    try:
+        return importlib.metadata.version("dash-attn")
+    except importlib.metadata.PackageNotFoundError:
+        return "unknown"
+
+
+def measure(head_dims: Sequence[int] = (64, 128), seconds: float = 120, rounds: int = 15, seed: int = 0) -> dict[str, Any]:
+    """The record of measurements on this machine's GPU; a progress bar on standard error. Raises ArgumentError where there is none."""
+    missing = [name for name in ("torch", "tqdm") if importlib.util.find_spec(name) is None]
+    if missing:
+        raise ArgumentError(f"measuring needs {' and '.join(missing)}: install dash-attn[bench]; --from fits a record of another machine")
+    import torch
+    from tqdm import tqdm
+
+    found = torch.cuda.get_device_capability() if torch.cuda.is_available() else None
+    if found != CAPABILITY:
+        raise ArgumentError(f"measuring needs a GPU of compute capability 9.0, found {'.'.join(map(str, found)) if found else 'none'}; --from "
+                            "fits a record of another machine")
+    from . import tune_search
+
+    with tqdm(total=tune_search.steps(head_dims, seconds > 0), unit="step", dynamic_ncols=True) as bar:
+
+        def tick(what: str) -> None:
+            bar.set_description(what, refresh=False)
+            bar.update()
+
+        machine = tune_search.Machine(rounds, random.Random(seed), tick)
+        return {"commit": commit(), "date": time.strftime("%Y-%m-%d"), **tune_search.measurements(machine, head_dims, seconds)}
+
+
+def print_search(record: dict[str, Any]) -> None:
+    for one in record.get("search", []):
+        times = one["ms"]
+        gains = ", ".join(f"{times[''] / milliseconds:.3f} {options}" for options, milliseconds in times.items() if options)
+        print(f"{one['head_dim']} {one['mask']}: {one['options'] or 'the default options'}; speed to the default: {gains} "
+              f"({len(one['screened_ms']) - 2} ran, {one['refused']} refused, {one['left_out']} left out)")
+
+
+def write(path: Path, text: str) -> None:
+    with appears(path) as part:
+        part.write_text(text, encoding="utf-8")
+
+
+def main(argv: list[str] | None = None) -> int:
+    arguments = parse(argv)
+    try:
+        head_dims = [int(size) for size in arguments.head_dims.split(",")]
+        if arguments.source:
+            record = json.loads(arguments.source.read_text(encoding="utf-8"))
+        else:
+            record = measure(head_dims, arguments.seconds, arguments.rounds, arguments.seed)
+            if arguments.record:
+                write(arguments.record, json.dumps(record, indent=1) + "\n")
+        print_search(record)
+        text = fit(record, head_dims, arguments.rows, arguments.dash_opt, lambda one: print(one, flush=True))
+        write(arguments.costs, text)
+    except (ArgumentError, CompileError, LibraryError, OSError, ValueError) as error:
+        print(f"dash_attn.tune: error: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print(f"dash_attn.tune: interrupted; '{arguments.costs}' is as it was", file=sys.stderr)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,3 @@
+"""Is only looked for."""
+
+tqdm = None
