@@ -7,7 +7,7 @@
 // CHECK-LABEL: kinds of order for @attention_bwd: causal mask, q x kv rows 1024 x 1024, 1 heads over 1 kv heads, 4 workers, level run
 // CHECK-NEXT:  kind              makespan  of bound    turns  buffers     idle  dQ in flight  resident  form
 // CHECK-NEXT:  symmetric-shift       29.8     1.047    0.0 %    0.0 %    0.0 %        0.5 MB         4  formulas
-// CHECK-NEXT:  synthesized           29.8     1.047    0.0 %    0.0 %    0.0 %        0.5 MB         4  table
+// CHECK-NEXT:  synthesized           29.8     1.047    0.0 %    0.0 %    0.0 %        0.5 MB         4  formulas
 // CHECK-NEXT:  descending            34.3     1.205    7.8 %    3.5 %    0.9 %        0.5 MB         4  formulas
 // CHECK-NEXT:  shift                 35.4     1.245    0.0 %    0.0 %   15.9 %        0.5 MB         4  formulas
 // CHECK-NEXT:  unordered             35.4     1.245    0.0 %    0.0 %   15.9 %        0.5 MB         1  formulas

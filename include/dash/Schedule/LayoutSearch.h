@@ -8,7 +8,7 @@
 namespace mlir::dash {
 
 /// Of what a search finds: raised with every change to it that may find another order.
-constexpr int64_t searchVersion = 1;
+constexpr int64_t searchVersion = 2;
 /// Tasks that a search may simulate, over all layouts. A count and no time, so that a search finds the
 /// same everywhere.
 constexpr int64_t searchBudget = int64_t(1) << 17;
@@ -24,7 +24,11 @@ struct LayoutRequest {
   int64_t copies = 1;
 };
 
-/// Lays the items out in several ways, simulates each, and shows the runs to `judge`, which may take
+/// The costs that orders are searched for with: hops from worker to worker last longer. An order that is best where every
+/// hop takes its mean time leaves no room for one that takes more, and each of those delays all that follow.
+Cost withSlowHops(Cost cost);
+
+/// Lays the items out in several ways, simulates each with slow hops, and shows the runs to `judge`, which may take
 /// one's table, and says before which makespan a run must end to be shown at all. Layouts differ in
 /// how many heads run at once (few keep dQ in L2, many balance better), in whether long items come
 /// first, and in where walks start. Their number depends on the problem alone.

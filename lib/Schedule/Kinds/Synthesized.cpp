@@ -96,7 +96,7 @@ static FailureOr<Table> synthesizeAlone(const ScheduleHeader &alone, MLIRContext
       Dispatch dispatch;
       dispatch.workers = alone.workers;
       dispatch.choosesVisits = false;
-      (void)runListScheduler(repeated, plan, alone.cost, dispatch, run);
+      (void)runListScheduler(repeated, plan, withSlowHops(alone.cost), dispatch, run);
       price += copies == 1 ? weightAlone * run.makespan : run.makespan / copies;
     }
     return price;
