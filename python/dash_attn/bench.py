@@ -29,14 +29,13 @@ from .bench_picture import draw
 from .bench_report import print_table, problem_of
 from .bundle import Bundle, BundledKernel
 from .runtime import Kernel
-from .reference import Mask, visible
+from .reference import CAUSAL, FULL, Mask, visible
 from .testing import Case, flash_arguments, sizes_of
 
 TOKENS, HIDDEN = 16384, 2048
 LENGTHS = (512, 1024, 2048, 4096, 8192, 16384)
 PEERS = {"flash": SDPBackend.FLASH_ATTENTION, "cudnn": SDPBackend.CUDNN_ATTENTION}
 BASELINES = Path(__file__).with_name("baselines.json")
-CAUSAL = Mask(right=0)
 BUSY_CYCLES = 1_000_000  # about 0.5 ms: longer than the host needs to launch one backward
 
 
@@ -70,7 +69,7 @@ def make_tensors(case: Case, backends: dict[str, SDPBackend] = PEERS,
     tensors = {name: torch.randn(shape, dtype=torch.bfloat16, device="cuda") for name in ("q", "k", "v", "do")}
     q, k, v = (tensors[name].requires_grad_() for name in ("q", "k", "v"))
     peers = {}
-    for name, backend in backends.items() if case.mask in (Mask(), CAUSAL) else ():  # it takes no windows
+    for name, backend in backends.items() if case.mask in (FULL, CAUSAL) else ():  # it takes no windows
         try:
             with sdpa_kernel(backend):
                 peers[name] = F.scaled_dot_product_attention(q, k, v, is_causal=case.mask == CAUSAL)

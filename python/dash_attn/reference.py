@@ -58,6 +58,9 @@ class Mask(NamedTuple):
         return first, end
 
 
+FULL, CAUSAL = Mask(), Mask(right=0)
+
+
 def forward(q: Any, k: Any, v: Any, *, scale: float, mask: Mask) -> tuple[Any, Any]:
     """(o, lse) in float64; the LSE of rows that see nothing is -inf."""
     xp = _library(q)

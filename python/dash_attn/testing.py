@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from . import reference
-from .reference import Mask
+from .reference import CAUSAL, Mask
 from .runtime import Kernel
 
 OUTPUTS = ("dq", "dk", "dv")
@@ -170,7 +170,7 @@ def flash_arguments(case: Case) -> tuple[tuple[Any, ...], dict[str, Any]]:
     options = {"scale": case.scale}
     if case.mask.left >= 0 or case.mask.right > 0:
         options |= {"window_size_left": case.mask.left, "window_size_right": case.mask.right}
-    return (None, None, case.q_rows, case.kv_rows, 0.0, case.mask == Mask(right=0)), options
+    return (None, None, case.q_rows, case.kv_rows, 0.0, case.mask == CAUSAL), options
 
 
 def flash_backward(case: Case, tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:

@@ -17,6 +17,7 @@ import torch
 from .bench import HIDDEN, TOKENS, Variant, make_tensors, measure_entries, measure_whole, problems, summary
 from .errors import CompileError
 from .predict import KINDS, Row, program
+from .reference import Mask
 from .runtime import Kernel
 from .testing import OUTPUTS, Case
 
@@ -92,7 +93,7 @@ def search(machine: Machine, head_dim: int, mask: str, seconds: float) -> dict[s
     """The fastest options for a head dim and mask. Candidates that are not compiled in time are left out, and counted."""
     deadline = time.monotonic() + seconds
     heads = HIDDEN // head_dim
-    case = Case(head_dim, mask == "causal", SEARCHED_ROWS, SEARCHED_ROWS, TOKENS // SEARCHED_ROWS, heads, heads)
+    case = Case(head_dim, Mask.named(mask), SEARCHED_ROWS, SEARCHED_ROWS, TOKENS // SEARCHED_ROWS, heads, heads)
     contest, options = Contest(machine, case, BEST_KIND[mask]), candidates(machine.generator)
     found: list[Variant] = []
     refused = late = 0

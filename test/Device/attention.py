@@ -18,6 +18,7 @@ from torch.utils.checkpoint import checkpoint
 import dash_attn
 from dash_attn import ArgumentError, attention, reference
 from dash_attn.bundle import BundledKernel
+from dash_attn.reference import CAUSAL, FULL
 from dash_attn.testing import OUTPUTS, Case, allocate, errors, references
 from dash_attn.torch import kernels as registry
 from dash_attn.torch import operator
@@ -35,13 +36,15 @@ MOST_LSE = 1e-4  # of the logarithms beside float64
 
 def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:
     first = kernels[0]
-    which = f"attention d{first.head_dim}-{first.mask}"
+    if first.mask not in (FULL, CAUSAL):
+        return []
+    which = f"attention d{first.head_dim}-{first.mask.name}"
     found = [Test(f"{which} {one.name}", first.name, lambda one=one: accurate(one))
              for shape in SHAPES for element in ("bf16", "f16") if (one := case(first, shape, element)) is not None]
-    is_one = (first.head_dim, first.mask) == ONE_FOR_ALL
+    is_one = (first.head_dim, first.mask.name) == ONE_FOR_ALL
     ways = (from_graph, compiled, drop_in, drop_in_strict, from_threads, from_checkpoint, keeps_nothing, refusals) if is_one else (drop_in,)
     found += [Test(f"{which} {test.__name__}", first.name, lambda test=test: test(case(first, REPEATED))) for test in (repeats, *ways)]
-    same = next((kernel for kernel in kernels if kernel.kind == registry.ORDERS[first.mask] and kernel.element == "bf16"), None)
+    same = next((kernel for kernel in kernels if kernel.kind == registry.ORDERS[first.mask.name] and kernel.element == "bf16"), None)
     if same:
         measured = (host_times, device_times) if is_one and not quick else ()
         found += [Test(f"{which} {test.__name__}", same.name, lambda test=test: test(same)) for test in (same_as_kernel, *measured)]
@@ -50,9 +53,13 @@ def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:
 
 def case(bundled: BundledKernel, shape: tuple[int, int, int, int, int, str], element: str = "bf16") -> Case | None:
     q_rows, kv_rows, *rest = shape
-    if bundled.causal and q_rows != kv_rows or shape[-1] == "packed" and q_rows != kv_rows:
+    if is_causal(bundled) and q_rows != kv_rows or shape[-1] == "packed" and q_rows != kv_rows:
         return None
-    return Case(bundled.head_dim, bundled.causal, q_rows, kv_rows, *rest, element=element)
+    return Case(bundled.head_dim, bundled.mask, q_rows, kv_rows, *rest, element=element)
+
+
+def is_causal(problem: Case | BundledKernel) -> bool:
+    return problem.mask == CAUSAL
 
 
 def inputs(problem: Case, seed: int = 0) -> dict[str, torch.Tensor]:
@@ -91,9 +98,9 @@ def poison_cache() -> None:
 def accurate(problem: Case) -> dict[str, Any]:
     tensors = inputs(problem)
     poison_cache()
-    found = computed(tensors, problem.causal)
+    found = computed(tensors, is_causal(problem))
     given = {name: tensor.detach() for name, tensor in tensors.items()} | {name: found[name] for name in ("o", "lse")}
-    o, lse = reference.forward(given["q"], given["k"], given["v"], scale=problem.scale, causal=problem.causal)
+    o, lse = reference.forward(given["q"], given["k"], given["v"], scale=problem.scale, mask=problem.mask)
     of_o = reference.relative_error(found["o"], o, o)
     rounded = reference.relative_error(o.to(problem.dtype), o, o)
     of_lse = float((found["lse"] - lse).abs().max())
@@ -109,13 +116,13 @@ def accurate(problem: Case) -> dict[str, Any]:
 def repeats(problem: Case) -> dict[str, Any]:
     """Beside matrix products on another stream, in memory full of NaN."""
     tensors, other = inputs(problem), torch.cuda.Stream()
-    expected = computed(tensors, problem.causal)
+    expected = computed(tensors, is_causal(problem))
     a = torch.randn(4096, 4096, device="cuda", dtype=torch.bfloat16)
     for number in range(REPEATS):
         with torch.cuda.stream(other):
             torch.matmul(a, a)
         poison_cache()
-        demand_same(computed(tensors, problem.causal), expected, f"run {number}")
+        demand_same(computed(tensors, is_causal(problem)), expected, f"run {number}")
     return {"repeats": REPEATS}
 
 
@@ -123,8 +130,8 @@ def same_as_kernel(bundled: BundledKernel) -> dict[str, Any]:
     """The kernel of the bundle with the same certificate gives the same bits."""
     problem = case(bundled, REPEATED)
     tensors = inputs(problem)
-    found = computed(tensors, problem.causal)
-    explained = dash_attn.explain(*(tensors[name] for name in ("q", "k", "v")), causal=problem.causal)
+    found = computed(tensors, is_causal(problem))
+    explained = dash_attn.explain(*(tensors[name] for name in ("q", "k", "v")), causal=is_causal(problem))
     demand(explained.certificate == bundled.manifest["certificate"], f"the certificates differ: {explained}")
     gradients = {name: torch.empty_like(found[name]) for name in OUTPUTS}
     load(bundled).backward(**{name: tensor.detach() for name, tensor in tensors.items()}, o=found["o"], lse=found["lse"], **gradients,
@@ -136,16 +143,16 @@ def same_as_kernel(bundled: BundledKernel) -> dict[str, Any]:
 def from_graph(problem: Case) -> None:
     """Captured once; replayed on other values, in memory that was used by others in between."""
     tensors, stream = inputs(problem), torch.cuda.Stream()
-    computed(tensors, problem.causal)
+    computed(tensors, is_causal(problem))
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph, stream=stream):
-        found = computed(tensors, problem.causal)
+        found = computed(tensors, is_causal(problem))
     for seed in (1, 2, 1):
         with torch.no_grad():
             for name, tensor in inputs(problem, seed).items():
                 tensors[name].copy_(tensor)
-        expected = computed(tensors, problem.causal)
+        expected = computed(tensors, is_causal(problem))
         poison_cache()
         graph.replay()
         torch.cuda.synchronize()
@@ -155,7 +162,7 @@ def from_graph(problem: Case) -> None:
 def compiled(problem: Case) -> dict[str, Any]:
     """By inductor: as one graph, with dynamic shapes, and with CUDA graphs."""
     tensors = inputs(problem)
-    expected = computed(tensors, problem.causal)
+    expected = computed(tensors, is_causal(problem))
     modes = {"fullgraph": {}, "dynamic": {"dynamic": True}, "reduce-overhead": {"mode": "reduce-overhead"}}
     for name, options in modes.items():
         torch._dynamo.reset()
@@ -163,11 +170,11 @@ def compiled(problem: Case) -> dict[str, Any]:
         for number in range(4):
             torch.compiler.cudagraph_mark_step_begin()
             poison_cache()
-            demand_same({name: tensor.clone() for name, tensor in computed(tensors, problem.causal, function).items()}, expected,
+            demand_same({name: tensor.clone() for name, tensor in computed(tensors, is_causal(problem), function).items()}, expected,
                         f"{name}, call {number}")
         if name == "dynamic":
             other = case_of(problem, batch=3, q_rows=500, kv_rows=500)
-            demand_same(computed(inputs(other), other.causal, function), computed(inputs(other), other.causal), "another shape")
+            demand_same(computed(inputs(other), is_causal(other), function), computed(inputs(other), is_causal(other)), "another shape")
     torch._dynamo.reset()
     return {"modes": list(modes)}
 
@@ -194,23 +201,23 @@ def of_sdpa(tensors: dict[str, torch.Tensor], causal: bool, function: Function) 
 def drop_in(problem: Case) -> dict[str, Any]:
     """Gradients of PyTorch's own attention are ours while it is enabled, eagerly and compiled, and not before or after."""
     tensors, record = inputs(problem), {}
-    ours = computed(tensors, problem.causal)
+    ours = computed(tensors, is_causal(problem))
     for backend in (SDPBackend.FLASH_ATTENTION, SDPBackend.CUDNN_ATTENTION):
         function = by_sdpa(backend)
-        before = of_sdpa(tensors, problem.causal, function)
+        before = of_sdpa(tensors, is_causal(problem), function)
         with dash_attn.enable() as enabled:
             served = sum(enabled.served.values())
-            first = of_sdpa(tensors, problem.causal, function)
+            first = of_sdpa(tensors, is_causal(problem), function)
             for number in range(10):
                 poison_cache()
-                demand_same(of_sdpa(tensors, problem.causal, function), first, f"{backend}, run {number}")
+                demand_same(of_sdpa(tensors, is_causal(problem), function), first, f"{backend}, run {number}")
             demand(sum(enabled.served.values()) - served == 11, f"{backend}: expected 11 calls to be served", served=dict(enabled.served))
             torch._dynamo.reset()
             by_inductor = torch.compile(function, fullgraph=True)
-            demand_same(of_sdpa(tensors, problem.causal, by_inductor), first, f"{backend}, compiled")
+            demand_same(of_sdpa(tensors, is_causal(problem), by_inductor), first, f"{backend}, compiled")
             demand(sum(enabled.served.values()) - served == 12, f"{backend}: compiled programs go past it", served=dict(enabled.served))
             record[backend.name] = dict(enabled.served)
-        of_sdpa(tensors, problem.causal, function)
+        of_sdpa(tensors, is_causal(problem), function)
         demand(sum(enabled.served.values()) - served == 12, f"{backend}: it goes on after its end")
         demand_same({"o": first["o"]}, {"o": before["o"]}, f"{backend}, forward")
         if backend == SDPBackend.CUDNN_ATTENTION:
@@ -222,7 +229,7 @@ def drop_in(problem: Case) -> dict[str, Any]:
                    found=found, theirs=theirs)
     with dash_attn.enable() as enabled, sdpa_kernel(SDPBackend.FLASH_ATTENTION):
         leaves = [tensors[name] for name in ("q", "k", "v")]
-        o = F.scaled_dot_product_attention(*leaves, is_causal=problem.causal, dropout_p=0.1, enable_gqa=True)
+        o = F.scaled_dot_product_attention(*leaves, is_causal=is_causal(problem), dropout_p=0.1, enable_gqa=True)
         first = torch.autograd.grad(o, leaves, tensors["do"], retain_graph=True)
         again = torch.autograd.grad(o, leaves, tensors["do"])
         demand(all(map(torch.equal, first, again)), "what is left to FlashAttention differs from run to run")
@@ -238,10 +245,10 @@ def drop_in_strict(problem: Case) -> dict[str, Any]:
     try:
         with dash_attn.enable() as enabled:
             served = sum(enabled.served.values())
-            first = of_sdpa(tensors, problem.causal, by_sdpa(None))
-            demand_same(of_sdpa(tensors, problem.causal, by_sdpa(None)), first, "strict mode")
+            first = of_sdpa(tensors, is_causal(problem), by_sdpa(None))
+            demand_same(of_sdpa(tensors, is_causal(problem), by_sdpa(None)), first, "strict mode")
             demand(sum(enabled.served.values()) - served == 2, "expected both calls to be served", served=dict(enabled.served))
-            demand_same(computed(tensors, problem.causal), computed(tensors, problem.causal), "attention in strict mode")
+            demand_same(computed(tensors, is_causal(problem)), computed(tensors, is_causal(problem)), "attention in strict mode")
             return {"served": dict(enabled.served)}
     finally:
         torch.use_deterministic_algorithms(False)
@@ -250,7 +257,7 @@ def drop_in_strict(problem: Case) -> dict[str, Any]:
 def from_threads(problem: Case) -> None:
     """Two threads, each on a stream of its own, and two on one stream."""
     both = [inputs(problem, seed) for seed in range(2)]
-    expected = [computed(tensors, problem.causal) for tensors in both]
+    expected = [computed(tensors, is_causal(problem)) for tensors in both]
     torch.cuda.synchronize()
     wrong: list[str] = []
 
@@ -258,7 +265,7 @@ def from_threads(problem: Case) -> None:
         try:
             with torch.cuda.stream(stream):
                 for number in range(REPEATS // 2):
-                    demand_same(computed(both[which], problem.causal), expected[which], f"thread {which}, run {number}")
+                    demand_same(computed(both[which], is_causal(problem)), expected[which], f"thread {which}, run {number}")
         except Exception as error:
             wrong.append(str(error))
 
@@ -279,15 +286,15 @@ def from_checkpoint(problem: Case) -> None:
     def function(*leaves: torch.Tensor, **options: Any) -> Any:
         return checkpoint(attention, *leaves, use_reentrant=False, **options)
 
-    demand_same(computed(tensors, problem.causal, function), computed(tensors, problem.causal), "recomputed")
+    demand_same(computed(tensors, is_causal(problem), function), computed(tensors, is_causal(problem)), "recomputed")
 
 
 def keeps_nothing(problem: Case) -> dict[str, Any]:
     tensors = inputs(problem)
-    computed(tensors, problem.causal)
+    computed(tensors, is_causal(problem))
     before = torch.cuda.memory_allocated()
     torch.cuda.reset_peak_memory_stats()
-    computed(tensors, problem.causal)
+    computed(tensors, is_causal(problem))
     after, peak = torch.cuda.memory_allocated(), torch.cuda.max_memory_allocated()
     demand(after == before, f"expected {before} bytes to be in use, found {after}")
     return {"peak_bytes": peak - before, "bytes_of_q": tensors["q"].numel() * 2}
@@ -315,7 +322,7 @@ def refusals(problem: Case) -> dict[str, Any]:
 def host_times(bundled: BundledKernel) -> dict[str, Any]:
     """Microseconds of calls that wait for nothing, on tensors so small that the GPU is done before."""
     tensors = inputs(case(bundled, SMALL))
-    leaves, do, causal = [tensors[name] for name in ("q", "k", "v")], tensors["do"], bundled.causal
+    leaves, do, causal = [tensors[name] for name in ("q", "k", "v")], tensors["do"], is_causal(bundled)
     found = computed(tensors, causal)
     detached = [leaf.detach() for leaf in leaves]
     given = (do, *detached, found["o"], found["lse"], causal, bundled.head_dim**-0.5)
@@ -357,11 +364,11 @@ def device_times(bundled: BundledKernel) -> dict[str, Any]:
         problem = case(bundled, shape)
         tensors = inputs(problem)
         leaves = [tensors[name] for name in ("q", "k", "v")]
-        found = computed(tensors, problem.causal)
+        found = computed(tensors, is_causal(problem))
         whole = [leaf.detach() for leaf in leaves] + [tensors["do"], found["o"], found["lse"]] + [found[name] for name in OUTPUTS]
-        kernel, kept = registry.kernel_for(bundled.head_dim, torch.bfloat16, problem.causal), load(bundled)
-        calls = {"attention": lambda: torch.autograd.grad(attention(*leaves, causal=problem.causal), leaves, tensors["do"]),
-                 "SDPA": lambda: torch.autograd.grad(F.scaled_dot_product_attention(*leaves, is_causal=problem.causal), leaves,
+        kernel, kept = registry.kernel_for(bundled.head_dim, torch.bfloat16, is_causal(problem)), load(bundled)
+        calls = {"attention": lambda: torch.autograd.grad(attention(*leaves, causal=is_causal(problem)), leaves, tensors["do"]),
+                 "SDPA": lambda: torch.autograd.grad(F.scaled_dot_product_attention(*leaves, is_causal=is_causal(problem)), leaves,
                                                      tensors["do"]),
                  "memory of its own": lambda: kernel.backward(*whole), "memory kept": lambda: kept.backward(*whole)}
         times: dict[str, list[float]] = {name: [] for name in calls}

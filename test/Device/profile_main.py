@@ -38,7 +38,7 @@ def cases() -> list[tuple[Any, str]]:
 
 def run(bundle: Bundle) -> None:
     for case, mask in cases():
-        kernel = next(kernel for kernel in bundle.kernels if kernel.kind == KINDS[mask] and kernel.mask == mask and
+        kernel = next(kernel for kernel in bundle.kernels if kernel.kind == KINDS[mask] and kernel.mask.name == mask and
                       kernel.head_dim == case.head_dim and kernel.element == case.element)
         tensors = {name: tensor.detach() for name, tensor in make_tensors(case, {})[0].items()}
         for _ in range(RUNS):

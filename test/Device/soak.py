@@ -32,7 +32,7 @@ def tests(kernels: list[BundledKernel], seconds: float, seed: int) -> list[Test]
     drawn = [kernel for kernel in kernels if kernel.debug in ("", "delays") and (kernel.kind, kernel.element) in plain]
     found = []
     for number in range(max(1, round(seconds / SLICE)) if drawn else 0):
-        rng = random.Random(f"{seed} {drawn[0].head_dim} {drawn[0].mask} {number}")
+        rng = random.Random(f"{seed} {drawn[0].head_dim} {drawn[0].mask.name} {number}")
         kernel, load_name = rng.choice(drawn), rng.choice(tuple(LOADS))
         shape = draw_shape(rng)
         found.append(Test(f"soak {number} {kernel.name} {load_name} " + "x".join(map(str, shape[:5])), kernel.name,
