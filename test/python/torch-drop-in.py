@@ -16,6 +16,7 @@ import torch  # noqa: E402
 from fixtures import refused, tensors, write  # noqa: E402
 from on_cpu import LAUNCHED, LIBRARY, forward, gradients  # noqa: E402
 from stub_driver import StubDriver  # noqa: E402
+from torch.nn.attention import activate_flash_attention_impl, restore_flash_attention_impl  # noqa: E402
 
 import dash_attn  # noqa: E402
 from dash_attn import DriverError  # noqa: E402
@@ -88,6 +89,10 @@ def served() -> None:
         assert call(FLASH, *inputs())[0][0] == "dash"  # the outer block goes on
     for operator, by in ((FLASH, "flash"), (SDPA_FLASH, "flash"), (SDPA_CUDNN, "cudnn")):
         assert call(operator, *inputs())[0][0] == by
+    activate_flash_attention_impl("dash")
+    assert call(FLASH, *inputs())[0][0] == "dash"
+    restore_flash_attention_impl()
+    assert call(FLASH, *inputs())[0][0] == "flash"
     dash_attn.disable()  # nothing to put back
     dash_attn.enable()
     assert call(FLASH, *inputs())[0][0] == "dash"

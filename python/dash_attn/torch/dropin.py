@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
+from torch.nn.attention import register_flash_attention_impl
 
 from .operator import launch
 from .problem import refusal_of_device, refusal_of_forward, refusal_of_tensors
@@ -53,12 +54,16 @@ class DropIn:
             self._library, self._old = None, {}
         self._uses = max(0, self._uses - 1)
 
+    def remove(self) -> None:
+        """As PyTorch's registry of flash attentions calls it."""
+        with _lock:
+            self.disable()
+
     def __enter__(self) -> DropIn:
         return self
 
     def __exit__(self, *_: Any) -> None:
-        with _lock:
-            self.disable()
+        self.remove()
 
     # ---- The operators, as PyTorch declares them ------------------------------------------------------------------------
 
@@ -134,6 +139,10 @@ def disable() -> None:
     """Puts back what `enable` replaced."""
     with _lock:
         _one.disable()
+
+
+# torch.nn.attention.activate_flash_attention_impl("dash") does what enable() does, until another is activated.
+register_flash_attention_impl("dash", register_fn=enable)
 
 
 @contextmanager
