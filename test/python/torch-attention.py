@@ -161,8 +161,8 @@ def refusals() -> None:
              "this level are made by Kernel.compile, and take o and LSE of a forward pass of yours"),
             ((q, k, v), {"scale": "1"}, "scale: expected a number, found str"),
             ((q, k, v), {"scale": float("nan")}, "scale: expected a finite number, found nan"),
-            ((q, k, v), {"window": (128, 0)}, "window: expected None, found (128, 0): there are no kernels of windows yet; PyTorch's "
-             "flex_attention has them"),
+            ((q, k, v), {"window": (128, 0)}, "window: expected None, found (128, 0): the forward pass that "
+             "attention takes has none; kernels of windows are made by Kernel.compile, and take o and LSE of a forward pass of yours"),
             ((q, k, v), {"cu_seqlens_q": torch.zeros(2)}, "cu_seqlens: expected None, found offsets of sequences: there are no kernels "
              "of unequal sequences yet; pad sequences, or call attention for each")):
         LAUNCHED.clear()

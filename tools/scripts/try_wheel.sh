@@ -4,6 +4,7 @@ examples=$1
 
 dash-opt "$examples/bwd-causal.mlir" --dash-to-ptx='kind=symmetric-shift output=attention_bwd' -o /dev/null
 python - "$examples/bwd-causal.mlir" <<'PYTHON'
+import importlib.util
 import sys
 from pathlib import Path
 
@@ -13,6 +14,7 @@ source = Path(sys.argv[1]).read_text()
 (compiled,) = compile_program(source, "kind=symmetric-shift")
 assert compiled.ptx == Path("attention_bwd.ptx").read_bytes(), "the library gives another PTX than the tool"
 assert Kernel.compile(source, "kind=symmetric-shift").certificate == Kernel.load("attention_bwd.json").certificate
+assert importlib.util.find_spec("dash_attn.torch"), "the wheel has no front end for PyTorch"
 try:
     compile_program("module {}")
 except CompileError as error:

@@ -40,8 +40,8 @@ def refusal_of_options(causal: Any, window: Any, scale: Any, cu_seqlens: Any, le
     if scale is not None and not math.isfinite(scale):
         return f"scale: expected a finite number, found {scale}"
     if window is not None and tuple(window) != (-1, -1):
-        return (f"window: expected None, found {window}: there are no kernels of windows yet; PyTorch's flex_attention "
-                "has them")
+        return (f"window: expected None, found {window}: the forward pass that attention takes has none; kernels of windows are made by "
+                "Kernel.compile, and take o and LSE of a forward pass of yours")
     if any(given is not None for given in cu_seqlens):
         return ("cu_seqlens: expected None, found offsets of sequences: there are no kernels of unequal sequences yet; pad "
                 "sequences, or call attention for each")

@@ -8,6 +8,7 @@ import fixtures  # noqa: F401  (finds dash_attn)
 import torch
 
 from dash_attn import reference
+from dash_attn.reference import Mask
 from dash_attn.torch import dropin, explanation, function, operator, problem
 
 LAUNCHED: list[tuple[str, bool, float]] = []  # by whom gradients were computed, causal, scale
@@ -17,7 +18,7 @@ def forward(q: Any, k: Any, v: Any, bias: Any, with_lse: bool, dropout: float = 
             scale: float | None = None) -> tuple[Any, ...]:
     """cuDNN's: causal at the top left, LSE with a dimension of 1."""
     assert bias is None and with_lse and not dropout and not debug and (not causal or q.shape[2] == k.shape[2])
-    o, lse = reference.forward(q, k, v, scale=q.shape[3] ** -0.5 if scale is None else scale, causal=causal)
+    o, lse = reference.forward(q, k, v, scale=q.shape[3] ** -0.5 if scale is None else scale, mask=Mask(right=0 if causal else -1))
     none = torch.empty(0)
     like_q = torch.empty_like(q)
     like_q.copy_(o)
@@ -29,7 +30,7 @@ def gradients(by: str, do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, causal
     LAUNCHED.append((by, causal, scale))
     given = [x.transpose(1, 2) if layout == "bshd" else x for x in (q, k, v, do, o)]
     lse = lse[..., 0] if lse.dim() == 4 else lse
-    found = reference.backward(*given, lse, scale=q.shape[3] ** -0.5 if scale is None else scale, causal=causal)
+    found = reference.backward(*given, lse, scale=q.shape[3] ** -0.5 if scale is None else scale, mask=Mask(right=0 if causal else -1))
     return tuple(torch.empty_like(x).copy_(dx.transpose(1, 2) if layout == "bshd" else dx) for x, dx in zip((q, k, v), found.values()))
 
 
