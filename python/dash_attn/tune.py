@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from .errors import ArgumentError, CompileError, LibraryError
+from .errors import ArgumentError, CompileError, DriverError, LibraryError
 from .files import appears
 from .fit import fit
 from .predict import DASH_OPT
@@ -105,7 +105,10 @@ def main(argv: list[str] | None = None) -> int:
         print_search(record)
         text = fit(record, head_dims, arguments.rows, arguments.dash_opt, lambda one: print(one, flush=True))
         write(arguments.costs, text)
-    except (ArgumentError, CompileError, LibraryError, OSError, ValueError) as error:
+    except KeyError as error:
+        print(f"dash_attn.tune: error: expected a record of measurements, found none of {error} in '{arguments.source}'", file=sys.stderr)
+        return 1
+    except (ArgumentError, CompileError, DriverError, LibraryError, OSError, ValueError) as error:
         print(f"dash_attn.tune: error: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

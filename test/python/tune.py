@@ -109,6 +109,9 @@ def what_is_missing_is_said() -> None:
         record.write_text(json.dumps(content))
         done = run(str(costs), f"--from={record}", "--head-dims=64")
         assert done.returncode == 1 and message in done.stderr and not done.stdout, done
+    record.write_text("{}")
+    done = run(str(costs), f"--from={record}")
+    assert done.returncode == 1 and f"expected a record of measurements, found none of 'results' in '{record}'" in done.stderr, done
     done = run(str(costs), "--from=/nowhere")
     assert done.returncode == 1 and "'/nowhere'" in done.stderr, done
     done = run(str(costs), PYTHONPATH=f"{INPUTS / 'no-gpu-torch'}:{SOURCE / 'python'}")
