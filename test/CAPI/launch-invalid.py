@@ -167,6 +167,8 @@ def manifests() -> None:
             ("tensors.0.shape.3", "0-5", "manifest.tensors[0].shape[3]: expected 0 to 2147483647, found -5"),
             ("sizes.pages", {"min": 1, "max": 2}, "manifest.sizes: no tensor's shape has the size 'pages'"),
             ("derived.a", "b", "manifest.derived: 'a' uses itself or a name that is none"),
+            ("derived", {"q_tiles": "1", "kv_tiles": "1", "a0": "10"} | {f"a{i + 1}": f"a{i} * a{i}" for i in range(60)},
+             "manifest.derived.a5: 'a4 * a4' leaves the range of 64 bits"),
             ("ptx.target", "x86", "cannot read the target 'x86'"),
             ("ptx.target", "sm_", "cannot read the target 'sm_'"),
             ("entries.1.parameters.0.name", "q.stride.dim", "manifest: entry 'attention_bwd_prepare': parameter 'q.stride.dim' is none "
