@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dash-c/Launch.h"
+#include "Report.h"
 #include "Strings.h"
 #include "dash/Launch/Plan.h"
 #include <cmath>
@@ -17,24 +18,6 @@ using namespace mlir::dash::launch;
 // Handles own a share: a kernel keeps its driver and a plan its kernel, in whatever order they are given back.
 using DriverHandle = std::shared_ptr<Driver>;
 using KernelHandle = std::shared_ptr<Kernel>;
-
-static void say(DashSeverity severity, const std::string &message, DashDiagnosticHandler handler,
-                void *userData) {
-  DashDiagnostic diagnostic{severity, toC(message), noString(), 0, 0};
-  if (handler)
-    handler(&diagnostic, userData);
-}
-
-static DashStatus report(const Outcome &outcome, DashDiagnosticHandler handler, void *userData) {
-  if (!outcome)
-    return DASH_SUCCESS;
-  say(DASH_ERROR, outcome->message, handler, userData);
-  return outcome->status;
-}
-
-static DashStatus refuse(const char *why, DashDiagnosticHandler handler, void *userData) {
-  return report(fail(DASH_INVALID_ARGUMENT, why), handler, userData);
-}
 
 //===----------------------------------------------------------------------===//
 // Drivers

@@ -11,13 +11,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "dash/Launch/CodeCache.h"
+#include "dash/Support/CacheFolder.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SHA256.h"
 #include "llvm/Support/raw_ostream.h"
-#include <cstdlib>
 
 using namespace llvm;
 using namespace mlir::dash::launch;
@@ -30,19 +30,7 @@ std::string mlir::dash::launch::hashOf(StringRef data) {
 
 CodeCache CodeCache::ofEnvironment() {
   CodeCache cache;
-  if (const char *named = std::getenv("DASH_CACHE"); named && *named) {
-    cache.folder = StringRef(named) == "off" ? "" : named;
-    return cache;
-  }
-  SmallString<256> folder;
-  if (const char *caches = std::getenv("XDG_CACHE_HOME"); caches && *caches == '/')
-    folder = StringRef(caches);
-  else if (const char *home = std::getenv("HOME"); home && *home == '/')
-    sys::path::append(folder, home, ".cache");
-  else
-    return cache;
-  sys::path::append(folder, "dash");
-  cache.folder = folder.str().str();
+  cache.folder = cacheFolder();
   return cache;
 }
 

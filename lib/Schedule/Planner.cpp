@@ -7,9 +7,9 @@
 #include "dash/Schedule/Cost.h"
 #include "dash/Schedule/Kinds.h"
 #include "dash/Schedule/Prices.h"
+#include "dash/Support/CacheFolder.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"
 #include <list>
 #include <map>
@@ -67,17 +67,9 @@ struct Planner::State {
 };
 
 std::string dash::orderCacheFolder() {
-  SmallString<128> folder;
-  if (std::optional<std::string> stated = llvm::sys::Process::GetEnv("DASH_CACHE_DIR")) {
-    if (stated->empty())
-      return "";
-    folder = *stated;
-  } else if (llvm::sys::path::cache_directory(folder)) {
-    llvm::sys::path::append(folder, "dash");
-  } else {
-    return "";
-  }
-  llvm::sys::path::append(folder, "orders");
+  SmallString<128> folder(cacheFolder());
+  if (!folder.empty())
+    llvm::sys::path::append(folder, "orders");
   return std::string(folder);
 }
 

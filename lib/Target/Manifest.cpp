@@ -9,11 +9,11 @@
 #include "Manifest.h"
 #include "KernelModules.h"
 #include "dash/IR/KernelAttrs.h"
+#include "dash/Target/Certificate.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/JSON.h"
-#include "llvm/Support/SHA256.h"
 
 using namespace mlir;
 using namespace mlir::dash;
@@ -66,27 +66,35 @@ template <typename T> static std::string textOf(T value) {
 // The program
 //===----------------------------------------------------------------------===//
 
-static void writeTiles(OStream &json, TilesAttr tiles) {
-  json.object([&] {
-    json.attribute("q", tiles.getQ());
-    json.attribute("kv", tiles.getKv());
-  });
+static llvm::json::Object factsOf(FactsAttr facts) {
+  TilesAttr tiles = facts.getTiles();
+  return llvm::json::Object{
+      {"element", textOf(facts.getElement())},
+      {"head_dim", facts.getHeadDim()},
+      {"head_dim_v", facts.getHeadDimV()},
+      {"mask", textOf(facts.getMask())},
+      {"tiles", llvm::json::Object{{"q", tiles.getQ()}, {"kv", tiles.getKv()}}},
+      {"kind", facts.getKind()},
+      {"level", stringifyDeterminismLevel(facts.getLevel())},
+      {"deterministic", facts.getDeterministic()},
+      {"parts", facts.getParts()},
+      {"workers", facts.getWorkers()},
+      {"width", facts.getWidth()},
+      {"min_workers", facts.getMinWorkers()}};
 }
 
 static void writeFacts(OStream &json, FactsAttr facts) {
+  llvm::json::Object program = factsOf(facts);
   json.attributeObject("program", [&] {
-    json.attribute("element", textOf(facts.getElement()));
-    json.attribute("head_dim", facts.getHeadDim());
-    json.attribute("head_dim_v", facts.getHeadDimV());
-    json.attribute("mask", textOf(facts.getMask()));
-    writeLine(json, "tiles", [&](OStream &line) { writeTiles(line, facts.getTiles()); });
-    json.attribute("kind", facts.getKind());
-    json.attribute("level", stringifyDeterminismLevel(facts.getLevel()));
-    json.attribute("deterministic", facts.getDeterministic());
-    json.attribute("parts", facts.getParts());
-    json.attribute("workers", facts.getWorkers());
-    json.attribute("width", facts.getWidth());
-    json.attribute("min_workers", facts.getMinWorkers());
+    for (StringRef key : {"element", "head_dim", "head_dim_v", "mask"})
+      json.attribute(key, std::move(program[key]));
+    writeObjectLine(json, "tiles", [&](OStream &line) {
+      line.attribute("q", facts.getTiles().getQ());
+      line.attribute("kv", facts.getTiles().getKv());
+    });
+    for (StringRef key :
+         {"kind", "level", "deterministic", "parts", "workers", "width", "min_workers"})
+      json.attribute(key, std::move(program[key]));
   });
 }
 
@@ -158,12 +166,6 @@ static void writeOrder(OStream &json, OrderSourceAttr order, const ManifestParts
 // The manifest
 //===----------------------------------------------------------------------===//
 
-std::string dash::hashOf(StringRef bytes) {
-  auto digest =
-      llvm::SHA256::hash(ArrayRef(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()));
-  return llvm::toHex(digest, /*LowerCase=*/true);
-}
-
 std::optional<std::string> dash::orderBytes(gpu::GPUModuleOp module) {
   auto words = module->getAttrOfType<DenseIntElementsAttr>(orderBufferAttr);
   if (!words)
@@ -186,42 +188,16 @@ static StringRef directiveOf(StringRef ptx, StringRef directive) {
 
 StringRef dash::targetOf(StringRef ptx) { return directiveOf(ptx, ".target"); }
 
-std::string dash::certificateText(gpu::GPUModuleOp module, const ManifestParts &parts) {
-  std::string text = "dash certificate 1\n";
-  llvm::raw_string_ostream os(text);
-  FactsAttr facts = module->getAttrOfType<ProgramAttr>(programAttr).getFacts();
-  auto line = [&](StringRef key, llvm::function_ref<void(OStream &)> write) {
-    os << key << ' ';
-    OStream json(os);
-    write(json);
-    json.flush();
-    os << '\n';
-  };
-  auto value = [&](StringRef key, const llvm::json::Value &value) {
-    line(key, [&](OStream &json) { json.value(value); });
-  };
-  value("element", textOf(facts.getElement()));
-  value("head_dim", facts.getHeadDim());
-  value("head_dim_v", facts.getHeadDimV());
-  value("mask", textOf(facts.getMask()));
-  line("tiles", [&](OStream &json) { writeTiles(json, facts.getTiles()); });
-  value("kind", facts.getKind());
-  value("level", stringifyDeterminismLevel(facts.getLevel()));
-  value("deterministic", facts.getDeterministic());
-  value("parts", facts.getParts());
-  value("width", facts.getWidth());
-  os << "order ";
+static std::string certifyModule(gpu::GPUModuleOp module, const ManifestParts &parts) {
+  auto program = module->getAttrOfType<ProgramAttr>(programAttr);
+  std::string order = "null", search;
   if (parts.order)
-    os << "sha256:" << hashOf(*parts.order);
+    order = "sha256:" + hashOf(*parts.order);
   else if (Attribute formulas = module->getAttr(formulasAttr))
-    os << formulas;
-  else
-    os << "null";
-  OrderSourceAttr source = module->getAttrOfType<ProgramAttr>(programAttr).getOrder();
-  if (source.getSearch())
-    os << "\nsearch " << source.getSearch() << ' ' << source.getCost();
-  os << "\nptx sha256:" << hashOf(parts.ptx) << '\n';
-  return text;
+    order = textOf(formulas);
+  if (OrderSourceAttr source = program.getOrder(); source.getSearch())
+    search = textOf(source.getSearch()) + ' ' + textOf(source.getCost());
+  return dash::certify(factsOf(program.getFacts()), order, search, "sha256:" + hashOf(parts.ptx));
 }
 
 static void writeExtent(OStream &json, StringRef key, ArrayRef<int32_t> extent) {
@@ -284,7 +260,7 @@ std::string dash::writeManifest(gpu::GPUModuleOp module, const ManifestParts &pa
       json.attribute("isa", directiveOf(parts.ptx, ".version"));
       json.attribute("target", targetOf(parts.ptx));
     });
-    json.attribute("certificate", "sha256:" + hashOf(certificateText(module, parts)));
+    json.attribute("certificate", certifyModule(module, parts));
     writeFacts(json, program.getFacts());
     writeSizes(json, program);
     writeMemory(json, program);

@@ -27,17 +27,11 @@ std::optional<std::string> orderBytes(gpu::GPUModuleOp module);
 /// The manifest of a verified module: JSON, after dialects/dash/Target/manifest.schema.json.
 std::string writeManifest(gpu::GPUModuleOp module, const ManifestParts &parts);
 
-/// What the certificate is the hash of: a line for each thing that fixes bits, and the PTX's hash.
-std::string certificateText(gpu::GPUModuleOp module, const ManifestParts &parts);
-
 /// How a manifest calls the type of a parameter: "ptr", "i32", "i64" or "f32"; "" for others.
 StringRef parameterType(Type type);
 
 /// The chip that PTX is for: what its `.target` says.
 StringRef targetOf(StringRef ptx);
-
-/// SHA-256 in hexadecimal digits.
-std::string hashOf(StringRef bytes);
 
 } // namespace mlir::dash
 

@@ -32,8 +32,8 @@ def expect(what, holds, found=""):
 
 def plan(*options, limit=None, output=True, **environment):
     """Facts, words and messages of a plan."""
-    clean = {key: value for key, value in os.environ.items() if key not in ("DASH_CACHE_DIR", "XDG_CACHE_HOME")}
-    environment = {key: str(value) for key, value in (environment or {"DASH_CACHE_DIR": CACHE}).items()}
+    clean = {key: value for key, value in os.environ.items() if key not in ("DASH_CACHE", "XDG_CACHE_HOME")}
+    environment = {key: str(value) for key, value in (environment or {"DASH_CACHE": CACHE}).items()}
 
     def bound():  # a file system that is full at some size
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -104,18 +104,18 @@ def check_unwritable(facts, words):
     blocked = TMP / "file"
     blocked.write_text("")
     for where in (blocked, "/proc/none"):
-        found = plan(*REQUEST, "--repeats=3", DASH_CACHE_DIR=where)
+        found = plan(*REQUEST, "--repeats=3", DASH_CACHE=where)
         expect(f"the order without the folder {where}", found[:2] == (facts, words))
         expect(f"one warning of {where}", found[2].count("warning: orders are not kept on disk: ") == 1, found[2])
     if os.geteuid() != 0:  # root may write everything
         closed = TMP / "closed"
         closed.mkdir(mode=0o555)
-        expect("a warning of a folder that may only be read", "Permission denied" in plan(DASH_CACHE_DIR=closed)[2])
+        expect("a warning of a folder that may only be read", "Permission denied" in plan(DASH_CACHE=closed)[2])
 
 
 def check_full(facts):
     full = TMP / "full"
-    found = plan(limit=1000, output=False, DASH_CACHE_DIR=full)
+    found = plan(limit=1000, output=False, DASH_CACHE=full)
     expect("the order in spite of a full disk", found[0] == facts)
     expect("one warning of a full disk", found[2].count("warning: orders are not kept on disk: ") == 1, found[2])
     expect("no file of a full disk", files(full) == [], files(full))
@@ -125,11 +125,11 @@ def check_processes(facts, words):
     shared = TMP / "shared"
     sizes = [f"--sizes=q:{rows},heads:4" for rows in (1000, 1064)] * 6
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda size: plan(size, "--workers=7", output=False, DASH_CACHE_DIR=shared), sizes))
+        found = list(pool.map(lambda size: plan(size, "--workers=7", output=False, DASH_CACHE=shared), sizes))
     expect("the same from all processes", all(one[0] == facts and one[2] == "" for one in found[::2]), found)
     expect("two files and nothing else", len(files(shared)) == 2 and all(file.suffix == ".order" for file in files(shared)),
            files(shared))
-    expect("the same from what they left", plan(DASH_CACHE_DIR=shared)[:2] == (facts, words))
+    expect("the same from what they left", plan(DASH_CACHE=shared)[:2] == (facts, words))
 
 
 def check_folders():
@@ -138,7 +138,7 @@ def check_folders():
     expect("XDG's folder", len(files(xdg / "dash")) == 1)
     plan(HOME=home)
     expect("the folder at home", len(files(home / ".cache/dash")) == 1)
-    plan(DASH_CACHE_DIR="", HOME=TMP / "nobody")
+    plan(DASH_CACHE="off", HOME=TMP / "nobody")
     expect("no folder where none is to be", not (TMP / "nobody").exists())
 
 

@@ -34,8 +34,8 @@ struct PlannedOrder {
   double lowerBound = 0;
 };
 
-/// Where orders are kept between processes: $DASH_CACHE_DIR/orders, or else $XDG_CACHE_HOME/dash/orders, or
-/// else ~/.cache/dash/orders. Empty, which is nowhere, where DASH_CACHE_DIR is empty or there is no home.
+/// Where orders are kept between processes: the folder `orders` of that for caches (dash/Support/CacheFolder.h).
+/// Empty, which is nowhere, where there is none.
 std::string orderCacheFolder();
 
 struct PlannerOptions {

@@ -1,0 +1,88 @@
+//===- Planner.cpp - the C API of the planner -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "dash-c/Planner.h"
+#include "Replan.h"
+#include "Report.h"
+#include <mutex>
+#include <utility>
+
+using namespace mlir;
+using namespace mlir::dash;
+
+namespace {
+
+/// What a planner warns of is said by the call that ends next.
+class PlannerHandle {
+public:
+  PlannerHandle() : planner(makeOptions()) {}
+
+  std::string takeWarning() {
+    std::lock_guard<std::mutex> lock(mutex);
+    return std::exchange(warning, "");
+  }
+
+private:
+  PlannerOptions makeOptions() {
+    PlannerOptions options;
+    options.warn = [this](StringRef message) {
+      std::lock_guard<std::mutex> lock(mutex);
+      warning = message.str();
+    };
+    return options;
+  }
+
+  std::mutex mutex;
+  std::string warning;
+
+public:
+  Planner planner;
+};
+
+} // namespace
+
+DashStatus dashPlannerCreate(DashDiagnosticHandler handler, void *userData, DashPlanner *planner) {
+  if (!planner)
+    return refuse("'planner' is NULL: there is no place for the result", handler, userData);
+  planner->ptr = new PlannerHandle;
+  return DASH_SUCCESS;
+}
+
+void dashPlannerDestroy(DashPlanner planner) { delete static_cast<PlannerHandle *>(planner.ptr); }
+
+DashStatus dashPlannerPlan(DashPlanner planner, DashStringRef manifest, const DashSize *sizes,
+                           size_t numSizes, DashDiagnosticHandler handler, void *userData,
+                           DashOrder *order) {
+  if (!order)
+    return refuse("'order' is NULL: there is no place for the result", handler, userData);
+  if (!planner.ptr)
+    return refuse("'planner' is NULL", handler, userData);
+  if (!sizes && numSizes)
+    return refuse("'sizes' is NULL but not empty", handler, userData);
+  bool areGiven = isGiven(manifest);
+  for (size_t i = 0; i < numSizes; ++i)
+    areGiven &= isGiven(sizes[i].name);
+  if (!areGiven)
+    return refuse("a string is NULL but not empty", handler, userData);
+  PlannerHandle &one = *static_cast<PlannerHandle *>(planner.ptr);
+  auto files = std::make_unique<PlannedFiles>();
+  launch::Outcome outcome =
+      replan(one.planner, toStringRef(manifest), ArrayRef(sizes, numSizes), *files);
+  if (std::string warning = one.takeWarning(); !warning.empty())
+    say(DASH_WARNING, warning, handler, userData);
+  if (!outcome)
+    order->ptr = files.release();
+  return report(outcome, handler, userData);
+}
+
+void dashOrderDestroy(DashOrder order) { delete static_cast<PlannedFiles *>(order.ptr); }
+
+static DashStringRef get(DashOrder order, std::string PlannedFiles::*text) {
+  return order.ptr ? toC(static_cast<const PlannedFiles *>(order.ptr)->*text) : noString();
+}
+
+DashStringRef dashOrderGetManifest(DashOrder order) { return get(order, &PlannedFiles::manifest); }
+DashStringRef dashOrderGetBytes(DashOrder order) { return get(order, &PlannedFiles::order); }
+DashStringRef dashOrderGetCertificate(DashOrder order) {
+  return get(order, &PlannedFiles::certificate);
+}

@@ -1,0 +1,245 @@
+//===- Replan.cpp - a kernel's order for other sizes ----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A manifest says what its order followed from: kind, level, workers, mask, costs, and how it was searched for.
+// With other sizes that is a request to the planner, and what comes back replaces what depends on sizes. The
+// PTX does not, as sizes are its parameters.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Replan.h"
+#include "Strings.h"
+#include "dash/IR/DashOps.h"
+#include "dash/Launch/Manifest.h"
+#include "dash/Pipeline/Coverage.h"
+#include "dash/Schedule/Kinds.h"
+#include "dash/Schedule/LayoutSearch.h"
+#include "dash/Target/Certificate.h"
+#include "mlir/AsmParser/AsmParser.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Endian.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace mlir::dash;
+using launch::fail;
+using launch::Outcome;
+namespace json = llvm::json;
+
+namespace {
+
+/// The sizes of a kernel; manifests of the compiler have these.
+struct Sizes {
+  int64_t batch = -1, heads = -1, kvHeads = -1, qRows = -1, kvRows = -1;
+
+  /// By the name that it has in a manifest, or null.
+  int64_t *find(StringRef name) {
+    for (auto [known, size] : {std::pair("batch", &batch),
+                               {"heads", &heads},
+                               {"kv_heads", &kvHeads},
+                               {"q_rows", &qRows},
+                               {"kv_rows", &kvRows}})
+      if (name == known)
+        return size;
+    return nullptr;
+  }
+};
+
+/// A manifest that has been checked as launchers check it, taken apart.
+class Replanner {
+public:
+  Outcome read(StringRef text) {
+    if (Outcome wrong = launch::readManifest(text, manifest))
+      return wrong;
+    if (!manifest.orderIsTable)
+      return fail(DASH_INVALID_ARGUMENT, "the order of '" + manifest.name +
+                                             "' is made by an entry for any sizes: there is "
+                                             "no table to plan");
+    root = *json::parse(text);
+    program = root.getAsObject()->getObject("program");
+    order = root.getAsObject()->getObject("order");
+    if (llvm::any_of(certifiedFacts, [&](StringRef fact) { return !program->get(fact); }))
+      return refuse("its program");
+    return std::nullopt;
+  }
+
+  Outcome bind(ArrayRef<DashSize> given) {
+    for (const DashSize &one : given) {
+      StringRef name = toStringRef(one.name);
+      int64_t *size = sizes.find(name);
+      if (!size || *size >= 0)
+        return fail(DASH_INVALID_ARGUMENT,
+                    "'" + name.take_front(64) +
+                        "' is no size of a kernel, or is given twice: expected batch, heads, "
+                        "kv_heads, q_rows, kv_rows");
+      bool isRows = size == &sizes.qRows || size == &sizes.kvRows;
+      int64_t most = isRows ? maxKernelRows : maxKernelHeads;
+      if (one.value < 1 || one.value > most)
+        return fail(DASH_INVALID_ARGUMENT, "kernels serve " + name + " from 1 to " +
+                                               llvm::Twine(most) + ", found " +
+                                               llvm::Twine(one.value));
+      *size = one.value;
+    }
+    for (const launch::Size &size : manifest.sizes)
+      if (int64_t *value = sizes.find(size.name); !value || *value < 0)
+        return fail(DASH_INVALID_ARGUMENT, "expected a value for the size '" + size.name +
+                                               "' of '" + manifest.name + "', found none");
+    return std::nullopt;
+  }
+
+  Outcome makeRequest(ScheduleHeader &request) {
+    auto text = [&](StringRef key) { return program->getString(key).value_or("").str(); };
+    auto number = [&](StringRef key) { return program->getInteger(key).value_or(0); };
+    const json::Object *tiles = program->getObject("tiles");
+    std::optional<DeterminismLevel> level = symbolizeDeterminismLevel(text("level"));
+    auto mask = parse<MaskAttr>("#dash.mask<" + text("mask") + ">");
+    if (!tiles || !level || *level == DeterminismLevel::World || !mask)
+      return refuse("its program");
+    request.kind = text("kind");
+    if (!findScheduleKind(request.kind))
+      return fail(DASH_INVALID_ARGUMENT, "the order of '" + manifest.name + "' is of kind '" +
+                                             request.kind +
+                                             "', which nobody can plan: compile it anew");
+    request.level = *level;
+    request.parts = number("parts");
+    request.workers = manifest.workers;
+    request.width = manifest.width;
+    Problem &problem = request.problem;
+    problem.tiles = {tiles->getInteger("q").value_or(0), tiles->getInteger("kv").value_or(0)};
+    problem.mask = toMask(mask);
+    problem.heads = sizes.heads;
+    problem.kvHeads = sizes.kvHeads;
+    problem.headDim = number("head_dim");
+    problem.headDimV = number("head_dim_v");
+    problem.sequences.assign(sizes.batch, {sizes.qRows, sizes.kvRows});
+    return makeCost(request);
+  }
+
+  /// What depends on sizes, anew.
+  PlannedFiles rewrite(const PlannedOrder &planned) {
+    PlannedFiles files;
+    files.order.resize(planned.words.size() * sizeof(int32_t));
+    for (auto [index, word] : llvm::enumerate(planned.words))
+      llvm::support::endian::write32le(&files.order[index * sizeof(int32_t)], word);
+    json::Object &whole = *root.getAsObject();
+    for (const launch::Size &size : manifest.sizes)
+      (*whole.getObject("sizes"))[size.name] = json::Object{{"value", *sizes.find(size.name)}};
+    bool waits = mayWait(planned.words);
+    (*program)["min_workers"] = waits ? manifest.workers : 1;
+    for (json::Value &entry : *whole.getArray("entries"))
+      if (entry.getAsObject()->getString("role") == "main")
+        (*entry.getAsObject())["cooperative"] = waits && manifest.workers > 1;
+    for (json::Value &region : *whole.getArray("workspace"))
+      if (region.getAsObject()->getString("initial") == "file")
+        (*region.getAsObject())["bytes"] = std::to_string(files.order.size());
+    (*order)["bytes"] = int64_t(files.order.size());
+    (*order)["sha256"] = hashOf(files.order);
+    if (StringRef(manifest.orderCommand).contains(sizesOption))
+      (*order)["command"] = StringRef(manifest.orderCommand).rsplit(sizesOption).first.str() +
+                            sizesOption.str() + describeSizes() + "'";
+    std::string search = searchText();
+    files.certificate =
+        certify(*program, "sha256:" + hashOf(files.order), search, "sha256:" + manifest.ptxSha256);
+    whole["certificate"] = files.certificate;
+    llvm::raw_string_ostream(files.manifest) << llvm::formatv("{0:2}", root) << '\n';
+    return files;
+  }
+
+private:
+  static constexpr llvm::StringLiteral sizesOption = " sizes=";
+
+  Outcome refuse(const llvm::Twine &what) {
+    return fail(DASH_INVALID_MANIFEST, "manifest of '" + manifest.name + "': " + what +
+                                           " is not what this compiler writes" +
+                                           (message.empty() ? "" : ": " + message));
+  }
+
+  template <typename AttrT> AttrT parse(const std::string &text) {
+    ScopedDiagnosticHandler collect(&context, [&](Diagnostic &diagnostic) {
+      message = diagnostic.str();
+      return success();
+    });
+    return dyn_cast_or_null<AttrT>(parseAttribute(text, &context));
+  }
+
+  std::string searchText() const {
+    std::optional<StringRef> search = order->getString("search"), cost = order->getString("cost");
+    return search && cost ? (*search + " " + *cost).str() : "";
+  }
+
+  /// An order of a fixed kind does not depend on costs.
+  Outcome makeCost(ScheduleHeader &request) {
+    request.cost = Prices::shipped().of(request.problem);
+    if (searchText().empty())
+      return std::nullopt;
+    auto search = parse<SearchAttr>(order->getString("search")->str());
+    auto cost = parse<CostAttr>(order->getString("cost")->str());
+    if (!search || !cost)
+      return refuse("its order");
+    if (search.getVersion() != searchVersion || search.getBudget() != searchBudget)
+      return fail(DASH_INVALID_MANIFEST,
+                  "the order of '" + manifest.name + "' was found by version " +
+                      llvm::Twine(search.getVersion()) + " of the search with a budget of " +
+                      llvm::Twine(search.getBudget()) + ", expected " + llvm::Twine(searchVersion) +
+                      " and " + llvm::Twine(searchBudget) + ": compile it anew");
+    request.maxDqBytes = search.getDqLimit();
+    request.cost = {cost.getCompute(), cost.getReduce(), cost.getLatency(), cost.getBuffers(),
+                    cost.getBoundary()};
+    return std::nullopt;
+  }
+
+  /// Whether two workers add to one q tile.
+  bool mayWait(ArrayRef<int32_t> words) const {
+    llvm::DenseMap<std::pair<int64_t, int32_t>, int64_t> workerOf; // by (sequence, head) and q tile
+    ArrayRef<int32_t> lists = words.slice(orderHeaderWords, manifest.workers + 1);
+    for (int64_t worker = 0; worker < manifest.workers; ++worker)
+      for (int32_t index = lists[worker]; index < lists[worker + 1]; ++index) {
+        const int32_t *item = &words[words[OrderFirstItem] + index * orderItemWords];
+        const int32_t *visit = &words[words[OrderFirstVisit]] + item[4] * orderVisitWords;
+        for (int32_t i = 0; i < item[5]; ++i, visit += orderVisitWords) {
+          int64_t head = item[0] * sizes.heads + item[3] + visit[0];
+          if (workerOf.try_emplace({head, visit[1]}, worker).first->second != worker)
+            return true;
+        }
+      }
+    return false;
+  }
+
+  std::string describeSizes() const {
+    return llvm::formatv("q:{0},kv:{1},batch:{2},heads:{3},kv-heads:{4}", sizes.qRows, sizes.kvRows,
+                         sizes.batch, sizes.heads, sizes.kvHeads);
+  }
+
+  static DialectRegistry makeRegistry() {
+    DialectRegistry registry;
+    registry.insert<DashDialect>();
+    return registry;
+  }
+
+  MLIRContext context{makeRegistry(), MLIRContext::Threading::DISABLED};
+  std::string message; ///< of the last attribute that could not be read
+  launch::Manifest manifest;
+  json::Value root = nullptr;
+  json::Object *program = nullptr, *order = nullptr;
+  Sizes sizes;
+};
+
+} // namespace
+
+Outcome dash::replan(Planner &planner, StringRef manifest, ArrayRef<DashSize> sizes,
+                     PlannedFiles &result) {
+  Replanner replanner;
+  if (Outcome wrong = replanner.read(manifest))
+    return wrong;
+  if (Outcome wrong = replanner.bind(sizes))
+    return wrong;
+  ScheduleHeader request;
+  if (Outcome wrong = replanner.makeRequest(request))
+    return wrong;
+  llvm::Expected<std::shared_ptr<const PlannedOrder>> planned = planner.plan(request);
+  if (!planned)
+    return fail(DASH_INVALID_ARGUMENT, llvm::toString(planned.takeError()));
+  result = replanner.rewrite(**planned);
+  return std::nullopt;
+}

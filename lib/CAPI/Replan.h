@@ -1,0 +1,23 @@
+//===- Replan.h - a kernel's order for other sizes -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DASH_LIB_CAPI_REPLAN_H
+#define DASH_LIB_CAPI_REPLAN_H
+
+#include "dash-c/Planner.h"
+#include "dash/Launch/Outcome.h"
+#include "dash/Schedule/Planner.h"
+
+namespace mlir::dash {
+
+/// A manifest, and the table that it names.
+struct PlannedFiles {
+  std::string manifest, order, certificate;
+};
+
+/// What the compiler would make of a manifest's program for other sizes.
+launch::Outcome replan(Planner &planner, StringRef manifest, ArrayRef<DashSize> sizes,
+                       PlannedFiles &result);
+
+} // namespace mlir::dash
+
+#endif // DASH_LIB_CAPI_REPLAN_H

@@ -1,0 +1,33 @@
+//===- Report.h - how functions of the C API fail --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DASH_LIB_CAPI_REPORT_H
+#define DASH_LIB_CAPI_REPORT_H
+
+#include "Strings.h"
+#include "dash/Launch/Outcome.h"
+
+namespace mlir::dash {
+
+/// Tells a caller in C something that has no place in a program.
+inline void say(DashSeverity severity, const std::string &message, DashDiagnosticHandler handler,
+                void *userData) {
+  DashDiagnostic diagnostic{severity, toC(message), noString(), 0, 0};
+  if (handler)
+    handler(&diagnostic, userData);
+}
+
+inline DashStatus report(const launch::Outcome &outcome, DashDiagnosticHandler handler,
+                         void *userData) {
+  if (!outcome)
+    return DASH_SUCCESS;
+  say(DASH_ERROR, outcome->message, handler, userData);
+  return outcome->status;
+}
+
+inline DashStatus refuse(const char *why, DashDiagnosticHandler handler, void *userData) {
+  return report(launch::fail(DASH_INVALID_ARGUMENT, why), handler, userData);
+}
+
+} // namespace mlir::dash
+
+#endif // DASH_LIB_CAPI_REPORT_H

@@ -1,0 +1,135 @@
+# RUN: rm -rf %t && mkdir -p %t && %python %s %dash_examples %t
+# REQUIRES: python, host-supports-nvptx
+"""A planner makes of a manifest and other sizes what the compiler makes of the program and these sizes; the rest is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+EXAMPLES, TMP = Path(sys.argv[1]), Path(sys.argv[2])
+SIZES = {"batch": 2, "heads": 4, "kv_heads": 2, "q_rows": 300, "kv_rows": 1100}
+problems: list[str] = []
+
+
+def expect(what: str, holds: bool, found: object = "") -> None:
+    if not holds:
+        problems.append(f"{what}; found {found!r}")
+
+
+def compile_example(name: str, mask: str, options: str) -> Path:
+    subprocess.run(["dash-opt", str(EXAMPLES / f"bwd-{mask}.mlir"), f"--dash-to-ptx={options} output={TMP}/{name}", "-o", "/dev/null"],
+                   check=True)
+    return TMP / f"{name}.json"
+
+
+def stated(q: int, kv: int, batch: int, heads: int, kv_heads: int) -> str:
+    return f"sizes=q:{q},kv:{kv},batch:{batch},heads:{heads},kv-heads:{kv_heads}"
+
+
+def call(manifest: Path | str, mode: str, sizes: dict[str, int] | None = None, **environment: str) -> str:
+    done = subprocess.run(["capi-planner", str(manifest), mode, *(f"{key}={value}" for key, value in (sizes or {}).items())],
+                          cwd=TMP, env=os.environ | environment, capture_output=True, text=True, check=False)
+    expect(f"{mode} ends with 0", done.returncode == 0, done.stderr)
+    return done.stdout
+
+
+def same_as_compiled() -> None:
+    small, others = stated(512, 512, 1, 2, 2), stated(300, 1100, 2, 4, 2)
+    for number, (mask, options, sizes) in enumerate((
+            ("causal", "kind=synthesized workers=8", SIZES), ("full", "kind=synthesized workers=132 level=batch", SIZES),
+            ("causal", "kind=synthesized workers=16 level=machine for-workers=8", SIZES),
+            ("causal", "kind=synthesized workers=1", SIZES),
+            ("causal", "kind=synthesized workers=8", SIZES | {"kv_rows": 100}))):  # one kv tile: nobody waits
+        manifest = compile_example(f"small{number}", mask, f"{options} {small}")
+        wanted = compile_example(f"other{number}", mask, f"{options} {others.replace('1100', str(sizes['kv_rows']))}")
+        said = call(manifest, "plan", sizes)
+        found, compiled = json.loads((TMP / "planned.json").read_text()), json.loads(wanted.read_text())
+        for key in ("ptx", "order"):  # files are called as they were
+            compiled[key]["file"] = found[key]["file"]
+        expect(f"{mask}, {options}: the manifest of the compiler", found == compiled,
+               {key: (found[key], compiled[key]) for key in found if found[key] != compiled.get(key)})
+        expect(f"{mask}, {options}: its table", (TMP / "planned.order").read_bytes() == wanted.with_suffix(".order").read_bytes())
+        expect(f"{mask}, {options}: its certificate", said == f"DASH_SUCCESS\n{compiled['certificate']}\n", said)
+        expect("threads", call(manifest, "threads", sizes) == "threads: the same\n")
+
+
+def kept_on_disk() -> None:
+    folder = TMP / "cache"
+    first, again = (call(TMP / "small0.json", "plan", SIZES, DASH_CACHE=str(folder)) for _ in range(2))
+    expect("one file in the cache", len(list((folder / "orders").iterdir())) == 1)
+    expect("the same from the cache", first == again, again)
+    (TMP / "file").write_text("")
+    blocked = call(TMP / "small0.json", "plan", SIZES, DASH_CACHE=str(TMP / "file"))
+    expect("a warning where nothing can be kept", blocked.startswith("warning: orders are not kept on disk: "), blocked)
+    expect("the same without a cache", blocked.endswith(first), blocked)
+
+
+def edited(change: str, value: str) -> Path:
+    """A manifest in which a regular expression's first match has become something else."""
+    text, count = re.subn(change, value, (TMP / "small0.json").read_text(), count=1)
+    assert count, change
+    path = TMP / "edited.json"
+    path.write_text(text)
+    return path
+
+
+def refusals() -> None:
+    table = TMP / "small0.json"
+    formulas = compile_example("formulas", "causal", "kind=shift")
+    refused = {
+        "expected a value for the size 'kv_rows' of 'attention_bwd', found none":
+            (table, {key: value for key, value in SIZES.items() if key != "kv_rows"}),
+        "'rows' is no size of a kernel, or is given twice: expected batch, heads, kv_heads, q_rows, kv_rows":
+            (table, SIZES | {"rows": 1}),
+        "kernels serve q_rows from 1 to 2097152, found 0": (table, SIZES | {"q_rows": 0}),
+        "kernels serve heads from 1 to 65535, found 65536": (table, SIZES | {"heads": 65536}),
+        "4 heads are not a multiple of 3 kv heads": (table, SIZES | {"kv_heads": 3}),
+        "the order of 'attention_bwd' is made by an entry for any sizes: there is no table to plan": (formulas, SIZES),
+        "the order of 'attention_bwd' is of kind 'file', which nobody can plan: compile it anew":
+            (edited('"kind": "synthesized"', '"kind": "file"'), SIZES)}
+    for message, (manifest, sizes) in refused.items():
+        said = call(manifest, "plan", sizes)
+        expect(message, said == f"error: {message}\nDASH_INVALID_ARGUMENT\n", said)
+    order = json.loads(table.read_text())["order"]
+    version, budget = re.findall(r"\d+", order["search"])[:2]
+    damaged = {
+        f"the order of 'attention_bwd' was found by version 999 of the search with a budget of {budget}, expected {version} and {budget}: "
+        "compile it anew": (r"search<version = \d+", "search<version = 999"),
+        "manifest of 'attention_bwd': its order is not what this compiler writes: 'compute' must be above 0 and at most 1e100, got -1.0":
+            (r"cost<compute = [\d.]+", "cost<compute = -1.0"),
+        "manifest of 'attention_bwd': its program is not what this compiler writes":
+            ('"level": "run"', '"level": "world"')}
+    for message, change in damaged.items():
+        said = call(edited(*change), "plan", SIZES)
+        expect(message, said.startswith(f"error: {message}") and said.endswith("\nDASH_INVALID_MANIFEST\n"), said)
+    # Whatever a manifest says, there is an answer.
+    lines = (TMP / "small0.json").read_text().splitlines()
+    start = next(i for i, line in enumerate(lines) if '"program"' in line)
+    for number in [*range(start, start + 16), *(i for i, line in enumerate(lines) if '"order"' in line)]:
+        without = TMP / "edited.json"
+        without.write_text("\n".join(line for i, line in enumerate(lines) if i != number))
+        said = call(without, "plan", SIZES)
+        expect(f"without line {number}", said.splitlines()[-1].startswith(("DASH_INVALID", "sha256:")), said)
+
+
+def misuse() -> None:
+    invalid = "DASH_INVALID_ARGUMENT\n"
+    said = call(TMP / "small0.json", "misuse")
+    expect("misuse", said == "".join((
+        "error: 'planner' is NULL: there is no place for the result\n", invalid,
+        "error: 'order' is NULL: there is no place for the result\n", invalid, "error: 'planner' is NULL\n", invalid,
+        "error: 'sizes' is NULL but not empty\n", invalid, "error: a string is NULL but not empty\n", invalid,
+        "error: a string is NULL but not empty\n", invalid, invalid, "DASH_INVALID_MANIFEST\n", "nothing: '' '' ''\n")), said)
+
+
+same_as_compiled()
+kept_on_disk()
+refusals()
+misuse()
+if problems:
+    sys.exit("\n".join(problems))
