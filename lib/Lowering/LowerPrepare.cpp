@@ -10,6 +10,7 @@
 
 #include "ElementType.h"
 #include "HopperOps.h"
+#include "LonelyTiles.h"
 #include "MaskEmitter.h"
 #include "TmaDescriptors.h"
 #include "dash/IR/DashOps.h"
@@ -36,9 +37,9 @@ namespace {
 
 class PrepareBuilder {
 public:
-  PrepareBuilder(Location loc, const Kernels &kernels)
-      : facts(kernels.facts), maps(tensorMaps(facts)), lanesPerRow(facts.headDim / 8),
-        b(makeEntry(loc, kernels)) {}
+  PrepareBuilder(Location loc, const Kernels &kernels, const std::optional<LonelyTiles> &lonely)
+      : facts(kernels.facts), lonely(lonely), maps(tensorMaps(facts)),
+        lanesPerRow(facts.headDim / 8), b(makeEntry(loc, kernels)) {}
 
   void build() {
     thread = b.special("tid.x");
@@ -142,11 +143,21 @@ private:
   Value getsNoAdd() {
     if (!facts.isOrdered)
       return b.i1(true);
+    if (lonely)
+      return isAmong(*lonely);
     if (facts.band.band.isFull())
       return b.i1(false);
     Value qRows = b.toI64(b.parameter("q_rows")), kvRows = b.toI64(b.parameter("kv_rows"));
     MaskEmitter mask(b, facts.band, b.sub(kvRows, qRows));
     return b.equal(mask.activeKv(b.toI64(tile.q), b.ceilDiv(kvRows, facts.kvTile)).size, 0);
+  }
+  Value isAmong(ArrayRef<TileRange> ranges) {
+    Value isFound = b.i1(false);
+    for (const TileRange &range : ranges) {
+      Value isBehind = b.below(b.i32(range.begin - 1), tile.q);
+      isFound = b.bitOr(isFound, b.both(isBehind, b.below(tile.q, range.end)));
+    }
+    return isFound;
   }
   void writeZeros() {
     int64_t tileBytes = 4 * facts.qTile * facts.headDim;
@@ -167,6 +178,7 @@ private:
   }
 
   ProgramFacts facts;
+  const std::optional<LonelyTiles> &lonely;
   std::array<TensorMap, numDescriptors> maps;
   int64_t lanesPerRow;
   EntryBuilder b;
@@ -184,7 +196,10 @@ struct LowerPrepare : public dash::impl::LowerPrepareBase<LowerPrepare> {
       FailureOr<Kernels> kernels = findKernels(op);
       if (failed(kernels))
         return signalPassFailure();
-      PrepareBuilder(op.getLoc(), *kernels).build();
+      auto lonely = findLonelyTiles(*kernels);
+      if (failed(lonely))
+        return signalPassFailure();
+      PrepareBuilder(op.getLoc(), *kernels, *lonely).build();
       // Of the fills of a program with kernels, all are of its sums.
       op->getParentOfType<FunctionOpInterface>().walk([](linalg::FillOp fill) { fill.erase(); });
       op.erase();

@@ -18,8 +18,7 @@ FailureOr<Kernels> dash::readKernels(Operation *module) {
     return module->emitError() << "does not say which program its kernels are of ('" << programAttr
                                << "'); run --dash-outline-program to make it";
   FactsAttr facts = program.getFacts();
-  KernelCase one{facts.getHeadDim(), facts.getHeadDimV(), facts.getMask(), facts.getTiles(),
-                 facts.getParts()};
+  KernelCase one{facts.getHeadDim(), facts.getHeadDimV(), facts.getTiles(), facts.getParts()};
   if (failed(verifyCovered(one, [&] { return module->emitError(); })))
     return failure();
   int64_t qTile = facts.getTiles().getQ(), kvTile = facts.getTiles().getKv();

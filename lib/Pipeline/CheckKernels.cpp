@@ -39,8 +39,8 @@ private:
 
   LogicalResult checkProblem() {
     ProblemAttr problem = schedule.getProblem();
-    KernelCase one{problem.getHeadDim(), problem.getHeadDimV(), problem.getMask(),
-                   problem.getTiles(), int64_t(schedule.getParts())};
+    KernelCase one{problem.getHeadDim(), problem.getHeadDimV(), problem.getTiles(),
+                   int64_t(schedule.getParts())};
     if (failed(verifyCovered(one, [&] { return emitError(); })))
       return failure();
     if (items.getSequencesAttr())

@@ -11,9 +11,6 @@ LogicalResult dash::verifyCovered(const KernelCase &one,
   if ((one.headDim != 64 && one.headDim != 128) || one.headDimV != one.headDim)
     return emitError() << "kernels cover head dims 64 and 128, the same for q and v, got "
                        << one.headDim << " and " << one.headDimV;
-  if (!one.mask.getRules().empty())
-    return emitError() << "kernels cover masks without rules (full, causal, window), got "
-                       << one.mask;
   int64_t q = one.tiles.getQ(), kv = one.tiles.getKv();
   if ((q != 64 && q != 128) || kv != 128)
     return emitError() << "kernels cover q tiles of 64 and 128 rows and kv tiles of 128, got " << q

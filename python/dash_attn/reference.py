@@ -7,6 +7,7 @@ o = 0 and contributes nothing; its LSE may be -inf, as torch.logsumexp has it, o
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -14,15 +15,28 @@ from typing import Any, NamedTuple
 GRADIENTS = ("dq", "dk", "dv")
 
 
+class Blocks(NamedTuple):
+    """A bitmap over blocks of q rows and kv columns: bits[kv block][q block]."""
+
+    q: int
+    kv: int
+    bits: tuple[tuple[bool, ...], ...]
+
+
 class Mask(NamedTuple):
-    """Row i sees column j iff -left <= j - (i + kv_rows - q_rows) <= right, where -1 is no bound."""
+    """Row i sees column j iff -left <= j - (i + kv_rows - q_rows) <= right, where -1 is no bound, and its block is visible."""
 
     left: int = -1
     right: int = -1
+    blocks: Blocks | None = None
 
     @staticmethod
     def parse(text: str) -> Mask:
-        """As manifests have it: full, causal, or window = [left, right]."""
+        """As manifests have it: full, causal, or window = [left, right]; then, or alone, a bitmap that is written out."""
+        bitmap = re.fullmatch(r"(?:(.*), )?blocks = #dash\.blocks<q = (\d+), kv = (\d+), bits = dense<(.*)> : .*>", text)
+        if bitmap is not None:
+            return Mask.parse(bitmap[1] or "full")._replace(
+                blocks=Blocks(int(bitmap[2]), int(bitmap[3]), tuple(map(tuple, json.loads(bitmap[4])))))
         if text in ("full", "causal"):
             return Mask(right=0 if text == "causal" else -1)
         window = re.fullmatch(r"window = \[(-?\d+), (-?\d+)\]", text)
@@ -38,20 +52,33 @@ class Mask(NamedTuple):
 
     @property
     def name(self) -> str:
-        """As names of files have it: full, causal, window-512-0, window-200-all."""
+        """As names of files have it: full, causal, window-512-0, window-200-all; of any bitmap blocks-causal."""
+        if self.blocks is not None:
+            return f"blocks-{self._replace(blocks=None).name}"
         if self.left < 0 and self.right <= 0:
             return self.text
-        return "-".join(["window", *("all" if bound < 0 else str(bound) for bound in self)])
+        return "-".join(["window", *("all" if bound < 0 else str(bound) for bound in (self.left, self.right))])
 
     @property
     def text(self) -> str:
         """As manifests have it."""
+        if self.blocks is not None:
+            q, kv, bits = self.blocks
+            return (f"{self._replace(blocks=None).text}, blocks = #dash.blocks<q = {q}, kv = {kv}, "
+                    f"bits = dense<{json.dumps(bits)}> : tensor<{len(bits)}x{len(bits[0])}xi1>>").removeprefix("full, ")
         if self.left < 0 and self.right <= 0:
             return "full" if self.right < 0 else "causal"
         return f"window = [{self.left}, {self.right}]"
 
+    def sees(self, rows: Any, columns: Any, table: Any, q_rows: int, kv_rows: int) -> Any:
+        """Whether rows [n, 1] see columns [1, m]; `table` is the bitmap as an array."""
+        first, end = self.columns(rows, q_rows, kv_rows)
+        seen = (first <= columns) & (columns < end)
+        return seen if self.blocks is None else seen & table[columns // self.blocks.kv, rows // self.blocks.q]
+
     def columns(self, rows: Any, q_rows: int, kv_rows: int) -> tuple[Any, Any]:
-        """(the first column that a row sees, that behind its last), of an array of rows; those of no column are equal."""
+        """(the first column that a row sees, that behind its last), of an array of rows; those of no column are equal.
+        Of its band: a bitmap is not asked."""
         place = rows + (kv_rows - q_rows)
         first = (place - self.left if self.left >= 0 else 0 * place).clip(0, kv_rows)
         end = (place + self.right + 1 if self.right >= 0 else 0 * place + kv_rows).clip(0, kv_rows)
@@ -109,8 +136,8 @@ def visible(q_rows: int, kv_rows: int, mask: Mask) -> int:
     """How many (row, column) pairs of one head see each other."""
     import numpy
 
-    first, end = mask.columns(numpy.arange(q_rows), q_rows, kv_rows)
-    return int((end - first).sum())
+    table = numpy.array(mask.blocks.bits if mask.blocks else ())
+    return int(mask.sees(numpy.arange(q_rows)[:, None], numpy.arange(kv_rows)[None, :], table, q_rows, kv_rows).sum())
 
 
 def relative_error(found: Any, expected: Any, uncorrected: Any) -> float:
@@ -137,9 +164,9 @@ def _scores(xp: Any, queries: Any, keys: Any, scale: float, mask: Mask) -> Any:
     if mask != Mask():
         q_rows, kv_rows = scores.shape[-2:]
         where = {"device": scores.device} if hasattr(queries, "data_ptr") else {}
-        column = xp.arange(kv_rows, **where)[None, :]
-        first, end = mask.columns(xp.arange(q_rows, **where)[:, None], q_rows, kv_rows)
-        scores = xp.where((first <= column) & (column < end), scores, -xp.inf * xp.ones_like(scores))
+        row, column = xp.arange(q_rows, **where)[:, None], xp.arange(kv_rows, **where)[None, :]
+        table = xp.asarray(mask.blocks.bits if mask.blocks else (), **where)
+        scores = xp.where(mask.sees(row, column, table, q_rows, kv_rows), scores, -xp.inf * xp.ones_like(scores))
     return scores
 
 

@@ -35,10 +35,6 @@
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='kind=ascending sizes=q:1,heads:67108864' 2>&1 | FileCheck %s --check-prefix=TOGETHER
 // TOGETHER: bwd-causal.mlir:{{[0-9]+}}:3: error: problem is too large to be scheduled: expected at most 8388608 kv tiles, 16777216 q tiles and 17179869184 tasks over all heads and sequences
 
-// Masks.
-// RUN: not dash-opt %dash_examples/bwd-blocks.mlir --dash-to-ptx='kind=ascending sizes=q:1024,kv:1024,batch:1,heads:2,kv-heads:2' 2>&1 | FileCheck %s --check-prefix=BLOCKS
-// BLOCKS: bwd-blocks.mlir:{{[0-9]+}}:3: error: kernels cover masks without rules (full, causal, window), got #dash.mask<causal, blocks =
-
 // Orders from files: parts, and tables for other sizes, workers and tiles.
 // RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='kind=shift parts=2 workers=4 sizes=q:512,kv:512,batch:1,heads:2,kv-heads:1' --dash-report-schedule='format=json output=%t/parts.json' -o /dev/null
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='kind=file path=%t/parts.json sizes=q:512,kv:512,batch:1,heads:2,kv-heads:1' 2>&1 | FileCheck %s --check-prefix=PARTS

@@ -74,4 +74,26 @@ module {
            parts = 1, workers = 132, width = 132, min_workers = 132>
     order <entry = "small_order">>} {
   }
+
+  // Where a bitmap hides tiles, those of no column are known: q tiles 2, 3 and 8 of 9. The band alone would leave them one.
+  // CHECK:      llvm.func @blocks_prepare(
+  // CHECK:        nvvm.barrier
+  // CHECK:        arith.cmpi slt, %c1_i32{{.*}}, %[[TILE:.+]] : i32
+  // CHECK:        arith.cmpi slt, %[[TILE]], %c4_i32
+  // CHECK:        arith.cmpi slt, %c7_i32{{.*}}, %[[TILE]] : i32
+  // CHECK:        arith.cmpi slt, %[[TILE]], %c9_i32
+  // CHECK:        %[[LONELY:.+]] = arith.ori
+  // CHECK-NEXT:   scf.if %[[LONELY]]
+  func.func @blocks(%o: memref<?x?x?x64xbf16>, %do: memref<?x?x?x64xbf16>, %delta: memref<?x?x?xf32>) {
+    dash.delta ins(%o, %do : memref<?x?x?x64xbf16>, memref<?x?x?x64xbf16>) outs(%delta : memref<?x?x?xf32>)
+    return
+  }
+  gpu.module @blocks_kernels attributes {dash.program = #dash.program<"blocks"
+    facts <element = bf16, head_dim = 64, head_dim_v = 64,
+           mask = <blocks = #dash.blocks<q = 128, kv = 256, bits = dense<[[1, 0, 1, 0, 0], [0, 0, 1, 1, 0]]> : tensor<2x5xi1>>>,
+           tiles = <q = 64, kv = 128>, kind = "ascending", level = run, deterministic = true,
+           parts = 1, workers = 132, width = 132, min_workers = 132>
+    sizes[<name = "q_rows", min = 576, max = 576>, <name = "kv_rows", min = 300, max = 300>]
+    order <file = "PROGRAM">>} {
+  }
 }

@@ -3,7 +3,6 @@
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-check-kernels 2>&1 | FileCheck %s --check-prefix=TILED
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-tile='q=32 kv=128' --dash-apply-schedule='sizes=q:512' --dash-check-kernels 2>&1 | FileCheck %s --check-prefix=TILES
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='parts=2 sizes=q:512,heads:2,kv-heads:1' --dash-check-kernels 2>&1 | FileCheck %s --check-prefix=PARTS
-// RUN: not dash-opt %dash_examples/bwd-blocks.mlir --dash-tile --dash-apply-schedule='kind=ascending sizes=q:1024' --dash-check-kernels 2>&1 | FileCheck %s --check-prefix=MASK
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='form=table sizes=q:64,kv:128,batch:1,heads:70000,kv-heads:70000' --dash-check-kernels 2>&1 | FileCheck %s --check-prefix=HEADS
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='form=table sizes=q:64,kv:4194304,batch:1,heads:1,kv-heads:1' --dash-check-kernels 2>&1 | FileCheck %s --check-prefix=ROWS
 // RUN: dash-opt %dash_examples/bwd-full.mlir --dash-tile --dash-apply-schedule='sizes=q:512' | sed 's/strided<.?, ?, ?, 1/strided<[?, ?, ?, 2/g' | not dash-opt --dash-check-kernels 2>&1 | FileCheck %s --check-prefix=STRIDE
@@ -15,7 +14,6 @@
 // HEADS: bwd-causal.mlir:{{.+}}: error: kernels serve heads up to 65535, got 70000
 // ROWS: bwd-causal.mlir:{{.+}}: error: kernels serve kv_rows up to 2097152, got 4194304
 // STRIDE: error: the last dimension of 'q' must have a stride of 1, got type 'memref<?x?x?x128xbf16, strided<[?, ?, ?, 2], offset: ?>>'
-// MASK: bwd-blocks.mlir:{{.+}}: error: kernels cover masks without rules (full, causal, window), got #dash.mask<causal, blocks =
 
 !Q = memref<1x1x64x192xbf16>
 !T = memref<1x1x64x128xbf16>

@@ -15,10 +15,11 @@ import fixtures  # noqa: E402, F401  (finds dash_attn)
 import numpy as np  # noqa: E402
 
 from dash_attn import reference  # noqa: E402
-from dash_attn.reference import Mask  # noqa: E402
+from dash_attn.reference import Blocks, Mask  # noqa: E402
 
 PROBLEMS = ((1, 2, 2, 5, 5), (2, 4, 2, 3, 6), (1, 3, 1, 6, 3), (1, 1, 1, 1, 1))  # batch, heads, kv heads, q rows, kv rows
-MASKS = (Mask(), Mask(right=0), Mask(2, 0), Mask(1, 1), Mask(left=1), Mask(right=2), Mask(0, 0))
+MASKS = (Mask(), Mask(right=0), Mask(2, 0), Mask(1, 1), Mask(left=1), Mask(right=2), Mask(0, 0),
+         Mask(right=0, blocks=Blocks(2, 3, ((True, False, True), (False, False, True)))), Mask(blocks=Blocks(4, 8, ((False, True),))))
 SCALE, DIM = 0.4, 4
 
 
@@ -29,7 +30,8 @@ def inputs(batch: int, heads: int, kv_heads: int, q_rows: int, kv_rows: int) -> 
 
 
 def sees(mask: Mask, i: int, j: int, shift: int) -> bool:
-    return (mask.left < 0 or i + shift - mask.left <= j) and (mask.right < 0 or j <= i + shift + mask.right)
+    visible = mask.blocks is None or mask.blocks.bits[j // mask.blocks.kv][i // mask.blocks.q]
+    return visible and (mask.left < 0 or i + shift - mask.left <= j) and (mask.right < 0 or j <= i + shift + mask.right)
 
 
 def brute_force(given: dict[str, np.ndarray], mask: Mask) -> dict[str, np.ndarray]:
@@ -75,7 +77,7 @@ def main() -> None:
         pairs = sum(1 for i, j in itertools.product(range(sizes[3]), range(sizes[4]))
                     if sees(mask, i, j, sizes[4] - sizes[3]))
         assert reference.visible(sizes[3], sizes[4], mask) == pairs
-        assert mask == Mask.parse(mask.text) and mask == Mask.named(mask.name), mask
+        assert mask == Mask.parse(mask.text) and (mask.blocks or mask == Mask.named(mask.name)), mask
 
     # Without the correction dS = P dP; one column cancels to 0, and only that other size tells how large an error is.
     given = inputs(1, 1, 1, 1, 1)

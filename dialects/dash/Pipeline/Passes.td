@@ -27,7 +27,7 @@ def CheckKernels : Pass<"dash-check-kernels", "::mlir::ModuleOp"> {
   let summary = "Refuse what kernels do not cover, before anything is changed";
   let description = [{
     Looks at each function with a scheduled problem, and refuses, at the op in question, what kernels do not
-    cover. They cover: bf16 and f16; head dim 64 or 128, the same for q and v; full and causal masks and windows;
+    cover. They cover: bf16 and f16; head dim 64 or 128, the same for q and v; every mask;
     q tiles of 64 or 128 rows, kv tiles of 128; one part a kv head; batches of equal sequences; one problem a function; every
     tensor an argument, with its last dimension contiguous; delta and dQ's sums in memory that the function
     allocates; one scale, an argument or a constant; orders that are proven (`min_workers`), and where they

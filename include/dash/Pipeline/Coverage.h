@@ -11,10 +11,9 @@
 
 namespace mlir::dash {
 
-/// What has to be among the cases that kernels are made for. Elements are not: kernels have what the dialect has.
+/// What has to be among the cases that kernels are made for. Elements and masks are not: kernels have what the dialect has.
 struct KernelCase {
   int64_t headDim, headDimV;
-  MaskAttr mask;
   TilesAttr tiles;
   int64_t parts;
 };

@@ -1,0 +1,19 @@
+//===- LonelyTiles.h - tiles of queries that nobody adds to ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DASH_LIB_LOWERING_LONELYTILES_H
+#define DASH_LIB_LOWERING_LONELYTILES_H
+
+#include "Program.h"
+#include "dash/IR/Problem.h"
+
+namespace mlir::dash {
+
+/// Ranges of q tiles that no column is seen from.
+using LonelyTiles = SmallVector<TileRange>;
+
+/// Those of a mask with rules, whose rows are stated; nothing of a band, which says it by arithmetic (MaskEmitter).
+FailureOr<std::optional<LonelyTiles>> findLonelyTiles(const Kernels &kernels);
+
+} // namespace mlir::dash
+
+#endif // DASH_LIB_LOWERING_LONELYTILES_H
