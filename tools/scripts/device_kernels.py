@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 TARGETS_OWN = 0  # workers: as many as the target has multiprocessors
 KINDS = ("ascending", "descending", "shift", "symmetric-shift", "synthesized", "unordered")
 # The masks, by their names, and the kinds that each has kernels of. Windows: one as models have it, one of which both edges run
-# through a tile at once, one without a right side and one without a left.
+# through a tile at once, one without a right side and one without a left. A bitmap is of stated rows: a block of queries and one of
+# keys have no partner.
 MASKS = {"full": KINDS, "causal": KINDS, "window-512-0": ("ascending", "shift", "synthesized"), "window-100-40": ("shift",),
-         "window-300-all": ("shift",), "window-all-70": ("shift",)}
+         "window-300-all": ("shift",), "window-all-70": ("shift",), "blocks-causal": ("shift",)}
 WINDOW_OF_EXAMPLE = "window = [512, 0]"
+BITS = "[[1, 0, 1, 1], [0, 0, 0, 1], [0, 0, 0, 0], [0, 0, 0, 1]]"
 HEAD_DIMS = (128, 64)
 KV_TILE = 128
 # Rows of Q in a tile: 128 do not fit registers.
@@ -49,9 +52,9 @@ class DeviceKernel:
 
     def program(self, text: str) -> str:
         """The example's text for this mask, head dim and type."""
-        bounds = ["-1" if bound == "all" else bound for bound in self.mask.split("-")[1:]]
-        if bounds:
-            text = text.replace(WINDOW_OF_EXAMPLE, f"window = [{', '.join(bounds)}]")
+        bounds = ", ".join("-1" if bound == "all" else bound for bound in self.mask.split("-")[1:])
+        text = text.replace(WINDOW_OF_EXAMPLE, f"window = [{bounds}]")
+        text = re.sub(r"dense<\[\[.*\]\]>", f"dense<{BITS}>", text)
         return text.replace("x128xbf16", f"x{self.head_dim}xbf16").replace("bf16", self.element)
 
 
@@ -62,7 +65,9 @@ def device_kernels(workers: int = TARGETS_OWN) -> list[DeviceKernel]:
             common = f"q-tile={Q_TILES[head_dim, mask]} kv-tile={KV_TILE} workers={workers}"
             for kind in MASKS[mask]:
                 tables = {"": ""}
-                if kind == "synthesized":
+                if mask.startswith("blocks"):
+                    tables = TABLE_SIZES
+                elif kind == "synthesized":
                     tables = TABLE_SIZES | {"bench": TABLE_SIZES_OF_BENCH[head_dim]}
                 for suffix, sizes in tables.items():
                     name = "-".join(filter(None, (f"d{head_dim}", mask, kind, suffix)))
