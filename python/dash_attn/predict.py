@@ -5,6 +5,7 @@ A problem is a row of measurements: head_dim, mask, rows, batch, heads and varia
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -21,6 +22,9 @@ KINDS = ("ascending", "descending", "shift", "symmetric-shift")  # that any size
 COSTS = ("compute", "reduce", "latency", "boundary")
 # A process of its own: a tool ends its process, and says things on its own streams.
 DASH_OPT = (sys.executable, "-c", "from dash_attn.tools import dash_opt; raise SystemExit(dash_opt())")
+# It finds this package wherever this process has.
+PLACES = [str(Path(__file__).resolve().parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(PLACES)}
 STRIDES = "strided<[?, ?, ?, 1], offset: ?>"
 FACTS = re.compile(r"^  cost +(.*), \d+ dQ buffers\n  makespan +([\d.]+),", re.M)
 
@@ -59,7 +63,7 @@ def predict(rows: Sequence[Row], workers: int, costs: Path | str = "", dash_opt:
             source.flush()
             command = [*dash_opt, source.name, "--dash-tile", f"--dash-apply-schedule=kind={kind} workers={workers} costs={costs}",
                        "--dash-report-schedule=format=table max-steps=1 max-workers=1", "-o", "/dev/null"]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            done = subprocess.run(command, capture_output=True, text=True, check=False, env=ENVIRONMENT)
         facts = FACTS.findall(done.stdout)
         if done.returncode or len(facts) != len(places[kind]):
             raise CompileError(f"cannot predict kind={kind}: {done.stderr.strip() or done.stdout.strip()}")
