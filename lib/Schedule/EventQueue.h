@@ -10,10 +10,12 @@
 #define DASH_LIB_SCHEDULE_EVENTQUEUE_H
 
 #include "llvm/ADT/bit.h"
+#include "llvm/Support/Compiler.h"
 #include "llvm/Support/ErrorHandling.h"
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 namespace mlir::dash {
@@ -23,19 +25,17 @@ class EventQueue {
 public:
   /// `unit` is about the time between a worker's events.
   EventQueue(int64_t workers, double unit)
-      : bucketsPerTime(bucketsPerUnit / std::max(unit, 1e-200)), next(workers), times(workers) {
-    heads.fill(-1);
+      : bucketsPerTime(bucketsPerUnit / std::max(unit, 1e-200)), firstEntry(workers),
+        next(workers + numBuckets), times(workers) {
+    std::iota(tails.begin(), tails.end(), firstEntry);
   }
 
   void push(double time, int32_t worker) {
     int64_t bucket = bucketOf(time);
-    if (bucket - now >= numBuckets) {
-      times[worker] = bucket;
-      firstFar = far.empty() ? bucket : std::min(firstFar, bucket);
-      far.push_back(worker);
-      return;
-    }
-    append(bucket, worker);
+    if (bucket - now < numBuckets)
+      append(bucket, worker);
+    else
+      putFar(bucket, worker);
   }
 
   /// The worker whose time has come, or -1 if there is none.
@@ -43,21 +43,18 @@ public:
     if (numNear == 0) {
       if (far.empty())
         return -1;
-      now = firstFar;
       fetchFar();
     }
-    int64_t bucket = now + distanceToOccupied();
-    if (!far.empty() && firstFar <= bucket) {
-      now = firstFar;
+    now += distanceToOccupied();
+    if (!far.empty() && firstFar <= now)
       fetchFar();
-      bucket = now;
-    }
-    now = bucket;
-    int64_t slot = bucket & (numBuckets - 1);
-    int32_t worker = heads[slot];
-    heads[slot] = next[worker];
-    if (heads[slot] < 0)
-      occupied[slot / 64] &= ~(uint64_t(1) << (slot % 64));
+    int64_t slot = now & (numBuckets - 1);
+    int32_t entry = firstEntry + slot, worker = next[entry];
+    // Whether a bucket becomes empty is nothing that a processor could guess: no branch hangs on it.
+    bool isLast = tails[slot] == worker;
+    next[entry] = next[worker];
+    tails[slot] = isLast ? entry : tails[slot];
+    occupied[slot / 64] &= ~(uint64_t(isLast) << (slot % 64));
     --numNear;
     return worker;
   }
@@ -72,14 +69,9 @@ private:
 
   void append(int64_t bucket, int32_t worker) {
     int64_t slot = bucket & (numBuckets - 1);
-    next[worker] = -1;
-    if (heads[slot] < 0) {
-      heads[slot] = worker;
-      occupied[slot / 64] |= uint64_t(1) << (slot % 64);
-    } else {
-      next[tails[slot]] = worker;
-    }
+    next[tails[slot]] = worker;
     tails[slot] = worker;
+    occupied[slot / 64] |= uint64_t(1) << (slot % 64);
     ++numNear;
   }
 
@@ -93,8 +85,15 @@ private:
     llvm_unreachable("some bucket is occupied");
   }
 
-  /// Deals those that have come near to buckets.
-  void fetchFar() {
+  LLVM_ATTRIBUTE_NOINLINE void putFar(int64_t bucket, int32_t worker) {
+    times[worker] = bucket;
+    firstFar = far.empty() ? bucket : std::min(firstFar, bucket);
+    far.push_back(worker);
+  }
+
+  /// Goes on to the first of those that are far, and deals what has come near to buckets.
+  LLVM_ATTRIBUTE_NOINLINE void fetchFar() {
+    now = firstFar;
     size_t kept = 0;
     for (int32_t worker : far) {
       if (times[worker] - now < numBuckets) {
@@ -109,9 +108,11 @@ private:
 
   double bucketsPerTime;
   int64_t now = 0, firstFar = 0, numNear = 0;
-  std::array<int32_t, numBuckets> heads, tails;
+  int32_t firstEntry;                    ///< of `next`: where the list of bucket 0 begins
+  std::array<int32_t, numBuckets> tails; ///< entries; of an empty bucket its own
   std::array<uint64_t, numWords> occupied = {};
-  std::vector<int32_t> next, far;
+  std::vector<int32_t> next; ///< of each worker, then of each bucket
+  std::vector<int32_t> far;
   std::vector<int64_t> times; ///< buckets of those in `far`
 };
 
