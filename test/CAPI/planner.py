@@ -43,7 +43,7 @@ def same_as_compiled() -> None:
     for number, (mask, options, sizes) in enumerate((
             ("causal", "kind=synthesized workers=8", SIZES), ("full", "kind=synthesized workers=132 level=batch", SIZES),
             ("causal", "kind=synthesized workers=16 level=machine for-workers=8", SIZES),
-            ("causal", "kind=synthesized workers=1", SIZES),
+            ("window", "kind=synthesized workers=8", SIZES), ("causal", "kind=synthesized workers=1", SIZES),
             ("causal", "kind=synthesized workers=8", SIZES | {"kv_rows": 100}))):  # one kv tile: nobody waits
         manifest = compile_example(f"small{number}", mask, f"{options} {small}")
         wanted = compile_example(f"other{number}", mask, f"{options} {others.replace('1100', str(sizes['kv_rows']))}")
@@ -81,6 +81,7 @@ def edited(change: str, value: str) -> Path:
 def refusals() -> None:
     table = TMP / "small0.json"
     formulas = compile_example("formulas", "causal", "kind=shift")
+    blocks = compile_example("blocks", "blocks", f"kind=synthesized workers=4 {stated(1024, 1024, 1, 2, 2)}")
     refused = {
         "expected a value for the size 'kv_rows' of 'attention_bwd', found none":
             (table, {key: value for key, value in SIZES.items() if key != "kv_rows"}),
@@ -90,6 +91,7 @@ def refusals() -> None:
         "kernels serve heads from 1 to 65535, found 65536": (table, SIZES | {"heads": 65536}),
         "4 heads are not a multiple of 3 kv heads": (table, SIZES | {"kv_heads": 3}),
         "the order of 'attention_bwd' is made by an entry for any sizes: there is no table to plan": (formulas, SIZES),
+        "a planner serves masks without bitmaps; use dash-opt for others": (blocks, SIZES),
         "the order of 'attention_bwd' is of kind 'file', which nobody can plan: compile it anew":
             (edited('"kind": "synthesized"', '"kind": "file"'), SIZES)}
     for message, (manifest, sizes) in refused.items():
