@@ -4,8 +4,8 @@
   tools/scripts/record_measurements.py             writes README.md, measurements.md and measurements.svg
   tools/scripts/record_measurements.py --check     refuses those that say something else
 
-Records are test/Device/records/*-bench.json, of `python3 -m dash_attn.bench --json`, and *-peers.json: dash beside its peers in one
-process. In a page, what stands between <!-- NAME --> and <!-- end NAME --> is written.
+Records are test/Device/records/*-bench.json, of `python3 -m dash_attn.bench --json`, *-auto.json, of test/Device/auto_kind.py, and
+*-peers.json: dash beside its peers in one process. In a page, what stands between <!-- NAME --> and <!-- end NAME --> is written.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ def main() -> None:
     peers, peers_name = newest(root, "peers")
     baselines = json.loads(house.read(root / "python/dash_attn/baselines.json"))
     page = replace(house.read(root / DOCS / "measurements.md"), "measurements", measurements(bench, bench_name, baselines))
+    page = replace(page, "auto", chosen_kinds(*newest(root, "auto")))
     contents = {Path("README.md"): replace(house.read(root / "README.md"), "speed", summary(peers)),
                 DOCS / "measurements.md": replace(page, "peers", beside_peers(peers, peers_name)),
                 DOCS / "measurements.svg": draw(bench, baselines)}
@@ -143,6 +144,23 @@ def beside_peers(record: dict, name: str) -> str:
     for head_dim, pairs in ratios_to_peers(record).items():
         lines.append(f"Geometric mean over the {len(pairs)} problems of head dim {head_dim}: {mean(nd for nd, _ in pairs):.2f} of the best "
                      f"that is not deterministic, {mean(det for _, det in pairs):.2f} of the best that is.")
+    return "\n" + "\n".join(lines) + "\n\n"
+
+
+# ---- kind=auto, on shapes that people have --------------------------------------------------------------
+
+
+def chosen_kinds(record: dict, name: str) -> str:
+    lines = [f"{record['gpu']}, PyTorch {record['torch']}, {record['date']}, commit {record['commit']}, milliseconds of the whole backward, "
+             f"medians ([record]({link(name)})).", "",
+             "| head dim, mask | rows of q x k | batch | heads | auto took | ms | predicted | best fixed kind | ms | cuDNN nd | to best fixed |",
+             "|---|---|---|---|---|---|---|---|---|---|---|"]
+    for row in record["results"]:
+        times = row["ms"]
+        best = min(KINDS, key=lambda kind: times[kind])
+        lines.append(f"| {row['head_dim']} {row['mask']} | {row['rows']} x {row['kv_rows']} | {row['batch']} | {row['heads']}/{row['kv_heads']} | "
+                     f"{row['auto']} | **{times['auto']:.3f}** | {row['predicted_us']['auto'] / 1e3:.3f} | {best} | {times[best]:.3f} | "
+                     f"{times['cudnn (nd)']:.3f} | {times[best] / times['auto']:.2f} |")
     return "\n" + "\n".join(lines) + "\n\n"
 
 
