@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <queue>
 
 using namespace mlir;
 using namespace mlir::dash;
@@ -138,9 +139,34 @@ private:
     return bytes > 0 ? std::clamp<int64_t>(bytes / largest, 1, numGroups) : numGroups;
   }
 
+  /// Half of those that fit, so that the next ones overlap with them; all of them where halves leave workers idle.
+  int64_t groupsToBeginWith(int64_t most) {
+    auto time = [&](int64_t groupsAtOnce) {
+      return timeWithoutWaiting(makePlan({0, groupsAtOnce, ItemOrder::LongestFirst, Start::Last}));
+    };
+    int64_t half = std::max<int64_t>(most / 2, 1);
+    return time(half) > 1.02 * time(most) ? most : half;
+  }
+
+  /// Of items that go to whoever is free first, if nobody waited for a turn.
+  double timeWithoutWaiting(const Plan &plan) const {
+    std::priority_queue<double, std::vector<double>, std::greater<>> workers;
+    for (int64_t worker = 0; worker < request.workers; ++worker)
+      workers.push(0);
+    double end = 0;
+    for (const PlannedItem &planned : plan.items) {
+      int64_t tasks = planned.tiles.size() * plan.headsPerItem;
+      double time = workers.top() + (tasks ? tasks * cost.compute + cost.boundary : 0);
+      workers.pop();
+      workers.push(time);
+      end = std::max(end, time);
+    }
+    return end;
+  }
+
   /// Best guesses first: heads that leave room in L2, and those that fill it, with walks from the end. How many heads run
   /// at once matters most.
-  std::vector<Layout> listLayouts() const {
+  std::vector<Layout> listLayouts() {
     std::vector<Layout> layouts;
     int64_t numGroups = groups.size();
     SmallVector<int64_t> limits = {roomyDqBytes()};
@@ -152,8 +178,7 @@ private:
         layouts.push_back(layout);
     };
     for (int64_t bytes : limits)
-      add(bytes, std::max<int64_t>(groupsWithin(bytes) / 2, 1), ItemOrder::LongestFirst,
-          Start::Last);
+      add(bytes, groupsToBeginWith(groupsWithin(bytes)), ItemOrder::LongestFirst, Start::Last);
     for (int64_t bytes : limits) {
       int64_t most = groupsWithin(bytes);
       add(bytes, most, ItemOrder::LongestFirst, Start::Spread);
