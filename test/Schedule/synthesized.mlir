@@ -11,10 +11,10 @@
 // CHECK-NEXT:   cells:       h head, kv tile,q tile
 // CHECK-EMPTY:
 // CHECK-NEXT: step |     w0     w1     w2
-// CHECK-NEXT:    0 | h0 0,0 h1 0,0 h0 1,2
-// CHECK-NEXT:    1 | h0 0,1 h1 0,1 h0 1,3
-// CHECK-NEXT:    2 | h0 0,2 h1 0,2 h0 1,1
-// CHECK-NEXT:    3 | h0 0,3 h1 0,3 h1 1,2
-// CHECK-NEXT:    4 | h0 2,3 h1 2,3 h1 1,1
-// CHECK-NEXT:    5 | h0 2,2 h1 2,2 h1 1,3
+// CHECK-NEXT:    0 | h0 0,3 h1 0,3 h0 1,2
+// CHECK-NEXT:    1 | h0 0,1 h1 0,2 h0 1,3
+// CHECK-NEXT:    2 | h0 0,0 h1 0,1 h0 1,1
+// CHECK-NEXT:    3 | h0 0,2 h1 0,0 h1 1,3
+// CHECK-NEXT:    4 | h0 2,3 h1 2,2 h1 1,1
+// CHECK-NEXT:    5 | h0 2,2 h1 2,3 h1 1,2
 // CHECK-NEXT:    6 | h0 3,3 h1 3,3      -
