@@ -148,11 +148,8 @@ DashStatus dashPlanCreate(DashKernel kernel, int32_t device, const DashSize *siz
     return refuse("'plan' is NULL: there is no place for the result", handler, userData);
   if (!kernel.ptr)
     return refuse("'kernel' is NULL", handler, userData);
-  if (!sizes && numSizes)
-    return refuse("'sizes' is NULL but not empty", handler, userData);
-  for (size_t i = 0; i < numSizes; ++i)
-    if (!isGiven(sizes[i].name))
-      return refuse("a string is NULL but not empty", handler, userData);
+  if (Outcome wrong = checkGiven(sizes, numSizes))
+    return report(wrong, handler, userData);
   std::unique_ptr<Plan> created;
   std::string warning;
   Outcome outcome = Plan::create(*static_cast<KernelHandle *>(kernel.ptr), device,

@@ -57,12 +57,9 @@ DashStatus dashPlannerPlan(DashPlanner planner, DashStringRef manifest, const Da
     return refuse("'order' is NULL: there is no place for the result", handler, userData);
   if (!planner.ptr)
     return refuse("'planner' is NULL", handler, userData);
-  if (!sizes && numSizes)
-    return refuse("'sizes' is NULL but not empty", handler, userData);
-  bool areGiven = isGiven(manifest);
-  for (size_t i = 0; i < numSizes; ++i)
-    areGiven &= isGiven(sizes[i].name);
-  if (!areGiven)
+  if (launch::Outcome wrong = checkGiven(sizes, numSizes))
+    return report(wrong, handler, userData);
+  if (!isGiven(manifest))
     return refuse("a string is NULL but not empty", handler, userData);
   PlannerHandle &one = *static_cast<PlannerHandle *>(planner.ptr);
   auto files = std::make_unique<PlannedFiles>();

@@ -28,6 +28,16 @@ inline DashStatus refuse(const char *why, DashDiagnosticHandler handler, void *u
   return report(launch::fail(DASH_INVALID_ARGUMENT, why), handler, userData);
 }
 
+/// Fails where an array of sizes, or a name in it, is not there.
+inline launch::Outcome checkGiven(const DashSize *sizes, size_t numSizes) {
+  if (!sizes && numSizes)
+    return launch::fail(DASH_INVALID_ARGUMENT, "'sizes' is NULL but not empty");
+  for (size_t i = 0; i < numSizes; ++i)
+    if (!isGiven(sizes[i].name))
+      return launch::fail(DASH_INVALID_ARGUMENT, "a string is NULL but not empty");
+  return std::nullopt;
+}
+
 } // namespace mlir::dash
 
 #endif // DASH_LIB_CAPI_REPORT_H

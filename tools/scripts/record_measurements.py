@@ -151,8 +151,8 @@ def beside_peers(record: dict, name: str) -> str:
 
 
 def chosen_kinds(record: dict, name: str) -> str:
-    lines = [f"{record['gpu']}, PyTorch {record['torch']}, {record['date']}, commit {record['commit']}, milliseconds of the whole backward, "
-             f"medians ([record]({link(name)})).", "",
+    lines = [f"{record['gpu']}, PyTorch {record['torch']}, {record['date']}, commit {record['commit']}, milliseconds of the whole "
+             f"backward, medians ([record]({link(name)})).", "",
              "| head dim, mask | rows of q x k | batch | heads | auto took | ms | predicted | best fixed kind | ms | cuDNN nd | to best fixed |",
              "|---|---|---|---|---|---|---|---|---|---|---|"]
     for row in record["results"]:
@@ -167,11 +167,12 @@ def chosen_kinds(record: dict, name: str) -> str:
 def summary(record: dict) -> str:
     """The README's number, its weak side beside it."""
     means = {head_dim: [mean(pair[i] for pair in pairs) for i in (0, 1)] for head_dim, pairs in ratios_to_peers(record).items()}
+    scaled = " (measured apart)" if record["families"]["fa4"].get("scaled") else ""
     worst = min(nd for pairs in ratios_to_peers(record).values() for nd, _ in pairs)
     text = (f"On an {record['gpu'].removeprefix('NVIDIA ')}, in bf16 at head dim 128, the backward pass of dash runs at "
-            f"**{means[128][0]:.2f}** of the speed of the fastest non-deterministic one of FlashAttention-3, FlashAttention-4 and cuDNN, "
-            f"and at {means[128][1]:.2f} of their fastest deterministic one. Head dim 64 is its weak side: {means[64][0]:.2f} and "
-            f"{means[64][1]:.2f}, and {worst:.2f} of the fastest in the worst case ([measurements](dialects/dash/docs/measurements.md)).")
+            f"**{means[128][0]:.2f}** of the speed of the fastest non-deterministic one of FlashAttention-3, FlashAttention-4{scaled} "
+            f"and cuDNN, and at {means[128][1]:.2f} of their fastest deterministic one. Head dim 64 is its weak side: {means[64][0]:.2f} and "
+            f"{means[64][1]:.2f}, at worst {worst:.2f} of the fastest ([measurements](dialects/dash/docs/measurements.md)).")
     return textwrap.fill(text, 130, break_long_words=False, break_on_hyphens=False) + "\n"
 
 
