@@ -75,6 +75,13 @@ struct TaskTimes {
   double computeStart, computeEnd, reduceStart, reduceEnd;
 };
 
+/// What a worker that never waits for another takes for `tasks` tasks in `items` items.
+inline double timeWithoutWaiting(const Cost &cost, int64_t tasks, int64_t items) {
+  double boundaries = items * cost.boundary;
+  return cost.buffers == 1 ? tasks * (cost.compute + cost.reduce) + boundaries
+                           : std::max(tasks * cost.compute + boundaries, tasks * cost.reduce);
+}
+
 /// How much of the workers' time is lost for good: a run of `numTasks` tasks in `numItems` items cannot end
 /// before M once more is lost than M leaves over.
 class LostTime {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/Schedule/LayoutSearch.h"
+#include "Clock.h"
 #include "PackItems.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
@@ -106,7 +107,8 @@ public:
 
   void run(llvm::function_ref<double(ListSchedule &)> judge) {
     ListSchedule run;
-    double enough = leastMakespan(request) * goodEnough;
+    double least = leastMakespan(request);
+    int64_t tasks = problem.numTasks() * request.copies, simulated = 0;
     for (const Layout &layout : listLayouts()) {
       Plan plan = makePlan(layout);
       double handicap = layout.maxDqBytes > roomyDqBytes() ? crowding : 1;
@@ -120,7 +122,8 @@ public:
       if (request.copies > 1)
         takeMiddle(run);
       limit = judge(run) * handicap;
-      if (run.makespan <= enough)
+      simulated += tasks;
+      if (run.makespan <= least * (simulated < searchBudget ? goodEnough : soonEnough))
         return;
     }
   }
@@ -142,14 +145,15 @@ private:
   /// Half of those that fit, so that the next ones overlap with them; all of them where halves leave workers idle.
   int64_t groupsToBeginWith(int64_t most) {
     auto time = [&](int64_t groupsAtOnce) {
-      return timeWithoutWaiting(makePlan({0, groupsAtOnce, ItemOrder::LongestFirst, Start::Last}));
+      return simulateWithoutWaiting(
+          makePlan({0, groupsAtOnce, ItemOrder::LongestFirst, Start::Last}));
     };
     int64_t half = std::max<int64_t>(most / 2, 1);
     return time(half) > 1.02 * time(most) ? most : half;
   }
 
   /// Of items that go to whoever is free first, if nobody waited for a turn.
-  double timeWithoutWaiting(const Plan &plan) const {
+  double simulateWithoutWaiting(const Plan &plan) const {
     std::priority_queue<double, std::vector<double>, std::greater<>> workers;
     for (int64_t worker = 0; worker < request.workers; ++worker)
       workers.push(0);
@@ -333,11 +337,6 @@ Cost dash::withSlowHops(Cost cost) {
 double dash::leastMakespan(const LayoutRequest &request) {
   const Problem &problem = request.problem;
   const Cost &cost = request.cost;
-  auto length = [&](int64_t tasks, int64_t items) {
-    double boundaries = items * cost.boundary;
-    return cost.buffers == 1 ? tasks * (cost.compute + cost.reduce) + boundaries
-                             : std::max(tasks * cost.compute + boundaries, tasks * cost.reduce);
-  };
   std::map<int64_t, int64_t, std::greater<>> itemsOfTasks; // most tasks first; without tasks, none
   int64_t headsPerPart = problem.groupSize() / request.parts;
   for (int64_t begin = 0, end; begin < problem.numSequences(); begin = end) {
@@ -353,10 +352,10 @@ double dash::leastMakespan(const LayoutRequest &request) {
     for (int64_t i = 0; i < items; ++i)
       sum.push_back(sum.back() + tasks);
   int64_t items = sum.size() - 1;
-  double least = length(sum.back(), items) / request.workers;
+  double least = timeWithoutWaiting(cost, sum.back(), items) / request.workers;
   for (int64_t k = 0; k * request.workers < items; ++k) {
     int64_t end = k * request.workers + 1;
-    least = std::max(least, length(sum[end] - sum[end - k - 1], k + 1));
+    least = std::max(least, timeWithoutWaiting(cost, sum[end] - sum[end - k - 1], k + 1));
   }
   return least;
 }

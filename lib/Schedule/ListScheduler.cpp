@@ -17,6 +17,8 @@
 #include "Sleepers.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
+#include "llvm/ADT/bit.h"
+#include "llvm/Support/MathExtras.h"
 #include <numeric>
 
 using namespace mlir;
@@ -26,6 +28,28 @@ namespace {
 
 /// How many q tiles a walk looks ahead for one to which nobody is adding.
 constexpr int32_t lookahead = 48;
+
+/// The places of a walk that are left, from one on and around, each once as long as some are.
+class LeftPlaces {
+public:
+  LeftPlaces(ArrayRef<uint64_t> left, int32_t first)
+      : left(left), word(first / 64), bits(left[word] & ~uint64_t(0) << first % 64) {}
+
+  int32_t next() {
+    while (bits == 0) {
+      word = word + 1 == left.size() ? 0 : word + 1;
+      bits = left[word];
+    }
+    int32_t place = word * 64 + llvm::countr_zero(bits);
+    bits &= bits - 1;
+    return place;
+  }
+
+private:
+  ArrayRef<uint64_t> left;
+  size_t word;
+  uint64_t bits;
+};
 
 template <bool choosesVisits> class ListScheduler {
 public:
@@ -71,15 +95,15 @@ private:
     WorkerTime time;
     int32_t lane = 0;
     int32_t item = -1;       ///< in the plan
-    int32_t place = -1;      ///< in the table
+    int32_t entry = -1;      ///< in the table
     Visit *visits = nullptr; ///< of the item, in the table
     int64_t visit = 0;       ///< next of them
     int64_t numVisits = 0;   ///< of the item
     int64_t firstChain = 0;  ///< of the item's sequence or, where visits are chosen, of the head
     int32_t head = -1;
-    // What is left of the walk over a head, as a ring in preferred order.
-    int32_t ringSize = 0, ringBefore = 0;
-    std::vector<int32_t> ring;
+    // The walk over a head: a bit for each place in preferred order that is left, and where it goes on.
+    int32_t numLeft = 0, place = 0;
+    std::vector<uint64_t> left;
   };
   struct Lane {
     int64_t next = 0, end = 0; ///< in byGroup
@@ -154,43 +178,37 @@ private:
   }
 
   /// Of the nearest q tiles the one of least wait; the walk goes on behind it. This loop is where the time
-  /// of a search goes.
+  /// of a search goes: bits stay in the first cache, and the next place hangs on no load.
   Visit choose(Worker &worker, int32_t index) {
     const PlannedItem &planned = plan.items[worker.item];
-    if (worker.ringSize == 0)
+    if (worker.numLeft == 0)
       enterHead(worker, planned);
-    int32_t *next = worker.ring.data();
     const int32_t *tiles = planned.tiles.data();
     const ChainTime *chain = chains.data() + worker.firstChain;
-    int32_t best = worker.ringBefore, at = best;
+    LeftPlaces places(worker.left, worker.place);
+    int32_t best = places.next();
     double ready = readyTime(worker.time, worker.visit == 0),
-           least = std::numeric_limits<double>::infinity();
-    for (int32_t i = std::min(worker.ringSize, lookahead); i > 0; --i, at = next[at]) {
-      double time = chain[tiles[next[at]]].freeFor(index, cost);
-      if (time >= least)
-        continue;
-      best = at;
-      if (time <= ready)
-        break;
-      least = time;
+           least = chain[tiles[best]].freeFor(index, cost);
+    for (int32_t i = std::min(worker.numLeft, lookahead); i > 1 && least > ready; --i) {
+      int32_t place = places.next();
+      double time = chain[tiles[place]].freeFor(index, cost);
+      best = time < least ? place : best;
+      least = std::min(time, least);
     }
-    int32_t taken = next[best];
-    next[best] = next[taken];
-    worker.ringBefore = best;
-    --worker.ringSize;
-    return {worker.head, tiles[taken], 0};
+    worker.left[best / 64] &= ~(uint64_t(1) << best % 64);
+    worker.place = best; // no longer left
+    --worker.numLeft;
+    return {worker.head, tiles[best], 0};
   }
 
   void enterHead(Worker &worker, const PlannedItem &planned) {
-    int32_t size = planned.tiles.size();
+    size_t size = planned.tiles.size();
     ++worker.head;
     worker.firstChain = chainIds(planned.item.sequence, worker.head, 0);
-    if (int32_t(worker.ring.size()) < size)
-      worker.ring.resize(size);
-    std::iota(worker.ring.begin(), worker.ring.begin() + size, 1);
-    worker.ring[size - 1] = 0;
-    worker.ringBefore = size - 1;
-    worker.ringSize = size;
+    worker.left.assign(llvm::divideCeil(size, 64), ~uint64_t(0));
+    worker.left.back() >>= -size % 64;
+    worker.place = 0;
+    worker.numLeft = size;
   }
 
   /// Gives a worker the next item; false if there is none, or if it has to wait for dQ to close.
@@ -204,7 +222,7 @@ private:
     worker.visit = 0;
     worker.numVisits = numVisits(planned);
     worker.head = planned.firstHead - 1;
-    worker.place = table.items.size();
+    worker.entry = table.items.size();
     worker.visits = table.visits.data() + table.begin.back();
     table.items.push_back(planned.item);
     table.items.back().worker = index;
@@ -247,7 +265,7 @@ private:
       asleep.insert(chainIds.size() + tile, planned.item.partTurn, index);
       return false;
     }
-    result.table.items[worker.place].partTurn = partTurns[tile]++;
+    result.table.items[worker.entry].partTurn = partTurns[tile]++;
     worker.item = -1;
     Group &group = groups[planned.group];
     group.end = std::max(group.end, worker.time.reduceEnd);

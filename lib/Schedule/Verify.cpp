@@ -235,11 +235,35 @@ FailureOr<ScheduleFacts> dash::verify(const Schedule &schedule, EmitError emitEr
   return verifyWithin(schedule, std::numeric_limits<double>::infinity(), emitError);
 }
 
+/// What the longest list takes if nothing in it waits.
+static double longestList(const Schedule &schedule) {
+  const Problem &problem = schedule.problem;
+  std::vector<std::pair<int64_t, int64_t>> lists(schedule.workers); // tasks, items that have some
+  std::vector<int64_t> tasks;                                       // of the sequence's kv tiles
+  int64_t sequence = -1;
+  for (const Item &item : schedule.items()) {
+    if (item.sequence != std::exchange(sequence, item.sequence)) {
+      tasks.clear();
+      for (int64_t kv : llvm::seq(problem.numKvTiles(sequence)))
+        tasks.push_back(problem.activeQ(sequence, kv).size() * schedule.headsPerPart());
+    }
+    lists[item.worker].first += tasks[item.kv];
+    lists[item.worker].second += tasks[item.kv] > 0;
+  }
+  double longest = 0;
+  for (auto [tasks, items] : lists)
+    longest = std::max(longest, timeWithoutWaiting(schedule.cost, tasks, items));
+  return longest;
+}
+
 FailureOr<ScheduleFacts> dash::verifyWithin(const Schedule &schedule, double limit,
                                             EmitError emitError) {
   using Outcome = Replay<Proof>::Outcome;
+  constexpr double infinity = std::numeric_limits<double>::infinity();
   if (failed(verifyItems(schedule, emitError)))
     return failure();
+  if (limit < infinity && longestList(schedule) > limit)
+    return ScheduleFacts{0, false, infinity};
   Proof proof(schedule, limit, emitError);
   Replay<Proof> replay(schedule, proof);
   int64_t mostUnfinished = 0;
@@ -249,7 +273,7 @@ FailureOr<ScheduleFacts> dash::verifyWithin(const Schedule &schedule, double lim
       break;
     case Outcome::Refused:
       if (proof.hasGivenUp)
-        return ScheduleFacts{0, false, std::numeric_limits<double>::infinity()};
+        return ScheduleFacts{0, false, infinity};
       return failure();
     case Outcome::Unreadable:
     case Outcome::TurnTaken:

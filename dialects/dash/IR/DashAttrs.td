@@ -148,7 +148,7 @@ def SearchAttr : Dash_Attr<"Search", "search"> {
 
     **Preconditions**: `version` and `budget` at least 1, `dq_limit` at least 0.
     **Postconditions**: none.
-    **Example**: `#dash.search<version = 3, budget = 131072, dq_limit = 33554432>`.
+    **Example**: `#dash.search<version = 4, budget = 131072, dq_limit = 33554432>`.
     **Errors**: `'version' must be at least 1, got 0`, and so for budget; `'dq_limit' must be at least 0, got -1`.
   }];
   let parameters = (ins AttrParameter<"int64_t", "version of the search">:$version,

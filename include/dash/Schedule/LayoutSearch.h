@@ -8,7 +8,7 @@
 namespace mlir::dash {
 
 /// Of what a search finds: raised with every change to it that may find another order.
-constexpr int64_t searchVersion = 3;
+constexpr int64_t searchVersion = 4;
 /// Tasks that a search may simulate, over all layouts. A count and no time, so that a search finds the
 /// same everywhere.
 constexpr int64_t searchBudget = int64_t(1) << 17;
@@ -38,6 +38,8 @@ void searchLayouts(const LayoutRequest &request, llvm::function_ref<double(ListS
 double leastMakespan(const LayoutRequest &request);
 /// No run is much better than one that takes this times the least.
 constexpr double goodEnough = 1.002;
+/// With this a search is content once its budget is spent.
+constexpr double soonEnough = 1.02;
 
 /// f32 dQ that is in flight while a (sequence, kv head, part) is unfinished.
 int64_t dqBytesOfGroup(const Problem &problem, int64_t parts, int64_t sequence);
