@@ -45,15 +45,9 @@ class Launch:
         with self.workspace.lock:
             if scale is not None:
                 self._arguments.scale = scale
-            words, word = self._words, 0
-            for address in addresses:
-                words[word] = address
-                word += WORDS
-            try:
-                self.ready()
-                status = self._run(self._handle, self._stream, self._reference, HANDLER, None)
-            finally:
-                self.workspace.done()
+            self._words[0:WORDS * len(addresses):WORDS] = addresses
+            self.ready()
+            status = self._run(self._handle, self._stream, self._reference, HANDLER, None)
             if status:
                 self.workspace.forget()
                 check(status)

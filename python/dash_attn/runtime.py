@@ -37,6 +37,8 @@ class Kernel:
     Sizes that the manifest leaves open are those of the tensors. May be used by several threads. manifest: as JSON has it.
     """
 
+    _make_launch: type[Launch] = Launch
+
     def __init__(self, make_kernel: Callable[[Handle], Handle], driver: Driver | None = None) -> None:
         """make_kernel: makes the kernel for a driver, or for none. driver: the CUDA driver if None, opened with the first call."""
         lib, planned = library(), make_kernel(Handle())
@@ -137,12 +139,8 @@ class Kernel:
         place = (device, handle, _thread_of(handle))
         with self._lock:
             if place not in self._workspaces:
-                self._workspaces[place] = self._make_workspace(device, handle)
+                self._workspaces[place] = Workspace(self.driver, device, handle, self.name)
             return self._workspaces[place]
-
-    def _make_workspace(self, device: int, stream: int) -> Workspace:
-        """What launches on a stream take their memory from."""
-        return Workspace(self.driver, device, stream, self.name)
 
     # ---- What a call with new shapes goes through ---------------------------------------------------------------
 
@@ -160,7 +158,7 @@ class Kernel:
         check(library().dashKernelFindSizes(self._loaded(), found, len(found), HANDLER, None, sizes, len(sizes)))
         plan = self._plan(device, dict(zip(self._sizes, sizes)))
         allocate = _torch_allocator(given[0].device) if hasattr(given[0], "data_ptr") else None
-        return Launch(plan, self.workspace(device, handle), found, scale, allocate)
+        return self._make_launch(plan, self.workspace(device, handle), found, scale, allocate)
 
     def _loaded(self) -> Handle:
         """The kernel with its driver. It is never given back: streams and graphs may go on running it."""

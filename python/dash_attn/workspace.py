@@ -79,9 +79,6 @@ class Workspace:
         self.plan = plan
         self.moves += 1
 
-    def done(self) -> None:
-        """A run is launched: its memory is kept for the next."""
-
     def forget(self) -> None:
         """A launch failed, or somebody wrote into it: counters and order are made again."""
         self.plan = None

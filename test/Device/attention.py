@@ -37,15 +37,16 @@ MOST_LSE = 1e-4  # of the logarithms beside float64
 
 def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:
     first = kernels[0]
-    if first.mask not in (FULL, CAUSAL):
+    if first.mask.blocks is not None:
         return []
     which = f"attention d{first.head_dim}-{first.mask.name}"
     found = [Test(f"{which} {one.name}", first.name, lambda one=one: accurate(one))
              for shape in SHAPES for element in ("bf16", "f16") if (one := case(first, shape, element)) is not None]
     is_one = (first.head_dim, first.mask.name) == ONE_FOR_ALL
-    ways = (from_graph, compiled, drop_in, drop_in_strict, from_threads, from_checkpoint, keeps_nothing, refusals) if is_one else (drop_in,)
+    ways = (from_graph, compiled, drop_in, drop_in_strict, from_threads, from_checkpoint, keeps_nothing, refusals) if is_one else \
+        (drop_in,) if first.mask in (FULL, CAUSAL) else ()
     found += [Test(f"{which} {test.__name__}", first.name, lambda test=test: test(case(first, REPEATED))) for test in (repeats, *ways)]
-    same = next((kernel for kernel in kernels if kernel.kind == registry.ORDERS[first.mask.name] and kernel.element == "bf16"), None)
+    same = next((kernel for kernel in kernels if kernel.kind == registry.ORDERS.get(sides(first), registry.OF_WINDOWS) and kernel.element == "bf16"), None)
     if same:
         measured = (host_times, device_times) if is_one and not quick else ()
         found += [Test(f"{which} {test.__name__}", same.name, lambda test=test: test(same)) for test in (same_as_kernel, *measured)]
@@ -63,6 +64,15 @@ def is_causal(problem: Case | BundledKernel) -> bool:
     return problem.mask == CAUSAL
 
 
+def sides(problem: Case | BundledKernel) -> tuple[int, int]:
+    return problem.mask.left, problem.mask.right
+
+
+def asked(problem: Case | BundledKernel) -> dict[str, Any]:
+    """As users ask for the mask."""
+    return {"causal": is_causal(problem)} if problem.mask in (FULL, CAUSAL) else {"window": sides(problem)}
+
+
 def inputs(problem: Case, seed: int = 0) -> dict[str, torch.Tensor]:
     generator = torch.Generator(device="cuda").manual_seed(seed)
     tensors = {**allocate(problem, ("q", "k", "v"), "cuda"), **allocate(problem, ("do",), "cuda")}
@@ -76,10 +86,10 @@ def inputs(problem: Case, seed: int = 0) -> dict[str, torch.Tensor]:
 Function = Callable[..., Any]
 
 
-def computed(tensors: dict[str, torch.Tensor], causal: bool, function: Function = attention) -> dict[str, torch.Tensor]:
+def computed(tensors: dict[str, torch.Tensor], options: dict[str, Any], function: Function = attention) -> dict[str, torch.Tensor]:
     """o, lse and gradients."""
     leaves = [tensors[name] for name in ("q", "k", "v")]
-    o, lse = function(*leaves, causal=causal, return_lse=True)
+    o, lse = function(*leaves, **options, return_lse=True)
     return dict(zip(NAMES, (o.detach(), lse, *torch.autograd.grad(o, leaves, tensors["do"])), strict=True))
 
 
@@ -99,7 +109,7 @@ def poison_cache() -> None:
 def accurate(problem: Case) -> dict[str, Any]:
     tensors = inputs(problem)
     poison_cache()
-    found = computed(tensors, is_causal(problem))
+    found = computed(tensors, asked(problem))
     given = {name: tensor.detach() for name, tensor in tensors.items()} | {name: found[name] for name in ("o", "lse")}
     o, lse = reference.forward(given["q"], given["k"], given["v"], scale=problem.scale, mask=problem.mask)
     of_o = reference.relative_error(found["o"], o, o)
@@ -117,13 +127,13 @@ def accurate(problem: Case) -> dict[str, Any]:
 def repeats(problem: Case) -> dict[str, Any]:
     """Beside matrix products on another stream, in memory full of NaN."""
     tensors, other = inputs(problem), torch.cuda.Stream()
-    expected = computed(tensors, is_causal(problem))
+    expected = computed(tensors, asked(problem))
     a = torch.randn(4096, 4096, device="cuda", dtype=torch.bfloat16)
     for number in range(REPEATS):
         with torch.cuda.stream(other):
             torch.matmul(a, a)
         poison_cache()
-        demand_same(computed(tensors, is_causal(problem)), expected, f"run {number}")
+        demand_same(computed(tensors, asked(problem)), expected, f"run {number}")
     return {"repeats": REPEATS}
 
 
@@ -131,8 +141,8 @@ def same_as_kernel(bundled: BundledKernel) -> dict[str, Any]:
     """The kernel of the bundle with the same certificate gives the same bits."""
     problem = case(bundled, REPEATED)
     tensors = inputs(problem)
-    found = computed(tensors, is_causal(problem))
-    explained = dash_attn.explain(*(tensors[name] for name in ("q", "k", "v")), causal=is_causal(problem))
+    found = computed(tensors, asked(problem))
+    explained = dash_attn.explain(*(tensors[name] for name in ("q", "k", "v")), **asked(problem))
     demand(explained.certificate == bundled.manifest["certificate"], f"the certificates differ: {explained}")
     gradients = {name: torch.empty_like(found[name]) for name in OUTPUTS}
     load(bundled).backward(**{name: tensor.detach() for name, tensor in tensors.items()}, o=found["o"], lse=found["lse"], **gradients,
@@ -144,16 +154,16 @@ def same_as_kernel(bundled: BundledKernel) -> dict[str, Any]:
 def from_graph(problem: Case) -> None:
     """Captured once; replayed on other values, in memory that was used by others in between."""
     tensors, stream = inputs(problem), torch.cuda.Stream()
-    computed(tensors, is_causal(problem))
+    computed(tensors, asked(problem))
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph, stream=stream):
-        found = computed(tensors, is_causal(problem))
+        found = computed(tensors, asked(problem))
     for seed in (1, 2, 1):
         with torch.no_grad():
             for name, tensor in inputs(problem, seed).items():
                 tensors[name].copy_(tensor)
-        expected = computed(tensors, is_causal(problem))
+        expected = computed(tensors, asked(problem))
         poison_cache()
         graph.replay()
         torch.cuda.synchronize()
@@ -163,7 +173,7 @@ def from_graph(problem: Case) -> None:
 def compiled(problem: Case) -> dict[str, Any]:
     """By inductor: as one graph, with dynamic shapes, and with CUDA graphs."""
     tensors = inputs(problem)
-    expected = computed(tensors, is_causal(problem))
+    expected = computed(tensors, asked(problem))
     modes = {"fullgraph": {}, "dynamic": {"dynamic": True}, "reduce-overhead": {"mode": "reduce-overhead"}}
     for name, options in modes.items():
         torch._dynamo.reset()
@@ -171,11 +181,11 @@ def compiled(problem: Case) -> dict[str, Any]:
         for number in range(4):
             torch.compiler.cudagraph_mark_step_begin()
             poison_cache()
-            demand_same({name: tensor.clone() for name, tensor in computed(tensors, is_causal(problem), function).items()}, expected,
+            demand_same({name: tensor.clone() for name, tensor in computed(tensors, asked(problem), function).items()}, expected,
                         f"{name}, call {number}")
         if name == "dynamic":
             other = replace(problem, batch=3, q_rows=500, kv_rows=500)
-            demand_same(computed(inputs(other), is_causal(other), function), computed(inputs(other), is_causal(other)), "another shape")
+            demand_same(computed(inputs(other), asked(other), function), computed(inputs(other), asked(other)), "another shape")
     torch._dynamo.reset()
     return {"modes": list(modes)}
 
@@ -191,14 +201,14 @@ def by_sdpa(backend: SDPBackend | None) -> Function:
 
 
 def of_sdpa(tensors: dict[str, torch.Tensor], causal: bool, function: Function) -> dict[str, torch.Tensor]:
-    found = computed(tensors, causal, function)
+    found = computed(tensors, {"causal": causal}, function)
     return {name: found[name] for name in ("o", *OUTPUTS)}
 
 
 def drop_in(problem: Case) -> dict[str, Any]:
     """Gradients of PyTorch's own attention are ours while it is enabled, eagerly and compiled, and not before or after."""
     tensors, record = inputs(problem), {}
-    ours = computed(tensors, is_causal(problem))
+    ours = computed(tensors, asked(problem))
     for backend in (SDPBackend.FLASH_ATTENTION, SDPBackend.CUDNN_ATTENTION):
         function = by_sdpa(backend)
         before = of_sdpa(tensors, is_causal(problem), function)
@@ -245,7 +255,7 @@ def drop_in_strict(problem: Case) -> dict[str, Any]:
             first = of_sdpa(tensors, is_causal(problem), by_sdpa(None))
             demand_same(of_sdpa(tensors, is_causal(problem), by_sdpa(None)), first, "strict mode")
             demand(sum(enabled.served.values()) - served == 2, "expected both calls to be served", served=dict(enabled.served))
-            demand_same(computed(tensors, is_causal(problem)), computed(tensors, is_causal(problem)), "attention in strict mode")
+            demand_same(computed(tensors, asked(problem)), computed(tensors, asked(problem)), "attention in strict mode")
             return {"served": dict(enabled.served)}
     finally:
         torch.use_deterministic_algorithms(False)
@@ -254,7 +264,7 @@ def drop_in_strict(problem: Case) -> dict[str, Any]:
 def from_threads(problem: Case) -> None:
     """Two threads, each on a stream of its own, and two on one stream."""
     both = [inputs(problem, seed) for seed in range(2)]
-    expected = [computed(tensors, is_causal(problem)) for tensors in both]
+    expected = [computed(tensors, asked(problem)) for tensors in both]
     torch.cuda.synchronize()
     wrong: list[str] = []
 
@@ -262,7 +272,7 @@ def from_threads(problem: Case) -> None:
         try:
             with torch.cuda.stream(stream):
                 for number in range(REPEATS // 2):
-                    demand_same(computed(both[which], is_causal(problem)), expected[which], f"thread {which}, run {number}")
+                    demand_same(computed(both[which], asked(problem)), expected[which], f"thread {which}, run {number}")
         except Exception as error:
             wrong.append(str(error))
 
@@ -283,15 +293,15 @@ def from_checkpoint(problem: Case) -> None:
     def function(*leaves: torch.Tensor, **options: Any) -> Any:
         return checkpoint(attention, *leaves, use_reentrant=False, **options)
 
-    demand_same(computed(tensors, is_causal(problem), function), computed(tensors, is_causal(problem)), "recomputed")
+    demand_same(computed(tensors, asked(problem), function), computed(tensors, asked(problem)), "recomputed")
 
 
 def keeps_nothing(problem: Case) -> dict[str, Any]:
     tensors = inputs(problem)
-    computed(tensors, is_causal(problem))
+    computed(tensors, asked(problem))
     before = torch.cuda.memory_allocated()
     torch.cuda.reset_peak_memory_stats()
-    computed(tensors, is_causal(problem))
+    computed(tensors, asked(problem))
     after, peak = torch.cuda.memory_allocated(), torch.cuda.max_memory_allocated()
     demand(after == before, f"expected {before} bytes to be in use, found {after}")
     return {"peak_bytes": peak - before, "bytes_of_q": tensors["q"].numel() * 2}
@@ -320,11 +330,11 @@ def host_times(bundled: BundledKernel) -> dict[str, Any]:
     """Microseconds of calls that wait for nothing, on tensors so small that the GPU is done before."""
     tensors = inputs(case(bundled, SMALL))
     leaves, do, causal = [tensors[name] for name in ("q", "k", "v")], tensors["do"], is_causal(bundled)
-    found = computed(tensors, causal)
+    found = computed(tensors, {"causal": causal})
     detached = [leaf.detach() for leaf in leaves]
-    given = (do, *detached, found["o"], found["lse"], causal, bundled.head_dim**-0.5)
+    given = (do, *detached, found["o"], found["lse"], *sides(bundled), bundled.head_dim**-0.5)
     gradients = [torch.empty_like(leaf) for leaf in detached]
-    kernel, kept = registry.kernel_for(bundled.head_dim, torch.bfloat16, causal), load(bundled)
+    kernel, kept = registry.kernel_for(bundled.head_dim, torch.bfloat16, sides(bundled)), load(bundled)
     stream = torch.cuda.current_stream().cuda_stream
     whole = (*detached, do, found["o"], found["lse"], *gradients)
     calls: dict[str, Callable[[], Any]] = {
@@ -339,7 +349,7 @@ def host_times(bundled: BundledKernel) -> dict[str, Any]:
         with sdpa_kernel(backend):
             times[f"SDPA, {backend.name}"] = host_time(
                 lambda: torch.autograd.grad(F.scaled_dot_product_attention(*leaves, is_causal=causal), leaves, do))
-    return {"microseconds": times}
+    return {"microseconds": times | {"beside cuDNN's": round(times["attention, both ways"] - times["SDPA, CUDNN_ATTENTION"], 2)}}
 
 
 def host_time(call: Callable[[], Any], rounds: int = 600) -> float:
@@ -361,9 +371,9 @@ def device_times(bundled: BundledKernel) -> dict[str, Any]:
         problem = case(bundled, shape)
         tensors = inputs(problem)
         leaves = [tensors[name] for name in ("q", "k", "v")]
-        found = computed(tensors, is_causal(problem))
+        found = computed(tensors, asked(problem))
         whole = [leaf.detach() for leaf in leaves] + [tensors["do"], found["o"], found["lse"]] + [found[name] for name in OUTPUTS]
-        kernel, kept = registry.kernel_for(bundled.head_dim, torch.bfloat16, is_causal(problem)), load(bundled)
+        kernel, kept = registry.kernel_for(bundled.head_dim, torch.bfloat16, sides(problem)), load(bundled)
         calls = {"attention": lambda: torch.autograd.grad(attention(*leaves, causal=is_causal(problem)), leaves, tensors["do"]),
                  "SDPA": lambda: torch.autograd.grad(F.scaled_dot_product_attention(*leaves, is_causal=is_causal(problem)), leaves,
                                                      tensors["do"]),

@@ -33,11 +33,15 @@ def tensors(batch: int = 2, heads: int = 4, kv_heads: int = 2, rows: int = 12, k
     return [tensor.requires_grad_() for tensor in found]
 
 
-def exact(q: Any, k: Any, v: Any, causal: bool = False, scale: float | None = None, layout: str = "bhsd") -> list[torch.Tensor]:
-    """o and gradients of PyTorch in float64, for do = o's cosine."""
+def exact(q: Any, k: Any, v: Any, causal: bool = False, scale: float | None = None, layout: str = "bhsd",
+          window: tuple[int, int] = (-1, -1)) -> list[torch.Tensor]:
+    """o and gradients of PyTorch in float64, for do = o's cosine. A row of q sees, of the columns of k, those of its window."""
     inputs = [tensor.detach().double().requires_grad_() for tensor in (q, k, v)]
     turned = [x.transpose(1, 2) if layout == "bshd" else x for x in inputs]
-    o = scaled_dot_product_attention(*turned, is_causal=causal, scale=scale, enable_gqa=True)
+    place = torch.arange(turned[1].shape[2])[None] - torch.arange(turned[0].shape[2])[:, None] - turned[1].shape[2] + turned[0].shape[2]
+    left, right = window[0], 0 if causal else window[1]
+    mask = (place >= -left if left >= 0 else True) & (place <= right if right >= 0 else torch.tensor(True))
+    o = scaled_dot_product_attention(*turned, attn_mask=mask.expand(place.shape), scale=scale, enable_gqa=True)
     o = o.transpose(1, 2) if layout == "bshd" else o
     return [o, *torch.autograd.grad(o, inputs, upstream(o))]
 
@@ -63,10 +67,15 @@ def demand_same(ours: list[torch.Tensor], theirs: list[torch.Tensor]) -> None:
 
 
 def gradients() -> None:
-    for options in ({}, {"causal": True}, {"scale": 0.3}, {"causal": True, "layout": "bshd"}):
+    for options in ({}, {"causal": True}, {"scale": 0.3}, {"causal": True, "layout": "bshd"}, {"window": (3, 0)},
+                    {"window": (2, 5), "layout": "bshd", "scale": 0.3}, {"window": (-1, 4)}, {"window": (4, -1), "causal": True},
+                    {"window": (-1, -1)}, {"window": (-1, 0)}):
         inputs = tensors(layout=options.get("layout", "bhsd"))
         demand_close(found(attention, *inputs, **options), exact(*inputs, **options))
     demand_close(found(attention, *(inputs := tensors(kv_rows=20, head_dim=128, dtype=torch.float16))), exact(*inputs))
+    demand_close(found(attention, *(inputs := tensors(kv_rows=20)), window=(6, 2)), exact(*inputs, window=(6, 2)))
+    assert [window for _, window, _ in LAUNCHED[:10]] == [(-1, -1), (-1, 0), (-1, -1), (-1, 0), (3, 0), (2, 5), (-1, 4), (4, 0), (-1, -1),
+                                                          (-1, 0)], LAUNCHED
     q, k, v = tensors()
     o, lse = attention(q, k, v, return_lse=True)
     assert lse.shape == q.shape[:3] and lse.dtype == torch.float32 and not lse.requires_grad and o.requires_grad
@@ -107,7 +116,7 @@ def operators() -> None:
     q, k, v = (tensor.detach() for tensor in tensors(layout="bshd"))
     q, k, v = (tensor.transpose(1, 2) for tensor in (q, k, v))
     o, lse = attention(q, k, v, return_lse=True)
-    torch.library.opcheck(operator.gradients, (o, q, k, v, o, lse, False, 0.125),
+    torch.library.opcheck(operator.gradients, (o, q, k, v, o, lse, -1, -1, 0.125),
                           test_utils=("test_schema", "test_faketensor", "test_aot_dispatch_dynamic"))
 
 
@@ -118,6 +127,7 @@ def compiled() -> None:
         torch._dynamo.reset()
         function = torch.compile(attention, backend="aot_eager", fullgraph=True, dynamic=dynamic)
         demand_same(found(function, *inputs, causal=True), eager)
+        demand_same(found(function, *inputs, window=(5, 2)), found(attention, *inputs, window=(5, 2)))
         if dynamic:
             with torch.compiler.set_stance("fail_on_recompile"):
                 other = tensors(batch=5, rows=20)
@@ -161,8 +171,13 @@ def refusals() -> None:
              "this level are made by Kernel.compile, and take o and LSE of a forward pass of yours"),
             ((q, k, v), {"scale": "1"}, "scale: expected a number, found str"),
             ((q, k, v), {"scale": float("nan")}, "scale: expected a finite number, found nan"),
-            ((q, k, v), {"window": (128, 0)}, "window: expected None, found (128, 0): the forward pass that "
-             "attention takes has none; kernels of windows are made by Kernel.compile, and take o and LSE of a forward pass of yours"),
+            ((q, k, v), {"window": (128,)}, "window: expected None or (left, right), whole numbers from -1 (no bound) to 2147483647, found "
+             "(128,)"),
+            ((q, k, v), {"window": (-2, 0)}, "window: expected None or (left, right), whole numbers from -1 (no bound) to 2147483647, found "
+             "(-2, 0)"),
+            ((q, k, v), {"window": [True, 0]}, "window: expected None or (left, right), whole numbers from -1 (no bound) to 2147483647, "
+             "found [True, 0]"),
+            ((q, k, v), {"window": (4, 3), "causal": True}, "window: expected a right side of 0 or -1 beside causal, found (4, 3)"),
             ((q, k, v), {"cu_seqlens_q": torch.zeros(2)}, "cu_seqlens: expected None, found offsets of sequences: there are no kernels "
              "of unequal sequences yet; pad sequences, or call attention for each")):
         LAUNCHED.clear()
@@ -176,7 +191,7 @@ def refusals() -> None:
 def registry() -> None:
     """One kernel for each program, whoever asks first; explained without a GPU."""
     asked: list[Any] = []
-    threads = [threading.Thread(target=lambda: asked.append(kernels.kernel_for(64, BF16, True))) for _ in range(4)]
+    threads = [threading.Thread(target=lambda: asked.append(kernels.kernel_for(64, BF16, (-1, 0)))) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -187,8 +202,10 @@ def registry() -> None:
     assert explained and explained.certificate == asked[0].certificate, explained
     assert [line.split()[0] for line in str(explained).splitlines()] == ["forward", "backward", "order", "certificate"]
     assert "symmetric-shift, level run, 132 workers" in str(explained) and "causal mask, bf16, head dim 64" in str(explained)
+    assert "window = [4, 0] mask" in str(dash_attn.explain(q, k, v, window=(4, 0))) and "_flash_attention_forward" in str(
+        dash_attn.explain(q, k, v, window=(4, 0)))
     assert not dash_attn.explain(q, k, v, level="batch") and str(dash_attn.explain(1, k, v)).startswith("refused ")
-    assert kernels.kernel_for(128, torch.float16, False).manifest["program"]["kind"] == "shift"
+    assert kernels.kernel_for(128, torch.float16, (-1, -1)).manifest["program"]["kind"] == "shift"
 
 
 def imports_late() -> None:

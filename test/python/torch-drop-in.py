@@ -21,7 +21,9 @@ from torch.nn.attention import activate_flash_attention_impl, restore_flash_atte
 import dash_attn  # noqa: E402
 from dash_attn import DriverError  # noqa: E402
 from dash_attn.torch.dropin import FLASH, SDPA_CUDNN, SDPA_FLASH  # noqa: E402
+from dash_attn.torch import kernels  # noqa: E402
 from dash_attn.torch.kernels import TorchKernel  # noqa: E402
+from dash_attn.torch.problem import window_of  # noqa: E402
 
 TMP = Path(sys.argv[1])
 MODES: list[tuple[bool, bool]] = []  # deterministic, warn only: as PyTorch's own kernels found it
@@ -31,7 +33,8 @@ ATEN, EMPTY = torch.ops.aten, torch.empty(0)
 def flash(do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, cum_q: Any, cum_k: Any, max_q: Any, max_k: Any, dropout: Any, causal: Any,
           *_: Any, scale: float | None = None, **windows: Any) -> Any:
     MODES.append((torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()))
-    return gradients("flash", do, q, k, v, o, lse, causal, scale, "bshd")
+    window = tuple(-1 if windows.get(name) is None else windows[name] for name in ("window_size_left", "window_size_right"))
+    return gradients("flash", do, q, k, v, o, lse, *window_of(causal, window), scale, "bshd")
 
 
 def sdpa_flash(do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, *rest: Any, scale: float | None = None) -> Any:
@@ -41,7 +44,7 @@ def sdpa_flash(do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, *rest: Any, sc
 
 def sdpa_cudnn(do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, seed: Any, offset: Any, bias: Any, cum_q: Any, cum_k: Any, max_q: Any,
                max_k: Any, dropout: Any, causal: Any, *, scale: float | None = None) -> Any:
-    return gradients("cudnn", do, q, k, v, o, lse, causal, scale)
+    return gradients("cudnn", do, q, k, v, o, lse, *window_of(causal, None), scale)
 
 
 for name, function in ((FLASH, flash), (SDPA_FLASH, sdpa_flash), (SDPA_CUDNN, sdpa_cudnn)):
@@ -54,7 +57,7 @@ def inputs(rows: int = 12, kv_rows: int = 12, head_dim: int = 64) -> list[torch.
 
 
 def call(operator: str, q: Any, k: Any, v: Any, *, causal: bool = False, dropout: float = 0.0, bias: Any = EMPTY, offsets: Any = EMPTY,
-         **options: Any) -> list[tuple[str, bool, float]]:
+         **options: Any) -> list[tuple[str, tuple[int, int], float]]:
     """The backward pass of an operator, as autograd calls it; by whom it was computed."""
     o, lse, *_ = forward(q, k, v, None, True, causal=causal and q.shape[2] == k.shape[2])
     rest = (offsets, offsets, q.shape[2], k.shape[2], dropout, causal)
@@ -67,7 +70,8 @@ def call(operator: str, q: Any, k: Any, v: Any, *, causal: bool = False, dropout
         turned = [x.transpose(1, 2) for x in (o, q, k, v, o)]
         found = ATEN._flash_attention_backward(*turned, lse[..., 0], *rest, EMPTY, EMPTY, **options)
         found = [x.transpose(1, 2) for x in found]
-    expected = gradients("", o, q, k, v, o, lse, causal, options.get("scale"))
+    window = (options.get("window_size_left", -1), options.get("window_size_right", -1))
+    expected = gradients("", o, q, k, v, o, lse, *window_of(causal, window), options.get("scale"))
     assert all(torch.equal(x, y) for x, y in zip(found, expected, strict=True))
     return LAUNCHED[:-1]
 
@@ -75,10 +79,12 @@ def call(operator: str, q: Any, k: Any, v: Any, *, causal: bool = False, dropout
 def served() -> None:
     with dash_attn.enable() as drop_in:
         for operator in (FLASH, SDPA_FLASH, SDPA_CUDNN):
-            assert call(operator, *inputs(), causal=True, scale=0.25) == [("dash", True, 0.25)]
-            assert call(operator, *inputs(head_dim=128)) == [("dash", False, 128**-0.5)]
+            assert call(operator, *inputs(), causal=True, scale=0.25) == [("dash", (-1, 0), 0.25)]
+            assert call(operator, *inputs(head_dim=128)) == [("dash", (-1, -1), 128**-0.5)]
         assert call(FLASH, *inputs(rows=5), causal=True, window_size_left=-1, window_size_right=-1)[0][0] == "dash"
-        assert drop_in.served == {FLASH: 3, SDPA_FLASH: 2, SDPA_CUDNN: 2} and not drop_in.left
+        assert call(FLASH, *inputs(), window_size_left=4, window_size_right=2)[0][:2] == ("dash", (4, 2))
+        assert call(FLASH, *inputs(), causal=True, window_size_left=4)[0][:2] == ("dash", (4, 0))
+        assert drop_in.served == {FLASH: 5, SDPA_FLASH: 2, SDPA_CUDNN: 2} and not drop_in.left
         # Autograd gets there.
         q, k, v = (x.requires_grad_() for x in inputs())
         LAUNCHED.clear()
@@ -102,11 +108,10 @@ def served() -> None:
 
 def left(said: list[str]) -> None:
     """To a kernel that is deterministic, and PyTorch's switch is as it was; said once."""
-    window, offsets = {"window_size_left": 4, "window_size_right": 0}, torch.tensor([0, 12])
+    offsets = torch.tensor([0, 12])
     with dash_attn.enable() as drop_in:
         drop_in.left.clear()
         for operator, given, options, reason in (
-                (FLASH, inputs(), window, "expected no window, found 4 and 0"),
                 (FLASH, inputs(), {"offsets": offsets}, "expected sequences of one length, found offsets of unequal ones"),
                 (SDPA_FLASH, inputs(), {"dropout": 0.5}, "expected no dropout, found 0.5"),
                 (SDPA_FLASH, inputs(head_dim=32), {}, "q: expected a head dim of 64 or 128, found 32; pad q, k and v with zeros to 64, and "
@@ -150,7 +155,7 @@ def memory() -> None:
         with driver.on(0):
             driver.free(pointer)
 
-    torch.cuda.caching_allocator_alloc, torch.cuda.caching_allocator_delete = allocate, delete
+    kernels.allocate, kernels.free = allocate, delete
     launches = [f"attention_bwd_{role}" for role in ("order", "prepare", "main", "convert")]
     kernel = TorchKernel.load(write(TMP / "memory"), driver)
     for capturing in (None, None, 5):  # a capture may allocate: PyTorch's cache has a pool for it

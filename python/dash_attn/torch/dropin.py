@@ -18,7 +18,7 @@ import torch
 from torch.nn.attention import register_flash_attention_impl
 
 from .operator import launch
-from .problem import refusal_of_device, refusal_of_forward, refusal_of_tensors
+from .problem import Window, refusal_of_device, refusal_of_forward, refusal_of_tensors, window_of
 
 FLASH, SDPA_FLASH, SDPA_CUDNN = ("_flash_attention_backward", "_scaled_dot_product_flash_attention_backward",
                                  "_scaled_dot_product_cudnn_attention_backward")
@@ -70,10 +70,10 @@ class DropIn:
     def _flash(self, keys: Any, do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, cum_q: Any, cum_k: Any, max_q: Any, max_k: Any,
                dropout: float, causal: bool, seed: Any, unused: Any, *, scale: float | None = None,
                window_size_left: int | None = None, window_size_right: int | None = None) -> Any:
-        reason = _refusal_of_sequences(cum_q) or _refusal_of_windows(window_size_left, window_size_right) or \
-            _refusal(q, k, v, dropout, "bshd")
+        window = tuple(-1 if side is None or side < 0 else side for side in (window_size_left, window_size_right))
+        reason = _refusal_of_sequences(cum_q) or _refusal(q, k, v, dropout, "bshd")
         if reason is None:
-            return self._serve(FLASH, do, q, k, v, o, lse, causal, scale, "bshd")
+            return self._serve(FLASH, do, q, k, v, o, lse, window_of(causal, window), scale, "bshd")
         rest = {"scale": scale, "window_size_left": window_size_left, "window_size_right": window_size_right}
         return self._leave(FLASH, reason, keys, do, q, k, v, o, lse, cum_q, cum_k, max_q, max_k, dropout, causal, seed, unused, **rest)
 
@@ -81,25 +81,25 @@ class DropIn:
                     dropout: float, causal: bool, seed: Any, offset: Any, *, scale: float | None = None) -> Any:
         reason = _refusal_of_sequences(cum_q) or _refusal(q, k, v, dropout)
         if reason is None:
-            return self._serve(SDPA_FLASH, do, q, k, v, o, lse, causal, scale)
+            return self._serve(SDPA_FLASH, do, q, k, v, o, lse, window_of(causal, None), scale)
         return self._leave(SDPA_FLASH, reason, keys, do, q, k, v, o, lse, cum_q, cum_k, max_q, max_k, dropout, causal, seed, offset,
                            scale=scale)
 
     def _sdpa_cudnn(self, keys: Any, do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, seed: Any, offset: Any, bias: Any, cum_q: Any,
                     cum_k: Any, max_q: Any, max_k: Any, dropout: float, causal: bool, *, scale: float | None = None) -> Any:
         reason = _refusal_of_sequences(cum_q) or _refusal_of_bias(bias) or _refusal(q, k, v, dropout) or \
-            refusal_of_forward(q, k, causal)
+            refusal_of_forward(q, k, window_of(causal, None))
         if reason is None:
-            return self._serve(SDPA_CUDNN, do, q, k, v, o, lse.reshape(q.shape[:3]), causal, scale)
+            return self._serve(SDPA_CUDNN, do, q, k, v, o, lse.reshape(q.shape[:3]), window_of(causal, None), scale)
         return self._leave(SDPA_CUDNN, reason, keys, do, q, k, v, o, lse, seed, offset, bias, cum_q, cum_k, max_q, max_k, dropout, causal,
                            scale=scale)
 
     # ---- Ours, or not ---------------------------------------------------------------------------------------------------
 
-    def _serve(self, name: str, do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, causal: bool, scale: float | None,
+    def _serve(self, name: str, do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, window: Window, scale: float | None,
                layout: str = "bhsd") -> Any:
         self.served[name] += 1
-        return launch(do, q, k, v, o, lse, causal, q.shape[3] ** -0.5 if scale is None else scale, layout)
+        return launch(do, q, k, v, o, lse, *window, q.shape[3] ** -0.5 if scale is None else scale, layout)
 
     def _leave(self, name: str, reason: str, keys: Any, *arguments: Any, **options: Any) -> Any:
         self.left[name, reason] += 1
@@ -164,10 +164,6 @@ def _refusal(q: Any, k: Any, v: Any, dropout: float, layout: str = "bhsd") -> st
 
 def _refusal_of_sequences(offsets: Any) -> str | None:
     return None if offsets is None or offsets.numel() == 0 else "expected sequences of one length, found offsets of unequal ones"
-
-
-def _refusal_of_windows(left: int | None, right: int | None) -> str | None:
-    return None if left in (None, -1) and right in (None, -1) else f"expected no window, found {left} and {right}"
 
 
 def _refusal_of_bias(bias: Any) -> str | None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import torch
-
+from .function import operator_of_forward
 from .kernels import kernel_for
-from .problem import refusal_of_device, refusal_of_forward, refusal_of_options, refusal_of_tensors
+from .problem import refusal_of_device, refusal_of_forward, refusal_of_options, refusal_of_tensors, window_of
 
 
 @dataclass(frozen=True)
@@ -37,13 +36,12 @@ def explain(q: Any, k: Any, v: Any, *, causal: bool = False, window: tuple[int, 
             cu_seqlens_q: Any = None, cu_seqlens_k: Any = None, level: str = "run", layout: str = "bhsd") -> Explanation:
     """Takes what `attention` takes, computes nothing, and refuses nothing: print it. May compile the kernel."""
     reason = refusal_of_options(causal, window, scale, (cu_seqlens_q, cu_seqlens_k), level, layout) or \
-        refusal_of_tensors(q, k, v, layout) or refusal_of_forward(q, k, causal, layout) or refusal_of_device(q.device.index)
+        refusal_of_tensors(q, k, v, layout) or refusal_of_forward(q, k, window_of(causal, window), layout) or refusal_of_device(q.device.index)
     if reason:
         return Explanation(reason)
-    kernel = kernel_for(q.shape[3], q.dtype, causal)
+    kernel = kernel_for(q.shape[3], q.dtype, window_of(causal, window))
     program = kernel.manifest["program"]
-    cudnn = torch.backends.cudnn.version()
-    return Explanation("", f"aten::_scaled_dot_product_cudnn_attention, PyTorch {torch.__version__}, cuDNN {cudnn}",
+    return Explanation("", operator_of_forward(window_of(causal, window)),
                        f"dash, {program['mask']} mask, {program['element']}, head dim {program['head_dim']}, "
                        f"tiles {program['tiles']['q']} x {program['tiles']['kv']}",
                        program["kind"], program["level"], program["workers"], kernel.certificate)

@@ -1,4 +1,4 @@
-"""`attention`: cuDNN's forward pass, dash's backward."""
+"""`attention`: a forward pass of PyTorch, dash's backward."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ from typing import Any
 
 import torch
 
-from .operator import fold, gradients, unfold
-from .problem import demand, refusal_of_device, refusal_of_forward, refusal_of_options, refusal_of_tensors
+from .operator import fold, gradients, launch, unfold
+from .problem import (CAUSAL, FULL, Window, demand, is_plain, refusal_of_device, refusal_of_forward, refusal_of_options, refusal_of_tensors,
+                      signature, window_of)
+
+MOST_ACCEPTED = 4096  # problems; more than that are asked about anew
+_accepted: dict[Any, Window] = {}
 
 
 def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, causal: bool = False, window: tuple[int, int] | None = None,
@@ -16,46 +20,97 @@ def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, causal: bool
     """softmax(scale * q k^T) v, with gradients that are the same bits on every run.
 
     q: [batch, heads, rows, head_dim]; k, v: [batch, kv_heads, kv_rows, head_dim], where kv_heads divides heads; bfloat16 or float16,
-    head_dim 64 or 128; layout "bshd" takes and gives [batch, rows, heads, head_dim]. scale: head_dim^-0.5 if None. return_lse: also
+    head_dim 64 or 128; layout "bshd" takes and gives [batch, rows, heads, head_dim]. window: (left, right), how many columns before its
+    own a row sees, and how many behind it, -1 for all; aligned at the bottom right. scale: head_dim^-0.5 if None. return_lse: also
     gives the natural logarithms of the sums, [batch, heads, rows] of float32, through which no gradients go. Under autocast,
     float32 is cast as for PyTorch's own attention.
 
     Raises ArgumentError for what is not served, and says what to do instead; `dash_attn.explain` says it without raising. The bits
     are those of `explain(...).certificate` and of the cuDNN that is installed.
     """
-    demand(refusal_of_options(causal, window, scale, (cu_seqlens_q, cu_seqlens_k), level, layout))
     q, k, v = _autocast(q, k, v)
-    demand(refusal_of_tensors(q, k, v, layout) or refusal_of_forward(q, k, causal, layout))
-    demand(refusal_of_device(q.device.index))
+    sides = _window_seen(q, k, v, causal, window, scale, (cu_seqlens_q, cu_seqlens_k), level, layout)
     if layout == "bshd":
-        q, k, v = (tensor.transpose(1, 2) for tensor in (q, k, v))
-    function = Transformed if torch._C._are_functorch_transforms_active() else Attention
-    o, lse = function.apply(q, k, v, causal, q.shape[3] ** -0.5 if scale is None else scale)
+        q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
+    given = (q, k, v, *sides, q.shape[3] ** -0.5 if scale is None else scale)
+    if not torch._C._are_functorch_transforms_active():
+        o, lse = (AttentionAndLse.apply(*given) if return_lse else (Attention.apply(*given), None))
+    else:
+        o, lse = Transformed.apply(*given)
     if layout == "bshd":
         o = o.transpose(1, 2)
     return (o, lse.detach()) if return_lse else o
 
 
-def forward(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool, scale: float) -> tuple[torch.Tensor, torch.Tensor]:
-    """o and the LSE, by the fastest forward pass of PyTorch that is repeatable."""
-    o, lse, *_ = torch.ops.aten._scaled_dot_product_cudnn_attention(q, k, v, None, True, 0.0, causal, False, scale=scale)
-    return o, lse.reshape(q.shape[:3])
+def _window_seen(q: Any, k: Any, v: Any, causal: Any, window: Any, scale: Any, cu_seqlens: tuple[Any, Any], level: Any, layout: Any) -> Window:
+    """Raises ArgumentError where something is refused; asks only once about calls that are alike."""
+    key = None
+    if not torch.compiler.is_compiling() and cu_seqlens == (None, None):
+        seen = signature(q, k, v)
+        key = None if seen is None else (seen, *map(repr, (causal, window, scale, level, layout)))  # 1 is not True, and [] no key
+    found = None if key is None else _accepted.get(key)
+    if found is None:
+        demand(refusal_of_options(causal, window, scale, cu_seqlens, level, layout))
+        found = window_of(causal, window)
+        demand(refusal_of_tensors(q, k, v, layout) or refusal_of_forward(q, k, found, layout))
+        demand(refusal_of_device(q.device.index))
+        if key is not None:
+            if len(_accepted) >= MOST_ACCEPTED:
+                _accepted.clear()
+            _accepted[key] = found
+    return found
+
+
+def forward(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, left: int, right: int, scale: float) -> tuple[torch.Tensor, torch.Tensor]:
+    """o and the LSE, by the fastest forward pass of PyTorch that is repeatable: cuDNN's; of windows FlashAttention's."""
+    if left < 0 and right <= 0:
+        o, lse, *_ = torch.ops.aten._scaled_dot_product_cudnn_attention.default(q, k, v, None, True, 0.0, right == 0, False, scale=scale)
+        return o, lse.reshape(q.shape[:3])
+    o, lse, *_ = torch.ops.aten._flash_attention_forward.default(
+        q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), None, None, q.shape[2], k.shape[2], 0.0, False, False, scale=scale,
+        window_size_left=left, window_size_right=right)
+    return o.transpose(1, 2), lse
+
+
+def operator_of_forward(window: Window) -> str:
+    """By what `forward` computes, for people."""
+    if window in (FULL, CAUSAL):
+        return f"aten::_scaled_dot_product_cudnn_attention, PyTorch {torch.__version__}, cuDNN {torch.backends.cudnn.version()}"
+    return f"aten::_flash_attention_forward, PyTorch {torch.__version__}"
 
 
 class Attention(torch.autograd.Function):
-    """Outside of the operator, and in the form that PyTorch's transforms do not take: that is what costs least on the host."""
+    """Outside of the operator, in the form that PyTorch's transforms do not take, and with one output: that is what costs least on the
+    host."""
 
     @staticmethod
-    def forward(ctx: Any, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool, scale: float) -> tuple[torch.Tensor, ...]:
-        found = forward(q, k, v, causal, scale)
-        _save(ctx, (q, k, v, causal, scale), found)
+    def forward(ctx: Any, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, left: int, right: int, scale: float) -> torch.Tensor:
+        o, lse = forward(q, k, v, left, right, scale)
+        ctx.given = (left, right, scale)
+        ctx.save_for_backward(q, k, v, o, lse)
+        return o
+
+    @staticmethod
+    def backward(ctx: Any, do: torch.Tensor, *_: Any) -> tuple[Any, ...]:
+        q, k, v, o, lse = ctx.saved_tensors
+        if torch.is_grad_enabled():
+            compute = Gradients.apply
+        else:
+            compute = launch if is_plain(do, q, k, v) else gradients
+        dq, dk, dv = compute(do, q, k, v, o, lse, *ctx.given)
+        return dq, dk, dv, None, None, None
+
+
+class AttentionAndLse(torch.autograd.Function):
+    """The same with the LSE as an output. No gradients go through it; PyTorch makes zeros of them all the same."""
+
+    @staticmethod
+    def forward(ctx: Any, *given: Any) -> tuple[torch.Tensor, ...]:
+        found = forward(*given)
+        _save(ctx, given, found)
         return found
 
-    @staticmethod
-    def backward(ctx: Any, do: torch.Tensor, _: Any) -> tuple[Any, ...]:
-        q, k, v, o, lse = ctx.saved_tensors
-        compute = Gradients.apply if torch.is_grad_enabled() else gradients
-        return *compute(do, q, k, v, o, lse, ctx.causal, ctx.scale), None, None
+    backward = Attention.backward
 
 
 class Transformed(torch.autograd.Function):
@@ -63,20 +118,17 @@ class Transformed(torch.autograd.Function):
 
     forward = staticmethod(forward)
     backward = Attention.backward
+    setup_context = staticmethod(lambda ctx, inputs, output: _save(ctx, inputs, output))
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[torch.Tensor, ...]) -> None:
-        _save(ctx, inputs, output)
-
-    @staticmethod
-    def vmap(info: Any, in_dims: tuple[Any, ...], q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool, scale: float) -> Any:
+    def vmap(info: Any, in_dims: tuple[Any, ...], q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *rest: Any) -> Any:
         folded = fold(info.batch_size, in_dims[:3], (q, k, v))
-        return unfold(info.batch_size, Transformed.apply(*folded, causal, scale)), (0, 0)
+        return unfold(info.batch_size, Transformed.apply(*folded, *rest)), (0, 0)
 
 
 def _save(ctx: Any, inputs: tuple[Any, ...], output: tuple[torch.Tensor, ...]) -> None:
-    *tensors, ctx.causal, ctx.scale = inputs
-    ctx.save_for_backward(*tensors, *output)
+    ctx.save_for_backward(*inputs[:3], *output)
+    ctx.given = inputs[3:]
     ctx.mark_non_differentiable(output[1])
 
 

@@ -1,19 +1,24 @@
-"""The kernels of this process: one for each head dim, element type and mask, compiled when it is first asked for."""
+"""The kernels of this process: one for each head dim, element type and window, compiled when it is first asked for."""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 
+from ..launch import WORDS, Launch
+from ..library import HANDLER, Memory, check, library
 from ..plan import Plan
+from ..reference import Mask
 from ..runtime import Kernel
 from ..workspace import Workspace, aligned
-from .problem import ELEMENTS
+from .problem import CAUSAL, ELEMENTS, FULL, Window
 
 # For any sizes: the fixed kind that was measured best (docs/measurements.md). Bits follow from it, so nothing else chooses it.
-ORDERS = {"full": "shift", "causal": "symmetric-shift"}
+ORDERS = {FULL: "shift", CAUSAL: "symmetric-shift"}
+OF_WINDOWS = "shift"
 PROGRAM = """
 !tensor = memref<?x?x?x{head_dim}x{element}, strided<[?, ?, ?, 1], offset: ?>>
 !per_row = memref<?x?x?xf32, strided<[?, ?, 1], offset: ?>>
@@ -29,50 +34,76 @@ func.func @attention_bwd(%q: !tensor, %k: !tensor, %v: !tensor, %do: !tensor, %o
 """
 
 
-class RunWorkspace(Workspace):
-    """Memory out of PyTorch's cache for one run at a time; counters and the order are made in each.
+class TorchLaunch(Launch):
+    """Runs in memory out of PyTorch's cache, which it has for that run alone; counters and the order are made in each.
 
     Nothing is kept between runs: what a graph captured, or compiled programs that plan their memory, may own the memory by then. Not
     `torch.empty`, which writes to the memory in deterministic mode.
     """
 
-    def provide(self, plan: Plan, allocate: Any = None) -> None:
-        if plan.is_table and not plan.table:
-            plan.copy_table(self.driver, self.device)
-        size = aligned(plan.workspace_bytes) + (0 if plan.is_table else plan.order_bytes)
-        self.pointer = torch.cuda.caching_allocator_alloc(size, self.device, self.stream)
-        workspace, order = self.place(plan)
-        plan.clear(self.stream, workspace)
-        if not plan.is_table:
-            plan.make_order(self.stream, order)
-        self.moves += 1
+    def __init__(self, plan: Plan, workspace: Workspace, *rest: Any) -> None:
+        super().__init__(plan, workspace, *rest)
+        lib, self._device = library(), workspace.device
+        self._order_at = aligned(plan.workspace_bytes)
+        self._bytes = self._order_at + (0 if plan.is_table else plan.order_bytes)
+        self._memory, self._order = Memory(0, plan.workspace_bytes), Memory(0, plan.order_bytes)
+        self._clear, self._make_order = lib.dashPlanClear, None if plan.is_table else lib.dashPlanMakeOrder
+        if plan.is_table:
+            if not plan.table:
+                plan.copy_table(workspace.driver, workspace.device)
+            self._order = plan.table
 
-    def done(self) -> None:
-        if self.pointer:
-            torch.cuda.caching_allocator_delete(self.pointer)
-            self.pointer = 0
+    def run_with(self, addresses: Sequence[int], scale: float | None) -> None:
+        arguments, handle, stream, memory, order = self._arguments, self._handle, self._stream, self._memory, self._order
+        with self.workspace.lock:
+            if scale is not None:
+                arguments.scale = scale
+            self._words[0:WORDS * len(addresses):WORDS] = addresses
+            memory.address = pointer = allocate(self._bytes, self._device, stream)
+            try:
+                status = self._clear(handle, stream, memory, HANDLER, None)
+                if self._make_order is not None and not status:
+                    order.address = pointer + self._order_at
+                    status = self._make_order(handle, stream, order, HANDLER, None)
+                if not status:
+                    arguments.workspace, arguments.order = memory, order
+                    status = self._run(handle, stream, self._reference, HANDLER, None)
+            finally:
+                free(pointer)
+            if status:
+                check(status)
 
 
 class TorchKernel(Kernel):
-    """Launched on the stream that is current, in memory of PyTorch's."""
+    """Launched in memory of PyTorch's."""
 
-    def _make_workspace(self, device: int, stream: int) -> Workspace:
-        return RunWorkspace(self.driver, device, stream, self.name)
+    _make_launch = TorchLaunch
 
 
-_kernels: dict[tuple[int, torch.dtype, bool], TorchKernel] = {}
+def allocate(size: int, device: int, stream: int) -> int:
+    """`torch.cuda.caching_allocator_alloc` without changing to the device that is current."""
+    if torch._C._cuda_getDevice() != device:
+        return torch.cuda.caching_allocator_alloc(size, device, stream)
+    return torch._C._cuda_cudaCachingAllocator_raw_alloc(size, stream)
+
+
+def free(pointer: int) -> None:
+    torch._C._cuda_cudaCachingAllocator_raw_delete(pointer)
+
+
+_kernels: dict[tuple[int, torch.dtype, Window], TorchKernel] = {}
 _lock = threading.Lock()
 
 
-def kernel_for(head_dim: int, dtype: torch.dtype, causal: bool) -> TorchKernel:
+def kernel_for(head_dim: int, dtype: torch.dtype, window: Window) -> TorchKernel:
     """The same object each time."""
-    key = (head_dim, dtype, causal)
+    key = (head_dim, dtype, window)
     found = _kernels.get(key)
     if found is None:
         with _lock:
             if key not in _kernels:
-                mask = "causal" if causal else "full"
-                program = PROGRAM.format(head_dim=head_dim, element=ELEMENTS[dtype], mask=mask)
-                _kernels[key] = TorchKernel.compile(program, f"kind={ORDERS[mask]}", name=f"attention of {mask} mask")
+                mask = Mask(*window)
+                program = PROGRAM.format(head_dim=head_dim, element=ELEMENTS[dtype], mask=mask.text)
+                _kernels[key] = TorchKernel.compile(program, f"kind={ORDERS.get(window, OF_WINDOWS)}", name=f"attention of {mask.name} mask")
             found = _kernels[key]
     return found

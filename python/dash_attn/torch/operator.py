@@ -7,23 +7,46 @@ from typing import Any
 
 import torch
 
+from ..launch import Launch
+from ..workspace import PER_THREAD
 from .kernels import kernel_for
-from .problem import is_steppable
+from .problem import Window, is_steppable, signature
 
 NAME = "dash::attention_backward"
-torch.library.define(NAME, "(Tensor do, Tensor q, Tensor k, Tensor v, Tensor o, Tensor lse, bool causal, float scale) "
+torch.library.define(NAME, "(Tensor do, Tensor q, Tensor k, Tensor v, Tensor o, Tensor lse, int left, int right, float scale) "
                            "-> (Tensor, Tensor, Tensor)", tags=torch.Tag.pt2_compliant_tag)
+MOST_LAUNCHES = 1024  # more shapes, strides and streams than that begin anew
+_launches: dict[Any, tuple[Launch, bool]] = {}
 
 
-def launch(do: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, o: torch.Tensor, lse: torch.Tensor, causal: bool,
+def launch(do: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, o: torch.Tensor, lse: torch.Tensor, left: int, right: int,
            scale: float, layout: str = "bhsd") -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """dq, dk and dv on the current stream. Raises ArgumentError before anything is written."""
-    if not is_steppable(do):  # expanded, as that of a sum is, or transposed: nobody chose that
+    stream = torch._C._cuda_getCurrentRawStream(q.device.index)
+    dq, dk, dv = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
+    seen = signature(q, k, v, do, o, lse)
+    key = (seen, left, right, layout, stream)
+    found = _launches.get(key) if seen is not None else None
+    if found is None:
+        found = _prepare(do, q, k, v, o, lse, dq, dk, dv, (left, right), layout, stream)
+        if seen is not None and stream != PER_THREAD:
+            if len(_launches) >= MOST_LAUNCHES:
+                _launches.clear()
+            _launches[key] = found
+    ready, is_copied = found
+    if is_copied:
         do = do.contiguous()
-    dq, dk, dv = _like(q, k, v)
-    kernel_for(q.shape[3], q.dtype, causal).backward(q, k, v, do, o, lse, dq, dk, dv, scale=scale, layout=layout,
-                                                     stream=torch._C._cuda_getCurrentRawStream(q.device.index))
+    ready.run_with((q.data_ptr(), k.data_ptr(), v.data_ptr(), do.data_ptr(), o.data_ptr(), lse.data_ptr(), dq.data_ptr(), dk.data_ptr(),
+                    dv.data_ptr()), scale)
     return dq, dk, dv
+
+
+def _prepare(do: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, o: torch.Tensor, lse: torch.Tensor, dq: torch.Tensor,
+             dk: torch.Tensor, dv: torch.Tensor, window: Window, layout: str, stream: int) -> tuple[Launch, bool]:
+    """What launches tensors of these shapes and strides, and whether do is copied for it."""
+    is_copied = not is_steppable(do)  # expanded, as that of a sum is, or transposed: nobody chose that
+    kernel = kernel_for(q.shape[3], q.dtype, window)
+    return kernel.bind(q, k, v, do.contiguous() if is_copied else do, o, lse, dq, dk, dv, layout=layout, stream=stream), is_copied
 
 
 torch.library.impl(NAME, "CUDA", launch)
@@ -31,7 +54,7 @@ torch.library.impl(NAME, "CUDA", launch)
 
 @torch.library.register_fake(NAME)
 def _fake(do: Any, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *_: Any) -> tuple[torch.Tensor, ...]:
-    return _like(q, k, v)
+    return torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
 
 
 @torch.library.register_vmap(NAME)
@@ -52,6 +75,3 @@ def fold(count: int, dims: Sequence[int | None], tensors: Sequence[torch.Tensor]
 def unfold(count: int, tensors: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
     return tuple(tensor.unflatten(0, (count, -1)) for tensor in tensors)
 
-
-def _like(*tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
-    return tuple(torch.empty_like(tensor) for tensor in tensors)

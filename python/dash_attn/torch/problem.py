@@ -16,6 +16,9 @@ LEVELS = ("run", "batch", "machine")
 DEVICE, CAPABILITY = "cuda", (9, 0)
 STRIDES = 8  # elements: strides are multiples of it
 NAMES = ("q", "k", "v")
+Window = tuple[int, int]  # how many columns before its own a row sees, and how many behind it; -1 is no bound
+FULL, CAUSAL = (-1, -1), (-1, 0)
+MOST_OF_WINDOW = 2**31 - 1
 
 
 def demand(reason: str | None) -> None:
@@ -39,13 +42,22 @@ def refusal_of_options(causal: Any, window: Any, scale: Any, cu_seqlens: Any, le
         return f"scale: expected a number, found {type(scale).__name__}"
     if scale is not None and not math.isfinite(scale):
         return f"scale: expected a finite number, found {scale}"
-    if window is not None and tuple(window) != (-1, -1):
-        return (f"window: expected None, found {window}: the forward pass that attention takes has none; kernels of windows are made by "
-                "Kernel.compile, and take o and LSE of a forward pass of yours")
+    if window is not None and not (isinstance(window, (tuple, list)) and len(window) == 2 and
+                                   all(type(side) is int and -1 <= side <= MOST_OF_WINDOW for side in window)):
+        return f"window: expected None or (left, right), whole numbers from -1 (no bound) to {MOST_OF_WINDOW}, found {window!r}"
+    if causal and window is not None and window[1] > 0:
+        return f"window: expected a right side of 0 or -1 beside causal, found {tuple(window)}"
     if any(given is not None for given in cu_seqlens):
         return ("cu_seqlens: expected None, found offsets of sequences: there are no kernels of unequal sequences yet; pad "
                 "sequences, or call attention for each")
     return None
+
+
+def window_of(causal: bool, window: Any) -> Window:
+    """What rows see, of options that are not refused."""
+    if window is None:
+        return CAUSAL if causal else FULL
+    return (window[0], 0 if causal else window[1])
 
 
 def refusal_of_tensors(q: Any, k: Any, v: Any, layout: str = "bhsd") -> str | None:
@@ -66,14 +78,31 @@ def refusal_of_tensors(q: Any, k: Any, v: Any, layout: str = "bhsd") -> str | No
     return _refusal_of_sizes(q, k, v, layout) or _refusal_of_strides(q, k, v)
 
 
-def refusal_of_forward(q: torch.Tensor, k: torch.Tensor, causal: bool, layout: str = "bhsd") -> str | None:
+def refusal_of_forward(q: torch.Tensor, k: torch.Tensor, window: Window, layout: str = "bhsd") -> str | None:
     """Why the forward pass does not serve what kernels would: cuDNN's causal mask is aligned at the top left, ours at the bottom
     right."""
     rows = 2 if layout == "bhsd" else 1
-    if causal and q.shape[rows] != k.shape[rows]:
+    if window == CAUSAL and q.shape[rows] != k.shape[rows]:
         return (f"causal: expected as many rows of q as of k, found {q.shape[rows]} and {k.shape[rows]}: PyTorch's forward pass would hide "
                 "other elements than the kernel (dash's causal masks are aligned at the bottom right)")
     return None
+
+
+def signature(*tensors: torch.Tensor) -> tuple[Any, ...] | None:
+    """Equal for tensors about which everything in this file says the same; None where they are not plain ones, of known sizes."""
+    found: list[Any] = []
+    for tensor in tensors:
+        if type(tensor) is not torch.Tensor:
+            return None
+        found += (tensor.shape, tensor.stride(), tensor.dtype, tensor.device)
+    return tuple(found)
+
+
+def is_plain(*tensors: torch.Tensor) -> bool:
+    """Whether nothing looks on that has to see operators: no mode, no transform, no profiler, no compiler."""
+    return not (torch.compiler.is_compiling() or torch._C._len_torch_dispatch_stack() or
+                torch._C._are_functorch_transforms_active() or torch.autograd._profiler_enabled()) and \
+        all(type(tensor) is torch.Tensor for tensor in tensors)
 
 
 @torch.compiler.assume_constant_result

@@ -1,0 +1,97 @@
+# RUN: %torch_python %s
+# REQUIRES: torch, plain-libdash
+"""What attention() costs on the host, beside a driver that does nothing and a forward operator that computes nothing. Times are printed;
+demanded is how many calls of Python and of C are made, which is the same on every machine."""
+
+from __future__ import annotations
+
+import cProfile
+import pstats
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent / "lib"))
+
+import torch  # noqa: E402
+from stub_driver import STUB  # noqa: E402
+
+from dash_attn import attention, runtime  # noqa: E402
+from dash_attn.driver import Driver  # noqa: E402
+from dash_attn.tensors import Tensor  # noqa: E402
+from dash_attn.torch import function, kernels, operator, problem  # noqa: E402
+
+ROUNDS, CALLS = 20, 300
+BF16 = torch.bfloat16
+MEMORY = torch.empty(1 << 24, dtype=torch.uint8)
+O, LSE = torch.randn(1, 2, 128, 128, dtype=BF16), torch.zeros(1, 2, 128, 1)
+
+
+def as_tensor(value: torch.Tensor, *_: Any) -> Tensor:
+    return Tensor(value.data_ptr(), tuple(value.shape), value.stride(), "f32" if value.dtype == torch.float32 else "bf16")
+
+
+class Theirs(torch.autograd.Function):
+    """The least that a Function with a forward operator and three gradients can do."""
+
+    @staticmethod
+    def forward(ctx: Any, q: Any, k: Any, v: Any) -> Any:
+        o, lse, *_ = torch.ops.aten._scaled_dot_product_cudnn_attention.default(q, k, v, None, True)
+        ctx.save_for_backward(q, k, v, o, lse)
+        return o
+
+    @staticmethod
+    def backward(ctx: Any, do: Any) -> Any:
+        q, k, v, *_ = ctx.saved_tensors
+        return torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
+
+
+runtime.as_tensor, runtime.cuda_driver, problem.DEVICE = as_tensor, lambda: Driver(STUB), "cpu"
+function.refusal_of_device = lambda index: None
+torch._C._cuda_getCurrentRawStream = lambda index: 0
+kernels.allocate, kernels.free = lambda *_: -(-MEMORY.data_ptr() // 256) * 256, lambda pointer: None
+LIBRARY = torch.library.Library("aten", "IMPL")
+LIBRARY.impl("_scaled_dot_product_cudnn_attention", lambda *_, **__: (O.detach(), LSE, LSE, LSE, 128, 128, LSE, LSE, LSE), "CPU")
+torch.library.impl(operator.NAME, "CPU", operator.launch)
+
+
+def least(call: Callable[[], Any]) -> float:
+    """Microseconds; the least of some rounds, since others use the machine too."""
+    times = []
+    for _ in range(ROUNDS):
+        begun = time.perf_counter()
+        for _ in range(CALLS):
+            call()
+        times.append((time.perf_counter() - begun) / CALLS)
+    return min(times) * 1e6
+
+
+def count(call: Callable[[], Any]) -> int:
+    """Functions that one call enters, of Python and of C."""
+    profile = cProfile.Profile()
+    profile.enable()
+    call()
+    profile.disable()
+    return pstats.Stats(profile).total_calls
+
+
+torch.manual_seed(1)
+q, k, v, do = (torch.randn(1, 2, 128, 128, dtype=BF16) for _ in range(4))
+leaves = [x.clone().requires_grad_() for x in (q, k, v)]
+given = (do, q, k, v, O, LSE[..., 0], -1, 0, 0.125)
+MEASURED: dict[str, Callable[[], Any]] = {
+    "an empty Function, both ways": lambda: torch.autograd.grad(Theirs.apply(*leaves), leaves, do),
+    "attention(), both ways": lambda: torch.autograd.grad(attention(*leaves, causal=True), leaves, do),
+    "attention(), forward": lambda: attention(q, k, v, causal=True),
+    "the operator of the backward pass": lambda: operator.gradients(*given),
+    "its launch": lambda: operator.launch(*given)}
+CALLS_OF: dict[str, int] = {}
+for name, call in MEASURED.items():
+    call()
+    CALLS_OF[name] = count(call)
+    print(f"{name}: {least(call):.1f} us, {CALLS_OF[name]} calls")
+empty, both, forward, _, launched = CALLS_OF.values()
+assert both - empty <= 56, "what is ours of both ways has more calls than it needs"
+assert forward <= 26 and launched <= 31, "forward and launch have more calls than they need"
