@@ -11,7 +11,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parents[1] / "python")]
 
-GROUPS = ("golden", "accuracy", "hard_numbers", "repeat", "chains", "launches", "attention", "training", "first_call", "sanitizer")
+GROUPS = ("golden", "accuracy", "hard_numbers", "repeat", "chains", "launches", "attention", "audit", "training", "first_call",
+          "sanitizer")
 SOAK = "soak"  # takes as long as it is told, so it runs only where it is named
 # Those that are given builds for tests as well, and those that are given tables of the benchmark's sizes.
 WITH_DEBUG, WITH_BENCH = ("golden", "chains", "sanitizer", SOAK), ("golden",)

@@ -141,6 +141,12 @@ def disable() -> None:
         _one.disable()
 
 
+def state() -> dict[str, Any]:
+    """Whether it is enabled, and what was served, and left to others, until now, as JSON has it."""
+    return {"is_enabled": _one._uses > 0, "served": dict(_one.served),
+            "left": [{"operator": name, "reason": reason, "count": count} for (name, reason), count in _one.left.items()]}
+
+
 # torch.nn.attention.activate_flash_attention_impl("dash") does what enable() does, until another is activated.
 register_flash_attention_impl("dash", register_fn=enable)
 

@@ -107,3 +107,8 @@ def kernel_for(head_dim: int, dtype: torch.dtype, window: Window) -> TorchKernel
                 _kernels[key] = TorchKernel.compile(program, f"kind={ORDERS.get(window, OF_WINDOWS)}", name=f"attention of {mask.name} mask")
             found = _kernels[key]
     return found
+
+
+def kernels() -> list[tuple[int, torch.dtype, Window]]:
+    """Those that were asked for until now, as `kernel_for` is asked."""
+    return list(_kernels)

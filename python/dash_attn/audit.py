@@ -1,0 +1,165 @@
+"""Where two runs of a training step differ first: by module path and operator.
+
+    with audit.record(model) as one:            # everything as always; tensors are hashed on their device
+        train_step()
+    ...                                         # again, from the same weights, data and seeds: other
+    print(audit.compare(one, other))            # None, or the first operator whose inputs match and whose output differs
+
+    one.save("one.audit"); python3 -m dash_attn.audit one.audit other.audit
+
+    json.dump(audit.certificate(model), file)   # beside a checkpoint; and when it is loaded:
+    print(audit.check(json.load(file), model))  # [], or why the run may go on with other bits
+
+What is hashed: what each operator writes, once, in the order of the program; tensors that come from outside, when they are first used;
+arguments of the model; parameters, at the beginning and behind each step of an optimizer, which is one entry and not looked into. So
+where everything before an entry is equal, the inputs of its operator are. Operators that compute each element by itself, or move it, are
+left out, as they have no order to lose; `record(model, every=True)` hashes them, too, which takes longer. For eager programs: compiled
+ones are one operator or none.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+VERSION = 1
+PHASES = ("input", "forward", "backward", "recomputed", "optimizer")
+
+
+class Entry(NamedTuple):
+    """One tensor. phase: one of PHASES; path: the module; name: an operator, or of an input where it goes; output: which one."""
+
+    step: int
+    phase: str
+    path: str
+    name: str
+    output: int
+    hash: int
+
+    @property
+    def place(self) -> tuple[Any, ...]:
+        return self[:-1]
+
+    def __str__(self) -> str:
+        if self.phase == "input":
+            return f"step {self.step}, an input: {self.name}{f' in {self.path}' if self.path else ''}"
+        where = "the model" if not self.path else self.path
+        return f"step {self.step}, {self.phase} of {where}: {self.name}, output {self.output}"
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a recording found. Equal runs have equal entries. every: whether no operator was left out."""
+
+    entries: tuple[Entry, ...]
+    every: bool = False
+
+    def save(self, path: str | Path) -> None:
+        """As JSON: a line for each entry."""
+        from .files import appears
+
+        lines = [json.dumps({"dash_audit": VERSION, "every": self.every}), *(json.dumps([*entry[:-1], f"{entry.hash:016x}"]) for entry in self.entries)]
+        with appears(Path(path)) as part:
+            part.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    @staticmethod
+    def load(path: str | Path) -> Run:
+        """Raises ValueError if it is no file of `save`."""
+        try:
+            first, *lines = Path(path).read_text(encoding="utf-8").splitlines()
+            head = json.loads(first)
+            if head["dash_audit"] != VERSION:
+                raise ValueError(f"it begins with {first[:80]!r}")
+            return Run(tuple(Entry(*place, int(digits, 16)) for *place, digits in map(json.loads, lines)), bool(head["every"]))
+        except (ValueError, TypeError, KeyError) as error:
+            raise ValueError(f"{path}: expected a file of Run.save, of version {VERSION}: {error}") from None
+
+
+@dataclass(frozen=True)
+class Divergence:
+    """entry, other: what stands there in each run, None behind its end; equal: how many entries before are; differing: how many differ."""
+
+    entry: Entry | None
+    other: Entry | None
+    equal: int
+    differing: int
+
+    @property
+    def is_of_values(self) -> bool:
+        """Whether both runs did the same there; else they are different programs from there on."""
+        return self.entry is not None and self.other is not None and self.entry.place == self.other.place
+
+    def __str__(self) -> str:
+        if not self.is_of_values:
+            return (f"the runs are different programs behind {self.equal} equal entries: found {self.entry or 'the end'}; and "
+                    f"{self.other or 'the end'}")
+        matching = "" if self.entry.phase == "input" else ", whose inputs match"
+        return f"{self.entry}{matching}: {self.equal} entries before it are equal, {self.differing} of all differ"
+
+
+def compare(one: Run, other: Run) -> Divergence | None:
+    """The first entry that differs; None if the runs are equal. Raises ValueError if only one of them has every operator."""
+    if one.every != other.every:
+        raise ValueError("expected two runs of every operator, or two that leave some out, found one of each")
+    pairs = list(zip(one.entries, other.entries))
+    index = next((i for i, (first, second) in enumerate(pairs) if first != second), len(pairs))
+    if index == len(pairs) and len(one.entries) == len(other.entries):
+        return None
+    found = [entries[index] if index < len(entries) else None for entries in (one.entries, other.entries)]
+    return Divergence(*found, index, sum(first != second for first, second in pairs[index:]))
+
+
+def record(model: Any = None, every: bool = False) -> Any:
+    """Records what runs inside of `with`; gives a `Run`, which is filled at its end. model: names modules and parameters; every: also
+    hashes what operators give that compute each element by itself."""
+    from .torch.recording import record as of_torch
+
+    return of_torch(model, every)
+
+
+def certificate(model: Any = None, run: Run | None = None) -> dict[str, Any]:
+    """What the bits of this process depend on, as JSON has it, to be kept beside a checkpoint: versions, machine, switches, kernels that
+    were used with their orders and levels; hashes of the model's weights, and of a run."""
+    from .torch.certificate import certificate as of_torch
+
+    return of_torch(model, run)
+
+
+def check(expected: dict[str, Any], model: Any = None) -> list[str]:
+    """Why a run that goes on here, with this model, may have other bits than where the certificate was made: a line for each reason."""
+    from .torch.certificate import check as of_torch
+
+    return of_torch(expected, model)
+
+
+def differences(expected: Any, found: Any, place: str = "") -> Iterator[str]:
+    """What a certificate says and another does not, or says otherwise: a line for each."""
+    if isinstance(expected, dict) and isinstance(found, dict):
+        for name in dict.fromkeys((*expected, *found)):
+            yield from differences(expected.get(name), found.get(name), f"{place}.{name}" if place else name)
+    elif isinstance(expected, list) and isinstance(found, list):
+        for i in range(max(len(expected), len(found))):
+            yield from differences(*(items[i] if i < len(items) else None for items in (expected, found)), f"{place}[{i}]")
+    elif expected != found:
+        yield f"{place}: expected {expected}, found {found}"
+
+
+def main(argv: list[str]) -> int:
+    if len(argv) != 2:
+        print("usage: python3 -m dash_attn.audit ONE OTHER", file=sys.stderr)
+        return 2
+    try:
+        found = compare(*map(Run.load, argv))
+    except (OSError, ValueError) as error:
+        print(f"dash_attn.audit: {error}", file=sys.stderr)
+        return 2
+    print("equal" if found is None else found)
+    return int(found is not None)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

@@ -1,0 +1,89 @@
+"""Hashes of tensors, made on their device: every bit counts, and where it is. Nothing is read back before the end.
+
+A tensor's memory is a row of words; word i is mixed with i, by the finalizer of SplitMix64 without its last shift, which gives different
+words of one place different numbers; and the hash is the sum of them all, modulo 2^64. Integers: the order of additions does not matter.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+GOLDEN, FIRST, SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
+WORDS = {8: torch.int64, 4: torch.int32, 2: torch.int16, 1: torch.uint8}
+SLOTS = 1 << 14  # of a piece of a log
+AT_ONCE = 1 << 22  # words, where PyTorch's own operators compute: they need memory for each step
+BLOCK = 4096
+
+
+class Log:
+    """Hashes of one device's tensors, in the order of their addition; `values` waits for the device."""
+
+    def __init__(self, device: torch.device) -> None:
+        self._device, self._pieces, self._next = device, [], SLOTS
+        self._kernel = kernel() if device.type == "cuda" else None
+
+    def add(self, tensor: torch.Tensor) -> int:
+        """The number of its hash. Two tensors of the same values, type and shape have the same, whatever their strides, as long as these
+        have the same order."""
+        if self._next == SLOTS:
+            self._pieces.append(torch.zeros(SLOTS, dtype=torch.int64, device=self._device))
+            self._next = 0
+        slot, self._next = self._next, self._next + 1
+        if self._kernel is None:
+            self._pieces[-1][slot] = hash_words(as_words(tensor))
+        elif torch._C._cuda_getDevice() == self._device.index:
+            self._kernel(tensor, self._pieces[-1], slot)
+        else:
+            with torch.cuda.device(self._device):
+                self._kernel(tensor, self._pieces[-1], slot)
+        return (len(self._pieces) - 1) * SLOTS + slot
+
+    def values(self) -> list[int]:
+        """All that were added, as numbers without a sign."""
+        return [value % 2**64 for piece in self._pieces for value in piece.tolist()]
+
+
+def as_words(tensor: torch.Tensor) -> torch.Tensor:
+    """The tensor's memory as one row of the widest words that it is made of."""
+    tensor = tensor.detach()
+    if tensor.is_conj() or tensor.is_neg():
+        tensor = tensor.resolve_conj().resolve_neg()
+    if not tensor.is_contiguous():
+        order = sorted(range(tensor.dim()), key=lambda i: -tensor.stride(i))
+        tensor = tensor.permute(order).contiguous()  # a view where rows merely changed places
+    row = tensor.reshape(-1)
+    size = row.numel() * row.element_size()
+    width = next(width for width in WORDS if size % width == 0 and row.data_ptr() % width == 0)
+    return row.view(torch.uint8).view(WORDS[width]) if row.numel() else row.new_empty(0, dtype=torch.int64)
+
+
+def hash_words(words: torch.Tensor) -> torch.Tensor:
+    """By PyTorch's operators, on any device."""
+    total = torch.zeros((), dtype=torch.int64, device=words.device)
+    for begin in range(0, words.numel(), AT_ONCE):
+        piece = words[begin:begin + AT_ONCE].to(torch.int64)
+        place = torch.arange(begin + 1, begin + 1 + piece.numel(), dtype=torch.int64, device=words.device)
+        piece = piece ^ (place * _signed(GOLDEN))
+        piece = (piece ^ _right(piece, 30)) * _signed(FIRST)
+        total += ((piece ^ _right(piece, 27)) * _signed(SECOND)).sum()
+    return total
+
+
+def kernel() -> Any:
+    """Adds a tensor's hash to a slot of a log, in one pass; None where there is no Triton."""
+    try:
+        from .hash_kernel import add_hash_of
+    except ImportError:
+        return None
+    return add_hash_of
+
+
+def _signed(number: int) -> int:
+    return number - 2**64 if number >= 2**63 else number
+
+
+def _right(words: torch.Tensor, by: int) -> torch.Tensor:
+    """Shifted as numbers without a sign."""
+    return (words >> by) & ((1 << (64 - by)) - 1)
