@@ -1,6 +1,7 @@
-"""Trains a small Llama of random weights twice with each attention, and compares all weights bit by bit.
+"""Trains a small Llama of random weights twice with each attention, and compares all weights bit by bit after each step.
 
-    python3 train_twice.py               needs an H100 or H200, PyTorch and transformers; takes less than a minute
+    python3 train_twice.py                  needs an H100 or H200, PyTorch and transformers; takes less than a minute
+    python3 train_twice.py --svg FILE       also draws how many weights differ after each step
 """
 
 from __future__ import annotations
@@ -8,46 +9,93 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from pathlib import Path
+from typing import Any
 
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
 import dash_attn.transformers  # noqa: F401  (the first line to add)
+from dash_attn import audit
+from dash_attn.svg import Picture
+
+STYLE = """
+polyline.dash { fill: none; stroke: #0969da; stroke-width: 3 }
+polyline.sdpa { fill: none; stroke: #818b98; stroke-width: 2 }
+"""
 
 
-def train(attention: str, steps: int, device: str, rows: int, width: int) -> tuple[list[torch.Tensor], float]:
-    """All weights, and the last loss."""
+def train(attention: str, sizes: argparse.Namespace) -> tuple[list[list[torch.Tensor]], audit.Run, float]:
+    """All weights after each step, what the audit recorded of the first, and the last loss."""
     torch.manual_seed(0)
-    config = LlamaConfig(vocab_size=8192, hidden_size=width, intermediate_size=2 * width, num_hidden_layers=4, head_dim=128,
-                         num_attention_heads=width // 128, num_key_value_heads=max(1, width // 512), use_cache=False,
+    config = LlamaConfig(vocab_size=8192, hidden_size=sizes.width, intermediate_size=2 * sizes.width, num_hidden_layers=4, head_dim=128,
+                         num_attention_heads=sizes.width // 128, num_key_value_heads=max(1, sizes.width // 512), use_cache=False,
                          attn_implementation=attention)  # the second: "dash"
-    model = LlamaForCausalLM(config).to(device, torch.bfloat16).train()
+    model = LlamaForCausalLM(config).to(sizes.device, torch.bfloat16).train()
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-4)
-    for _ in range(steps):
-        tokens = torch.randint(config.vocab_size, (4, rows), device=device)
+
+    def step() -> torch.Tensor:
+        tokens = torch.randint(config.vocab_size, (2, sizes.rows), device=sizes.device)
         loss = model(tokens, labels=tokens).loss
         loss.backward()
         optimizer.step()
         optimizer.zero_grad()
-    return [parameter.detach() for parameter in model.parameters()], float(loss)
+        weights.append([parameter.detach().clone() for parameter in model.parameters()])
+        return loss.detach()
+
+    weights: list[list[torch.Tensor]] = []
+    with audit.record(model) as recorded:
+        loss = step()
+    for _ in range(sizes.steps - 1):
+        loss = step()
+    return weights, recorded, float(loss)
 
 
-def main() -> int:
+def draw(shares: dict[str, list[float]]) -> str:
+    """How many of the weights differ, in percent, over the steps."""
+    picture = Picture(560, 260, "Weights that differ between two runs of the same training", STYLE)
+    picture.text(8, 22, "Weights that differ between two runs of the same training", "title")
+    left, right, top, bottom = 56, 500, 44, 216
+    most = max(1.0, *(share for line in shares.values() for share in line))
+    for i in range(5):
+        y = bottom - (bottom - top) * i / 4
+        picture.path([(left, y), (right, y)], "grid" if i else "axis")
+        picture.text(left - 6, y + 4, f"{most * i / 4:.1f} %", "mute end")
+    for name, line in shares.items():
+        places = [(left + (right - left) * (i + 1) / len(line), bottom - (bottom - top) * share / most) for i, share in enumerate(line)]
+        picture.path([(left, bottom), *places], name)
+        picture.text(right + 6, places[-1][1] + 4, name)
+    picture.text((left + right) / 2, bottom + 32, f"{len(line)} steps", "mute middle")
+    return picture.finish()
+
+
+def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--steps", type=int, default=40)
-    parser.add_argument("--rows", type=int, default=2048, help="tokens of a sequence")
+    parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--rows", type=int, default=4096, help="tokens of a sequence")
     parser.add_argument("--width", type=int, default=1024)
     parser.add_argument("--device", default="cuda")
-    arguments = parser.parse_args()
-    differing = {}
+    parser.add_argument("--svg", type=Path)
+    arguments = parser.parse_args(argv)
+    shares: dict[str, list[float]] = {}
     for attention in ("sdpa", "dash"):
         begun = time.perf_counter()
-        (first, loss), (second, _) = (train(attention, arguments.steps, arguments.device, arguments.rows, arguments.width)
-                                      for _ in range(2))
-        differing[attention] = sum(int((one != other).sum()) for one, other in zip(first, second))
-        print(f"{attention}: loss {loss:.4f}; {differing[attention]} of {sum(one.numel() for one in first)} weights differ between two "
-              f"runs of {arguments.steps} steps, {time.perf_counter() - begun:.0f} s", flush=True)
-    return 1 if differing["dash"] else 0
+        (first, recorded, loss), (second, again, _) = (train(attention, arguments) for _ in range(2))
+        total = sum(one.numel() for one in first[0])
+        differing = [count(one, other) for one, other in zip(first, second, strict=True)]
+        shares[attention] = [100 * number / total for number in differing]
+        print(f"{attention}: loss {loss:.4f}; {differing[-1]} of {total} weights differ between two runs of {arguments.steps} steps, "
+              f"{time.perf_counter() - begun:.0f} s")
+        print(f"      the audit of the first step: {audit.compare(recorded, again) or 'both runs are equal'}", flush=True)
+        del first, second
+    if arguments.svg:
+        arguments.svg.write_text(draw(shares), encoding="utf-8")
+    return 1 if shares["dash"][-1] else 0
+
+
+def count(one: list[torch.Tensor], other: list[torch.Tensor]) -> Any:
+    """Weights that differ."""
+    return sum(int((x != y).sum()) for x, y in zip(one, other, strict=True))
 
 
 if __name__ == "__main__":
