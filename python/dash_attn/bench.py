@@ -1,7 +1,10 @@
-"""Measures a bundle's kernels beside PyTorch's backward passes: python3 -m dash_attn.bench BUNDLE --json FILE --svg FILE
+"""Measures attention by each framework's own call, or a bundle's kernels: python3 -m dash_attn.bench [BUNDLE] --json FILE --svg FILE
+
+Without a bundle: forward and backward of dash_attn.attention, of PyTorch's attention by each backend, and of flash-attn where it is
+installed, on shapes that people have; time, memory and the host's time. With a bundle: its kernels beside PyTorch's backward passes.
 
 One process, a GPU of its own. For each problem all variants run once per round, in a random order; times are medians of rounds, by
-CUDA events around the whole backward (preparation, main kernel, conversion; what makes an order runs when sizes change, as in
+CUDA events around the whole of it (of a backward pass: preparation, main kernel, conversion; what makes an order runs when sizes change, as in
 use, so before). The stream is kept busy while the host launches. L2 is not flushed unless asked for: at 16384 tokens the
 tensors are larger than it. TFLOP/s count 2.5 * 4 * batch * heads * rows^2 * head_dim operations, half where causal, and
 the part that is seen in a window.
@@ -14,6 +17,7 @@ import json
 import math
 import random
 import statistics
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -25,18 +29,19 @@ import torch
 import torch.nn.functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from .bench_picture import draw
-from .bench_report import print_table, problem_of
+from .bench_calls import measure_calls, shapes
+from .bench_picture import draw, draw_calls
+from .bench_report import print_calls, print_table, problem_of
 from .bundle import Bundle, BundledKernel
 from .runtime import Kernel
 from .reference import CAUSAL, FULL, Mask, visible
-from .testing import Case, flash_arguments, sizes_of
+from .testing import OUTPUTS, Case, allocate, flash_arguments, sizes_of
 
 TOKENS, HIDDEN = 16384, 2048
 LENGTHS = (512, 1024, 2048, 4096, 8192, 16384)
 PEERS = {"flash": SDPBackend.FLASH_ATTENTION, "cudnn": SDPBackend.CUDNN_ATTENTION}
 BASELINES = Path(__file__).with_name("baselines.json")
-BUSY_CYCLES = 1_000_000  # about 0.5 ms: longer than the host needs to launch one backward
+BUSY_CYCLES = 1_000_000  # about 0.5 ms: longer than the host needs to launch one backward, or both ways
 
 
 @dataclass
@@ -64,15 +69,18 @@ def operations(case: Case) -> float:
 def make_tensors(case: Case, backends: dict[str, SDPBackend] = PEERS,
                  ) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]]:
     """Random inputs, o and LSE of PyTorch's forward, and for each peer that serves the case its o."""
-    shape = (case.batch, case.heads, case.q_rows, case.head_dim)
     torch.manual_seed(case.seed)
-    tensors = {name: torch.randn(shape, dtype=torch.bfloat16, device="cuda") for name in ("q", "k", "v", "do")}
+    tensors = allocate(case, ("q", "k", "v", "do", *OUTPUTS), "cuda")
+    for name in ("q", "k", "v", "do"):
+        tensors[name].normal_()
     q, k, v = (tensors[name].requires_grad_() for name in ("q", "k", "v"))
+    # It takes no windows, and aligns causal masks at the top left.
+    is_theirs = case.mask == FULL or case.mask == CAUSAL and case.q_rows == case.kv_rows
     peers = {}
-    for name, backend in backends.items() if case.mask in (FULL, CAUSAL) else ():  # it takes no windows
+    for name, backend in backends.items() if is_theirs else ():
         try:
             with sdpa_kernel(backend):
-                peers[name] = F.scaled_dot_product_attention(q, k, v, is_causal=case.mask == CAUSAL)
+                peers[name] = F.scaled_dot_product_attention(q, k, v, is_causal=case.mask == CAUSAL, enable_gqa=case.heads != case.kv_heads)
             torch.autograd.grad(peers[name], (q, k, v), tensors["do"], retain_graph=True)
         except RuntimeError as error:
             print(f"  {name}: {str(error).splitlines()[0]}")
@@ -80,9 +88,7 @@ def make_tensors(case: Case, backends: dict[str, SDPBackend] = PEERS,
     inputs = [tensors[name].detach().transpose(1, 2) for name in ("q", "k", "v")]
     rest, options = flash_arguments(case)
     o, lse = torch.ops.aten._flash_attention_forward(*inputs, *rest, False, **options)[:2]
-    tensors |= {"o": o.transpose(1, 2), "lse": lse.contiguous()}
-    tensors |= {"d" + name: torch.empty(shape, dtype=torch.bfloat16, device="cuda") for name in ("q", "k", "v")}
-    return tensors, peers
+    return tensors | {"o": o.transpose(1, 2), "lse": lse.contiguous()}, peers
 
 
 def make_variants(case: Case, kernels: list[tuple[BundledKernel, Kernel]]) -> list[Variant]:
@@ -115,10 +121,10 @@ def measure(variants: list[Variant], rounds: int, flush: torch.Tensor | None, ge
     measure_entries(variants, max(5, rounds // 3), flush, generator)
 
 
-def measure_whole(variants: list[Variant], rounds: int, flush: torch.Tensor | None, generator: random.Random) -> None:
+def measure_whole(variants: list[Variant], rounds: int, flush: torch.Tensor | None, generator: random.Random, warm_up: int = 3) -> None:
     """One time a round for each variant."""
     for variant in variants:
-        for _ in range(3):
+        for _ in range(warm_up):
             variant.run()
     torch.cuda.synchronize()
     for _ in range(rounds):
@@ -154,13 +160,14 @@ def timed(runs: list[Callable[[], Any]], flush: torch.Tensor | None) -> list[flo
     return [begin.elapsed_time(end) for begin, end in zip(events, events[1:])]
 
 
-def summary(case: Case, variant: Variant) -> dict[str, Any]:
+def summary(case: Case, variant: Variant, passes: float = 1) -> dict[str, Any]:
+    """passes: operations of it, beside those of a backward pass."""
     times = sorted(variant.milliseconds)
     low, high = (times[min(len(times) - 1, int(len(times) * part))] for part in (0.1, 0.9))
     median = statistics.median(times)
-    return {"head_dim": case.head_dim, "mask": case.mask.name, "rows": case.q_rows, "batch": case.batch,
-            "heads": case.heads, "variant": variant.name, "rounds": len(times), "ms": median, "ms_p10": low, "ms_p90": high,
-            "tflops": operations(case) / median / 1e9,
+    return {"head_dim": case.head_dim, "mask": case.mask.name, "rows": case.q_rows, "kv_rows": case.kv_rows, "batch": case.batch,
+            "heads": case.heads, "kv_heads": case.kv_heads, "variant": variant.name, "rounds": len(times), "ms": median, "ms_p10": low, "ms_p90": high,
+            "tflops": passes * operations(case) / median / 1e9,
             "entries_ms": {role: statistics.median(found) for role, found in variant.entries.items()}}
 
 
@@ -187,7 +194,8 @@ def geometric_means(results: list[dict[str, Any]], baselines: dict[str, Any]) ->
 def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python3 -m dash_attn.bench", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("bundle", type=Path)
+    parser.add_argument("bundle", type=Path, nargs="?", help="of tools/make-device-bundle")
+    parser.add_argument("--shapes", default="", help="without a bundle: only those with this in their name, such as 8k")
     parser.add_argument("--kinds", default="", help="only these, with commas between")
     parser.add_argument("--lengths", default=",".join(map(str, LENGTHS)))
     parser.add_argument("--head-dims", default="128,64")
@@ -203,6 +211,47 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
 
 def main(argv: list[str] | None = None) -> int:
     arguments = parse(argv)
+    if not torch.cuda.is_available():
+        print("dash_attn.bench: expected a GPU, found none", file=sys.stderr)
+        return 1
+    return of_calls(arguments) if arguments.bundle is None else of_bundle(arguments)
+
+
+def about(arguments: argparse.Namespace, left_out: list[str]) -> dict[str, Any]:
+    return {"date": time.strftime("%Y-%m-%d"), "gpu": torch.cuda.get_device_name(), "torch": torch.__version__,
+            "cudnn": torch.backends.cudnn.version(), "l2_flushed": arguments.flush, "rounds": arguments.rounds, "left_out": left_out}
+
+
+def of_calls(arguments: argparse.Namespace) -> int:
+    from tqdm import tqdm
+
+    begun, generator = time.monotonic(), random.Random(arguments.seed)
+    flush = torch.empty(256 << 20, dtype=torch.uint8, device="cuda") if arguments.flush else None
+    results: list[dict[str, Any]] = []
+    left_out: list[str] = []
+    wanted = {name: case for name, case in shapes().items() if arguments.shapes in name}
+    if not wanted:
+        print(f"dash_attn.bench: expected one of {', '.join(shapes())}, found '{arguments.shapes}'", file=sys.stderr)
+        return 2
+    for name, case in (progress := tqdm(wanted.items(), disable=None)):
+        progress.set_description(name)
+        if time.monotonic() - begun > arguments.seconds:
+            left_out.append(name)
+            continue
+        results += measure_calls(name, case, arguments.rounds, flush, generator)
+        torch.cuda.empty_cache()
+    print_calls(results)
+    if left_out:
+        print(f"no time was left for {', '.join(left_out)}")
+    record = {**about(arguments, left_out), "results": results}
+    if arguments.json:
+        arguments.json.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    if arguments.svg:
+        arguments.svg.write_text(draw_calls(record), encoding="utf-8")
+    return 0
+
+
+def of_bundle(arguments: argparse.Namespace) -> int:
     bundle, begun, generator = Bundle.open(arguments.bundle), time.monotonic(), random.Random(arguments.seed)
     kinds = set(arguments.kinds.split(",")) - {""}
     loaded = [(bundled, Kernel.load(bundled.path)) for bundled in bundle.kernels if not kinds or bundled.kind in kinds]
@@ -228,9 +277,7 @@ def main(argv: list[str] | None = None) -> int:
     print_table(results, baselines, means)
     if left_out:
         print(f"no time was left for {', '.join(left_out)}")
-    record = {"commit": bundle.commit, "date": time.strftime("%Y-%m-%d"), "gpu": torch.cuda.get_device_name(),
-              "torch": torch.__version__, "cudnn": torch.backends.cudnn.version(), "l2_flushed": arguments.flush,
-              "rounds": arguments.rounds, "left_out": left_out, "geometric_means": means, "results": results}
+    record = {"commit": bundle.commit, **about(arguments, left_out), "geometric_means": means, "results": results}
     if arguments.json:
         arguments.json.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     if arguments.svg:

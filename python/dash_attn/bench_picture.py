@@ -30,6 +30,12 @@ circle.ours, text.ours, text.order { fill: #4493f8 }
 polyline.lead { stroke: #656c76 }
 text.peer, text.other { fill: #9198a1 }
 """
+ROW = 22
+MARKS = {"SDPA flash": "f", "SDPA cuDNN": "c", "SDPA efficient": "e", "SDPA flash det": "F", "flash-attn": "a", "flash-attn det": "A",
+         "FA3": "3", "FA3 det": "Ⅲ", "FA4": "4", "FA4 det": "Ⅳ"}
+STYLE_OF_CALLS = """
+text.letter { fill: #59636e; font-size: 12px; text-anchor: middle }
+"""
 Line = tuple[str, str, dict[int, float]]  # style, name, TFLOP/s of each length
 
 
@@ -51,6 +57,41 @@ def draw(record: dict[str, Any], baselines: dict[str, Any]) -> str:
         picture.text(left, top - 12, f"head dim {panel[0]}, {panel[1]} mask: TFLOP/s")
         draw_plot(picture, lines, lengths, most, left, top)
     return picture.finish()
+
+
+def draw_calls(record: dict[str, Any]) -> str:
+    """A row for each shape: a dot of ours and a letter of each other call, at its TFLOP/s."""
+    results = [result for result in record["results"] if "ms" in result]
+    names = list(dict.fromkeys(result["shape"] for result in results))
+    most = 100 * math.ceil(max((result["tflops"] for result in results), default=100) / 100)
+    title = f"Forward and backward, {record['gpu']}, bf16, {record['date']}: TFLOP/s"
+    left, right, top = 150, WIDTH - 30, TOP + 8
+    bottom = top + ROW * len(names)
+    picture = Picture(WIDTH, bottom + 30 + LINE * (len(MARKS) // 4 + 1), title, STYLE + STYLE_OF_CALLS, DARK)
+    picture.text(8, 22, title, "title")
+    for value in range(0, most + 1, 100):
+        x = left + (right - left) * value / most
+        picture.path([(x, top), (x, bottom)], "grid" if value else "axis")
+        picture.text(x, bottom + 16, str(value), "mute middle")
+    for i, name in enumerate(names):
+        y = top + ROW * (i + 0.5)
+        picture.text(8, y + 4, name, "mute")
+        for result in sorted((one for one in results if one["shape"] == name), key=lambda one: one["variant"] == "dash"):
+            x = left + (right - left) * result["tflops"] / most
+            mark(picture, x, y, result["variant"])
+    for i, name in enumerate(dict.fromkeys(result["variant"] for result in results)):
+        x, y = 16 + i % 4 * 195, bottom + 38 + i // 4 * LINE
+        mark(picture, x, y - 4, name)
+        picture.text(x + 10, y, name, "ours" if name == "dash" else "peer")
+    return picture.finish()
+
+
+def mark(picture: Picture, x: float, y: float, name: str) -> None:
+    """A dot of ours; a letter of another."""
+    if name == "dash":
+        picture.dot(x, y, "ours")
+    else:
+        picture.text(x, y + 4, MARKS.get(name, name[:1]), "letter")
 
 
 def lines_of(panel: tuple[int, str], results: list[dict[str, Any]], baselines: dict[str, Any]) -> list[Line]:

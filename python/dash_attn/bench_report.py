@@ -23,16 +23,37 @@ def print_table(results: list[dict[str, Any]], baselines: dict[str, Any], means:
                                                      if variant in means else "-" for variant in variants)])
     table.append(["the same to cuDNN in this process", "-", *(
         f"{means[variant]['cudnn_here']:.3f}" if "cudnn_here" in means.get(variant, {}) else "-" for variant in variants)])
-    widths = [max(len(line[i]) for line in table) for i in range(len(table[0]))]
-    for line in table:
-        print("  ".join(text.ljust(width) if i == 0 else text.rjust(width)
-                        for i, (text, width) in enumerate(zip(line, widths))))
+    print_aligned(table)
     print("\nmicroseconds of each entry")
     for result in results:
         if result["entries_ms"]:
             entries = ", ".join(f"{role} {1e3 * ms:.0f}" for role, ms in result["entries_ms"].items())
             print(f"  {' '.join(map(str, problem_of(result)))} {result['variant']}: {entries}; "
                   f"whole {1e3 * result['ms']:.0f} ({1e3 * result['ms_p10']:.0f} to {1e3 * result['ms_p90']:.0f})")
+
+
+def print_calls(results: list[dict[str, Any]]) -> None:
+    """A table for each thing that was measured, a row for each shape; then why calls refuse shapes."""
+    names = list(dict.fromkeys(result["variant"] for result in results if "ms" in result))
+    found = {(result["shape"], result["variant"]): result for result in results}
+    for title, key, digits in (("milliseconds of both ways", "ms", 3), ("TFLOP/s", "tflops", 0), ("MiB beside the inputs, at most", "mib", 0),
+                               ("microseconds on the host", "host_us", 0)):
+        table = [[title, *names]]
+        for shape in dict.fromkeys(result["shape"] for result in results):
+            rows = [found.get((shape, name), {}) for name in names]
+            table.append([shape, *(f"{row[key]:.{digits}f}" if key in row else "-" for row in rows)])
+        print_aligned(table)
+        print()
+    for result in results:
+        if "refused" in result:
+            print(f"{result['shape']}: {result['variant']} refuses: {result['refused']}")
+
+
+def print_aligned(table: list[list[str]]) -> None:
+    """The first column at the left, others at the right."""
+    widths = [max(len(line[i]) for line in table) for i in range(len(table[0]))]
+    for line in table:
+        print("  ".join(text.ljust(width) if i == 0 else text.rjust(width) for i, (text, width) in enumerate(zip(line, widths))))
 
 
 def compared(results: list[dict[str, Any]], difference: str) -> dict[str, Any]:

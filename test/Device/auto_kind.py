@@ -20,14 +20,13 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "python")]
 
 import torch  # noqa: E402
-import torch.nn.functional as F  # noqa: E402
-from torch.nn.attention import SDPBackend, sdpa_kernel  # noqa: E402
+from torch.nn.attention import SDPBackend  # noqa: E402
 
 from dash_attn import Kernel  # noqa: E402
-from dash_attn.bench import Variant, measure_whole, summary  # noqa: E402
+from dash_attn.bench import Variant, make_tensors, measure_whole, summary  # noqa: E402
 from dash_attn.predict import KINDS, predict, program  # noqa: E402
-from dash_attn.reference import CAUSAL, Mask  # noqa: E402
-from dash_attn.testing import OUTPUTS, Case, allocate, flash_arguments  # noqa: E402
+from dash_attn.reference import Mask  # noqa: E402
+from dash_attn.testing import Case  # noqa: E402
 
 # head dim, mask, rows of q and of k, batch, heads, kv heads
 SHAPES = ((128, "causal", 8192, 8192, 1, 32, 8), (128, "full", 1024, 8192, 1, 32, 8), (128, "causal", 4096, 4096, 1, 40, 8),
@@ -65,34 +64,16 @@ def compare(case: Case, workers: int, rounds: int, generator: random.Random) -> 
            "heads": case.heads, "kv_heads": case.kv_heads}
     kernels = {kind: Kernel.compile(program([row]), f"kind={kind} workers={workers}") for kind in (*KINDS, "auto")}
     predicted = predict([{**row, "variant": kind} for kind in kernels], workers)
-    tensors = make_tensors(case)
-    variants = [Variant(kind, kernel.bind(**tensors, scale=case.scale).run) for kind, kernel in kernels.items()]
-    if case.mask != CAUSAL or case.q_rows == case.kv_rows:  # where PyTorch's causal mask is ours
-        variants.append(Variant("cudnn (nd)", cudnn(case, tensors)))
+    tensors, peers = make_tensors(case, {"cudnn": SDPBackend.CUDNN_ATTENTION})
+    leaves, given = [tensors[name] for name in ("q", "k", "v")], {name: tensor.detach() for name, tensor in tensors.items()}
+    variants = [Variant(kind, kernel.bind(**given, scale=case.scale).run) for kind, kernel in kernels.items()]
+    variants += [Variant(f"{name} (nd)", lambda o=o: torch.autograd.grad(o, leaves, given["do"], retain_graph=True))
+                 for name, o in peers.items()]
     measure_whole(variants, rounds, None, generator)
     times = {variant.name: summary(case, variant)["ms"] for variant in variants}
     return {**row, "auto": kernels["auto"].manifest["program"]["kind"], "ms": times,
             "predicted_us": {kind: makespan for kind, (makespan, _) in zip(kernels, predicted)},
             "to_best_fixed": times["auto"] / min(times[kind] for kind in KINDS)}
-
-
-def make_tensors(case: Case) -> dict[str, torch.Tensor]:
-    """Random inputs; o and LSE of PyTorch's FlashAttention."""
-    torch.manual_seed(case.seed)
-    tensors = allocate(case, ("q", "k", "v", "do", *OUTPUTS), "cuda")
-    for name in ("q", "k", "v", "do"):
-        tensors[name].normal_()
-    rest, options = flash_arguments(case)
-    q, k, v = (tensors[name].transpose(1, 2) for name in ("q", "k", "v"))
-    o, lse = torch.ops.aten._flash_attention_forward(q, k, v, *rest, False, **options)[:2]
-    return tensors | {"o": o.transpose(1, 2), "lse": lse.contiguous()}
-
-
-def cudnn(case: Case, tensors: dict[str, torch.Tensor]) -> Any:
-    leaves = [tensors[name].detach().requires_grad_() for name in ("q", "k", "v")]
-    with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
-        o = F.scaled_dot_product_attention(*leaves, is_causal=case.mask == CAUSAL, enable_gqa=True)
-    return lambda: torch.autograd.grad(o, leaves, tensors["do"], retain_graph=True)
 
 
 def print_row(row: dict[str, Any]) -> None:

@@ -14,8 +14,8 @@ sys.path.insert(0, str(Path(__file__).parent / "lib"))
 
 from fixtures import SOURCE  # noqa: E402
 
-from dash_attn.bench_picture import LINE, draw, spread  # noqa: E402
-from dash_attn.bench_report import compared, print_comparison, print_table  # noqa: E402
+from dash_attn.bench_picture import LINE, draw, draw_calls, spread  # noqa: E402
+from dash_attn.bench_report import compared, print_calls, print_comparison, print_table  # noqa: E402
 
 BASELINES = json.loads((SOURCE / "python/dash_attn/baselines.json").read_text(encoding="utf-8"))
 
@@ -78,3 +78,31 @@ assert "Whole backward, GPU <1>, bf16, 2026-01-01" in texts, texts
 assert texts[-4:] == ["FA3 det (other day)", "cuDNN (nd)", "dash, ascending", "dash, best order"], texts
 record["results"] = [result("flash (nd)", 300, 510)]
 assert texts_of(draw(record, BASELINES))[-1] == "PyTorch flash (nd)", texts_of(draw(record, BASELINES))
+
+# Calls of frameworks: a table for each measure, and why one refuses; a dot of ours and letters of others, each with its name.
+# CHECK: milliseconds of both ways dash SDPA cuDNN
+# CHECK-NEXT: 32/8 heads, 8k 2.500 3.000
+# CHECK-NEXT: batch 1, 512 0.250 -
+# CHECK: TFLOP/s dash SDPA cuDNN
+# CHECK-NEXT: 32/8 heads, 8k 550 500
+# CHECK: MiB beside the inputs, at most dash SDPA cuDNN
+# CHECK-NEXT: 32/8 heads, 8k 300 200
+# CHECK: microseconds on the host dash SDPA cuDNN
+# CHECK-NEXT: 32/8 heads, 8k 190 150
+# CHECK: batch 1, 512: SDPA cuDNN refuses: no kernel
+
+
+def of_call(shape: str, variant: str, ms: float, tflops: float, mib: float, host_us: float) -> dict:
+    return {"shape": shape, "variant": variant, "ms": ms, "tflops": tflops, "mib": mib, "host_us": host_us}
+
+
+record["results"] = [of_call("32/8 heads, 8k", "dash", 2.5, 550, 300, 190), of_call("32/8 heads, 8k", "SDPA cuDNN", 3, 500, 200, 150),
+                     of_call("batch 1, 512", "dash", 0.25, 50, 3, 180),
+                     {"shape": "batch 1, 512", "variant": "SDPA cuDNN", "refused": "no kernel"}]
+print_calls(record["results"])
+picture = draw_calls(record)
+texts = texts_of(picture)
+assert texts[0] == "Forward and backward, GPU <1>, bf16, 2026-01-01: TFLOP/s" and texts[-3:] == ["dash", "c", "SDPA cuDNN"], texts
+assert texts.count("c") == 2 and picture.count("<circle") == 3, picture  # one of each is that of the names
+assert "600" in texts and "700" not in texts, texts
+draw_calls(record | {"results": []})
