@@ -190,6 +190,8 @@ def hashes() -> None:
         add_hash_of(tensor, log, 2)
         assert log.tolist() == [0, 0, hashed(tensor), 0]
     assert hashed(torch.randn(4, 6).t().clone(memory_format=torch.preserve_format)) != 0 and hashed(torch.empty(0)) == 0
+    shifted = torch.zeros(64, dtype=torch.uint8)[3:][:40].copy_(torch.arange(40))  # at an odd address
+    assert hashed(shifted) == hashed(torch.arange(40, dtype=torch.uint8))
     large = torch.randn(hashing.AT_ONCE * 2 + 3)
     pieces = hashed(large)
     hashing.AT_ONCE *= 4

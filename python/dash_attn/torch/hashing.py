@@ -55,7 +55,9 @@ def as_words(tensor: torch.Tensor) -> torch.Tensor:
         tensor = tensor.permute(order).contiguous()  # a view where rows merely changed places
     row = tensor.reshape(-1)
     size = row.numel() * row.element_size()
-    width = next(width for width in WORDS if size % width == 0 and row.data_ptr() % width == 0)
+    width = next(width for width in WORDS if size % width == 0)  # which values have, wherever they are
+    if row.data_ptr() % width:
+        row = row.clone()
     return row.view(torch.uint8).view(WORDS[width]) if row.numel() else row.new_empty(0, dtype=torch.int64)
 
 
