@@ -6,6 +6,7 @@ import importlib
 import random
 import statistics
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -101,7 +102,9 @@ def runs_of(case: Case, device: str = "cuda") -> tuple[dict[str, Callable[[], An
                 return o, *torch.autograd.grad(o, leaves, do)
 
         try:
-            run()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # why backends refuse is said once, in the table's end
+                run()
             runs[name] = run
         except (RuntimeError, ValueError, TypeError) as error:
             refused[name] = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__

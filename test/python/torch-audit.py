@@ -27,6 +27,7 @@ from dash_attn.torch import hashing  # noqa: E402
 TMP = Path(sys.argv[1])
 FAULT: dict[str, Callable[[torch.Tensor], None]] = {}  # by operator: what goes wrong with its output, in its third call
 CALLS: dict[str, int] = {}
+SEED = [0]  # of a dropout that there is not: another one in each run
 
 
 def faulty(name: str, tensor: torch.Tensor) -> torch.Tensor:
@@ -52,6 +53,19 @@ def twice(x: torch.Tensor) -> torch.Tensor:
 
 
 twice.register_autograd(lambda ctx, do: do * 2)
+@torch.library.custom_op("test::attention_forward", mutates_args=())
+def with_seed(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    CALLS["seed"] = CALLS.get("seed", 0) + 1
+    return x * 3, torch.tensor(len(CALLS) + CALLS["seed"] + SEED[0])
+
+
+@torch.library.custom_op("test::attention_backward", mutates_args=())
+def with_seed_backward(do: torch.Tensor, seed: torch.Tensor) -> torch.Tensor:
+    return do * 3
+
+
+with_seed.register_autograd(lambda ctx, do, _: with_seed_backward(do, *ctx.saved_tensors),
+                            setup_context=lambda ctx, inputs, output: ctx.save_for_backward(output[1]))
 half.register_autograd(lambda ctx, do: half_backward(do))
 CONSTANT = torch.ones(8)
 
@@ -65,7 +79,7 @@ class Block(nn.Module):
         q = self.linear(x).view(1, 8, 1, 64).transpose(1, 2)
         y = attention(q, q, q, causal=True).transpose(1, 2).reshape(8, 64)
         y = torch.empty(1 << 9, dtype=torch.bfloat16).normal_().view(8, 64) * 0.01 + y  # what is in it before does not count
-        y = half(twice(y))
+        y = with_seed(half(twice(y)))[0]
         return y * CONSTANT[:, None].to(y.dtype) + x
 
 
@@ -87,6 +101,7 @@ def run(steps: int = 1, seed: int = 0, rate: float = 0.1, every: bool = False, *
     x = torch.randn(8, 64, dtype=torch.bfloat16)
     optimizer = torch.optim.SGD(model.parameters(), lr=rate)
     CALLS.clear()
+    SEED[0] += 1
     torch.manual_seed(7)
     with audit.record(model, every) as found:
         for _ in range(steps):

@@ -123,9 +123,9 @@ class Recorder(TorchDispatchMode):
                 self._hash(tensor, "input", path, f"argument {i} of {about.name}")
         result = function(*args, **kwargs)
         outputs = (result,) if isinstance(result, torch.Tensor) else tensors_of(result) if isinstance(result, (tuple, list)) else ()
+        for tensor in outputs:
+            self._is_new(tensor)
         if not about.is_hashed:
-            for tensor in outputs:
-                self._is_new(tensor)
             return result
         for i, tensor in enumerate(tensors_of(written) if written else outputs):
             if not about.only_floats or tensor.is_floating_point():
