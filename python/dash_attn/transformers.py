@@ -13,21 +13,22 @@ from typing import Any
 
 import torch
 from transformers import AttentionInterface
-from transformers.masking_utils import AttentionMaskInterface, bidirectional_mask_function, causal_mask_function
+from transformers.masking_utils import (AttentionMaskInterface, bidirectional_mask_function, causal_mask_function,
+                                        sliding_window_causal_mask_function, sliding_window_overlay)
 
 from .errors import ArgumentError
 from .torch import attention
 
 NAME = "dash"
 # What attention functions of models may be given beside their tensors, and what it must be.
-UNSERVED = {"dropout": 0.0, "sliding_window": None, "softcap": None, "s_aux": None, "position_bias": None, "cache": None,
+UNSERVED = {"dropout": 0.0, "softcap": None, "s_aux": None, "position_bias": None, "cache": None,
             "cu_seq_lens_q": None, "cu_seq_lens_k": None, "output_attentions": False}
 _unpacked: weakref.WeakValueDictionary[int, torch.Tensor] = weakref.WeakValueDictionary()  # positions that were looked at, by their ids
 
 
 def attend(module: Any, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attention_mask: Any = None, *,
            scaling: float | None = None, is_causal: bool | None = None, position_ids: torch.Tensor | None = None,
-           **others: Any) -> tuple[torch.Tensor, None]:
+           sliding_window: int | None = None, **others: Any) -> tuple[torch.Tensor, None]:
     """The attention of a layer, as models call it: [batch, heads, rows, head_dim] in, [batch, rows, heads, head_dim] out."""
     for name, served in UNSERVED.items():
         found = others.get(name)
@@ -39,18 +40,38 @@ def attend(module: Any, query: torch.Tensor, key: torch.Tensor, value: torch.Ten
     if query.shape[2] > 1:
         _refuse_packing(position_ids)
     causal = getattr(module, "is_causal", True) if is_causal is None else is_causal
-    o = attention(query, key, value, causal=bool(causal) and query.shape[2] > 1, scale=scaling)
+    rows, columns = query.shape[2], key.shape[2]
+    if sliding_window is None or rows == columns <= sliding_window:
+        o = attention(query, key, value, causal=bool(causal) and rows > 1, scale=scaling)
+    elif causal:
+        o = attention(query, key, value, window=(sliding_window - 1, 0), scale=scaling)
+    else:
+        raise ArgumentError(f"attn_implementation='{NAME}': expected a causal mask beside sliding_window={sliding_window}, found a full one; "
+                            "choose another one")
     return o.transpose(1, 2).contiguous(), None
 
 
-def mask(*, mask_function: Any = causal_mask_function, attention_mask: torch.Tensor | None = None, **_: Any) -> None:
+def mask(*, mask_function: Any = causal_mask_function, attention_mask: torch.Tensor | None = None, local_size: Any = None, **_: Any) -> None:
     """There is none to make. What would need one is refused here, where models say what they want."""
-    if mask_function not in (causal_mask_function, bidirectional_mask_function):
-        raise ArgumentError(f"attn_implementation='{NAME}': expected a causal or a full mask, found another, as of packed sequences, windows "
-                            "or blocks; choose another one")
+    if mask_function not in (causal_mask_function, bidirectional_mask_function) and not _is_window(mask_function, local_size):
+        raise ArgumentError(f"attn_implementation='{NAME}': expected a causal mask, that of a sliding window, or a full one, found another, as "
+                            "of packed sequences or blocks; choose another one")
     if attention_mask is not None and not bool(attention_mask.all()):
         raise ArgumentError(f"attn_implementation='{NAME}': expected sequences of one length, found an attention_mask that hides "
                             f"{int((~attention_mask.bool()).sum())} tokens as padding; leave padding out, or choose another one")
+
+
+def _is_window(mask_function: Any, size: Any) -> bool:
+    """Whether it is the mask of a sliding window of this size and nothing else; what is made in another way is not."""
+    made = sliding_window_causal_mask_function(1)
+    try:
+        if mask_function.__code__ is not made.__code__:
+            return False
+        window, causal = mask_function.__closure__[0].cell_contents
+        return causal is causal_mask_function and window.__code__ is sliding_window_overlay(1).__code__ and \
+            type(size) is int and window.__closure__[0].cell_contents == size
+    except (AttributeError, TypeError, ValueError):
+        return False
 
 
 def _refuse_packing(position_ids: torch.Tensor | None) -> None:

@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent / "lib"))
 import torch  # noqa: E402
 from fixtures import refused  # noqa: E402
 from on_cpu import LAUNCHED  # noqa: E402
-from transformers import LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM  # noqa: E402
+from transformers import LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM, masking_utils  # noqa: E402
 
 import dash_attn.transformers  # noqa: E402, F401
 from dash_attn import ArgumentError  # noqa: E402
@@ -49,6 +49,34 @@ def trains() -> None:
     assert all(map(torch.equal, gradients(model("dash"), position_ids=torch.arange(12)[None]), ours))
 
 
+def windowed(implementation: str, size: int = 4) -> Any:
+    return model(implementation, MistralForCausalLM, MistralConfig, sliding_window=size)
+
+
+def windows() -> None:
+    """Of Mistral: a row sees its own column and those before it, as many as the window has; also with a cache, a row at a time."""
+    for size, window in ((4, (3, 0)), (11, (10, 0)), (12, (-1, 0)), (100, (-1, 0))):
+        LAUNCHED.clear()
+        ours = gradients(windowed("dash", size))
+        assert [found for _, found, _ in LAUNCHED] == [window] * 2, LAUNCHED
+        for one, other in zip(ours, gradients(windowed("sdpa", size)), strict=True):
+            assert (one - other).norm() <= 0.05 * other.norm(), (one - other).norm() / other.norm()
+    with torch.no_grad():
+        found = [windowed(name).eval().generate(TOKENS, max_new_tokens=4, do_sample=False) for name in ("dash", "sdpa")]
+    assert torch.equal(*found), found
+    q = torch.zeros(1, 1, 12, 64, dtype=torch.bfloat16)
+    module = torch.nn.Module()
+    found = refused(lambda: dash_attn.transformers.attend(module, q, q, q, is_causal=False, sliding_window=4), ArgumentError)
+    assert found == f"attn_implementation='dash': expected a causal mask beside sliding_window=4, found a full one; {OTHER}", found
+    whole = masking_utils.sliding_window_causal_mask_function(4)
+    overlay = masking_utils.sliding_window_overlay(4)
+    for mask_function in (masking_utils.and_masks(overlay), masking_utils.and_masks(overlay, overlay), overlay, print, None,
+                          masking_utils.and_masks(whole, masking_utils.causal_mask_function)):
+        refused(lambda mask_function=mask_function: dash_attn.transformers.mask(mask_function=mask_function, local_size=4), ArgumentError)
+    refused(lambda: dash_attn.transformers.mask(mask_function=whole, local_size=5), ArgumentError)
+    dash_attn.transformers.mask(mask_function=whole, local_size=4)
+
+
 def compiled() -> None:
     """As one graph; packed sequences end with an error when it runs."""
     made = model("dash").train()
@@ -71,17 +99,17 @@ def refusals() -> None:
     padded[0, 9:] = 0
     place = "attn_implementation='dash': expected "
     for made, options, message in (
-            (model("dash"), {"position_ids": packed, "use_cache": False}, "a causal or a full mask, found another, as of packed sequences, "
-             f"windows or blocks; {OTHER}"),
+            (model("dash"), {"position_ids": packed, "use_cache": False}, "a causal mask, that of a sliding window, or a full one, found "
+             f"another, as of packed sequences or blocks; {OTHER}"),
+            (windowed("dash"), {"position_ids": packed, "use_cache": False}, "a causal mask, that of a sliding window, or a full one, found "
+             f"another, as of packed sequences or blocks; {OTHER}"),
             (model("dash"), {"position_ids": packed, "use_cache": True}, "position_ids that go up by 1, found others, as of packed "
              f"sequences; {OTHER}"),
             (model("dash"), {"attention_mask": padded}, "sequences of one length, found an attention_mask that hides 3 tokens as padding; "
              f"leave padding out, or {OTHER}"),
             (model("dash"), {"attention_mask": torch.ones(2, 1, 12, 12).bool()}, "no mask but the causal one, found one of shape "
              f"(2, 1, 12, 12); {OTHER}"),
-            (model("dash", attention_dropout=0.25), {}, f"dropout to be 0.0, found 0.25; {OTHER}"),
-            (model("dash", MistralForCausalLM, MistralConfig, sliding_window=4), {}, "a causal or a full mask, found another, as of packed "
-             f"sequences, windows or blocks; {OTHER}")):
+            (model("dash", attention_dropout=0.25), {}, f"dropout to be 0.0, found 0.25; {OTHER}")):
         LAUNCHED.clear()
         found = refused(lambda made=made, options=options: made.train()(TOKENS, **options), ArgumentError)
         assert found == place + message, found
@@ -89,6 +117,7 @@ def refusals() -> None:
 
 
 trains()
+windows()
 compiled()
 generates()
 refusals()
