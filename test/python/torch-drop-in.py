@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from torch.nn.attention import activate_flash_attention_impl, restore_flash_atte
 
 import dash_attn  # noqa: E402
 from dash_attn import DriverError  # noqa: E402
-from dash_attn.torch.dropin import FLASH, SDPA_CUDNN, SDPA_FLASH  # noqa: E402
+from dash_attn.torch.dropin import FLASH, SDPA_CUDNN, SDPA_FLASH, deterministically  # noqa: E402
 from dash_attn.torch import kernels  # noqa: E402
 from dash_attn.torch.kernels import TorchKernel  # noqa: E402
 from dash_attn.torch.problem import window_of  # noqa: E402
@@ -140,6 +141,36 @@ def left(said: list[str]) -> None:
             said.clear()
 
 
+def unseen() -> None:
+    """No other thread sees the switch that is on for a call; also where the call fails it is put back."""
+    made, multiply = (torch.library.get_kernel(name, "CPU") for name in ("aten::empty.memory_format", "aten::mm"))
+    keys = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
+    options = {"dtype": torch.float32, "layout": None, "device": torch.device("cpu"), "pin_memory": False, "memory_format": None}
+    # In deterministic mode new memory is full of NaN: so it was on.
+    assert deterministically(made.call_boxed, keys, [4096], **options).isnan().all()
+    a, seen, done = torch.randn(400, 400), [0, 0], threading.Event()
+
+    def look() -> None:
+        while not done.is_set():
+            seen[torch.are_deterministic_algorithms_enabled()] += 1
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)  # threads take turns as often as they can
+    thread = threading.Thread(target=look)
+    thread.start()
+    for _ in range(200):
+        deterministically(multiply.call_boxed, keys, a, a)
+    done.set()
+    thread.join()
+    sys.setswitchinterval(interval)
+    assert seen[0] > 100 and not seen[1], seen
+    for mode, warn_only in ((False, False), (True, True), (True, False)):
+        torch.use_deterministic_algorithms(mode, warn_only=warn_only)
+        refused(lambda: deterministically(multiply.call_boxed, keys, a, a[:3]), RuntimeError)
+        assert (torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()) == (mode, warn_only)
+    torch.use_deterministic_algorithms(False)
+
+
 def memory() -> None:
     """Each launch has memory of its own, with counters and the order made in it, and gives it back, also when it fails."""
     driver, held, streams = StubDriver(), [], []
@@ -188,4 +219,5 @@ handler = Said()
 logging.getLogger("dash_attn").addHandler(handler)
 served()
 left(handler.messages)
+unseen()
 memory()

@@ -10,8 +10,8 @@ import logging
 import threading
 import warnings
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -106,8 +106,7 @@ class DropIn:
         old = self._old[name]
         if name != SDPA_CUDNN:
             self._say(f"aten::{name}: {reason}; FlashAttention's deterministic backward serves it")
-            with _deterministic():
-                return old.call_boxed(keys, *arguments, **options)
+            return deterministically(old.call_boxed, keys, *arguments, **options)
         strict = torch.are_deterministic_algorithms_enabled()
         if strict and not torch.is_deterministic_algorithms_warn_only_enabled():
             raise RuntimeError(f"aten::{name}: {reason}; the backward pass that is left is cuDNN's, which is not deterministic: choose "
@@ -151,15 +150,19 @@ def state() -> dict[str, Any]:
 register_flash_attention_impl("dash", register_fn=enable)
 
 
-@contextmanager
-def _deterministic() -> Iterator[None]:
-    """FlashAttention asks PyTorch's switch which of its backward passes to take."""
-    was, warns = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
-    torch.use_deterministic_algorithms(True)
+def deterministically(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """Calls it with PyTorch's switch on, which FlashAttention asks which of its backward passes to take, and puts the switch back.
+
+    The switch is that of the process. Python looks for other threads between bytecodes only, and here is one for all three calls; a kernel
+    that PyTorch gives does not let go of Python's lock. So no other thread of Python sees it, only those that run without Python."""
+    was = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
+    switch = torch._C._set_deterministic_algorithms
+    calls = (partial(switch, True, warn_only=False), partial(function, *arguments, **options), partial(switch, was[0], warn_only=was[1]))
     try:
-        yield
-    finally:
-        torch.use_deterministic_algorithms(was, warn_only=warns)
+        return list(map(partial.__call__, calls))[1]
+    except BaseException:
+        switch(was[0], warn_only=was[1])
+        raise
 
 
 def _refusal(q: Any, k: Any, v: Any, dropout: float, layout: str = "bhsd") -> str | None:
