@@ -76,7 +76,10 @@ struct ConvertWgmmaWait : KernelPattern<WgmmaWaitOp> {
     SmallVector<Value> values;
     for (ValueRange sums : adaptor.getInputs())
       llvm::append_range(values, sums);
-    values = waitProducts(b, op.getPending(), values);
+    SmallVector<Value> factors;
+    for (ValueRange factor : adaptor.getFactors())
+      llvm::append_range(factors, factor);
+    values = waitProducts(b, op.getPending(), values, factors);
     SmallVector<SmallVector<Value>> results;
     ArrayRef<Value> left = values;
     for (ValueRange sums : adaptor.getInputs()) {
@@ -152,7 +155,10 @@ private:
     if (!op.getWidth())
       return b.below(lead, rows - 1);
     int64_t leads = int64_t(*op.getWidth()) - (columns - 1) - (rows - 1);
-    return leads < 0 ? b.i1(true) : isOutside(b, b.add(lead, 1 - rows), leads);
+    // Of a narrow band every tile is cut. A branch is there all the same: without one ptxas mixes comparisons with
+    // what products in flight read, and serializes them.
+    return leads < 0 ? b.below(lead, BandLeadOp::hidesNothing)
+                     : isOutside(b, b.add(lead, 1 - rows), leads);
   }
 
   /// The kv tile out of the slot that told it, which is still held: --dash-verify-protocol proves that.

@@ -179,6 +179,7 @@ private:
   /// The role's threads fill the slot. A barrier's test would wait behind stores, so puts that follow each other wait
   /// for all their slots in front of the first.
   void store(PutOp op) {
+    waitWhereNothingGoesOn(op);
     if (!acquired.erase(op))
       for (PutOp put : findPutsFollowing(op)) {
         waitEmpty(put);
@@ -189,6 +190,16 @@ private:
     for (auto [element, tile] : llvm::enumerate(op.getTiles()))
       StoreFragmentOp::create(b, tile, op.getChannel(), ring.getSlot(), element);
     op.erase();
+  }
+
+  /// Stores run under products. Where those that are left are waited for next, they only keep registers.
+  void waitWhereNothingGoesOn(PutOp op) {
+    for (Operation *next = op->getNextNode(); next; next = next->getNextNode())
+      if (auto release = dyn_cast<ReleaseOp>(next)) {
+        if (products.isReadByLast({release.getChannel(), LinearIndex::of(release.getUse())}))
+          products.waitForAll(b);
+        return;
+      }
   }
 
   void fence() {

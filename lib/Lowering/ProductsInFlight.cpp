@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "ProductsInFlight.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mlir::dash;
@@ -28,6 +29,10 @@ void ProductsInFlight::waitForReaders(ImplicitLocOpBuilder &b, const SlotUse &sl
                 countTo([&](Product &product) { return llvm::is_contained(product.reads, slot); }));
 }
 
+bool ProductsInFlight::isReadByLast(const SlotUse &slot) const {
+  return !products.empty() && llvm::is_contained(products.back().reads, slot);
+}
+
 size_t ProductsInFlight::countTo(function_ref<bool(Product &)> matches) {
   for (size_t count = products.size(); count > 0; --count)
     if (matches(products[count - 1]))
@@ -39,13 +44,17 @@ void ProductsInFlight::waitForOldest(ImplicitLocOpBuilder &b, size_t number) {
   if (number == 0)
     return;
   SmallVector<Value> sums;
+  llvm::SetVector<Value> factors;
   for (size_t i = 0; i < number; ++i) {
-    Value sum = products[i].op.getResult();
+    Value sum = products[i].op.getResult(), factor = products[i].op.getA();
+    if (!factor.getDefiningOp<SlotTileOp>())
+      factors.insert(factor);
     auto addsToIt = [&](Product &later) { return later.op.getAccumulate() == sum; };
     if (llvm::none_of(MutableArrayRef(products).drop_front(i + 1), addsToIt))
       sums.push_back(sum); // else its registers are those of a later product
   }
-  auto wait = WgmmaWaitOp::create(b, TypeRange(ValueRange(sums)), sums, products.size() - number);
+  auto wait = WgmmaWaitOp::create(b, TypeRange(ValueRange(sums)), sums, factors.getArrayRef(),
+                                  products.size() - number);
   for (auto [sum, complete] : llvm::zip_equal(sums, wait.getOutputs()))
     sum.replaceAllUsesExcept(complete, wait);
   products.erase(products.begin(), products.begin() + number);

@@ -16,6 +16,8 @@ public:
   /// Where the op uses sums: only the next product may add to them in flight.
   void waitForSumsOf(ImplicitLocOpBuilder &b, Operation *op);
   void waitForReaders(ImplicitLocOpBuilder &b, const SlotUse &slot);
+  /// Whether that leaves none in flight, though some are.
+  bool isReadByLast(const SlotUse &slot) const;
   void waitForAll(ImplicitLocOpBuilder &b) { waitForOldest(b, products.size()); }
 
 private:

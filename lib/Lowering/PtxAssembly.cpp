@@ -100,16 +100,18 @@ SmallVector<Value> ptx::wgmmaMmaAsync(ImplicitLocOpBuilder &b, const WgmmaGroup 
   return assembly(b, SmallVector<Type>(numSums, b.getF32Type()), text, constraints, operands);
 }
 
-SmallVector<Value> ptx::wgmmaWaitGroup(ImplicitLocOpBuilder &b, int64_t pending,
-                                       ValueRange values) {
-  SmallVector<StringRef> outputs;
+SmallVector<Value> ptx::wgmmaWaitGroup(ImplicitLocOpBuilder &b, int64_t pending, ValueRange values,
+                                       ValueRange registersA) {
+  SmallVector<std::string> constraints;
   for (Value value : values)
-    outputs.push_back(isa<FloatType>(value.getType()) ? "=f" : "=r");
-  std::string constraints = llvm::join(outputs, ",");
+    constraints.push_back(isa<FloatType>(value.getType()) ? "=f" : "=r");
   if (!values.empty())
-    constraints += "," + tied(values.size());
+    constraints.push_back(tied(values.size()));
+  constraints.append(registersA.size(), "r");
+  SmallVector<Value> operands(values);
+  llvm::append_range(operands, registersA);
   return assembly(b, values.getTypes(), "wgmma.wait_group.sync.aligned " + Twine(pending) + ";",
-                  constraints, values);
+                  llvm::join(constraints, ","), operands);
 }
 
 //===----------------------------------------------------------------------===//

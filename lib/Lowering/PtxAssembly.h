@@ -41,7 +41,8 @@ SmallVector<Value> wgmmaMmaAsync(ImplicitLocOpBuilder &b, const WgmmaGroup &grou
 
 /// wgmma.wait_group: until at most `pending` groups are not complete. Gives `values` as they may be used from here on.
 /// Why: nvvm.wgmma.wait.group.sync.aligned has no operands, so that reads of the sums could be moved before it.
-SmallVector<Value> wgmmaWaitGroup(ImplicitLocOpBuilder &b, int64_t pending, ValueRange values);
+SmallVector<Value> wgmmaWaitGroup(ImplicitLocOpBuilder &b, int64_t pending, ValueRange values,
+                                  ValueRange registersA);
 
 /// mbarrier.try_wait.parity until it says that the phase of that parity is complete.
 /// Why: nvvm.mbarrier.try_wait.parity asks for a time limit; its loop in ops would end a basic block at each of 57 waits.

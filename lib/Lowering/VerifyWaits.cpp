@@ -193,6 +193,17 @@ private:
         return diagnostic.attachNote(product.getLoc()) << "this product";
       }
     }
+    ArrayRef<Product> complete = ArrayRef(state.inFlight).drop_back(pending);
+    for (const Product &product : complete)
+      if (Value factor = product.op.getA();
+          !factor.getDefiningOp<SlotTileOp>() && !llvm::is_contained(op.getFactors(), factor)) {
+        auto diagnostic = op.emitError("completes a product whose left factor in registers is not "
+                                       "among its 'factors', so they may be overwritten before");
+        return diagnostic.attachNote(product.op.getLoc()) << "this product";
+      }
+    for (Value factor : op.getFactors())
+      if (llvm::none_of(complete, [&](const Product &one) { return one.op.getA() == factor; }))
+        return op.emitError("keeps a factor that none of the products it completes reads");
     state.inFlight.erase(state.inFlight.begin(), state.inFlight.end() - pending);
     return success();
   }

@@ -58,6 +58,7 @@ SmallVector<Value> dash::issueProduct(PtxBuilder &b, const Product &product,
   return ptx::wgmmaMmaAsync(b, group, accumulators);
 }
 
-SmallVector<Value> dash::waitProducts(PtxBuilder &b, int64_t pending, ValueRange values) {
-  return ptx::wgmmaWaitGroup(b, pending, values);
+SmallVector<Value> dash::waitProducts(PtxBuilder &b, int64_t pending, ValueRange values,
+                                      ValueRange registersA) {
+  return ptx::wgmmaWaitGroup(b, pending, values, registersA);
 }

@@ -44,7 +44,8 @@ SmallVector<Value> issueProduct(PtxBuilder &b, const Product &product, ValueRang
 
 /// Waits until at most `pending` groups are not complete. `values` are what the complete ones give,
 /// returned as they may be used from here on.
-SmallVector<Value> waitProducts(PtxBuilder &b, int64_t pending, ValueRange values);
+SmallVector<Value> waitProducts(PtxBuilder &b, int64_t pending, ValueRange values,
+                                ValueRange registersA);
 
 } // namespace mlir::dash
 

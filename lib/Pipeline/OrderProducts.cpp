@@ -12,7 +12,9 @@
 //
 // Where registers hold S and dP beside P and dS, element-wise work can overlap a warpgroup's own products:
 //   S, dP      of the next step; the turn is short, because nothing in it waits but for Q and dO
-//   dK, dV     run under the exponentials, the late dQ under the rest of the element-wise work
+//   dK, dV     run under the exponentials, the late dQ under the rest of the element-wise work. What is put is rounded
+//              into registers of its own while products read the old: ptxas moves exponentials behind a wait for
+//              products unless a store in front of it needs them. P takes its old registers, behind that wait
 //
 // An iteration ends with the element-wise work of the next step: what goes around the loop is in
 // registers then, and no product is in flight, which would make ptxas wait for it.
@@ -165,7 +167,7 @@ private:
       issueWithGets(op, 1);
     issue(give, 1);
 
-    enum { First, Others, Rounds, Puts };
+    enum { First, Others, Puts, Rounds };
     SmallVector<Operation *> parts[4];
     Ops behindOthers; // what needs more than the first product
     for (Operation *op : ahead.getArrayRef().drop_front())
@@ -174,7 +176,8 @@ private:
       if (llvm::any_of(op->getOperands(),
                        [&](Value value) { return behindOthers.contains(value.getDefiningOp()); }))
         behindOthers.insert(op);
-      parts[isa<PutOp>(op)              ? Puts
+      bool isPut = isa<PutOp>(op) || llvm::any_of(op->getUsers(), llvm::IsaPred<PutOp>);
+      parts[isPut                       ? Puts
             : isa<RoundOp>(op)          ? Rounds
             : behindOthers.contains(op) ? Others
                                         : First]
@@ -183,7 +186,7 @@ private:
     for (Operation *op : parts[First])
       issueWithGets(op, 0);
     issueLate(/*puts=*/false);
-    for (int part : {Others, Rounds, Puts})
+    for (int part : {Others, Puts, Rounds})
       for (Operation *op : parts[part])
         issueWithGets(op, 0);
     issueLate(/*puts=*/true);

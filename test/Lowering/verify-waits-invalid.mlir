@@ -417,3 +417,52 @@ func.func @loads_a_factor_behind_the_arrival() {
   }
   return
 }
+
+// -----
+
+!K = !dash.channel<tensor<128x128xbf16, #dash.swizzled>>
+!k = tensor<128x128xbf16, #dash.swizzled>
+!s = tensor<128x128xf32, #dash.fragment<accumulator, rows by 2>>
+!p = tensor<128x128xbf16, #dash.fragment<operand, rows by 2>>
+
+func.func @forgets_a_factor() {
+  dash.workers {
+    %k_tiles = dash.channel "k" depth(2) : !K
+    dash.role "compute" consumer warps(8) {
+      %c0 = arith.constant 0 : index
+      %slot, %phase = dash.ring %k_tiles[%c0] : !K
+      dash.mbarrier_wait %k_tiles full[%slot] phase(%phase) : !K
+      %k = dash.slot_tile %k_tiles[%slot] element(0) : !K -> !k
+      %rows = dash.load_factor %k : !k -> !p
+      // expected-note @below {{this product}}
+      %s = dash.matmul %rows, %k async : (!p, !k) -> !s
+      // expected-error @below {{completes a product whose left factor in registers is not among its 'factors', so they may be overwritten before}}
+      %t = dash.wgmma_wait %s pending(0) : !s -> !s
+    }
+  }
+  return
+}
+
+// -----
+
+!K = !dash.channel<tensor<128x128xbf16, #dash.swizzled>>
+!k = tensor<128x128xbf16, #dash.swizzled>
+!s = tensor<128x128xf32, #dash.fragment<accumulator, rows by 2>>
+!p = tensor<128x128xbf16, #dash.fragment<operand, rows by 2>>
+
+func.func @keeps_what_nobody_reads() {
+  dash.workers {
+    %k_tiles = dash.channel "k" depth(2) : !K
+    dash.role "compute" consumer warps(8) {
+      %c0 = arith.constant 0 : index
+      %slot, %phase = dash.ring %k_tiles[%c0] : !K
+      dash.mbarrier_wait %k_tiles full[%slot] phase(%phase) : !K
+      %k = dash.slot_tile %k_tiles[%slot] element(0) : !K -> !k
+      %rows = dash.load_factor %k : !k -> !p
+      %s = dash.matmul %k, %k async : (!k, !k) -> !s
+      // expected-error @below {{keeps a factor that none of the products it completes reads}}
+      %t = dash.wgmma_wait %s pending(0) factors(%rows : !p) : !s -> !s
+    }
+  }
+  return
+}

@@ -61,7 +61,7 @@ func.func @loaded() {
       dash.mbarrier_wait %v_tiles full[%there] phase(%p1) : !K
       %v = dash.slot_tile %v_tiles[%there] element(0) : !K -> !k
       %s = dash.matmul %rows, transpose %v async : (!p, !k) -> !s
-      %sums = dash.wgmma_wait %s pending(0) : !s -> !s
+      %sums = dash.wgmma_wait %s pending(0) factors(%rows : !p) : !s -> !s
       dash.mbarrier_arrive %v_tiles empty[%there] by warp : !K
     }
   }

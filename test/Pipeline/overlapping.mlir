@@ -34,7 +34,8 @@ dash.schedule @order64 kind("ascending") level(run) parts(1) workers(2) width(2)
 // ROLES-NEXT:          %{{.+}} = dash.score_gradient %[[P]], %[[DP]], %[[D]]
 
 // Where the structure is overlapping, a turn is the products of the next step and those that are carried on, and what it waits for is got
-// in front of them. P is computed under dK and dV, dQ runs under dS, and what is rounded takes the registers of factors at the end.
+// in front of them. P is computed under dK and dV, dQ runs under dS, which is put in front of the wait for dK and dV; P is rounded into the
+// registers of its factor behind it.
 // ORDER-LABEL: func.func @products_overlap_element_wise_work
 // ORDER:         dash.role "compute"
 // ORDER:           dash.walk {{.+}} stages(3) {
@@ -51,9 +52,9 @@ dash.schedule @order64 kind("ascending") level(run) parts(1) workers(2) width(2)
 // ORDER-NEXT:        %[[WHOLE:.+]] = dash.wait %ds_tiles stage(2)
 // ORDER-NEXT:        %[[DQ:.+]] = dash.matmul transpose %[[WHOLE]], %{{.+}} stage(2)
 // ORDER-NEXT:        %[[DS:.+]] = dash.score_gradient %[[P]], %[[DP]], %[[D]] stage(0) : {{.+}} -> tensor<128x64xf32>
-// ORDER-NEXT:        %[[PH]] = dash.round %[[P]] stage(0)
 // ORDER-NEXT:        %[[DSH]] = dash.round %[[DS]] stage(0)
 // ORDER-NEXT:        dash.put %[[DSH]] into %ds_tiles stage(0)
+// ORDER-NEXT:        %[[PH]] = dash.round %[[P]] stage(0)
 // ORDER-NEXT:        dash.put %[[DQ]] into %dq_tiles stage(2)
 // ORDER-NEXT:        dash.yield %[[DK]], %[[DV]]
 
@@ -63,10 +64,10 @@ dash.schedule @order64 kind("ascending") level(run) parts(1) workers(2) width(2)
 // RELEASES:         dash.role "compute"
 // RELEASES:             dash.give_tensor_core stage(1)
 // RELEASES:             dash.score_gradient {{.+}} stage(0)
-// RELEASES-NEXT:        dash.release %q_do_tiles stage(1)
-// RELEASES-NEXT:        {{.+}} = dash.round {{.+}} stage(0)
 // RELEASES-NEXT:        {{.+}} = dash.round {{.+}} stage(0)
 // RELEASES-NEXT:        dash.put {{.+}} into %ds_tiles stage(0)
+// RELEASES-NEXT:        dash.release %q_do_tiles stage(1)
+// RELEASES-NEXT:        {{.+}} = dash.round {{.+}} stage(0)
 // RELEASES-NEXT:        dash.release %ds_tiles stage(2)
 // RELEASES-NEXT:        dash.put {{.+}} into %dq_tiles stage(2)
 // RELEASES-NEXT:        dash.commit %ds_tiles stage(0)

@@ -273,23 +273,30 @@ def StoreFragmentOp : Dash_SlotOp<"store_fragment"> {
   let hasVerifier = 1;
 }
 
-def WgmmaWaitOp : Dash_SlotOp<"wgmma_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
+def WgmmaWaitOp : Dash_SlotOp<"wgmma_wait", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Wait for products in flight";
   let description = [{
     `wgmma.wait_group`: waits until at most `pending` of the products issued last are not complete. The results are the
-    sums of those that are, from here on numbers like any other.
+    sums of those that are, from here on numbers like any other. `factors` are what those products read out of registers:
+    nobody else may have these registers before.
 
-    **Preconditions**: the operands are sums of products that were issued in front of the last `pending`.
+    **Preconditions**: the operands are sums of products that were issued in front of the last `pending`; `factors` are all
+    of their left factors that are no slots' tiles.
     **Postconditions**: those products have read their factors.
-    **Example**: `%dq = dash.wgmma_wait %sums pending(2) : tensor<64x128xf32> -> tensor<64x128xf32>`, as in
-    test/Lowering/insert-waits.mlir.
+    **Example**: `%dv = dash.wgmma_wait %sums pending(2) factors(%p : tensor<64x64xbf16>) : tensor<64x128xf32> ->
+    tensor<64x128xf32>`, as in test/Lowering/insert-waits.mlir.
     **Errors**: `pending must be at least 0, got -1`; `results must have the types of the operands, 'tensor<64x128xf32>',
     got 'tensor<64x64xf32>'`; `stands inside 'dash.role' only: channels connect roles`.
   }];
   let arguments = (ins
-    Arg<Variadic<SumTile>, "sums in flight">:$inputs, Arg<I64Attr, "products that may go on">:$pending);
+    Arg<Variadic<SumTile>, "sums in flight">:$inputs,
+    Arg<Variadic<AnyRankedTensor>, "left factors in registers">:$factors,
+    Arg<I64Attr, "products that may go on">:$pending);
   let results = (outs Res<Variadic<SumTile>, "the sums">:$outputs);
-  let assemblyFormat = "($inputs^)? `pending` `(` $pending `)` attr-dict (`:` type($inputs)^ `->` type($outputs))?";
+  let assemblyFormat = [{
+    ($inputs^)? `pending` `(` $pending `)` (`factors` `(` $factors^ `:` type($factors) `)`)? attr-dict
+    (`:` type($inputs)^ `->` type($outputs))?
+  }];
   let hasVerifier = 1;
 }
 
