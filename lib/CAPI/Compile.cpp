@@ -196,27 +196,7 @@ DashStringRef dashProgramGetOrder(DashProgram program, size_t index) {
 // The library
 //===----------------------------------------------------------------------===//
 
-uint32_t dashGetApiVersion(void) { return DASH_API_VERSION; }
-
 DashStringRef dashGetVersion(void) {
   static const std::string version = "dash " DASH_VERSION ", LLVM " LLVM_VERSION_STRING;
   return toC(version);
-}
-
-const char *dashGetStatusName(DashStatus status) {
-  switch (status) {
-  case DASH_SUCCESS:
-    return "DASH_SUCCESS";
-  case DASH_INVALID_ARGUMENT:
-    return "DASH_INVALID_ARGUMENT";
-  case DASH_INVALID_PROGRAM:
-    return "DASH_INVALID_PROGRAM";
-  case DASH_INVALID_MANIFEST:
-    return "DASH_INVALID_MANIFEST";
-  case DASH_NO_CAPACITY:
-    return "DASH_NO_CAPACITY";
-  case DASH_DRIVER_ERROR:
-    return "DASH_DRIVER_ERROR";
-  }
-  return "unknown status";
 }
