@@ -3,11 +3,13 @@
 //
 // K and V of an item are put one after the other, but V is needed a product later: by then it has come. What is loaded of
 // such a slot into registers for the whole item moves with the wait. What tells a consumer something (indices) or goes
-// to registers in each step (rows) is waited for where it stands.
+// to registers in each step (rows) is waited for where it stands. What is loaded of it for the whole item, by an item that has no
+// step, is fenced from the next copy into the slot: steps have a fence behind their first product, for what they make.
 //
 //===----------------------------------------------------------------------===//
 
 #include "SinkWaits.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 
@@ -94,6 +96,27 @@ static void sink(WaitOp wait) {
     sink(copy);
 }
 
+/// In the branches that do not use it, of one that does.
+static void fenceUnused(LoadFactorOp load, scf::IfOp branch) {
+  auto isUsedIn = [&](Region &region) {
+    return llvm::any_of(load->getUsers(), [&](Operation *user) {
+      return region.isAncestor(user->getParentRegion());
+    });
+  };
+  if (llvm::none_of(branch->getRegions(), isUsedIn))
+    return;
+  for (Region &region : branch->getRegions()) {
+    for (auto inner : region.getOps<scf::IfOp>())
+      fenceUnused(load, inner);
+    if (region.empty() || isUsedIn(region))
+      continue;
+    OpBuilder b = OpBuilder::atBlockTerminator(&region.front());
+    NVVM::FenceProxyOp::create(
+        b, load.getLoc(), NVVM::ProxyKind::async_shared,
+        NVVM::SharedSpaceAttr::get(b.getContext(), NVVM::SharedSpace::shared_cta));
+  }
+}
+
 void dash::sinkWaits(RoleOp consumer) {
   SmallVector<LoadFactorOp> loads;
   SmallVector<WaitOp> waits;
@@ -103,6 +126,10 @@ void dash::sinkWaits(RoleOp consumer) {
   });
   for (LoadFactorOp load : loads)
     sink(load);
+  consumer.walk([](LoadFactorOp load) {
+    if (auto branch = dyn_cast<scf::IfOp>(findFirstReader(load)))
+      fenceUnused(load, branch);
+  });
   consumer.walk([&](WaitOp wait) {
     if (isForProducts(wait))
       waits.push_back(wait);

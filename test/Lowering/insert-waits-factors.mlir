@@ -1,5 +1,6 @@
 // Factors that a consumer holds in registers: V is loaded in front of the first product that needs it, in each branch, and with the load
-// goes the wait for its slot. K's slot is waited for at once, because it says how many steps there are, and so K is there.
+// goes the wait for its slot. K's slot is waited for at once, because it says how many steps there are, and so K is there; where no product
+// uses it, these loads have a fence of their own in front of the slot's release.
 // RUN: dash-opt %s --dash-distribute-tiles --dash-insert-waits | FileCheck %s
 
 !KCh = !dash.channel<tensor<128x64xbf16>, index>
@@ -28,8 +29,10 @@
 // CHECK:          dash.matmul %[[V_ROWS]], transpose
 // CHECK:      } else {
 // CHECK-NOT:    dash.load_factor
-// CHECK:        dash.mbarrier_wait %v_tiles full
-// CHECK:      }
+// CHECK:        nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
+// CHECK-NEXT:   dash.ring %v_tiles
+// CHECK-NEXT:   dash.mbarrier_wait %v_tiles full
+// CHECK-NEXT: }
 // What stands behind the branches is not theirs.
 // CHECK:      %[[V_HELD:.*]] = dash.slot_tile %v_tiles
 // CHECK-NEXT: %[[V_AGAIN:.*]] = dash.load_factor %[[V_HELD]]
