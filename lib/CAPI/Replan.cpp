@@ -126,10 +126,14 @@ public:
     for (const launch::Size &size : manifest.sizes)
       (*whole.getObject("sizes"))[size.name] = json::Object{{"value", *sizes.find(size.name)}};
     bool waits = mayWait(planned.words);
-    (*program)["min_workers"] = waits ? manifest.workers : 1;
+    bool drawsTickets = llvm::any_of(
+        manifest.workspace, [](const launch::Region &region) { return region.name == "tickets"; });
+    (*program)["min_workers"] = !waits         ? 1
+                                : drawsTickets ? planned.facts.minWorkers
+                                               : manifest.workers;
     for (json::Value &entry : *whole.getArray("entries"))
       if (entry.getAsObject()->getString("role") == "main")
-        (*entry.getAsObject())["cooperative"] = waits && manifest.workers > 1;
+        (*entry.getAsObject())["cooperative"] = waits && manifest.workers > 1 && !drawsTickets;
     for (json::Value &region : *whole.getArray("workspace"))
       if (region.getAsObject()->getString("initial") == "file")
         (*region.getAsObject())["bytes"] = std::to_string(files.order.size());

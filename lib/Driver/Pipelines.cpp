@@ -49,7 +49,7 @@ void dash::buildToPtxPipeline(OpPassManager &manager, const ToPtxOptions &option
   verifyAfter(manager, Stage::Pipeline);
 
   // roles and channels -> kernels of llvm, nvvm, arith, cf, scf
-  manager.addPass(createOutlineProgram());
+  manager.addPass(createOutlineProgram(OutlineProgramOptions{options.tickets}));
   manager.addPass(createLowerOrder());
   manager.addPass(createLowerPrepare());
   manager.addPass(createPeelWalks());

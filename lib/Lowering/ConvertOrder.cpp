@@ -22,8 +22,9 @@ static Value section(PtxBuilder &b, Value order, int64_t word) {
 }
 
 /// Two words: the list's first item, and that behind its last.
-static Value listBounds(PtxBuilder &b, Value order) {
-  return b.offset(section(b, order, OrderFirstList), b.mul(b.toI64(b.special("ctaid.x")), 4));
+static Value listBounds(PtxBuilder &b, const MainKernel &kernel) {
+  Value lists = section(b, kernel.region("order"), OrderFirstList);
+  return b.offset(lists, b.mul(b.toI64(kernel.worker(b)), 4));
 }
 
 namespace {
@@ -34,7 +35,7 @@ struct ConvertNumItems : KernelPattern<NumItemsOp> {
   LogicalResult matchAndRewrite(NumItemsOp op, Adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     PtxBuilder b(op.getLoc(), rewriter);
-    Value bounds = listBounds(b, kernel.region("order"));
+    Value bounds = listBounds(b, kernel);
     Value begin = hopper::loadWordGlobal(b, bounds, 0), end = hopper::loadWordGlobal(b, bounds, 4);
     rewriter.replaceOp(op, index(b, b.sub(end, begin)));
     return success();
@@ -48,7 +49,7 @@ struct ConvertReadItem : KernelPattern<ReadItemOp> {
                                 ConversionPatternRewriter &rewriter) const override {
     PtxBuilder b(op.getLoc(), rewriter);
     Value order = kernel.region("order");
-    Value first = hopper::loadWordGlobal(b, listBounds(b, order), 0);
+    Value first = hopper::loadWordGlobal(b, listBounds(b, kernel), 0);
     Value number = b.add(first, word(b, adaptor.getPlace()));
     Value at = b.offset(section(b, order, OrderFirstItem), b.mul(b.toI64(number), itemBytes));
     SmallVector<Value> head = hopper::loadWords4Global(b, at, 0);

@@ -90,7 +90,7 @@ private:
     FailureOr<Kernels> kernels = readKernels(entry->getParentOp());
     if (failed(kernels))
       return failure();
-    MainKernel kernel(entry, kernels->facts);
+    MainKernel kernel(workers, kernels->facts);
     for (RoleOp role : workers.getRoles())
       kernel.enter(role);
 

@@ -24,10 +24,10 @@ namespace {
 class Describer {
 public:
   Describer(StringRef name, ArrayRef<MemRefType> tensors, ScheduleOp schedule,
-            int64_t numOrderWords)
+            int64_t numOrderWords, bool drawsTickets)
       : name(name), tensors(tensors), schedule(schedule), problem(schedule.getProblem()),
         rows(problem.getSequences()), tiles(problem.getTiles()), numOrderWords(numOrderWords),
-        context(schedule.getContext()) {}
+        drawsTickets(drawsTickets), context(schedule.getContext()) {}
 
   ProgramAttr describe() {
     auto multiple =
@@ -41,8 +41,10 @@ private:
   bool isTable() { return schedule.getTable() != nullptr; }
 
   FactsAttr describeFacts() {
-    // The proof's number counts workers that start in index order, which no launch promises.
-    int64_t minWorkers = mayWait(schedule) ? schedule.getWorkers() : 1;
+    // The proof's number counts workers that start in index order, which no launch promises, but tickets do.
+    int64_t minWorkers = !mayWait(schedule)          ? 1
+                         : drawsTickets && isTable() ? *schedule.getMinWorkers()
+                                                     : schedule.getWorkers();
     return FactsAttr::get(context, tensors.front().getElementType(), problem.getHeadDim(),
                           problem.getHeadDimV(), problem.getMask(), tiles, schedule.getKind(),
                           schedule.getLevel(), schedule.isOrdered(), schedule.getParts(),
@@ -109,12 +111,16 @@ private:
                             "{2}*q_tiles*kv_tiles)",
                             int64_t(orderHeaderWords) + 1, orderItemWords, orderVisitWords)
                         .str();
-    return {region("descriptors", std::to_string(numDescriptors * descriptorBytes), 128),
-            region("lse2", perRow, 128),
-            region("delta", perRow, 128),
-            region("dq_sum", perRow + "*" + std::to_string(problem.getHeadDim()), 128),
-            region("turns", perTile, 16, RegionBefore::Zero, RegionAfter::Zero),
-            region("order", orderBytes, 16, isTable() ? RegionBefore::File : RegionBefore::Entry)};
+    SmallVector<RegionAttr> regions = {
+        region("descriptors", std::to_string(numDescriptors * descriptorBytes), 128),
+        region("lse2", perRow, 128),
+        region("delta", perRow, 128),
+        region("dq_sum", perRow + "*" + std::to_string(problem.getHeadDim()), 128),
+        region("turns", perTile, 16, RegionBefore::Zero, RegionAfter::Zero),
+        region("order", orderBytes, 16, isTable() ? RegionBefore::File : RegionBefore::Entry)};
+    if (drawsTickets)
+      regions.push_back(region("tickets", "4", 16, RegionBefore::Zero, RegionAfter::Zero));
+    return regions;
   }
 
   OrderSourceAttr describeOrder() {
@@ -164,12 +170,13 @@ private:
   SequencesAttr rows;
   TilesAttr tiles;
   int64_t numOrderWords;
+  bool drawsTickets;
   MLIRContext *context;
 };
 
 } // namespace
 
 ProgramAttr dash::describeProgram(StringRef name, ArrayRef<MemRefType> tensors, ScheduleOp schedule,
-                                  int64_t numOrderWords) {
-  return Describer(name, tensors, schedule, numOrderWords).describe();
+                                  int64_t numOrderWords, bool drawsTickets) {
+  return Describer(name, tensors, schedule, numOrderWords, drawsTickets).describe();
 }

@@ -9,9 +9,9 @@ namespace mlir::dash {
 
 /// Everything that a launcher needs to know beside the entries. `tensors` are the types of a program's
 /// arguments in the order of `tensorRoles`, `numOrderWords` is the size of the order buffer where the
-/// order is a table.
+/// order is a table. Where workers draw tickets, there is a region for them.
 ProgramAttr describeProgram(StringRef name, ArrayRef<MemRefType> tensors, ScheduleOp schedule,
-                            int64_t numOrderWords);
+                            int64_t numOrderWords, bool drawsTickets);
 
 } // namespace mlir::dash
 

@@ -163,6 +163,9 @@ void hopper::storeRelaxed(PtxBuilder &b, Value word, Value value) {
   store.setOrdering(LLVM::AtomicOrdering::monotonic);
   store.setSyncscope("device");
 }
+Value hopper::drawTicket(PtxBuilder &b, Value word, Value last) {
+  return ptx::atomRelaxedGpuIncU32(b, word, last);
+}
 Value hopper::loadWordGlobal(PtxBuilder &b, Value pointer, int64_t offset) {
   return b.load(b.getI32Type(), b.offset(pointer, offset), 4);
 }

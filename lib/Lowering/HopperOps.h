@@ -66,6 +66,8 @@ void waitCopies(PtxBuilder &b);
 void waitAcquire(PtxBuilder &b, Value word, Value value);
 void addRelease(PtxBuilder &b, Value word);
 void storeRelaxed(PtxBuilder &b, Value word, Value value);
+/// Gives the word and counts it up, from `last` on to zero.
+Value drawTicket(PtxBuilder &b, Value word, Value last);
 Value loadWordGlobal(PtxBuilder &b, Value pointer, int64_t offset);
 SmallVector<Value> loadWords4Global(PtxBuilder &b, Value pointer, int64_t offset);
 

@@ -1,7 +1,7 @@
 //===- LowerRoles.cpp - roles as branches on the warp ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One thread initialises the barriers of all slots; then each warp goes to what its role does, in all lanes for a
+// One thread initialises the barriers of all slots, and draws the worker's index where indices are drawn; then each warp goes to what its role does, in all lanes for a
 // consumer, else in one.
 //
 //===----------------------------------------------------------------------===//
@@ -38,7 +38,11 @@ public:
     Value base = sharedMemoryBase(b, workers->getParentOp()->getParentOp());
     Value thread = b.special("tid.x");
     warp = b.uniform(b.warpOf(thread));
-    b.ifThen(b.equal(thread, 0), [&] { initialiseBarriers(base); });
+    b.ifThen(b.equal(thread, 0), [&] {
+      initialiseBarriers(base);
+      if (Value tickets = findParameter(workers->getParentOp(), "workspace.tickets"))
+        drawTicket(base, tickets);
+    });
     b.syncBlock();
     emitRoles(llvm::to_vector(workers.getRoles()));
     workers.erase();
@@ -67,6 +71,12 @@ private:
           hopper::initBarrier(b, barrierAddress(b, base, channel, side, b.i32(slot)), arrivals);
         }
     hopper::fenceBarrierInit(b);
+  }
+
+  /// The last one to draw leaves the word as it was: zero.
+  void drawTicket(Value base, Value tickets) {
+    Value last = b.sub(b.special("nctaid.x"), b.i32(1));
+    hopper::storeWord(b, hopper::drawTicket(b, tickets, last), ticketAddress(b, base, workers));
   }
 
   /// Registers belong to warpgroups, so the branch is on the warpgroup first.

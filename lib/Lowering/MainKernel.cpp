@@ -14,7 +14,8 @@ using namespace mlir::dash;
 
 StringRef dash::tensorName(Value memref) { return memref.getDefiningOp<TensorOp>().getName(); }
 
-MainKernel::MainKernel(Operation *entry, const ProgramFacts &facts) : entry(entry), facts(facts) {
+MainKernel::MainKernel(WorkersOp workers, const ProgramFacts &facts)
+    : workers(workers), entry(workers->getParentOp()), facts(facts) {
   PtxBuilder b(entry->getLoc(), entry->getContext());
   b.setInsertionPointToStart(&entry->getRegion(0).front());
   base = sharedMemoryBase(b, entry->getParentOp());
@@ -24,13 +25,29 @@ MainKernel::MainKernel(Operation *entry, const ProgramFacts &facts) : entry(entr
   qTiles = b.ceilDiv(qRows, facts.qTile);
 }
 
-Value MainKernel::parameter(StringRef name) const {
+Value dash::findParameter(Operation *entry, StringRef name) {
   auto function = cast<FunctionOpInterface>(entry);
   for (BlockArgument argument : function.getArguments())
     if (auto known = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), parameterAttr);
         known && known.getValue() == name)
       return argument;
-  llvm_unreachable("dash-outline-workers has made all parameters");
+  return Value();
+}
+
+Value MainKernel::parameter(StringRef name) const {
+  Value found = findParameter(entry, name);
+  assert(found && "dash-outline-workers has made all parameters");
+  return found;
+}
+
+Value dash::ticketAddress(PtxBuilder &b, Value base, WorkersOp workers) {
+  return b.add(base, *workers.getSharedBytes());
+}
+
+Value MainKernel::worker(PtxBuilder &b) const {
+  if (!findParameter(entry, "workspace.tickets"))
+    return b.special("ctaid.x");
+  return hopper::loadWord(b, ticketAddress(b, base, workers));
 }
 
 /// Tensors that the role copies by descriptors, in the order of their first use.

@@ -20,8 +20,8 @@ struct ConsumerValues {
 /// role, begins.
 class MainKernel {
 public:
-  /// Computes what all roles share, at the start of `entry`.
-  MainKernel(Operation *entry, const ProgramFacts &facts);
+  /// Computes what all roles share, at the start of the entry.
+  MainKernel(WorkersOp workers, const ProgramFacts &facts);
   /// Computes what a role has all along, at its start, and makes its descriptors visible.
   void enter(RoleOp role);
 
@@ -30,6 +30,8 @@ public:
   /// The consumer that an op is in; null elsewhere.
   const ConsumerValues *consumerOf(Operation *op) const;
   int64_t rowsOfKvTile() const { return facts.kvTile; }
+  /// The index of the worker that runs: its block's, or what it drew.
+  Value worker(PtxBuilder &b) const;
 
   /// Number of a q tile among those of all heads and sequences.
   Value tileIndex(PtxBuilder &b, Value sequence, Value head, Value tile) const;
@@ -43,6 +45,7 @@ public:
   Value qRows, kvRows, heads, qTiles;
 
 private:
+  WorkersOp workers;
   Operation *entry;
   ProgramFacts facts;
   Value base;                                                             ///< shared memory
@@ -51,6 +54,12 @@ private:
 
 /// The name of the `dash.tensor` that a memref is.
 StringRef tensorName(Value memref);
+
+/// The parameter of an entry that has that name; null if there is none.
+Value findParameter(Operation *entry, StringRef name);
+
+/// Where a worker that draws its index keeps it: behind the shared memory of the plan, in `ticketBytes`.
+Value ticketAddress(PtxBuilder &b, Value base, WorkersOp workers);
 
 /// Address of a slot's mbarrier, where shared memory begins at `base`.
 Value barrierAddress(PtxBuilder &b, Value base, ChannelOp channel, BarrierSide side, Value slot);

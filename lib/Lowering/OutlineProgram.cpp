@@ -91,8 +91,8 @@ private:
 
     OpBuilder b(&getContext());
     auto kernels = gpu::GPUModuleOp::create(b, function.getLoc(), name);
-    kernels->setAttr(programAttr,
-                     describeProgram(function.getName(), *tensors, schedule, words.size()));
+    kernels->setAttr(programAttr, describeProgram(function.getName(), *tensors, schedule,
+                                                  words.size(), tickets));
     if (schedule.getTable()) {
       auto type = RankedTensorType::get(words.size(), b.getI32Type());
       kernels->setAttr(orderBufferAttr, DenseElementsAttr::get(type, ArrayRef<int32_t>(words)));

@@ -103,14 +103,14 @@ static void addContributions(const Kernels &kernels) {
   module->setAttr(programAttr, program.withRegion(region));
 }
 
-static EntryBuilder makeEntry(WorkersOp workers, const Kernels &kernels, bool isCooperative,
+static EntryBuilder makeEntry(WorkersOp workers, const Kernels &kernels, bool drawsTickets,
                               bool keepsContributions) {
   EntryLaunch launch;
   launch.role = EntryRole::Main;
   launch.grid[0] = "workers";
   launch.threads = workers.getNumWarps() * threadsOfWarp;
-  launch.sharedBytes = *workers.getSharedBytes();
-  launch.cooperative = isCooperative;
+  launch.sharedBytes = *workers.getSharedBytes() + (drawsTickets ? ticketBytes : 0);
+  launch.cooperative = kernels.facts.minWorkers > 1 && !drawsTickets;
   ParameterList parameters;
   for (StringRef region : {"descriptors", "lse2", "delta", "dq_sum", "turns", "order"})
     parameters.workspace(region);
@@ -121,6 +121,8 @@ static EntryBuilder makeEntry(WorkersOp workers, const Kernels &kernels, bool is
     parameters.scale();
   if (keepsContributions)
     parameters.workspace("contributions");
+  if (drawsTickets)
+    parameters.workspace("tickets");
   return EntryBuilder(workers.getLoc(), kernels.module, kernels.facts.name + "_main", launch,
                       parameters);
 }
@@ -159,7 +161,10 @@ static LogicalResult outline(WorkersOp workers) {
 
   if (keepsContributions)
     addContributions(*kernels);
-  EntryBuilder b = makeEntry(workers, *kernels, kernels->facts.minWorkers > 1, keepsContributions);
+  auto program = kernels->module->getAttrOfType<ProgramAttr>(programAttr);
+  bool drawsTickets = llvm::any_of(program.getWorkspace(),
+                                   [](RegionAttr region) { return region.getName() == "tickets"; });
+  EntryBuilder b = makeEntry(workers, *kernels, drawsTickets, keepsContributions);
   for (Value value : outside)
     replaceAllUsesInRegionWith(value, insideOf(b, value), workers.getBody());
   workers->moveBefore(b.getInsertionBlock(), b.getInsertionPoint());

@@ -18,6 +18,9 @@ struct ProgramFacts {
   int64_t minWorkers = 1; ///< that must be resident at once
 };
 
+/// Shared memory for a worker's ticket: a word, and shared memory is given out in so many bytes.
+constexpr int64_t ticketBytes = 16;
+
 /// A module of kernels and what it says of itself.
 struct Kernels {
   Operation *module;

@@ -182,6 +182,12 @@ void ptx::redReleaseGpuAddS32(ImplicitLocOpBuilder &b, Value word) {
   assembly(b, {}, "red.release.gpu.global.add.s32 [$0], 1;", "l", word);
 }
 
+Value ptx::atomRelaxedGpuIncU32(ImplicitLocOpBuilder &b, Value word, Value last) {
+  return assembly(b, {b.getI32Type()}, "atom.relaxed.gpu.global.inc.u32 $0, [$1], $2;", "=r,l,r",
+                  {word, last})
+      .front();
+}
+
 void ptx::cpReduceAsyncBulkAddF32(ImplicitLocOpBuilder &b, Value fromShared, Value toGlobal,
                                   int64_t bytes) {
   assembly(b, {},

@@ -60,6 +60,10 @@ void ldAcquireGpuUntil(ImplicitLocOpBuilder &b, Value word, Value value);
 /// Why: llvm.atomicrmw loses its order and scope on the way to PTX.
 void redReleaseGpuAddS32(ImplicitLocOpBuilder &b, Value word);
 
+/// atom.relaxed.gpu.inc: gives the word; it becomes the next number, or zero behind `last`.
+/// Why: llvm.atomicrmw loses its order and scope on the way to PTX.
+Value atomRelaxedGpuIncU32(ImplicitLocOpBuilder &b, Value word, Value last);
+
 /// cp.reduce.async.bulk of f32 sums in shared memory into global memory, both as pointers.
 /// Why: nvvm has this reduction for tensors with a descriptor only.
 void cpReduceAsyncBulkAddF32(ImplicitLocOpBuilder &b, Value fromShared, Value toGlobal,

@@ -9,6 +9,7 @@
 #include "ChannelProtocol.h"
 #include "IssueOrder.h"
 #include "RegisterEstimate.h"
+#include "dash/IR/KernelAttrs.h"
 #include "dash/IR/TargetDescription.h"
 #include "dash/Pipeline/BufferPlan.h"
 #include "dash/Pipeline/Passes.h"
@@ -37,7 +38,8 @@ static LogicalResult verifyPlanned(WorkersOp workers) {
 //===----------------------------------------------------------------------===//
 
 static LogicalResult verifySharedBytes(WorkersOp workers, const TargetDescription &target) {
-  int64_t bytes = *workers.getSharedBytes();
+  auto entry = workers->getParentOp()->getAttrOfType<EntryAttr>(entryAttr);
+  int64_t bytes = entry ? entry.getSharedBytes() : *workers.getSharedBytes();
   if (bytes <= target.sharedBytes)
     return success();
   auto diagnostic = workers.emitError()

@@ -21,7 +21,7 @@ from .errors import ManifestError
 from .reference import Mask
 from .runtime import Kernel
 
-DEBUG_BUILDS = ("contributions", "delays", "threads")
+DEBUG_BUILDS = ("contributions", "delays", "threads", "tickets")
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,8 @@ class Model:
 def same_launches() -> None:
     """For kernels of fixtures and for compiled ones, contiguous tensors and others, two streams."""
     compiled = []
-    for name, options in (("d128", "kind=shift"), ("table", "kind=synthesized workers=4 sizes=q:256,kv:256,batch:2,heads:4,kv-heads:4")):
+    for name, options in (("d128", "kind=shift"), ("table", "kind=synthesized workers=4 sizes=q:256,kv:256,batch:2,heads:4,kv-heads:4"),
+                          ("tickets", "tickets=true kind=ascending workers=4")):
         subprocess.run(["dash-opt", str(EXAMPLE), f"--dash-to-ptx={options} output={TMP}/{name}", "-o", os.devnull], check=True)
         compiled.append(TMP / name)
 
@@ -76,10 +77,10 @@ def same_launches() -> None:
             # Zeros before all else, the order before the runs; no call but these, and nothing left when all is given back.
             order = model.raw["order"]
             source = "launch" if order["source"] == "entry" else "copy"
-            assert ran.enqueued() == ["fill", source, "launch", "launch", "launch"]
-            address, size = model.regions["turns"]
-            (fill,) = [call for call in ran.calls if call[0] == "fill"]
-            assert fill[1:4] == [hex(address), "0", str(size)], fill
+            zeros = [model.regions[region["name"]] for region in model.raw["workspace"] if region["initial"] == "zero"]
+            assert ran.enqueued() == ["fill"] * len(zeros) + [source, "launch", "launch", "launch"]
+            fills = [call[1:4] for call in ran.calls if call[0] == "fill"]
+            assert fills == [[hex(address), "0", str(size)] for address, size in zeros], fills
             if source == "copy":
                 (copy,) = [call for call in ran.calls if call[0] == "copy"]
                 total = 0

@@ -44,6 +44,7 @@ def same_as_compiled() -> None:
             ("causal", "kind=synthesized workers=8", SIZES), ("full", "kind=synthesized workers=132 level=batch", SIZES),
             ("causal", "kind=synthesized workers=16 level=machine for-workers=8", SIZES),
             ("window", "kind=synthesized workers=8", SIZES), ("causal", "kind=synthesized workers=1", SIZES),
+            ("causal", "kind=synthesized workers=8 tickets=true", SIZES),
             ("causal", "kind=synthesized workers=8", SIZES | {"kv_rows": 100}))):  # one kv tile: nobody waits
         manifest = compile_example(f"small{number}", mask, f"{options} {small}")
         wanted = compile_example(f"other{number}", mask, f"{options} {others.replace('1100', str(sizes['kv_rows']))}")

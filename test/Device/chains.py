@@ -1,5 +1,5 @@
-"""Sums in the order of their chains, and under delays. Needs builds for tests: kernels that keep each contribution to dQ, and
-kernels that sleep for random times wherever roles wait for each other."""
+"""Sums in the order of their chains, under delays, and by workers that draw tickets. Needs builds for tests: kernels that keep each
+contribution to dQ, kernels that sleep for random times wherever roles wait for each other, and kernels that are launched plainly."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dash_attn.bundle import BundledKernel
 from dash_attn.testing import Case, make_inputs, poison, poison_workspace, run, sizes_of, zeros_left
 
 UNTOUCHED = -1  # what the workspace is filled with before: no sum has these bits
-DELAYED_RUNS = 20
+RUNS = 20
 # A tile's sum of elements beside that of the product in float64, as parts of norms: what rounding to 16 bits and cancelling leave.
 # Sums of two kv tiles differ by about a norm.
 ROUNDED, CANCELLED = 0.05, 0.01
@@ -35,9 +35,9 @@ def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:
             found += [Test(f"chains {kernel.name} {shape}", kernel.name,
                            lambda kernel=kernel, shape=shape: sums_follow_chains(kernel, plain[kernel.kind], shape))
                       for shape in FEW_SHAPES[:1 if quick else None]]
-        elif kernel.debug == "delays":
-            found.append(Test(f"delays {kernel.name}", kernel.name,
-                              lambda kernel=kernel: delays_change_nothing(kernel, plain[kernel.kind])))
+        elif kernel.debug in ("delays", "tickets"):
+            found.append(Test(f"{kernel.debug} {kernel.name}", kernel.name,
+                              lambda kernel=kernel: bits_are_those_of(kernel, plain[kernel.kind])))
     return found
 
 
@@ -126,13 +126,13 @@ def flushed(x: torch.Tensor) -> torch.Tensor:
     return torch.where(x.abs() < torch.finfo(torch.float32).tiny, torch.zeros_like(x).copysign(x), x)
 
 
-def delays_change_nothing(bundled: BundledKernel, plain: BundledKernel) -> dict[str, Any]:
+def bits_are_those_of(bundled: BundledKernel, plain: BundledKernel) -> dict[str, Any]:
     problem = case(bundled, REPEATED_SHAPE)
     tensors = make_inputs(problem)
     expected = run(load(plain), problem, tensors, stream=0)
-    for number in range(DELAYED_RUNS):
+    for number in range(RUNS):
         poison(tensors)
-        demand_same(run(load(bundled), problem, tensors, stream=0), expected, f"run {number} with delays")
+        demand_same(run(load(bundled), problem, tensors, stream=0), expected, f"run {number} of {bundled.name}")
     left = zeros_left(load(bundled))
     demand(not left, f"a counter is not zero afterwards: {left}")
-    return {"runs": DELAYED_RUNS}
+    return {"runs": RUNS}

@@ -21,6 +21,22 @@
 // RUN: FileCheck %s --check-prefix=PROVEN --input-file=%t/order.json
 // RUN: dash-opt %s --dash-to-ptx='kind=file path=%t/order.json workers=4 sizes=q:512,kv:512,batch:1,heads:2,kv-heads:1 output=%t/table/file' -o /dev/null
 // RUN: FileCheck %s --check-prefix=WAITS --input-file=%t/table/file.json
+// Workers that draw tickets do start in order, and a plain launch will do. They are known by their tickets alone, not by their blocks.
+// RUN: dash-opt %s --dash-to-ptx='tickets=true kind=file path=%t/order.json workers=4 sizes=q:512,kv:512,batch:1,heads:2,kv-heads:1 output=%t/table/tickets' -o /dev/null
+// RUN: FileCheck %s --check-prefix=TICKETS --input-file=%t/table/tickets.json --implicit-check-not='"cooperative": true'
+// RUN: FileCheck %s --check-prefix=DRAWN --input-file=%t/table/tickets.ptx
+// TICKETS: "min_workers": 1
+// TICKETS: {"name":"tickets","bytes":"4","alignment":16,"initial":"zero","after":"zero"}
+// TICKETS: "name": "attention_bwd_main"
+// TICKETS: "shared_bytes": 231440,
+// TICKETS: "workspace.tickets"
+// DRAWN:     .visible .entry attention_bwd_main(
+// DRAWN:     mbarrier.init
+// DRAWN:     atom.relaxed.gpu.global.inc.u32
+// DRAWN:     st.shared
+// DRAWN:     bar{{(rier)?}}.sync
+// DRAWN-NOT: %ctaid
+// DRAWN:     .visible .entry attention_bwd_convert(
 // PROVEN: "minWorkers": 1,
 // WAITS: "min_workers": 4
 // WAITS: "cooperative": true

@@ -67,3 +67,27 @@ gpu.module @kernels {
     llvm.return
   }
 }
+
+// Where indices are drawn, the same thread draws the worker's, before the others go on; the last worker leaves zero.
+// CHECK-LABEL: llvm.func @draws
+// CHECK-SAME:    (%[[TICKETS:[^ ]+]]: !llvm.ptr<1>
+// CHECK-COUNT-2:   nvvm.mbarrier.init
+// CHECK:           %[[BLOCKS:[^ ]+]] = llvm.call_intrinsic "llvm.nvvm.read.ptx.sreg.nctaid.x"()
+// CHECK:           %[[LAST:[^ ]+]] = arith.subi %[[BLOCKS]], %c1_i32{{.*}}
+// CHECK:           %[[DRAWN:[^ ]+]] = llvm.inline_asm {{.*}}"atom.relaxed.gpu.global.inc.u32 $0, [$1], $2;"{{.*}} %[[TICKETS]], %[[LAST]]
+// CHECK:           llvm.store %[[DRAWN]], %{{.+}} : i32, !llvm.ptr<3>
+// CHECK-NEXT:    }
+// CHECK-NEXT:    nvvm.barrier
+gpu.module @tickets {
+  llvm.func @draws(%tickets: !llvm.ptr<1> {dash.parameter = "workspace.tickets"}) attributes {dash.entry = #dash.entry<main, always,
+      grid["workers", "1", "1"], block[128, 1, 1], cluster[1, 1, 1], shared_bytes = 33808, cooperative = false>} {
+    dash.workers registers(168) shared_bytes(33792) {
+      %tiles = dash.channel "tiles" depth(1) at([1024], [16384]) barriers([0, 8]) arrivals([1, 4])
+        : !dash.channel<tensor<64x128xbf16>>
+      dash.role "load" producer warps(1) registers(24) {
+        %body = arith.constant 14 : i32
+      }
+    }
+    llvm.return
+  }
+}

@@ -1,7 +1,9 @@
 // RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile='q=64 kv=128' --dash-apply-schedule='kind=symmetric-shift workers=132 sizes=q:4096,heads:16' \
 // RUN:   --dash-check-kernels --dash-assign-roles --dash-outline-program | FileCheck %s --check-prefix=FORMULAS
 // RUN: dash-opt %s --dash-tile='q=128 kv=128' --dash-apply-schedule='kind=ascending workers=2 form=table' \
-// RUN:   --dash-check-kernels --dash-assign-roles --dash-outline-program | FileCheck %s --check-prefix=TABLE
+// RUN:   --dash-check-kernels --dash-assign-roles --dash-outline-program | FileCheck %s --check-prefix=TABLE --implicit-check-not=tickets
+// RUN: dash-opt %s --dash-tile='q=128 kv=128' --dash-apply-schedule='kind=ascending workers=2 form=table' \
+// RUN:   --dash-check-kernels --dash-assign-roles --dash-outline-program=tickets=true | FileCheck %s --check-prefix=TICKETS
 // RUN: dash-opt %s --dash-tile='q=128 kv=128' --dash-apply-schedule='kind=ascending workers=2 form=table' | FileCheck %s --check-prefix=PROVEN
 
 // An order of formulas serves all sizes, and all workers must be there.
@@ -46,4 +48,8 @@ func.func @heads(%q: !HQ, %k: !HK, %v: !HK, %do: !HQ, %o: !HQ, %lse: !HR, %dq: !
   return
 }
 
+// Workers that draw their indices start in order, and there is a word to draw from.
+// TICKETS:      gpu.module @small_kernels
+// TICKETS-SAME: workers = 2, width = 2, min_workers = 1>
+// TICKETS-SAME: <name = "tickets", bytes = "4", alignment = 16, before = zero, after = zero>]
 // PROVEN: dash.schedule @small_order kind("ascending") {{.+}} min_workers(1)

@@ -81,3 +81,27 @@ gpu.module @keeps_kernels attributes {dash.program = #dash.program<"keeps"
            kind = "shift", level = run, deterministic = true, parts = 1, workers = 132, width = 132, min_workers = 1>
     order <entry = "keeps_order">>} {
 }
+
+// Workers that draw tickets start in order: they need no cooperative launch, but a word for the ticket behind the slots.
+// CHECK-LABEL: gpu.module @draws_kernels
+// CHECK:         llvm.func @draws_main
+// CHECK-SAME:    %{{[^,]+}}: !llvm.ptr<1> {dash.parameter = "workspace.tickets"})
+// CHECK-SAME:    shared_bytes = 33808, cooperative = false
+// CHECK:         dash.workers registers(168) shared_bytes(33792)
+func.func @draws(%rows: index) {
+  %sum = memref.alloc(%rows, %rows, %rows) : !S
+  %zero = arith.constant 0 : index
+  dash.workers registers(168) shared_bytes(33792) {
+    %dq_tiles = dash.channel "dq" depth(1) at([1024], [32768]) barriers([16, 24]) arrivals([8, 1]) : !CD
+    dash.role "reduce" reducer warps(1) registers(24) {
+      dash.bulk_store %dq_tiles[%zero] into %sum[%zero, %zero, %zero] : !CD into !S
+    }
+  }
+  return
+}
+gpu.module @draws_kernels attributes {dash.program = #dash.program<"draws"
+    facts <element = bf16, head_dim = 128, head_dim_v = 128, mask = <causal>, tiles = <q = 64, kv = 128>,
+           kind = "file", level = run, deterministic = true, parts = 1, workers = 132, width = 132, min_workers = 4>
+    workspace[<name = "tickets", bytes = "4", alignment = 16, before = zero, after = zero>]
+    order <entry = "draws_order">>} {
+}

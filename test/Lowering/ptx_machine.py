@@ -101,6 +101,8 @@ class Machine:
             value = thread.tid % LANES
         elif operand == "%ctaid.x":
             value = 0
+        elif operand == "%nctaid.x":
+            value = 1
         elif operand == "dynamic_shared_memory":
             value = SHARED
         elif operand in self.values:
@@ -155,6 +157,13 @@ class Machine:
         elif root == "ldmatrix":
             self.touch(thread, self.address(thread, operands[1]), 16, False, text)
             thread.registers.update(dict.fromkeys(operands_of(operands[0].strip("{}")), 0))
+        elif root == "atom":
+            if ".inc." not in name:
+                raise Wrong(f"expected an instruction that this machine knows, got '{name}'")
+            at, last = self.address(thread, operands[1]), self.value(thread, operands[2], 32)
+            found = thread.registers[operands[0]] = self.memory.get(at, 0)
+            self.memory[at] = 0 if found >= last else found + 1
+            self.counts["tickets"] += 1
         elif root in ("ld", "st", "red"):
             return self.load_or_store(thread, name, operands, text)
         else:

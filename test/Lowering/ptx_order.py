@@ -49,6 +49,8 @@ def run(text: str, manifest: dict, walks: list[int]) -> Machine:
     turns = values.get("workspace.turns", 0)
     if left := [at for at, word in memory.items() if word and 0 <= at - turns < 1 << 20]:
         raise Wrong(f"the turn of tile {(left[0] - turns) // 4} is not set back")
+    if machine.counts["tickets"] != ("workspace.tickets" in values) or memory.get(values.get("workspace.tickets"), 0):
+        raise Wrong("a block draws one ticket where there are any, and the last one to draw leaves none")
     return machine
 
 

@@ -86,6 +86,7 @@ ASYNC, COMMIT = "fence.proxy.async", "cp.async.bulk.commit_group"
 COPY_OUT = "cp.async.bulk.global.shared::cta.bulk_group [data], [one], 16; " + COMMIT
 COPY_IN = "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [tile], [data], 16, [full]"
 ADD = "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [data], [one], 16; " + COMMIT + "; cp.async.bulk.wait_group 0"
+TICKETS = {"T1@A": "atom.relaxed.gpu.global.inc.u32 r0, [x], 1", "T2@B": "atom.relaxed.gpu.global.inc.u32 r1, [x], 1"}
 
 TESTS = [
     # 8.10 and 8.11 of the ISA.
@@ -173,6 +174,13 @@ TESTS = [
     Litmus("copy in, not waited for", OURS, {"T1@A": f"{COPY_IN}; ld.weak r0, [tile]"}, "r0 == 0", True, {"data": 1}),
     Litmus("a complete-tx passes nothing else on", OURS,
            {"T1@A": f"st.weak [y], 1; {COPY_IN}", "T2@A": "mbarrier.try_wait.parity p, [full], 0; ld.weak r0, [y]"}, "r0 == 0", True),
+    # Workers draw their indices: each once, and the word is as it was.
+    Litmus("two tickets", OURS, TICKETS, "r0 == 1 and r1 == 0", True),
+    Litmus("two tickets, both the first", OURS, TICKETS, "r0 == 0 and r1 == 0", False),
+    Litmus("two tickets, both the last", OURS, TICKETS, "r0 == 1 and r1 == 1", False),
+    Litmus("two tickets, and none is left", OURS, TICKETS, "x == 1", False),
+    Litmus("two tickets by a load and a store", OURS, {name: "ld.relaxed.gpu r, [x]; st.relaxed.gpu [x], 1".replace("r,", f"r{i},")
+                                                       for i, name in enumerate(TICKETS)}, "r0 == 0 and r1 == 0", True),
     Litmus("an arrival passes it on", OURS,
            {"T1@A": f"st.weak [y], 1; mbarrier.arrive.expect_tx s, [full], 16; {COPY_IN}",
             "T2@A": "mbarrier.try_wait.parity p, [full], 0; ld.weak r0, [y]"}, "r0 == 0", False),

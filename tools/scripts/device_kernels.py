@@ -27,8 +27,10 @@ TABLE_SIZES_OF_BENCH = {128: "q:4096,kv:4096,batch:4,heads:16,kv-heads:16",
 # The kind whose order is written to a file, and read from it: the kernel's kind is "file", and its order a table.
 FROM_FILE = "symmetric-shift"
 # Builds for tests: one keeps every contribution to dQ, one sleeps at random wherever roles wait for each other, in one threads
-# arrive at barriers for themselves, which a checker of races understands.
-DEBUG_OPTIONS = {"contributions": "contributions=true", "delays": "delays=true", "threads": "threads-arrive=true"}
+# arrive at barriers for themselves, which a checker of races understands. Workers that draw tickets have the bits of those that do not.
+DEBUG_OPTIONS = {"contributions": "contributions=true", "delays": "delays=true", "threads": "threads-arrive=true",
+                 "tickets": "tickets=true"}
+TICKETS_KIND = "ascending"
 # Kinds whose kernels are also built for f16, one of a mask: a kernel differs from that of bf16 in a few instructions.
 F16_KINDS = {"full": "shift", "causal": "symmetric-shift"}
 DEBUG_KINDS = {"full": ("ascending", "shift", "symmetric-shift"), "causal": ("ascending", "shift", "symmetric-shift"),
@@ -82,5 +84,5 @@ def device_kernels(workers: int = TARGETS_OWN) -> list[DeviceKernel]:
                         kernels.append(DeviceKernel(f"{name}-f16", head_dim, mask, f"kind={kind} {common}", element="f16"))
                     if kind in DEBUG_KINDS.get(mask, ()):
                         kernels += [DeviceKernel(f"{name}-{word}", head_dim, mask, f"kind={kind} {common} {option}")
-                                    for word, option in DEBUG_OPTIONS.items()]
+                                    for word, option in DEBUG_OPTIONS.items() if word != "tickets" or kind == TICKETS_KIND]
     return kernels

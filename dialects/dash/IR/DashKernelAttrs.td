@@ -51,7 +51,8 @@ def FactsAttr : Dash_Attr<"Facts", "facts"> {
   let summary = "What kernels compute, and in which order";
   let description = [{
     `min_workers` is how many workers must be resident at once, in whatever order they start: all, or 1 where no
-    worker waits for another. `dash.schedule` has the number for workers that start in index order.
+    worker waits for another. `dash.schedule` has the number for workers that start in index order, as they do where they draw tickets
+    (`dash-outline-program`): there it is that number for a table.
 
     **Preconditions**: every number is at least 1, `min_workers` and `width` as in `dash.schedule`.
     **Postconditions**: none.

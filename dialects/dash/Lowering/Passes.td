@@ -27,11 +27,19 @@ def OutlineProgram : Pass<"dash-outline-program", "::mlir::ModuleOp"> {
     which no two workers add to one q tile. Else it is all workers. What the proof found for fewer rests on workers that start
     in index order, and no launch promises that.
 
+    **Tickets**: with `tickets=true` a worker's index is not its block's: it draws the next one when it starts, from a word
+    `tickets` of the workspace. So workers do start in index order, and `min_workers` of a table is what the proof found. (Of
+    formulas it stays all workers: the proof is of one size.) No entry has to be launched cooperatively then: a launch is right wherever
+    `min_workers` of its blocks are resident at once.
+
     Needs: `dash-check-kernels`, `dash-assign-roles`. Leaves: the function as it is. Does not: make entries; the
     passes `dash-lower-*` do.
 
     (* example filepath=test/Lowering/outline-program.mlir *)
   }];
+  let options = [
+    Option<"tickets", "tickets", "bool", /*default=*/"false",
+           "Let workers draw their indices when they start, for hosts that cannot launch cooperatively">];
   let statistics = [Statistic<"numOutlined", "num-outlined", "Number of modules made">];
   let dependentDialects = ["::mlir::gpu::GPUDialect"];
 }
@@ -280,7 +288,7 @@ def OutlineWorkers : Pass<"dash-outline-workers", "::mlir::ModuleOp"> {
   let description = [{
     Makes an entry of the function's kernels, with the parameters that the main kernel has, and moves `dash.workers`
     into it. Its block has all warps of a worker and its shared memory; it is cooperative where several workers must
-    run at once.
+    run at once and draw no tickets; with tickets, the block's has a word behind the memory of the plan.
 
     Memory is known by names: a memref becomes a `dash.tensor` of the name that `dash-outline-program` has given the
     argument; what the function allocates is "delta" where it has one number a row, else "dq", the sums. The scale is a

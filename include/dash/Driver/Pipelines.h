@@ -63,6 +63,10 @@ struct ToPtxOptions : public PassPipelineOptions<ToPtxOptions> {
   Option<bool> delays{*this, "delays",
                       llvm::cl::desc("Sleep at random where roles wait, for tests"),
                       llvm::cl::init(false)};
+  Option<bool> tickets{
+      *this, "tickets",
+      llvm::cl::desc("Let workers draw their indices when they start, for plain launches"),
+      llvm::cl::init(false)};
   Option<bool> threadsArrive{*this, "threads-arrive",
                              llvm::cl::desc("Let threads arrive, not warps, for checkers of races"),
                              llvm::cl::init(false)};

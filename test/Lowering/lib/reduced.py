@@ -35,14 +35,16 @@ def order_to_promela(schedule: dict, resident: int, launches: int = 2) -> str:
     return "\n".join([*lines, "  skip", "}", ""])
 
 
-def finishes(schedule: dict, resident: int, warps: int, ahead: int, rng: random.Random) -> bool:
-    """Whether workers come to their end, moving in a random order. Warp w has every `warps`-th step of a list; it takes a step's turn
+def finishes(schedule: dict, resident: int, warps: int, ahead: int, rng: random.Random, tickets: bool = True) -> bool:
+    """Whether workers come to their end, moving in a random order. They start in the order of their indices, which tickets are for, or in a
+    random one. Warp w has every `warps`-th step of a list; it takes a step's turn
     when it has given its last, and gives it when the turns of all steps that are `ahead` or more before it are taken."""
     lists, lengths = lists_of(schedule)
     owners = {step: worker for worker, one in enumerate(lists) for step in one}
     nexts, holds = [list(range(warps)) for _ in lists], [[False] * warps for _ in lists]
-    counters, started, ended = [0] * len(lengths), min(resident, len(lists)), set()
-    ready = list(range(started))
+    starts = list(range(len(lists))) if tickets else rng.sample(range(len(lists)), len(lists))
+    counters, started, ended = [0] * len(lengths), set(starts[:resident]), set()
+    ready = list(started)
     while ready:
         at = rng.randrange(len(ready))
         ready[at], ready[-1] = ready[-1], ready[at]
@@ -62,11 +64,11 @@ def finishes(schedule: dict, resident: int, warps: int, ahead: int, rng: random.
                     counters[tile] += 1
                     mine[warp] += warps
                     held[warp], moved = False, True
-                    if (tile, turn + 1) in owners and owners[tile, turn + 1] < started:
+                    if owners.get((tile, turn + 1)) in started:
                         ready.append(owners[tile, turn + 1])
         if min(mine) >= len(steps) and worker not in ended:
             ended.add(worker)
-            if started < len(lists):
-                ready.append(started)
-                started += 1
+            if len(started) < len(lists):
+                ready.append(starts[len(started)])
+                started.add(ready[-1])
     return len(ended) == len(lists)

@@ -102,6 +102,8 @@ class Thread:
         if returns:
             self.registers[operands[0]], self.sources[operands[0]] = read.value, [read.number]
         added = read.value + amount if "add" in parts else amount
+        if "inc" in parts:
+            added = z3.If(read.value >= amount, 0, read.value + 1)
         write = self.access(text, "write", place, value=added, **(strength | {"acquires": False}))
         self.program.atomic[read.number] = write.number
         self.program.depends.append((read.number, write.number))
