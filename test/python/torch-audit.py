@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,7 +16,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent / "lib"))
 
 import torch  # noqa: E402
-from fixtures import refused  # noqa: E402
+from fixtures import SOURCE, refused  # noqa: E402
 from on_cpu import LAUNCHED  # noqa: E402
 from torch import nn  # noqa: E402
 from torch.utils.checkpoint import checkpoint  # noqa: E402
@@ -223,7 +224,7 @@ def files() -> None:
         assert Run.load(TMP / name) == found
     for names, status, said in ((("one", "one"), 0, "equal\n"), (("one", "other"), 1, f"{compare(one, other)}\n"), (("one",), 2, "")):
         done = subprocess.run([sys.executable, "-m", "dash_attn.audit", *(TMP / name for name in names)], capture_output=True, text=True,
-                              check=False)
+                              check=False, env=os.environ | {"PYTHONPATH": str(SOURCE / "python")})
         assert (done.returncode, done.stdout) == (status, said), done
     head = '{"dash_audit": 1, "every": false}\n'
     for content in ("", "{}", "[]", f"{head}[1]", f'{head}[0, "", "", "", 0, "x"]', head.replace("1", "9")):
