@@ -8,6 +8,7 @@ from typing import Any
 from .function import operator_of_forward
 from .kernels import kernel_for
 from .problem import refusal_of_device, refusal_of_forward, refusal_of_options, refusal_of_tensors, window_of
+from .sharding import refusal_of_sharding
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,8 @@ def explain(q: Any, k: Any, v: Any, *, causal: bool = False, window: tuple[int, 
             cu_seqlens_q: Any = None, cu_seqlens_k: Any = None, level: str = "run", layout: str = "bhsd") -> Explanation:
     """Takes what `attention` takes, computes nothing, and refuses nothing: print it. May compile the kernel."""
     reason = refusal_of_options(causal, window, scale, (cu_seqlens_q, cu_seqlens_k), level, layout) or \
-        refusal_of_tensors(q, k, v, layout) or refusal_of_forward(q, k, window_of(causal, window), layout) or refusal_of_device(q.device.index)
+        refusal_of_tensors(q, k, v, layout) or refusal_of_forward(q, k, window_of(causal, window), layout) or \
+        refusal_of_sharding(q, k, layout) or refusal_of_device(q.device.index)
     if reason:
         return Explanation(reason)
     kernel = kernel_for(q.shape[3], q.dtype, window_of(causal, window))

@@ -9,6 +9,7 @@ import torch
 from .operator import fold, gradients, launch, unfold
 from .problem import (CAUSAL, FULL, Window, demand, is_plain, refusal_of_device, refusal_of_forward, refusal_of_options, refusal_of_tensors,
                       signature, window_of)
+from .sharding import refusal_of_sharding
 
 MOST_ACCEPTED = 4096  # problems; more than that are asked about anew
 _accepted: dict[Any, Window] = {}
@@ -53,6 +54,8 @@ def _window_seen(q: Any, k: Any, v: Any, causal: Any, window: Any, scale: Any, c
         demand(refusal_of_options(causal, window, scale, cu_seqlens, level, layout))
         found = window_of(causal, window)
         demand(refusal_of_tensors(q, k, v, layout) or refusal_of_forward(q, k, found, layout))
+        if not torch.compiler.is_compiling():
+            demand(refusal_of_sharding(q, k, layout))
         demand(refusal_of_device(q.device.index))
         if key is not None:
             if len(_accepted) >= MOST_ACCEPTED:

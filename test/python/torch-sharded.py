@@ -1,0 +1,99 @@
+# RUN: %torch_python %s
+# REQUIRES: torch, plain-libdash
+"""DTensor and FSDP2, by two processes on the CPU: gradients of parts are parts of the gradients, bit by bit, and nothing is gathered."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "lib"))
+
+import torch  # noqa: E402
+import torch.distributed as dist  # noqa: E402
+from fixtures import refused  # noqa: E402
+from on_cpu import LAUNCHED  # noqa: E402
+from torch.distributed.fsdp import fully_shard  # noqa: E402
+from torch.distributed.tensor import Replicate, Shard, distribute_tensor, init_device_mesh  # noqa: E402
+from torch.distributed.tensor.debug import CommDebugMode  # noqa: E402
+
+from dash_attn import ArgumentError, attention, explain  # noqa: E402
+
+DEVICES = 2
+
+
+def inputs(layout: str = "bhsd", kv_heads: int = 2) -> list[torch.Tensor]:
+    torch.manual_seed(1)
+    found = [torch.randn(2, heads, 12, 64, dtype=torch.bfloat16) for heads in (4, kv_heads, kv_heads, 4)]
+    return found if layout == "bhsd" else [x.transpose(1, 2).contiguous() for x in found]
+
+
+def sharded() -> None:
+    mesh = init_device_mesh("cpu", (DEVICES,))
+    for layout, dim in (("bhsd", 0), ("bhsd", 1), ("bshd", 0), ("bshd", 2)):
+        *whole, do = inputs(layout)
+        options = {"causal": True, "layout": layout}
+        for leaf in whole:
+            leaf.requires_grad_()
+        expected = torch.autograd.grad(attention(*whole, **options), whole, do)
+        parts = [distribute_tensor(x.detach(), mesh, [Shard(dim)]).requires_grad_() for x in whole]
+        upstream = distribute_tensor(do, mesh, [Shard(dim)])
+        with CommDebugMode() as sent:
+            o = attention(*parts, **options)
+            found = torch.autograd.grad(o, parts, upstream)
+        assert not sent.get_total_counts() and o.placements == (Shard(dim),), sent.get_comm_counts()
+        for one, other in zip(found, expected, strict=True):
+            assert one.placements == (Shard(dim),) and torch.equal(one.full_tensor(), other)
+    *whole, _ = inputs(kv_heads=1)
+    uneven = [distribute_tensor(x, mesh, [Shard(1) if x is whole[0] else Replicate()]) for x in whole]
+    LAUNCHED.clear()
+    message = (f"k: expected a number of heads that {DEVICES} devices divide among them, found 1; shard the batch, or repeat heads of "
+               "k and v")
+    assert refused(lambda: attention(*uneven), ArgumentError) == message == explain(*uneven).refusal and not LAUNCHED
+
+
+class Model(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = torch.nn.Linear(64, 192, dtype=torch.bfloat16)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return attention(*self.linear(x)[:, None].chunk(3, -1), causal=True).float().square().mean()
+
+
+def with_fsdp() -> None:
+    """Twice the same parameters, and those of a model that is whole."""
+    torch.manual_seed(dist.get_rank())
+    batch = torch.randn(2, 12, 64, dtype=torch.bfloat16)
+    found = []
+    for is_sharded in (True, True, False):
+        torch.manual_seed(5)
+        model = Model()
+        if is_sharded:
+            fully_shard(model, mesh=init_device_mesh("cpu", (DEVICES,)))
+        model(batch).backward()
+        grad = model.linear.weight.grad
+        if not is_sharded:
+            grad = grad.float()
+            dist.all_reduce(grad)
+            grad /= DEVICES
+        found.append(grad.full_tensor() if is_sharded else grad)
+    assert torch.equal(found[0], found[1])
+    assert (found[0].float() - found[2]).norm() < 0.02 * found[2].norm()
+
+
+def work(rank: int, port: int) -> None:
+    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
+    dist.init_process_group("gloo", rank=rank, world_size=DEVICES)
+    sharded()
+    with_fsdp()
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        number = free.getsockname()[1]
+    torch.multiprocessing.spawn(work, args=(number,), nprocs=DEVICES)
