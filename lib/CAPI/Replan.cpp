@@ -193,14 +193,19 @@ private:
     return std::nullopt;
   }
 
-  /// Whether two workers add to one q tile.
+  /// Whether two workers add to one q tile, or, with parts, to one kv tile.
   bool mayWait(ArrayRef<int32_t> words) const {
-    llvm::DenseMap<std::pair<int64_t, int32_t>, int64_t> workerOf; // by (sequence, head) and q tile
+    // By (sequence, head) and tile; kv heads are numbers below 0.
+    llvm::DenseMap<std::pair<int64_t, int32_t>, int64_t> workerOf;
+    bool hasParts = program->getInteger("parts") != 1;
     ArrayRef<int32_t> lists = words.slice(orderHeaderWords, manifest.workers + 1);
     for (int64_t worker = 0; worker < manifest.workers; ++worker)
       for (int32_t index = lists[worker]; index < lists[worker + 1]; ++index) {
         const int32_t *item = &words[words[OrderFirstItem] + index * orderItemWords];
         const int32_t *visit = &words[words[OrderFirstVisit]] + item[4] * orderVisitWords;
+        int64_t kvHead = -1 - (item[0] * sizes.kvHeads + item[1]);
+        if (hasParts && workerOf.try_emplace({kvHead, item[2]}, worker).first->second != worker)
+          return true;
         for (int32_t i = 0; i < item[5]; ++i, visit += orderVisitWords) {
           int64_t head = item[0] * sizes.heads + item[3] + visit[0];
           if (workerOf.try_emplace({head, visit[1]}, worker).first->second != worker)

@@ -29,6 +29,7 @@ void dash::buildToPtxPipeline(OpPassManager &manager, const ToPtxOptions &option
   order.workers = options.workers;
   order.target = options.target;
   order.level = options.level;
+  order.parts = options.parts;
   order.forWorkers = options.forWorkers;
   order.sizes = options.sizes;
   order.costs = options.costs;

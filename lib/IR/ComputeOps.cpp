@@ -191,5 +191,7 @@ LogicalResult ConvertOp::verify() {
   if (FragmentAttr layout = getLayoutAttr();
       layout && layout.getKind() != FragmentKind::Accumulator)
     return emitOpError() << "'layout' must be an accumulator's, got " << layout;
+  if (std::optional<int64_t> pieces = getPieces(); pieces && *pieces < 2)
+    return emitOpError() << "'pieces' must be at least 2, got " << *pieces;
   return success();
 }

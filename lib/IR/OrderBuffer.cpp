@@ -11,10 +11,10 @@ namespace {
 /// Writes the parts of the buffer one after the other.
 class OrderEncoder {
 public:
-  OrderEncoder(const Problem &problem, int64_t workers, ArrayRef<Item> items,
+  OrderEncoder(const Problem &problem, int64_t parts, int64_t workers, ArrayRef<Item> items,
                ArrayRef<Visit> visits)
-      : problem(problem), workers(workers), items(items), visits(visits),
-        firstItem(orderFirstItem(workers)),
+      : problem(problem), headsPerPart(problem.groupSize() / parts), workers(workers), items(items),
+        visits(visits), firstItem(orderFirstItem(workers)),
         firstVisit(firstItem + orderItemWords * int64_t(items.size())),
         words(numOrderWords(workers, items.size(), visits.size())) {}
 
@@ -53,11 +53,11 @@ private:
     for (int64_t q : llvm::seq(problem.numQTiles(0)))
       lastTurn.push_back(problem.activeKv(0, q).size() - 1);
     for (int64_t kv : llvm::seq(problem.numKvTiles(0)))
-      numVisits.push_back(problem.activeQ(0, kv).size() * problem.groupSize());
+      numVisits.push_back(problem.activeQ(0, kv).size() * headsPerPart);
     int32_t begin = 0;
     int32_t *word = words.data() + firstVisit;
     for (const Item &item : items) {
-      int32_t firstHead = item.kvHead * problem.groupSize();
+      int32_t firstHead = item.kvHead * problem.groupSize() + item.part * headsPerPart;
       int32_t record[] = {item.sequence, item.kvHead,        item.kv, firstHead,
                           begin,         numVisits[item.kv], 1,       item.partTurn};
       std::copy(std::begin(record), std::end(record),
@@ -73,7 +73,7 @@ private:
   }
 
   const Problem &problem;
-  int64_t workers;
+  int64_t headsPerPart, workers;
   ArrayRef<Item> items;
   ArrayRef<Visit> visits;
   int64_t firstItem, firstVisit;
@@ -82,7 +82,7 @@ private:
 
 } // namespace
 
-std::vector<int32_t> dash::encodeOrder(const Problem &problem, int64_t workers,
+std::vector<int32_t> dash::encodeOrder(const Problem &problem, int64_t parts, int64_t workers,
                                        ArrayRef<Item> items, ArrayRef<Visit> visits) {
-  return OrderEncoder(problem, workers, items, visits).encode();
+  return OrderEncoder(problem, parts, workers, items, visits).encode();
 }

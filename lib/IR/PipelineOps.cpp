@@ -212,6 +212,18 @@ bool ChannelOp::isPerStep() {
   });
 }
 
+int64_t ChannelOp::getNumItemUses() {
+  int64_t count = 0;
+  bool isOfSteps = false;
+  for (Operation *user : getResult().getUsers()) {
+    auto wait = dyn_cast<WaitOp>(user);
+    bool isOfStep = wait && (wait->getParentOfType<WalkOp>() || wait.getUse());
+    isOfSteps |= isOfStep;
+    count += wait && !isOfStep;
+  }
+  return isOfSteps ? count : 0;
+}
+
 bool ChannelOp::isLoaded() {
   return llvm::any_of(getResult().getUsers(), [](Operation *user) {
     auto put = dyn_cast<PutOp>(user);
@@ -318,6 +330,32 @@ LogicalResult PutOp::verify() {
     if (bool(tile.getDefiningOp<LoadOp>()) != isLoad())
       return emitOpError("tiles must all come from 'dash.load', or none");
   return success();
+}
+
+//===----------------------------------------------------------------------===//
+// PieceOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult PieceOp::verify() {
+  RankedTensorType tile = getTile().getType(), piece = getResult().getType();
+  int64_t pieces = tile.getDimSize(0) / piece.getDimSize(0);
+  if (tile.getDimSize(0) != pieces * piece.getDimSize(0) ||
+      tile.getDimSize(1) != piece.getDimSize(1) || tile.getDimSize(1) % pieces != 0)
+    return emitOpError() << "cuts tiles by rows: " << formatShape(tile.getShape())
+                         << " is no multiple of " << formatShape(piece.getShape());
+  if (int64_t(getPiece()) < 0 || int64_t(getPiece()) >= pieces)
+    return emitOpError() << "piece must be from 0 to " << pieces - 1 << ", got "
+                         << int64_t(getPiece());
+  auto layout = dyn_cast_or_null<FragmentAttr>(tile.getEncoding());
+  auto ofPiece = dyn_cast_or_null<FragmentAttr>(piece.getEncoding());
+  if (!layout && !ofPiece)
+    return success();
+  if (layout && ofPiece && layout.getSplit() == FragmentSplit::Rows &&
+      ofPiece.getSplit() == FragmentSplit::Columns && layout.getWarpgroups() == pieces &&
+      ofPiece.getWarpgroups() == pieces)
+    return success();
+  return emitOpError() << "each warpgroup must hold the rows of one block: " << tile.getEncoding()
+                       << " does not give " << piece.getEncoding();
 }
 
 /// Tiles are named by what their channel holds.

@@ -191,6 +191,12 @@ LogicalResult ReduceOp::verify() {
 }
 
 LogicalResult OrderedReduceOp::verify() {
+  if (std::optional<int64_t> piece = getPiece()) {
+    int64_t pieces = *getPieces();
+    if (*piece < 0 || *piece >= pieces || pieces < 2)
+      return emitOpError() << "adds piece " << *piece << " of " << pieces
+                           << ", expected a piece from 0 to " << pieces - 1 << " of at least 2";
+  }
   ItemsOp items = getItems(*this);
   if (!items) // loops over the order
     return verifyTileOf(*this, getValue().getType(), getTarget().getType());

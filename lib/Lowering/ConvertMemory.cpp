@@ -80,19 +80,22 @@ struct ConvertCopyOut : KernelPattern<CopyOutOp> {
 // The ordered add
 //===----------------------------------------------------------------------===//
 
-/// An op on sums of q tiles.
+/// An op on sums of tiles: dQ's, and with parts dK's and dV's.
 template <typename OpT> struct SumPattern : KernelPattern<OpT> {
   using KernelPattern<OpT>::KernelPattern;
   using typename KernelPattern<OpT>::Adaptor;
 
-  Value number(PtxBuilder &b, Adaptor adaptor) const {
-    return this->kernel.tileIndex(b, this->word(b, adaptor.getSequence()),
-                                  this->word(b, adaptor.getHead()),
-                                  this->word(b, adaptor.getTile()));
+  static bool isOfQuery(OpT op) { return tensorName(op.getSums()) == "dq"; }
+  Value number(PtxBuilder &b, OpT op, Adaptor adaptor) const {
+    Value sequence = this->word(b, adaptor.getSequence()), head = this->word(b, adaptor.getHead());
+    Value tile = this->word(b, adaptor.getTile());
+    return isOfQuery(op) ? this->kernel.tileIndex(b, sequence, head, tile)
+                         : this->kernel.pieceIndex(b, sequence, head, tile);
   }
-  Value counter(PtxBuilder &b, Adaptor adaptor) const {
-    Value tile = number(b, adaptor);
-    return b.offset(this->kernel.region("turns"), b.mul(b.toI64(tile), 4));
+  Value counter(PtxBuilder &b, OpT op, Adaptor adaptor) const {
+    Value tile = number(b, op, adaptor);
+    return b.offset(this->kernel.region(turnsRegion(tensorName(op.getSums()))),
+                    b.mul(b.toI64(tile), 4));
   }
   static int64_t bytes(ChannelOp channel) { return channel.getType().getElementBytes(0); }
   Value source(PtxBuilder &b, OpT op, Adaptor adaptor) const {
@@ -100,8 +103,8 @@ template <typename OpT> struct SumPattern : KernelPattern<OpT> {
     return this->kernel.element(b, this->channelOf(op), 0, slot);
   }
   Value sums(PtxBuilder &b, OpT op, Adaptor adaptor) const {
-    Value tile = number(b, adaptor);
-    return b.offset(this->kernel.region("dq_sum"),
+    Value tile = number(b, op, adaptor);
+    return b.offset(this->kernel.region(sumsRegion(tensorName(op.getSums()))),
                     b.mul(b.toI64(tile), bytes(this->channelOf(op))));
   }
 };
@@ -112,7 +115,7 @@ struct ConvertAcquireTurn : SumPattern<AcquireTurnOp> {
   LogicalResult matchAndRewrite(AcquireTurnOp op, Adaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     PtxBuilder b(op.getLoc(), rewriter);
-    hopper::waitAcquire(b, counter(b, adaptor), word(b, adaptor.getTurn()));
+    hopper::waitAcquire(b, counter(b, op, adaptor), word(b, adaptor.getTurn()));
     rewriter.eraseOp(op);
     return success();
   }
@@ -124,7 +127,7 @@ struct ConvertReleaseTurn : SumPattern<ReleaseTurnOp> {
   LogicalResult matchAndRewrite(ReleaseTurnOp op, Adaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     PtxBuilder b(op.getLoc(), rewriter);
-    Value at = counter(b, adaptor);
+    Value at = counter(b, op, adaptor);
     b.ifElse(
         b.equal(word(b, adaptor.getIsLast()), 0),
         [&] {
@@ -167,12 +170,14 @@ struct ConvertBulkStore : SumPattern<BulkStoreOp> {
   }
 
 private:
-  /// The slot of the turn, among as many for each tile as there are kv tiles.
+  /// The slot of the turn, among as many for each tile as there are kv tiles, or parts.
   Value contribution(PtxBuilder &b, BulkStoreOp op, Adaptor adaptor) const {
-    Value kvTiles = b.ceilDiv(kernel.kvRows, kernel.rowsOfKvTile());
-    Value first = b.mul(b.toI64(number(b, adaptor)), b.toI64(kvTiles));
+    Value turns = isOfQuery(op) ? b.toI64(b.ceilDiv(kernel.kvRows, kernel.rowsOfKvTile()))
+                                : b.i64(kernel.numParts());
+    Value first = b.mul(b.toI64(number(b, op, adaptor)), turns);
     Value slot = b.add(first, b.toI64(word(b, adaptor.getTurn())));
-    return b.offset(kernel.region("contributions"), b.mul(slot, bytes(channelOf(op))));
+    Value slots = kernel.region(contributionsRegion(tensorName(op.getSums())));
+    return b.offset(slots, b.mul(slot, bytes(channelOf(op))));
   }
 };
 

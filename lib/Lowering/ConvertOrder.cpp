@@ -42,6 +42,14 @@ struct ConvertNumItems : KernelPattern<NumItemsOp> {
   }
 };
 
+/// The record of the item at a place of the list.
+static Value recordOf(PtxBuilder &b, const MainKernel &kernel, llvm::function_ref<Value()> place) {
+  Value first = hopper::loadWordGlobal(b, listBounds(b, kernel), 0);
+  Value number = b.add(first, place());
+  return b.offset(section(b, kernel.region("order"), OrderFirstItem),
+                  b.mul(b.toI64(number), itemBytes));
+}
+
 struct ConvertReadItem : KernelPattern<ReadItemOp> {
   using KernelPattern::KernelPattern;
 
@@ -49,9 +57,7 @@ struct ConvertReadItem : KernelPattern<ReadItemOp> {
                                 ConversionPatternRewriter &rewriter) const override {
     PtxBuilder b(op.getLoc(), rewriter);
     Value order = kernel.region("order");
-    Value first = hopper::loadWordGlobal(b, listBounds(b, kernel), 0);
-    Value number = b.add(first, word(b, adaptor.getPlace()));
-    Value at = b.offset(section(b, order, OrderFirstItem), b.mul(b.toI64(number), itemBytes));
+    Value at = recordOf(b, kernel, [&] { return word(b, adaptor.getPlace()); });
     SmallVector<Value> head = hopper::loadWords4Global(b, at, 0);
     SmallVector<Value> tail = hopper::loadWords4Global(b, at, 16);
     Value visits =
@@ -59,6 +65,20 @@ struct ConvertReadItem : KernelPattern<ReadItemOp> {
     rewriter.replaceOp(op,
                        {index(b, head[0]), index(b, head[1]), index(b, head[2]), index(b, head[3]),
                         b.address(visits), index(b, tail[1]), index(b, tail[2])});
+    return success();
+  }
+};
+
+struct ConvertReadPart : KernelPattern<ReadPartOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult matchAndRewrite(ReadPartOp op, Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    PtxBuilder b(op.getLoc(), rewriter);
+    Value at = recordOf(b, kernel, [&] { return word(b, adaptor.getPlace()); });
+    Value turn = hopper::loadWordGlobal(b, at, 4 * (orderItemWords - 1));
+    Value isLast = b.choose(b.equal(turn, kernel.numParts() - 1), b.i32(1), b.i32(0));
+    rewriter.replaceOp(op, {index(b, turn), index(b, isLast)});
     return success();
   }
 };
@@ -100,6 +120,7 @@ struct ConvertBandLead : KernelPattern<BandLeadOp> {
 
 void dash::populateOrderPatterns(const TypeConverter &types, const MainKernel &kernel,
                                  RewritePatternSet &patterns) {
-  patterns.add<ConvertNumItems, ConvertReadItem, ConvertReadVisit, ConvertBandLead>(
-      types, patterns.getContext(), kernel);
+  patterns
+      .add<ConvertNumItems, ConvertReadItem, ConvertReadPart, ConvertReadVisit, ConvertBandLead>(
+          types, patterns.getContext(), kernel);
 }

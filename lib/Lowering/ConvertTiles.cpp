@@ -228,6 +228,21 @@ struct ConvertRound : KernelPattern<RoundOp> {
   }
 };
 
+/// The columns of a piece are registers that follow each other.
+struct ConvertPiece : KernelPattern<PieceOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult matchAndRewrite(PieceOp op, Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    FragmentAttr layout = fragmentOf(op.getType());
+    if (!layout)
+      return rewriter.notifyMatchFailure(op, "only pieces that threads hold are cut");
+    size_t count = layout.getNumRegisters(op.getType().getShape());
+    rewriter.replaceOpWithMultiple(op, {adaptor.getTile().slice(op.getPiece() * count, count)});
+    return success();
+  }
+};
+
 struct ConvertScoreGradient : KernelPattern<ScoreGradientOp> {
   using KernelPattern::KernelPattern;
 
@@ -269,6 +284,6 @@ struct ConvertConstant : KernelPattern<arith::ConstantOp> {
 void dash::populateTilePatterns(const TypeConverter &types, const MainKernel &kernel,
                                 RewritePatternSet &patterns) {
   patterns.add<ConvertMatmul, ConvertWgmmaWait, ConvertLogProbability, ConvertHide, ConvertExp2,
-               ConvertRound, ConvertScoreGradient, ConvertConstant>(types, patterns.getContext(),
-                                                                    kernel);
+               ConvertRound, ConvertPiece, ConvertScoreGradient, ConvertConstant>(
+      types, patterns.getContext(), kernel);
 }

@@ -30,9 +30,7 @@ public:
         drawsTickets(drawsTickets), context(schedule.getContext()) {}
 
   ProgramAttr describe() {
-    auto multiple =
-        ConstraintAttr::get(context, "heads % kv_heads", 0, "heads must be a multiple of kv_heads");
-    return ProgramAttr::get(context, name, describeFacts(), describeSizes(), {multiple},
+    return ProgramAttr::get(context, name, describeFacts(), describeSizes(), describeConstraints(),
                             describeDerived(), describeTensors(), describeWorkspace(),
                             describeOrder());
   }
@@ -73,6 +71,16 @@ private:
             size("kv_rows", statedSize(true, false, 2), rows.getKv().front(), maxKernelRows)};
   }
 
+  SmallVector<ConstraintAttr> describeConstraints() {
+    SmallVector<ConstraintAttr> constraints = {ConstraintAttr::get(
+        context, "heads % kv_heads", 0, "heads must be a multiple of kv_heads")};
+    if (int64_t parts = schedule.getParts(); parts > 1)
+      constraints.push_back(ConstraintAttr::get(
+          context, formatv("heads % (kv_heads*{0})", parts).str(), 0,
+          formatv("heads must be a multiple of kv_heads and their {0} parts", parts).str()));
+    return constraints;
+  }
+
   SmallVector<DerivedAttr> describeDerived() {
     auto count = [&](StringRef derived, StringRef size, int64_t tile) {
       return DerivedAttr::get(context, derived, formatv("ceildiv({0}, {1})", size, tile).str());
@@ -105,19 +113,33 @@ private:
     };
     std::string perTile = "4*batch*heads*q_tiles";
     std::string perRow = perTile + "*" + std::to_string(tiles.getQ());
+    int64_t parts = schedule.getParts(), headDim = problem.getHeadDim();
     std::string orderBytes =
         isTable() ? std::to_string(4 * numOrderWords)
-                  : formatv("4*(align({0} + workers, {1}) + {1}*batch*kv_heads*kv_tiles + "
-                            "{2}*q_tiles*kv_tiles)",
-                            int64_t(orderHeaderWords) + 1, orderItemWords, orderVisitWords)
+                  : formatv("4*(align({0} + workers, {1}) + {2}*batch*kv_heads*kv_tiles + "
+                            "{3}*q_tiles*kv_tiles)",
+                            int64_t(orderHeaderWords) + 1, orderItemWords, orderItemWords * parts,
+                            orderVisitWords)
                         .str();
     SmallVector<RegionAttr> regions = {
         region("descriptors", std::to_string(numDescriptors * descriptorBytes), 128),
         region("lse2", perRow, 128),
         region("delta", perRow, 128),
-        region("dq_sum", perRow + "*" + std::to_string(problem.getHeadDim()), 128),
+        region("dq_sum", perRow + "*" + std::to_string(headDim), 128),
         region("turns", perTile, 16, RegionBefore::Zero, RegionAfter::Zero),
         region("order", orderBytes, 16, isTable() ? RegionBefore::File : RegionBefore::Entry)};
+    // Of each kv tile, in pieces as large as a q tile's sums, each with a counter.
+    auto perKvTile = [](int64_t bytes) {
+      return "batch*kv_heads*kv_tiles*" + std::to_string(bytes);
+    };
+    int64_t pieces = tiles.getKv() / tiles.getQ();
+    for (StringRef gradient : {"dk", "dv"}) {
+      if (parts == 1)
+        break;
+      regions.push_back(region(sumsRegion(gradient), perKvTile(4 * tiles.getKv() * headDim), 128));
+      regions.push_back(region(turnsRegion(gradient), perKvTile(4 * pieces), 16, RegionBefore::Zero,
+                               RegionAfter::Zero));
+    }
     if (drawsTickets)
       regions.push_back(region("tickets", "4", 16, RegionBefore::Zero, RegionAfter::Zero));
     return regions;
@@ -132,15 +154,17 @@ private:
     std::string width = schedule.getLevel() == DeterminismLevel::Machine
                             ? formatv(" for-workers={0}", schedule.getWidth()).str()
                             : "";
+    std::string parts =
+        schedule.getParts() == 1 ? "" : formatv(" parts={0}", int64_t(schedule.getParts())).str();
     SearchAttr search = schedule.getSearchAttr();
     std::string command =
         formatv("dash-opt PROGRAM --dash-tile='q={0} kv={1}' --dash-apply-schedule='kind={2}{3} "
-                "level={4} workers={5}{6}{7} form=table "
+                "level={4} workers={5}{6}{13}{7} form=table "
                 "sizes=q:{8},kv:{9},batch:{10},heads:{11},kv-heads:{12}'",
                 tiles.getQ(), tiles.getKv(), schedule.getKind(), file,
                 stringifyDeterminismLevel(schedule.getLevel()), schedule.getWorkers(), width,
                 search ? searchOptions(search, schedule.getCost()) : "", rows.getQ().front(),
-                rows.getKv().front(), rows.size(), problem.getHeads(), problem.getKvHeads())
+                rows.getKv().front(), rows.size(), problem.getHeads(), problem.getKvHeads(), parts)
             .str();
     return OrderSourceAttr::get(context, OrderSource::File, command, search,
                                 search ? schedule.getCost() : CostAttr());

@@ -149,6 +149,14 @@ struct EmitPromela : public dash::impl::EmitPromelaBase<EmitPromela> {
     FailureOr<SmallVector<RoleProgram>> programs = readRoles(all.front());
     if (failed(programs))
       return signalPassFailure();
+    for (const RoleProgram &program : *programs)
+      for (const Instruction &instruction : program.code)
+        if (instruction.opcode == Opcode::ReadPart) {
+          instruction.op->emitError(
+              "reads a turn among parts, and a model has turns of steps only: "
+              "order the problem with parts=1");
+          return signalPassFailure();
+        }
     const RoleProgram *taker = nullptr;
     for (const RoleProgram &program : *programs) {
       RoleOp role = program.role;

@@ -1,9 +1,11 @@
-//===- LowerConvert.cpp - the entry that rounds dQ ------------------------===//
+//===- LowerConvert.cpp - the entries that round sums ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The main kernel leaves the sums as its matrix products hold them, in the layout that the op names: 16 bytes are
 // two columns of two rows. Read in that order every load is of neighbours; four lanes that hold the same eight columns
 // turn their pieces among themselves, so that each also writes 16 neighbouring bytes.
+//
+// With parts, dK and dV are rounded from sums, too, by an entry each. Their tiles were added in pieces: a block has one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,23 +33,29 @@ namespace {
 
 class ConvertBuilder {
 public:
-  ConvertBuilder(ConvertOp op, const Kernels &kernels)
-      : op(op), facts(kernels.facts), layout(op.getLayoutAttr()), b(makeEntry(op, kernels)) {}
+  ConvertBuilder(ConvertOp op, const Kernels &kernels, StringRef gradient)
+      : op(op), facts(kernels.facts), gradient(gradient), isOfQuery(gradient == "dq"),
+        pieces(op.getPieces().value_or(1)), layout(op.getLayoutAttr()),
+        b(makeEntry(op, kernels, gradient)) {}
 
   void build() {
     thread = b.special("tid.x");
-    tile = queryTileOfBlock(b, facts);
+    tile = isOfQuery ? queryTileOfBlock(b, facts)
+                     : tileOfBlock(b, "kv_heads", rows(), facts.kvTile, pieces);
     if (op.getScale())
       scale = scaleFactor(b, op.getScale());
     // Thread t finds what thread t of those that add holds.
     Value group = b.quotient(thread, warpgroup), local = b.remainder(thread, warpgroup);
     int64_t shape[] = {facts.qTile, facts.headDim};
     Value firstRow = b.add(b.mul(b.shiftRight(local, 5), 16), b.bitAnd(b.shiftRight(local, 2), 7));
-    firstRow = b.add(firstRow, b.mul(group, layout.getFirstRow(1)));
+    // Of a piece a warpgroup has its own block of rows, and all of them have the same columns.
+    firstRow = b.add(firstRow, b.mul(group, pieces > 1 ? shape[0] : layout.getFirstRow(1)));
     Value firstColumn = b.mul(b.bitAnd(local, 3), 8);
-    firstColumn = b.add(firstColumn, b.mul(group, layout.getFirstColumn(shape, 1)));
+    firstColumn =
+        b.add(firstColumn, pieces > 1 ? b.mul(b.remainder(tile.q, pieces), layout.getColumns(shape))
+                                      : b.mul(group, layout.getFirstColumn(shape, 1)));
 
-    Value sums = tileOf(b, "dq_sum", 4 * facts.qTile * facts.headDim, tile);
+    Value sums = tileOf(b, sumsRegion(gradient), 4 * facts.qTile * facts.headDim, tile);
     Value pieces = b.offset(sums, b.add(b.mul(group, layout.getMemoryOffset(shape, 1)),
                                         b.mul(local, 4 * FragmentAttr::wordsOfPiece)));
     // All loads first: what hides their latency is their number.
@@ -60,19 +68,28 @@ public:
   }
 
 private:
-  static EntryBuilder makeEntry(ConvertOp op, const Kernels &kernels) {
+  static EntryBuilder makeEntry(ConvertOp op, const Kernels &kernels, StringRef gradient) {
+    bool isOfQuery = gradient == "dq";
+    int64_t pieces = op.getPieces().value_or(1);
     EntryLaunch launch;
     launch.role = EntryRole::Convert;
-    launch.grid[0] = queryTileGrid.str();
+    launch.grid[0] = isOfQuery     ? queryTileGrid.str()
+                     : pieces == 1 ? "batch*kv_heads*kv_tiles"
+                                   : "batch*kv_heads*kv_tiles*" + std::to_string(pieces);
     launch.threads = op.getLayoutAttr().getWarpgroups() * warpgroup;
     ParameterList parameters;
-    parameters.tensor("dq").sizes({"heads", "q_rows"});
+    if (isOfQuery)
+      parameters.tensor(gradient).sizes({"heads", "q_rows"});
+    else
+      parameters.tensor(gradient).sizes({"kv_heads", "kv_rows"});
     if (isa_and_present<BlockArgument>(op.getScale()))
       parameters.scale();
-    parameters.workspace("dq_sum");
-    return EntryBuilder(op.getLoc(), kernels.module, kernels.facts.name + "_convert", launch,
+    parameters.workspace(sumsRegion(gradient));
+    std::string suffix = isOfQuery ? "_convert" : ("_convert_" + gradient).str();
+    return EntryBuilder(op.getLoc(), kernels.module, kernels.facts.name + suffix, launch,
                         parameters);
   }
+  StringRef rows() const { return isOfQuery ? "q_rows" : "kv_rows"; }
 
   /// The pair of elements of one half (rows r or r + 8) of a piece.
   Value roundPiece(ArrayRef<Value> words, int64_t half) {
@@ -111,9 +128,9 @@ private:
       lines.push_back(transpose(pairs));
     }
     Value row = b.add(tile.firstRow, localRow);
-    b.ifThen(b.below(row, b.parameter("q_rows")), [&] {
+    b.ifThen(b.below(row, b.parameter(rows())), [&] {
       Value target =
-          b.offset(rowOf(b, "dq", 2, tile.sequence, tile.head, row), b.mul(firstColumn, 2));
+          b.offset(rowOf(b, gradient, 2, tile.sequence, tile.head, row), b.mul(firstColumn, 2));
       // A line is eight columns of this lane, thirty-two of its four.
       for (auto [i, line] : llvm::enumerate(lines))
         b.store16(line, b.offset(target, i * 64));
@@ -122,11 +139,14 @@ private:
 
   ConvertOp op;
   ProgramFacts facts;
-  FragmentAttr layout; ///< of a tile of the sums
+  StringRef gradient;
+  bool isOfQuery;
+  int64_t pieces;      ///< of a tile of the gradient
+  FragmentAttr layout; ///< of a tile of the sums, or of a piece
   EntryBuilder b;
   Value thread;
-  Value scale; ///< null for 1
-  QueryTile tile;
+  Value scale;    ///< null for 1
+  QueryTile tile; ///< or piece of a kv tile
 };
 
 /// Sums are found where whoever added them has left them.
@@ -151,7 +171,8 @@ struct LowerConvert : public dash::impl::LowerConvertBase<LowerConvert> {
         return signalPassFailure();
       if (failed(checkLayout(op, kernels->facts)))
         return signalPassFailure();
-      ConvertBuilder(op, *kernels).build();
+      StringRef gradient = nameOfArgument(op.getTarget());
+      ConvertBuilder(op, *kernels, gradient.empty() ? "dq" : gradient).build();
       op.erase();
       ++numLowered;
     }

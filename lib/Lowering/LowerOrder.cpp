@@ -84,6 +84,10 @@ private:
     qTiles = b.ceilDiv(qRows, facts.qTile);
     kvTiles = b.ceilDiv(kvRows, facts.kvTile);
     groups = b.mul(size("batch"), kvHeads);
+    if (facts.parts > 1) { // items are of parts, which are counted fastest
+      groups = b.mul(groups, facts.parts);
+      groupSize = b.quotient(groupSize, facts.parts);
+    }
     numItems = b.mul(groups, kvTiles);
     offset = b.sub(kvRows, qRows);
     symbols["q_tiles"] = qTiles;
@@ -182,15 +186,24 @@ private:
   }
 
   void writeItem(const ItemValues &item, Value place) {
-    Value sequence = b.quotient(item.group, kvHeads), kvHead = b.remainder(item.group, kvHeads);
+    // Of a kv head and a part at once: that is whose heads follow each other.
+    Value run = item.group, part = b.i64(0);
+    if (facts.parts > 1) {
+      part = b.remainder(item.group, facts.parts);
+      run = b.quotient(item.group, facts.parts);
+    }
+    Value sequence = b.quotient(run, kvHeads), kvHead = b.remainder(run, kvHeads);
+    Value heads = kvHead;
+    if (facts.parts > 1)
+      heads = b.add(b.mul(kvHead, facts.parts), part);
     SmallVector<Value> words = {sequence,
                                 kvHead,
                                 item.kv,
-                                b.mul(kvHead, groupSize),
+                                b.mul(heads, groupSize),
                                 b.mul(item.kv, qTiles),
                                 activeQ(item.kv).size,
                                 groupSize,
-                                b.i64(0)};
+                                part};
     for (Value &word : words)
       word = b.toI32(word);
     storeWords(words, b.add(firstItem, b.mul(b.toI64(place), orderItemWords)));
@@ -236,7 +249,7 @@ private:
   EntryBuilder b;
   Value thread, block, numBlockThreads, lane, warp, shared; ///< threads as i32, their number as i64
   Value qRows, kvRows, kvHeads, workers, width, groupSize, qTiles, kvTiles, groups, numItems,
-      offset;
+      offset;                     ///< `groupSize`: heads of an item
   Value firstItem, firstVisit;    ///< words of the buffer
   llvm::StringMap<Value> symbols; ///< of formulas, by their names
 };

@@ -111,6 +111,12 @@ private:
     Value tile = op.getTile(), turn = op.getTurn(), channel = slot->wait.getChannel();
 
     ImplicitLocOpBuilder b(op.getLoc(), op);
+    if (std::optional<int64_t> piece =
+            op.getPiece()) { // the pieces of a tile lie one behind the other
+      Value pieces = arith::ConstantIndexOp::create(b, *op.getPieces());
+      Value first = arith::MulIOp::create(b, tile, pieces);
+      tile = arith::AddIOp::create(b, first, arith::ConstantIndexOp::create(b, *piece));
+    }
     delay(b);
     AcquireTurnOp::create(b, target, sequence, head, tile, turn);
     slot->wait->moveBefore(op);

@@ -93,6 +93,11 @@ Value MainKernel::tileIndex(PtxBuilder &b, Value sequence, Value head, Value til
   return b.add(b.mul(b.add(b.mul(sequence, heads), head), qTiles), tile);
 }
 
+Value MainKernel::pieceIndex(PtxBuilder &b, Value sequence, Value kvHead, Value piece) const {
+  Value pieces = b.mul(b.ceilDiv(kvRows, facts.kvTile), facts.numPieces());
+  return b.add(b.mul(b.add(b.mul(sequence, parameter("kv_heads")), kvHead), pieces), piece);
+}
+
 Value MainKernel::descriptor(PtxBuilder &b, StringRef tensor) const {
   auto maps = tensorMaps(facts);
   auto found = llvm::find_if(maps, [&](const TensorMap &map) { return map.tensor == tensor; });

@@ -32,9 +32,12 @@ public:
   int64_t rowsOfKvTile() const { return facts.kvTile; }
   /// The index of the worker that runs: its block's, or what it drew.
   Value worker(PtxBuilder &b) const;
+  int64_t numParts() const { return facts.parts; }
 
   /// Number of a q tile among those of all heads and sequences.
   Value tileIndex(PtxBuilder &b, Value sequence, Value head, Value tile) const;
+  /// Number of a piece of a kv tile's sums among those of all kv heads and sequences.
+  Value pieceIndex(PtxBuilder &b, Value sequence, Value kvHead, Value piece) const;
   /// The descriptor of a tensor: "q", "k", "v", "do", "dk" or "dv".
   Value descriptor(PtxBuilder &b, StringRef tensor) const;
 

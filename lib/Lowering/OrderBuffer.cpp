@@ -19,15 +19,15 @@ template <typename Row> static std::vector<Row> rowsOf(ElementsAttr elements) {
 static bool isBelow(int64_t number, int64_t count) { return number >= 0 && number < count; }
 
 /// Whether each item and each of its visits is one of the problem's.
-static bool isOfProblem(const Problem &problem, int64_t workers, ArrayRef<Item> items,
-                        ArrayRef<Visit> visits) {
+static bool isOfProblem(const Problem &problem, int64_t parts, int64_t workers,
+                        ArrayRef<Item> items, ArrayRef<Visit> visits) {
   int64_t numVisits = 0;
   for (const Item &item : items) {
     if (!isBelow(item.worker, workers) || !isBelow(item.sequence, problem.numSequences()) ||
-        !isBelow(item.kvHead, problem.kvHeads) ||
+        !isBelow(item.kvHead, problem.kvHeads) || !isBelow(item.part, parts) ||
         !isBelow(item.kv, problem.numKvTiles(item.sequence)))
       return false;
-    numVisits += problem.activeQ(item.sequence, item.kv).size() * problem.groupSize();
+    numVisits += problem.activeQ(item.sequence, item.kv).size() * (problem.groupSize() / parts);
   }
   return numVisits == int64_t(visits.size()) && llvm::all_of(visits, [&](const Visit &visit) {
            return isBelow(visit.head, problem.heads) && isBelow(visit.q, problem.numQTiles(0));
@@ -40,10 +40,10 @@ FailureOr<std::vector<int32_t>> dash::encodeOrder(ScheduleOp schedule,
   Problem problem = toProblem(schedule.getProblem());
   std::vector<Item> items = rowsOf<Item>(table.getItems());
   std::vector<Visit> visits = rowsOf<Visit>(table.getVisits());
-  if (!isOfProblem(problem, schedule.getWorkers(), items, visits))
+  if (!isOfProblem(problem, schedule.getParts(), schedule.getWorkers(), items, visits))
     return emitError() << "table of order '@" << schedule.getSymName()
                        << "' is not one of its problem; --dash-verify-schedule says why";
-  return encodeOrder(problem, schedule.getWorkers(), items, visits);
+  return encodeOrder(problem, schedule.getParts(), schedule.getWorkers(), items, visits);
 }
 
 bool dash::mayWait(ScheduleOp schedule) {
@@ -52,11 +52,16 @@ bool dash::mayWait(ScheduleOp schedule) {
     return schedule.isOrdered() && schedule.getWorkers() > 1;
   Problem problem = toProblem(schedule.getProblem());
   std::vector<Visit> visits = rowsOf<Visit>(table.getVisits());
-  llvm::DenseMap<int64_t, int32_t> workers; // by chain; looked up only
+  int64_t parts = schedule.getParts();
+  llvm::DenseMap<int64_t, int32_t> workers; // by chain, those over parts below 0; looked up only
   const Visit *visit = visits.data();
   for (const Item &item : rowsOf<Item>(table.getItems())) {
+    int64_t kvHead = item.sequence * problem.kvHeads + item.kvHead;
+    int64_t partChain = -1 - (kvHead * problem.numKvTiles(0) + item.kv);
+    if (parts > 1 && workers.try_emplace(partChain, item.worker).first->second != item.worker)
+      return true;
     int64_t numVisits =
-        problem.activeQ(item.sequence, item.kv).size() * int64_t(problem.groupSize());
+        problem.activeQ(item.sequence, item.kv).size() * int64_t(problem.groupSize() / parts);
     for (const Visit *end = visit + numVisits; visit != end; ++visit) {
       int64_t head = item.sequence * problem.heads + visit->head;
       int64_t chain = head * problem.numQTiles(0) + visit->q;

@@ -8,7 +8,7 @@
 
 namespace mlir::dash {
 
-/// The buffer of a proven order that is a table and has one part. Fails with a message where words of 32
+/// The buffer of a proven order that is a table. Fails with a message where words of 32
 /// bits cannot count it, or where the table cannot have been proven.
 FailureOr<std::vector<int32_t>> encodeOrder(ScheduleOp schedule,
                                             function_ref<InFlightDiagnostic()> emitError);

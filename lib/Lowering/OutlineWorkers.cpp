@@ -32,22 +32,17 @@ using namespace mlir::dash;
 // Names
 //===----------------------------------------------------------------------===//
 
-static StringRef argumentName(Value value) {
-  auto argument = dyn_cast<BlockArgument>(value);
-  auto function =
-      argument ? dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp()) : nullptr;
-  auto name = function
-                  ? function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), argumentNameAttr)
-                  : StringAttr();
-  return name ? name.getValue() : StringRef();
-}
-
 /// The name by which the kernel knows memory, or none. What the function allocates is delta, one number a row, and
-/// dQ's sums: --dash-outline-program has seen to it.
+/// sums, which have the name of the gradient that they are rounded to: --dash-check-kernels has seen to it.
 static StringRef memoryName(Value memory) {
   if (!memory.getDefiningOp<memref::AllocOp>())
-    return argumentName(memory);
-  return cast<MemRefType>(memory.getType()).getRank() == 3 ? "delta" : "dq";
+    return nameOfArgument(memory);
+  if (cast<MemRefType>(memory.getType()).getRank() == 3)
+    return "delta";
+  for (Operation *user : memory.getUsers())
+    if (auto convert = dyn_cast<ConvertOp>(user); convert && convert.getSource() == memory)
+      return nameOfArgument(convert.getTarget());
+  return "dq";
 }
 
 static LogicalResult checkName(Operation *op, Value memory, ArrayRef<StringRef> expected) {
@@ -60,7 +55,7 @@ static LogicalResult checkName(Operation *op, Value memory, ArrayRef<StringRef> 
                       : diagnostic << "'" << name << "'";
 }
 
-static LogicalResult checkNames(Operation *op) {
+static LogicalResult checkNames(Operation *op, bool hasParts) {
   if (auto in = dyn_cast<CopyInOp>(op))
     return in.getSource().getType().getRank() == 4
                ? checkName(op, in.getSource(), {"q", "k", "v", "do"})
@@ -68,7 +63,8 @@ static LogicalResult checkNames(Operation *op) {
   if (auto out = dyn_cast<CopyOutOp>(op))
     return checkName(op, out.getTarget(), {"dk", "dv"});
   if (isa<AcquireTurnOp, ReleaseTurnOp, BulkAddOp, BulkStoreOp>(op))
-    return checkName(op, op->getOperand(0), {"dq"});
+    return checkName(op, op->getOperand(0),
+                     hasParts ? ArrayRef<StringRef>{"dq", "dk", "dv"} : ArrayRef<StringRef>{"dq"});
   return success();
 }
 
@@ -92,15 +88,28 @@ static LogicalResult checkPlan(WorkersOp workers) {
 // The entry
 //===----------------------------------------------------------------------===//
 
-/// A region with a slot for each contribution: as many for each q tile as there are kv tiles.
+/// The gradients that the kernel sums in memory.
+static ArrayRef<StringRef> summedGradients(const ProgramFacts &facts) {
+  static const StringRef all[] = {"dq", "dk", "dv"};
+  return ArrayRef(all).take_front(facts.parts > 1 ? 3 : 1);
+}
+
+/// Regions with a slot for each contribution: as many for each q tile as there are kv tiles, and for each kv tile as there
+/// are parts.
 static void addContributions(const Kernels &kernels) {
   Operation *module = kernels.module;
-  std::string bytes = "batch*heads*q_tiles*kv_tiles*" +
-                      std::to_string(4 * kernels.facts.qTile * kernels.facts.headDim);
-  auto region = RegionAttr::get(module->getContext(), "contributions", bytes, /*alignment=*/128,
-                                RegionBefore::Any, RegionAfter::Any);
-  auto program = module->getAttrOfType<ProgramAttr>(programAttr);
-  module->setAttr(programAttr, program.withRegion(region));
+  const ProgramFacts &facts = kernels.facts;
+  for (StringRef gradient : summedGradients(facts)) {
+    std::string bytes =
+        gradient == "dq"
+            ? "batch*heads*q_tiles*kv_tiles*" + std::to_string(4 * facts.qTile * facts.headDim)
+            : "batch*kv_heads*kv_tiles*" +
+                  std::to_string(4 * facts.parts * facts.kvTile * facts.headDim);
+    auto region = RegionAttr::get(module->getContext(), contributionsRegion(gradient), bytes,
+                                  /*alignment=*/128, RegionBefore::Any, RegionAfter::Any);
+    auto program = module->getAttrOfType<ProgramAttr>(programAttr);
+    module->setAttr(programAttr, program.withRegion(region));
+  }
 }
 
 static EntryBuilder makeEntry(WorkersOp workers, const Kernels &kernels, bool drawsTickets,
@@ -114,13 +123,18 @@ static EntryBuilder makeEntry(WorkersOp workers, const Kernels &kernels, bool dr
   ParameterList parameters;
   for (StringRef region : {"descriptors", "lse2", "delta", "dq_sum", "turns", "order"})
     parameters.workspace(region);
+  for (StringRef gradient : summedGradients(kernels.facts).drop_front())
+    parameters.workspace(sumsRegion(gradient)).workspace(turnsRegion(gradient));
   parameters.sizes({"heads", "q_rows", "kv_rows"});
+  if (kernels.facts.parts > 1)
+    parameters.sizes({"kv_heads"});
   auto function = workers->getParentOfType<FunctionOpInterface>();
   if (llvm::any_of(function.getArguments(),
-                   [](Value argument) { return argumentName(argument) == "scale"; }))
+                   [](Value argument) { return nameOfArgument(argument) == "scale"; }))
     parameters.scale();
   if (keepsContributions)
-    parameters.workspace("contributions");
+    for (StringRef gradient : summedGradients(kernels.facts))
+      parameters.workspace(contributionsRegion(gradient));
   if (drawsTickets)
     parameters.workspace("tickets");
   return EntryBuilder(workers.getLoc(), kernels.module, kernels.facts.name + "_main", launch,
@@ -133,7 +147,7 @@ static Value insideOf(EntryBuilder &b, Value outside) {
     return TensorOp::create(b, outside.getType(), memoryName(outside));
   if (matchPattern(outside, m_Constant()))
     return b.clone(*outside.getDefiningOp())->getResult(0);
-  return argumentName(outside) == "scale" ? b.parameter("scale") : Value();
+  return nameOfArgument(outside) == "scale" ? b.parameter("scale") : Value();
 }
 
 static LogicalResult outline(WorkersOp workers) {
@@ -146,7 +160,8 @@ static LogicalResult outline(WorkersOp workers) {
   WalkResult result = workers.walk([&](Operation *op) {
     if (auto store = dyn_cast<BulkStoreOp>(op))
       keepsContributions |= bool(store.getTurn());
-    return failed(checkNames(op)) ? WalkResult::interrupt() : WalkResult::advance();
+    return failed(checkNames(op, kernels->facts.parts > 1)) ? WalkResult::interrupt()
+                                                            : WalkResult::advance();
   });
   if (result.wasInterrupted())
     return failure();
@@ -154,7 +169,7 @@ static LogicalResult outline(WorkersOp workers) {
   getUsedValuesDefinedAbove(workers.getBody(), outside);
   for (Value value : outside)
     if (!isa<MemRefType>(value.getType()) && !matchPattern(value, m_Constant()) &&
-        argumentName(value) != "scale")
+        nameOfArgument(value) != "scale")
       return workers.emitError() << "uses a value of the function that is neither a tensor, a "
                                     "constant nor the scale, of type "
                                  << value.getType();

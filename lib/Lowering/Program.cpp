@@ -18,7 +18,7 @@ FailureOr<Kernels> dash::readKernels(Operation *module) {
     return module->emitError() << "does not say which program its kernels are of ('" << programAttr
                                << "'); run --dash-outline-program to make it";
   FactsAttr facts = program.getFacts();
-  KernelCase one{facts.getHeadDim(), facts.getHeadDimV(), facts.getTiles(), facts.getParts()};
+  KernelCase one{facts.getHeadDim(), facts.getHeadDimV(), facts.getTiles()};
   if (failed(verifyCovered(one, [&] { return module->emitError(); })))
     return failure();
   int64_t qTile = facts.getTiles().getQ(), kvTile = facts.getTiles().getKv();
@@ -26,7 +26,7 @@ FailureOr<Kernels> dash::readKernels(Operation *module) {
   return Kernels{module,
                  {ptxNameOf(program.getName()), cast<FloatType>(facts.getElement()),
                   facts.getHeadDim(), qTile, kvTile, band, facts.getDeterministic(),
-                  facts.getMinWorkers()}};
+                  facts.getMinWorkers(), facts.getParts()}};
 }
 
 FailureOr<Kernels> dash::findKernels(Operation *op) {
@@ -72,15 +72,32 @@ ParameterList &ParameterList::scale() {
 //===----------------------------------------------------------------------===//
 
 QueryTile dash::queryTileOfBlock(EntryBuilder &b, const ProgramFacts &facts) {
+  return tileOfBlock(b, "heads", "q_rows", facts.qTile);
+}
+
+QueryTile dash::tileOfBlock(EntryBuilder &b, StringRef heads, StringRef rows, int64_t rowsOfTile,
+                            int64_t pieces) {
   QueryTile tile;
   tile.index = b.special("ctaid.x");
-  tile.qTiles = b.ceilDiv(b.parameter("q_rows"), facts.qTile);
+  tile.qTiles = b.ceilDiv(b.parameter(rows), rowsOfTile);
+  if (pieces > 1)
+    tile.qTiles = b.mul(tile.qTiles, pieces);
   tile.q = b.remainder(tile.index, tile.qTiles);
   Value sequenceHead = b.quotient(tile.index, tile.qTiles);
-  tile.head = b.remainder(sequenceHead, b.parameter("heads"));
-  tile.sequence = b.quotient(sequenceHead, b.parameter("heads"));
-  tile.firstRow = b.mul(tile.q, facts.qTile);
+  tile.head = b.remainder(sequenceHead, b.parameter(heads));
+  tile.sequence = b.quotient(sequenceHead, b.parameter(heads));
+  tile.firstRow = b.mul(pieces > 1 ? b.quotient(tile.q, pieces) : tile.q, rowsOfTile);
   return tile;
+}
+
+StringRef dash::nameOfArgument(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  auto function =
+      argument ? dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp()) : nullptr;
+  auto name = function
+                  ? function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), argumentNameAttr)
+                  : StringAttr();
+  return name ? name.getValue() : StringRef();
 }
 
 Value dash::rowOf(EntryBuilder &b, StringRef tensor, int64_t bytes, Value sequence, Value head,

@@ -16,10 +16,23 @@ struct ProgramFacts {
   TileBand band;          ///< what the mask says of tiles
   bool isOrdered = true;  ///< adds to dQ come in a fixed order, the first of a tile is a store
   int64_t minWorkers = 1; ///< that must be resident at once
+  int64_t parts = 1; ///< of a kv head's query heads; with several, sums of dK and dV are memory's
+
+  /// In how many pieces a kv tile's sums leave, which are as large as a q tile's.
+  int64_t numPieces() const { return kvTile / qTile; }
 };
 
 /// Shared memory for a worker's ticket: a word, and shared memory is given out in so many bytes.
 constexpr int64_t ticketBytes = 16;
+
+/// Regions of the workspace that belong to the sums of a gradient.
+inline std::string sumsRegion(StringRef gradient) { return (gradient + "_sum").str(); }
+inline std::string turnsRegion(StringRef gradient) {
+  return gradient == "dq" ? "turns" : (gradient + "_turns").str();
+}
+inline std::string contributionsRegion(StringRef gradient) {
+  return gradient == "dq" ? "contributions" : (gradient + "_contributions").str();
+}
 
 /// A module of kernels and what it says of itself.
 struct Kernels {
@@ -66,6 +79,13 @@ struct QueryTile {
 /// The grid of which each block has a tile of queries, and the tile of the block that runs.
 constexpr StringLiteral queryTileGrid = "batch*heads*q_tiles";
 QueryTile queryTileOfBlock(EntryBuilder &b, const ProgramFacts &facts);
+/// The same of another grid: the block's tile, or piece of one, of the heads and rows of these sizes. `q` and `qTiles` count
+/// pieces.
+QueryTile tileOfBlock(EntryBuilder &b, StringRef heads, StringRef rows, int64_t rowsOfTile,
+                      int64_t pieces = 1);
+
+/// The name that dash-outline-program has given an argument of the function; empty if it has none.
+StringRef nameOfArgument(Value value);
 
 /// The address of a row of a tensor parameter with elements of `bytes` bytes.
 Value rowOf(EntryBuilder &b, StringRef tensor, int64_t bytes, Value sequence, Value head, Value row,

@@ -193,7 +193,7 @@ ProtocolRun::Outcome ProtocolRun::onTurn(Process &process, const Instruction &in
 
 ProtocolRun::TileKey ProtocolRun::tileOf(const Process &process, const Instruction &instruction) {
   auto number = [&](unsigned i) { return process.registers[instruction.in[i]]; };
-  return {number(0), {number(1), number(2)}};
+  return {instruction.op->getOperand(0), {number(0), {number(1), number(2)}}};
 }
 
 ProtocolRun::Outcome ProtocolRun::acquireTurn(Process &process, const Instruction &instruction) {

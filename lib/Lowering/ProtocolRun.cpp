@@ -161,7 +161,9 @@ LogicalResult ProtocolRun::readList(Process &process, const Instruction &instruc
   if (item < 0 || item >= items)
     return instruction.op->emitError() << "reads item " << item << " of a list of " << items;
   if (instruction.opcode == Opcode::ReadItem)
-    return give({0, 0, item, 0, item, list.visits(item), list.rounds(item)});
+    return give({0, 0, list.kvTile(item), 0, item, list.visits(item), list.rounds(item)});
+  if (instruction.opcode == Opcode::ReadPart)
+    return give({list.partTurn(item), list.isLastPart(item)});
   int64_t visit = in(1), round = in(3);
   if (round < 0 || visit < 0 || !list.visitsTile(item, round, visit))
     return instruction.op->emitError()

@@ -9,10 +9,15 @@
 
 namespace mlir::dash {
 
-/// A worker's list, by the steps of its items. Item i is kv tile i of one head; an even number of steps is walked in two
-/// rounds, a head each. Whoever visits a q tile has the turn behind all items before it that do.
+/// A worker's list, by the steps of its items. Items 2i and 2i + 1 are the parts of kv tile i, of which a list of odd length
+/// has only one; an even number of steps is walked in two rounds, a head each. Whoever visits a q tile has the turn behind all
+/// items before it that do.
 struct WorkerList {
   ArrayRef<int64_t> steps;
+
+  int64_t kvTile(int64_t item) const { return item / 2; }
+  int64_t partTurn(int64_t item) const { return item % 2; }
+  bool isLastPart(int64_t item) const { return item % 2 == 1 || item + 1 == int64_t(steps.size()); }
 
   int64_t rounds(int64_t item) const { return steps[item] > 0 && steps[item] % 2 == 0 ? 2 : 1; }
   int64_t visits(int64_t item) const { return steps[item] / rounds(item); }
@@ -42,7 +47,9 @@ private:
     Operation *op;
   };
   using Group = SmallVector<Read, 4>;
-  using TileKey = std::pair<int64_t, std::pair<int64_t, int64_t>>; // sequence, head, tile
+  using TileKey =
+      std::pair<Value,
+                std::pair<int64_t, std::pair<int64_t, int64_t>>>; // of sums: sequence, head, tile
 
   /// A warpgroup of a consumer, a warp of a reducer, or the one thread of a producer.
   struct Process {

@@ -3,7 +3,8 @@
 //
 // Every role of a persistent CTA runs the list of its worker. Producers and reducers read it; a consumer is told in
 // slots. From here on each use of a channel has a number, counted over the worker's whole life: those of an item are
-// its place in the list, those of a step follow from item to item.
+// its place in the list, those of a step follow from item to item. Where an item uses a channel of steps behind its
+// walk, too (sums over parts leave through the slots of sums of steps), those uses follow its steps.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,6 +14,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace mlir::dash {
 #define GEN_PASS_DEF_READORDER
@@ -34,11 +36,15 @@ static int64_t findStepsElement(ChannelOp channel) {
 
 namespace {
 
+/// How often an item uses each channel of steps behind its walk.
+using ItemUses = llvm::MapVector<Value, int64_t>;
+
 /// Replaces the items of one role.
 class RoleLoops {
 public:
-  explicit RoleLoops(RoleOp role)
-      : role(role), items(role.getItems()), walk(role.getWalk()), b(items.getLoc(), items) {}
+  RoleLoops(RoleOp role, const ItemUses &itemUses)
+      : role(role), items(role.getItems()), walk(role.getWalk()), b(items.getLoc(), items),
+        itemUses(itemUses) {}
 
   LogicalResult run() {
     LogicalResult done = role.isConsumer() ? consume() : readOrder();
@@ -75,6 +81,18 @@ private:
       number->assign(use);
   }
 
+  static Value channelOf(Operation *op) {
+    auto put = dyn_cast<PutOp>(op);
+    return put ? put.getChannel() : op->getOperand(0);
+  }
+  int64_t itemUsesOf(Operation *op) const { return itemUses.lookup(channelOf(op)); }
+
+  /// The number of an item's first use of a channel of steps.
+  Value firstUse(Value firstStep, Value place, int64_t perItem) {
+    return perItem == 0 ? firstStep
+                        : add(firstStep, arith::MulIOp::create(b, place, index(perItem)));
+  }
+
   //===--------------------------------------------------------------------===//
   // Consumers
   //===--------------------------------------------------------------------===//
@@ -93,9 +111,19 @@ private:
     Block &body = items.getBody().front();
     forEach(index(0), NumItemsOp::create(b, b.getIndexType()), index(1), index(0),
             [&](Value place, ValueRange first) -> SmallVector<Value> {
+              llvm::SmallDenseMap<int64_t, Value, 2> firstUses; // looked up only
+              for (const auto &[channel, count] : itemUses)
+                if (!firstUses.contains(count))
+                  firstUses[count] = firstUse(first[0], place, count);
               b.getInsertionBlock()->getOperations().splice(b.getInsertionPoint(),
                                                             body.getOperations());
-              b.getInsertionBlock()->walk([&](Operation *op) { number(op, place, first[0]); });
+              usesBehind.clear();
+              b.getInsertionBlock()->walk([&](Operation *op) {
+                if (!isa<HeldOp>(op) && !useOf(op))
+                  return;
+                int64_t count = itemUsesOf(op);
+                number(op, place, count ? firstUses[count] : first[0], steps);
+              });
               b.setInsertionPointToEnd(b.getInsertionBlock());
               return {add(first[0], steps)};
             });
@@ -103,14 +131,21 @@ private:
   }
 
   /// A use of a step is numbered in its item: that it is numbered at all tells it from a use of an item.
-  void number(Operation *op, Value place, Value firstStep) {
+  void number(Operation *op, Value place, Value first, Value steps) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPoint(op);
     b.setLoc(op->getLoc());
     if (auto held = dyn_cast<HeldOp>(op))
-      held.getUseMutable().assign(add(firstStep, held.getUse()));
-    if (auto use = useOf(op))
-      use->assign(use->empty() ? place : add(firstStep, (*use)[0].get()));
+      held.getUseMutable().assign(add(first, held.getUse()));
+    auto use = useOf(op);
+    if (!use)
+      return;
+    if (!use->empty())
+      use->assign(add(first, (*use)[0].get()));
+    else if (itemUsesOf(op))
+      use->assign(add(add(first, steps), index(usesBehind[{channelOf(op), op->getName()}]++)));
+    else
+      use->assign(place);
   }
 
   //===--------------------------------------------------------------------===//
@@ -120,6 +155,10 @@ private:
   LogicalResult readOrder() {
     if (walk && !walk.getInits().empty())
       return walk.emitError() << "carries values in a role that is no consumer, which none does";
+    for (auto wait : items.getBody().getOps<WaitOp>())
+      if (role.isReducer() && itemUsesOf(wait) && (!walk || wait->isBeforeInBlock(walk)))
+        return wait.emitError() << "waits in front of the walk for a slot of a channel of steps, "
+                                   "whose uses of an item follow its steps";
     SmallVector<Value> inits;
     if (walk)
       inits.push_back(index(0));
@@ -127,13 +166,16 @@ private:
             [&](Value place, ValueRange first) -> SmallVector<Value> {
               readItem(place);
               SmallVector<Value> next;
-              for (Operation &op : items.getBody().front())
-                if (&op == walk)
-                  next = role.isReducer() ? emitOwnSteps(first[0]) : emitAllSteps(first[0]);
-                else if (auto steps = dyn_cast<NumStepsOp>(op))
+              Block &body = items.getBody().front();
+              for (auto op = body.begin(); op != body.end(); ++op)
+                if (&*op == walk)
+                  next = role.isReducer() ? emitOwnSteps(first[0], place) : emitAllSteps(first[0]);
+                else if (auto steps = dyn_cast<NumStepsOp>(*op))
                   mapping.map(steps.getResult(), numSteps());
+                else if (role.isReducer() && isa<WaitOp>(*op) && itemUsesOf(&*op))
+                  op = emitOwnUse(op, place);
                 else
-                  clone(op, place);
+                  clone(*op, place);
               return next;
             });
     return success();
@@ -176,15 +218,47 @@ private:
   }
 
   /// Warp w of n reducers has the steps whose number over the worker's life is w modulo n, and so a slot of its own.
-  SmallVector<Value> emitOwnSteps(Value firstStep) {
-    Value warps = index(role.getWarps()), warp = WarpOfRoleOp::create(b, b.getIndexType());
-    Value begin = mod(sub(add(warp, warps), mod(firstStep, warps)), warps), steps = numSteps();
+  SmallVector<Value> emitOwnSteps(Value firstStep, Value place) {
+    int64_t perItem = 0;
+    for (auto wait : walk.getBody().getOps<WaitOp>())
+      perItem = itemUsesOf(wait);
+    Value warps = index(role.getWarps()), first = firstUse(firstStep, place, perItem);
+    warp = WarpOfRoleOp::create(b, b.getIndexType());
+    Value begin = mod(sub(add(warp, warps), mod(first, warps)), warps), steps = numSteps();
     forEach(begin, steps, warps, inRounds(index(0), begin),
             [&](Value step, ValueRange at) -> SmallVector<Value> {
-              emitStep(at[0], at[1], add(firstStep, step));
+              emitStep(at[0], at[1], add(first, step));
               return inRounds(at[0], add(at[1], warps));
             });
+    nextUse = add(first, steps);
     return {add(firstStep, steps)};
+  }
+
+  /// A slot that the item uses behind its walk, from its wait to its release: the warp does it whose number the use has, as in
+  /// the walk. So each warp keeps the order of the item's uses, which is what the schedule's progress is proven for.
+  Block::iterator emitOwnUse(Block::iterator wait, Value place) {
+    if (!partIsLast) {
+      auto part = ReadPartOp::create(b, b.getIndexType(), b.getIndexType(), place);
+      mapping.map(items.getTurn(), part.getTurn());
+      partIsLast = part.getIsLast();
+    }
+    Value use = nextUse;
+    Value isMine =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::eq, mod(use, index(role.getWarps())), warp);
+    auto branch = scf::IfOp::create(b, isMine, /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    Block::iterator op = wait;
+    for (;; ++op) {
+      clone(*op, use);
+      if (auto reduce = dyn_cast<OrderedReduceOp>(*std::prev(b.getInsertionPoint())))
+        reduce.getIsLastMutable().assign(partIsLast);
+      if (isa<ReleaseOp>(*op) || std::next(op) == wait->getBlock()->end())
+        break;
+    }
+    b.setInsertionPointAfter(branch);
+    nextUse = add(use, index(1));
+    return op;
   }
 
   /// Round and visit, where `visit` is less than all warps behind the end of its round: a division would cost a role
@@ -202,6 +276,10 @@ private:
   ItemsOp items;
   WalkOp walk;
   ImplicitLocOpBuilder b;
+  const ItemUses &itemUses;
+  llvm::DenseMap<std::pair<Value, OperationName>, int64_t>
+      usesBehind;                  ///< of a consumer, so far; looked up only
+  Value warp, nextUse, partIsLast; ///< of a reducer
   ReadItemOp item;
   IRMapping mapping;
 };
@@ -214,8 +292,13 @@ struct ReadOrder : public dash::impl::ReadOrderBase<ReadOrder> {
       if (role.getItems())
         (role.isConsumer() ? consumers : others).push_back(role);
     });
+    ItemUses itemUses;
+    getOperation()->walk([&](ChannelOp channel) {
+      if (int64_t count = channel.getNumItemUses())
+        itemUses[channel] = count;
+    });
     for (RoleOp role : llvm::concat<RoleOp>(consumers, others)) {
-      if (failed(RoleLoops(role).run()))
+      if (failed(RoleLoops(role, itemUses).run()))
         return signalPassFailure();
       ++numLowered;
     }

@@ -81,6 +81,7 @@ private:
             .Case<arith::SelectOp>([](auto) { return Opcode::Select; })
             .Case<NumItemsOp>([](auto) { return Opcode::NumItems; })
             .Case<ReadItemOp>([](auto) { return Opcode::ReadItem; })
+            .Case<ReadPartOp>([](auto) { return Opcode::ReadPart; })
             .Case<ReadVisitOp>([](auto) { return Opcode::ReadVisit; })
             .Case<WarpOfRoleOp>([](auto) { return Opcode::WarpOfRole; })
             .Case<WgmmaWaitOp>([](auto) { return Opcode::WaitProducts; })
@@ -93,7 +94,7 @@ private:
       return add(*opcode, op, op->getOperands()), success();
     // A constant's register has its value. Fences are verify-waits' business; tiles in registers are nobody's.
     if (matchPattern(op, m_Constant()) ||
-        isa<SlotTileOp, RoundOp, LogProbabilityOp, Exp2Op, ScoreGradientOp, BandLeadOp,
+        isa<SlotTileOp, RoundOp, PieceOp, LogProbabilityOp, Exp2Op, ScoreGradientOp, BandLeadOp,
             SyncWarpgroupOp, DelayOp, NVVM::FenceProxyOp>(op))
       return success();
     return op->emitError("is unknown to the proof of the protocol: what it does to slots, barriers "

@@ -24,6 +24,7 @@ enum class Opcode : uint8_t {
   // The worker's list.
   NumItems,
   ReadItem,
+  ReadPart,
   ReadVisit,
   WarpOfRole,
   // Slots and their barriers.

@@ -164,7 +164,46 @@ private:
           wait(slot, channel);
       clone(&op);
     }
+    b.setInsertionPointAfter(b.getInsertionBlock()->getParentOp());
+    for (auto reduce : items.getBody().getOps<OrderedReduceOp>())
+      buildItemSum(reduce);
   }
+
+  /// The add of an item's sum, piece by piece.
+  void buildItemSum(OrderedReduceOp reduce) {
+    int64_t pieces = RoleCut::countPieces(reduce.getValue(), *cut.sums);
+    for (int64_t piece : llvm::seq(pieces)) {
+      b.setLoc(reduce.getLoc());
+      auto add =
+          OrderedReduceOp::create(b, makeWait(sumsChannel()).getTiles().front(), reduce.getTarget(),
+                                  find(reduce.getSequence()), find(reduce.getHead()),
+                                  find(reduce.getTile()), find(reduce.getTurn()));
+      if (pieces == 1)
+        continue;
+      add.setPiece(piece);
+      add.setPieces(pieces);
+    }
+    if (pieces > 1)
+      for (Operation *user : reduce.getTarget().getUsers())
+        if (auto convert = dyn_cast<ConvertOp>(user))
+          convert.setPieces(pieces);
+  }
+
+  /// What `buildItemSum` waits for.
+  void putItemSum(OrderedReduceOp reduce) {
+    Value tile = find(reduce.getValue());
+    int64_t pieces = RoleCut::countPieces(tile, *cut.sums);
+    ChannelOp channel = sumsChannel();
+    for (int64_t piece : llvm::seq(pieces)) {
+      b.setLoc(reduce.getLoc());
+      Value part = pieces == 1 ? tile
+                               : PieceOp::create(b, channel.getType().getElements().front(), tile,
+                                                 b.getI64IntegerAttr(piece));
+      PutOp::create(b, part, channel, /*use=*/Value(), /*stage=*/IntegerAttr());
+    }
+  }
+
+  ChannelOp sumsChannel() { return channels[cut.sums - cut.slots.data()]; }
 
   void buildCompute() {
     for (auto [slot, channel] : llvm::zip(cut.slots, channels))
@@ -173,6 +212,8 @@ private:
     for (Operation &op : items.getBody().front()) {
       if (&op == walk)
         buildSteps();
+      else if (auto reduce = dyn_cast<OrderedReduceOp>(op))
+        putItemSum(reduce);
       else if (cut.roleOf(&op) == Role::Compute)
         clone(&op);
     }

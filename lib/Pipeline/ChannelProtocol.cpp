@@ -174,16 +174,27 @@ private:
   static SmallVector<Event> unroll(RoleOp role, int64_t number, int64_t count,
                                    ArrayRef<int64_t> steps) {
     SmallVector<Event> program;
-    auto add = [&](Operation *op, int64_t use) {
-      if (isa<PutOp, CommitOp, WaitOp, ReleaseOp, TakeTensorCoreOp, GiveTensorCoreOp>(op))
-        program.push_back({op, use});
-    };
     int64_t firstStep = 0;
     for (auto [item, numSteps] : llvm::enumerate(steps)) {
+      // Behind the steps of an item a channel of steps may have uses of the item.
+      auto add = [&, item = int64_t(item), numSteps = numSteps](Operation *op,
+                                                                std::optional<int64_t> step) {
+        if (isa<TakeTensorCoreOp, GiveTensorCoreOp>(op))
+          program.push_back({op, 0});
+        if (!isa<PutOp, CommitOp, WaitOp, ReleaseOp>(op))
+          return;
+        int64_t itemUses = channelOf(op).getNumItemUses();
+        bool isOfSteps = step || itemUses > 0;
+        int64_t use = isOfSteps
+                          ? firstStep + step.value_or(numSteps + placeInItem(op)) + itemUses * item
+                          : item;
+        if (!isOfSteps || !role.isReducer() || use % count == number)
+          program.push_back({op, use});
+      };
       for (Operation &op : role.getItems().getBody().front()) {
         auto walk = dyn_cast<WalkOp>(op);
         if (!walk) {
-          add(&op, item);
+          add(&op, std::nullopt);
           continue;
         }
         SmallVector<Issue> order = getIssueOrder(walk);
@@ -193,14 +204,22 @@ private:
         int64_t stages = walk.getStages().value_or(1);
         for (int64_t iteration = 0; iteration < numSteps + stages - 1; ++iteration)
           for (const Issue &issue : order) {
-            int64_t step = iteration - issue.stage, use = firstStep + step;
-            if (step >= 0 && step < numSteps && (!role.isReducer() || use % count == number))
-              add(issue.op, use);
+            int64_t step = iteration - issue.stage;
+            if (step >= 0 && step < numSteps)
+              add(issue.op, step);
           }
       }
       firstStep += numSteps;
     }
     return program;
+  }
+
+  /// How often the item has done this to the channel before, outside of its walk.
+  static int64_t placeInItem(Operation *op) {
+    return llvm::count_if(
+        llvm::make_range(op->getBlock()->begin(), op->getIterator()), [&](Operation &other) {
+          return other.getName() == op->getName() && channelOf(&other) == channelOf(op);
+        });
   }
 
   static ChannelOp channelOf(Operation *op) {

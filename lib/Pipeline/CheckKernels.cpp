@@ -39,10 +39,12 @@ private:
 
   LogicalResult checkProblem() {
     ProblemAttr problem = schedule.getProblem();
-    KernelCase one{problem.getHeadDim(), problem.getHeadDimV(), problem.getTiles(),
-                   int64_t(schedule.getParts())};
+    KernelCase one{problem.getHeadDim(), problem.getHeadDimV(), problem.getTiles()};
     if (failed(verifyCovered(one, [&] { return emitError(); })))
       return failure();
+    if (schedule.getParts() > 1 && !schedule.isOrdered())
+      return emitError() << "kernels add parts in turns, and kind '" << schedule.getKind()
+                         << "' gives none: order the problem with parts=1, or by another kind";
     if (items.getSequencesAttr())
       return emitError() << "kernels cover batches of equal sequences, not 'sequences'";
     if (schedule.getTable() && failed(checkSizes(problem)))
@@ -127,7 +129,8 @@ private:
     if (!delta || !delta.getDelta().getDefiningOp<memref::AllocOp>())
       return emitError() << "delta must be computed by 'dash.delta', in memory that the function "
                             "allocates";
-    function.walk([&](ConvertOp op) { convert = op; });
+    if (failed(findConversions()))
+      return failure();
     Value sum = convert ? convert.getSource() : Value();
     if (!sum || !sum.getDefiningOp<memref::AllocOp>())
       return emitError() << "dq must be rounded by 'dash.convert', from sums that the function "
@@ -140,11 +143,33 @@ private:
            << "sums that get no add must be zeros: expected a 'linalg.fill' of 0";
   }
 
+  /// That of dQ, and with parts those of dK and dV, whose sums are the function's own memory too.
+  LogicalResult findConversions() {
+    ConvertOp ofKeys, ofValues;
+    function.walk([&](ConvertOp op) {
+      StringRef name = names.lookup(op.getTarget());
+      (name == "dk" ? ofKeys : name == "dv" ? ofValues : convert) = op;
+    });
+    if (schedule.getParts() == 1)
+      return success();
+    for (auto [name, op] : {std::pair("dk", ofKeys), std::pair("dv", ofValues)})
+      if (!op || !op.getSource().getDefiningOp<memref::AllocOp>())
+        return emitError() << "with parts " << name << " must be rounded by 'dash.convert', from "
+                           << "sums that the function allocates";
+    if (Value scale = ofValues.getScale())
+      return ofValues.emitError() << "dv has no factor, got one of type " << scale.getType();
+    factorOfKeys = ofKeys;
+    return success();
+  }
+
   /// The factor on the scores is that on dQ and dK: entries share one parameter.
   LogicalResult checkFactors() {
     Value scale = convert.getScale();
     if (scale && !isa<BlockArgument>(scale) && !matchPattern(scale, m_Constant()))
       return convert.emitError() << "the scale must be an argument of the function or a constant";
+    if (factorOfKeys && factorOfKeys.getScale() != scale)
+      return factorOfKeys.emitError() << "must have the scale of dq's 'dash.convert': kernels have "
+                                         "one";
     WalkResult result = function.walk([&](ProbabilityOp op) {
       if (op.getScale() == scale)
         return WalkResult::advance();
@@ -158,7 +183,7 @@ private:
   ItemsOp items;
   ScheduleOp schedule;
   TensorNames names;
-  ConvertOp convert;
+  ConvertOp convert, factorOfKeys; ///< of dQ, and with parts of dK
 };
 
 struct CheckKernels : public dash::impl::CheckKernelsBase<CheckKernels> {

@@ -40,7 +40,7 @@ public:
     if (failed(cutItemLoads()) || failed(cutStepLoads()))
       return failure();
     cutExchanges();
-    return failure(failed(cutSums()) || failed(chooseTellers()));
+    return failure(failed(cutSums()) || failed(cutItemSums()) || failed(chooseTellers()));
   }
 
 private:
@@ -72,9 +72,9 @@ private:
     if (isa<LoadOp>(op)) {
       roles[&op] = inStep ? Role::LoadStep : Role::LoadItem;
     } else if (isa<ReduceOp, OrderedReduceOp>(op)) {
-      if (!inStep)
-        return op.emitError() << "adds to a tile of its item, which no role does: order the "
-                                 "problem with parts=1";
+      if (!inStep && isa<ReduceOp>(op))
+        return op.emitError() << "adds to a tile of its item in no order, which no role does: "
+                                 "order the problem with parts=1, or by another kind";
       roles[&op] = Role::Reduce;
     } else if (isa<StoreOp>(op)) {
       if (inStep)
@@ -109,11 +109,13 @@ private:
         Role from = roleOf(operand);
         if (from == Role::Shared || from == role || role == Role::Compute)
           continue;
-        if (role == Role::Reduce && from == Role::Compute && isTile(operand) &&
-            operand.getDefiningOp() && operand.getDefiningOp()->getParentOp() == walk)
+        Operation *maker = operand.getDefiningOp();
+        if (role == Role::Reduce && from == Role::Compute && isTile(operand) && maker &&
+            (op->getParentOp() == walk ? maker->getParentOp() == walk : maker == walk))
           continue;
         return op->emitError() << "takes a value that another role makes, and only what products "
-                                  "give in the same step crosses to where it is added";
+                                  "give in the same step, or walks at their end, crosses to where "
+                                  "it is added";
       }
     return success();
   }
@@ -218,6 +220,25 @@ private:
         return op.emitError() << "adds a tile that no product gives: there is nothing to hand on";
       StringRef name = names.lookup(op.getOperand(1));
       addSlot(name.empty() ? "sum" : name, tile, Role::Compute, Role::Reduce);
+    }
+    return success();
+  }
+
+  /// Sums of an item are added behind its walk, through the slots of those of its steps: in pieces, where they have more
+  /// rows.
+  LogicalResult cutItemSums() {
+    for (auto reduce : items.getBody().getOps<OrderedReduceOp>()) {
+      auto tile = reduce.getValue().getType();
+      for (Slot &slot : slots)
+        if (slot.to == Role::Reduce && !cut.sums)
+          cut.sums = &slot;
+      auto ofSlot =
+          cut.sums ? cast<RankedTensorType>(cut.sums->tiles.front().getType()) : RankedTensorType();
+      if (!ofSlot || tile.getDimSize(0) % ofSlot.getDimSize(0) != 0 ||
+          tile.getDimSize(1) != ofSlot.getDimSize(1))
+        return reduce.emitError()
+               << "adds a tile of its item, which leaves through the slots of sums of steps, as a "
+                  "whole or in pieces: expected a multiple of their rows, and as many columns";
     }
     return success();
   }

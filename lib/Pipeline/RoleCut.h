@@ -44,10 +44,18 @@ struct RoleCut {
     return warpsOfWarpgroup * (items.getTiles().getKv() / rowsOfWarpgroup);
   }
 
+  /// Into how many pieces a tile of an item is cut to leave through the slots of this one.
+  static int64_t countPieces(Value tile, const Slot &slot) {
+    auto rowsOf = [](Value value) { return cast<RankedTensorType>(value.getType()).getDimSize(0); };
+    return rowsOf(tile) / rowsOf(slot.tiles.front());
+  }
+
   ItemsOp items;
   WalkOp walk;
   WarpStructure structure = WarpStructure::Alternating;
   SmallVector<Slot> slots;
+  const Slot *sums =
+      nullptr; ///< through which an item's own sums leave, if they are added and not stored
   llvm::MapVector<Operation *, Role> roles;
 };
 

@@ -99,7 +99,9 @@ static std::optional<Table> decodeOrder(ArrayRef<int32_t> words, const ScheduleH
     int64_t firstHead = item.words[3], begin = item.words[4], count = item.words[5];
     if (begin < 0 || count < 0 || begin + count > tasks)
       return std::nullopt;
-    table.items.push_back({item.worker, item.words[0], item.words[1], /*part=*/0, item.words[2],
+    int64_t headsPerPart = header.problem.groupSize() / header.parts;
+    int64_t part = firstHead / headsPerPart % header.parts;
+    table.items.push_back({item.worker, item.words[0], item.words[1], int32_t(part), item.words[2],
                            /*partTurn=*/item.words[7]});
     for (const int32_t *visit = visits + begin * orderVisitWords,
                        *end = visit + count * orderVisitWords;
@@ -151,7 +153,8 @@ static std::optional<PlannedOrder> parse(StringRef text, StringRef description,
     return std::nullopt;
   // Proven is the order that the words hold; they must be those of it, to the last.
   const Table &proven = std::get<Table>(schedule->order());
-  if (encodeOrder(schedule->problem, schedule->workers, proven.items, proven.visits) != order.words)
+  if (encodeOrder(schedule->problem, schedule->parts, schedule->workers, proven.items,
+                  proven.visits) != order.words)
     return std::nullopt;
   order.facts = *facts;
   order.lowerBound = lowerBound(*schedule);

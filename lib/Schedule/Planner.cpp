@@ -86,8 +86,6 @@ static LogicalResult verifyRequest(const ScheduleHeader &request, EmitError emit
   };
   if (!problem.mask.rules.empty())
     return emitError() << "a planner serves masks without bitmaps; use dash-opt for others";
-  if (request.parts != 1)
-    return emitError() << "kernels read orders of one part, got " << request.parts;
   if (problem.sequences.empty() || !llvm::all_equal(problem.sequences))
     return emitError() << "kernels read orders of a batch of equal sequences, got "
                        << (problem.sequences.empty() ? "none" : "unequal ones");
@@ -106,6 +104,9 @@ static LogicalResult verifyRequest(const ScheduleHeader &request, EmitError emit
   if (problem.heads % problem.kvHeads != 0)
     return emitError() << problem.heads << " heads are not a multiple of " << problem.kvHeads
                        << " kv heads";
+  if (request.parts < 1 || problem.groupSize() % request.parts != 0)
+    return emitError() << "parts must divide the " << problem.groupSize()
+                       << " query heads of a kv head, got " << request.parts;
   if (problem.mask.left < -1 || problem.mask.right < -1)
     return emitError() << "bounds of a mask must be at least -1, which is none";
   if (request.maxDqBytes < 0)
@@ -138,7 +139,8 @@ static FailureOr<PlannedOrder> build(ScheduleHeader header, MLIRContext *context
     written = writeOut(schedule);
     table = &written;
   }
-  order.words = encodeOrder(schedule.problem, schedule.workers, table->items, table->visits);
+  order.words =
+      encodeOrder(schedule.problem, schedule.parts, schedule.workers, table->items, table->visits);
   return order;
 }
 

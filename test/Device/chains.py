@@ -11,7 +11,7 @@ from accuracy import load
 from cases import FEW_SHAPES, REPEATED_SHAPE, case
 from check_order import decode
 from group import Test, demand
-from repeat import demand_same
+from repeat import Shape, demand_same
 
 from dash_attn import Kernel
 from dash_attn.bundle import BundledKernel
@@ -126,8 +126,8 @@ def flushed(x: torch.Tensor) -> torch.Tensor:
     return torch.where(x.abs() < torch.finfo(torch.float32).tiny, torch.zeros_like(x).copysign(x), x)
 
 
-def bits_are_those_of(bundled: BundledKernel, plain: BundledKernel) -> dict[str, Any]:
-    problem = case(bundled, REPEATED_SHAPE)
+def bits_are_those_of(bundled: BundledKernel, plain: BundledKernel, shape: Shape = REPEATED_SHAPE) -> dict[str, Any]:
+    problem = case(bundled, shape)
     tensors = make_inputs(problem)
     expected = run(load(plain), problem, tensors, stream=0)
     for number in range(RUNS):

@@ -13,6 +13,7 @@ from dash_attn.bundle import BundledKernel
 from dash_attn.testing import OUTPUTS, differences, make_inputs, poison, poison_workspace, run, zeros_left
 
 REPEATS = 200
+Shape = tuple[int, int, int, int, int, str]
 
 
 def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:
@@ -31,9 +32,9 @@ def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:
     return found
 
 
-def alone(bundled: BundledKernel, repeats: int) -> dict[str, Any]:
+def alone(bundled: BundledKernel, repeats: int, shape: Shape = REPEATED_SHAPE) -> dict[str, Any]:
     """Poisoned workspace and outputs in every run."""
-    kernel, problem = load(bundled), case(bundled, REPEATED_SHAPE)
+    kernel, problem = load(bundled), case(bundled, shape)
     tensors = make_inputs(problem)
     expected = run(kernel, problem, tensors, stream=0)
     for number in range(repeats):
@@ -46,9 +47,9 @@ def alone(bundled: BundledKernel, repeats: int) -> dict[str, Any]:
     return {"repeats": repeats}
 
 
-def beside(bundled: BundledKernel, repeats: int) -> dict[str, Any]:
+def beside(bundled: BundledKernel, repeats: int, shape: Shape = REPEATED_SHAPE) -> dict[str, Any]:
     """Beside matrix products on another stream, which take multiprocessors away and change all timing."""
-    kernel, problem = load(bundled), case(bundled, REPEATED_SHAPE)
+    kernel, problem = load(bundled), case(bundled, shape)
     tensors = make_inputs(problem)
     expected = run(kernel, problem, tensors, stream=0)
     torch.cuda.synchronize()

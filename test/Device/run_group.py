@@ -12,10 +12,12 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parents[1] / "python")]
 
 GROUPS = ("golden", "accuracy", "hard_numbers", "repeat", "chains", "launches", "attention", "audit", "training", "first_call",
-          "sanitizer")
+          "sanitizer", "parts")
 SOAK = "soak"  # takes as long as it is told, so it runs only where it is named
 # Those that are given builds for tests as well, and those that are given tables of the benchmark's sizes.
-WITH_DEBUG, WITH_BENCH = ("golden", "chains", "sanitizer", SOAK), ("golden",)
+WITH_DEBUG, WITH_BENCH = ("golden", "chains", "sanitizer", "parts", SOAK), ("golden",)
+# Kernels with parts serve heads in groups only: they have a group of their own.
+WITH_PARTS = "parts"
 
 
 def main() -> None:
@@ -37,7 +39,7 @@ def main() -> None:
 
     bundle = Bundle.open(arguments.bundle)
     kernels = [kernel for kernel in bundle.kernels + bundle.debug * (arguments.group in WITH_DEBUG)
-               if kernel.group == arguments.which
+               if kernel.group == arguments.which and (kernel.manifest["program"]["parts"] > 1) == (arguments.group == WITH_PARTS)
                and (arguments.group in WITH_BENCH or not kernel.name.endswith("-bench"))]
     options = (arguments.soak, arguments.seed) if arguments.group == SOAK else (arguments.quick,)
     tests: list[Test] = importlib.import_module(arguments.group).tests(kernels, *options) if kernels else []

@@ -35,10 +35,11 @@
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='kind=ascending sizes=q:1,heads:67108864' 2>&1 | FileCheck %s --check-prefix=TOGETHER
 // TOGETHER: bwd-causal.mlir:{{[0-9]+}}:3: error: problem is too large to be scheduled: expected at most 8388608 kv tiles, 16777216 q tiles and 17179869184 tasks over all heads and sequences
 
-// Orders from files: parts, and tables for other sizes, workers and tiles.
-// RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='kind=shift parts=2 workers=4 sizes=q:512,kv:512,batch:1,heads:2,kv-heads:1' --dash-report-schedule='format=json output=%t/parts.json' -o /dev/null
-// RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='kind=file path=%t/parts.json sizes=q:512,kv:512,batch:1,heads:2,kv-heads:1' 2>&1 | FileCheck %s --check-prefix=PARTS
-// PARTS: bwd-causal.mlir:{{[0-9]+}}:3: error: kernels cover one part a kv head, got parts(2)
+// Parts are of the query heads of a kv head.
+// RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='kind=shift parts=3 sizes=q:512,batch:1,heads:8,kv-heads:1' 2>&1 | FileCheck %s --check-prefix=PARTS
+// PARTS: bwd-causal.mlir:{{[0-9]+}}:3: error: parts must divide the 8 query heads of a kv head, got 3
+
+// Orders from files: tables for other sizes, workers and tiles.
 // RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='kind=shift workers=4 sizes=q:512,kv:512,batch:1,heads:2,kv-heads:1' --dash-report-schedule='format=json output=%t/order.json' -o /dev/null
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='kind=file path=%t/order.json sizes=q:1024,kv:1024,batch:1,heads:2,kv-heads:1' 2>&1 | FileCheck %s --check-prefix=SIZES
 // SIZES: bwd-causal.mlir:{{[0-9]+}}:3: error: order file '{{.+}}/order.json': schedules[0]: order is for sequences (q x kv rows) 512 x 512, expected 1024 x 1024

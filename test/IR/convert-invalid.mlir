@@ -44,3 +44,12 @@ func.func @layout_is_that_of_sums(%s: memref<2x4x8x64xf32>, %t: memref<2x4x8x64x
   dash.convert %s to %t layout(<row, rows by 2>) : memref<2x4x8x64xf32> to memref<2x4x8x64xbf16>
   return
 }
+
+// -----
+
+// One piece is the tile.
+func.func @pieces_are_several(%s: memref<2x4x8x64xf32>, %t: memref<2x4x8x64xbf16>) {
+  // expected-error @below {{'dash.convert' op 'pieces' must be at least 2, got 1}}
+  dash.convert %s to %t pieces(1) : memref<2x4x8x64xf32> to memref<2x4x8x64xbf16>
+  return
+}

@@ -55,3 +55,25 @@ func.func @turn_is_that_of_the_walk(%q: !T, %k: !T, %v: !T, %t: tensor<64x128xf3
   }
   return
 }
+
+// -----
+
+!T = memref<?x?x?x128xbf16>
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+
+// Pieces are counted from 0.
+func.func @piece_is_one_of_the_tile(%q: !T, %k: !T, %v: !T, %t: tensor<64x128xf32>, %s: memref<?x?x?x128xf32>) {
+  dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+      tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+    // expected-error @below {{'dash.ordered_reduce' op adds piece 2 of 2, expected a piece from 0 to 1 of at least 2}}
+    dash.ordered_reduce %t into %s[%seq, %kv_head, %kv] piece(2 of 2) turn(%part_turn)
+      : tensor<64x128xf32> into memref<?x?x?x128xf32>
+  }
+  return
+}

@@ -121,7 +121,7 @@ def sizes_of(request: Request) -> list[int]:
     problem, rows = request.problem, request.problem.sequences[0]
     groups = len(problem.sequences) * problem.kv_heads
     first_item = (9 + request.workers + 7) // 8 * 8
-    words = first_item + 8 * groups * problem.kv_tiles(0) + 4 * problem.q_tiles(0) * problem.kv_tiles(0)
+    words = first_item + 8 * groups * problem.parts * problem.kv_tiles(0) + 4 * problem.q_tiles(0) * problem.kv_tiles(0)
     width = request.for_workers if request.level == "machine" else request.workers
     return [words, len(problem.sequences), problem.heads, problem.kv_heads, rows.q, rows.kv, request.workers, width]
 
@@ -162,17 +162,20 @@ def has_formulas(kind: str, mask: Mask) -> bool:
 
 
 def requests(kind: str, level: str, mask: Mask, seed: int) -> list[Request]:
-    """Sizes of one entry: tiles that are full and not, more queries and fewer, batches, groups, workers of all sorts."""
+    """Sizes of one entry, which is of one number of parts: tiles that are full and not, more queries and fewer, batches, groups,
+    workers of all sorts."""
+    parts = (1, 2, 4)[seed % 3]
     rng = random.Random(seed)
     tile_q = rng.choice([64, 128])
     rows = [(1, 1), (64, 128), (1024, 1024), (65, 3000), (3000, 130)]
     rows += [(rng.randrange(1, 4000), rng.randrange(1, 4000)) for _ in range(5)]
     found = []
     for q, kv in rows:
-        heads, kv_heads = rng.choice([(1, 1), (3, 3), (4, 2), (8, 1), (6, 3)])
+        heads, kv_heads = rng.choice([(1, 1), (3, 3), (4, 2), (8, 1), (6, 3)] if parts == 1 else
+                                     [(parts, 1), (8, 1), (3 * parts, 3), (16, 2)])
         batch, made_for = rng.choice([1, 1, 2, 5]), rng.choice([1, 2, 3, 8])
         workers = rng.randrange(made_for, 40) if level == "machine" else rng.randrange(1, 70)
-        problem = Problem((Sequence(q, kv),) * batch, tile_q, 128, mask, heads, kv_heads, 1)
+        problem = Problem((Sequence(q, kv),) * batch, tile_q, 128, mask, heads, kv_heads, parts)
         found.append(Request(problem, kind, workers, level, made_for, batch=batch))
     return found
 

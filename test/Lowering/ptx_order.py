@@ -23,14 +23,16 @@ WALKS = [[0], [1], [2], [3], [0, 1, 1, 2, 3], [4, 0, 1, 5], [5, 6]]
 ORDER = 1 << 40
 
 
-def order_buffer(walks: list[int]) -> dict[int, int]:
-    """One worker's items, as OrderBuffer.h lays them out; item i visits q tiles 0 … steps - 1."""
+def order_buffer(walks: list[int], parts: int) -> dict[int, int]:
+    """One worker's items, as OrderBuffer.h lays them out; item i visits q tiles 0 … steps - 1, and is a part of kv tile
+    i / parts."""
+    walks = walks + [0] * (-len(walks) % parts)
     first_list, first_item = 8, 16
     first_visit = first_item + 8 * len(walks)
     words = [1, 1, len(walks), first_list, first_item, first_visit, sum(walks), 0, 0, len(walks)]
     words += [0] * (first_item - len(words))
     for i, steps in enumerate(walks):
-        words += [0, 0, i, 0, sum(walks[:i]), steps, 1, 0]
+        words += [0, 0, i // parts, 0, sum(walks[:i]), steps, 1, i % parts]
     for i, steps in enumerate(walks):
         for q in range(steps):
             turn = sum(q < other for other in walks[:i])
@@ -41,14 +43,15 @@ def order_buffer(walks: list[int]) -> dict[int, int]:
 def run(text: str, manifest: dict, walks: list[int]) -> Machine:
     entry = next(e for e in manifest["entries"] if e["name"] == ENTRY)
     values = {p["name"]: (i + 1) << 32 for i, p in enumerate(entry["parameters"])}
-    values |= {"workspace.order": ORDER, "heads": 1, "q_rows": 4096, "kv_rows": 4096, "scale": 0}
+    values |= {"workspace.order": ORDER, "heads": 1, "q_rows": 4096, "kv_rows": 4096, "kv_heads": 1, "scale": 0}
     values = {p["name"]: values[p["name"]] for p in entry["parameters"]}
-    memory = order_buffer(walks)
+    memory = order_buffer(walks, manifest["program"]["parts"])
     machine = Machine(text, ENTRY, values, memory, entry["block"][0] // 128)
     machine.run()
-    turns = values.get("workspace.turns", 0)
-    if left := [at for at, word in memory.items() if word and 0 <= at - turns < 1 << 20]:
-        raise Wrong(f"the turn of tile {(left[0] - turns) // 4} is not set back")
+    for region, turns in values.items():
+        left = [at for at, word in memory.items() if word and 0 <= at - turns < 1 << 20] if region.endswith("turns") else []
+        if left:
+            raise Wrong(f"the turn of tile {(left[0] - turns) // 4} of {region} is not set back")
     if machine.counts["tickets"] != ("workspace.tickets" in values) or memory.get(values.get("workspace.tickets"), 0):
         raise Wrong("a block draws one ticket where there are any, and the last one to draw leaves none")
     return machine

@@ -74,3 +74,34 @@ func.func @only_consumers_carry(%q: !T, %k: !T, %v: !T, %zero: tensor<128x128xf3
   }
   return
 }
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+!C = !dash.channel<tensor<64x128xf32>>
+
+// What a walk has made is there behind it.
+func.func @own_uses_follow_steps(%q: !T, %k: !T, %v: !T) {
+  dash.workers {
+    %sums = dash.channel "sums" depth(2) : !C
+    dash.role "reduce" reducer warps(2) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        // expected-error @below {{waits in front of the walk for a slot of a channel of steps, whose uses of an item follow its steps}}
+        %0 = dash.wait %sums : !C -> tensor<64x128xf32>
+        dash.release %sums : !C
+        dash.walk (%head, %qi, %turn) {
+          %1 = dash.wait %sums : !C -> tensor<64x128xf32>
+          dash.release %sums : !C
+        }
+      }
+    }
+  }
+  return
+}

@@ -108,7 +108,7 @@ func.func @no_role_does_side_effects(%q: !T, %k: !T, %v: !T, %lse: memref<?x?x?x
 
 // -----
 
-dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+dash.schedule @order kind("unordered") level(run) parts(1) workers(2) width(2) unordered
   problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
            head_dim_v = 128, sequences = <[128, 256]>>)
   cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
@@ -116,7 +116,7 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
                        visit(kv, step) = step, turn(kv, q) = kv>)
 !T = memref<?x?x?x128xbf16>
 
-// Parts of a kv head add to dK and dV at the end of an item.
+// Parts of a kv head add to dK and dV at the end of an item, one after the other.
 func.func @no_role_adds_for_items(%q: !T, %k: !T, %v: !T, %lse: memref<?x?x?xf32>, %sum: memref<?x?x?x128xf32>, %out: !T) {
   %zero = arith.constant dense<0.0> : tensor<128x128xf32>
   dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
@@ -134,11 +134,46 @@ func.func @no_role_adds_for_items(%q: !T, %k: !T, %v: !T, %lse: memref<?x?x?xf32
         : (tensor<128x64xbf16>, tensor<64x128xbf16>) -> tensor<128x128xf32>
       %c = dash.matmul transpose %ph, %kt
         : (tensor<128x64xbf16>, tensor<128x128xbf16>) -> tensor<64x128xf32>
-      dash.ordered_reduce %c into %sum[%seq, %head, %qi] turn(%turn)
+      dash.reduce %c into %sum[%seq, %head, %qi]
         : tensor<64x128xf32> into memref<?x?x?x128xf32>
       dash.yield %r1 : tensor<128x128xf32>
     }
-    // expected-error @below {{adds to a tile of its item, which no role does: order the problem with parts=1}}
+    // expected-error @below {{adds to a tile of its item in no order, which no role does: order the problem with parts=1, or by another kind}}
+    dash.reduce %r into %sum[%seq, %kv_head, %kv]
+      : tensor<128x128xf32> into memref<?x?x?x128xf32>
+  }
+  return
+}
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+
+// There are slots for sums where steps have some.
+func.func @sums_leave_through_slots_of_sums(%q: !T, %k: !T, %v: !T, %lse: memref<?x?x?xf32>, %sum: memref<?x?x?x128xf32>, %out: !T) {
+  %zero = arith.constant dense<0.0> : tensor<128x128xf32>
+  dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+      tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+    %kt = dash.load %k[%seq, %kv_head, %kv] : !T -> tensor<128x128xbf16>
+    %r = dash.walk (%head, %qi, %turn) init(%r0 = %zero) : tensor<128x128xf32> {
+      %qt = dash.load %q[%seq, %head, %qi] : !T -> tensor<64x128xbf16>
+      %l = dash.load %lse[%seq, %head, %qi] : memref<?x?x?xf32> -> tensor<64xf32>
+      %st = dash.matmul %kt, transpose %qt
+        : (tensor<128x128xbf16>, tensor<64x128xbf16>) -> tensor<128x64xf32>
+      %p = dash.probability %st, %l at(%seq, %kv, %qi)
+        : (tensor<128x64xf32>, tensor<64xf32>) -> tensor<128x64xf32>
+      %ph = dash.round %p : tensor<128x64xf32> to tensor<128x64xbf16>
+      %r1 = dash.matmul %ph, %qt accumulate(%r0)
+        : (tensor<128x64xbf16>, tensor<64x128xbf16>) -> tensor<128x128xf32>
+      dash.yield %r1 : tensor<128x128xf32>
+    }
+    // expected-error @below {{adds a tile of its item, which leaves through the slots of sums of steps, as a whole or in pieces: expected a multiple of their rows, and as many columns}}
     dash.ordered_reduce %r into %sum[%seq, %kv_head, %kv] turn(%part_turn)
       : tensor<128x128xf32> into memref<?x?x?x128xf32>
   }
@@ -328,7 +363,7 @@ func.func @adds_what_the_step_gives(%q: !T, %k: !T, %v: !T, %lse: memref<?x?x?xf
         : (tensor<128x64xbf16>, tensor<64x128xbf16>) -> tensor<128x128xf32>
       %c = dash.matmul transpose %ph, %kt
         : (tensor<128x64xbf16>, tensor<128x128xbf16>) -> tensor<64x128xf32>
-      // expected-error @below {{takes a value that another role makes, and only what products give in the same step crosses to where it is added}}
+      // expected-error @below {{takes a value that another role makes, and only what products give in the same step, or walks at their end, crosses to where it is added}}
       dash.ordered_reduce %s0 into %sum[%seq, %head, %qi] turn(%turn)
         : tensor<64x128xf32> into memref<?x?x?x128xf32>
       dash.yield %r1, %c : tensor<128x128xf32>, tensor<64x128xf32>

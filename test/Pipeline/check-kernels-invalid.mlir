@@ -2,7 +2,7 @@
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-check-kernels 2>&1 | FileCheck %s --check-prefix=WHOLE
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-check-kernels 2>&1 | FileCheck %s --check-prefix=TILED
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-tile='q=32 kv=128' --dash-apply-schedule='sizes=q:512' --dash-check-kernels 2>&1 | FileCheck %s --check-prefix=TILES
-// RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='parts=2 sizes=q:512,heads:2,kv-heads:1' --dash-check-kernels 2>&1 | FileCheck %s --check-prefix=PARTS
+// RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='kind=unordered parts=2 sizes=q:512,heads:2,kv-heads:1' --dash-check-kernels 2>&1 | FileCheck %s --check-prefix=PARTS
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='form=table sizes=q:64,kv:128,batch:1,heads:70000,kv-heads:70000' --dash-check-kernels 2>&1 | FileCheck %s --check-prefix=HEADS
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='form=table sizes=q:64,kv:4194304,batch:1,heads:1,kv-heads:1' --dash-check-kernels 2>&1 | FileCheck %s --check-prefix=ROWS
 // RUN: dash-opt %dash_examples/bwd-full.mlir --dash-tile --dash-apply-schedule='sizes=q:512' | sed 's/strided<.?, ?, ?, 1/strided<[?, ?, ?, 2/g' | not dash-opt --dash-check-kernels 2>&1 | FileCheck %s --check-prefix=STRIDE
@@ -10,7 +10,7 @@
 // WHOLE: bwd-causal.mlir:{{.+}}: error: has no order to make kernels of; run --dash-tile and --dash-apply-schedule first
 // TILED: bwd-causal.mlir:{{.+}}: error: has no order to make kernels of; run --dash-apply-schedule first
 // TILES: bwd-causal.mlir:{{.+}}: error: kernels cover q tiles of 64 and 128 rows and kv tiles of 128, got 32 and 128
-// PARTS: bwd-causal.mlir:{{.+}}: error: kernels cover one part a kv head, got parts(2)
+// PARTS: bwd-causal.mlir:{{.+}}: error: kernels add parts in turns, and kind 'unordered' gives none: order the problem with parts=1, or by another kind
 // HEADS: bwd-causal.mlir:{{.+}}: error: kernels serve heads up to 65535, got 70000
 // ROWS: bwd-causal.mlir:{{.+}}: error: kernels serve kv_rows up to 2097152, got 4194304
 // STRIDE: error: the last dimension of 'q' must have a stride of 1, got type 'memref<?x?x?x128xbf16, strided<[?, ?, ?, 2], offset: ?>>'

@@ -33,6 +33,9 @@ DEBUG_OPTIONS = {"contributions": "contributions=true", "delays": "delays=true",
 TICKETS_KIND = "ascending"
 # Kinds whose kernels are also built for f16, one of a mask: a kernel differs from that of bf16 in a few instructions.
 F16_KINDS = {"full": "shift", "causal": "symmetric-shift"}
+# Of a mask: a kind, its parts and its level. The usual sizes that an order is proven for have heads that they divide.
+PARTS = {"full": ("shift", 4, "run"), "causal": ("symmetric-shift", 8, "batch")}
+PARTS_SIZES = "heads:16,kv-heads:2"
 DEBUG_KINDS = {"full": ("ascending", "shift", "symmetric-shift"), "causal": ("ascending", "shift", "symmetric-shift"),
                "window-512-0": ("shift",)}
 
@@ -80,6 +83,11 @@ def device_kernels(workers: int = TARGETS_OWN) -> list[DeviceKernel]:
                         kernels.append(DeviceKernel(f"d{head_dim}-{mask}-file", head_dim, mask,
                                                     f"kind=file {common} sizes={TABLE_SIZES['small']}",
                                                     order=f"kind={kind} {stated}"))
+                    if (of_mask := PARTS.get(mask)) and of_mask[0] == kind:
+                        options = f"kind={kind} {common} parts={of_mask[1]} level={of_mask[2]} sizes={PARTS_SIZES}"
+                        kernels += [DeviceKernel(f"{name}-parts{of_mask[1]}{suffix}", head_dim, mask, f"{options} {option}")
+                                    for suffix, option in (("", ""), ("-contributions", DEBUG_OPTIONS["contributions"]),
+                                                           ("-delays", DEBUG_OPTIONS["delays"]))]
                     if kind == F16_KINDS.get(mask):
                         kernels.append(DeviceKernel(f"{name}-f16", head_dim, mask, f"kind={kind} {common}", element="f16"))
                     if kind in DEBUG_KINDS.get(mask, ()):

@@ -155,7 +155,8 @@ def ConvertOp : Dash_Op<"convert", [OutsideItems]> {
   let description = [{
     `target = round(scale * source)` for whole tensors, to nearest even; the factor is 1 if absent.
     With `layout`, the source holds tile after tile of a kernel's sums, each in memory as the warpgroups
-    that added it hold it in registers: the attribute is the encoding of what they add.
+    that added it hold it in registers: the attribute is the encoding of what they add. With `pieces`, each tile of the target
+    was added in so many pieces, which lie one behind the other: `dash.piece` says what is in them.
 
     **Preconditions**: source and target have one shape wherever static. Stands outside
     `dash.items`.
@@ -172,17 +173,19 @@ def ConvertOp : Dash_Op<"convert", [OutsideItems]> {
     **Errors**
     - `'target' must have the head dim of 'source', 128, got 64`
     - `'layout' must be an accumulator's, got #dash.fragment<row, rows by 2>`
+    - `'pieces' must be at least 2, got 1`
     - `stands outside 'dash.items' only: it works on whole tensors`
   }];
   let arguments = (ins
     Arg<SumMemRef, "f32 sums [batch, heads, rows, head dim]", [MemRead]>:$source,
     Arg<HalfMemRef, "gradient, shaped as the source", [MemWrite]>:$target,
     Arg<Optional<F32>, "factor before rounding; 1 if absent">:$scale,
-    Arg<OptionalAttr<FragmentAttr>, "how a tile of the source lies in memory, once tiles have layouts">:$layout);
+    Arg<OptionalAttr<FragmentAttr>, "how a tile of the source lies in memory, once tiles have layouts">:$layout,
+    Arg<OptionalAttr<I64Attr>, "in how many pieces tiles were added; 1 if absent">:$pieces);
   let builders = [OpBuilder<(ins "Value":$source, "Value":$target, "Value":$scale),
-    "build($_builder, $_state, source, target, scale, FragmentAttr());">];
+    "build($_builder, $_state, source, target, scale, FragmentAttr(), IntegerAttr());">];
   let assemblyFormat = [{
-    $source `to` $target (`scale` `(` $scale^ `)`)? (`layout` `(` $layout^ `)`)? attr-dict
+    $source `to` $target (`scale` `(` $scale^ `)`)? (`layout` `(` $layout^ `)`)? (`pieces` `(` $pieces^ `)`)? attr-dict
     `:` type($source) `to` type($target)
   }];
   let hasVerifier = 1;

@@ -208,6 +208,22 @@ def ReadVisitOp : Dash_Op<"read_visit", [InsideRole]> {
   }];
 }
 
+def ReadPartOp : Dash_Op<"read_part", [InsideRole]> {
+  let summary = "The turn of an item among the parts of its kv tile";
+  let description = [{
+    Read from the order buffer: an item's place in the chain of its dK and dV over the parts. Read behind the walk, where it
+    is needed: a role that adds has no registers to keep it.
+
+    **Preconditions**: place is below `dash.num_items`.
+    **Postconditions**: none.
+    **Example**: `%turn, %is_last = dash.read_part[%place]`, as in test/Lowering/read-order-parts.mlir.
+    **Errors**: `stands inside 'dash.role' only: channels connect roles`.
+  }];
+  let arguments = (ins Arg<Index, "place in the list">:$place);
+  let results = (outs Res<Index, "turn in the kv tile's chain">:$turn, Res<Index, "1 if it is the chain's last">:$is_last);
+  let assemblyFormat = "`[` $place `]` attr-dict";
+}
+
 def WarpOfRoleOp : Dash_Op<"warp_of_role", [Pure, InsideRole]> {
   let summary = "Which warp of its role this is";
   let description = [{

@@ -192,6 +192,8 @@ def ChannelOp : Dash_Op<"channel", [HasParent<"WorkersOp">,
     RoleOp getGetter();
     /// The tiles are put and waited for in each step of a walk, not once an item.
     bool isPerStep();
+    /// How often an item uses a channel of steps outside of its walk, behind all of its steps.
+    int64_t getNumItemUses();
     /// The tiles are copied from memory by hardware, not written by threads.
     bool isLoaded();
     /// The warpgroups of one role hand tiles to each other.
@@ -286,6 +288,31 @@ def PutOp : Dash_StagedOp<"put", [InsideItems, InsideRole, AttrSizedOperandSegme
     OperandRange getTiles() { return getElements().take_front(getChannel().getType().getNumTiles()); }
     OperandRange getIndices() { return getElements().drop_front(getChannel().getType().getNumTiles()); }
   }];
+  let hasVerifier = 1;
+}
+
+def PieceOp : Dash_Op<"piece", [Pure, InsideRole]> {
+  let summary = "A piece of a tile that is larger than a slot";
+  let description = [{
+    A tile of `n * r` rows leaves in n pieces of r rows, which have all its columns: piece c has the columns
+    `[c * w, (c + 1) * w)` of the tile, w being an n-th of them, and each r rows of these lie beside those before:
+    `result[i, b * w + j] = tile[b * r + i, c * w + j]`. So each warpgroup writes the rows that it holds, in the registers in
+    which it holds them, and all of them write a part of each piece.
+
+    **Preconditions**: stands in a consumer.
+    **Postconditions**: none.
+    **Example**: `%piece = dash.piece %dk[1] : tensor<128x128xf32> to tensor<64x128xf32>`, as in
+    test/Pipeline/assign-roles-parts.mlir.
+    **Errors**
+    - `cuts tiles by rows: 128x128 is no multiple of 96x128`
+    - `piece must be from 0 to 1, got 2`
+    - `each warpgroup must hold the rows of one block: #dash.fragment<accumulator, rows by 2> does not give
+      #dash.fragment<accumulator, columns by 4>`
+    - `stands inside 'dash.role' only: channels connect roles`
+  }];
+  let arguments = (ins Arg<SumTile, "the tile">:$tile, Arg<I64Attr, "which piece">:$piece);
+  let results = (outs Res<SumTile, "the piece">:$result);
+  let assemblyFormat = "$tile `[` $piece `]` attr-dict `:` type($tile) `to` type($result)";
   let hasVerifier = 1;
 }
 

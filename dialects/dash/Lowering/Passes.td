@@ -68,11 +68,13 @@ def ReadOrder : Pass<"dash-read-order", "::mlir::ModuleOp"> {
   let summary = "Turn items and walks into loops that read the order";
   let description = [{
     Replaces the `dash.items` of each role by a loop over its worker's list. A producer or reducer reads the list from the order
-    buffer (`dash.read_item`, `dash.read_visit`); of n reducer warps, warp w has every n-th step. A consumer is told by indices
+    buffer (`dash.read_item`, `dash.read_visit`); of n reducer warps, warp w has every n-th use of its channel. A consumer is told by indices
     in slots how many steps an item has, and reads only how many items there are.
 
     Every use of a channel gets its number over the worker's whole life: a use of an item is the item's place in the list, a use
-    of a step is counted on from item to item.
+    of a step is counted on from item to item. Where an item uses a channel of steps behind its walk (sums over parts), those uses
+    follow its steps: each reducer warp keeps the order steps, then sums, which is the program order that a schedule's progress is
+    proven for; the turn among the parts is read there (`dash.read_part`).
 
     Needs: `dash-peel-walks`. Leaves: no `dash.items` and no `dash.walk` in roles. Does not: say which slot or which phase of a
     barrier a use has; `dash-insert-waits` does.
@@ -195,8 +197,9 @@ def LowerOrderedReduce : Pass<"dash-lower-ordered-reduce", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"contributions", "contributions", "bool", /*default=*/"false",
-           "Keep each contribution to dQ in a region of the workspace, `contributions`: slot (q tile, "
-           "turn), so that a chain's sum can be replayed. Off because it is large and slow">,
+           "Keep each contribution in a region of the workspace: to dQ in `contributions`, slot (q tile, "
+           "turn), with parts to dK and dV in `dk_contributions` and `dv_contributions`, so that a chain's "
+           "sum can be replayed. Off because it is large and slow">,
     Option<"delays", "delays", "bool", /*default=*/"false",
            "Sleep for random times wherever a turn or a slot is waited for: bits must not change. For tests">,
   ];
@@ -291,7 +294,8 @@ def OutlineWorkers : Pass<"dash-outline-workers", "::mlir::ModuleOp"> {
     run at once and draw no tickets; with tickets, the block's has a word behind the memory of the plan.
 
     Memory is known by names: a memref becomes a `dash.tensor` of the name that `dash-outline-program` has given the
-    argument; what the function allocates is "delta" where it has one number a row, else "dq", the sums. The scale is a
+    argument; what the function allocates is "delta" where it has one number a row, else sums, which have the name of the gradient that
+    they are rounded to. The scale is a
     constant or the parameter `scale`. Where `dash.bulk_store` keeps contributions, the workspace gets a region for
     them, `contributions`: slot (q tile, turn).
 
@@ -415,8 +419,11 @@ def LowerConvert : Pass<"dash-lower-convert", "::mlir::ModuleOp"> {
     thread t of a block finds what thread t of theirs added. A block has a tile; four lanes exchange their words, so that
     each writes 16 neighbouring bytes. Rows past the end are not written.
 
+    With parts dK and dV have such an entry each, `NAME_convert_dk` and `NAME_convert_dv`. A block has a piece of a tile: each
+    warpgroup writes its own block of rows, in the piece's columns.
+
     Needs: `dash-outline-program`, `dash-distribute-tiles`. Leaves: the memory that the sums were allocated in. Does not: write dK
-    and dV, which the main kernel rounds itself.
+    and dV of one part, which the main kernel rounds itself.
 
     (* example filepath=test/Lowering/lower-convert.mlir *)
   }];

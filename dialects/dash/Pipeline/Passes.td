@@ -28,9 +28,9 @@ def CheckKernels : Pass<"dash-check-kernels", "::mlir::ModuleOp"> {
   let description = [{
     Looks at each function with a scheduled problem, and refuses, at the op in question, what kernels do not
     cover. They cover: bf16 and f16; head dim 64 or 128, the same for q and v; every mask;
-    q tiles of 64 or 128 rows, kv tiles of 128; one part a kv head; batches of equal sequences; one problem a function; every
-    tensor an argument, with its last dimension contiguous; delta and dQ's sums in memory that the function
-    allocates; one scale, an argument or a constant; orders that are proven (`min_workers`), and where they
+    q tiles of 64 or 128 rows, kv tiles of 128; parts, in an order that has turns; batches of equal sequences; one problem a function; every
+    tensor an argument, with its last dimension contiguous; delta and dQ's sums, and with parts those of dK and dV, in memory that the
+    function allocates; one scale, an argument or a constant; orders that are proven (`min_workers`), and where they
     are formulas need no more workers than there are at any size; where they are tables, sizes that `dash-check-sizes` takes.
 
     Needs: `dash-tile`, `dash-apply-schedule`; of orders written by hand, `dash-verify-schedule`. Leaves:
@@ -68,7 +68,10 @@ def AssignRoles : Pass<"dash-assign-roles"> {
     these and 16 registers for addresses are at most those that a thread of the target may have: at head dim 64, whatever the
     mask. Else, at head dim 128, `alternating` is. The option asks for either, and is refused where it does not fit.
 
-    Needs: `dash-tile`, `dash-apply-schedule` (with parts=1). Leaves: what is computed, and everything
+    With parts an item's own sums (dK and dV) are added by the reducer, too, behind its walk. They leave through the slots of the sums
+    of steps (dQ), in pieces as large as those: `dash.piece`, and `piece(i of n)` of `dash.ordered_reduce` and of `dash.convert`.
+
+    Needs: `dash-tile`, `dash-apply-schedule`. Leaves: what is computed, and everything
     outside of the items. Does not: decide when something happens, or where it lies; every channel
     has a depth of 1, and nothing is committed or released yet.
 

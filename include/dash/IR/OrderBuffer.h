@@ -59,10 +59,10 @@ inline int64_t numOrderWords(int64_t workers, int64_t items, int64_t tasks) {
 }
 constexpr int64_t maxOrderWords = std::numeric_limits<int32_t>::max();
 
-/// The buffer of an order of one part, whose sequences are equal. Preconditions: each item and visit is one of
+/// The buffer of an order of a problem whose sequences are equal, with so many parts a kv head. Preconditions: each item and visit is one of
 /// the problem's, each item has the visits that the mask leaves it, and the words are not too many.
-std::vector<int32_t> encodeOrder(const Problem &problem, int64_t workers, ArrayRef<Item> items,
-                                 ArrayRef<Visit> visits);
+std::vector<int32_t> encodeOrder(const Problem &problem, int64_t parts, int64_t workers,
+                                 ArrayRef<Item> items, ArrayRef<Visit> visits);
 
 } // namespace mlir::dash
 

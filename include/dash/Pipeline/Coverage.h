@@ -15,7 +15,6 @@ namespace mlir::dash {
 struct KernelCase {
   int64_t headDim, headDimV;
   TilesAttr tiles;
-  int64_t parts;
 };
 
 /// Rows of a sequence; of more an index of an order buffer's words might not fit 32 bits.
