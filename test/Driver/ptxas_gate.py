@@ -20,11 +20,13 @@ sys.path.insert(0, str(ROOT / "tools" / "scripts"))
 from check_ptxas import find  # noqa: E402
 from device_kernels import DEBUG_OPTIONS, device_kernels  # noqa: E402
 
-# (head dim, rows of a q tile, structure that is asked for): bytes of stack, of stores and of loads that a thread of the main kernel
+# (head dim, rows of a q tile, structure that is asked for, or parts): bytes of stack, of stores and of loads that a thread of the main kernel
 # may have, and why. No other entry may have any. Numbers only go down.
 ALLOWED = {
     (128, 64, ""): (52, "warps that load have 24 registers, for places in the order and 64-bit addresses; a word of a consumer between items"),
     (64, 64, ""): (192, "as above, and places of an item that consumers need between walks: in the walk sums, factors and rows take all registers"),
+    (128, 64, "parts"): (124, "as above, and what loading and adding warps know of an item behind its walk: its part, its turn, pieces and sums"),
+    (64, 64, "parts"): (256, "both"),
     (64, 64, "alternating"): (36, "warps that load have 24 registers, for places in the order and 64-bit addresses"),
 }
 # Builds for tests differ from the others in a few instructions: those of one kernel stand for all.
@@ -47,7 +49,12 @@ class Kernel:
     @property
     def structure(self) -> str:
         found = re.search(r"structure=(\w+)", self.options)
-        return found[1] if found else ""
+        return found[1] if found else "parts" if self.parts > 1 else ""
+
+    @property
+    def parts(self) -> int:
+        found = re.search(r" parts=(\d+)", self.options)
+        return int(found[1]) if found else 1
 
     @property
     def shape(self) -> tuple[int, int, str]:
@@ -57,7 +64,7 @@ class Kernel:
     def group(self) -> tuple:
         """Kernels of one group have one main kernel. The scale is a parameter, or one of them for itself."""
         scale = "" if "%scale: f32" in self.program else self.name
-        return *self.shape, self.mask, "xf16" in self.program, "kind=unordered" in self.options, scale, self.debug
+        return *self.shape, self.parts, self.mask, "xf16" in self.program, "kind=unordered" in self.options, scale, self.debug
 
     @property
     def debug(self) -> str:
