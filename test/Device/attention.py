@@ -19,6 +19,7 @@ from torch.utils.checkpoint import checkpoint
 import dash_attn
 from dash_attn import ArgumentError, attention, reference
 from dash_attn.bundle import BundledKernel
+from dash_attn.problem import OF_WINDOWS, ORDERS
 from dash_attn.reference import CAUSAL, FULL
 from dash_attn.testing import OUTPUTS, Case, allocate, errors, references
 from dash_attn.torch import kernels as registry
@@ -47,7 +48,7 @@ def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:
     ways = (from_graph, compiled, drop_in, drop_in_strict, from_threads, from_checkpoint, keeps_nothing, refusals) if is_one else \
         (drop_in,) if first.mask in (FULL, CAUSAL) else ()
     found += [Test(f"{which} {test.__name__}", first.name, lambda test=test: test(case(first, REPEATED))) for test in (repeats, *ways)]
-    kind = registry.ORDERS.get(sides(first), registry.OF_WINDOWS)
+    kind = ORDERS.get(sides(first), OF_WINDOWS)
     same = next((kernel for kernel in kernels if kernel.kind == kind and kernel.element == "bf16"), None)
     if same:
         measured = (host_times, device_times) if is_one and not quick else ()

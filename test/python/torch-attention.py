@@ -167,7 +167,7 @@ def refusals() -> None:
             ((q, k, v), {"causal": 1}, "causal: expected True or False, found int"),
             ((q, k, v), {"layout": "sbhd"}, "layout: expected one of bhsd, bshd, found 'sbhd'"),
             ((q, k, v), {"level": "best"}, "level: expected one of run, batch, machine, found 'best'"),
-            ((q, k, v), {"level": "batch"}, "level: expected 'run', found 'batch': no forward pass of PyTorch promises it; kernels of "
+            ((q, k, v), {"level": "batch"}, "level: expected 'run', found 'batch': no forward pass of the framework promises it; kernels of "
              "this level are made by Kernel.compile, and take o and LSE of a forward pass of yours"),
             ((q, k, v), {"scale": "1"}, "scale: expected a number, found str"),
             ((q, k, v), {"scale": float("nan")}, "scale: expected a finite number, found nan"),

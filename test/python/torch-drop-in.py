@@ -24,7 +24,7 @@ from dash_attn import DriverError  # noqa: E402
 from dash_attn.torch.dropin import FLASH, SDPA_CUDNN, SDPA_FLASH, deterministically  # noqa: E402
 from dash_attn.torch import kernels  # noqa: E402
 from dash_attn.torch.kernels import TorchKernel  # noqa: E402
-from dash_attn.torch.problem import window_of  # noqa: E402
+from dash_attn.problem import window_of  # noqa: E402
 
 TMP = Path(sys.argv[1])
 MODES: list[tuple[bool, bool]] = []  # deterministic, warn only: as PyTorch's own kernels found it

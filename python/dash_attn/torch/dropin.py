@@ -17,8 +17,9 @@ from typing import Any
 import torch
 from torch.nn.attention import register_flash_attention_impl
 
+from ..problem import Window, window_of
 from .operator import launch
-from .problem import Window, refusal_of_device, refusal_of_forward, refusal_of_tensors, window_of
+from .problem import refusal_of_device, refusal_of_forward, refusal_of_tensors
 
 FLASH, SDPA_FLASH, SDPA_CUDNN = ("_flash_attention_backward", "_scaled_dot_product_flash_attention_backward",
                                  "_scaled_dot_product_cudnn_attention_backward")

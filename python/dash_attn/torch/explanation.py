@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ..problem import window_of
 from .function import operator_of_forward
 from .kernels import kernel_for
-from .problem import refusal_of_device, refusal_of_forward, refusal_of_options, refusal_of_tensors, window_of
+from .problem import refusal_of_device, refusal_of_forward, refusal_of_options, refusal_of_tensors
 from .sharding import refusal_of_sharding
 
 

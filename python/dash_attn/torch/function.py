@@ -6,9 +6,9 @@ from typing import Any
 
 import torch
 
+from ..problem import CAUSAL, FULL, Window, demand, window_of
 from .operator import fold, gradients, launch, unfold
-from .problem import (CAUSAL, FULL, Window, demand, is_plain, refusal_of_device, refusal_of_forward, refusal_of_options, refusal_of_tensors,
-                      signature, window_of)
+from .problem import is_plain, refusal_of_device, refusal_of_forward, refusal_of_options, refusal_of_tensors, signature
 from .sharding import refusal_of_sharding
 
 MOST_ACCEPTED = 4096  # problems; more than that are asked about anew

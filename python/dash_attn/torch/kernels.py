@@ -11,28 +11,10 @@ import torch
 from ..launch import WORDS, Launch
 from ..library import HANDLER, Memory, check, library
 from ..plan import Plan
-from ..reference import Mask
+from ..problem import Window, program_of
 from ..runtime import Kernel
 from ..workspace import Workspace, aligned
-from .problem import CAUSAL, ELEMENTS, FULL, Window
-
-# For any sizes: the fixed kind that was measured best (docs/measurements.md). Bits follow from it, so nothing else chooses it.
-ORDERS = {FULL: "shift", CAUSAL: "symmetric-shift"}
-OF_WINDOWS = "shift"
-PROGRAM = """
-!tensor = memref<?x?x?x{head_dim}x{element}, strided<[?, ?, ?, 1], offset: ?>>
-!per_row = memref<?x?x?xf32, strided<[?, ?, 1], offset: ?>>
-
-func.func @attention_bwd(%q: !tensor, %k: !tensor, %v: !tensor, %do: !tensor, %o: !tensor, %lse: !per_row, %dq: !tensor,
-                         %dk: !tensor, %dv: !tensor, %scale: f32) {{
-  dash.attention_bwd
-      ins(%q, %k, %v, %do, %lse, o = %o : !tensor, !tensor, !tensor, !tensor, !per_row, !tensor)
-      outs(%dq, %dk, %dv : !tensor, !tensor, !tensor)
-      mask(<{mask}>) level(run) scale(%scale)
-  return
-}}
-"""
-
+from .problem import ELEMENTS
 
 class TorchLaunch(Launch):
     """Runs in memory out of PyTorch's cache, which it has for that run alone; counters and the order are made in each.
@@ -102,9 +84,8 @@ def kernel_for(head_dim: int, dtype: torch.dtype, window: Window) -> TorchKernel
     if found is None:
         with _lock:
             if key not in _kernels:
-                mask = Mask(*window)
-                program = PROGRAM.format(head_dim=head_dim, element=ELEMENTS[dtype], mask=mask.text)
-                _kernels[key] = TorchKernel.compile(program, f"kind={ORDERS.get(window, OF_WINDOWS)}", name=f"attention of {mask.name} mask")
+                program, options, name = program_of(head_dim, ELEMENTS[dtype], window)
+                _kernels[key] = TorchKernel.compile(program, options, name=name)
             found = _kernels[key]
     return found
 

@@ -8,9 +8,10 @@ from typing import Any
 import torch
 
 from ..launch import Launch
+from ..problem import Window
 from ..workspace import PER_THREAD
 from .kernels import kernel_for
-from .problem import Window, is_steppable, signature
+from .problem import is_steppable, signature
 
 NAME = "dash::attention_backward"
 torch.library.define(NAME, "(Tensor do, Tensor q, Tensor k, Tensor v, Tensor o, Tensor lse, int left, int right, float scale) "

@@ -1,0 +1,351 @@
+//===- Xla.cpp - attention backwards as a custom call of XLA --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Attributes say which program; buffers, which problem. Programs are compiled and plans made where XLA prepares, so that executing only
+// enqueues: it may be traced into a command buffer, and all memory it touches is the call's own.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dash-c/Xla.h"
+#include "XlaFfi.h"
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+struct Problem {
+  XLA_FFI_Error_Code code;
+  std::string message;
+};
+
+/// Nothing, or why XLA is given an error.
+using Outcome = std::optional<Problem>;
+
+Problem refuse(std::string message) {
+  return {XLA_FFI_Error_Code_INVALID_ARGUMENT, std::move(message)};
+}
+
+//===----------------------------------------------------------------------===//
+// Calls of the library, whose errors are gathered
+//===----------------------------------------------------------------------===//
+
+/// Warnings have no place to go to: XLA knows errors only.
+void gather(const DashDiagnostic *diagnostic, void *userData) {
+  auto &text = *static_cast<std::string *>(userData);
+  if (diagnostic->severity == DASH_ERROR)
+    text.append(text.empty() ? "" : "\n")
+        .append(diagnostic->message.data, diagnostic->message.length);
+}
+
+XLA_FFI_Error_Code codeOf(DashStatus status) {
+  switch (status) {
+  case DASH_NO_CAPACITY:
+    return XLA_FFI_Error_Code_RESOURCE_EXHAUSTED;
+  case DASH_INVALID_MANIFEST:
+    return XLA_FFI_Error_Code_FAILED_PRECONDITION;
+  case DASH_DRIVER_ERROR:
+    return XLA_FFI_Error_Code_INTERNAL;
+  default:
+    return XLA_FFI_Error_Code_INVALID_ARGUMENT;
+  }
+}
+
+/// A function of the library, with all its arguments but the handler, its data, and the result.
+template <typename Function, typename Result, typename... Arguments>
+Outcome make(Result *result, Function function, Arguments... arguments) {
+  std::string said;
+  DashStatus status = function(arguments..., gather, &said, result);
+  return status ? Outcome({codeOf(status), std::move(said)}) : std::nullopt;
+}
+
+template <typename Function, typename... Arguments>
+Outcome call(Function function, Arguments... arguments) {
+  std::string said;
+  DashStatus status = function(arguments..., gather, &said);
+  return status ? Outcome({codeOf(status), std::move(said)}) : std::nullopt;
+}
+
+std::string_view view(DashStringRef string) { return {string.data, string.length}; }
+DashStringRef toC(std::string_view string) { return {string.data(), string.size()}; }
+
+//===----------------------------------------------------------------------===//
+// What a process keeps
+//===----------------------------------------------------------------------===//
+
+struct Attributes {
+  std::string_view program, options, certificate, layout;
+  float scale;
+};
+
+/// A program with one kernel, and its plans. Nothing is given back: command buffers may launch it to the end of the process.
+class Backward {
+public:
+  static Outcome compile(const Attributes &given, std::unique_ptr<Backward> &result) {
+    auto made = std::make_unique<Backward>();
+    if (Outcome wrong = make(&made->program, dashCompile, toC(given.program), toC("<custom call>"),
+                             toC(given.options)))
+      return wrong;
+    if (size_t found = dashProgramGetNumKernels(made->program); found != 1)
+      return refuse("program: expected one function with an attention backward, found " +
+                    std::to_string(found));
+    DashKernel planned = {nullptr};
+    if (Outcome wrong = made->makeKernel({nullptr}, planned))
+      return wrong;
+    made->certificate = view(dashKernelGetCertificate(planned));
+    dashKernelDestroy(planned);
+    result = std::move(made);
+    return std::nullopt;
+  }
+
+  /// Other bits than those that were promised are an error, whatever the reason.
+  Outcome check(const Attributes &given) const {
+    if (given.certificate == certificate)
+      return std::nullopt;
+    return Problem{XLA_FFI_Error_Code_FAILED_PRECONDITION,
+                   "certificate: expected " + certificate + ", which " +
+                       std::string(view(dashGetVersion())) + " makes of this program, found " +
+                       std::string(given.certificate) +
+                       "; lower the program again, with the dash of this process"};
+  }
+
+  Outcome open(DashDriver driver) { return kernel.ptr ? std::nullopt : makeKernel(driver, kernel); }
+
+  Outcome findPlan(int32_t device, const std::vector<DashTensor> &tensors, DashPlan &plan) {
+    std::vector<int64_t> sizes(dashKernelGetNumSizes(kernel));
+    if (Outcome wrong = call([&](DashDiagnosticHandler handler, void *userData) {
+          return dashKernelFindSizes(kernel, tensors.data(), tensors.size(), handler, userData,
+                                     sizes.data(), sizes.size());
+        }))
+      return wrong;
+    auto [place, isNew] = plans.try_emplace({device, sizes}, DashPlan{nullptr});
+    if (isNew) {
+      std::vector<DashSize> named;
+      for (int64_t size : sizes)
+        named.push_back({dashKernelGetSizeName(kernel, named.size()), size});
+      if (Outcome wrong =
+              make(&place->second, dashPlanCreate, kernel, device, named.data(), named.size())) {
+        plans.erase(place);
+        return wrong;
+      }
+    }
+    plan = place->second;
+    return std::nullopt;
+  }
+
+private:
+  Outcome makeKernel(DashDriver driver, DashKernel &result) const {
+    return make(&result, dashKernelCreate, driver, dashProgramGetManifest(program, 0),
+                dashProgramGetPtx(program, 0), dashProgramGetOrder(program, 0));
+  }
+
+  DashProgram program = {nullptr};
+  std::string certificate;
+  DashKernel kernel = {nullptr};
+  std::map<std::pair<int32_t, std::vector<int64_t>>, DashPlan> plans;
+};
+
+/// All that a process has compiled. Its lock is held while something is made, which happens once.
+struct Process {
+  std::mutex lock;
+  DashDriver driver = {nullptr};
+  std::map<std::string, std::unique_ptr<Backward>, std::less<>> backwards;
+
+  Outcome find(const Attributes &given, Backward *&result) {
+    std::string key(given.options);
+    key.append(1, '\0').append(given.program);
+    std::unique_ptr<Backward> &place = backwards[key];
+    if (!place)
+      if (Outcome wrong = Backward::compile(given, place))
+        return wrong;
+    result = place.get();
+    return result->check(given);
+  }
+
+  Outcome open() {
+    return driver.ptr ? std::nullopt : make(&driver, dashDriverOpen, DashStringRef{"", 0});
+  }
+};
+
+Process &process() {
+  static auto *one = new Process; // XLA's threads may be there to the end
+  return *one;
+}
+
+//===----------------------------------------------------------------------===//
+// What XLA hands over
+//===----------------------------------------------------------------------===//
+
+const void *findAttribute(const XLA_FFI_Attrs &attrs, std::string_view name,
+                          XLA_FFI_AttrType type) {
+  for (int64_t i = 0; i < attrs.size; ++i)
+    if (std::string_view(attrs.names[i]->ptr, attrs.names[i]->len) == name)
+      return attrs.types[i] == type ? attrs.attrs[i] : nullptr;
+  return nullptr;
+}
+
+Outcome readAttributes(const XLA_FFI_Attrs &attrs, Attributes &result) {
+  std::pair<const char *, std::string_view *> strings[] = {{"program", &result.program},
+                                                           {"options", &result.options},
+                                                           {"certificate", &result.certificate},
+                                                           {"layout", &result.layout}};
+  for (auto [name, string] : strings) {
+    auto *span =
+        static_cast<const XLA_FFI_ByteSpan *>(findAttribute(attrs, name, XLA_FFI_AttrType_STRING));
+    if (!span)
+      return refuse("attributes: expected a string '" + std::string(name) + "', found none");
+    *string = {span->ptr, span->len};
+  }
+  auto *scale =
+      static_cast<const XLA_FFI_Scalar *>(findAttribute(attrs, "scale", XLA_FFI_AttrType_SCALAR));
+  if (!scale || scale->dtype != XLA_FFI_DataType_F32)
+    return refuse("attributes: expected a number of f32 'scale', found none");
+  result.scale = *static_cast<const float *>(scale->value);
+  if (result.layout != "bhsd" && result.layout != "bshd")
+    return refuse("layout: expected 'bhsd' or 'bshd', found '" + std::string(result.layout) + "'");
+  return std::nullopt;
+}
+
+/// A row-major buffer, as [batch, heads, rows, head dim].
+Outcome readTensor(const XLA_FFI_Buffer &buffer, std::string_view layout, DashTensor &result) {
+  result = {};
+  if (buffer.rank < 0 || buffer.rank > DASH_MAX_RANK)
+    return refuse("expected buffers of at most " + std::to_string(DASH_MAX_RANK) +
+                  " dimensions, found " + std::to_string(buffer.rank));
+  switch (buffer.dtype) {
+  case XLA_FFI_DataType_BF16:
+    result.element = DASH_BF16;
+    break;
+  case XLA_FFI_DataType_F16:
+    result.element = DASH_F16;
+    break;
+  case XLA_FFI_DataType_F32:
+    result.element = DASH_F32;
+    break;
+  default:
+    return refuse("expected buffers of bf16, f16 and f32, found one of XLA's type " +
+                  std::to_string(static_cast<int>(buffer.dtype)));
+  }
+  result.address = reinterpret_cast<uint64_t>(buffer.data);
+  result.rank = static_cast<uint32_t>(buffer.rank);
+  int64_t stride = 1;
+  for (uint32_t i = result.rank; i-- > 0; stride *= std::max<int64_t>(buffer.dims[i], 1)) {
+    result.shape[i] = buffer.dims[i];
+    result.strides[i] = stride;
+  }
+  if (result.rank == 4 && layout == "bshd") {
+    std::swap(result.shape[1], result.shape[2]);
+    std::swap(result.strides[1], result.strides[2]);
+  }
+  return std::nullopt;
+}
+
+constexpr int64_t numOperands = 6, numResults = 4; // dashKernelGetTensorName, and memory
+
+Outcome readTensors(const XLA_FFI_CallFrame &frame, std::string_view layout,
+                    std::vector<DashTensor> &tensors, DashMemory &memory) {
+  if (frame.args.size != numOperands || frame.rets.size != numResults)
+    return refuse("expected 6 operands and 4 results, found " + std::to_string(frame.args.size) +
+                  " and " + std::to_string(frame.rets.size));
+  std::vector<const XLA_FFI_Buffer *> buffers;
+  for (int64_t i = 0; i < numOperands; ++i)
+    buffers.push_back(static_cast<const XLA_FFI_Buffer *>(frame.args.args[i]));
+  for (int64_t i = 0; i < numResults; ++i)
+    buffers.push_back(static_cast<const XLA_FFI_Buffer *>(frame.rets.rets[i]));
+  const XLA_FFI_Buffer &bytes = *buffers.back();
+  if (bytes.dtype != XLA_FFI_DataType_U8 || bytes.rank != 1)
+    return refuse("the last result: expected bytes, as u8 of one dimension, found XLA's type " +
+                  std::to_string(static_cast<int>(bytes.dtype)) + " of " +
+                  std::to_string(bytes.rank));
+  memory = {reinterpret_cast<uint64_t>(bytes.data), static_cast<size_t>(bytes.dims[0])};
+  buffers.pop_back();
+  for (const XLA_FFI_Buffer *buffer : buffers)
+    if (Outcome wrong = readTensor(*buffer, layout, tensors.emplace_back()))
+      return wrong;
+  return std::nullopt;
+}
+
+/// Workspace and order in the memory of a call.
+Outcome divide(DashMemory memory, DashPlan plan, DashMemory &workspace, DashMemory &order) {
+  auto align = [](uint64_t address) {
+    return (address + DASH_ALIGNMENT - 1) / DASH_ALIGNMENT * DASH_ALIGNMENT;
+  };
+  workspace = {align(memory.address), dashPlanGetWorkspaceBytes(plan)};
+  order = {align(workspace.address + workspace.bytes), dashPlanGetOrderBytes(plan)};
+  if (order.address + order.bytes <= memory.address + memory.bytes)
+    return std::nullopt;
+  return refuse("the last result: expected " +
+                std::to_string(workspace.bytes + order.bytes + 2 * DASH_ALIGNMENT) +
+                " bytes, found " + std::to_string(memory.bytes));
+}
+
+/// What XLA's own function returns, if it fails, goes back to XLA.
+XLA_FFI_Error *handle(const XLA_FFI_CallFrame &frame, Outcome &wrong) {
+  Attributes given;
+  if ((wrong = readAttributes(frame.attrs, given)))
+    return nullptr;
+  std::unique_lock<std::mutex> guard(process().lock);
+  Backward *backward = nullptr;
+  if ((wrong = process().find(given, backward)) ||
+      frame.stage == XLA_FFI_ExecutionStage_INSTANTIATE)
+    return nullptr;
+
+  std::vector<DashTensor> tensors;
+  DashMemory memory = {};
+  DashArguments arguments = {};
+  if ((wrong = readTensors(frame, given.layout, tensors, memory)) || (wrong = process().open()) ||
+      (wrong = backward->open(process().driver)))
+    return nullptr;
+  XLA_FFI_DeviceOrdinal_Get_Args device = {sizeof(device), nullptr, frame.ctx, 0};
+  if (XLA_FFI_Error *error = frame.api->XLA_FFI_DeviceOrdinal_Get(&device))
+    return error;
+  DashPlan plan = {};
+  if ((wrong = backward->findPlan(device.device_ordinal, tensors, plan)) ||
+      (wrong = divide(memory, plan, arguments.workspace, arguments.order)) ||
+      frame.stage != XLA_FFI_ExecutionStage_EXECUTE)
+    return nullptr;
+  guard.unlock(); // plans do not change
+
+  XLA_FFI_Stream_Get_Args stream = {sizeof(stream), nullptr, frame.ctx, nullptr};
+  if (XLA_FFI_Error *error = frame.api->XLA_FFI_Stream_Get(&stream))
+    return error;
+  arguments.tensors = tensors.data();
+  arguments.numTensors = tensors.size();
+  arguments.scale = given.scale;
+  if (!(wrong = call(dashPlanClear, plan, stream.stream, arguments.workspace)) &&
+      !(wrong = call(dashPlanMakeOrder, plan, stream.stream, arguments.order)))
+    wrong = call(dashPlanRun, plan, stream.stream, &arguments);
+  return nullptr;
+}
+
+/// XLA asks about the handler itself, with an extension and no context. Of a version that both know, and may be captured.
+bool answer(const XLA_FFI_CallFrame &frame) {
+  if (!frame.extension_start || frame.extension_start->type != XLA_FFI_Extension_Metadata)
+    return false;
+  auto *asked = reinterpret_cast<XLA_FFI_Metadata_Extension *>(frame.extension_start)->metadata;
+  asked->api_version.major_version = XLA_FFI_API_MAJOR;
+  asked->api_version.minor_version =
+      std::min(XLA_FFI_API_MINOR, frame.api->api_version.minor_version);
+  asked->traits = XLA_FFI_HANDLER_TRAITS_COMMAND_BUFFER_COMPATIBLE;
+  return true;
+}
+
+} // namespace
+
+XLA_FFI_Error *dashXlaAttentionBackward(XLA_FFI_CallFrame *frame) {
+  if (answer(*frame))
+    return nullptr;
+  Outcome wrong;
+  if (XLA_FFI_Error *theirs = handle(*frame, wrong))
+    return theirs;
+  if (!wrong)
+    return nullptr;
+  std::string message = "dash: " + wrong->message;
+  XLA_FFI_Error_Create_Args made = {sizeof(made), nullptr, message.c_str(), wrong->code};
+  return frame->api->XLA_FFI_Error_Create(&made);
+}

@@ -1,0 +1,138 @@
+"""What is asked for of attention in a framework, and why it cannot be served: the same in all of them. Looks at nothing but options, sizes
+and names, so that programs which are being traced may ask, too."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from .errors import ArgumentError
+from .reference import Mask
+
+ELEMENTS = {"bfloat16": "bf16", "float16": "f16"}
+HEAD_DIMS = (64, 128)
+LAYOUTS = ("bhsd", "bshd")
+LEVELS = ("run", "batch", "machine")
+CAPABILITY = (9, 0)
+NAMES = ("q", "k", "v")
+Window = tuple[int, int]  # how many columns before its own a row sees, and how many behind it; -1 is no bound
+FULL, CAUSAL = (-1, -1), (-1, 0)
+MOST_OF_WINDOW = 2**31 - 1
+
+# For any sizes: the fixed kind that was measured best (docs/measurements.md). Bits follow from it, so nothing else chooses it.
+ORDERS = {FULL: "shift", CAUSAL: "symmetric-shift"}
+OF_WINDOWS = "shift"
+PROGRAM = """
+!tensor = memref<?x?x?x{head_dim}x{element}, strided<[?, ?, ?, 1], offset: ?>>
+!per_row = memref<?x?x?xf32, strided<[?, ?, 1], offset: ?>>
+
+func.func @attention_bwd(%q: !tensor, %k: !tensor, %v: !tensor, %do: !tensor, %o: !tensor, %lse: !per_row, %dq: !tensor,
+                         %dk: !tensor, %dv: !tensor, %scale: f32) {{
+  dash.attention_bwd
+      ins(%q, %k, %v, %do, %lse, o = %o : !tensor, !tensor, !tensor, !tensor, !per_row, !tensor)
+      outs(%dq, %dk, %dv : !tensor, !tensor, !tensor)
+      mask(<{mask}>) level(run) scale(%scale)
+  return
+}}
+"""
+
+
+def demand(reason: str | None) -> None:
+    """Raises ArgumentError where there is a reason to refuse."""
+    if reason is not None:
+        raise ArgumentError(reason)
+
+
+def refusal_of_options(causal: Any, window: Any, scale: Any, cu_seqlens: Any, level: Any, layout: Any, *,
+                       numbers: tuple[type, ...] = (int, float)) -> str | None:
+    """Why these options of `attention` are refused; None if they are not. numbers: what a scale may be."""
+    if layout not in LAYOUTS:
+        return f"layout: expected one of {', '.join(LAYOUTS)}, found {layout!r}"
+    if not isinstance(causal, bool):
+        return f"causal: expected True or False, found {type(causal).__name__}"
+    if level not in LEVELS:
+        return f"level: expected one of {', '.join(LEVELS)}, found {level!r}"
+    if level != "run":
+        return (f"level: expected 'run', found '{level}': no forward pass of the framework promises it; kernels of this level are made by "
+                "Kernel.compile, and take o and LSE of a forward pass of yours")
+    if scale is not None and not isinstance(scale, numbers):
+        return f"scale: expected a number, found {type(scale).__name__}"
+    if scale is not None and not math.isfinite(scale):
+        return f"scale: expected a finite number, found {scale}"
+    if window is not None and not (isinstance(window, (tuple, list)) and len(window) == 2 and
+                                   all(type(side) is int and -1 <= side <= MOST_OF_WINDOW for side in window)):
+        return f"window: expected None or (left, right), whole numbers from -1 (no bound) to {MOST_OF_WINDOW}, found {window!r}"
+    if causal and window is not None and window[1] > 0:
+        return f"window: expected a right side of 0 or -1 beside causal, found {tuple(window)}"
+    if any(given is not None for given in cu_seqlens):
+        return ("cu_seqlens: expected None, found offsets of sequences: there are no kernels of unequal sequences yet; pad "
+                "sequences, or call attention for each")
+    return None
+
+
+def window_of(causal: bool, window: Any) -> Window:
+    """What rows see, of options that are not refused."""
+    if window is None:
+        return CAUSAL if causal else FULL
+    return (window[0], 0 if causal else window[1])
+
+
+def refusal_of_array(name: str, dtype: str, of_q: str, rank: int, shape: Sequence[int], layout: str, hint: str) -> str | None:
+    """Why one of q, k and v is refused, whatever the others are. dtype: as its framework calls it; hint: how another one is cast there."""
+    if dtype not in ELEMENTS:
+        return f"{name}: expected bfloat16 or float16, found {dtype}; {hint}"
+    if dtype != of_q:
+        return f"{name}: expected {of_q} as q, found {dtype}"
+    if rank != 4:
+        return f"{name}: expected 4 dimensions, {_spelled(layout)}, found the shape {tuple(shape)}"
+    return None
+
+
+def refusal_of_sizes(q: Sequence[int], k: Sequence[int], v: Sequence[int], layout: str) -> str | None:
+    """Why arrays of these shapes, of 4 dimensions, are refused."""
+    heads = 1 if layout == "bhsd" else 2
+    if k != v:
+        return f"v: expected the shape of k, {tuple(k)}, found {tuple(v)}"
+    if q[0] != k[0]:
+        return f"k: expected the batch of q, {q[0]}, found {k[0]}"
+    if q[3] != k[3]:
+        return f"k: expected the head dim of q, {q[3]}, found {k[3]}"
+    if q[3] not in HEAD_DIMS:
+        larger = next((dim for dim in HEAD_DIMS if q[3] < dim), None)
+        hint = f"; pad q, k and v with zeros to {larger}, and pass scale={q[3]}**-0.5" if larger else ""
+        return f"q: expected a head dim of 64 or 128, found {q[3]}{hint}"
+    if 0 in q or 0 in k:
+        return f"q, k: expected sizes of at least 1, found {tuple(q)} and {tuple(k)}"
+    if q[heads] % k[heads]:
+        return f"k: expected a number of heads that divides that of q, {q[heads]}, found {k[heads]}"
+    return None
+
+
+def refusal_of_rectangle(q: Sequence[int], k: Sequence[int], layout: str, whose: str) -> str | None:
+    """Why a mask with a bound on the right is refused: cuDNN's is aligned at the top left, ours at the bottom right."""
+    rows = 2 if layout == "bhsd" else 1
+    if q[rows] != k[rows]:
+        return (f"causal: expected as many rows of q as of k, found {q[rows]} and {k[rows]}: {whose} forward pass would hide "
+                "other elements than the kernel (dash's causal masks are aligned at the bottom right)")
+    return None
+
+
+def refusal_of_gpu(name: str, capability: tuple[int, int] | None) -> str | None:
+    """Why kernels cannot run on a GPU; capability: None where there is none."""
+    if capability == CAPABILITY:
+        return None
+    return "expected a GPU of compute capability 9.0 (H100, H200), found " + \
+        ("none" if capability is None else f"{name} of {capability[0]}.{capability[1]}")
+
+
+def program_of(head_dim: int, element: str, window: Window) -> tuple[str, str, str]:
+    """What `Kernel.compile` takes: the program, its options and its name. element: "bf16" or "f16"."""
+    mask = Mask(*window)
+    return (PROGRAM.format(head_dim=head_dim, element=element, mask=mask.text), f"kind={ORDERS.get(window, OF_WINDOWS)}",
+            f"attention of {mask.name} mask")
+
+
+def _spelled(layout: str) -> str:
+    names = {"b": "batch", "h": "heads", "s": "rows", "d": "head_dim"}
+    return f"[{', '.join(names[letter] for letter in layout)}]"

@@ -1,0 +1,198 @@
+# RUN: mkdir -p %t
+# RUN: ln -sf %dash_build/lib/libcapi-stub-driver.so %t/libcuda.so.1
+# RUN: env LD_LIBRARY_PATH=%t PYTHONPATH=%dash_src/test/python/lib %python %s
+# REQUIRES: python, host-supports-nvptx, plain-libdash
+"""libdash's handler for XLA, called by hand: what it says of itself, what it compiles, loads and launches at which stage, and each error."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from dataclasses import replace
+from typing import Any
+
+from fixtures import READS, WRITES, tensors
+from stub_driver import Launch, StubDriver
+from xla_frame import EXECUTE, INITIALIZE, INSTANTIATE, PREPARE, Host
+
+from dash_attn import Kernel
+from dash_attn.library import Handle, library
+from dash_attn.plan import Plan
+from dash_attn.problem import CAUSAL, FULL, program_of
+from dash_attn.tensors import contiguous
+from dash_attn.workspace import ALIGNMENT, aligned
+
+HANDLER = library().dashXlaAttentionBackward
+HANDLER.restype = ctypes.c_void_p
+PROGRAM, OPTIONS, _ = program_of(128, "bf16", CAUSAL)
+MEMORY, OTHER_DEVICE = 1 << 50, 1 << 60
+ENQUEUED = ["fill", *(f"attention_bwd_{role}" for role in ("order", "prepare", "main", "convert"))]
+INVALID, EXHAUSTED, PRECONDITION, UNIMPLEMENTED, INTERNAL = 3, 8, 9, 12, 13
+
+driver = StubDriver()
+kernel = Kernel.compile(PROGRAM, OPTIONS, driver=driver)
+GIVEN = {"program": PROGRAM, "options": OPTIONS, "certificate": kernel.certificate, "layout": "bhsd", "scale": 0.25}
+
+
+def plan_of(given: dict[str, Any]) -> Plan:
+    """Without a driver: it says sizes."""
+    q, k = given["q"].shape, given["k"].shape
+    sizes = {"batch": q[0], "heads": q[1], "kv_heads": k[1], "q_rows": q[2], "kv_rows": k[2]}
+    return Plan(kernel._make_kernel(Handle()), 0, sizes, {}, False)
+
+
+def size_of(given: dict[str, Any]) -> int:
+    plan = plan_of(given)
+    return aligned(plan.workspace_bytes) + aligned(plan.order_bytes) + 2 * ALIGNMENT
+
+
+def buffers(given: dict[str, Any], memory: tuple[str, tuple[int, ...], int] | None = None) -> tuple[list[Any], list[Any]]:
+    """Memory as XLA may give it: at a multiple of 128 bytes."""
+    found = {name: (tensor.dtype, tensor.shape, tensor.pointer) for name, tensor in given.items()}
+    return [found[name] for name in READS], [*(found[name] for name in WRITES), memory or ("u8", (size_of(given),), MEMORY + 128)]
+
+
+def call(host: Host, stage: int, given: dict[str, Any] | None = None, *, memory: Any = None, without: str = "", **changed: Any) -> Any:
+    attributes = {name: value for name, value in (GIVEN | changed).items() if name != without}
+    return host.call(HANDLER, stage, *(buffers(given, memory) if given else ([], [])), attributes)
+
+
+def values(launches: list[Launch]) -> list[dict[str, Any]]:
+    entries = {entry["name"]: entry for entry in kernel.manifest["entries"]}
+    return [one.values(entries[one.name]) for one in launches]
+
+
+def is_workspace(name: str) -> bool:
+    return name.startswith("workspace.")
+
+
+def stages() -> None:
+    """Compiles where it is instantiated, loads where it is initialized, and then enqueues, wherever XLA captures it."""
+    host, given = Host(stream=7), tensors(kv_heads=2, q_rows=200, kv_rows=200)
+    assert host.metadata(HANDLER) == (0, 5, 1) and Host(minor=4).metadata(HANDLER) == (0, 4, 1) == Host(minor=4).metadata(HANDLER)
+    assert Host(minor=9).metadata(HANDLER) == (0, 5, 1)
+    assert call(host, INSTANTIATE) is None and not driver.calls()
+    for stage in (PREPARE, INITIALIZE):
+        assert call(host, stage, given) is None
+    assert [one[0] for one in driver.calls() if one[0] != "allow"] == ["retain", "load"]
+    for stream in (7, 0xCA):  # the other one is being captured
+        host.stream = stream
+        assert call(host, EXECUTE, given) is None
+        calls = driver.calls()
+        assert [one[1] if one[0] == "launch" else one[0] for one in calls] == ENQUEUED
+        assert all(one[one.index("stream") + 1] == hex(stream) for one in calls)
+
+
+def same_as_kernel() -> None:
+    """What Kernel.backward launches for these tensors, in memory that begins and ends where XLA's does."""
+    for given, layout in ((tensors(kv_heads=2, q_rows=200, kv_rows=200), "bhsd"), (tensors(batch=3, kv_heads=1), "bshd")):
+        as_given = {name: replace(tensor, shape=tensor.transposed(1, 2).shape) if layout == "bshd" and name != "lse" else tensor
+                    for name, tensor in given.items()}
+        if layout == "bshd":
+            as_given = {name: replace(tensor, strides=contiguous(tensor.shape)) for name, tensor in as_given.items()}
+        driver.calls()
+        size = size_of(given)
+        assert call(Host(), EXECUTE, as_given, memory=("u8", (size,), MEMORY + 128), layout=layout) is None
+        fills = [one for one in driver.calls() if one[0] == "fill"]
+        call(Host(), EXECUTE, as_given, memory=("u8", (size,), MEMORY + 128), layout=layout)
+        ours = driver.launches()
+        kernel.backward(**as_given, scale=0.25, layout=layout)
+        theirs = driver.launches()[-len(ours):]
+        assert [(one.name, one.grid, one.is_cooperative) for one in ours] == [(one.name, one.grid, one.is_cooperative) for one in theirs]
+        for one, other in zip(values(ours), values(theirs), strict=True):
+            assert {name: value for name, value in one.items() if not is_workspace(name)} == \
+                {name: value for name, value in other.items() if not is_workspace(name)}
+        begins = {name: value for one in values(ours) for name, value in one.items() if is_workspace(name)}
+        assert all(MEMORY + 256 <= value < MEMORY + 128 + size for value in begins.values())
+        assert int(fills[0][1], 16) == begins["workspace.turns"]
+
+
+def other_device() -> None:
+    """Another device loads the code for itself, and takes its own memory only."""
+    given = tensors()
+    there = {name: replace(tensor, pointer=tensor.pointer + OTHER_DEVICE) for name, tensor in given.items()}
+    memory = ("u8", (size_of(given),), MEMORY + OTHER_DEVICE)
+    code, message = call(Host(device=1), EXECUTE, given, memory=memory)
+    assert (code, message) == (INVALID, "dash: q: expected memory of device 1, found memory of device 0"), message
+    assert call(Host(device=1), EXECUTE, there, memory=memory) is None
+
+
+def errors() -> None:
+    given, host = tensors(), Host()
+    operands, results = buffers(given)
+    size, plan = size_of(given), plan_of(given)
+    wrong = "0" * 64
+    version = library().dashGetVersion
+    version.restype = type(library().dashKernelGetName(Handle()))
+    for said, found in (
+            ((INVALID, "attributes: expected a string 'program', found none"), call(host, INSTANTIATE, without="program")),
+            ((INVALID, "attributes: expected a string 'options', found none"), call(host, INSTANTIATE, options=1.0)),
+            ((INVALID, "attributes: expected a number of f32 'scale', found none"), call(host, INSTANTIATE, scale="1")),
+            ((INVALID, "layout: expected 'bhsd' or 'bshd', found 'sbhd'"), call(host, INSTANTIATE, layout="sbhd")),
+            ((PRECONDITION, f"certificate: expected {kernel.certificate}, which {version().text} makes of this program, found sha256:{wrong}; "
+              "lower the program again, with the dash of this process"), call(host, INSTANTIATE, certificate=f"sha256:{wrong}")),
+            ((INVALID, "program: expected one function with an attention backward, found 2"),
+             call(host, INSTANTIATE, program=PROGRAM + PROGRAM[PROGRAM.index("func.func"):].replace("@attention_bwd", "@other"))),
+            ((INVALID, "expected 6 operands and 4 results, found 5 and 4"), host.call(HANDLER, EXECUTE, operands[1:], results, GIVEN)),
+            ((INVALID, "expected 6 operands and 4 results, found 6 and 3"), host.call(HANDLER, EXECUTE, operands, results[:3], GIVEN)),
+            ((INVALID, "the last result: expected bytes, as u8 of one dimension, found XLA's type 11 of 2"),
+             call(host, EXECUTE, given, memory=("f32", (size, 1), MEMORY))),
+            ((INVALID, f"the last result: expected {plan.workspace_bytes + plan.order_bytes + 2 * ALIGNMENT} bytes, found 1024"),
+             call(host, EXECUTE, given, memory=("u8", (1024,), MEMORY))),
+            ((INVALID, "expected buffers of bf16, f16 and f32, found one of XLA's type 12"),
+             host.call(HANDLER, EXECUTE, [("f64", *operands[0][1:]), *operands[1:]], results, GIVEN)),
+            ((INVALID, "expected buffers of at most 4 dimensions, found 5"),
+             host.call(HANDLER, EXECUTE, [("bf16", (1, 2, 4, 256, 128), 1 << 20), *operands[1:]], results, GIVEN)),
+            ((INVALID, "k: expected elements of bf16, found f16"), call(host, EXECUTE, given | {"k": replace(given["k"], dtype="f16")})),
+            ((INVALID, "q: expected an address that is a multiple of 16 bytes, found 0x10000000008"),
+             call(host, EXECUTE, given | {"q": replace(given["q"], pointer=(1 << 40) + 8)})),
+            ((INVALID, "dq: this output shares memory with o"),
+             call(host, EXECUTE, given | {"dq": replace(given["dq"], pointer=given["o"].pointer)}))):
+        assert found == (said[0], f"dash: {said[1]}"), (said, found)
+    code, message = call(host, INSTANTIATE, program="func.func @no(")
+    assert code == INVALID and message.startswith("dash: ") and "expected" in message, message
+    code, message = call(host, INSTANTIATE, options="kind=best")
+    assert code == INVALID and "best" in message, message
+    # What XLA itself refuses goes back to it as it is.
+    assert call(Host(device=None), EXECUTE, given) == (UNIMPLEMENTED, "there is no device")
+    assert call(Host(stream=-1), EXECUTE, given) == (UNIMPLEMENTED, "there is no stream")
+    program, options, _ = program_of(128, "bf16", FULL)
+    certificate = Kernel.compile(program, options, driver=driver).certificate
+    driver.set(multiprocessors=16)
+    assert call(host, INITIALIZE, given, program=program, options=options, certificate=certificate) == \
+        (EXHAUSTED, "dash: 'attention_bwd_main' needs 132 resident blocks, found room for 16 on a fake GPU: 1 on each of 16 "
+         "multiprocessors; compile it with workers=16")
+    driver.set(multiprocessors=None, fail="attention_bwd_main:719")
+    code, message = call(host, EXECUTE, given)
+    assert code == INTERNAL and "CUDA_ERROR_LAUNCH_FAILED (719)" in message, message
+    driver.set(fail=None)
+    driver.calls()
+    assert call(host, EXECUTE, given) is None and driver.names() == ENQUEUED
+
+
+def threads() -> None:
+    """Four threads, a stream and sizes of their own; no launch has values of another's."""
+    failed: list[Any] = []
+
+    def run(thread: int) -> None:
+        given = {name: replace(tensor, pointer=tensor.pointer + (thread << 30)) for name, tensor in tensors(q_rows=128 << thread).items()}
+        host = Host(stream=16 + thread)
+        for stage in (INSTANTIATE, INITIALIZE, *[EXECUTE] * 25):
+            failed.append(call(host, stage, given, memory=("u8", (size_of(given),), MEMORY + (thread << 40)), scale=float(thread + 1)))
+
+    driver.calls()
+    running = [threading.Thread(target=run, args=(thread,)) for thread in range(4)]
+    for one in running:
+        one.start()
+    for one in running:
+        one.join()
+    launches = driver.launches()
+    assert failed == [None] * 108 and len(launches) == 4 * 25 * 4
+    for launch, found in zip(launches, values(launches), strict=True):
+        thread = launch.stream - 16
+        assert found["q_rows"] == 128 << thread and found.get("scale", thread + 1) == thread + 1, (launch, found)
+        assert found.get("q", (1 << 40) + (thread << 30)) == (1 << 40) + (thread << 30)
+
+
+for test in (stages, same_as_kernel, other_device, errors, threads):
+    test()
