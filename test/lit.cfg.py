@@ -88,10 +88,11 @@ if python_imports("numpy", "jsonschema"):
     config.available_features.add("python")
 if python_imports("z3"):
     config.available_features.add("z3")
-# An environment with the frameworks, made by tools/check --frameworks.
-if frameworks := os.environ.get("DASH_FRAMEWORKS"):
-    config.available_features.add("torch")
-    config.substitutions.append(("%torch_python", os.path.join(frameworks, "bin", "python")))
+# Environments with the frameworks, made by tools/check --frameworks.
+for name, folder in (("torch", os.environ.get("DASH_FRAMEWORKS")), ("jax", os.environ.get("DASH_JAX"))):
+    if folder:
+        config.available_features.add(name)
+        config.substitutions.append((f"%{name}_python", os.path.join(folder, "bin", "python")))
 if "NVPTX" in config.llvm_targets.split(";"):
     config.available_features.add("host-supports-nvptx")
 if config.dash_assertions.upper() in ("ON", "1", "TRUE", "YES"):

@@ -14,7 +14,9 @@ readonly DASH_BUILD_PACKAGES=(
 readonly DASH_TEST_PACKAGES=(
   clang-format-$DASH_LLVM python3-numpy python3-jsonschema python3-z3 python3-venv spin libclang-rt-$DASH_LLVM-dev)
 # What the tests of the front ends need, from PyPI.
-readonly DASH_FRAMEWORK_PACKAGES=(torch==2.15.0 transformers==5.23.0 numpy==2.4.6)
+readonly DASH_FRAMEWORK_PACKAGES=(torch==2.15.0 transformers==5.23.0 kernels==0.17.2 numpy==2.4.6)
+# Of JAX, for the CPU; it needs a newer Python than that of Debian 12.
+readonly DASH_JAX_PACKAGES=(jax==0.12.0.1 jaxlib==0.12.0.1 numpy==2.5.5)
 
 say() { printf '== %s\n' "$*"; }
 die() { printf 'error: %s\n' "$*" >&2; exit 1; }
@@ -38,15 +40,27 @@ install_packages() {
     die "apt-get install failed; LLVM $DASH_LLVM for Debian 12 comes from bookworm-security: is it among the package sources?"
 }
 
-# install_frameworks DIR: an environment with the frameworks, outside of the tree; made anew where other versions are wanted.
-install_frameworks() {
-  local dir=$1 wanted="${DASH_FRAMEWORK_PACKAGES[*]}"
+# install_environment DIR PYTHON PACKAGE...: a virtual environment, outside of the tree; made anew where other packages are wanted.
+install_environment() {
+  local dir=$1 python=$2 wanted="${*:3}"
   [[ ! -f $dir/wanted || $(<"$dir/wanted") != "$wanted" ]] || return 0
-  say "installing $wanted in $dir: 6 GB, some minutes"
+  say "installing $wanted in $dir: up to 6 GB, some minutes"
   rm -rf "$dir"
-  /usr/bin/python3 -m venv "$dir" && "$dir/bin/pip" -q --disable-pip-version-check install --no-cache-dir --no-compile $wanted ||
+  "$python" -m venv "$dir" && "$dir/bin/pip" -q --disable-pip-version-check install --no-cache-dir --no-compile $wanted ||
     die "cannot install the frameworks; check the network, pip's index and the room on the disk"
   printf '%s\n' "$wanted" >"$dir/wanted"
+}
+
+# python_for_jax: the first Python on PATH, or of pyenv, that is new enough; fails where there is none.
+python_for_jax() {
+  local python
+  for python in python3 python3.14 python3.13 python3.12 "${PYENV_ROOT:-$HOME/.pyenv}"/versions/*/bin/python3; do
+    if "$python" -c 'import sys; sys.exit(sys.version_info < (3, 12))' 2>/dev/null; then
+      command -v "$python"
+      return
+    fi
+  done
+  return 1
 }
 
 # build_dash DIR TARGET...: configures DIR once (as preset dev), then builds the targets, incrementally.

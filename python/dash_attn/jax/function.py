@@ -1,0 +1,68 @@
+"""`attention`: a forward pass of JAX, dash's backward."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import jax
+from jax._src.cudnn import fused_attention_stablehlo as cudnn
+
+from ..problem import demand, refusal_of_options, window_of
+from .operator import Call, apply, gradients
+from .problem import refusal_of_arrays, refusal_of_device, refusal_of_forward
+
+
+def attention(q: jax.Array, k: jax.Array, v: jax.Array, *, causal: bool = False, window: tuple[int, int] | None = None,
+              scale: float | None = None, cu_seqlens_q: jax.Array | None = None, cu_seqlens_k: jax.Array | None = None,
+              level: str = "run", layout: str = "bhsd", return_lse: bool = False) -> Any:
+    """softmax(scale * q k^T) v, with gradients that are the same bits on every run.
+
+    q: [batch, heads, rows, head_dim]; k, v: [batch, kv_heads, kv_rows, head_dim], where kv_heads divides heads; bfloat16 or float16,
+    head_dim 64 or 128; layout "bshd" takes and gives [batch, rows, heads, head_dim]. window: (left, 0), how many columns before its
+    own a row sees. scale: a number, head_dim^-0.5 if None. return_lse: also gives the natural logarithms of the sums, [batch, heads,
+    rows] of float32, through which no gradients go.
+
+    All but the arrays has to be known when a program is traced. In `shard_map`, batch and heads may be divided among devices: each
+    computes its own. Raises ArgumentError for what is not served, and says what to do instead.
+    """
+    demand(refusal_of_options(causal, window, scale, (cu_seqlens_q, cu_seqlens_k), level, layout))
+    sides = window_of(causal, window)
+    demand(refusal_of_arrays(q, k, v, layout) or refusal_of_forward(q, k, sides, layout) or refusal_of_device())
+    call = Call(sides, q.shape[3] ** -0.5 if scale is None else float(scale), layout)
+    o, lse = _attention(call, *_as_varying(q, k, v))
+    return (o, jax.lax.stop_gradient(lse)) if return_lse else o
+
+
+def _as_varying(*arrays: jax.Array) -> tuple[jax.Array, ...]:
+    """In shard_map, what is the same on all devices beside arrays that are not becomes one of these: so its gradient is summed over
+    devices."""
+    axes = [jax.typeof(array).manual_axis_type.varying for array in arrays]
+    missing = [sorted(frozenset().union(*axes) - of_array) for of_array in axes]
+    return tuple(jax.lax.pcast(array, tuple(names), to="varying") if names else array for array, names in zip(arrays, missing))
+
+
+def forward(call: Call, q: Any, k: Any, v: Any) -> tuple[Any, Any]:
+    """o and the LSE, by cuDNN. Not by `jax.nn.dot_product_attention`, which computes the same, but rounds the LSE to the type of o."""
+    left, right = call.window
+    return cudnn.dot_product_attention(
+        q, k, v, scale=call.scale, mask_type=cudnn.MaskType.CAUSAL if right == 0 else cudnn.MaskType.NO_MASK,
+        qkv_layout="BNTH" if call.layout == "bhsd" else "BTNH", sliding_window_length=left + 1 if left >= 0 else None, return_residual=True)
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
+def _attention(call: Call, q: Any, k: Any, v: Any) -> tuple[Any, Any]:
+    return apply(forward, call, q, k, v)
+
+
+def _forward_and_saved(call: Call, q: Any, k: Any, v: Any) -> Any:
+    o, lse = apply(forward, call, q, k, v)
+    return (o, lse), (q, k, v, o, lse)
+
+
+def _backward(call: Call, saved: Any, upstream: Any) -> tuple[Any, Any, Any]:
+    q, k, v, o, lse = saved
+    return apply(gradients, call, q, k, v, upstream[0], o, lse)
+
+
+_attention.defvjp(_forward_and_saved, _backward)

@@ -1,0 +1,110 @@
+"""The custom call of a backward pass: libdash's handler, and what JAX knows of it."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..library import Handle, library
+from ..plan import Plan
+from ..problem import ELEMENTS, Window, program_of
+from ..runtime import Kernel
+from ..workspace import ALIGNMENT, aligned
+
+TARGET = "dash_attention_backward"
+STAGES = ("instantiate", "initialize", "execute")
+
+
+@dataclass(frozen=True)
+class Call:
+    """What of a call is no array."""
+
+    window: Window
+    scale: float
+    layout: str
+
+
+class JaxKernel(Kernel):
+    """Is asked for sizes, without a driver. libdash compiles the program once more where it is launched: that may be another process."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._planned = self._make_kernel(Handle())
+
+    def bytes_of(self, q: Sequence[int], k: Sequence[int], layout: str) -> int:
+        """What the handler needs beside its arrays. Raises ArgumentError for sizes that no kernel serves."""
+        heads, rows = (1, 2) if layout == "bhsd" else (2, 1)
+        sizes = {"batch": q[0], "heads": q[heads], "kv_heads": k[heads], "q_rows": q[rows], "kv_rows": k[rows]}
+        plan = Plan(self._planned, 0, sizes, {}, False)
+        return aligned(plan.workspace_bytes) + aligned(plan.order_bytes) + 2 * ALIGNMENT
+
+
+def register(platform: str = "CUDA") -> None:
+    """Makes libdash's handler known to XLA."""
+    handler = jax.ffi.pycapsule(ctypes.cast(library().dashXlaAttentionBackward, ctypes.c_void_p).value)
+    jax.ffi.register_ffi_target(TARGET, dict.fromkeys(STAGES, handler), platform=platform)
+
+
+def apply(function: Callable[..., Any], call: Call, *arrays: Any) -> Any:
+    """function(call, *arrays), of which vmap's dimension becomes a part of the batch, and which has no derivative of its own."""
+    return _refusing_derivatives(_folded(function, call))(*arrays)
+
+
+def gradients(call: Call, q: Any, k: Any, v: Any, do: Any, o: Any, lse: Any) -> tuple[Any, Any, Any]:
+    """dq, dk and dv, by libdash's handler."""
+    program, options, name = program_of(q.shape[3], ELEMENTS[str(q.dtype)], call.window)
+    kernel = _kernel_for(program, options, name)
+    # Memory is a result: XLA plans it, and records programs anew that were captured with other addresses.
+    size = kernel.bytes_of(q.shape, k.shape, call.layout)
+    memory = jax.eval_shape(lambda array: jax.lax.full_like(array, 0, jnp.uint8, (size,)), q)  # and, in shard_map, as on its devices as q
+    results = (*map(jax.typeof, (q, k, v)), memory)
+    dq, dk, dv, _ = jax.ffi.ffi_call(TARGET, results)(
+        q, k, v, do, o, lse, program=program, options=options, certificate=kernel.certificate, layout=call.layout,
+        scale=np.float32(call.scale))
+    return dq, dk, dv
+
+
+def _folded(function: Callable[..., Any], call: Call) -> Any:
+    @jax.custom_batching.custom_vmap
+    def folded(*arrays: Any) -> Any:
+        return function(call, *arrays)
+
+    @folded.def_vmap
+    def _rule(size: int, are_batched: Sequence[bool], *arrays: Any) -> Any:
+        whole = [array if is_batched else jnp.broadcast_to(array, (size, *array.shape)) for array, is_batched in zip(arrays, are_batched)]
+        found = _folded(function, call)(*(array.reshape(-1, *array.shape[2:]) for array in whole))
+        return tuple(array.reshape(size, -1, *array.shape[1:]) for array in found), (True,) * len(found)
+
+    return folded
+
+
+def _refusing_derivatives(function: Any) -> Any:
+    differentiable = jax.custom_jvp(function)
+
+    @differentiable.defjvp
+    def _refuse(*_: Any) -> Any:
+        raise NotImplementedError("dash_attn.jax.attention has first derivatives only; for second ones take jax.nn.dot_product_attention "
+                                  "with implementation='xla'")
+
+    return differentiable
+
+
+_kernels: dict[tuple[str, str], JaxKernel] = {}
+_lock = threading.Lock()
+
+
+def _kernel_for(program: str, options: str, name: str) -> JaxKernel:
+    with _lock:
+        if (program, options) not in _kernels:
+            _kernels[program, options] = JaxKernel.compile(program, options, name=name)
+        return _kernels[program, options]
+
+
+register()

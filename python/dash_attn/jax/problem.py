@@ -1,0 +1,50 @@
+"""What JAX adds to the reasons why something cannot be served. Looks at types and sizes, so it is asked while programs are traced."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import jax
+
+from ..problem import FULL, NAMES, Window, refusal_of_array, refusal_of_gpu, refusal_of_rectangle, refusal_of_sizes
+
+PLATFORM = "gpu"  # as JAX calls what its arrays lie on
+
+
+def refusal_of_arrays(q: Any, k: Any, v: Any, layout: str) -> str | None:
+    """Why no kernel serves these arrays; None if one does."""
+    for name, array in zip(NAMES, (q, k, v)):
+        if not isinstance(array, jax.Array):
+            return f"{name}: expected an array of JAX, found {type(array).__name__}"
+        if not isinstance(array, jax.core.Tracer):  # in a program that is traced, arrays are nowhere yet
+            found = next((device for device in array.devices() if device.platform != PLATFORM), None)
+            if found is not None:
+                return f"{name}: expected an array on a CUDA device, found one on '{found}'"
+        reason = refusal_of_array(name, str(array.dtype), str(q.dtype), array.ndim, array.shape, layout, "cast it")
+        if reason:
+            return reason
+        if not all(type(size) is int for size in array.shape):
+            return f"{name}: expected sizes that are known when the program is traced, found {array.shape}"
+    return refusal_of_sizes(q.shape, k.shape, v.shape, layout)
+
+
+def refusal_of_forward(q: Any, k: Any, window: Window, layout: str) -> str | None:
+    """Why the forward pass does not serve what kernels would."""
+    if window == FULL:
+        return None
+    if window[1] != 0:
+        return (f"window: expected a right side of 0, or neither side, found {window}: cuDNN's forward pass has no other windows; "
+                "jax.nn.dot_product_attention with implementation='xla' has them")
+    return refusal_of_rectangle(q.shape, k.shape, layout, "cuDNN's")
+
+
+@functools.cache
+def refusal_of_device() -> str | None:
+    """Why kernels cannot run on this machine's GPUs."""
+    try:
+        device = jax.local_devices(backend="cuda")[0]
+    except RuntimeError:
+        return refusal_of_gpu("", None)
+    major, minor = device.compute_capability.split(".")
+    return refusal_of_gpu(device.device_kind, (int(major), int(minor)))

@@ -1,0 +1,221 @@
+"""dash_attn.jax.attention: gradients beside float64 and beside the kernel of the bundle, the same bits however often and in whatever
+XLA runs them, replays of command buffers, costs."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # PyTorch is here, too
+
+import torch  # noqa: E402
+from accuracy import BESIDE_ROUNDING, NOISE, load, yardstick  # noqa: E402
+from group import Skip, Test, demand  # noqa: E402
+
+from dash_attn import reference  # noqa: E402
+from dash_attn.bundle import BundledKernel  # noqa: E402
+from dash_attn.problem import CAUSAL, FULL, OF_WINDOWS, ORDERS  # noqa: E402
+from dash_attn.testing import OUTPUTS, Case, errors, references  # noqa: E402
+
+# (rows of q, of k, batch, heads, kv heads, layout, element); causal ones have as many of both.
+SHAPES = ((1000, 1000, 2, 8, 2, "bshd", "bf16"), (200, 200, 1, 40, 10, "bhsd", "f16"), (65, 1000, 2, 4, 4, "bhsd", "bf16"))
+REPEATED = (1024, 1024, 2, 8, 2, "bhsd", "bf16")
+LARGE, SMALL = (4096, 4096, 4, 16, 16, "bhsd", "bf16"), (128, 128, 1, 2, 2, "bhsd", "bf16")
+REPEATS = 50
+MOST_LSE = 1e-4  # of the logarithms beside float64
+TYPES = {"bf16": torch.bfloat16, "f16": torch.float16}
+# XLA captures what follows each other of these kinds, from so many on.
+CAPTURED = {"xla_gpu_enable_command_buffer": "FUSION,CUDNN,CUSTOM_CALL", "xla_gpu_graph_min_graph_size": 1}
+NOT_CAPTURED = {"xla_gpu_graph_min_graph_size": 1 << 20}
+COUNTED = "dash_attention_backward_counted"
+ENTERED: list[int] = []  # the stages of all calls of the handler that counts
+
+
+def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:
+    first = kernels[0]
+    window = (first.mask.left, first.mask.right)
+    if first.mask.blocks is not None or window != FULL and window[1] != 0:
+        return []
+    which = f"jax d{first.head_dim}-{first.mask.name}"
+    found = [Test(f"{which} {'-'.join(map(str, shape))}", first.name, lambda shape=shape: accurate(case(first, shape), shape[5]))
+             for shape in SHAPES if window == FULL or shape[0] == shape[1]]
+    same = next((one for one in kernels if one.kind == ORDERS.get(window, OF_WINDOWS) and one.element == "bf16"), None)
+    is_one = (first.head_dim, window) == (128, CAUSAL)
+    found += [Test(f"{which} {test.__name__}", first.name, lambda test=test: test(case(first, REPEATED)))
+              for test in (repeats, *((captured, from_vmap) if is_one else ()))]
+    if same:
+        found += [Test(f"{which} {test.__name__}", same.name, lambda test=test: test(same))
+                  for test in (same_as_kernel, *((times,) if is_one and not quick else ()))]
+    return found
+
+
+def case(bundled: BundledKernel, shape: tuple[int, int, int, int, int, str, str]) -> Case:
+    *sizes, _, element = shape
+    return Case(bundled.head_dim, bundled.mask, *sizes, element=element)
+
+
+def jax_here() -> Any:
+    try:
+        import jax
+    except ImportError as error:
+        raise Skip(f"there is no JAX: {error}") from None
+    return jax
+
+
+def inputs(problem: Case, layout: str = "bhsd", seed: int = 0) -> dict[str, torch.Tensor]:
+    """Contiguous, as JAX has them."""
+    generator = torch.Generator(device="cuda").manual_seed(seed)
+    found = {}
+    for name in ("q", "k", "v", "do"):
+        heads, rows = (problem.kv_heads, problem.kv_rows) if name in ("k", "v") else (problem.heads, problem.q_rows)
+        shape = (heads, rows) if layout == "bhsd" else (rows, heads)
+        found[name] = torch.randn(problem.batch, *shape, problem.head_dim, device="cuda", generator=generator).to(TYPES[problem.element])
+    torch.cuda.synchronize()
+    return found
+
+
+def both_ways(problem: Case, layout: str = "bhsd") -> Callable[..., Any]:
+    """o, lse and gradients of arrays."""
+    jax = jax_here()
+    from dash_attn.jax import attention
+
+    window = (problem.mask.left, problem.mask.right)
+    options = {"layout": layout} | ({"causal": window == CAUSAL} if window in (FULL, CAUSAL) else {"window": window})
+
+    def compute(q: Any, k: Any, v: Any, do: Any) -> Any:
+        (o, lse), pull = jax.vjp(lambda *x: attention(*x, **options, return_lse=True), q, k, v)
+        return o, lse, *pull((do, jax.numpy.zeros_like(lse)))
+
+    return compute
+
+
+def to_jax(tensors: dict[str, torch.Tensor]) -> list[Any]:
+    return [jax_here().numpy.from_dlpack(tensors[name]) for name in ("q", "k", "v", "do")]
+
+
+def to_torch(arrays: Any, layout: str = "bhsd") -> dict[str, torch.Tensor]:
+    """As views [batch, heads, rows, head_dim]."""
+    jax_here().block_until_ready(arrays)
+    found = dict(zip(("o", "lse", *OUTPUTS), map(torch.from_dlpack, arrays), strict=True))
+    return {name: x.transpose(1, 2) if layout == "bshd" and name != "lse" else x for name, x in found.items()}
+
+
+def demand_same(found: dict[str, torch.Tensor], expected: dict[str, torch.Tensor], when: str) -> None:
+    for name, one in found.items():
+        bits = torch.int32 if name == "lse" else torch.int16
+        differ = int((one.contiguous().view(bits) != expected[name].contiguous().view(bits)).sum())
+        demand(not differ, f"{when}: {differ} of {one.numel()} elements of {name} differ")
+
+
+def accurate(problem: Case, layout: str) -> dict[str, Any]:
+    jax, tensors = jax_here(), inputs(problem, layout)
+    found = to_torch(jax.jit(both_ways(problem, layout))(*to_jax(tensors)), layout)
+    given = {name: x.transpose(1, 2) if layout == "bshd" else x for name, x in tensors.items()} | {name: found[name] for name in ("o", "lse")}
+    o, lse = reference.forward(given["q"], given["k"], given["v"], scale=problem.scale, mask=problem.mask)
+    of_o, rounded = reference.relative_error(found["o"], o, o), reference.relative_error(o.to(problem.dtype), o, o)
+    of_lse = float((found["lse"] - lse).abs().max())
+    exact = references(problem, given)
+    ours = errors({name: found[name] for name in OUTPUTS}, *exact)
+    peer, theirs, allowed = yardstick(problem, given, exact)
+    record = {"o": of_o, "o_rounded": rounded, "lse": of_lse, "ours": ours, "theirs": theirs, "peer": peer}
+    demand(of_lse < MOST_LSE and of_o < 2 * BESIDE_ROUNDING * rounded, "the forward pass is not exact", **record)
+    demand(all(ours[name] <= max(allowed * theirs[name], NOISE) for name in OUTPUTS), "gradients are worse than the peer's", **record)
+    return record
+
+
+def repeats(problem: Case) -> dict[str, Any]:
+    """One after the other, beside matrix products of PyTorch's on another stream, in memory that others used in between."""
+    jax, given = jax_here(), to_jax(inputs(problem))
+    compute = jax.jit(both_ways(problem))
+    expected, a = to_torch(compute(*given)), torch.randn(4096, 4096, device="cuda", dtype=torch.bfloat16)
+    for number in range(REPEATS):
+        torch.matmul(a, a)
+        jax.numpy.full((1 << 24,), float("nan"))
+        demand_same(to_torch(compute(*given)), expected, f"run {number}")
+    return {"repeats": REPEATS}
+
+
+def captured(problem: Case) -> dict[str, Any]:
+    """The same bits where XLA captures the program and replays it, on other values, too; replays do not enter the handler."""
+    jax = jax_here()
+    from dash_attn.jax import operator
+    from dash_attn.library import library
+
+    theirs = library().dashXlaAttentionBackward
+    theirs.restype, theirs.argtypes = ctypes.c_void_p, (ctypes.c_void_p,)
+
+    def count(frame: int) -> int | None:
+        ENTERED.append(ctypes.c_int.from_address(frame + 32).value if not ctypes.c_void_p.from_address(frame + 8).value else -1)
+        return theirs(frame)
+
+    handler = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(count)
+    captured.handler = handler  # type: ignore[attr-defined]  # XLA calls it to the end of the process
+    capsule = jax.ffi.pycapsule(ctypes.cast(handler, ctypes.c_void_p).value)
+    jax.ffi.register_ffi_target(COUNTED, dict.fromkeys(operator.STAGES, capsule), platform="CUDA")
+    given = [to_jax(inputs(problem, seed=seed)) for seed in (0, 1)]
+    expected = [to_torch(jax.jit(both_ways(problem))(*values)) for values in given]
+    record: dict[str, Any] = {}
+    operator.TARGET, kept = COUNTED, operator.TARGET
+    try:
+        for name, options in (("captured", CAPTURED), ("not captured", NOT_CAPTURED)):
+            compute = jax.jit(both_ways(problem)).lower(*given[0]).compile(compiler_options=options)
+            ENTERED.clear()
+            for number in range(REPEATS):
+                demand_same(to_torch(compute(*given[number % 2])), expected[number % 2], f"{name}, run {number}")
+            record[name] = {"runs": REPEATS, "executed by the handler": ENTERED.count(3)}
+    finally:
+        operator.TARGET = kept
+    demand(record["not captured"]["executed by the handler"] == REPEATS, "without command buffers each run enters the handler", **record)
+    demand(record["captured"]["executed by the handler"] < REPEATS, "nothing was captured", **record)
+    return record
+
+
+def from_vmap(problem: Case) -> None:
+    jax, given = jax_here(), to_jax(inputs(problem))
+    expected = to_torch(jax.jit(both_ways(problem))(*given))
+    split = [x.reshape(problem.batch, 1, *x.shape[1:]) for x in given]
+    found = jax.jit(jax.vmap(both_ways(problem)))(*split)
+    demand_same(to_torch([x.reshape(-1, *x.shape[2:]) for x in found]), expected, "vmap")
+
+
+def same_as_kernel(bundled: BundledKernel) -> dict[str, Any]:
+    """The kernel of the bundle, launched by Python with PyTorch's tensors, gives the same bits."""
+    problem = case(bundled, REPEATED)
+    tensors = inputs(problem)
+    found = to_torch(jax_here().jit(both_ways(problem))(*to_jax(tensors)))
+    gradients = {name: torch.empty_like(found[name]) for name in OUTPUTS}
+    load(bundled).backward(**tensors, o=found["o"], lse=found["lse"], **gradients, scale=problem.scale)
+    torch.cuda.synchronize()
+    demand_same(gradients, found, "Kernel.backward")
+    return {"jax": jax_here().__version__}
+
+
+def times(bundled: BundledKernel) -> dict[str, Any]:
+    """Milliseconds of both ways beside cuDNN's own in JAX, of many in a row; and microseconds of the host for a small problem."""
+    jax = jax_here()
+    record: dict[str, Any] = {}
+    for shape, calls in ((LARGE, 20), (SMALL, 200)):
+        problem = case(bundled, shape)
+        given = to_jax(inputs(problem))
+
+        def peer(q: Any, k: Any, v: Any, do: Any) -> Any:
+            return jax.vjp(lambda *x: jax.nn.dot_product_attention(*x, is_causal=True, implementation="cudnn"), q, k, v)[1](do)
+
+        turned = [x.swapaxes(1, 2) for x in given]
+        for name, function, values in (("dash", both_ways(problem), given), ("dash, bshd", both_ways(problem, "bshd"), turned),
+                                       ("cuDNN, bshd", peer, turned)):
+            compute = jax.jit(function)
+            several = []
+            for number in range(8):
+                jax.block_until_ready(compute(*values))
+                begun = time.perf_counter()
+                for _ in range(calls):
+                    last = compute(*values)
+                jax.block_until_ready(last)
+                several.append((time.perf_counter() - begun) / calls)
+            record.setdefault(problem.name, {})[name] = round(statistics.median(several[2:]) * 1e3, 4)
+    return {"milliseconds": record}

@@ -1,0 +1,209 @@
+# RUN: %jax_python %s
+# REQUIRES: jax, plain-libdash
+"""attention() as a part of JAX: gradients, layouts, jit, scan, checkpoints, vmap, shard_map, what is lowered for a GPU, and every refusal."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent / "lib"))
+
+import jax_on_cpu  # noqa: E402
+import jax  # noqa: E402
+import jax.numpy as jnp  # noqa: E402
+import numpy as np  # noqa: E402
+from fixtures import refused  # noqa: E402
+from jax.sharding import PartitionSpec  # noqa: E402
+from jax_on_cpu import CALLED, FAILED  # noqa: E402
+
+from dash_attn import ArgumentError  # noqa: E402
+from dash_attn.jax import attention, function, operator, problem  # noqa: E402
+from dash_attn.problem import program_of, window_of  # noqa: E402
+
+
+def arrays(batch: int = 2, heads: int = 4, kv_heads: int = 2, rows: int = 12, kv_rows: int | None = None, head_dim: int = 64,
+           dtype: Any = jnp.bfloat16, layout: str = "bhsd") -> list[jax.Array]:
+    keys = jax.random.split(jax.random.key(7), 3)
+    sizes = [(heads, rows), *[(kv_heads, kv_rows or rows)] * 2]
+    return [jax.random.normal(key, (batch, h, s, head_dim) if layout == "bhsd" else (batch, s, h, head_dim), jnp.float32).astype(dtype)
+            for key, (h, s) in zip(keys, sizes)]
+
+
+def plain(q: Any, k: Any, v: Any, *, causal: bool = False, window: tuple[int, int] = (-1, -1), scale: float | None = None,
+          layout: str = "bhsd") -> Any:
+    """JAX differentiates it by itself."""
+    call = operator.Call((window[0], 0 if causal else window[1]), q.shape[3] ** -0.5 if scale is None else scale, layout)
+    return jax_on_cpu.forward(call, q, k, v)[0]
+
+
+def both(compute: Callable[..., Any], given: list[jax.Array], **options: Any) -> list[jax.Array]:
+    """o and the gradients, for an upstream that is different everywhere."""
+    o, pull = jax.vjp(lambda *x: compute(*x, **options), *given)
+    return [o, *pull(jnp.cos(jnp.arange(o.size, dtype=jnp.float32)).reshape(o.shape).astype(o.dtype))]
+
+
+def demand_close(ours: list[jax.Array], theirs: list[jax.Array], tolerance: float = 0.02) -> None:
+    assert not FAILED, FAILED
+    for one, other in zip(ours, theirs, strict=True):
+        one, other = (np.asarray(x, np.float64) for x in (one, other))
+        assert one.shape == other.shape and np.linalg.norm(one - other) <= tolerance * np.linalg.norm(other), \
+            np.linalg.norm(one - other) / np.linalg.norm(other)
+
+
+def demand_equal(ours: list[jax.Array], theirs: list[jax.Array]) -> None:
+    assert not FAILED, FAILED
+    for one, other in zip(ours, theirs, strict=True):
+        assert (np.asarray(one) == np.asarray(other)).all()
+
+
+def gradients() -> None:
+    for sizes, options in (({}, {}), ({"head_dim": 128, "dtype": jnp.float16}, {"causal": True}), ({"kv_rows": 20}, {"scale": 0.3}),
+                           ({"heads": 6, "kv_heads": 1}, {"window": (3, 0)}), ({}, {"window": (5, -1), "causal": True}),
+                           ({"kv_heads": 4, "layout": "bshd"}, {"causal": True, "layout": "bshd"}),
+                           ({"kv_rows": 20, "layout": "bshd"}, {"layout": "bshd"})):
+        given = arrays(**sizes)
+        wide = [x.astype(jnp.float32) for x in given]
+        expected = both(plain, wide, **options)
+        CALLED.clear()
+        demand_close(both(attention, given, **options), expected)
+        demand_close(both(jax.jit(lambda *x: attention(*x, **options)), given), expected)
+        assert [(one["layout"], one["scale"]) for one in CALLED] == \
+            [(options.get("layout", "bhsd"), np.float32(options.get("scale", given[0].shape[3] ** -0.5)))] * 2
+
+
+def lse() -> None:
+    q, k, v = arrays()
+    o, sums = attention(q, k, v, return_lse=True)
+    scores = jnp.einsum("bhqd,bhkd->bhqk", q.astype(jnp.float32), jnp.repeat(k, 2, 1).astype(jnp.float32)) / 8
+    demand_close([o, sums], [attention(q, k, v), jax.nn.logsumexp(scores, -1)], 1e-6)
+    assert sums.dtype == jnp.float32
+    gone = jax.grad(lambda q: attention(q, k, v, return_lse=True)[1].sum())(q)
+    assert not gone.any()
+
+
+def transformed() -> None:
+    """Under scan, checkpoints and vmap gradients are those of single calls, bit for bit."""
+    q, k, v = arrays(batch=6)
+    apart = [both(attention, [x[i:i + 2] for x in (q, k, v)], causal=True)[1:] for i in (0, 2, 4)]
+
+    def loss(q: Any, k: Any, v: Any) -> Any:
+        o = attention(q, k, v, causal=True)
+        return (o.astype(jnp.float32) * jnp.cos(jnp.arange(o.size, dtype=jnp.float32)).reshape(o.shape)).sum()
+
+    each = jax.grad(loss, (0, 1, 2))
+    split = [x.reshape(3, 2, *x.shape[1:]) for x in (q, k, v)]
+    for found in (jax.jit(jax.vmap(each))(*split), jax.lax.scan(lambda _, x: (None, each(*x)), None, tuple(split))[1],
+                  jax.lax.map(lambda x: jax.grad(jax.checkpoint(loss), (0, 1, 2))(*x), tuple(split)),
+                  jax.vmap(each, in_axes=(1, 2, 3))(*(jnp.moveaxis(x, 0, i + 1) for i, x in enumerate(split)))):
+        demand_close([jnp.stack(x) for x in zip(*apart)], found, 1e-2)
+        demand_equal(jax.jit(jax.vmap(each))(*split), found)
+    shared = jax.vmap(each, in_axes=(0, None, None))(split[0], split[1][0], split[2][0])
+    demand_equal([x[0] for x in shared], each(*(x[0] for x in split)))
+    allowed = [jax.export.DisabledSafetyCheck.custom_call(operator.TARGET)]
+    demand_equal(jax.export.export(jax.jit(each), disabled_checks=allowed)(q, k, v).call(q, k, v), jax.jit(each)(q, k, v))
+    refused(lambda: jax.jvp(attention, (q, k, v), (q, k, v)), TypeError)
+    twice = refused(lambda: jax.grad(lambda q: each(q, k, v)[0].astype(jnp.float32).sum())(q), NotImplementedError)
+    assert twice == ("dash_attn.jax.attention has first derivatives only; for second ones take jax.nn.dot_product_attention with "
+                     "implementation='xla'")
+
+
+def sharded() -> None:
+    """Two devices divide the batch, or the heads: each calls the handler for its own, and gradients are the same bits."""
+    given = arrays(batch=4)
+    whole = both(attention, given, causal=True)
+    mesh = jax.make_mesh((2,), ("x",), axis_types=(jax.sharding.AxisType.Auto,))
+    for spec, shape in ((PartitionSpec("x"), (2, 4, 12, 64)), (PartitionSpec(None, "x"), (4, 2, 12, 64))):
+        for check in (True, False):
+            divided = jax.jit(jax.shard_map(lambda *x: attention(*x, causal=True), mesh=mesh, in_specs=(spec,) * 3, out_specs=spec,
+                                            check_vma=check))
+            CALLED.clear()
+            demand_equal(both(divided, given), whole)
+            assert [one["shapes"][0] for one in CALLED] == [shape] * 2, CALLED
+    # One head of k for all: what devices find for it is summed over them.
+    given, specs = arrays(batch=4, kv_heads=1), (PartitionSpec(None, "x"), PartitionSpec(), PartitionSpec())
+    for check in (True, False):
+        divided = jax.shard_map(lambda *x: attention(*x, causal=True), mesh=mesh, in_specs=specs, out_specs=specs[0], check_vma=check)
+        demand_close(both(divided, given), both(attention, given, causal=True))
+
+
+def lowered() -> None:
+    """What XLA gets for a GPU: cuDNN's forward pass, whose o and LSE are operands of libdash's call, and memory as its last result."""
+    function.forward, kept = jax_on_cpu.FORWARD, function.forward
+    for sizes, options, mask, window in (({}, {"causal": True}, "CAUSAL", 0), ({"layout": "bshd"}, {"layout": "bshd"}, "NO_MASK", 0),
+                                         ({"head_dim": 128}, {"window": (128, 0)}, "CAUSAL", 129)):
+        given = arrays(rows=256, **sizes)
+        trace = jax.jit(lambda *x: both(attention, list(x), **options)).trace(*given)
+        text = trace.lower(lowering_platforms=("cuda",)).as_text()
+        (ahead,) = [line for line in text.splitlines() if "__cudnn$fmhaSoftmax" in line]
+        (back,) = [line for line in text.splitlines() if f"@{operator.TARGET}" in line]
+        assert f'mask_type\\22: \\22{mask}\\22' in ahead and f'"sliding_window_length\\22: {window}'.replace('"', "") in ahead, ahead
+        layout = options.get("layout", "bhsd")
+        q, k = given[0].shape, given[1].shape
+        program, order, _ = program_of(q[3], "bf16", window_of(options.get("causal", False), options.get("window")))
+        kernel = operator.JaxKernel.compile(program, order)
+        spelled = program.replace("\n", "\\0A")
+        assert f'program = "{spelled}"' in back and f'options = "{order}"' in back and f'certificate = "{kernel.certificate}"' in back
+        scale = float(re.search(r"scale = (\S+) : f32", back)[1])
+        assert f'layout = "{layout}"' in back and np.float32(scale) == np.float32(q[3] ** -0.5), back
+        rows = [f"dense<[{', '.join(map(str, reversed(range(rank))))}]> : tensor<{rank}xindex>" for rank in (4, 3)]
+        assert f"operand_layouts = [{', '.join([rows[0]] * 5 + rows[1:])}]" in back
+        assert f"result_layouts = [{', '.join([rows[0]] * 3)}, dense<0> : tensor<1xindex>]" in back
+        types = {name: f"tensor<{'x'.join(map(str, shape))}xbf16>" for name, shape in (("q", q), ("k", k))}
+        size = kernel.bytes_of(q, k, layout)
+        assert back.endswith(f": ({types['q']}, {types['k']}, {types['k']}, {types['q']}, {types['q']}, tensor<2x4x256xf32>) -> "
+                             f"({types['q']}, {types['k']}, {types['k']}, tensor<{size}xui8>)"), back
+        operands = re.search(r"@dash_attention_backward\((.*?)\)", back)[1].split(", ")
+        result = re.search(r"(%\d+):\d+ = ", ahead)[1]
+        assert operands[:3] == ["%arg0", "%arg1", "%arg2"] and operands[5] == f"{result}#1", operands
+        assert f"{operands[4]} = stablehlo.transpose {result}#0" in text or operands[4] == f"{result}#0", operands
+    function.forward = kept
+
+
+def refusals() -> None:
+    q, k, v = arrays()
+    half = arrays(dtype=jnp.float16)[1]
+    for given, options, said in (
+            ((np.zeros((2, 4, 12, 64)), k, v), {}, "q: expected an array of JAX, found ndarray"),
+            ((q.astype(jnp.float32), k, v), {}, "q: expected bfloat16 or float16, found float32; cast it"),
+            ((q, half, v), {}, "k: expected bfloat16 as q, found float16"),
+            ((q[0], k, v), {}, "q: expected 4 dimensions, [batch, heads, rows, head_dim], found the shape (4, 12, 64)"),
+            ((q, k, v[:, :, :8]), {}, "v: expected the shape of k, (2, 2, 12, 64), found (2, 2, 8, 64)"),
+            ((q[:1], k, v), {}, "k: expected the batch of q, 1, found 2"),
+            (arrays(kv_heads=3), {}, "k: expected a number of heads that divides that of q, 4, found 3"),
+            (arrays(head_dim=96), {}, "q: expected a head dim of 64 or 128, found 96; pad q, k and v with zeros to 128, and pass scale=96**-0.5"),
+            (arrays(rows=0), {}, "q, k: expected sizes of at least 1, found (2, 4, 0, 64) and (2, 2, 0, 64)"),
+            (arrays(kv_rows=16), {"causal": True}, "causal: expected as many rows of q as of k, found 12 and 16: cuDNN's forward pass would "
+             "hide other elements than the kernel (dash's causal masks are aligned at the bottom right)"),
+            ((q, k, v), {"window": (3, 3)}, "window: expected a right side of 0, or neither side, found (3, 3): cuDNN's forward pass has no "
+             "other windows; jax.nn.dot_product_attention with implementation='xla' has them"),
+            ((q, k, v), {"causal": 1}, "causal: expected True or False, found int"),
+            ((q, k, v), {"layout": "sbhd"}, "layout: expected one of bhsd, bshd, found 'sbhd'"),
+            ((q, k, v), {"scale": float("nan")}, "scale: expected a finite number, found nan"),
+            ((q, k, v), {"scale": jnp.ones(())}, "scale: expected a number, found ArrayImpl"),
+            ((q, k, v), {"cu_seqlens_q": k}, "cu_seqlens: expected None, found offsets of sequences: there are no kernels of unequal sequences "
+             "yet; pad sequences, or call attention for each")):
+        found = refused(lambda: attention(*given, **options), ArgumentError)
+        assert found == said, found
+        if isinstance(given[0], jax.Array):
+            assert refused(lambda: jax.jit(lambda *x: attention(*x, **options))(*given), ArgumentError) == said
+    traced = refused(lambda: jax.jit(lambda scale: attention(q, k, v, scale=scale))(1.0), ArgumentError)
+    assert traced.startswith("scale: expected a number, found "), traced
+    # The sizes of a batch that is a name are asked for by whoever exports a program for all of them.
+    symbolic = jax.ShapeDtypeStruct((*jax.export.symbolic_shape("b"), 4, 12, 64), jnp.bfloat16)
+    found = refused(lambda: jax.export.export(jax.jit(lambda q: attention(q, q, q)))(symbolic), ArgumentError)
+    assert found == "q: expected sizes that are known when the program is traced, found (b, 4, 12, 64)", found
+    too_many = jax.ShapeDtypeStruct((65536, 1, 1, 64), jnp.bfloat16)
+    found = refused(lambda: jax.eval_shape(lambda x: both(attention, [x, x, x]), too_many), ArgumentError)
+    assert found == "'attention_bwd' serves batch = 1 to 65535, found 65536", found
+    problem.PLATFORM = "gpu"
+    assert refused(lambda: attention(q, k, v), ArgumentError).startswith("q: expected an array on a CUDA device, found one on '")
+    problem.PLATFORM = "cpu"
+    assert problem.refusal_of_device() == "expected a GPU of compute capability 9.0 (H100, H200), found none"
+
+
+for test in (gradients, lse, transformed, sharded, lowered, refusals):
+    test()

@@ -1,0 +1,56 @@
+# RUN: mkdir -p %t
+# RUN: ln -sf %dash_build/lib/libcapi-stub-driver.so %t/libcuda.so.1
+# RUN: env LD_LIBRARY_PATH=%t JAX_PLATFORMS=cpu %jax_python %s
+# REQUIRES: jax, plain-libdash
+"""XLA itself calls libdash's handler, as far as it can without a GPU: what it hands over is read, mistakes come back as exceptions, and the
+end is where the CPU has no stream of CUDA's."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent / "lib"))
+
+from stub_driver import StubDriver  # noqa: E402
+import jax  # noqa: E402
+import jax.numpy as jnp  # noqa: E402
+from fixtures import refused  # noqa: E402
+
+from dash_attn.jax import operator  # noqa: E402
+
+driver = StubDriver()
+operator.register("cpu")
+q, k, lse = (jnp.ones(shape, dtype) for shape, dtype in (((2, 4, 256, 64), jnp.bfloat16), ((2, 2, 256, 64), jnp.bfloat16),
+                                                         ((2, 4, 256), jnp.float32)))
+
+
+def run(*arrays: Any, layout: str = "bhsd") -> str:
+    call = operator.Call((-1, 0), 0.125, layout)
+    return refused(lambda: jax.jit(lambda *x: operator.gradients(call, *x))(*arrays), jax.errors.JaxRuntimeError)
+
+
+def changed(**attributes: Any) -> str:
+    """With other attributes than those that go with the kernel."""
+    kept, jax.ffi.ffi_call = jax.ffi.ffi_call, lambda *of_call: lambda *x, **given: kept(*of_call)(*x, **given | attributes)
+    try:
+        return run(q, k, k, q, q, lse)
+    finally:
+        jax.ffi.ffi_call = kept
+
+
+assert run(q, k, k, q, q, lse) == "UNIMPLEMENTED: XLA FFI GPU context is not available"
+assert [one[0] for one in driver.calls() if one[0] != "allow"] == ["retain", "load"]
+turned = [x.swapaxes(1, 2) for x in (q, k, k, q, q)]
+assert run(*turned, lse, layout="bshd") == "UNIMPLEMENTED: XLA FFI GPU context is not available"
+assert run(q, k, k, q, q, lse[:1]) == \
+    "INVALID_ARGUMENT: dash: lse: expected batch = 2, found 1 in shape (1, 4, 256) of [batch, heads, q_rows]"
+assert run(q, k, k, q.astype(jnp.float16), q, lse) == "INVALID_ARGUMENT: dash: do: expected elements of bf16, found f16"
+assert run(q, k, k, q.astype(jnp.int32), q, lse) == \
+    "INVALID_ARGUMENT: dash: expected buffers of bf16, f16 and f32, found one of XLA's type 4"
+assert changed(scale="1") == "INVALID_ARGUMENT: dash: attributes: expected a number of f32 'scale', found none"
+assert changed(layout="bh") == "INVALID_ARGUMENT: dash: layout: expected 'bhsd' or 'bshd', found 'bh'"
+assert changed(certificate="sha256:0").startswith("FAILED_PRECONDITION: dash: certificate: expected sha256:")
+assert changed(options="kind=best").startswith("INVALID_ARGUMENT: dash: unknown schedule 'best', expected one of ascending, ")
+assert not [one for one in driver.calls() if one[0] in ("fill", "launch")]
