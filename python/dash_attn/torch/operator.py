@@ -13,7 +13,10 @@ from ..workspace import PER_THREAD
 from .kernels import kernel_for
 from .problem import is_steppable, signature
 
-NAME = "dash::attention_backward"
+# The package may be there twice, once under another name, from Hugging Face's hub; names of operators are one process's.
+PACKAGE = __name__.partition(".")[0]
+SPACE = "dash" if PACKAGE == "dash_attn" else PACKAGE
+NAME = f"{SPACE}::attention_backward"
 torch.library.define(NAME, "(Tensor do, Tensor q, Tensor k, Tensor v, Tensor o, Tensor lse, int left, int right, float scale) "
                            "-> (Tensor, Tensor, Tensor)", tags=torch.Tag.pt2_compliant_tag)
 MOST_LAUNCHES = 1024  # more shapes, strides and streams than that begin anew
@@ -64,7 +67,7 @@ def _vmap(info: Any, in_dims: tuple[Any, ...], *arguments: Any) -> Any:
     return unfold(info.batch_size, gradients(*folded, *arguments[6:])), (0, 0, 0)
 
 
-gradients = torch.ops.dash.attention_backward.default
+gradients = getattr(torch.ops, SPACE).attention_backward.default
 
 
 def fold(count: int, dims: Sequence[int | None], tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import fixtures  # noqa: F401  (finds dash_attn)
@@ -9,7 +10,6 @@ import torch
 
 from dash_attn import reference
 from dash_attn.reference import Mask
-from dash_attn.torch import dropin, explanation, function, operator, problem
 
 LAUNCHED: list[tuple[str, tuple[int, int], float]] = []  # by whom gradients were computed, window, scale
 
@@ -49,10 +49,17 @@ def launch(*arguments: Any) -> tuple[Any, ...]:
     return gradients("dash", *arguments)
 
 
+def serve(package: str) -> None:
+    """package: dash_attn, or a copy of it under another name."""
+    function, dropin, operator, problem, explanation = (
+        importlib.import_module(f"{package}.torch.{name}") for name in ("function", "dropin", "operator", "problem", "explanation"))
+    torch.library.impl(operator.NAME, "CPU", launch)
+    problem.DEVICE, dropin.KEY, dropin.launch, function.launch = "cpu", "CPU", launch, launch
+    for module in (function, explanation, dropin):
+        module.refusal_of_device = lambda index: None
+
+
 LIBRARY = torch.library.Library("aten", "IMPL")
 LIBRARY.impl("_scaled_dot_product_cudnn_attention", forward, "CPU")
 LIBRARY.impl("_flash_attention_forward", flash_forward, "CPU")
-torch.library.impl(operator.NAME, "CPU", launch)
-problem.DEVICE, dropin.KEY, dropin.launch, function.launch = "cpu", "CPU", launch, launch
-for module in (function, explanation, dropin):
-    module.refusal_of_device = lambda index: None
+serve("dash_attn")
