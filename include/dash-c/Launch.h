@@ -218,6 +218,14 @@ DASH_CAPI_EXPORTED DashStatus dashPlanRun(DashPlan plan, void *stream,
                                           DashDiagnosticHandler handler, void *userData);
 
 /**
+ * `dashPlanClear`, `dashPlanMakeOrder` and `dashPlanRun` in one call, for memory that is taken for one run. An order that is a table is not
+ * made: it must be there.
+ */
+DASH_CAPI_EXPORTED DashStatus dashPlanRunAnew(DashPlan plan, void *stream,
+                                              const DashArguments *arguments,
+                                              DashDiagnosticHandler handler, void *userData);
+
+/**
  * The checks of `dashPlanRun` but those of its workspace and order, which may be 0: for those who allocate these for each run,
  * and would rather know before.
  */

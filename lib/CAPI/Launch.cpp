@@ -225,6 +225,14 @@ DashStatus dashPlanRun(DashPlan plan, void *stream, const DashArguments *argumen
   return report(static_cast<const Plan *>(plan.ptr)->run(stream, *arguments), handler, userData);
 }
 
+DashStatus dashPlanRunAnew(DashPlan plan, void *stream, const DashArguments *arguments,
+                           DashDiagnosticHandler handler, void *userData) {
+  if (Outcome wrong = checkGiven(plan, arguments))
+    return report(wrong, handler, userData);
+  return report(static_cast<const Plan *>(plan.ptr)->runAnew(stream, *arguments), handler,
+                userData);
+}
+
 size_t dashPlanGetNumSteps(DashPlan plan) {
   return plan.ptr ? static_cast<const Plan *>(plan.ptr)->getNumSteps() : 0;
 }

@@ -171,6 +171,15 @@ Outcome Plan::run(void *stream, const DashArguments &arguments) const {
   return run(steps, stream, arguments);
 }
 
+Outcome Plan::runAnew(void *stream, const DashArguments &arguments) const {
+  if (Outcome wrong = clear(stream, arguments.workspace))
+    return wrong;
+  if (!orderSteps.empty())
+    if (Outcome wrong = makeOrder(stream, arguments.order))
+      return wrong;
+  return run(stream, arguments);
+}
+
 Outcome Plan::runStep(size_t index, void *stream, const DashArguments &arguments) const {
   return run(ArrayRef(steps).slice(index, 1), stream, arguments);
 }

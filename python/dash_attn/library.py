@@ -81,7 +81,7 @@ _CALLS = {"Compile": (StringRef, StringRef, StringRef), "DriverOpen": (StringRef
           "PlanCreate": (Handle, ctypes.c_int32, _SIZES, _SIZE), "KernelFindSizes": (Handle, _TENSORS, _SIZE),
           "PlanClear": (Handle, _STREAM, Memory), "PlanMakeOrder": (Handle, _STREAM, Memory),
           "PlanCheck": (Handle, _STREAM, _ARGUMENTS), "PlanRun": (Handle, _STREAM, _ARGUMENTS),
-          "PlanRunStep": (Handle, _SIZE, _STREAM, _ARGUMENTS)}
+          "PlanRunAnew": (Handle, _STREAM, _ARGUMENTS), "PlanRunStep": (Handle, _SIZE, _STREAM, _ARGUMENTS)}
 _MAKES = ("Compile", "DriverOpen", "KernelCreate", "KernelOpen", "PlanCreate")
 # The others: parameters and result.
 _GETS: dict[str, tuple[tuple[Any, ...], Any]] = {

@@ -17,6 +17,7 @@ from stub_driver import Launch, StubDriver  # noqa: E402
 
 from dash_attn import ArgumentError, CapacityError, DriverError, Kernel, ManifestError  # noqa: E402
 from dash_attn.driver import Driver  # noqa: E402
+from dash_attn.library import HANDLER, check, library  # noqa: E402
 
 TMP = Path(sys.argv[1])
 ORDER, PREPARE, MAIN, CONVERT = (f"attention_bwd_{role}" for role in ("order", "prepare", "main", "convert"))
@@ -56,6 +57,24 @@ def parameters() -> None:
     assert [found[name].is_cooperative for name in (ORDER, *ALWAYS)] == [False, False, True, False]
     kernel.backward(**given)
     assert values(kernel, driver.launches(), CONVERT)["scale"] == struct.unpack("f", struct.pack("f", 128**-0.5))[0]
+
+
+def anew() -> None:
+    """In one call: zeros, the order and the run, on their stream; an order that is a table is read only."""
+    driver, table = StubDriver(), bytes(range(64))
+    for name, made, given, options in (("anew", MADE_READY, tensors(), {}),
+                                       ("anew-table", ["fill", *ALWAYS], tensors(q_rows=4096, kv_rows=4096), {"table": table})):
+        launch = load(name, driver, **options).bind(**given, stream=5)
+        launch.run()
+        driver.calls()
+        check(library().dashPlanRunAnew(launch.plan.handle, 5, launch._reference, HANDLER, None))
+        calls = [call for call in driver.calls() if call[0] in ("fill", "copy", "launch")]
+        assert [call[1] if call[0] == "launch" else call[0] for call in calls] == made
+        assert all(call[call.index("stream") + 1] == "0x5" for call in calls)
+    driver.set(fail="cuMemsetD8Async:719")
+    assert "CUDA_ERROR_LAUNCH_FAILED" in refused(
+        lambda: check(library().dashPlanRunAnew(launch.plan.handle, 5, launch._reference, HANDLER, None)), DriverError)
+    assert not driver.launches()
 
 
 def layouts() -> None:
@@ -246,5 +265,5 @@ def devices() -> None:
     assert found == "k: expected memory of device 0, found memory of device 1", found
 
 
-for test in (parameters, layouts, orders_of_tensors, workspace_is_kept, failures, captures, tables, capacity, drivers, bound, devices):
+for test in (parameters, anew, layouts, orders_of_tensors, workspace_is_kept, failures, captures, tables, capacity, drivers, bound, devices):
     test()

@@ -33,6 +33,8 @@ public:
   /// The checks of `run`, but those of its blocks of memory.
   Outcome check(void *stream, const DashArguments &arguments) const;
   Outcome run(void *stream, const DashArguments &arguments) const;
+  /// In memory that knows nothing of runs before.
+  Outcome runAnew(void *stream, const DashArguments &arguments) const;
 
   /// The entries of a run, one by one.
   size_t getNumSteps() const { return steps.size(); }

@@ -91,7 +91,7 @@ class DropIn:
         reason = _refusal_of_sequences(cum_q) or _refusal_of_bias(bias) or _refusal(q, k, v, dropout) or \
             refusal_of_forward(q, k, window_of(causal, None))
         if reason is None:
-            return self._serve(SDPA_CUDNN, do, q, k, v, o, lse.reshape(q.shape[:3]), window_of(causal, None), scale)
+            return self._serve(SDPA_CUDNN, do, q, k, v, o, lse, window_of(causal, None), scale)
         return self._leave(SDPA_CUDNN, reason, keys, do, q, k, v, o, lse, seed, offset, bias, cum_q, cum_k, max_q, max_k, dropout, causal,
                            scale=scale)
 

@@ -11,6 +11,7 @@ from .operator import fold, gradients, launch, unfold
 from .problem import is_plain, refusal_of_device, refusal_of_forward, refusal_of_options, refusal_of_tensors, signature
 from .sharding import refusal_of_sharding
 
+_PLAIN = {(bool, type(None), of_scale, str, str) for of_scale in (type(None), float)}
 MOST_ACCEPTED = 4096  # problems; more than that are asked about anew
 _accepted: dict[Any, Window] = {}
 
@@ -29,32 +30,40 @@ def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, causal: bool
     Raises ArgumentError for what is not served, and says what to do instead; `dash_attn.explain` says it without raising. The bits
     are those of `explain(...).certificate` and of the cuDNN that is installed.
     """
-    q, k, v = _autocast(q, k, v)
-    sides = _window_seen(q, k, v, causal, window, scale, (cu_seqlens_q, cu_seqlens_k), level, layout)
+    is_compiling = torch.compiler.is_compiling()
+    if is_compiling or torch._C._is_any_autocast_enabled():
+        q, k, v = _autocast(q, k, v)
+    sides = _window_seen(q, k, v, causal, window, scale, (cu_seqlens_q, cu_seqlens_k), level, layout, is_compiling)
     if layout == "bshd":
         q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
     given = (q, k, v, *sides, q.shape[3] ** -0.5 if scale is None else scale)
-    if not torch._C._are_functorch_transforms_active():
-        o, lse = (AttentionAndLse.apply(*given) if return_lse else (Attention.apply(*given), None))
-    else:
+    if torch._C._are_functorch_transforms_active():
         o, lse = Transformed.apply(*given)
+    elif return_lse:
+        o, lse = AttentionAndLse.apply(*given)
+    else:
+        o, lse = (Attention.apply if is_compiling else _apply_attention)(*given), None
     if layout == "bshd":
         o = o.transpose(1, 2)
     return (o, lse.detach()) if return_lse else o
 
 
-def _window_seen(q: Any, k: Any, v: Any, causal: Any, window: Any, scale: Any, cu_seqlens: tuple[Any, Any], level: Any, layout: Any) -> Window:
+def _window_seen(q: Any, k: Any, v: Any, causal: Any, window: Any, scale: Any, cu_seqlens: tuple[Any, Any], level: Any, layout: Any,
+                 is_compiling: bool) -> Window:
     """Raises ArgumentError where something is refused; asks only once about calls that are alike."""
     key = None
-    if not torch.compiler.is_compiling() and cu_seqlens == (None, None):
+    if not is_compiling and cu_seqlens == (None, None):
         seen = signature(q, k, v)
-        key = None if seen is None else (seen, *map(repr, (causal, window, scale, level, layout)))  # 1 is not True, and [] no key
+        options = (causal, window, scale, level, layout)
+        if tuple(map(type, options)) not in _PLAIN:
+            options = tuple(map(repr, options))  # 1 is not True, and [] no key
+        key = None if seen is None else (seen, q.device, k.device, v.device, *options)
     found = None if key is None else _accepted.get(key)
     if found is None:
         demand(refusal_of_options(causal, window, scale, cu_seqlens, level, layout))
         found = window_of(causal, window)
         demand(refusal_of_tensors(q, k, v, layout) or refusal_of_forward(q, k, found, layout))
-        if not torch.compiler.is_compiling():
+        if not is_compiling:
             demand(refusal_of_sharding(q, k, layout))
         demand(refusal_of_device(q.device.index))
         if key is not None:
@@ -66,9 +75,15 @@ def _window_seen(q: Any, k: Any, v: Any, causal: Any, window: Any, scale: Any, c
 
 def forward(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, left: int, right: int, scale: float) -> tuple[torch.Tensor, torch.Tensor]:
     """o and the LSE, by the fastest forward pass of PyTorch that is repeatable: cuDNN's; of windows FlashAttention's."""
+    o, lse = _computed(q, k, v, left, right, scale)
+    return o, lse.reshape(q.shape[:3])
+
+
+def _computed(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, left: int, right: int, scale: float) -> tuple[torch.Tensor, torch.Tensor]:
+    """The LSE as the operator gives it: cuDNN's with a dimension of 1 behind the rows."""
     if left < 0 and right <= 0:
-        o, lse, *_ = torch.ops.aten._scaled_dot_product_cudnn_attention.default(q, k, v, None, True, 0.0, right == 0, False, scale=scale)
-        return o, lse.reshape(q.shape[:3])
+        found = torch.ops.aten._scaled_dot_product_cudnn_attention.default(q, k, v, None, True, 0.0, right == 0, False, scale=scale)
+        return found[0], found[1]
     o, lse, *_ = torch.ops.aten._flash_attention_forward.default(
         q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), None, None, q.shape[2], k.shape[2], 0.0, False, False, scale=scale,
         window_size_left=left, window_size_right=right)
@@ -88,7 +103,7 @@ class Attention(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, left: int, right: int, scale: float) -> torch.Tensor:
-        o, lse = forward(q, k, v, left, right, scale)
+        o, lse = _computed(q, k, v, left, right, scale)
         ctx.given = (left, right, scale)
         ctx.save_for_backward(q, k, v, o, lse)
         return o
@@ -96,12 +111,16 @@ class Attention(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, do: torch.Tensor, *_: Any) -> tuple[Any, ...]:
         q, k, v, o, lse = ctx.saved_tensors
-        if torch.is_grad_enabled():
-            compute = Gradients.apply
+        is_differentiated = torch.is_grad_enabled()
+        if not is_differentiated and is_plain(do, q, k, v):
+            dq, dk, dv = launch(do, q, k, v, o, lse, *ctx.given)
         else:
-            compute = launch if is_plain(do, q, k, v) else gradients
-        dq, dk, dv = compute(do, q, k, v, o, lse, *ctx.given)
+            dq, dk, dv = (Gradients.apply if is_differentiated else gradients)(do, q, k, v, o, lse.reshape(q.shape[:3]), *ctx.given)
         return dq, dk, dv, None, None, None
+
+
+# What `Attention.apply` does where no transform of torch.func is active, without asking once more whether one is.
+_apply_attention = super(torch.autograd.Function, Attention).apply
 
 
 class AttentionAndLse(torch.autograd.Function):

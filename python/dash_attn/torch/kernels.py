@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from ..launch import WORDS, Launch
-from ..library import HANDLER, Memory, check, library
+from ..library import HANDLER, check, library
 from ..plan import Plan
 from ..problem import Window, program_of
 from ..runtime import Kernel
@@ -25,31 +25,28 @@ class TorchLaunch(Launch):
 
     def __init__(self, plan: Plan, workspace: Workspace, *rest: Any) -> None:
         super().__init__(plan, workspace, *rest)
-        lib, self._device = library(), workspace.device
+        self._run, self._device = library().dashPlanRunAnew, workspace.device
         self._order_at = aligned(plan.workspace_bytes)
         self._bytes = self._order_at + (0 if plan.is_table else plan.order_bytes)
-        self._memory, self._order = Memory(0, plan.workspace_bytes), Memory(0, plan.order_bytes)
-        self._clear, self._make_order = lib.dashPlanClear, None if plan.is_table else lib.dashPlanMakeOrder
+        self._memory, self._order = self._arguments.workspace, self._arguments.order  # parts of the arguments, not copies
+        self._memory.bytes, self._order.bytes = plan.workspace_bytes, plan.order_bytes
+        self._is_table = plan.is_table
         if plan.is_table:
             if not plan.table:
                 plan.copy_table(workspace.driver, workspace.device)
-            self._order = plan.table
+            self._order.address = plan.table.address
 
     def run_with(self, addresses: Sequence[int], scale: float | None) -> None:
-        arguments, handle, stream, memory, order = self._arguments, self._handle, self._stream, self._memory, self._order
+        stream = self._stream
         with self.workspace.lock:
             if scale is not None:
-                arguments.scale = scale
+                self._arguments.scale = scale
             self._words[0:WORDS * len(addresses):WORDS] = addresses
-            memory.address = pointer = allocate(self._bytes, self._device, stream)
+            self._memory.address = pointer = allocate(self._bytes, self._device, stream)
+            if not self._is_table:
+                self._order.address = pointer + self._order_at
             try:
-                status = self._clear(handle, stream, memory, HANDLER, None)
-                if self._make_order is not None and not status:
-                    order.address = pointer + self._order_at
-                    status = self._make_order(handle, stream, order, HANDLER, None)
-                if not status:
-                    arguments.workspace, arguments.order = memory, order
-                    status = self._run(handle, stream, self._reference, HANDLER, None)
+                status = self._run(self._handle, stream, self._reference, HANDLER, None)
             finally:
                 free(pointer)
             if status:

@@ -26,10 +26,11 @@ _launches: dict[Any, tuple[Launch, bool]] = {}
 def launch(do: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, o: torch.Tensor, lse: torch.Tensor, left: int, right: int,
            scale: float, layout: str = "bhsd") -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """dq, dk and dv on the current stream. Raises ArgumentError before anything is written."""
-    stream = torch._C._cuda_getCurrentRawStream(q.device.index)
+    device = q.device.index
+    stream = torch._C._cuda_getCurrentRawStream(device)
     dq, dk, dv = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
     seen = signature(q, k, v, do, o, lse)
-    key = (seen, left, right, layout, stream)
+    key = (seen, left, right, layout, stream, device)  # that the others are there, too, is looked at for each launch
     found = _launches.get(key) if seen is not None else None
     if found is None:
         found = _prepare(do, q, k, v, o, lse, dq, dk, dv, (left, right), layout, stream)
@@ -50,7 +51,8 @@ def _prepare(do: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor
     """What launches tensors of these shapes and strides, and whether do is copied for it."""
     is_copied = not is_steppable(do)  # expanded, as that of a sum is, or transposed: nobody chose that
     kernel = kernel_for(q.shape[3], q.dtype, window)
-    return kernel.bind(q, k, v, do.contiguous() if is_copied else do, o, lse, dq, dk, dv, layout=layout, stream=stream), is_copied
+    of_rows = lse[..., 0] if lse.shape[3:] == (1,) else lse  # as cuDNN has it
+    return kernel.bind(q, k, v, do.contiguous() if is_copied else do, o, of_rows, dq, dk, dv, layout=layout, stream=stream), is_copied
 
 
 torch.library.impl(NAME, "CUDA", launch)

@@ -48,20 +48,22 @@ def refusal_of_forward(q: torch.Tensor, k: torch.Tensor, window: Window, layout:
 
 
 def signature(*tensors: torch.Tensor) -> tuple[Any, ...] | None:
-    """Equal for tensors about which everything in this file says the same; None where they are not plain ones, of known sizes."""
+    """Equal for tensors of a device about which everything in this file says the same; None where they are not plain ones, of known sizes."""
     found: list[Any] = []
     for tensor in tensors:
         if type(tensor) is not torch.Tensor:
             return None
-        found += (tensor.shape, tensor.stride(), tensor.dtype, tensor.device)
+        found += (tensor.shape, tensor.stride(), tensor.dtype)
     return tuple(found)
 
 
 def is_plain(*tensors: torch.Tensor) -> bool:
     """Whether nothing looks on that has to see operators: no mode, no transform, no profiler, no compiler."""
+    for tensor in tensors:
+        if type(tensor) is not torch.Tensor:
+            return False
     return not (torch.compiler.is_compiling() or torch._C._len_torch_dispatch_stack() or
-                torch._C._are_functorch_transforms_active() or torch.autograd._profiler_enabled()) and \
-        all(type(tensor) is torch.Tensor for tensor in tensors)
+                torch._C._are_functorch_transforms_active() or torch.autograd._profiler_enabled())
 
 
 @torch.compiler.assume_constant_result

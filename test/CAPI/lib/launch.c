@@ -244,6 +244,9 @@ static int misuse(const char *library) {
   say("no plan to check", dashPlanCheck(noPlan, NULL, &nothing, print, NULL));
   say("nothing to check", dashPlanCheck(plan, NULL, NULL, print, NULL));
   say("check", dashPlanCheck(plan, NULL, &problem.arguments, print, NULL));
+  say("no plan to run anew", dashPlanRunAnew(noPlan, NULL, &nothing, print, NULL));
+  say("nothing to run anew", dashPlanRunAnew(plan, NULL, NULL, print, NULL));
+  say("anew", dashPlanRunAnew(plan, NULL, &problem.arguments, print, NULL));
   say("a step that is none", dashPlanRunStep(plan, 9, NULL, &problem.arguments, print, NULL));
   printf("of nothing: %zu %zu %zu %zu %zu %zu\n", dashPlanGetNumSteps(noPlan), dashPlanGetStepRole(plan, 9).length,
          dashPlanGetNumRegions(noPlan), dashPlanGetRegion(plan, 99).bytes, dashPlanGetRegion(noPlan, 0).bytes,
