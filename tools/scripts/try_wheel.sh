@@ -14,7 +14,7 @@ source = Path(sys.argv[1]).read_text()
 (compiled,) = compile_program(source, "kind=symmetric-shift")
 assert compiled.ptx == Path("attention_bwd.ptx").read_bytes(), "the library gives another PTX than the tool"
 assert Kernel.compile(source, "kind=symmetric-shift").certificate == Kernel.load("attention_bwd.json").certificate
-assert importlib.util.find_spec("dash_attn.torch"), "the wheel has no front end for PyTorch"
+assert all(map(importlib.util.find_spec, ("dash_attn.torch", "dash_attn.jax"))), "the wheel lacks a front end"
 try:
     compile_program("module {}")
 except CompileError as error:
