@@ -61,9 +61,10 @@ def gradients(call: Call, q: Any, k: Any, v: Any, do: Any, o: Any, lse: Any) -> 
     """dq, dk and dv, by libdash's handler."""
     program, options, name = program_of(q.shape[3], ELEMENTS[str(q.dtype)], call.window)
     kernel = _kernel_for(program, options, name)
-    # Memory is a result: XLA plans it, and records programs anew that were captured with other addresses.
+    # Memory is a result: XLA plans it, and records programs anew that were captured with other addresses. In shard_map each device has its own,
+    # as it has its own q.
     size = kernel.bytes_of(q.shape, k.shape, call.layout)
-    memory = jax.eval_shape(lambda array: jax.lax.full_like(array, 0, jnp.uint8, (size,)), q)  # and, in shard_map, as on its devices as q
+    memory = jax.eval_shape(lambda array: jax.lax.full_like(array, 0, jnp.uint8, (size,)), q)
     results = (*map(jax.typeof, (q, k, v)), memory)
     dq, dk, dv, _ = jax.ffi.ffi_call(TARGET, results)(
         q, k, v, do, o, lse, program=program, options=options, certificate=kernel.certificate, layout=call.layout,
