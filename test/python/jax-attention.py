@@ -21,7 +21,7 @@ from jax.sharding import PartitionSpec  # noqa: E402
 from jax_on_cpu import CALLED, FAILED  # noqa: E402
 
 from dash_attn import ArgumentError  # noqa: E402
-from dash_attn.jax import attention, function, operator, problem  # noqa: E402
+from dash_attn.jax import attention, explain, function, operator, problem  # noqa: E402
 from dash_attn.problem import program_of, window_of  # noqa: E402
 
 
@@ -188,8 +188,14 @@ def refusals() -> None:
              "yet; pad sequences, or call attention for each")):
         found = refused(lambda: attention(*given, **options), ArgumentError)
         assert found == said, found
+        why = explain(*given, **options)
+        assert not why and str(why) == f"refused      {said}", why
         if isinstance(given[0], jax.Array):
             assert refused(lambda: jax.jit(lambda *x: attention(*x, **options))(*given), ArgumentError) == said
+    why = explain(q, k, v, causal=True)
+    kernel, _, _ = operator.kernel_for(64, "bfloat16", (-1, 0))
+    assert why and str(why) == (f"forward      cuDNN's, by XLA, JAX {jax.__version__}\nbackward     dash, causal mask, bf16, head dim 64, "
+                                f"tiles 64 x 128\norder        symmetric-shift, level run, 132 workers\ncertificate  {kernel.certificate}"), why
     traced = refused(lambda: jax.jit(lambda scale: attention(q, k, v, scale=scale))(1.0), ArgumentError)
     assert traced.startswith("scale: expected a number, found "), traced
     # The sizes of a batch that is a name are asked for by whoever exports a program for all of them.

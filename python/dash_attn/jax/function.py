@@ -24,7 +24,8 @@ def attention(q: jax.Array, k: jax.Array, v: jax.Array, *, causal: bool = False,
     rows] of float32, through which no gradients go.
 
     All but the arrays has to be known when a program is traced. In `shard_map`, batch and heads may be divided among devices: each
-    computes its own. Raises ArgumentError for what is not served, and says what to do instead.
+    computes its own. Raises ArgumentError for what is not served, and says what to do instead; `dash_attn.jax.explain` says it without
+    raising.
     """
     demand(refusal_of_options(causal, window, scale, (cu_seqlens_q, cu_seqlens_k), level, layout))
     sides = window_of(causal, window)

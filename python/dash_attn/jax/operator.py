@@ -59,8 +59,7 @@ def apply(function: Callable[..., Any], call: Call, *arrays: Any) -> Any:
 
 def gradients(call: Call, q: Any, k: Any, v: Any, do: Any, o: Any, lse: Any) -> tuple[Any, Any, Any]:
     """dq, dk and dv, by libdash's handler."""
-    program, options, name = program_of(q.shape[3], ELEMENTS[str(q.dtype)], call.window)
-    kernel = _kernel_for(program, options, name)
+    kernel, program, options = kernel_for(q.shape[3], str(q.dtype), call.window)
     # Memory is a result: XLA plans it, and records programs anew that were captured with other addresses. In shard_map each device has its own,
     # as it has its own q.
     size = kernel.bytes_of(q.shape, k.shape, call.layout)
@@ -97,15 +96,18 @@ def _refusing_derivatives(function: Any) -> Any:
     return differentiable
 
 
-_kernels: dict[tuple[str, str], JaxKernel] = {}
+_kernels: dict[tuple[int, str, Window], tuple[JaxKernel, str, str]] = {}
 _lock = threading.Lock()
 
 
-def _kernel_for(program: str, options: str, name: str) -> JaxKernel:
+def kernel_for(head_dim: int, dtype: str, window: Window) -> tuple[JaxKernel, str, str]:
+    """The same each time; with its program and the options that it is compiled by."""
+    key = (head_dim, dtype, window)
     with _lock:
-        if (program, options) not in _kernels:
-            _kernels[program, options] = JaxKernel.compile(program, options, name=name)
-        return _kernels[program, options]
+        if key not in _kernels:
+            program, options, name = program_of(head_dim, ELEMENTS[dtype], window)
+            _kernels[key] = (JaxKernel.compile(program, options, name=name), program, options)
+        return _kernels[key]
 
 
 register()

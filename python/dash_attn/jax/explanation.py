@@ -1,0 +1,23 @@
+"""What `attention` would do with its arguments, and why."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+
+from ..explanation import Explanation
+from ..problem import refusal_of_options, window_of
+from .operator import kernel_for
+from .problem import refusal_of_arrays, refusal_of_device, refusal_of_forward
+
+
+def explain(q: Any, k: Any, v: Any, *, causal: bool = False, window: tuple[int, int] | None = None, scale: float | None = None,
+            cu_seqlens_q: Any = None, cu_seqlens_k: Any = None, level: str = "run", layout: str = "bhsd") -> Explanation:
+    """Takes what `attention` takes, computes nothing, and refuses nothing: print it. May compile the kernel."""
+    reason = refusal_of_options(causal, window, scale, (cu_seqlens_q, cu_seqlens_k), level, layout) or \
+        refusal_of_arrays(q, k, v, layout) or refusal_of_forward(q, k, window_of(causal, window), layout) or refusal_of_device()
+    if reason:
+        return Explanation(reason)
+    kernel, _, _ = kernel_for(q.shape[3], str(q.dtype), window_of(causal, window))
+    return Explanation.of(f"cuDNN's, by XLA, JAX {jax.__version__}", kernel)
