@@ -7,10 +7,20 @@
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='form=table sizes=q:64,kv:4194304,batch:1,heads:1,kv-heads:1' --dash-check-kernels 2>&1 | FileCheck %s --check-prefix=ROWS
 // RUN: dash-opt %dash_examples/bwd-full.mlir --dash-tile --dash-apply-schedule='sizes=q:512' | sed 's/strided<.?, ?, ?, 1/strided<[?, ?, ?, 2/g' | not dash-opt --dash-check-kernels 2>&1 | FileCheck %s --check-prefix=STRIDE
 
+// RUN: dash-opt %dash_examples/bwd-full.mlir --dash-tile --dash-apply-schedule='kind=shift workers=2 parts=2 sizes=q:128,heads:2,kv-heads:1' --dash-verify-schedule -o %t.parts
+// RUN: sed '/dash.convert .* to %arg7/d' %t.parts | not dash-opt --dash-check-kernels 2>&1 | FileCheck %s --check-prefix=KEYS
+// RUN: sed '/dash.convert .* to %arg8/d' %t.parts | not dash-opt --dash-check-kernels 2>&1 | FileCheck %s --check-prefix=VALUES
+// RUN: sed 's/to %arg8 :/to %arg8 scale(%arg9) :/' %t.parts | not dash-opt --dash-check-kernels 2>&1 | FileCheck %s --check-prefix=FACTOR
+// RUN: sed 's/to %arg7 scale(%arg9)/to %arg7/' %t.parts | not dash-opt --dash-check-kernels 2>&1 | FileCheck %s --check-prefix=SCALE
+
 // WHOLE: bwd-causal.mlir:{{.+}}: error: has no order to make kernels of; run --dash-tile and --dash-apply-schedule first
 // TILED: bwd-causal.mlir:{{.+}}: error: has no order to make kernels of; run --dash-apply-schedule first
 // TILES: bwd-causal.mlir:{{.+}}: error: kernels cover q tiles of 64 and 128 rows and kv tiles of 128, got 32 and 128
 // PARTS: bwd-causal.mlir:{{.+}}: error: kernels add parts in turns, and kind 'unordered' gives none: order the problem with parts=1, or by another kind
+// KEYS: :{{[0-9]+}}:5: error: with parts dk must be rounded by 'dash.convert', from sums that the function allocates
+// VALUES: :{{[0-9]+}}:5: error: with parts dv must be rounded by 'dash.convert', from sums that the function allocates
+// FACTOR: :{{[0-9]+}}:5: error: dv has no factor, got one of type 'f32'
+// SCALE: :{{[0-9]+}}:5: error: must have the scale of dq's 'dash.convert': kernels have one
 // HEADS: bwd-causal.mlir:{{.+}}: error: kernels serve heads up to 65535, got 70000
 // ROWS: bwd-causal.mlir:{{.+}}: error: kernels serve kv_rows up to 2097152, got 4194304
 // STRIDE: error: the last dimension of 'q' must have a stride of 1, got type 'memref<?x?x?x128xbf16, strided<[?, ?, ?, 2], offset: ?>>'
