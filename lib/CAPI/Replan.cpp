@@ -14,6 +14,7 @@
 #include "dash/Pipeline/Coverage.h"
 #include "dash/Schedule/Kinds.h"
 #include "dash/Schedule/LayoutSearch.h"
+#include "dash/Schedule/ScheduleIR.h"
 #include "dash/Target/Certificate.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "llvm/ADT/DenseMap.h"
@@ -188,8 +189,7 @@ private:
                       llvm::Twine(search.getBudget()) + ", expected " + llvm::Twine(searchVersion) +
                       " and " + llvm::Twine(searchBudget) + ": compile it anew");
     request.maxDqBytes = search.getDqLimit();
-    request.cost = {cost.getCompute(), cost.getReduce(), cost.getLatency(), cost.getBuffers(),
-                    cost.getBoundary()};
+    request.cost = toCost(cost);
     return std::nullopt;
   }
 

@@ -166,7 +166,7 @@ static std::string shortest(double value) {
 
 Attribute CostAttr::parse(AsmParser &parser, Type) {
   SMLoc loc = parser.getCurrentLocation();
-  double compute = 0, reduce = 0, latency = 0, boundary = 0;
+  double compute = 0, reduce = 0, latency = 0, boundary = 0, piece = 0, convert = 0;
   int64_t buffers = 0;
   auto parseTime = [&](StringRef name, double &value) -> ParseResult {
     return failure(parser.parseKeyword(name) || parser.parseEqual() || parser.parseFloat(value) ||
@@ -176,20 +176,34 @@ Attribute CostAttr::parse(AsmParser &parser, Type) {
       parseTime("latency", latency) || parser.parseKeyword("buffers") || parser.parseEqual() ||
       parser.parseInteger(buffers))
     return {};
-  if (succeeded(parser.parseOptionalComma()) &&
-      (parser.parseKeyword("boundary") || parser.parseEqual() || parser.parseFloat(boundary)))
+  // What is 0 is left out; what is there comes in this order.
+  bool hasMore = succeeded(parser.parseOptionalComma());
+  for (auto [name, value] :
+       {std::pair("boundary", &boundary), {"piece", &piece}, {"convert", &convert}}) {
+    if (!hasMore || failed(parser.parseOptionalKeyword(name)))
+      continue;
+    if (parser.parseEqual() || parser.parseFloat(*value))
+      return {};
+    hasMore = succeeded(parser.parseOptionalComma());
+  }
+  if (hasMore) {
+    parser.emitError(parser.getCurrentLocation(),
+                     "expected boundary, piece or convert, each at most once and in this order");
     return {};
+  }
   if (parser.parseGreater())
     return {};
   return parser.getChecked<CostAttr>(loc, parser.getContext(), compute, reduce, latency, buffers,
-                                     boundary);
+                                     boundary, piece, convert);
 }
 
 void CostAttr::print(AsmPrinter &printer) const {
   printer << "<compute = " << shortest(getCompute()) << ", reduce = " << shortest(getReduce())
           << ", latency = " << shortest(getLatency()) << ", buffers = " << getBuffers();
-  if (getBoundary() != 0)
-    printer << ", boundary = " << shortest(getBoundary());
+  for (auto [name, value] :
+       {std::pair("boundary", getBoundary()), {"piece", getPiece()}, {"convert", getConvert()}})
+    if (value != 0)
+      printer << ", " << name << " = " << shortest(value);
   printer << ">";
 }
 
@@ -198,9 +212,12 @@ double CostAttr::getReduce() const { return getImpl()->reduce.convertToDouble();
 double CostAttr::getLatency() const { return getImpl()->latency.convertToDouble(); }
 int64_t CostAttr::getBuffers() const { return getImpl()->buffers; }
 double CostAttr::getBoundary() const { return getImpl()->boundary.convertToDouble(); }
+double CostAttr::getPiece() const { return getImpl()->piece.convertToDouble(); }
+double CostAttr::getConvert() const { return getImpl()->convert.convertToDouble(); }
 
 LogicalResult CostAttr::verify(EmitError emitError, APFloat compute, APFloat reduce,
-                               APFloat latency, int64_t buffers, APFloat boundary) {
+                               APFloat latency, int64_t buffers, APFloat boundary, APFloat piece,
+                               APFloat convert) {
   // Sums of as many costs as a problem may have tasks stay finite. The comparisons are false for NaN.
   constexpr double most = 1e100;
   for (auto [name, value] :
@@ -208,8 +225,10 @@ LogicalResult CostAttr::verify(EmitError emitError, APFloat compute, APFloat red
     if (!(value > 0 && value <= most))
       return emitError() << "'" << name << "' must be above 0 and at most 1e100, got "
                          << shortest(value);
-  for (auto [name, value] :
-       {std::pair("latency", latency.convertToDouble()), {"boundary", boundary.convertToDouble()}})
+  for (auto [name, value] : {std::pair("latency", latency.convertToDouble()),
+                             {"boundary", boundary.convertToDouble()},
+                             {"piece", piece.convertToDouble()},
+                             {"convert", convert.convertToDouble()}})
     if (!(value >= 0 && value <= most))
       return emitError() << "'" << name << "' must be from 0 to 1e100, got " << shortest(value);
   if (buffers < 1)

@@ -154,20 +154,27 @@ private:
     std::string width = schedule.getLevel() == DeterminismLevel::Machine
                             ? formatv(" for-workers={0}", schedule.getWidth()).str()
                             : "";
-    std::string parts =
-        schedule.getParts() == 1 ? "" : formatv(" parts={0}", int64_t(schedule.getParts())).str();
     SearchAttr search = schedule.getSearchAttr();
+    // A search that is not told how many parts there are chooses their number.
+    bool isOnePart = schedule.getParts() == 1,
+         statesParts = !isOnePart || (search && problem.getHeads() != problem.getKvHeads());
+    std::string parts =
+        statesParts ? formatv(" parts={0}", int64_t(schedule.getParts())).str() : "";
+    CostAttr cost =
+        schedule.getCost(); // what it has for parts, an order of one does not follow from
+    cost = CostAttr::get(context, cost.getCompute(), cost.getReduce(), cost.getLatency(),
+                         cost.getBuffers(), cost.getBoundary(), isOnePart ? 0 : cost.getPiece(), 0);
     std::string command =
         formatv("dash-opt PROGRAM --dash-tile='q={0} kv={1}' --dash-apply-schedule='kind={2}{3} "
                 "level={4} workers={5}{6}{13}{7} form=table "
                 "sizes=q:{8},kv:{9},batch:{10},heads:{11},kv-heads:{12}'",
                 tiles.getQ(), tiles.getKv(), schedule.getKind(), file,
                 stringifyDeterminismLevel(schedule.getLevel()), schedule.getWorkers(), width,
-                search ? searchOptions(search, schedule.getCost()) : "", rows.getQ().front(),
+                search ? searchOptions(search, cost) : "", rows.getQ().front(),
                 rows.getKv().front(), rows.size(), problem.getHeads(), problem.getKvHeads(), parts)
             .str();
     return OrderSourceAttr::get(context, OrderSource::File, command, search,
-                                search ? schedule.getCost() : CostAttr());
+                                search ? cost : CostAttr());
   }
 
   /// What a search follows from beside the problem.
@@ -182,6 +189,8 @@ private:
     add("reduce", cost.getReduce());
     add("latency", cost.getLatency());
     add("boundary", cost.getBoundary());
+    if (cost.getPiece() > 0)
+      add("piece", cost.getPiece());
     add("buffers", cost.getBuffers());
     add("dq-limit", search.getDqLimit() >> 20);
     return text;

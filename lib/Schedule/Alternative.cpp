@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Alternative.h"
+#include "dash/Schedule/ChooseParts.h"
 #include "dash/Schedule/Cost.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <limits>
 
 using namespace mlir;
 using namespace mlir::dash;
@@ -39,7 +41,10 @@ std::string dash::explainChoice(const Schedule &schedule, double makespan, MLIRC
   std::optional<ProvenOrder> choice = build(autoKind);
   if (!choice)
     return "kind=auto serves no such problem";
-  std::string text = "kind=auto takes " + describe(*choice);
+  std::string text;
+  if (schedule.problem.groupSize() > 1)
+    text = llvm::formatv("in as many parts ({0}) ", schedule.parts).str();
+  text += "kind=auto takes " + describe(*choice);
   if (double least = choice->facts.makespan; least < makespan)
     text += llvm::formatv(", {0:f1} % less than this order", (1 - least / makespan) * 100).str();
   std::optional<ProvenOrder> next;
@@ -54,4 +59,42 @@ std::string dash::explainChoice(const Schedule &schedule, double makespan, MLIRC
     text +=
         "\nthe least predicted time of all kinds; the best other fixed kind is " + describe(*next);
   return text;
+}
+
+std::string dash::explainParts(const Schedule &schedule, bool tries, MLIRContext *context,
+                               Location loc) {
+  std::string text = "1: dK and dV need no sums in memory";
+  if (schedule.parts > 1)
+    text = llvm::formatv("{0} of {1} query heads each: an item adds its dK and dV in {2:f1}, "
+                         "rounding the sums takes {3:f1}",
+                         schedule.parts, schedule.headsPerPart(),
+                         numPieces(schedule.problem, schedule.parts, schedule.cost) *
+                             schedule.cost.piece,
+                         roundingTime(schedule))
+               .str();
+  if (!tries)
+    return text;
+  std::string list;
+  int64_t taken = 1;
+  double least = std::numeric_limits<double>::infinity();
+  for (int64_t parts : possibleParts(schedule.problem)) {
+    ScheduleHeader header = schedule;
+    header.kind = autoKind;
+    header.unordered = false;
+    header.parts = parts;
+    std::optional<ProvenOrder> order = buildAlternative(header, context, loc);
+    if (!order)
+      continue;
+    double makespan = order->facts.makespan;
+    list += llvm::formatv("{0}{1} {2} {3:f1}", list.empty() ? "" : ", ", parts,
+                          parts == 1 ? "part" : "parts", makespan)
+                .str();
+    if (double rounding = roundingTime(header); rounding > 0)
+      list += llvm::formatv(" + {0:f1}", rounding).str();
+    if (double price = priceInParts(header, makespan); price < least) {
+      least = price;
+      taken = parts;
+    }
+  }
+  return text + llvm::formatv("\nkind=auto takes {0}: {1} with the rounding", taken, list).str();
 }

@@ -17,6 +17,9 @@ std::optional<ProvenOrder> buildAlternative(ScheduleHeader header, MLIRContext *
 std::string explainChoice(const Schedule &schedule, double makespan, MLIRContext *context,
                           Location loc);
 
+/// In words, on one line or two, what the parts of `schedule` cost, and, where `tries`, which number of them kind=auto takes.
+std::string explainParts(const Schedule &schedule, bool tries, MLIRContext *context, Location loc);
+
 } // namespace mlir::dash
 
 #endif // DASH_LIB_SCHEDULE_ALTERNATIVE_H

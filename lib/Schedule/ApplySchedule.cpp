@@ -181,6 +181,7 @@ private:
     if (failed(prices))
       return failure();
     Cost cost = prices->of(problem);
+    double pricedReduce = cost.reduce;
     const ApplyScheduleOptions defaults;
     for (auto [option, byDefault, value] : {std::tuple(&compute, defaults.compute, &cost.compute),
                                             {&reduce, defaults.reduce, &cost.reduce},
@@ -188,6 +189,10 @@ private:
                                             {&boundary, defaults.boundary, &cost.boundary}})
       if (*option != byDefault)
         *value = *option;
+    // Stated costs may be of another unit than the file's.
+    for (auto [option, byDefault, value] : {std::tuple(&piece, defaults.piece, &cost.piece),
+                                            {&convert, defaults.convert, &cost.convert}})
+      *value = *option != byDefault ? *option : *value * (cost.reduce / pricedReduce);
     cost.buffers = buffers;
     if (failed(verifyCost(cost, emitError)))
       return failure();
@@ -215,6 +220,8 @@ private:
     request.reduce = ifStated(reduce, defaults.reduce);
     request.latency = ifStated(latency, defaults.latency);
     request.boundary = ifStated(boundary, defaults.boundary);
+    request.piece = ifStated(piece, defaults.piece);
+    request.convert = ifStated(convert, defaults.convert);
     request.buffers = ifStated(buffers, defaults.buffers);
     request.cost = cost;
     return prove(readOrderFile(path, request, emitError), emitError);
@@ -231,7 +238,7 @@ private:
     if (dqLimit < 0 || dqLimit > maxWorkers)
       return emitError() << "dq-limit must be from 0 to " << maxWorkers << " MiB, got "
                          << dqLimit.getValue();
-    if (parts < 1 || problem.groupSize() % parts != 0)
+    if (parts < 0 || (parts > 0 && problem.groupSize() % parts != 0))
       return emitError() << "parts must divide the " << problem.groupSize()
                          << " query heads of a kv head, got " << parts.getValue();
     return success();

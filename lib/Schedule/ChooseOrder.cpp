@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/Schedule/ChooseOrder.h"
+#include "dash/Schedule/ChooseParts.h"
 #include "dash/Schedule/LayoutSearch.h"
 #include "dash/Schedule/OrderWithin.h"
 #include "llvm/ADT/STLExtras.h"
@@ -138,6 +139,12 @@ FailureOr<ProvenOrder> dash::buildSchedule(ScheduleHeader header, bool asFormula
                                            MLIRContext *context, EmitError emitError) {
   header.search = std::nullopt;
   const ScheduleKind *kind = findScheduleKind(header.kind);
+  if (header.parts == 0) {
+    bool looksAtSizes = header.kind == autoKind || (kind && kind->isSearched);
+    if (looksAtSizes && !asFormulas)
+      return buildInParts(std::move(header), context, emitError);
+    header.parts = 1;
+  }
   if (header.kind == autoKind) {
     if (failed(verifyCountable(header.problem, emitError)))
       return failure();

@@ -51,12 +51,12 @@ struct ChainTime {
   }
 };
 
-/// One step of the recurrence of dash/Schedule/Cost.h, from what it waits for to what it changes.
+/// One step of the recurrence of dash/Schedule/Cost.h, from what it waits for to what it changes. With `pieces`
+/// the boundary of an item needs no buffer.
 struct TaskTimes {
-  TaskTimes(const Cost &cost, const WorkerTime &worker, const ChainTime &chain, int32_t index,
-            bool isOrdered, bool beginsItem)
-      : bufferFree(worker.buffers.bufferFree()), previous(worker.reduceEnd),
-        computeStart(std::max(worker.computeEnd, bufferFree)),
+  TaskTimes(const Cost &cost, int64_t pieces, const WorkerTime &worker, const ChainTime &chain,
+            int32_t index, bool isOrdered, bool beginsItem)
+      : previous(worker.reduceEnd), computeStart(startOf(cost, pieces, worker, beginsItem)),
         computeEnd(computeStart + cost.compute + (beginsItem ? cost.boundary : 0)) {
     double turn = isOrdered ? chain.freeFor(index, cost) : 0;
     reduceStart = std::max(std::max(computeEnd, previous), turn);
@@ -70,27 +70,64 @@ struct TaskTimes {
     chain.worker = index;
     ++chain.turns;
   }
+  static double startOf(const Cost &cost, int64_t pieces, const WorkerTime &worker,
+                        bool beginsItem) {
+    double before = pieces > 0 && beginsItem ? cost.boundary : 0;
+    return std::max(worker.computeEnd, worker.buffers.bufferFree() - before);
+  }
 
-  double bufferFree, previous; ///< what was waited for beside the compute before and the chain
+  double previous; ///< what the reduction waited for beside its compute and the chain
   double computeStart, computeEnd, reduceStart, reduceEnd;
 };
 
+/// The adds of a part's sums behind the item's last task, piece after piece without a gap: those of the part in front
+/// began so much earlier, and no piece takes longer than another. A part's turn has come when the first is there.
+struct PartTimes {
+  PartTimes(const Cost &cost, int64_t pieces, const WorkerTime &worker, const ChainTime &chain,
+            int32_t index, bool isOrdered)
+      : start(std::max(worker.reduceEnd, isOrdered ? chain.freeFor(index, cost) : 0)),
+        end(start + pieces * cost.piece) {}
+  void store(const Cost &cost, int64_t pieces, WorkerTime &worker, ChainTime &chain,
+             int32_t index) const {
+    for (int64_t piece = std::max<int64_t>(pieces - cost.buffers, 0); piece < pieces;)
+      worker.buffers.add(start + ++piece * cost.piece, cost.buffers);
+    worker.reduceEnd = end;
+    chain.reduceEnd = start + cost.piece;
+    chain.worker = index;
+    ++chain.turns;
+  }
+
+  double start, end;
+};
+
+/// What an item that nobody waits for takes beside its tasks, by the pace of computes: K and V of the next one come while
+/// its pieces leave. With one buffer, by the pace of both.
+inline double timeBetweenItems(const Cost &cost, int64_t pieces) {
+  if (pieces < cost.buffers)
+    return cost.boundary;
+  if (cost.buffers == 1)
+    return std::max(cost.boundary - cost.reduce, pieces * cost.piece);
+  return std::max(cost.boundary, cost.reduce + (pieces + 1 - cost.buffers) * cost.piece);
+}
+
 /// What a worker that never waits for another takes for `tasks` tasks in `items` items.
-inline double timeWithoutWaiting(const Cost &cost, int64_t tasks, int64_t items) {
-  double boundaries = items * cost.boundary;
-  return cost.buffers == 1 ? tasks * (cost.compute + cost.reduce) + boundaries
-                           : std::max(tasks * cost.compute + boundaries, tasks * cost.reduce);
+inline double timeWithoutWaiting(const Cost &cost, int64_t pieces, int64_t tasks, int64_t items) {
+  double between = items * timeBetweenItems(cost, pieces);
+  if (cost.buffers == 1)
+    return tasks * (cost.compute + cost.reduce) + between;
+  return std::max(tasks * cost.compute + between,
+                  tasks * cost.reduce + items * (pieces * cost.piece));
 }
 
 /// How much of the workers' time is lost for good: a run of `numTasks` tasks in `numItems` items cannot end
-/// before M once more is lost than M leaves over.
+/// before M once more is lost than M leaves over. What pieces take is left over.
 class LostTime {
 public:
-  LostTime(const Cost &cost)
+  LostTime(const Cost &cost, int64_t pieces)
       : paceIsCompute(cost.buffers > 1 && cost.compute >= cost.reduce),
         taskTime(cost.buffers == 1 ? cost.compute + cost.reduce
                                    : std::max(cost.compute, cost.reduce)),
-        itemTime(cost.buffers == 1 || paceIsCompute ? cost.boundary : 0) {}
+        itemTime(paceIsCompute || (cost.buffers == 1 && pieces == 0) ? cost.boundary : 0) {}
   /// What may be lost by `workers` workers that end before `limit`. Items without tasks do not count.
   double spare(double limit, int64_t workers, int64_t numTasks, int64_t numItems) const {
     return limit * workers - taskTime * numTasks - itemTime * numItems;

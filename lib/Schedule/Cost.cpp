@@ -23,17 +23,40 @@ namespace {
 class Clock {
 public:
   Clock(const Schedule &schedule, llvm::function_ref<void(const TimedTask &)> tell)
-      : cost(schedule.cost), tell(tell), isOrdered(schedule.isOrdered()), workers(schedule.workers),
-        chains(ChainIds(schedule.problem).size()) {}
+      : schedule(schedule), cost(schedule.cost), tell(tell), isOrdered(schedule.isOrdered()),
+        pieces(numPieces(schedule.problem, schedule.parts, cost)), workers(schedule.workers),
+        chains(ChainIds(schedule.problem).size()),
+        partChains(pieces > 0 ? KvTileIds(schedule.problem).size() : 0) {}
 
   LogicalResult enterItem(int64_t, ArrayRef<Visit>) { return success(); }
-  void leaveItem(int64_t, int64_t) {}
+  void leaveItem(int64_t index, int64_t item, int64_t kvTile) {
+    if (pieces == 0)
+      return;
+    Worker &worker = workers[index];
+    ChainTime &chain = partChains[kvTile];
+    PartTimes times(cost, pieces, worker.time, chain, index, isOrdered);
+    TimedTask task;
+    task.isPart = true;
+    task.worker = index;
+    task.item = item;
+    task.chain = chains.size() + kvTile;
+    task.step = worker.step++;
+    task.visit = {/*head=*/-1, /*q=*/-1, schedule.items()[item].partTurn};
+    task.computeStart = task.computeEnd = worker.time.computeEnd;
+    task.reduceStart = times.start;
+    task.reduceEnd = times.end;
+    task.computeCause = TimedTask::Cause::PreviousCompute;
+    task.reduceCause = times.start == worker.time.reduceEnd ? TimedTask::Cause::PreviousReduce
+                                                            : TimedTask::Cause::Chain;
+    times.store(cost, pieces, worker.time, chain, index);
+    tell(task);
+  }
 
   LogicalResult task(int64_t index, int64_t item, const Visit &visit, int64_t chainIndex) {
     Worker &worker = workers[index];
     ChainTime &chain = chains[chainIndex];
     bool beginsItem = std::exchange(worker.item, item) != item;
-    TaskTimes times(cost, worker.time, chain, index, isOrdered, beginsItem);
+    TaskTimes times(cost, pieces, worker.time, chain, index, isOrdered, beginsItem);
     TimedTask task;
     task.worker = index;
     task.item = item;
@@ -44,7 +67,7 @@ public:
     task.computeEnd = times.computeEnd;
     task.reduceStart = times.reduceStart;
     task.reduceEnd = times.reduceEnd;
-    task.computeCause = times.bufferFree > worker.time.computeEnd
+    task.computeCause = times.computeStart > worker.time.computeEnd
                             ? TimedTask::Cause::FreeBuffer
                             : TimedTask::Cause::PreviousCompute;
     task.reduceCause = task.reduceStart == task.computeEnd  ? TimedTask::Cause::Itself
@@ -61,11 +84,13 @@ private:
     WorkerTime time;
   };
 
+  const Schedule &schedule;
   const Cost &cost;
   llvm::function_ref<void(const TimedTask &)> tell;
   bool isOrdered;
+  int64_t pieces;
   std::vector<Worker> workers;
-  std::vector<ChainTime> chains;
+  std::vector<ChainTime> chains, partChains;
 };
 
 } // namespace
@@ -97,6 +122,8 @@ public:
         pairs(schedule.problem.numSequences() * schedule.problem.heads, {infinity, 0}) {}
 
   void add(const TimedTask &task) {
+    if (task.isPart)
+      return;
     int64_t sequence = schedule.items()[task.item].sequence;
     Span &span = pairs[sequence * schedule.problem.heads + task.visit.head];
     span.begin = std::min(span.begin, task.reduceStart);
@@ -136,8 +163,8 @@ private:
   std::vector<Span> pairs;
 };
 
-/// Adds up what the workers do not compute. Between the ends of compute k-1 and of reduction k-b,
-/// no other reduction than k-b can run, because compute k-1 waited for the one before.
+/// Adds up what the workers do not compute. Between the ends of compute k-1 and of reduction k-b, no reduction in front of
+/// k-b can run, because compute k-1 waited for the one before. A part is one of several uses of the buffers.
 class Waits {
 public:
   explicit Waits(const Schedule &schedule)
@@ -146,12 +173,15 @@ public:
   void add(const TimedTask &task) {
     Worker &worker = workers[task.worker];
     if (task.computeStart > worker.computeEnd) {
-      double begin = std::max(worker.computeEnd, worker.reductions.front().first);
-      forTurn += begin - worker.computeEnd;
-      forBuffer += task.computeStart - begin;
+      double reducing = 0;
+      for (auto [begin, end] : worker.reductions)
+        reducing +=
+            std::max(0.0, std::min(end, task.computeStart) - std::max(begin, worker.computeEnd));
+      forTurn += task.computeStart - worker.computeEnd - reducing;
+      forBuffer += reducing;
     }
     worker.computeEnd = task.computeEnd;
-    if (int64_t(worker.reductions.size()) == buffers)
+    if (int64_t(worker.reductions.size()) > buffers)
       worker.reductions.pop_front();
     worker.reductions.push_back({task.reduceStart, task.reduceEnd});
   }
@@ -178,7 +208,7 @@ public:
 private:
   struct Worker {
     double computeEnd = 0;
-    std::deque<std::pair<double, double>> reductions; ///< of the last `buffers` tasks
+    std::deque<std::pair<double, double>> reductions; ///< of the last `buffers` tasks, and a part
   };
   int64_t buffers;
   std::vector<Worker> workers;

@@ -9,7 +9,7 @@
 #include "Alternative.h"
 #include "ReportModule.h"
 #include "dash/IR/ReportFile.h"
-#include "dash/Schedule/ChooseOrder.h"
+#include "dash/Schedule/ChooseParts.h"
 #include "dash/Schedule/Passes.h"
 #include "dash/Schedule/Report.h"
 #include "dash/Schedule/ScheduleIR.h"
@@ -31,7 +31,7 @@ using namespace mlir;
 using namespace mlir::dash;
 
 /// More would be no few lines, and take seconds for each order that is built to compare with.
-static constexpr int64_t maxComparedTasks = int64_t(1) << 22, maxComparedParts = 4;
+static constexpr int64_t maxComparedTasks = int64_t(1) << 22;
 /// A search takes longer.
 static constexpr int64_t maxSearchedTasks = int64_t(1) << 18;
 
@@ -53,6 +53,7 @@ public:
     writeWorkers();
     writeTime();
     writeMemory();
+    writeParts();
     writeLevel();
     writeChoice();
     writeFaster();
@@ -60,6 +61,14 @@ public:
 
 private:
   llvm::raw_ostream &row(StringRef name) { return os << "  " << llvm::left_justify(name, 13); }
+
+  /// Of text on one line or two.
+  void rows(StringRef name, StringRef text) {
+    auto [first, second] = text.split('\n');
+    row(name) << first << "\n";
+    if (!second.empty())
+      row("") << second << "\n";
+  }
 
   static std::string percent(double share) { return llvm::formatv("{0:f1} %", share * 100); }
   static std::string times(double ratio) { return llvm::formatv("{0:f3} times", ratio); }
@@ -122,6 +131,11 @@ private:
                         << " bytes): f32 dQ of (sequence, head) pairs begun and not ended\n";
   }
 
+  void writeParts() {
+    if (schedule.problem.groupSize() > 1)
+      rows("parts", explainParts(schedule, canSearch(), context, loc));
+  }
+
   void writeLevel() {
     llvm::raw_ostream &line = row("level");
     if (!schedule.isOrdered()) {
@@ -158,20 +172,13 @@ private:
   void writeChoice() {
     if (!schedule.isOrdered())
       return;
-    llvm::raw_ostream &line = row("auto");
-    if (!canSearch()) {
-      line << "kind=auto "
-           << (schedule.level == DeterminismLevel::Run
-                   ? "takes the kind of least predicted time"
-                   : "takes 'synthesized', which chooses for each sequence by itself")
-           << "; tried here at level run, up to " << maxSearchedTasks << " tasks\n";
-      return;
-    }
-    std::string text = explainChoice(schedule, figures.makespan, context, loc);
-    auto [first, second] = StringRef(text).split('\n');
-    line << first << "\n";
-    if (!second.empty())
-      row("") << second << "\n";
+    if (canSearch())
+      return rows("auto", explainChoice(schedule, figures.makespan, context, loc));
+    row("auto") << "kind=auto takes "
+                << (schedule.level == DeterminismLevel::Run
+                        ? "the kind of least predicted time"
+                        : "'synthesized', which chooses for each sequence by itself")
+                << "; tried here at level run, up to " << maxSearchedTasks << " tasks\n";
   }
 
   /// Another order that was looked at, and what to ask --dash-apply-schedule for to get it.
@@ -180,12 +187,13 @@ private:
     double makespan;
   };
 
-  /// Other kinds, then other parts of this kind, as far as they are built in no time.
+  /// Other kinds, then other parts of this kind, as far as they are built in no time. What parts take more or less to
+  /// round counts as theirs.
   std::vector<Alternative> alternatives() const {
     std::vector<Alternative> result;
-    auto consider = [&](std::string request, ScheduleHeader header) {
-      if (std::optional<double> makespan = predictOther(std::move(header)))
-        result.push_back({std::move(request), *makespan});
+    auto consider = [&](std::string request, const ScheduleHeader &header) {
+      if (std::optional<double> makespan = predictOther(header))
+        result.push_back({request, *makespan + roundingTime(header) - roundingTime(schedule)});
     };
     for (const ScheduleKind *other : scheduleKinds()) {
       if (other == kind || other->isUnordered || (other->isSearched && !canSearch()))
@@ -193,19 +201,16 @@ private:
       ScheduleHeader header = schedule;
       header.kind = other->name.str();
       header.unordered = false;
-      consider(llvm::formatv("kind={0}", other->name), std::move(header));
+      consider(llvm::formatv("kind={0}", other->name), header);
     }
     if (!kind || kind->isSearched)
       return result;
-    int64_t tried = 0;
-    for (int64_t parts : llvm::seq_inclusive<int64_t>(1, schedule.problem.groupSize())) {
-      if (parts == schedule.parts || schedule.problem.groupSize() % parts != 0)
+    for (int64_t parts : possibleParts(schedule.problem)) {
+      if (parts == schedule.parts)
         continue;
-      if (tried++ == maxComparedParts)
-        break;
       ScheduleHeader header = schedule;
       header.parts = parts;
-      consider(llvm::formatv("parts={0}", parts), std::move(header));
+      consider(llvm::formatv("parts={0}", parts), header);
     }
     return result;
   }

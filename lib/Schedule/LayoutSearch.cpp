@@ -154,13 +154,14 @@ private:
 
   /// Of items that go to whoever is free first, if nobody waited for a turn.
   double simulateWithoutWaiting(const Plan &plan) const {
+    double between = timeBetweenItems(cost, plan.pieces);
     std::priority_queue<double, std::vector<double>, std::greater<>> workers;
     for (int64_t worker = 0; worker < request.workers; ++worker)
       workers.push(0);
     double end = 0;
     for (const PlannedItem &planned : plan.items) {
       int64_t tasks = planned.tiles.size() * plan.headsPerItem;
-      double time = workers.top() + (tasks ? tasks * cost.compute + cost.boundary : 0);
+      double time = workers.top() + (tasks ? tasks * cost.compute + between : 0);
       workers.pop();
       workers.push(time);
       end = std::max(end, time);
@@ -218,6 +219,7 @@ private:
   Plan makePlan(const Layout &layout) {
     Plan plan;
     plan.headsPerItem = problem.groupSize() / request.parts;
+    plan.pieces = numPieces(problem, request.parts, request.cost);
     for (const Group &group : groups)
       plan.groupDqBytes.push_back(dqBytesOfGroup(problem, request.parts, group.sequence));
     ArrayRef<Walks> walks = walksFrom(layout.start);
@@ -263,7 +265,8 @@ private:
     // In steps of a task of each of an item's heads; where lists are long, whole ones are fine enough.
     int64_t tilesPerWorker = problem.numTasks() / plan.headsPerItem / request.workers;
     int64_t steps = tilesPerWorker < (int64_t(1) << 20) ? 8 : 1;
-    double boundary = request.cost.boundary / (request.cost.compute * plan.headsPerItem);
+    double boundary =
+        timeBetweenItems(request.cost, plan.pieces) / (request.cost.compute * plan.headsPerItem);
     int64_t boundarySteps = std::llround(std::min(boundary, 0x1p16) * steps);
     std::vector<int64_t> lengths;
     for (const PlannedItem &planned : plan.items) {
@@ -337,6 +340,7 @@ Cost dash::withSlowHops(Cost cost) {
 double dash::leastMakespan(const LayoutRequest &request) {
   const Problem &problem = request.problem;
   const Cost &cost = request.cost;
+  int64_t pieces = numPieces(problem, request.parts, cost);
   std::map<int64_t, int64_t, std::greater<>> itemsOfTasks; // most tasks first; without tasks, none
   int64_t headsPerPart = problem.groupSize() / request.parts;
   for (int64_t begin = 0, end; begin < problem.numSequences(); begin = end) {
@@ -352,10 +356,10 @@ double dash::leastMakespan(const LayoutRequest &request) {
     for (int64_t i = 0; i < items; ++i)
       sum.push_back(sum.back() + tasks);
   int64_t items = sum.size() - 1;
-  double least = timeWithoutWaiting(cost, sum.back(), items) / request.workers;
+  double least = timeWithoutWaiting(cost, pieces, sum.back(), items) / request.workers;
   for (int64_t k = 0; k * request.workers < items; ++k) {
     int64_t end = k * request.workers + 1;
-    least = std::max(least, timeWithoutWaiting(cost, sum[end] - sum[end - k - 1], k + 1));
+    least = std::max(least, timeWithoutWaiting(cost, pieces, sum[end] - sum[end - k - 1], k + 1));
   }
   return least;
 }

@@ -57,8 +57,9 @@ public:
                 ListSchedule &result)
       : plan(plan), cost(cost), dispatch(dispatch), result(result), chainIds(problem),
         kvTileIds(problem), chains(chainIds.size()), partTurns(kvTileIds.size()),
-        workers(dispatch.workers), groups(plan.groupDqBytes.size()),
-        events(dispatch.workers, std::max(cost.compute, cost.reduce)), lost(cost) {
+        partChains(plan.pieces > 0 ? kvTileIds.size() : 0), workers(dispatch.workers),
+        groups(plan.groupDqBytes.size()),
+        events(dispatch.workers, std::max(cost.compute, cost.reduce)), lost(cost, plan.pieces) {
     for (auto [index, worker] : llvm::enumerate(workers))
       worker.lane = index % dispatch.lanes;
     for (const PlannedItem &item : plan.items) {
@@ -132,12 +133,15 @@ private:
 
   /// When a worker could add its next task, were it its turn.
   double readyTime(const WorkerTime &time, bool beginsItem) const {
-    double start = std::max(time.computeEnd, time.buffers.bufferFree());
+    double start = TaskTimes::startOf(cost, plan.pieces, time, beginsItem);
     return std::max(start + cost.compute + (beginsItem ? cost.boundary : 0), time.reduceEnd);
   }
   void wakeUp(int32_t index) {
     const Worker &worker = workers[index];
-    events.push(readyTime(worker.time, worker.visit == 0 || worker.visit == worker.numVisits),
+    bool isDone = worker.visit == worker.numVisits;
+    bool addsPart = plan.pieces > 0 && isDone && worker.item >= 0;
+    events.push(addsPart ? worker.time.reduceEnd
+                         : readyTime(worker.time, isDone || worker.visit == 0),
                 index);
   }
 
@@ -168,7 +172,7 @@ private:
     bool beginsItem = worker.visit == 0;
     worker.visits[worker.visit++] = visit;
 
-    TaskTimes times(cost, worker.time, chain, index, /*isOrdered=*/true, beginsItem);
+    TaskTimes times(cost, plan.pieces, worker.time, chain, index, /*isOrdered=*/true, beginsItem);
     lost.add(worker.time, times, beginsItem);
     times.store(cost, worker.time, chain, index);
     makespan = std::max(makespan, times.reduceEnd);
@@ -257,7 +261,7 @@ private:
     return nextItem++;
   }
 
-  /// False if the worker has to wait for its turn among the parts.
+  /// False if the worker has to wait for its turn among the parts, or adds its sums before it goes on.
   bool finishItem(Worker &worker, int32_t index) {
     const PlannedItem &planned = plan.items[worker.item];
     int64_t tile = kvTileIds(planned.item);
@@ -271,9 +275,19 @@ private:
     group.end = std::max(group.end, worker.time.reduceEnd);
     if (--group.unfinished == 0)
       closeGroup(planned.group);
+    if (plan.pieces > 0)
+      addPart(worker, tile, index);
     if (!choosesVisits)
       wakeSleeper(chainIds.size() + tile, partTurns[tile]);
-    return true;
+    return plan.pieces == 0;
+  }
+
+  void addPart(Worker &worker, int64_t tile, int32_t index) {
+    ChainTime &chain = partChains[tile];
+    PartTimes times(cost, plan.pieces, worker.time, chain, index, /*isOrdered=*/true);
+    times.store(cost, plan.pieces, worker.time, chain, index);
+    makespan = std::max(makespan, times.end);
+    wakeUp(index);
   }
 
   /// A group has closed: whoever waited goes on when its last sum was in memory.
@@ -301,6 +315,7 @@ private:
   KvTileIds kvTileIds;
   std::vector<ChainTime> chains;
   std::vector<int32_t> partTurns;
+  std::vector<ChainTime> partChains;
   std::vector<Worker> workers;
   std::vector<Lane> lanes;
   std::vector<Group> groups;

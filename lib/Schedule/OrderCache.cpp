@@ -44,7 +44,7 @@ std::string dash::describeRequest(const ScheduleHeader &request) {
   line("level", stringifyDeterminismLevel(request.level));
   line("workers", request.workers, request.width);
   line("cost", bits(cost.compute), bits(cost.reduce), bits(cost.latency), bits(cost.boundary),
-       cost.buffers);
+       bits(cost.piece), cost.buffers);
   line("tiles", problem.tiles.q, problem.tiles.kv);
   line("mask", problem.mask.left, problem.mask.right, problem.mask.rules.size());
   line("heads", problem.heads, problem.kvHeads, request.parts);

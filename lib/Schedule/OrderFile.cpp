@@ -292,11 +292,12 @@ static FailureOr<ScheduleHeader> readHeader(const order_json::Schedule &file,
                        << ", at level '" << levelName << "', got " << header.width;
   Cost cost = request.cost;
   if (file.cost)
-    cost = {file.cost->compute, file.cost->reduce, file.cost->latency, file.cost->buffers,
-            file.cost->boundary};
-  header.cost = {request.compute.value_or(cost.compute), request.reduce.value_or(cost.reduce),
-                 request.latency.value_or(cost.latency), request.buffers.value_or(cost.buffers),
-                 request.boundary.value_or(cost.boundary)};
+    cost = {file.cost->compute,  file.cost->reduce, file.cost->latency, file.cost->buffers,
+            file.cost->boundary, file.cost->piece,  file.cost->convert};
+  header.cost = {request.compute.value_or(cost.compute),   request.reduce.value_or(cost.reduce),
+                 request.latency.value_or(cost.latency),   request.buffers.value_or(cost.buffers),
+                 request.boundary.value_or(cost.boundary), request.piece.value_or(cost.piece),
+                 request.convert.value_or(cost.convert)};
   if (failed(verifyCost(header.cost, [&] { return emitError() << place << ".cost: "; })))
     return failure();
   if (failed(matchIfAsked("workers", workers, request.workers, place, emitError)) ||

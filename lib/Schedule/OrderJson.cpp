@@ -125,8 +125,9 @@ static bool fromJSON(const json::Value &value, Cost &cost, json::Path path) {
   json::ObjectMapper object(value, path);
   return object && object.map("c", cost.compute) && object.map("r", cost.reduce) &&
          object.map("latency", cost.latency) && object.map("buffers", cost.buffers) &&
-         object.mapOptional("boundary", cost.boundary) &&
-         hasOnlyKeys(value, path, {"c", "r", "latency", "buffers", "boundary"});
+         object.mapOptional("boundary", cost.boundary) && object.mapOptional("piece", cost.piece) &&
+         object.mapOptional("convert", cost.convert) &&
+         hasOnlyKeys(value, path, {"c", "r", "latency", "buffers", "boundary", "piece", "convert"});
 }
 
 static bool fromJSON(const json::Value &value, Schedule &schedule, json::Path path) {

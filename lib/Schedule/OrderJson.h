@@ -32,7 +32,7 @@ struct PartChain {
 struct Cost {
   double compute, reduce, latency;
   int64_t buffers;
-  double boundary = 0;
+  double boundary = 0, piece = 0, convert = 0;
 };
 
 struct Blocks {

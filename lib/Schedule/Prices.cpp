@@ -10,6 +10,9 @@ using namespace mlir;
 using namespace mlir::dash;
 namespace json = llvm::json;
 
+/// Rounding the sums of a kv tile, in reductions of a tile of dQ, where a file does not say.
+static constexpr double reducesToConvert = 5;
+
 namespace {
 struct Price {
   int64_t headDim;
@@ -20,10 +23,18 @@ struct Price {
 bool fromJSON(const json::Value &value, Price &price, json::Path path) {
   json::ObjectMapper object(value, path);
   if (!object ||
-      !hasOnlyKeys(value, path, {"headDim", "mask", "compute", "reduce", "latency", "boundary"}) ||
+      !hasOnlyKeys(
+          value, path,
+          {"headDim", "mask", "compute", "reduce", "latency", "boundary", "piece", "convert"}) ||
       !object.map("headDim", price.headDim) || !object.map("mask", price.mask) ||
       !object.map("compute", price.cost.compute) || !object.map("reduce", price.cost.reduce) ||
       !object.map("latency", price.cost.latency) || !object.map("boundary", price.cost.boundary))
+    return false;
+  // Of files from before there were parts: a piece has as many bytes as a tile of dQ.
+  price.cost.piece = price.cost.reduce;
+  price.cost.convert = reducesToConvert * price.cost.reduce;
+  if (!object.mapOptional("piece", price.cost.piece) ||
+      !object.mapOptional("convert", price.cost.convert))
     return false;
   if (price.headDim < 1) {
     path.field("headDim").report("expected a number of at least 1");
@@ -114,14 +125,16 @@ const Prices &Prices::shipped() {
 Cost Prices::of(const Problem &problem) const {
   MaskClass mask = problem.mask.isFull() ? MaskClass::Full : MaskClass::Masked;
   int64_t headDim = std::max(problem.headDim, problem.headDimV), last = entries.back().headDim;
-  return llvm::find_if(entries,
-                       [&](const Entry &entry) {
-                         return entry.mask == mask && entry.headDim >= std::min(headDim, last);
-                       })
-      ->cost;
+  Cost cost = llvm::find_if(entries, [&](const Entry &entry) {
+                return entry.mask == mask && entry.headDim >= std::min(headDim, last);
+              })->cost;
+  if (problem.groupSize() == 1)
+    cost.piece = cost.convert = 0; // there is nothing to cut
+  return cost;
 }
 
 LogicalResult dash::verifyCost(const Cost &cost, EmitError emitError) {
   return CostAttr::verify(emitError, APFloat(cost.compute), APFloat(cost.reduce),
-                          APFloat(cost.latency), cost.buffers, APFloat(cost.boundary));
+                          APFloat(cost.latency), cost.buffers, APFloat(cost.boundary),
+                          APFloat(cost.piece), APFloat(cost.convert));
 }

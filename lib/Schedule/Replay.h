@@ -100,8 +100,8 @@ protected:
 ///    item; its tasks have not been looked at before. Failure ends the replay;
 ///  - LogicalResult task(int64_t worker, int64_t item, const Visit &visit, int64_t chain): a task whose
 ///    predecessors, in its list and in its chain, have been told. Failure ends the replay;
-///  - void leaveItem(int64_t item, int64_t kvTile): all tasks of an item, and its predecessors in its
-///    part chain, have been told.
+///  - void leaveItem(int64_t worker, int64_t item, int64_t kvTile): all tasks of an item, and its
+///    predecessors in its part chain, have been told. Told of several parts.
 template <typename Visitor> class Replay : public ReplayState {
 public:
   Replay(const Schedule &schedule, Visitor &visitor)
@@ -159,7 +159,7 @@ private:
         Turns &at = turns[chain];
         if (!tryTurn(at, chain, item.partTurn, index, outcome))
           return outcome;
-        visitor.leaveItem(itemIndex, chain - chains.size());
+        visitor.leaveItem(index, itemIndex, chain - chains.size());
         passTurn(at, chain);
       }
       worker.inItem = false;

@@ -16,6 +16,13 @@ using namespace mlir;
 using namespace mlir::dash;
 namespace json = llvm::json;
 
+SmallVector<std::pair<StringRef, double>, 2> dash::pricesOfParts(const Cost &cost) {
+  SmallVector<std::pair<StringRef, double>, 2> prices = {{"piece", cost.piece},
+                                                         {"convert", cost.convert}};
+  llvm::erase_if(prices, [](auto &price) { return price.second == 0; });
+  return prices;
+}
+
 std::string dash::toDecimal(double value) {
   char text[32];
   auto result = std::to_chars(std::begin(text), std::end(text), value);
@@ -90,7 +97,10 @@ private:
          << ",\"r\":" << toDecimal(schedule.cost.reduce)
          << ",\"latency\":" << toDecimal(schedule.cost.latency)
          << ",\"buffers\":" << schedule.cost.buffers
-         << ",\"boundary\":" << toDecimal(schedule.cost.boundary) << "}";
+         << ",\"boundary\":" << toDecimal(schedule.cost.boundary);
+      for (auto [key, value] : pricesOfParts(schedule.cost))
+        os << ",\"" << key << "\":" << toDecimal(value);
+      os << "}";
     });
     json.attributeEnd();
     if (const std::optional<Search> &search = schedule.search)

@@ -74,7 +74,10 @@ static void writeFacts(llvm::raw_ostream &os, const ReportEntry &entry) {
                  << "be handed out at run time\n";
   row("cost") << "compute " << toDecimal(cost.compute) << ", reduce " << toDecimal(cost.reduce)
               << ", latency " << toDecimal(cost.latency) << ", boundary "
-              << toDecimal(cost.boundary) << ", " << counted(cost.buffers, "dQ buffer") << "\n";
+              << toDecimal(cost.boundary) << ", ";
+  for (auto [name, value] : pricesOfParts(cost))
+    os << name << " " << toDecimal(value) << ", ";
+  os << counted(cost.buffers, "dQ buffer") << "\n";
   row("makespan") << rounded(entry.makespan) << ", lower bound " << rounded(entry.lowerBound);
   if (entry.lowerBound > 0)
     os << llvm::formatv(": {0:f3} of it", entry.makespan / entry.lowerBound);

@@ -78,11 +78,19 @@ private:
 
   std::string nameOf(const TimedTask &task) const {
     const Item &item = schedule.items()[task.item];
+    if (task.isPart)
+      return llvm::formatv("s{0} kv h{1} {2} part {3}", item.sequence, item.kvHead, item.kv,
+                           item.part);
     return llvm::formatv("s{0} h{1} {2},{3}", item.sequence, task.visit.head, item.kv,
                          task.visit.q);
   }
   std::string argumentsOf(const TimedTask &task) const {
     const Item &item = schedule.items()[task.item];
+    if (task.isPart)
+      return llvm::formatv(
+          "\"worker\":{0},\"item\":{1},\"sequence\":{2},\"kvHead\":{3},\"part\":{4},"
+          "\"kv\":{5},\"turn\":{6}",
+          task.worker, task.item, item.sequence, item.kvHead, item.part, item.kv, task.visit.turn);
     return llvm::formatv("\"worker\":{0},\"item\":{1},\"sequence\":{2},\"head\":{3},\"part\":{4},"
                          "\"kv\":{5},\"q\":{6},\"turn\":{7}",
                          task.worker, task.item, item.sequence, task.visit.head, item.part, item.kv,
@@ -112,12 +120,14 @@ private:
       wait(reduce, "turn", awaited, ready, task.reduceStart);
       arrow(index, awaited, task);
     }
-    slice(reduce, "reduce", name, task.reduceStart, task.reduceEnd, arguments);
+    slice(reduce, task.isPart ? "part" : "reduce", name, task.reduceStart, task.reduceEnd,
+          arguments);
   }
 
-  /// From the middle of one reduction to the start of the one that waited for it.
+  /// From the middle of one reduction, of a part from its start, to the start of the one that waited for it.
   void arrow(int64_t id, const TimedTask &from, const TimedTask &to) {
-    int64_t begin = (toNanoseconds(from.reduceStart) + toNanoseconds(from.reduceEnd)) / 2;
+    double till = from.isPart ? from.reduceStart : from.reduceEnd;
+    int64_t begin = (toNanoseconds(from.reduceStart) + toNanoseconds(till)) / 2;
     auto end = [&](StringRef phase, int64_t worker, int64_t time, StringRef binding) {
       event(phase, thread(worker, Reduce), "turn",
             llvm::formatv("\"cat\":\"turn\",\"id\":\"{0}.{1}\",\"ts\":{2}{3}", process, id,

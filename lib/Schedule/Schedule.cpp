@@ -20,6 +20,12 @@ int64_t dash::numItems(const Problem &problem, int64_t parts) {
   return tiles * problem.kvHeads * parts;
 }
 
+int64_t dash::numPieces(const Problem &problem, int64_t parts, const Cost &cost) {
+  if (parts == 1 || cost.piece == 0)
+    return 0;
+  return 2 * llvm::divideCeil(problem.tiles.kv, problem.tiles.q);
+}
+
 //===----------------------------------------------------------------------===//
 // Lists from formulas
 //===----------------------------------------------------------------------===//

@@ -58,8 +58,8 @@ ScheduleOp dash::createScheduleOp(OpBuilder &builder, Location loc, StringRef na
   else
     order = toTableAttr(std::get<Table>(schedule.order()), builder);
   const Cost &cost = schedule.cost;
-  auto costAttr =
-      CostAttr::get(context, cost.compute, cost.reduce, cost.latency, cost.buffers, cost.boundary);
+  auto costAttr = CostAttr::get(context, cost.compute, cost.reduce, cost.latency, cost.buffers,
+                                cost.boundary, cost.piece, cost.convert);
   SearchAttr searchAttr;
   if (const std::optional<Search> &search = schedule.search)
     searchAttr = SearchAttr::get(context, search->version, search->budget, search->maxDqBytes);
@@ -104,6 +104,11 @@ static FailureOr<Table> toTable(TableAttr attr, const ScheduleHeader &header, Em
   return table;
 }
 
+Cost dash::toCost(CostAttr cost) {
+  return {cost.getCompute(),  cost.getReduce(), cost.getLatency(), cost.getBuffers(),
+          cost.getBoundary(), cost.getPiece(),  cost.getConvert()};
+}
+
 FailureOr<Schedule> dash::readScheduleOp(ScheduleOp op, EmitError emitError) {
   ScheduleHeader header;
   header.kind = op.getKind().str();
@@ -113,9 +118,7 @@ FailureOr<Schedule> dash::readScheduleOp(ScheduleOp op, EmitError emitError) {
   header.parts = op.getParts();
   header.workers = op.getWorkers();
   header.width = op.getWidth();
-  CostAttr cost = op.getCost();
-  header.cost = {cost.getCompute(), cost.getReduce(), cost.getLatency(), cost.getBuffers(),
-                 cost.getBoundary()};
+  header.cost = toCost(op.getCost());
   if (SearchAttr search = op.getSearchAttr())
     header.search = {search.getVersion(), search.getBudget(), search.getDqLimit()};
   if (FormulasAttr formulas = op.getFormulas())

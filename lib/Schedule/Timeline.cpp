@@ -2,13 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Timeline.h"
+#include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 using namespace mlir::dash;
 using Cause = TimedTask::Cause;
 
 Timeline::Timeline(const Schedule &schedule)
-    : byWorker(schedule.workers), buffers(schedule.cost.buffers) {
+    : byWorker(schedule.workers), buffers(schedule.cost.buffers),
+      pieces(numPieces(schedule.problem, schedule.parts, schedule.cost)) {
   tasks.reserve(schedule.problem.numTasks());
   std::vector<int32_t> lastOfChain;
   predict(schedule, [&](const TimedTask &task) {
@@ -21,6 +23,15 @@ Timeline::Timeline(const Schedule &schedule)
       last = tasks.size();
     tasks.push_back(task);
   });
+}
+
+int64_t Timeline::bufferPredecessor(int64_t task) const {
+  ArrayRef<int32_t> mine = byWorker[tasks[task].worker];
+  int64_t uses = 0;
+  for (int32_t other : llvm::reverse(mine.take_front(tasks[task].step)))
+    if ((uses += tasks[other].isPart ? pieces : 1) >= buffers)
+      return other;
+  return -1;
 }
 
 std::vector<Timeline::Stretch> Timeline::criticalPath() const {

@@ -23,16 +23,13 @@ public:
   /// The previous turn of the task's chain, or -1.
   int64_t chainPredecessor(int64_t task) const { return predecessors[task]; }
   /// The task whose reduction frees the buffer that the task computes into, or -1.
-  int64_t bufferPredecessor(int64_t task) const {
-    return tasks[task].step < buffers ? -1
-                                      : byWorker[tasks[task].worker][tasks[task].step - buffers];
-  }
+  int64_t bufferPredecessor(int64_t task) const;
 
   std::vector<TimedTask> tasks;
   std::vector<std::vector<int32_t>> byWorker; ///< each worker's tasks, in its order
 
 private:
-  int64_t buffers;
+  int64_t buffers, pieces;
   std::vector<int32_t> predecessors;
   int64_t last = -1;
 };

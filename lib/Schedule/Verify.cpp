@@ -85,8 +85,10 @@ public:
         numHeads(schedule.headsPerPart()), seenTiles(schedule.problem), workers(schedule.workers),
         chains(ChainIds(schedule.problem).size()), lastItem(chains.size(), -1),
         lastPart(schedule.parts > 1 ? KvTileIds(schedule.problem).size() : 0, -1),
-        lost(schedule.cost), spare(lost.spare(limit, schedule.workers, schedule.problem.numTasks(),
-                                              numItemsWithTasks())) {}
+        pieces(numPieces(schedule.problem, schedule.parts, schedule.cost)),
+        partChains(pieces > 0 ? lastPart.size() : 0), lost(schedule.cost, pieces),
+        spare(lost.spare(limit, schedule.workers, schedule.problem.numTasks(),
+                         numItemsWithTasks())) {}
 
   LogicalResult enterItem(int64_t index, ArrayRef<Visit> visits) {
     const Item &item = schedule.items()[index];
@@ -123,14 +125,23 @@ public:
     ChainTime &chain = chains[chainIndex];
     Worker &worker = workers[index];
     bool beginsItem = std::exchange(worker.item, item) != item;
-    TaskTimes times(schedule.cost, worker.time, chain, index, isOrdered, beginsItem);
+    TaskTimes times(schedule.cost, pieces, worker.time, chain, index, isOrdered, beginsItem);
     lost.add(worker.time, times, beginsItem);
     times.store(schedule.cost, worker.time, chain, index);
     makespan = std::max(makespan, times.reduceEnd);
     hasGivenUp = lost.get() > spare;
     return success(!hasGivenUp);
   }
-  void leaveItem(int64_t item, int64_t kvTile) { noteOrder(lastPart[kvTile], item); }
+  void leaveItem(int64_t index, int64_t item, int64_t kvTile) {
+    noteOrder(lastPart[kvTile], item);
+    if (pieces == 0)
+      return;
+    WorkerTime &worker = workers[index].time;
+    ChainTime &chain = partChains[kvTile];
+    PartTimes times(schedule.cost, pieces, worker, chain, index, isOrdered);
+    times.store(schedule.cost, pieces, worker, chain, index);
+    makespan = std::max(makespan, times.end);
+  }
 
   bool dynamicIssue = true, hasGivenUp = false;
   double makespan = 0;
@@ -202,6 +213,8 @@ private:
   std::vector<Worker> workers;
   std::vector<ChainTime> chains;
   std::vector<int32_t> lastItem, lastPart;
+  int64_t pieces; ///< of an item's sums
+  std::vector<ChainTime> partChains;
   LostTime lost;
   double spare;
   int64_t sequence = -1;
@@ -250,9 +263,10 @@ static double longestList(const Schedule &schedule) {
     lists[item.worker].first += tasks[item.kv];
     lists[item.worker].second += tasks[item.kv] > 0;
   }
+  int64_t pieces = numPieces(problem, schedule.parts, schedule.cost);
   double longest = 0;
   for (auto [tasks, items] : lists)
-    longest = std::max(longest, timeWithoutWaiting(schedule.cost, tasks, items));
+    longest = std::max(longest, timeWithoutWaiting(schedule.cost, pieces, tasks, items));
   return longest;
 }
 

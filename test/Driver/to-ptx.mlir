@@ -16,6 +16,21 @@
 // RUN: cmp %t/table/bwd.ptx %t/again/bwd.ptx && cmp %t/table/bwd.json %t/again/bwd.json && cmp %t/table/bwd.order %t/again/bwd.order
 // RUN: FileCheck %s --check-prefix=TABLE --input-file=%t/table/bwd.json
 
+// A program for any sizes has one part. Of stated ones the manifest says how many were chosen, and the command that finds the order again,
+// which does not follow from the prices of parts where there is one.
+// RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='kind=auto output=%t/table/open' -o /dev/null
+// RUN: FileCheck %s --check-prefix=OPEN --input-file=%t/table/open.json
+// RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='kind=auto sizes=q:8192,kv:8192,batch:1,heads:8,kv-heads:1 output=%t/table/parts' -o /dev/null
+// RUN: FileCheck %s --check-prefix=PARTS --input-file=%t/table/parts.json
+// RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='kind=auto workers=4 sizes=q:1024,kv:1024,batch:1,heads:4,kv-heads:2 output=%t/table/whole' -o /dev/null
+// RUN: FileCheck %s --check-prefix=WHOLE --input-file=%t/table/whole.json
+// OPEN: "parts": 1,
+// PARTS: "parts": 4,
+// PARTS: {"name":"dk_sum",
+// PARTS: level=run workers=132 parts=4 {{.*}} boundary=5.793 piece=1.338 buffers=2 {{.*}}"cost":"#dash.cost<{{.*}}, boundary = 5.793, piece = 1.338>"
+// WHOLE: "parts": 1,
+// WHOLE: level=run workers=4 parts=1 {{.*}} boundary=5.793 buffers=2 {{.*}}"cost":"#dash.cost<{{.*}}, boundary = 5.793>"
+
 // By the proof one worker of this order would do if workers started in order. They may wait for each other, so all are launched at once.
 // RUN: dash-opt %s --dash-tile --dash-apply-schedule='kind=ascending workers=4 sizes=q:512,kv:512,batch:1,heads:2,kv-heads:1' --dash-report-schedule='format=json output=%t/order.json' -o /dev/null
 // RUN: FileCheck %s --check-prefix=PROVEN --input-file=%t/order.json

@@ -27,3 +27,13 @@ func.func private @whole() attributes
 func.func private @boundary() attributes
   {a = #dash.cost<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2, boundary = 5.5>,
    b = #dash.cost<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2, boundary = 0.0>}
+
+// So are prices of parts.
+// CHECK-LABEL: func.func private @parts
+// CHECK-SAME: a = #dash.cost<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2, boundary = 5.5, piece = 1.6, convert = 7.5>
+// CHECK-SAME: b = #dash.cost<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2, piece = 1.6>
+// CHECK-SAME: c = #dash.cost<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2, convert = 7.5>
+func.func private @parts() attributes
+  {a = #dash.cost<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2, boundary = 5.5, piece = 1.6, convert = 7.5>,
+   b = #dash.cost<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2, piece = 1.6>,
+   c = #dash.cost<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2, piece = 0.0, convert = 7.5>}

@@ -29,7 +29,7 @@ def report(mask, options):
 
 
 def read(words):
-    """Lists of (sequence, kv head, kv tile, visits as (head, q, turn, is last)), from the words that the format names."""
+    """Lists of (sequence, kv head, kv tile, part turn, visits as (head, q, turn, is last)), from the words that the format names."""
     version, workers, items, lists, first_item, first_visit, visits, reserved = words[:8]
     assert (version, lists, reserved) == (1, 8, 0) and len(words) == first_visit + 4 * visits
     begins = words[lists:lists + workers + 1]
@@ -40,8 +40,8 @@ def read(words):
     for worker in range(workers):
         rows = []
         for sequence, kv_head, kv, head, begin, count, rounds, part_turn in records[begins[worker]:begins[worker + 1]]:
-            assert rounds == 1 and part_turn == 0
-            rows.append((int(sequence), int(kv_head), int(kv),
+            assert rounds == 1
+            rows.append((int(sequence), int(kv_head), int(kv), int(part_turn),
                          [(int(h + head), int(q), int(turn), int(last)) for h, q, turn, last in tasks[begin:begin + count]]))
         result.append(rows)
     return result
@@ -55,30 +55,35 @@ def expected(schedule):
         lengths[place] = len(chain["order"])
         for turn, (kv, _) in enumerate(chain["order"]):
             turns[(*place, kv)] = turn
+    part_turns = {(chain["sequence"], chain["kvHead"], chain["kv"], part): turn
+                  for chain in schedule["partChains"] for turn, part in enumerate(chain["order"])}
     result = [[] for _ in range(schedule["workers"])]
     for item in schedule["items"]:
         visits = []
         for head, q in item["visit"]:
             turn = turns[item["sequence"], head, q, item["kv"]]
             visits.append((head, q, turn, int(turn == lengths[item["sequence"], head, q] - 1)))
-        result[item["worker"]].append((item["sequence"], item["kvHead"], item["kv"], visits))
+        part_turn = part_turns[item["sequence"], item["kvHead"], item["kv"], item["part"]]
+        result[item["worker"]].append((item["sequence"], item["kvHead"], item["kv"], part_turn, visits))
     return result
 
 
-def check(mask, kind, workers, sizes, level="run"):
-    name = f"{kind} of {mask}, {sizes}, {workers} workers, level {level}"
-    planned = plan(f"--mask={mask}", f"--kind={kind}", f"--workers={workers}", f"--sizes={sizes}", f"--level={level}", "--for-workers=4")
+def check(mask, kind, workers, sizes, level="run", parts=1):
+    name = f"{kind} of {mask}, {sizes}, {workers} workers, level {level}, {parts} parts"
+    options = [f"--mask={mask}", f"--kind={kind}", f"--workers={workers}", f"--sizes={sizes}", f"--level={level}", "--for-workers=4",
+               f"--parts={parts}"]
+    planned = plan(*options)
     if planned.returncode:
         return [f"{name}: {planned.stderr}"]
     facts, words = json.loads(planned.stdout), BUFFER.read_bytes()
-    schedule = report(mask, f"kind={kind} workers={workers} sizes={sizes} level={level} for-workers=4")
+    schedule = report(mask, f"kind={kind} workers={workers} sizes={sizes} level={level} for-workers=4 parts={parts}")
     problems = []
     if read(np.frombuffer(words, dtype=np.int32)) != expected(schedule):
         problems.append(f"{name}: the buffer holds another order than the report")
     for key in ("kind", "minWorkers", "makespan", "lowerBound"):
         if facts[key] != schedule[key]:
             problems.append(f"{name}: {key} is {facts[key]}, expected {schedule[key]}")
-    plan(f"--mask={mask}", f"--kind={kind}", f"--workers={workers}", f"--sizes={sizes}", f"--level={level}", "--for-workers=4", "--repeats=3")
+    plan(*options, "--repeats=3")
     if BUFFER.read_bytes() != words:
         problems.append(f"{name}: planned anew, the order is another")
     return problems
@@ -88,6 +93,8 @@ REFUSED = {
     "--sizes=q:0": "sizes: 'q' must be a number from 1 to 2147483647, got '0'",
     "--sizes=q:64+64,kv:64+64": "expected sizes of equal sequences",
     "--sizes=q:64,heads:5,kv-heads:2": "5 heads are not a multiple of 2 kv heads",
+    "--sizes=q:64,heads:8,kv-heads:2 --parts=3": "parts must divide the 4 query heads of a kv head, got 3",
+    "--sizes=q:64,heads:8,kv-heads:2 --parts=0": "parts must divide the 4 query heads of a kv head, got 0",
     "--sizes=q:64 --workers=0": "workers must be from 1 to 1048576, got 0",
     "--sizes=q:64 --kind=spiral": "unknown schedule 'spiral', expected one of",
     "--sizes=q:64 --kind=unordered": "kind 'unordered' has no order to plan",
@@ -109,6 +116,8 @@ def main():
             problems += check(mask, kind, 5, "q:1000,kv:1500,batch:3,heads:6,kv-heads:2")
         problems += check(mask, "auto", 8, "q:700,kv:700,batch:2,heads:4", "batch")
         problems += check(mask, "synthesized", 8, "q:700,kv:700,batch:2,heads:4", "machine")
+        for kind in ("shift", "synthesized"):
+            problems += check(mask, kind, 5, "q:700,kv:900,heads:8,kv-heads:1", parts=4)
     for options, message in REFUSED.items():
         answer = plan(*options.split())
         if answer.returncode != 1 or message not in answer.stderr:

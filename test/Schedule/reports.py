@@ -16,14 +16,14 @@ sys.path.insert(0, str(Path(__file__).parent / "lib"))
 from cost import Cost  # noqa: E402
 from dash_opt import KINDS, DashOpt, Request, Tally  # noqa: E402
 from problem import Blocks, Mask, Problem, Sequence  # noqa: E402
-from report import Json, bits_of  # noqa: E402
+from report import Json, bits_of, cost_of  # noqa: E402
 
 MASKS = [Mask(causal=False), Mask(causal=True)]
 # Left and right; with causal or without, many leave rows or tiles without keys where q and kv differ.
 WINDOWS = [(512, 0), (2048, 0), (512, 512), (333, 77), (0, 0), (0, 5), (-1, 100), (100, -1),
            (-1, 0), (-1, -1), (1, 2147483647)]
 TILES = [(16, 16), (64, 128), (64, 64), (128, 64), (16, 48), (80, 32)]
-COSTS = [Cost(), Cost(2.1, 1.6, 0.3, 2, 5.5), Cost(1.0, 3.0, 0.25, 1, 0.5), Cost(0.7, 0.1, 5.0, 3)]
+COSTS = [Cost(), Cost(2.1, 1.6, 0.3, 2, 5.5, 1.7, 7.0), Cost(1.0, 3.0, 0.25, 1, 0.5, 0.2), Cost(0.7, 0.1, 5.0, 3)]
 
 # (q, kv) in rows: one row, odd counts of tiles, partial tiles, q above and below kv.
 LENGTHS = [
@@ -151,7 +151,7 @@ def as_asked(dash: DashOpt, request: Request) -> list[str]:
         ("kind", s["kind"], request.kind),
         ("level", s["level"], request.level),
         ("workers", s["workers"], request.workers),
-        ("cost", list(s["cost"].values()), [cost.compute, cost.reduce, cost.latency, cost.buffers, cost.boundary]),
+        ("cost", cost_of(s), cost),
         ("tiles", (s["tiles"]["q"], s["tiles"]["kv"]), (asked.tile_q, asked.tile_kv)),
         ("sequences", [(r["q"], r["kv"]) for r in s["sequences"]],
          [(r.q, r.kv) for r in asked.sequences]),

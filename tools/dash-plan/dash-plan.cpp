@@ -35,6 +35,9 @@ static cl::opt<int64_t> workers("workers", cl::desc("Number of lists"), cl::init
 static cl::opt<int64_t> forWorkers("for-workers",
                                    cl::desc("Workers that an order of level machine is made for"),
                                    cl::init(32), cl::cat(category));
+static cl::opt<int64_t> parts("parts",
+                              cl::desc("Parts of a kv head's query heads, as the program has them"),
+                              cl::init(1), cl::cat(category));
 static cl::opt<int64_t> headDim("head-dim", cl::desc("Columns of Q, K and V"), cl::init(128),
                                 cl::cat(category));
 static cl::opt<std::string> costs("costs",
@@ -87,6 +90,7 @@ static ScheduleHeader readRequest() {
   ScheduleHeader request;
   request.kind = kind;
   request.level = *asked;
+  request.parts = parts;
   request.workers = workers;
   request.width = *asked == DeterminismLevel::Machine ? forWorkers : workers;
   Problem &problem = request.problem;

@@ -46,7 +46,11 @@ def ApplySchedule : Pass<"dash-apply-schedule", "::mlir::ModuleOp"> {
     kind=unordered leaves them as they are: it is there to compare with, and not deterministic.
 
     With `parts` > 1 the query heads of a kv head are split over several items; their dK and dV then
-    have chains too, and are summed in f32 like dQ.
+    have chains too, and are summed in f32 like dQ. Where `parts` is not stated, kind=auto and
+    kind=synthesized take the number, among the divisors of a group, whose order with the rounding of its sums is
+    predicted to take least; more than one part has to be 1 % faster than one. From level batch on that is asked of
+    each sequence by itself, at level machine of one kv head: where lengths disagree, `parts` must be stated.
+    With sizes that are assumed, and for all other kinds, it is one part.
 
     Needs: `dash-tile`. Leaves: tile computations untouched.
     Does not: place buffers or barriers.
@@ -93,8 +97,9 @@ def ApplySchedule : Pass<"dash-apply-schedule", "::mlir::ModuleOp"> {
     Option<"level", "level", "std::string", /*default=*/"\"\"",
            "What the bits may not depend on: run, batch or machine. The problem's own by default; a "
            "weaker one is refused">,
-    Option<"parts", "parts", "int64_t", /*default=*/"1",
-           "Parts that the query heads of one kv head are split into">,
+    Option<"parts", "parts", "int64_t", /*default=*/"0",
+           "Parts that the query heads of one kv head are split into. The default, 0, leaves the number to "
+           "kind=auto and kind=synthesized, where sizes are stated; else it is 1">,
     Option<"forWorkers", "for-workers", "int64_t", /*default=*/"32",
            "Number of workers that an order of level machine is made for; other levels are made for "
            "`workers`. The default is one that every sm_90 device has">,
@@ -108,6 +113,11 @@ def ApplySchedule : Pass<"dash-apply-schedule", "::mlir::ModuleOp"> {
            "Cost of a chain's hop from one worker to another">,
     Option<"boundary", "boundary", "double", /*default=*/"-1",
            "Cost of an item beside its tasks">,
+    Option<"piece", "piece", "double", /*default=*/"-1",
+           "Cost of adding a piece of a part's dK and dV. The default, -1, takes as many reductions as the file of "
+           "costs has, and so below">,
+    Option<"convert", "convert", "double", /*default=*/"-1",
+           "Cost of rounding a kv tile's sums of dK and dV">,
     Option<"buffers", "buffers", "int64_t", /*default=*/"2",
            "dQ tiles that a worker holds for reduction; 1 is the model of the DASH paper">,
     Option<"dqLimit", "dq-limit", "int64_t", /*default=*/"32",
@@ -209,7 +219,9 @@ def ExplainSchedule : Pass<"dash-explain", "::mlir::ModuleOp"> {
       compute waits for the buffer. *Idle at the end*: after its last reduction. The rest is work.
     - **dQ in flight**: a (sequence, head) pair is in flight from the start of its first reduction to
       the end of its last, and counts with q rows x head dim x 4 bytes. The largest sum at any time.
-    - **level**: the same kind at level run, beside it. **auto**: what kind=auto takes. **faster**: other
+    - **parts**, of grouped heads: what the adds of an item's dK and dV take, and the rounding of their sums behind the
+      order; and which number kind=auto takes at level run, of all that there are.
+    - **level**: the same kind at level run, beside it. **auto**: what kind=auto takes in as many parts. **faster**: other
       kinds, other parts; each is built and proven. Kinds that search are run at level run, up to 262144
       tasks, else named; past 4194304 tasks or items nothing is built.
 

@@ -28,9 +28,11 @@ struct ToPtxOptions : public PassPipelineOptions<ToPtxOptions> {
       llvm::cl::init(0)};
   Option<std::string> level{*this, "level", llvm::cl::desc("What the bits may not depend on"),
                             llvm::cl::init("")};
-  Option<int64_t> parts{*this, "parts",
-                        llvm::cl::desc("Parts that the query heads of one kv head are split into"),
-                        llvm::cl::init(1)};
+  Option<int64_t> parts{
+      *this, "parts",
+      llvm::cl::desc("Parts that the query heads of one kv head are split into; 0 "
+                     "leaves it to kinds that look at sizes"),
+      llvm::cl::init(0)};
   Option<int64_t> forWorkers{*this, "for-workers",
                              llvm::cl::desc("Workers that an order of level machine is made for"),
                              llvm::cl::init(32)};

@@ -49,6 +49,7 @@ FailureOr<ChosenOrder> chooseOrder(const ScheduleHeader &header, MLIRContext *co
 ///  - where the order must serve all sizes (`asFormulas`), or has more tasks than are written out (from
 ///    level batch on: a sequence by itself), the best of the fixed kinds; from level batch on for one
 ///    sequence, from machine on for one kv head.
+/// With 0 parts their number is chosen as well (dash/Schedule/ChooseParts.h).
 FailureOr<ProvenOrder> buildSchedule(ScheduleHeader header, bool asFormulas, MLIRContext *context,
                                      EmitError emitError);
 

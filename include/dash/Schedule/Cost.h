@@ -13,9 +13,16 @@ namespace mlir::dash {
 ///   R(k) = max(C(k), R(k-1), R(pred) + (latency if pred ran on another worker)) + r
 /// where pred is the previous turn of the chain (DASH, arXiv 2601.21824, is b = 1 and latency 0);
 /// there is none in an unordered schedule.
+///
+/// Of several parts whose pieces have a price p, an item of n pieces ends with n more uses of the buffers, which nobody
+/// computes: R(k) = max(R(k-1), P(pred) + (latency if pred ran on another worker)) + p for the first of them, where P is the
+/// end of that of the part in front, and R(k) = R(k-1) + p for the others. Nor does a boundary need a buffer then:
+///   C(k) = max(C(k-1) + boundary, R(k-b)) + c for the first task of an item.
+/// All of an item's pieces are told as one task, `isPart`, which computes nothing and visits its part turn.
 struct TimedTask {
-  int64_t worker, item, chain, step; ///< step is k
+  int64_t worker, item, chain, step; ///< step is k; a part counts as one
   Visit visit;
+  bool isPart = false;
   double computeStart, computeEnd, reduceStart, reduceEnd;
   /// What the start of the compute and of the reduction had to wait for, where it had to wait.
   enum class Cause { Itself, PreviousCompute, FreeBuffer, PreviousReduce, Chain };
@@ -53,8 +60,9 @@ RunFigures predictFigures(const Schedule &schedule);
 ///  - the longest item,
 ///  - the longest chain: c + n r, unless unordered,
 ///  - for every k, the k+1 shortest of the k W + 1 longest items, which some worker must take.
-/// i items of t tasks take i boundary + t (c + r) with one buffer, max(i boundary + t c, t r) with more;
-/// items without tasks take nothing.
+/// i items of t tasks take i e + t (c + r) with one buffer, max(i e + t c, t r + i n p) with more, where e is the boundary or,
+/// with pieces, what leaves the next item no buffer, if that is longer: r + (n + 1 - b) p, with one buffer n p, and boundary - r.
+/// Items without tasks take nothing.
 double lowerBound(const Schedule &schedule);
 
 } // namespace mlir::dash

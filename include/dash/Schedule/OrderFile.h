@@ -14,7 +14,7 @@ struct OrderFileRequest {
   DeterminismLevel needed = DeterminismLevel::Run; ///< the weakest level that will do
   std::optional<int64_t> workers, parts;
   std::optional<int64_t> forWorkers; ///< counts where the file's level is machine
-  std::optional<double> compute, reduce, latency, boundary;
+  std::optional<double> compute, reduce, latency, boundary, piece, convert;
   std::optional<int64_t> buffers;
   Cost cost; ///< of files that state none
 };

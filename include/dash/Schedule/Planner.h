@@ -56,7 +56,7 @@ public:
   ~Planner();
 
   /// The order of a problem, whose `kind` is one of dash/Schedule/Kinds.h or "auto". Serves what kernels
-  /// read as a table: one part, equal sequences, no bitmaps; else, or where no such order can be
+  /// read as a table: stated parts, equal sequences, no bitmaps; else, or where no such order can be
   /// made, the error says why.
   llvm::Expected<std::shared_ptr<const PlannedOrder>> plan(const ScheduleHeader &request);
 

@@ -42,6 +42,9 @@ constexpr double maxTraceTime = 1e12;
 /// A trace in the format of Chrome and Perfetto: who computes, reduces, and waits for which task.
 void writeTrace(llvm::raw_ostream &os, ArrayRef<ReportEntry> entries);
 
+/// What a cost has for parts, by name, where that is not 0.
+SmallVector<std::pair<StringRef, double>, 2> pricesOfParts(const Cost &cost);
+
 /// The shortest decimal that reads back as `value`.
 std::string toDecimal(double value);
 

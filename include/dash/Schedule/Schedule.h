@@ -34,6 +34,8 @@ struct Cost {
   double compute = 0, reduce = 0, latency = 0;
   int64_t buffers = 2;
   double boundary = 0;
+  /// Of parts: adding a piece of an item's dK and dV; and, behind the order, rounding the sums of a kv tile.
+  double piece = 0, convert = 0;
 };
 
 /// How an order was searched for: with its problem, workers and costs, all that it follows from.
@@ -100,6 +102,10 @@ private:
 
 /// Number of items that a schedule of `problem` has.
 int64_t numItems(const Problem &problem, int64_t parts);
+
+/// Number of pieces, as large as a tile of dQ, in which an item adds its dK and dV; none of one part, or where
+/// adding them costs nothing.
+int64_t numPieces(const Problem &problem, int64_t parts, const Cost &cost);
 
 /// Reads the visits of one item after the other, from formulas or a table.
 class VisitReader {

@@ -12,6 +12,9 @@ namespace mlir::dash {
 ScheduleOp createScheduleOp(OpBuilder &builder, Location loc, StringRef name,
                             const Schedule &schedule, const ScheduleFacts &facts);
 
+/// The cost model that an attribute states.
+Cost toCost(CostAttr cost);
+
 /// Reads a schedule back. Fails with a message where a table does not fit the problem.
 FailureOr<Schedule> readScheduleOp(ScheduleOp op, EmitError emitError);
 

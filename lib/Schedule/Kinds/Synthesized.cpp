@@ -91,6 +91,7 @@ static FailureOr<Table> synthesizeAlone(const ScheduleHeader &alone, MLIRContext
     double price = 0;
     for (int64_t copies : {int64_t(1), company}) {
       Plan plan;
+      plan.pieces = numPieces(alone.problem, alone.parts, alone.cost);
       for (int64_t copy : llvm::seq(copies))
         append(plan, order, copy, /*kvHead=*/0, /*groupSize=*/0);
       Dispatch dispatch;
@@ -143,6 +144,7 @@ static FailureOr<Order> synthesizeApart(const ScheduleHeader &header, MLIRContex
 
   std::map<std::pair<int64_t, int64_t>, Table> orders; // by lengths
   Plan plan;
+  plan.pieces = numPieces(problem, header.parts, header.cost);
   for (auto [tasks, sequence] : sequences) {
     SequenceLengths lengths = problem.sequences[sequence];
     auto [order, isNew] = orders.try_emplace({lengths.q, lengths.kv});

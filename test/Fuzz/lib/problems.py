@@ -148,7 +148,7 @@ class Asked:
     @staticmethod
     def draw(rng: random.Random, kinds: tuple[str, ...]) -> Asked:
         workers = rng.choice([1, 2, 3, 5, 7, 8, 16, 33, 64, 131, 132])
-        cost = rng.choice([*COSTS, Cost(rng.uniform(0.1, 4), rng.uniform(0.1, 4), rng.uniform(0, 2), rng.randint(1, 4), rng.uniform(0, 6))])
+        cost = rng.choice([*COSTS, Cost(rng.uniform(0.1, 4), rng.uniform(0.1, 4), rng.uniform(0, 2), rng.randint(1, 4), rng.uniform(0, 6), rng.uniform(0, 3), 1.5)])
         return Asked(rng.choice(kinds), rng.choice(["run", "batch", "machine"]), workers,
                      rng.randint(1, workers), cost, rng.choice(["formulas", "table"]))
 
@@ -156,7 +156,8 @@ class Asked:
         cost = self.cost
         return (f"--dash-apply-schedule=kind={self.kind} level={self.level} workers={self.workers} "
                 f"for-workers={self.for_workers} parts={parts} form={self.form} compute={cost.compute!r} "
-                f"reduce={cost.reduce!r} latency={cost.latency!r} buffers={cost.buffers} boundary={cost.boundary!r}")
+                f"reduce={cost.reduce!r} latency={cost.latency!r} buffers={cost.buffers} boundary={cost.boundary!r} "
+                f"piece={cost.piece!r} convert={cost.convert!r}")
 
 
 def request_differences(asked: Asked, problem: Problem, schedule: Json) -> list[str]:
@@ -164,7 +165,7 @@ def request_differences(asked: Asked, problem: Problem, schedule: Json) -> list[
     found, cost = problem_of(schedule), asked.cost
     pairs = [
         ("level", schedule["level"], asked.level), ("workers", schedule["workers"], asked.workers),
-        ("cost", list(schedule["cost"].values()), [cost.compute, cost.reduce, cost.latency, cost.buffers, cost.boundary]),
+        ("cost", cost_of(schedule), cost),
         ("sequences", found.sequences, problem.sequences), ("tiles", (found.tile_q, found.tile_kv),
                                                             (problem.tile_q, problem.tile_kv)),
         ("heads", (found.heads, found.kv_heads, found.parts), (problem.heads, problem.kv_heads, problem.parts)),

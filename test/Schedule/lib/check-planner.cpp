@@ -88,6 +88,7 @@ static void checkKeys() {
   isAnother("a limit of dQ", [](ScheduleHeader &r) { r.maxDqBytes = 0; });
   for (double Cost::*price : {&Cost::compute, &Cost::reduce, &Cost::latency, &Cost::boundary})
     isAnother("a cost", [&](ScheduleHeader &r) { r.cost.*price += 0.1; });
+  isAnother("a price of parts", [](ScheduleHeader &r) { r.cost.piece += 0.1; });
   isAnother("buffers", [](ScheduleHeader &r) { r.cost.buffers = 1; });
   expect(plan(planner, makeRequest(1000)) == base, "the first request to be kept beside them");
 }

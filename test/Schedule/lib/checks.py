@@ -97,7 +97,7 @@ def numbers(problem: Problem, schedule: Json, graph: EventGraph) -> Numbers:
     """The four numbers, worked out anew."""
     cost = cost_of(schedule)
     return Numbers(
-        makespan(graph, cost),
+        makespan(graph, cost, cost.pieces(problem)),
         lower_bound(problem, schedule["workers"], cost),
         min_workers(graph),
         dynamic_issue(graph),

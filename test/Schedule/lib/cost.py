@@ -17,13 +17,22 @@ class Cost:
     latency: float = 0.0
     buffers: int = 1
     boundary: float = 0.0
+    piece: float = 0.0
+    convert: float = 0.0  # in no makespan
+
+    def pieces(self, problem: Problem) -> int:
+        """In which an item adds its dK and dV, each as large as a tile of dQ."""
+        return 2 * -(-problem.tile_kv // problem.tile_q) if problem.parts > 1 and self.piece else 0
 
 
-def makespan(graph: EventGraph, cost: Cost) -> float:
+def makespan(graph: EventGraph, cost: Cost, pieces: int = 0) -> float:
     """The largest R of
 
     C(k) = max(C(k-1), R(k-b)) + c + (boundary if the task is the first of its item)
     R(k) = max(C(k), R(k-1), R(pred) + (latency if pred is on another worker)) + r
+
+    With pieces, items end with as many more uses of buffers, of `piece` each, one behind the other. The first of them comes
+    `latency` behind the first of the part in front; and the boundary of the item behind needs no buffer.
     """
     trace = complete_trace(graph)
     if trace is None:
@@ -35,38 +44,48 @@ def makespan(graph: EventGraph, cost: Cost) -> float:
     end = [0.0] * len(events)
     for index in trace:
         event = events[index]
-        if event.task is None:
-            continue
         worker = worker_of[event.item]
         mine = reduced[worker]
-        freed = mine[-cost.buffers] if len(mine) >= cost.buffers else 0.0
-        boundary = cost.boundary if item_of[worker] != event.item else 0.0
-        item_of[worker] = event.item
-        computed[worker] = max(computed[worker], freed) + cost.compute + boundary
         arrived = 0.0
         if event.after is not None:
             away = worker_of[events[event.after].item] != worker
             arrived = end[event.after] + (cost.latency if away else 0.0)
+        if event.task is None:
+            if pieces:
+                start = max(mine[-1] if mine else 0.0, arrived)
+                end[index] = start + cost.piece
+                mine += [start + piece * cost.piece for piece in range(1, pieces + 1)]
+            continue
+        freed = mine[-cost.buffers] if len(mine) >= cost.buffers else 0.0
+        boundary = cost.boundary if item_of[worker] != event.item else 0.0
+        item_of[worker] = event.item
+        start = max(computed[worker], freed - (boundary if pieces else 0.0))
+        computed[worker] = start + cost.compute + boundary
         end[index] = max(computed[worker], mine[-1] if mine else 0.0, arrived) + cost.reduce
         mine.append(end[index])
     return max((mine[-1] for mine in reduced if mine), default=0.0)
 
 
-def length(tasks: int, items: int, cost: Cost) -> float:
-    """Of a worker that does nothing else than the tasks of some items."""
-    boundaries = items * cost.boundary
+def length(tasks: int, items: int, cost: Cost, pieces: int = 0) -> float:
+    """Of a worker that does nothing else than the tasks of some items, and has no less work behind an item than between two."""
+    adds = pieces * cost.piece
     if cost.buffers == 1:
-        return tasks * (cost.compute + cost.reduce) + boundaries
-    return max(tasks * cost.compute + boundaries, tasks * cost.reduce)
+        between = max(cost.boundary - cost.reduce, adds) if pieces else cost.boundary
+        return tasks * (cost.compute + cost.reduce) + items * between
+    between = cost.boundary
+    if pieces >= cost.buffers:  # the buffer of the next task was a piece's
+        between = max(between, cost.reduce + (pieces + 1 - cost.buffers) * cost.piece)
+    return max(tasks * cost.compute + items * between, tasks * cost.reduce + items * adds)
 
 
 def lower_bound(problem: Problem, workers: int, cost: Cost) -> float:
     sizes = sorted((size for size in _item_sizes(problem) if size), reverse=True)
     chains = [int(problem.active(s).sum(axis=0).max()) for s in range(len(problem.sequences))]
-    bounds = [length(problem.num_tasks(), len(sizes), cost) / workers]
+    pieces = cost.pieces(problem)
+    bounds = [length(problem.num_tasks(), len(sizes), cost, pieces) / workers]
     if max(chains):
         bounds.append(cost.boundary + cost.compute + max(chains) * cost.reduce)
-    bounds += [length(tasks, items, cost) for tasks, items in _crowded(sizes, workers)]
+    bounds += [length(tasks, items, cost, pieces) for tasks, items in _crowded(sizes, workers)]
     return max(bounds)
 
 

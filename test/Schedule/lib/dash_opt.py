@@ -70,7 +70,8 @@ class Request:
             f" form={self.form} level={self.level} for-workers={self.for_workers}"
             f" parts={problem.parts}"
             f" compute={cost.compute!r} reduce={cost.reduce!r} latency={cost.latency!r}"
-            f" buffers={cost.buffers} boundary={cost.boundary!r} sizes={self.sizes()}",
+            f" buffers={cost.buffers} boundary={cost.boundary!r} piece={cost.piece!r} convert={cost.convert!r}"
+            f" sizes={self.sizes()}",
         ]
 
 

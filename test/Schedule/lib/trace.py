@@ -6,10 +6,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from report import Json
+from report import Json, cost_of, problem_of
 
 ROUNDING = 1.01  # nanoseconds: two ends of half a one each, and what float64 adds
 TASK = ("sequence", "head", "kv", "q")
+PART = ("sequence", "kvHead", "part", "kv", "item")
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,8 @@ class Slice:
 
     @property
     def task(self) -> tuple[int, ...]:
-        return tuple(self.args[key] for key in TASK)
+        """Of a part, its item: what has no q tile."""
+        return tuple(self.args[key] for key in (TASK if "q" in self.args else PART))
 
 
 @dataclass(frozen=True)
@@ -66,15 +68,17 @@ def _lane_differences(thread: int, lane: list[Slice]) -> list[str]:
     lines = [f"thread {thread}: {b} starts before {a} ends"
              for a, b in zip(lane, lane[1:]) if b.begin < a.end]
     lines += [f"thread {thread}: {one}" for one in lane
-              if one.category not in (what, "wait") or one.end <= one.begin]
+              if one.category not in (what, "wait", *("part" for _ in range(thread % 2))) or one.end <= one.begin]
     return lines + [f"thread {thread}: {one} of another worker" for one in lane
-                    if one.category == what and one.args["worker"] != worker]
+                    if one.category in (what, "part") and one.args["worker"] != worker]
 
 
-def _wait_differences(schedule: Json, lanes: dict[int, list[Slice]]) -> list[str]:
-    """A wait ends when what it names has ended, and one hop later if that was another's turn."""
+def _wait_differences(schedule: Json, lanes: dict[int, list[Slice]], pieces: int) -> list[str]:
+    """A wait ends when what it names has ended, and one hop later if that was another's turn. Of a part its first piece counts
+    for the part behind, and one of the others for the task whose buffer it had, whose boundary needs none."""
     reductions = {one.task: one for lane in lanes.values() for one in lane
-                  if one.category == "reduce"}
+                  if one.category in ("reduce", "part")}
+    piece = schedule["cost"].get("piece", 0) * 1000
     lines = []
     for thread, lane in lanes.items():
         for wait, then in zip(lane, lane[1:]):
@@ -83,7 +87,11 @@ def _wait_differences(schedule: Json, lanes: dict[int, list[Slice]]) -> list[str
             named = reductions[wait.task]
             away = named.args["worker"] != thread // 2
             hop = schedule["cost"]["latency"] if wait.args["for"] == "turn" and away else 0
-            if abs(wait.end - named.end - hop * 1000) > ROUNDING or then.begin != wait.end:
+            until = named.begin + piece if named.category == "part" else named.end
+            isTimely = abs(wait.end - until - hop * 1000) <= ROUNDING
+            if pieces and wait.args["for"] == "buffer":
+                isTimely = wait.end <= named.end + ROUNDING
+            if not isTimely or then.begin != wait.end:
                 lines.append(f"thread {thread}: {wait} ends neither with {named} nor at {then}")
             if wait.args["for"] == "turn" and wait.args["turn"] + 1 != then.args["turn"]:
                 lines.append(f"thread {thread}: {wait} is not for the turn before {then}")
@@ -100,7 +108,7 @@ def _arrow_differences(events: list[Json], process: int) -> list[str]:
 
 def trace_differences(schedule: Json, trace: Json, process: int = 1) -> list[str]:
     """All in which a trace is not that of the report's schedule."""
-    events, cost = trace["traceEvents"], schedule["cost"]
+    events, cost, pieces = trace["traceEvents"], schedule["cost"], cost_of(schedule).pieces(problem_of(schedule))
     lanes = lanes_of(events, process)
     lines = _track_differences(events, process, schedule) + _arrow_differences(events, process)
     for thread, lane in lanes.items():
@@ -115,10 +123,16 @@ def trace_differences(schedule: Json, trace: Json, process: int = 1) -> list[str
             lines.append(f"{what}: not each task once")
         if any(abs(one.end - one.begin - (price + boundary * (one.task in firsts)) * 1000) > ROUNDING for one in found):
             lines.append(f"{what}: not all as long as {price}, with {boundary} more for the first of an item")
+    if pieces:
+        found = [one for lane in lanes.values() for one in lane if one.category == "part"]
+        if Counter(one.task[:-1] for one in found) != Counter((i["sequence"], i["kvHead"], i["part"], i["kv"]) for i in schedule["items"]):
+            lines.append("part: not each item once")
+        if any(abs(one.end - one.begin - pieces * cost["piece"] * 1000) > ROUNDING for one in found):
+            lines.append(f"part: not all as long as {pieces} pieces of {cost['piece']}")
     last = max((lane[-1].end for lane in lanes.values()), default=0)
     if abs(last - schedule["makespan"] * 1000) > ROUNDING:
         lines.append(f"ends at {last} ns, the makespan is {schedule['makespan']}")
-    return lines or _wait_differences(schedule, lanes)
+    return lines or _wait_differences(schedule, lanes, pieces)
 
 
 def _overlap(interval: tuple[int, int], others: Iterable[Slice]) -> int:
@@ -132,7 +146,7 @@ def shares_of(schedule: Json, trace: Json) -> Shares:
     turn = buffer = idle = 0
     for worker in range(schedule["workers"]):
         computes = [s for s in lanes.get(2 * worker, []) if s.category == "compute"]
-        reduces = [s for s in lanes.get(2 * worker + 1, []) if s.category == "reduce"]
+        reduces = [s for s in lanes.get(2 * worker + 1, []) if s.category in ("reduce", "part")]
         end = reduces[-1].end if reduces else 0
         starts = [0, *(s.end for s in computes)]
         pauses = list(zip(starts, [*(s.begin for s in computes), end]))

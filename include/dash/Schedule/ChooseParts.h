@@ -1,0 +1,27 @@
+//===- ChooseParts.h - into how many parts heads are cut -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DASH_SCHEDULE_CHOOSEPARTS_H
+#define DASH_SCHEDULE_CHOOSEPARTS_H
+
+#include "dash/Schedule/ChooseOrder.h"
+
+namespace mlir::dash {
+
+/// The numbers of parts that the query heads of a kv head can be cut into, least first.
+SmallVector<int64_t> possibleParts(const Problem &problem);
+
+/// What rounding the sums of dK and dV takes behind an order of several parts, all workers at it.
+double roundingTime(const ScheduleHeader &header);
+
+/// What an order of such a makespan is worth beside others: its time with the rounding of its sums. More parts than one also
+/// take memory and two launches, for which they have to be faster by a hundredth.
+double priceInParts(const ScheduleHeader &header, double makespan);
+
+/// The schedule of a kind that looks at sizes, in the number of parts whose price is least. From level batch on that is
+/// asked of each sequence by itself, from machine on of one of its kv heads; fails with a message where lengths disagree.
+FailureOr<ProvenOrder> buildInParts(ScheduleHeader header, MLIRContext *context,
+                                    EmitError emitError);
+
+} // namespace mlir::dash
+
+#endif // DASH_SCHEDULE_CHOOSEPARTS_H
