@@ -122,6 +122,24 @@ class Costs(unittest.TestCase):
         # Worker 0: C 3, 6; R 5, 8. Worker 1: C 3, 6; R max(3, 5) + 2 = 7, max(6, 7, 8) + 2 = 10.
         self.assertEqual(two_by_two([0, 1], compute=3.0, reduce=2.0, buffers=2), 10.0)
 
+    def test_parts_add_their_sums_in_turn(self) -> None:
+        problem = Problem((Sequence(16, 16),), 16, 16, heads=2, kv_heads=1, parts=2)
+        cost = Cost(3.0, 2.0, 1.0, 2, 4.0, piece=1.0)
+        self.assertEqual(cost.pieces(problem), 2)
+
+        def time(workers: int) -> float:
+            items = [Item(part % workers, 0, 0, part, 0, [(part, 0)]) for part in range(2)]
+            order = Order(workers, items, {(0, head, 0): [(0, head)] for head in range(2)}, {(0, 0, 0): [0, 1]})
+            return makespan(EventGraph.of(order), cost, cost.pieces(problem))
+
+        # Both: C 4 + 3 = 7, R 9. Part 0 adds from 9 on, part 1 a hop behind its first piece: 11, 12, 13.
+        self.assertEqual(time(2), 13.0)
+        # Pieces of part 0: 10, 11. The boundary behind needs no buffer, the task has that of 10: C 7 + 4 + 3, R 16; then 17, 18.
+        self.assertEqual(time(1), 18.0)
+        # A chain of one; and behind an item of 3 at least the boundary of 4, as its buffer is free 2 + 1 after.
+        self.assertEqual(lower_bound(problem, 2, cost), 9.0)
+        self.assertEqual(lower_bound(problem, 1, cost), 14.0)
+
     def test_paper_numbers(self) -> None:
         cost = Cost(5.0, 2.0)
         full, causal = builders.square(4, 2, causal=False), builders.square(4, 2, causal=True)

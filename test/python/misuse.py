@@ -68,6 +68,31 @@ def memory_runs_out() -> None:
     assert driver.names() == ["fill", *(f"attention_bwd_{role}" for role in ("order", "prepare", "main", "convert"))]
 
 
+def in_parts(raw: dict[str, Any]) -> None:
+    """Two parts of each kv head's query heads, whose dK and dV are sums in memory, as the compiler describes them."""
+    raw["program"]["parts"] = 2
+    raw["constraints"].append({"expression": "heads % (kv_heads*2)", "equals": 0,
+                               "message": "heads must be a multiple of kv_heads and their 2 parts"})
+    raw["workspace"] += [{"name": name, "bytes": "batch*kv_heads*kv_tiles*65536", "alignment": 128, "initial": "any", "after": "any"}
+                         for name in ("dk_sum", "dv_sum")]
+
+
+def sums_of_parts() -> None:
+    """Heads that parts do not divide are refused, and so are sums that memory has no room for, before anything is launched."""
+    driver = StubDriver()
+    kernel, whole = load("parts", driver, in_parts), load("whole", driver)
+    kernel.backward(**tensors(heads=4, kv_heads=2))
+    found = refused(lambda: kernel.backward(**tensors(heads=4, kv_heads=4)), ArgumentError)
+    assert found == "heads must be a multiple of kv_heads and their 2 parts; found heads = 4, kv_heads = 4", found
+    driver.set(room=64 << 20)
+    long = tensors(heads=4, kv_heads=2, kv_rows=1 << 20)
+    driver.names()
+    found = refused(lambda: kernel.backward(**long), DriverError)
+    assert found.startswith("allocate ") and "CUDA_ERROR_OUT_OF_MEMORY (2)" in found, found
+    assert not [name for name in driver.names() if name.startswith("attention_bwd")]
+    whole.backward(**long)  # which needs no sums
+
+
 def captures_clear_nothing() -> None:
     """The zeroing that a capture writes down is not done: the next launch outside of it zeroes."""
     driver = StubDriver(fail=f"{MAIN}:719")
@@ -247,6 +272,6 @@ def numbers() -> None:
     assert found == "'much' of 4294967296 is no i32, as the kernel takes it", found
 
 
-for test in (memory_runs_out, captures_clear_nothing, plans_keep_no_tensor, array_interfaces, per_thread_streams,
+for test in (memory_runs_out, sums_of_parts, captures_clear_nothing, plans_keep_no_tensor, array_interfaces, per_thread_streams,
              bound_plans_wait_for_each_other, scales, numbers):
     test()
