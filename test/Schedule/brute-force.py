@@ -21,17 +21,19 @@ from problem import Mask, Problem, Sequence  # noqa: E402
 from report import Numbers, Setting, document, order_of, schedule_json  # noqa: E402
 
 WORKERS = [1, 2, 3]  # all of them, up to the last
-COSTS = [Cost(1.0, 1.0), Cost(1.0, 2.0), Cost(2.0, 1.0), Cost(2.0, 1.0, 0.5, 2), Cost(1.0, 2.0, 0.0, 1, 3.0), Cost(2.0, 1.0, 0.5, 2, 1.5)]
+COSTS = [Cost(1.0, 1.0), Cost(1.0, 2.0), Cost(2.0, 1.0), Cost(2.0, 1.0, 0.5, 2), Cost(1.0, 2.0, 0.0, 1, 3.0), Cost(2.0, 1.0, 0.5, 2, 1.5),
+         Cost(1.0, 2.0, 0.0, 1, 3.0, 0.5), Cost(2.0, 1.0, 0.5, 2, 1.5, 2.0), Cost(1.0, 1.0, 0.25, 1, 0.5, 1.0), Cost(1.0, 2.0, 0.0, 3, 2.0, 0.75)]
 
 
-def tiles(q: int, kv: int, causal: bool) -> Problem:
-    return Problem((Sequence(q * TILE, kv * TILE),), TILE, TILE, Mask(causal=causal))
+def tiles(q: int, kv: int, causal: bool, parts: int = 1) -> Problem:
+    return Problem((Sequence(q * TILE, kv * TILE),), TILE, TILE, Mask(causal=causal), heads=parts, kv_heads=1, parts=parts)
 
 
 TINY = [
     *(square(n, 1, causal) for n in (2, 3) for causal in (False, True)),
     *(square(2, 2, causal) for causal in (False, True)),
     *(tiles(q, kv, causal) for q, kv in ((2, 3), (3, 2)) for causal in (False, True)),
+    *(tiles(q, kv, False, parts=2) for q, kv in ((1, 1), (2, 1), (1, 2))),
 ]
 
 
@@ -46,7 +48,7 @@ def least(problem: Problem) -> dict[tuple[int, Cost], float]:
             continue
         used = sum(1 for events in graph.lists if events)
         for cost in COSTS:
-            found = makespan(graph, cost)
+            found = makespan(graph, cost, cost.pieces(problem))
             for workers in range(used, max(WORKERS) + 1):
                 best[workers, cost] = min(best[workers, cost], found)
     return best

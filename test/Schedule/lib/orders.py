@@ -58,7 +58,7 @@ def _random_run(
 
 
 def all_orders(problem: Problem, workers: int, up_to_q_names: bool = False) -> Iterator[Order]:
-    """All orders of a problem with one part, up to names of workers; those with cycles too.
+    """All orders of a problem, up to names of workers; those with cycles too.
 
     Where all q tiles of a single head are alike, `up_to_q_names` fixes the first item's visits.
     """
@@ -76,7 +76,10 @@ def all_orders(problem: Problem, workers: int, up_to_q_names: bool = False) -> I
         dict(zip(problem.chain_keys(), map(list, turns)))
         for turns in product(*map(permutations, columns))
     ]
-    part_chains = {key: [0] for key in problem.part_chain_keys()}
+    part_chains = [
+        dict(zip(problem.part_chain_keys(), map(list, turns)))
+        for turns in product(permutations(range(problem.parts)), repeat=len(problem.part_chain_keys()))
+    ]
     for lists in _all_lists(range(len(keys)), workers):
         for visit in product(*visits):
             items = [
@@ -84,8 +87,8 @@ def all_orders(problem: Problem, workers: int, up_to_q_names: bool = False) -> I
                 for worker, indices in enumerate(lists)
                 for index in indices
             ]
-            for chain in chains:
-                yield Order(workers, items, chain, part_chains)
+            for chain, part_chain in product(chains, part_chains):
+                yield Order(workers, items, chain, part_chain)
 
 
 def _all_lists(items: range, workers: int) -> Iterator[list[list[int]]]:
