@@ -4,7 +4,7 @@
 # RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='kind=shift output=%t/run' -o /dev/null
 # RUN: env PYTHONPATH=%S/Inputs/no-gpu %python %s %t/run.json | FileCheck %s
 # RUN: dash-opt %dash_examples/bwd-causal.mlir -o /dev/null \
-# RUN:   --dash-to-ptx='kind=synthesized sizes=q:1000,kv:1200,batch:2,heads:4,kv-heads:2 output=%t/table'
+# RUN:   --dash-to-ptx='kind=synthesized parts=1 sizes=q:1000,kv:1200,batch:2,heads:4,kv-heads:2 output=%t/table'
 # RUN: env PYTHONPATH=%S/Inputs/no-gpu %python %s %t/table.json | FileCheck %s --check-prefix=TABLE
 import ctypes
 import hashlib

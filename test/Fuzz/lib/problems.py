@@ -18,7 +18,7 @@ from cost import Cost
 from orders import random_order
 from problem import Blocks, Mask, Problem, Sequence
 from report import (
-    Json, Numbers, Setting, document, order_of, problem_of, read, schedule_json,
+    Json, Numbers, Setting, cost_of, document, order_of, problem_of, read, schedule_json,
 )
 from tool import Tool
 from trace import trace_differences
