@@ -57,6 +57,10 @@ public:
       return fail(DASH_INVALID_ARGUMENT, "the order of '" + manifest.name +
                                              "' is made by an entry for any sizes: there is "
                                              "no table to plan");
+    if (llvm::any_of(manifest.derived, [](const auto &size) { return size.first == "sequences"; }))
+      return fail(DASH_INVALID_ARGUMENT, "a planner serves batches of equal sequences, and '" +
+                                             manifest.name +
+                                             "' is of a list: use dash-opt for others");
     root = *json::parse(text);
     program = root.getAsObject()->getObject("program");
     order = root.getAsObject()->getObject("order");

@@ -34,6 +34,8 @@ void dash::buildToPtxPipeline(OpPassManager &manager, const ToPtxOptions &option
   order.sizes = options.sizes;
   order.costs = options.costs;
   order.assume = true;
+  if (options.table)
+    order.form = OrderForm::Table;
   manager.addPass(createApplySchedule(order));
   manager.addPass(createVerifySchedule());
   verifyAfter(manager, Stage::Schedule);
@@ -51,6 +53,7 @@ void dash::buildToPtxPipeline(OpPassManager &manager, const ToPtxOptions &option
 
   // roles and channels -> kernels of llvm, nvvm, arith, cf, scf
   manager.addPass(createOutlineProgram(OutlineProgramOptions{options.tickets}));
+  manager.addPass(createLowerSequences());
   manager.addPass(createLowerOrder());
   manager.addPass(createLowerPrepare());
   manager.addPass(createPeelWalks());

@@ -69,6 +69,8 @@ LogicalResult dash::verifyProblem(Operation *op, MemRefType q, MemRefType k, Mem
   for (MemRefType memref : {q, k})
     if (int64_t batch = memref.getDimSize(Batch); !ShapedType::isDynamic(batch) && batch != 1)
       return op->emitOpError() << "'sequences' needs a batch of 1, got " << batch;
+  if (sequences.isOpen())
+    return success();
   return failure(failed(verifyTotal(op, "q", "query", q, sequences.getTotalQ())) ||
                  failed(verifyTotal(op, "k", "key", k, sequences.getTotalKv())));
 }
@@ -76,10 +78,11 @@ LogicalResult dash::verifyProblem(Operation *op, MemRefType q, MemRefType k, Mem
 LogicalResult dash::verifyMask(Operation *op, MaskAttr mask, MemRefType q, MemRefType k,
                                SequencesAttr sequences) {
   auto emitError = [&] { return op->emitOpError(); };
-  int64_t qRows = sequences ? sequences.getMostQ() : q.getDimSize(Rows);
-  int64_t kvRows = sequences ? sequences.getMostKv() : k.getDimSize(Rows);
+  bool isStated = sequences && !sequences.isOpen();
+  int64_t qRows = isStated ? sequences.getMostQ() : q.getDimSize(Rows);
+  int64_t kvRows = isStated ? sequences.getMostKv() : k.getDimSize(Rows);
   // Rows of a batch of 1 may be those of several sequences, which are stated when it is ordered.
-  bool areLengths = sequences || (q.getDimSize(Batch) > 1 || k.getDimSize(Batch) > 1);
+  bool areLengths = isStated || (q.getDimSize(Batch) > 1 || k.getDimSize(Batch) > 1);
   if (!areLengths)
     qRows = kvRows = ShapedType::kDynamic;
   return failure(failed(mask.verifyData(emitError)) ||

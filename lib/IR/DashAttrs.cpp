@@ -77,16 +77,20 @@ Attribute SequencesAttr::parse(AsmParser &parser, Type) {
   SmallVector<int64_t> q, kv;
   if (parser.parseLess())
     return {};
-  if (failed(parser.parseOptionalGreater()) && (parser.parseCommaSeparatedList([&] {
-        return parseRun(parser, q, kv);
-      }) || parser.parseGreater()))
+  if (succeeded(parser.parseOptionalQuestion()))
+    return parser.parseGreater() ? Attribute() : get(parser.getContext(), q, kv);
+  if (succeeded(parser.parseOptionalGreater()))
+    return parser.emitError(loc, "a list of sequences may not be empty, expected lengths or '?'"),
+           Attribute();
+  if (parser.parseCommaSeparatedList([&] { return parseRun(parser, q, kv); }) ||
+      parser.parseGreater())
     return {};
   return parser.getChecked<SequencesAttr>(loc, parser.getContext(), q, kv);
 }
 
 void SequencesAttr::print(AsmPrinter &printer) const {
   ArrayRef<int64_t> q = getQ(), kv = getKv();
-  printer << "<";
+  printer << (isOpen() ? "<?" : "<");
   for (size_t begin = 0, end; begin < q.size(); begin = end) {
     end = begin + 1;
     while (end < q.size() && q[end] == q[begin] && kv[end] == kv[begin])
@@ -105,8 +109,6 @@ LogicalResult SequencesAttr::verify(EmitError emitError, ArrayRef<int64_t> q,
   if (q.size() != kv.size())
     return emitError() << "got " << q.size() << " query lengths but " << kv.size()
                        << " key lengths";
-  if (q.empty())
-    return emitError() << "a list of sequences may not be empty";
   for (size_t i = 0; i < q.size(); ++i) {
     if (q[i] < 1)
       return emitError() << "sequence " << i << " must have at least 1 query row, got " << q[i];
@@ -146,6 +148,9 @@ LogicalResult ProblemAttr::verify(EmitError emitError, TilesAttr tiles, MaskAttr
       return emitError() << "'" << name << "' must be at least 1, got " << value;
   if (heads % kvHeads != 0)
     return emitError() << "'kv_heads' must divide 'heads', got " << kvHeads << " and " << heads;
+  if (sequences.isOpen())
+    return emitError() << "the lengths of 'sequences' must be stated: an order is proven for some, "
+                          "whatever it serves";
   return failure(failed(mask.verifyTiles(tiles.getQ(), tiles.getKv(), emitError)) ||
                  failed(mask.verifyRows(sequences.getMostQ(), sequences.getMostKv(), emitError)));
 }

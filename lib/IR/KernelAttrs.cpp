@@ -140,7 +140,7 @@ LogicalResult ProgramAttr::verify(EmitError emitError, StringRef name, FactsAttr
 bool ProgramAttr::isParameterName(StringRef name) const {
   auto isCalledSo = [&](auto attr) { return attr.getName() == name; };
   if (name == "workers" || name == "width" || name == "scale" ||
-      llvm::any_of(getSizes(), isCalledSo))
+      llvm::any_of(getSizes(), isCalledSo) || llvm::any_of(getDerived(), isCalledSo))
     return true;
   if (name.consume_front("workspace."))
     return llvm::any_of(getWorkspace(), isCalledSo);
@@ -148,6 +148,10 @@ bool ProgramAttr::isParameterName(StringRef name) const {
     if (name.consume_back(stride))
       break;
   return llvm::any_of(getTensors(), isCalledSo);
+}
+
+bool ProgramAttr::isList() const {
+  return llvm::any_of(getDerived(), [](DerivedAttr size) { return size.getName() == "sequences"; });
 }
 
 ProgramAttr ProgramAttr::withRegion(RegionAttr region) const {

@@ -12,51 +12,104 @@ namespace {
 class OrderEncoder {
 public:
   OrderEncoder(const Problem &problem, int64_t parts, int64_t workers, ArrayRef<Item> items,
-               ArrayRef<Visit> visits)
+               ArrayRef<Visit> visits, bool isList)
       : problem(problem), headsPerPart(problem.groupSize() / parts), workers(workers), items(items),
-        visits(visits), firstItem(orderFirstItem(workers)),
+        visits(visits), isList(isList),
+        firstList(isList ? firstListOfList() : int64_t(orderHeaderWords)),
+        firstItem(llvm::alignTo(firstList + workers + 1, orderItemWords)),
         firstVisit(firstItem + orderItemWords * int64_t(items.size())),
-        words(numOrderWords(workers, items.size(), visits.size())) {}
+        words(firstVisit + orderVisitWords * int64_t(visits.size())) {}
 
   std::vector<int32_t> encode() {
     writeHeader();
+    if (isList)
+      writeSequences();
     writeLists();
     writeItems();
     return std::move(words);
   }
 
 private:
+  int64_t mostQTiles() const {
+    int64_t rows = 0;
+    for (const SequenceLengths &lengths : problem.sequences)
+      rows += lengths.q;
+    return mostTilesOfList(rows, problem.numSequences(), problem.tiles.q);
+  }
+  int64_t firstListOfList() const {
+    return orderFirstListOfList(problem.numSequences(), mostQTiles());
+  }
+
   void writeHeader() {
     words[OrderVersion] = orderVersion;
     words[OrderWorkers] = workers;
     words[OrderItems] = items.size();
-    words[OrderFirstList] = orderHeaderWords;
+    words[OrderFirstList] = firstList;
     words[OrderFirstItem] = firstItem;
     words[OrderFirstVisit] = firstVisit;
     words[OrderVisits] = visits.size();
+    words[OrderSequences] = isList ? problem.numSequences() : 0;
+  }
+
+  void writeSequences() {
+    int32_t *record = words.data() + orderHeaderWords;
+    int32_t *owner = words.data() + orderFirstOwner(problem.numSequences());
+    int32_t *lastOwner = owner + mostQTiles();
+    SequenceLengths end;
+    int64_t qTiles = 0, kvTiles = 0;
+    for (int64_t s : llvm::seq(problem.numSequences())) {
+      const SequenceLengths &lengths = problem.sequences[s];
+      end = {end.q + lengths.q, end.kv + lengths.kv};
+      record[SequenceQEnd] = end.q;
+      record[SequenceQRows] = lengths.q;
+      record[SequenceFirstQTile] = qTiles;
+      record[SequenceOffset] = lengths.offset();
+      record[SequenceKvEnd] = end.kv;
+      record[SequenceKvRows] = lengths.kv;
+      record[SequenceFirstKvTile] = kvTiles;
+      owner = std::fill_n(owner, problem.numQTiles(s), s);
+      qTiles += problem.numQTiles(s);
+      kvTiles += problem.numKvTiles(s);
+      record += orderSequenceWords;
+    }
+    record[SequenceFirstQTile] = qTiles;
+    record[SequenceFirstKvTile] = kvTiles;
+    std::fill(owner, lastOwner, -1);
   }
 
   /// The items of a worker keep the order in which they were issued.
   void writeLists() {
-    int32_t *lists = words.data() + orderHeaderWords;
+    int32_t *lists = words.data() + firstList;
     for (const Item &item : items)
       ++lists[item.worker + 1];
     for (int64_t worker : llvm::seq(workers))
       lists[worker + 1] += lists[worker];
   }
 
+  /// What the items of a sequence share: by q tile the last turn, by kv tile how many visits.
+  struct Lines {
+    std::vector<int32_t> lastTurn, numVisits;
+  };
+  Lines linesOf(int64_t sequence) const {
+    Lines lines;
+    for (int64_t q : llvm::seq(problem.numQTiles(sequence)))
+      lines.lastTurn.push_back(problem.activeKv(sequence, q).size() - 1);
+    for (int64_t kv : llvm::seq(problem.numKvTiles(sequence)))
+      lines.numVisits.push_back(problem.activeQ(sequence, kv).size() * headsPerPart);
+    return lines;
+  }
+
   void writeItems() {
-    const int32_t *lists = words.data() + orderHeaderWords;
+    const int32_t *lists = words.data() + firstList;
     std::vector<int32_t> next(lists, lists + workers);
     // Sequences of a batch are equal, so the first one's tiles count for all.
-    std::vector<int32_t> lastTurn, numVisits;
-    for (int64_t q : llvm::seq(problem.numQTiles(0)))
-      lastTurn.push_back(problem.activeKv(0, q).size() - 1);
-    for (int64_t kv : llvm::seq(problem.numKvTiles(0)))
-      numVisits.push_back(problem.activeQ(0, kv).size() * headsPerPart);
+    std::vector<Lines> lines;
+    for (int64_t sequence : llvm::seq(isList ? problem.numSequences() : 1))
+      lines.push_back(linesOf(sequence));
     int32_t begin = 0;
     int32_t *word = words.data() + firstVisit;
     for (const Item &item : items) {
+      const auto &[lastTurn, numVisits] = lines[isList ? item.sequence : 0];
       int32_t firstHead = item.kvHead * problem.groupSize() + item.part * headsPerPart;
       int32_t record[] = {item.sequence, item.kvHead,        item.kv, firstHead,
                           begin,         numVisits[item.kv], 1,       item.partTurn};
@@ -76,13 +129,14 @@ private:
   int64_t headsPerPart, workers;
   ArrayRef<Item> items;
   ArrayRef<Visit> visits;
-  int64_t firstItem, firstVisit;
+  bool isList;
+  int64_t firstList, firstItem, firstVisit;
   std::vector<int32_t> words;
 };
 
 } // namespace
 
 std::vector<int32_t> dash::encodeOrder(const Problem &problem, int64_t parts, int64_t workers,
-                                       ArrayRef<Item> items, ArrayRef<Visit> visits) {
-  return OrderEncoder(problem, parts, workers, items, visits).encode();
+                                       ArrayRef<Item> items, ArrayRef<Visit> visits, bool isList) {
+  return OrderEncoder(problem, parts, workers, items, visits, isList).encode();
 }

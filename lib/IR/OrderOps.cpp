@@ -239,6 +239,8 @@ static std::string lengths(SequencesAttr sequences, size_t i) {
 
 LogicalResult ScheduleMatch::verifySequences() {
   SequencesAttr expected = problem.getSequences(), found = items.getSequencesAttr();
+  if (found && found.isOpen())
+    return success(); // what the order is proven for is an example of what it serves
   auto q = items.getQ(), k = items.getK(), v = items.getV();
   int64_t count = found ? static_cast<int64_t>(found.size()) : sizeOf(Batch, {q, k, v});
   if (failed(verifySize("sequences are", count, expected.size())))

@@ -182,9 +182,9 @@ private:
 } // namespace
 
 static TensorSpec readTensor(const Reader &tensor) {
-  static constexpr DashElement elements[] = {DASH_BF16, DASH_F16, DASH_F32};
+  static constexpr DashElement elements[] = {DASH_BF16, DASH_F16, DASH_F32, DASH_I32};
   return {tensor.getString("name"),
-          elements[tensor.getChoice("element", {"bf16", "f16", "f32"})],
+          elements[tensor.getChoice("element", {"bf16", "f16", "f32", "i32"})],
           tensor.getChoice("access", {"read", "write"}) == 1,
           tensor.getExpressions("shape", 1, DASH_MAX_RANK),
           tensor.getCount("alignment"),
@@ -431,11 +431,14 @@ StringRef spell(DashElement element) {
   return element == DASH_BF16  ? "bf16"
          : element == DASH_F16 ? "f16"
          : element == DASH_F32 ? "f32"
+         : element == DASH_I32 ? "i32"
                                : "no type";
 }
 
 uint32_t bytesOf(DashElement element) {
-  return element == DASH_F32 ? 4 : element == DASH_BF16 || element == DASH_F16 ? 2 : 0;
+  if (element == DASH_F32 || element == DASH_I32)
+    return 4;
+  return element == DASH_BF16 || element == DASH_F16 ? 2 : 0;
 }
 
 std::string spell(const TensorSpec &spec) {

@@ -31,8 +31,10 @@ struct ConvertCopyIn : KernelPattern<CopyInOp> {
     StringRef name = tensorName(op.getSource());
     auto type = cast<RankedTensorType>(channel.getType().getElements()[op.getElement()]);
     if (type.getRank() == 2) {
-      Value row = b.mul(tile, type.getDimSize(0)), zero = b.i32(0);
-      hopper::copyTile(b, kernel.descriptor(b, name), {zero, row, zero, head, sequence}, to, full);
+      Value row = b.mul(tile, type.getDimSize(0));
+      bool isKeyValue = name == "k" || name == "v";
+      hopper::copyTile(b, kernel.descriptor(b, name),
+                       kernel.coordinates(b, isKeyValue, sequence, head, row, b.i32(0)), to, full);
     } else {
       Value rows = kernel.region(name == "lse" ? "lse2" : name);
       int64_t bytes = channel.getType().getElementBytes(op.getElement());
@@ -62,11 +64,13 @@ struct ConvertCopyOut : KernelPattern<CopyOutOp> {
     Value sequence = word(b, adaptor.getSequence());
     b.ifThen(b.equal(consumer->place.vector, 0), [&] {
       Value descriptor = kernel.descriptor(b, tensorName(op.getTarget()));
-      Value row = b.add(b.mul(tile, shape[0]), firstRow), zero = b.i32(0);
+      Value row = b.add(b.mul(tile, shape[0]), firstRow);
+      SmallVector<Value> at5 =
+          kernel.coordinates(b, /*isKeyValue=*/true, sequence, head, row, b.i32(0));
       for (int64_t panel : llvm::seq(shape[1] / SwizzledAttr::columnsOfPanel)) {
         int64_t column = panel * SwizzledAttr::columnsOfPanel;
         hopper::storeTile(b, b.add(at, SwizzledAttr::getOffset(shape, firstRow, column)),
-                          descriptor, {zero, row, b.i32(panel), head, sequence});
+                          descriptor, {at5[0], at5[1], b.i32(panel), at5[3], at5[4]});
       }
       hopper::commitCopies(b);
       hopper::waitCopiesRead(b);

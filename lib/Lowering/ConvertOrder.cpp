@@ -109,7 +109,12 @@ struct ConvertBandLead : KernelPattern<BandLeadOp> {
     PtxBuilder b(op.getLoc(), rewriter);
     TileBand band = {BandLeadOp::edgesOf(op.getMask()), op.getTiles().getQ(),
                      op.getTiles().getKv()};
-    MaskEmitter mask(b, band, b.sub(kernel.kvRows, kernel.qRows));
+    Value offset;
+    if (kernel.isList() && !band.band.isFull())
+      offset = kernel.readSequence(b, word(b, adaptor.getSequence()), /*isKeyValue=*/false).extra;
+    else
+      offset = b.sub(kernel.kvRows, kernel.qRows);
+    MaskEmitter mask(b, band, offset);
     Value last = mask.lastVisible(word(b, adaptor.getQTile()), word(b, adaptor.getKvTile()));
     rewriter.replaceOp(op, index(b, last ? last : b.i32(BandLeadOp::hidesNothing)));
     return success();

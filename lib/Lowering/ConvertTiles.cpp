@@ -123,20 +123,23 @@ struct ConvertHide : KernelPattern<HideOp> {
     FragmentAttr layout = fragmentOf(op.getType());
     if (!consumer || !layout)
       return rewriter.notifyMatchFailure(op, "only a consumer's threads hold logarithms");
+    if (kernel.isList() && !op.getSequence())
+      return rewriter.notifyMatchFailure(op, "sequences of a list have kv rows of their own");
     PtxBuilder b(op.getLoc(), rewriter);
     // Few tiles have hidden elements: where the mask's edges are, and at the end of the kv rows. For the others' sake what
     // only those need is read again where they are hidden: while all sums are in registers, there is none to keep it.
     int64_t rows = op.getType().getDimSize(0);
     Value lead = word(b, adaptor.getLead());
-    auto rowsFrom = [&](Value kvTile) { return b.sub(kernel.kvRows, b.mul(kvTile, rows)); };
-    Value isCut = b.below(rowsFrom(word(b, adaptor.getKvTile())), rows);
+    auto rowsFrom = [&](Value kvRows, Value kvTile) { return b.sub(kvRows, b.mul(kvTile, rows)); };
+    Value isCut = b.below(rowsFrom(kvRowsOf(b, op, adaptor), word(b, adaptor.getKvTile())), rows);
     Value hides = b.bitOr(isOnEdge(b, op, lead), isCut);
     SmallVector<Value> shown = b.ifElse(
         hides,
         [&] {
           return hide(b, ThreadPlace::readAnew(b), layout.getFirstRow(consumer->warpgroup),
                       adaptor.getValue(), lead, op.getWidth(),
-                      rowsFrom(readAgain(b, op, adaptor, rewriter)));
+                      rowsFrom(kvRowsAgain(b, op, adaptor, rewriter),
+                               readAgain(b, op.getKvTile(), adaptor.getKvTile(), rewriter)));
         },
         [&] { return llvm::to_vector_of<Value>(adaptor.getValue()); });
     rewriter.replaceOpWithMultiple(op, {ValueRange(shown)});
@@ -161,15 +164,30 @@ private:
                      : isOutside(b, b.add(lead, 1 - rows), leads);
   }
 
-  /// The kv tile out of the slot that told it, which is still held: --dash-verify-protocol proves that.
-  Value readAgain(PtxBuilder &b, HideOp op, Adaptor adaptor,
+  /// The kv rows of all sequences, or of the one that is told: read once an item, where it is told.
+  Value kvRowsOf(PtxBuilder &b, HideOp op, Adaptor adaptor) const {
+    if (!kernel.isList())
+      return kernel.kvRows;
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointAfterValue(adaptor.getSequence().front());
+    return kernel.readSequence(b, word(b, adaptor.getSequence()), /*isKeyValue=*/true).rows;
+  }
+  Value kvRowsAgain(PtxBuilder &b, HideOp op, Adaptor adaptor,
+                    ConversionPatternRewriter &rewriter) const {
+    if (!kernel.isList())
+      return kernel.kvRows;
+    Value sequence = readAgain(b, op.getSequence(), adaptor.getSequence(), rewriter);
+    return kernel.readSequence(b, sequence, /*isKeyValue=*/true).rows;
+  }
+
+  /// A number out of the slot that told it, which is still held: --dash-verify-protocol proves that.
+  Value readAgain(PtxBuilder &b, Value number, ValueRange converted,
                   ConversionPatternRewriter &rewriter) const {
-    auto told = op.getKvTile().getDefiningOp<ReadIndicesOp>();
+    auto told = number.getDefiningOp<ReadIndicesOp>();
     if (!told)
-      return word(b, adaptor.getKvTile());
+      return word(b, converted);
     auto channel = told.getChannel().getDefiningOp<ChannelOp>();
-    unsigned element =
-        channel.getType().getNumTiles() + cast<OpResult>(op.getKvTile()).getResultNumber();
+    unsigned element = channel.getType().getNumTiles() + cast<OpResult>(number).getResultNumber();
     Value slot = word(b, rewriter.getRemappedValue(told.getSlot()));
     return b.uniform(hopper::loadWord(b, kernel.element(b, channel, element, slot)));
   }

@@ -12,6 +12,7 @@
 #include "dash/IR/TensorNames.h"
 #include "dash/Pipeline/Coverage.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <charconv>
 
@@ -23,11 +24,11 @@ namespace {
 
 class Describer {
 public:
-  Describer(StringRef name, ArrayRef<MemRefType> tensors, ScheduleOp schedule,
+  Describer(StringRef name, ArrayRef<MemRefType> tensors, ScheduleOp schedule, SequencesAttr list,
             int64_t numOrderWords, bool drawsTickets)
       : name(name), tensors(tensors), schedule(schedule), problem(schedule.getProblem()),
-        rows(problem.getSequences()), tiles(problem.getTiles()), numOrderWords(numOrderWords),
-        drawsTickets(drawsTickets), context(schedule.getContext()) {}
+        rows(problem.getSequences()), tiles(problem.getTiles()), list(list),
+        numOrderWords(numOrderWords), drawsTickets(drawsTickets), context(schedule.getContext()) {}
 
   ProgramAttr describe() {
     return ProgramAttr::get(context, name, describeFacts(), describeSizes(), describeConstraints(),
@@ -37,6 +38,8 @@ public:
 
 private:
   bool isTable() { return schedule.getTable() != nullptr; }
+  /// Whether lengths of sequences come with a launch, on the device.
+  bool isOpen() { return list && list.isOpen(); }
 
   FactsAttr describeFacts() {
     // The proof's number counts workers that start in index order, which no launch promises, but tickets do.
@@ -64,11 +67,18 @@ private:
       return stated >= 0 ? SizeAttr::get(context, sizeName, stated, stated)
                          : SizeAttr::get(context, sizeName, 1, max);
     };
-    return {size("batch", statedSize(false, true, 0), rows.size(), maxKernelHeads),
-            size("heads", statedSize(false, false, 1), problem.getHeads(), maxKernelHeads),
-            size("kv_heads", statedSize(true, false, 1), problem.getKvHeads(), maxKernelHeads),
-            size("q_rows", statedSize(false, false, 2), rows.getQ().front(), maxKernelRows),
-            size("kv_rows", statedSize(true, false, 2), rows.getKv().front(), maxKernelRows)};
+    int64_t batch = list ? 1 : statedSize(false, true, 0);
+    SmallVector<SizeAttr> sizes = {
+        size("batch", batch, list ? 1 : rows.size(), maxKernelHeads),
+        size("heads", statedSize(false, false, 1), problem.getHeads(), maxKernelHeads),
+        size("kv_heads", statedSize(true, false, 1), problem.getKvHeads(), maxKernelHeads),
+        size("q_rows", statedSize(false, false, 2), list ? rows.getTotalQ() : rows.getQ().front(),
+             maxKernelRows),
+        size("kv_rows", statedSize(true, false, 2), list ? rows.getTotalKv() : rows.getKv().front(),
+             maxKernelRows)};
+    if (isOpen())
+      sizes.push_back(SizeAttr::get(context, "bounds", 2, maxKernelHeads + 1));
+    return sizes;
   }
 
   SmallVector<ConstraintAttr> describeConstraints() {
@@ -83,14 +93,23 @@ private:
 
   SmallVector<DerivedAttr> describeDerived() {
     auto count = [&](StringRef derived, StringRef size, int64_t tile) {
-      return DerivedAttr::get(context, derived, formatv("ceildiv({0}, {1})", size, tile).str());
+      std::string rows = size.str();
+      if (list) // at most: each sequence has its own last tile
+        rows += formatv(" + {0}*(sequences - 1)", tile - 1).str();
+      return DerivedAttr::get(context, derived, formatv("ceildiv({0}, {1})", rows, tile).str());
     };
-    return {count("q_tiles", "q_rows", tiles.getQ()), count("kv_tiles", "kv_rows", tiles.getKv())};
+    SmallVector<DerivedAttr> derived;
+    if (list)
+      derived.push_back(DerivedAttr::get(context, "sequences",
+                                         isOpen() ? "bounds - 1" : std::to_string(rows.size())));
+    derived.push_back(count("q_tiles", "q_rows", tiles.getQ()));
+    derived.push_back(count("kv_tiles", "kv_rows", tiles.getKv()));
+    return derived;
   }
 
   SmallVector<TensorAttr> describeTensors() {
     Builder b(context);
-    SmallVector<TensorAttr> list;
+    SmallVector<TensorAttr> described;
     for (auto [role, type] : llvm::zip_equal(tensorRoles(), tensors)) {
       SmallVector<StringAttr> shape = {b.getStringAttr("batch"),
                                        b.getStringAttr(role.isKeyValue ? "kv_heads" : "heads"),
@@ -98,11 +117,15 @@ private:
       if (!role.isPerRow)
         shape.push_back(b.getStringAttr(Twine(problem.getHeadDim())));
       // Rows of half precision move in pieces of 16 bytes.
-      list.push_back(TensorAttr::get(context, role.name, type.getElementType(),
-                                     role.isWritten ? TensorAccess::Write : TensorAccess::Read,
-                                     shape, role.isPerRow ? 4 : 16, role.isPerRow ? 1 : 8));
+      described.push_back(TensorAttr::get(context, role.name, type.getElementType(),
+                                          role.isWritten ? TensorAccess::Write : TensorAccess::Read,
+                                          shape, role.isPerRow ? 4 : 16, role.isPerRow ? 1 : 8));
     }
-    return list;
+    if (isOpen())
+      for (StringRef lengths : {"cu_seqlens_q", "cu_seqlens_kv"})
+        described.push_back(TensorAttr::get(context, lengths, b.getI32Type(), TensorAccess::Read,
+                                            {b.getStringAttr("bounds")}, 4, 1));
+    return described;
   }
 
   SmallVector<RegionAttr> describeWorkspace() {
@@ -114,20 +137,16 @@ private:
     std::string perTile = "4*batch*heads*q_tiles";
     std::string perRow = perTile + "*" + std::to_string(tiles.getQ());
     int64_t parts = schedule.getParts(), headDim = problem.getHeadDim();
-    std::string orderBytes =
-        isTable() ? std::to_string(4 * numOrderWords)
-                  : formatv("4*(align({0} + workers, {1}) + {2}*batch*kv_heads*kv_tiles + "
-                            "{3}*q_tiles*kv_tiles)",
-                            int64_t(orderHeaderWords) + 1, orderItemWords, orderItemWords * parts,
-                            orderVisitWords)
-                        .str();
+    RegionBefore order = isTable()  ? RegionBefore::File
+                         : isOpen() ? RegionBefore::Any // each launch has lengths of its own
+                                    : RegionBefore::Entry;
     SmallVector<RegionAttr> regions = {
         region("descriptors", std::to_string(numDescriptors * descriptorBytes), 128),
         region("lse2", perRow, 128),
         region("delta", perRow, 128),
         region("dq_sum", perRow + "*" + std::to_string(headDim), 128),
         region("turns", perTile, 16, RegionBefore::Zero, RegionAfter::Zero),
-        region("order", orderBytes, 16, isTable() ? RegionBefore::File : RegionBefore::Entry)};
+        region("order", describeOrderBytes(), 16, order)};
     // Of each kv tile, in pieces as large as a q tile's sums, each with a counter.
     auto perKvTile = [](int64_t bytes) {
       return "batch*kv_heads*kv_tiles*" + std::to_string(bytes);
@@ -143,6 +162,25 @@ private:
     if (drawsTickets)
       regions.push_back(region("tickets", "4", 16, RegionBefore::Zero, RegionAfter::Zero));
     return regions;
+  }
+
+  std::string describeOrderBytes() {
+    if (isTable())
+      return std::to_string(4 * numOrderWords);
+    if (!isOpen())
+      return formatv("4*(align({0} + workers, {1}) + {2}*batch*kv_heads*kv_tiles + "
+                     "{3}*q_tiles*kv_tiles)",
+                     int64_t(orderHeaderWords) + 1, orderItemWords,
+                     orderItemWords * int64_t(schedule.getParts()), orderVisitWords)
+          .str();
+    // A line of visits a kv tile: of a list at most as if one of both kinds of tiles were of one sequence.
+    return formatv("4*(align({0} + {1}*sequences + q_tiles, {2}) + align(1 + workers, {2}) + "
+                   "{2}*kv_heads*kv_tiles + {3}*min(q_tiles*ceildiv(kv_rows, {4}), "
+                   "ceildiv(q_rows, {5})*kv_tiles))",
+                   int64_t(orderHeaderWords) + int64_t(orderSequenceWords),
+                   int64_t(orderSequenceWords), orderItemWords, orderVisitWords, tiles.getKv(),
+                   tiles.getQ())
+        .str();
   }
 
   OrderSourceAttr describeOrder() {
@@ -166,15 +204,25 @@ private:
                          cost.getBuffers(), cost.getBoundary(), isOnePart ? 0 : cost.getPiece(), 0);
     std::string command =
         formatv("dash-opt PROGRAM --dash-tile='q={0} kv={1}' --dash-apply-schedule='kind={2}{3} "
-                "level={4} workers={5}{6}{13}{7} form=table "
-                "sizes=q:{8},kv:{9},batch:{10},heads:{11},kv-heads:{12}'",
+                "level={4} workers={5}{6}{12}{7} form=table "
+                "sizes={8},batch:{9},heads:{10},kv-heads:{11}'",
                 tiles.getQ(), tiles.getKv(), schedule.getKind(), file,
                 stringifyDeterminismLevel(schedule.getLevel()), schedule.getWorkers(), width,
-                search ? searchOptions(search, cost) : "", rows.getQ().front(),
-                rows.getKv().front(), rows.size(), problem.getHeads(), problem.getKvHeads(), parts)
+                search ? searchOptions(search, cost) : "", describeRows(),
+                list ? 1 : rows.size(), problem.getHeads(), problem.getKvHeads(), parts)
             .str();
     return OrderSourceAttr::get(context, OrderSource::File, command, search,
                                 search ? cost : CostAttr());
+  }
+
+  /// "q:1024,kv:1024", or "q:512+512,kv:512+512" of a list.
+  std::string describeRows() {
+    auto text = [&](ArrayRef<int64_t> lengths) {
+      auto some = lengths.take_front(list ? lengths.size() : 1);
+      return llvm::join(llvm::map_range(some, [](int64_t rows) { return std::to_string(rows); }),
+                        "+");
+    };
+    return "q:" + text(rows.getQ()) + ",kv:" + text(rows.getKv());
   }
 
   /// What a search follows from beside the problem.
@@ -202,6 +250,7 @@ private:
   ProblemAttr problem;
   SequencesAttr rows;
   TilesAttr tiles;
+  SequencesAttr list; ///< null of a batch
   int64_t numOrderWords;
   bool drawsTickets;
   MLIRContext *context;
@@ -210,6 +259,6 @@ private:
 } // namespace
 
 ProgramAttr dash::describeProgram(StringRef name, ArrayRef<MemRefType> tensors, ScheduleOp schedule,
-                                  int64_t numOrderWords, bool drawsTickets) {
-  return Describer(name, tensors, schedule, numOrderWords, drawsTickets).describe();
+                                  SequencesAttr list, int64_t numOrderWords, bool drawsTickets) {
+  return Describer(name, tensors, schedule, list, numOrderWords, drawsTickets).describe();
 }

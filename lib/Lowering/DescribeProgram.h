@@ -8,10 +8,10 @@
 namespace mlir::dash {
 
 /// Everything that a launcher needs to know beside the entries. `tensors` are the types of a program's
-/// arguments in the order of `tensorRoles`, `numOrderWords` is the size of the order buffer where the
-/// order is a table. Where workers draw tickets, there is a region for them.
+/// arguments in the order of `tensorRoles`, `list` says whether sequences are one, `numOrderWords` is the size of the
+/// order buffer where the order is a table. Where workers draw tickets, there is a region for them.
 ProgramAttr describeProgram(StringRef name, ArrayRef<MemRefType> tensors, ScheduleOp schedule,
-                            int64_t numOrderWords, bool drawsTickets);
+                            SequencesAttr list, int64_t numOrderWords, bool drawsTickets);
 
 } // namespace mlir::dash
 

@@ -85,6 +85,8 @@ private:
     if (isa_and_present<BlockArgument>(op.getScale()))
       parameters.scale();
     parameters.workspace(sumsRegion(gradient));
+    if (kernels.facts.isList)
+      addListParameters(parameters);
     std::string suffix = isOfQuery ? "_convert" : ("_convert_" + gradient).str();
     return EntryBuilder(op.getLoc(), kernels.module, kernels.facts.name + suffix, launch,
                         parameters);
@@ -128,9 +130,8 @@ private:
       lines.push_back(transpose(pairs));
     }
     Value row = b.add(tile.firstRow, localRow);
-    b.ifThen(b.below(row, b.parameter(rows())), [&] {
-      Value target =
-          b.offset(rowOf(b, gradient, 2, tile.sequence, tile.head, row), b.mul(firstColumn, 2));
+    b.ifThen(b.below(row, tile.rows), [&] {
+      Value target = b.offset(rowOf(b, gradient, 2, tile, row), b.mul(firstColumn, 2));
       // A line is eight columns of this lane, thirty-two of its four.
       for (auto [i, line] : llvm::enumerate(lines))
         b.store16(line, b.offset(target, i * 64));

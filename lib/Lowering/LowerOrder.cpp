@@ -7,17 +7,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "FormulaEmitter.h"
-#include "HopperOps.h"
-#include "MaskEmitter.h"
-#include "OrderBuffer.h"
-#include "Program.h"
+#include "OrderBuilder.h"
 #include "dash/IR/KernelAttrs.h"
 #include "dash/Lowering/Passes.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "llvm/ADT/StringMap.h"
 
 namespace mlir::dash {
 #define GEN_PASS_DEF_LOWERORDER
@@ -26,233 +21,8 @@ namespace mlir::dash {
 
 using namespace mlir;
 using namespace mlir::dash;
-using arith::CmpIPredicate;
-
-constexpr int64_t numThreads = 512, numWarps = numThreads / 32;
 
 namespace {
-
-/// An item as the formulas give it.
-struct ItemValues {
-  Value group, kv, worker;
-};
-
-class OrderBuilder {
-public:
-  OrderBuilder(const Kernels &kernels, FormulasAttr formulas)
-      : facts(kernels.facts), formulas(formulas), b(makeEntry(kernels)) {}
-
-  void build() {
-    readSizes();
-    Value firstOfList = countItemsBefore();
-    writeHeader(firstOfList);
-    writeItems(firstOfList);
-    writeVisits();
-    b.finish();
-  }
-
-private:
-  static EntryBuilder makeEntry(const Kernels &kernels) {
-    EntryLaunch launch;
-    launch.role = EntryRole::Order;
-    launch.when = EntryWhen::SizesChange;
-    launch.grid[0] = "workers";
-    launch.threads = numThreads;
-    launch.sharedBytes = 4 * numWarps;
-    ParameterList parameters;
-    parameters.workspace("order").sizes(
-        {"batch", "heads", "kv_heads", "q_rows", "kv_rows", "workers", "width"});
-    return EntryBuilder(kernels.module->getLoc(), kernels.module, kernels.facts.name + "_order",
-                        launch, parameters);
-  }
-
-  /// Sizes are 64 bits wide here, as the formulas are evaluated everywhere.
-  void readSizes() {
-    thread = b.special("tid.x");
-    block = b.special("ctaid.x");
-    numBlockThreads = b.toI64(b.special("ntid.x"));
-    lane = b.laneOf(thread);
-    warp = b.warpOf(thread);
-    shared = b.sharedBase();
-    auto size = [&](StringRef name) { return b.toI64(b.parameter(name)); };
-    qRows = size("q_rows");
-    kvRows = size("kv_rows");
-    kvHeads = size("kv_heads");
-    workers = size("workers");
-    width = size("width");
-    groupSize = b.quotient(size("heads"), kvHeads);
-    qTiles = b.ceilDiv(qRows, facts.qTile);
-    kvTiles = b.ceilDiv(kvRows, facts.kvTile);
-    groups = b.mul(size("batch"), kvHeads);
-    if (facts.parts > 1) { // items are of parts, which are counted fastest
-      groups = b.mul(groups, facts.parts);
-      groupSize = b.quotient(groupSize, facts.parts);
-    }
-    numItems = b.mul(groups, kvTiles);
-    offset = b.sub(kvRows, qRows);
-    symbols["q_tiles"] = qTiles;
-    symbols["kv_tiles"] = kvTiles;
-    symbols["groups"] = groups;
-    symbols["width"] = width;
-    symbols["workers"] = workers;
-    symbols["offset"] = offset;
-    firstItem = b.add(workers, orderHeaderWords + 1 + orderItemWords - 1);
-    firstItem = b.bitAnd(firstItem, -orderItemWords);
-    firstVisit = b.add(firstItem, b.mul(numItems, orderItemWords));
-  }
-
-  /// The values of a formula, of inputs by their names; sizes that are inputs of one formula only come with
-  /// them.
-  SmallVector<Value> evaluate(StringRef name, ArrayRef<FormulaPiece> pieces,
-                              ArrayRef<std::pair<StringRef, Value>> inputs) {
-    for (auto [input, value] : inputs)
-      symbols[input] = value;
-    const FormulaSignature &signature = getFormulaSignature(name);
-    SmallVector<Value> values;
-    for (unsigned symbol = 0; symbol < signature.getNumSymbols(); ++symbol)
-      values.push_back(symbols.lookup(signature.getName(symbol)));
-    return FormulaEmitter(b, values).emit(pieces);
-  }
-
-  ItemValues itemAt(Value i) {
-    SmallVector<Value> values = evaluate("item", formulas.getItem(), {{"i", i}});
-    SmallVector<Value> worker = evaluate("worker", formulas.getWorker(), {{"unit", values[2]}});
-    return {values[0], values[1], worker.front()};
-  }
-
-  /// The sum of one number of each warp, and of those of the warps before this one. Between two calls
-  /// stands a barrier.
-  std::pair<Value, Value> sumOverWarps(Value ofWarp) {
-    Value place = b.add(shared, b.mul(warp, 4));
-    b.inOneLane(lane, [&] { hopper::storeWord(b, ofWarp, place); });
-    b.syncBlock();
-    Value isWarp = b.below(lane, numWarps);
-    Value other = b.choose(isWarp, lane, b.i32(0));
-    Value count = hopper::loadWord(b, b.add(shared, b.mul(other, 4)));
-    count = b.choose(isWarp, count, b.i32(0));
-    Value before = b.choose(b.below(lane, warp), count, b.i32(0));
-    Value sumBefore = b.sumOverWarp(before), sum = b.sumOverWarp(count);
-    b.syncBlock();
-    return {sum, sumBefore};
-  }
-
-  /// How many items the workers before this one have: each thread counts some.
-  Value countItemsBefore() {
-    Value worker = b.toI64(block);
-    SmallVector<Value> counted =
-        b.forEach(b.toI64(thread), numItems, numBlockThreads, ValueRange{b.i32(0)},
-                  [&](Value i, ValueRange carried) -> SmallVector<Value> {
-                    Value isBefore = b.below(itemAt(i).worker, worker);
-                    return {b.add(carried[0], b.choose(isBefore, b.i32(1), b.i32(0)))};
-                  });
-    return sumOverWarps(b.sumOverWarp(counted[0])).first;
-  }
-
-  Value wordAt(Value index) { return b.offset(b.parameter("workspace.order"), b.mul(index, 4)); }
-  void storeWords(ArrayRef<Value> words, Value index) {
-    for (size_t i = 0; i < words.size(); i += 4)
-      b.store16(words.slice(i, 4), wordAt(b.add(index, i)));
-  }
-
-  void writeHeader(Value firstOfList) {
-    b.ifThen(b.equal(thread, 0), [&] {
-      b.store(firstOfList, wordAt(b.add(b.toI64(block), orderHeaderWords)), 4);
-      b.ifThen(b.equal(block, 0), [&] {
-        storeWords({b.i32(orderVersion), b.toI32(workers), b.toI32(numItems),
-                    b.i32(orderHeaderWords), b.toI32(firstItem), b.toI32(firstVisit),
-                    b.toI32(b.mul(qTiles, kvTiles)), b.i32(0)},
-                   b.i64(0));
-        b.store(b.toI32(numItems), wordAt(b.add(workers, orderHeaderWords)), 4);
-      });
-    });
-  }
-
-  void writeItems(Value firstOfList) {
-    Value self = b.toI64(block), lastItem = b.add(numItems, -1);
-    Value lanesBefore = b.add(b.shiftLeft(b.i32(1), lane), -1);
-    b.forEach(b.i64(0), numItems, numBlockThreads, ValueRange{firstOfList},
-              [&](Value begin, ValueRange carried) -> SmallVector<Value> {
-                Value i = b.add(begin, b.toI64(thread));
-                ItemValues item = itemAt(b.min(i, lastItem));
-                Value isMine =
-                    b.both(b.below(i, numItems), b.compare(CmpIPredicate::eq, item.worker, self));
-                Value mask = b.ballot(isMine);
-                auto [sum, sumBefore] = sumOverWarps(b.countBits(mask));
-                Value place = b.countBits(b.both(mask, lanesBefore));
-                place = b.add(b.add(place, carried[0]), sumBefore);
-                b.ifThen(isMine, [&] { writeItem(item, place); });
-                return {b.add(carried[0], sum)};
-              });
-  }
-
-  void writeItem(const ItemValues &item, Value place) {
-    // Of a kv head and a part at once: that is whose heads follow each other.
-    Value run = item.group, part = b.i64(0);
-    if (facts.parts > 1) {
-      part = b.remainder(item.group, facts.parts);
-      run = b.quotient(item.group, facts.parts);
-    }
-    Value sequence = b.quotient(run, kvHeads), kvHead = b.remainder(run, kvHeads);
-    Value heads = kvHead;
-    if (facts.parts > 1)
-      heads = b.add(b.mul(kvHead, facts.parts), part);
-    SmallVector<Value> words = {sequence,
-                                kvHead,
-                                item.kv,
-                                b.mul(heads, groupSize),
-                                b.mul(item.kv, qTiles),
-                                activeQ(item.kv).size,
-                                groupSize,
-                                part};
-    for (Value &word : words)
-      word = b.toI32(word);
-    storeWords(words, b.add(firstItem, b.mul(b.toI64(place), orderItemWords)));
-  }
-
-  //===--------------------------------------------------------------------===//
-  // Lines of tiles
-  //===--------------------------------------------------------------------===//
-
-  ActiveTiles activeQ(Value kv) { return MaskEmitter(b, facts.band, offset).activeQ(kv, qTiles); }
-  ActiveTiles activeKv(Value q) { return MaskEmitter(b, facts.band, offset).activeKv(q, kvTiles); }
-
-  void writeVisits() {
-    Value first = b.add(b.mul(b.toI64(block), numBlockThreads), b.toI64(thread));
-    b.forEach(first, b.mul(kvTiles, qTiles), b.mul(workers, numBlockThreads), ValueRange{},
-              [&](Value index, ValueRange) -> SmallVector<Value> {
-                Value kv = b.quotient(index, qTiles), step = b.remainder(index, qTiles);
-                // The rest of a line stays as it is: nobody reads it.
-                b.ifThen(b.below(step, activeQ(kv).size), [&] { writeVisit(index, kv, step); });
-                return {};
-              });
-  }
-
-  void writeVisit(Value index, Value kv, Value step) {
-    auto [firstQ, numQ] = activeQ(kv);
-    Value lastQ = b.add(b.add(firstQ, numQ), -1);
-    Value q = evaluate("visit", formulas.getVisit(),
-                       {{"kv", kv}, {"step", step}, {"first", firstQ}, {"last", lastQ}})
-                  .front();
-    auto [firstKv, numKv] = activeKv(q);
-    Value lastKv = b.add(b.add(firstKv, numKv), -1);
-    Value turn = evaluate("turn", formulas.getTurn(),
-                          {{"kv", kv}, {"q", q}, {"first", firstKv}, {"last", lastKv}})
-                     .front();
-    Value isEnd = b.compare(CmpIPredicate::eq, turn, b.add(numKv, -1));
-    Value isLast = b.choose(isEnd, b.i32(1), b.i32(0));
-    storeWords({b.i32(0), b.toI32(q), b.toI32(turn), isLast},
-               b.add(firstVisit, b.mul(index, orderVisitWords)));
-  }
-
-  ProgramFacts facts;
-  FormulasAttr formulas;
-  EntryBuilder b;
-  Value thread, block, numBlockThreads, lane, warp, shared; ///< threads as i32, their number as i64
-  Value qRows, kvRows, kvHeads, workers, width, groupSize, qTiles, kvTiles, groups, numItems,
-      offset;                     ///< `groupSize`: heads of an item
-  Value firstItem, firstVisit;    ///< words of the buffer
-  llvm::StringMap<Value> symbols; ///< of formulas, by their names
-};
 
 struct LowerOrder : public dash::impl::LowerOrderBase<LowerOrder> {
   using LowerOrderBase::LowerOrderBase;
@@ -267,7 +37,11 @@ struct LowerOrder : public dash::impl::LowerOrderBase<LowerOrder> {
       FailureOr<Kernels> kernels = readKernels(module);
       if (failed(kernels))
         return signalPassFailure();
-      OrderBuilder(*kernels, module->getAttrOfType<FormulasAttr>(formulasAttr)).build();
+      auto formulas = module->getAttrOfType<FormulasAttr>(formulasAttr);
+      if (kernels->facts.isList)
+        buildOrderOfList(*kernels, formulas);
+      else
+        OrderBuilder(*kernels, formulas).build();
       ++numLowered;
     }
   }

@@ -45,11 +45,13 @@ public:
     thread = b.special("tid.x");
     tile = queryTileOfBlock(b, facts);
     shared = b.sharedBase();
-    sumRows();
+    whereTileIs(b, tile, [&] { sumRows(); });
     buildDescriptors();
     b.syncBlock();
-    b.ifThen(b.below(thread, facts.qTile), [&] { writeRowNumbers(); });
-    b.ifThen(getsNoAdd(), [&] { writeZeros(); });
+    whereTileIs(b, tile, [&] {
+      b.ifThen(b.below(thread, facts.qTile), [&] { writeRowNumbers(); });
+      b.ifThen(getsNoAdd(), [&] { writeZeros(); });
+    });
     b.finish();
   }
 
@@ -67,6 +69,8 @@ private:
     parameters.sizes({"batch", "heads", "kv_heads", "q_rows", "kv_rows"});
     for (StringRef region : {"descriptors", "lse2", "delta", "dq_sum"})
       parameters.workspace(region);
+    if (facts.isList)
+      addListParameters(parameters);
     return EntryBuilder(loc, kernels.module, facts.name + "_prepare", launch, parameters);
   }
   /// Shared memory holds the descriptors, then the sum of each row.
@@ -77,10 +81,10 @@ private:
 
   /// Rows past the end are read as the last one: no branch stands between the loads.
   Value clampedRow(Value localRow) {
-    return b.min(b.add(tile.firstRow, localRow), b.add(b.parameter("q_rows"), -1));
+    return b.min(b.add(tile.firstRow, localRow), b.add(tile.rows, -1));
   }
   SmallVector<Value> loadPiece(StringRef tensor, Value row, Value column) {
-    Value line = rowOf(b, tensor, 2, tile.sequence, tile.head, row);
+    Value line = rowOf(b, tensor, 2, tile, row);
     return b.streamIn(b.offset(line, b.mul(column, 16)));
   }
 
@@ -122,10 +126,9 @@ private:
   /// One thread a row. Rows past the end and rows that see no column get P = exp2(x - inf) = 0.
   void writeRowNumbers() {
     Value row = b.add(tile.firstRow, thread);
-    Value isRow = b.below(row, b.parameter("q_rows"));
+    Value isRow = b.below(row, tile.rows);
     Value lse =
-        b.load(b.getF32Type(),
-               rowOf(b, "lse", 4, tile.sequence, tile.head, clampedRow(thread), /*isPerRow=*/true),
+        b.load(b.getF32Type(), rowOf(b, "lse", 4, tile, clampedRow(thread), /*isPerRow=*/true),
                /*alignment=*/4);
     Value isEmpty = b.choose(isRow, b.isInfinite(lse), b.i1(true));
     Value infinity = b.f32(std::numeric_limits<double>::infinity());
@@ -146,7 +149,11 @@ private:
     if (lonely)
       return isAmong(*lonely);
     if (facts.band.band.isFull())
-      return b.i1(false);
+      return facts.isList ? b.equal(tile.kvRows, 0) : b.i1(false);
+    if (facts.isList) {
+      MaskEmitter mask(b, facts.band, b.sub(b.toI64(tile.kvRows), b.toI64(tile.rows)));
+      return b.equal(mask.activeKv(b.toI64(tile.q), b.toI64(tile.kvTiles)).size, 0);
+    }
     Value qRows = b.toI64(b.parameter("q_rows")), kvRows = b.toI64(b.parameter("kv_rows"));
     MaskEmitter mask(b, facts.band, b.sub(kvRows, qRows));
     return b.equal(mask.activeKv(b.toI64(tile.q), b.ceilDiv(kvRows, facts.kvTile)).size, 0);

@@ -22,7 +22,7 @@ MainKernel::MainKernel(WorkersOp workers, const ProgramFacts &facts)
   heads = parameter("heads");
   qRows = parameter("q_rows");
   kvRows = parameter("kv_rows");
-  qTiles = b.ceilDiv(qRows, facts.qTile);
+  qTiles = facts.isList ? parameter("q_tiles") : b.ceilDiv(qRows, facts.qTile);
 }
 
 Value dash::findParameter(Operation *entry, StringRef name) {
@@ -90,12 +90,29 @@ const ConsumerValues *MainKernel::consumerOf(Operation *op) const {
 }
 
 Value MainKernel::tileIndex(PtxBuilder &b, Value sequence, Value head, Value tile) const {
+  if (facts.isList)
+    return b.add(
+        b.add(b.mul(head, qTiles), readSequence(b, sequence, /*isKeyValue=*/false).firstTile),
+        tile);
   return b.add(b.mul(b.add(b.mul(sequence, heads), head), qTiles), tile);
 }
 
 Value MainKernel::pieceIndex(PtxBuilder &b, Value sequence, Value kvHead, Value piece) const {
   Value pieces = b.mul(b.ceilDiv(kvRows, facts.kvTile), facts.numPieces());
   return b.add(b.mul(b.add(b.mul(sequence, parameter("kv_heads")), kvHead), pieces), piece);
+}
+
+SequenceRows MainKernel::readSequence(PtxBuilder &b, Value sequence, bool isKeyValue) const {
+  return dash::readSequence(b, region("order"), sequence, isKeyValue);
+}
+
+SmallVector<Value> MainKernel::coordinates(PtxBuilder &b, bool isKeyValue, Value sequence,
+                                           Value head, Value row, Value panel) const {
+  if (!facts.isList)
+    return {b.i32(0), row, panel, head, sequence};
+  SequenceRows rows = readSequence(b, sequence, isKeyValue);
+  Value all = isKeyValue ? kvRows : qRows;
+  return {b.i32(0), b.add(b.sub(all, rows.rows), row), panel, head, rows.end};
 }
 
 Value MainKernel::descriptor(PtxBuilder &b, StringRef tensor) const {

@@ -38,6 +38,12 @@ public:
   Value tileIndex(PtxBuilder &b, Value sequence, Value head, Value tile) const;
   /// Number of a piece of a kv tile's sums among those of all kv heads and sequences.
   Value pieceIndex(PtxBuilder &b, Value sequence, Value kvHead, Value piece) const;
+  bool isList() const { return facts.isList; }
+  /// What the order buffer says of a sequence of a list.
+  SequenceRows readSequence(PtxBuilder &b, Value sequence, bool isKeyValue) const;
+  /// Where a descriptor has a row of a sequence: see TensorMap.
+  SmallVector<Value> coordinates(PtxBuilder &b, bool isKeyValue, Value sequence, Value head,
+                                 Value row, Value panel) const;
   /// The descriptor of a tensor: "q", "k", "v", "do", "dk" or "dv".
   Value descriptor(PtxBuilder &b, StringRef tensor) const;
 

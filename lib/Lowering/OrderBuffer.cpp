@@ -21,20 +21,26 @@ static bool isBelow(int64_t number, int64_t count) { return number >= 0 && numbe
 /// Whether each item and each of its visits is one of the problem's.
 static bool isOfProblem(const Problem &problem, int64_t parts, int64_t workers,
                         ArrayRef<Item> items, ArrayRef<Visit> visits) {
-  int64_t numVisits = 0;
+  const Visit *visit = visits.begin();
   for (const Item &item : items) {
     if (!isBelow(item.worker, workers) || !isBelow(item.sequence, problem.numSequences()) ||
         !isBelow(item.kvHead, problem.kvHeads) || !isBelow(item.part, parts) ||
         !isBelow(item.kv, problem.numKvTiles(item.sequence)))
       return false;
-    numVisits += problem.activeQ(item.sequence, item.kv).size() * (problem.groupSize() / parts);
+    int64_t numVisits =
+        problem.activeQ(item.sequence, item.kv).size() * (problem.groupSize() / parts);
+    int64_t qTiles = problem.numQTiles(item.sequence);
+    auto isVisit = [&](const Visit &visit) {
+      return isBelow(visit.head, problem.heads) && isBelow(visit.q, qTiles);
+    };
+    if (visits.end() - visit < numVisits || !std::all_of(visit, visit + numVisits, isVisit))
+      return false;
+    visit += numVisits;
   }
-  return numVisits == int64_t(visits.size()) && llvm::all_of(visits, [&](const Visit &visit) {
-           return isBelow(visit.head, problem.heads) && isBelow(visit.q, problem.numQTiles(0));
-         });
+  return visit == visits.end();
 }
 
-FailureOr<std::vector<int32_t>> dash::encodeOrder(ScheduleOp schedule,
+FailureOr<std::vector<int32_t>> dash::encodeOrder(ScheduleOp schedule, bool isList,
                                                   function_ref<InFlightDiagnostic()> emitError) {
   TableAttr table = schedule.getTable();
   Problem problem = toProblem(schedule.getProblem());
@@ -43,7 +49,7 @@ FailureOr<std::vector<int32_t>> dash::encodeOrder(ScheduleOp schedule,
   if (!isOfProblem(problem, schedule.getParts(), schedule.getWorkers(), items, visits))
     return emitError() << "table of order '@" << schedule.getSymName()
                        << "' is not one of its problem; --dash-verify-schedule says why";
-  return encodeOrder(problem, schedule.getParts(), schedule.getWorkers(), items, visits);
+  return encodeOrder(problem, schedule.getParts(), schedule.getWorkers(), items, visits, isList);
 }
 
 bool dash::mayWait(ScheduleOp schedule) {
@@ -53,6 +59,9 @@ bool dash::mayWait(ScheduleOp schedule) {
   Problem problem = toProblem(schedule.getProblem());
   std::vector<Visit> visits = rowsOf<Visit>(table.getVisits());
   int64_t parts = schedule.getParts();
+  std::vector<int64_t> firstQTile = {0}; // by sequence, through the list
+  for (int64_t sequence : llvm::seq(problem.numSequences()))
+    firstQTile.push_back(firstQTile.back() + problem.numQTiles(sequence));
   llvm::DenseMap<int64_t, int32_t> workers; // by chain, those over parts below 0; looked up only
   const Visit *visit = visits.data();
   for (const Item &item : rowsOf<Item>(table.getItems())) {
@@ -63,8 +72,7 @@ bool dash::mayWait(ScheduleOp schedule) {
     int64_t numVisits =
         problem.activeQ(item.sequence, item.kv).size() * int64_t(problem.groupSize() / parts);
     for (const Visit *end = visit + numVisits; visit != end; ++visit) {
-      int64_t head = item.sequence * problem.heads + visit->head;
-      int64_t chain = head * problem.numQTiles(0) + visit->q;
+      int64_t chain = visit->head * firstQTile.back() + firstQTile[item.sequence] + visit->q;
       if (workers.try_emplace(chain, item.worker).first->second != item.worker)
         return true;
     }

@@ -8,9 +8,9 @@
 
 namespace mlir::dash {
 
-/// The buffer of a proven order that is a table. Fails with a message where words of 32
+/// The buffer of a proven order that is a table, of a batch or of a list. Fails with a message where words of 32
 /// bits cannot count it, or where the table cannot have been proven.
-FailureOr<std::vector<int32_t>> encodeOrder(ScheduleOp schedule,
+FailureOr<std::vector<int32_t>> encodeOrder(ScheduleOp schedule, bool isList,
                                             function_ref<InFlightDiagnostic()> emitError);
 
 /// Whether a worker may wait for another: whether two of them add to one q tile, in turns. Formulas serve all sizes, so

@@ -69,10 +69,11 @@ private:
     auto schedule = symbols.lookupNearestSymbolFrom<ScheduleOp>(items, items.getOrderAttr());
     if (failed(verifyProven(schedule, [&] { return workers.emitError(); })))
       return failure();
+    SequencesAttr list = items.getSequencesAttr();
     std::vector<int32_t> words;
     if (schedule.getTable()) {
       FailureOr<std::vector<int32_t>> encoded =
-          encodeOrder(schedule, [&] { return workers.emitError(); });
+          encodeOrder(schedule, bool(list), [&] { return workers.emitError(); });
       if (failed(encoded))
         return failure();
       words = std::move(*encoded);
@@ -91,7 +92,7 @@ private:
 
     OpBuilder b(&getContext());
     auto kernels = gpu::GPUModuleOp::create(b, function.getLoc(), name);
-    kernels->setAttr(programAttr, describeProgram(function.getName(), *tensors, schedule,
+    kernels->setAttr(programAttr, describeProgram(function.getName(), *tensors, schedule, list,
                                                   words.size(), tickets));
     if (schedule.getTable()) {
       auto type = RankedTensorType::get(words.size(), b.getI32Type());

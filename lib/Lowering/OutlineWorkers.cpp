@@ -128,6 +128,8 @@ static EntryBuilder makeEntry(WorkersOp workers, const Kernels &kernels, bool dr
   parameters.sizes({"heads", "q_rows", "kv_rows"});
   if (kernels.facts.parts > 1)
     parameters.sizes({"kv_heads"});
+  if (kernels.facts.isList)
+    parameters.sizes({"q_tiles"});
   auto function = workers->getParentOfType<FunctionOpInterface>();
   if (llvm::any_of(function.getArguments(),
                    [](Value argument) { return nameOfArgument(argument) == "scale"; }))

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Program.h"
+#include "HopperOps.h"
 #include "dash/IR/KernelAttrs.h"
+#include "dash/IR/OrderBuffer.h"
 #include "dash/IR/PtxName.h"
 #include "dash/Pipeline/Coverage.h"
 #include "mlir/IR/Matchers.h"
@@ -26,7 +28,7 @@ FailureOr<Kernels> dash::readKernels(Operation *module) {
   return Kernels{module,
                  {ptxNameOf(program.getName()), cast<FloatType>(facts.getElement()),
                   facts.getHeadDim(), qTile, kvTile, band, facts.getDeterministic(),
-                  facts.getMinWorkers(), facts.getParts()}};
+                  facts.getMinWorkers(), facts.getParts(), program.isList()}};
 }
 
 FailureOr<Kernels> dash::findKernels(Operation *op) {
@@ -53,6 +55,10 @@ ParameterList &ParameterList::tensor(StringRef name, bool isPerRow) {
     parameters.push_back({(name + ".stride.row").str(), Kind::I64});
   return *this;
 }
+ParameterList &ParameterList::lengths(StringRef name) {
+  parameters.push_back({name.str(), EntryBuilder::Kind::Pointer});
+  return *this;
+}
 ParameterList &ParameterList::sizes(ArrayRef<StringRef> names) {
   for (StringRef name : names)
     parameters.push_back({name.str(), EntryBuilder::Kind::I32});
@@ -71,23 +77,67 @@ ParameterList &ParameterList::scale() {
 // Places
 //===----------------------------------------------------------------------===//
 
+void dash::addListParameters(ParameterList &parameters) {
+  parameters.sizes({"sequences", "q_tiles"}).workspace("order");
+}
+
+SequenceRows dash::readSequence(PtxBuilder &b, Value order, Value sequence, bool isKeyValue) {
+  Value record = b.offset(order, b.mul(b.toI64(sequence), 4 * orderSequenceWords));
+  int64_t first = orderHeaderWords + int64_t(isKeyValue ? SequenceKvEnd : SequenceQEnd);
+  SmallVector<Value> words = hopper::loadWords4Global(b, record, 4 * first);
+  return {words[0], words[1], words[2], words[3]};
+}
+
+/// Which sequence has the tile stands in the order buffer.
+static void findTileInList(EntryBuilder &b, const ProgramFacts &facts, QueryTile &tile) {
+  Value qTiles = b.parameter("q_tiles"), order = b.parameter("workspace.order");
+  Value number = b.remainder(tile.index, qTiles);
+  tile.head = b.quotient(tile.index, qTiles);
+  tile.batch = b.i32(0);
+  Value firstOwner = b.mul(b.add(b.parameter("sequences"), 1), orderSequenceWords);
+  Value place = b.add(b.add(firstOwner, number), orderHeaderWords);
+  Value owner = hopper::loadWordGlobal(b, b.offset(order, b.mul(b.toI64(place), 4)), 0);
+  tile.isThere = b.compare(arith::CmpIPredicate::sge, owner, b.i32(0));
+  Value sequence = b.max(owner, b.i32(0));
+  SequenceRows queries = readSequence(b, order, sequence, /*isKeyValue=*/false);
+  SequenceRows keys = readSequence(b, order, sequence, /*isKeyValue=*/true);
+  tile.q = b.sub(number, queries.firstTile);
+  tile.rows = queries.rows;
+  tile.kvRows = keys.rows;
+  tile.kvTiles = b.ceilDiv(keys.rows, facts.kvTile);
+  tile.firstOfList = b.sub(queries.end, queries.rows);
+  tile.firstRow = b.mul(tile.q, facts.qTile);
+}
+
 QueryTile dash::queryTileOfBlock(EntryBuilder &b, const ProgramFacts &facts) {
-  return tileOfBlock(b, "heads", "q_rows", facts.qTile);
+  if (!facts.isList)
+    return tileOfBlock(b, "heads", "q_rows", facts.qTile);
+  QueryTile tile;
+  tile.index = b.special("ctaid.x");
+  findTileInList(b, facts, tile);
+  return tile;
 }
 
 QueryTile dash::tileOfBlock(EntryBuilder &b, StringRef heads, StringRef rows, int64_t rowsOfTile,
                             int64_t pieces) {
   QueryTile tile;
   tile.index = b.special("ctaid.x");
-  tile.qTiles = b.ceilDiv(b.parameter(rows), rowsOfTile);
+  tile.rows = b.parameter(rows);
+  Value qTiles = b.ceilDiv(tile.rows, rowsOfTile);
   if (pieces > 1)
-    tile.qTiles = b.mul(tile.qTiles, pieces);
-  tile.q = b.remainder(tile.index, tile.qTiles);
-  Value sequenceHead = b.quotient(tile.index, tile.qTiles);
+    qTiles = b.mul(qTiles, pieces);
+  tile.q = b.remainder(tile.index, qTiles);
+  Value sequenceHead = b.quotient(tile.index, qTiles);
   tile.head = b.remainder(sequenceHead, b.parameter(heads));
-  tile.sequence = b.quotient(sequenceHead, b.parameter(heads));
+  tile.batch = b.quotient(sequenceHead, b.parameter(heads));
   tile.firstRow = b.mul(pieces > 1 ? b.quotient(tile.q, pieces) : tile.q, rowsOfTile);
   return tile;
+}
+
+void dash::whereTileIs(EntryBuilder &b, const QueryTile &tile, llvm::function_ref<void()> body) {
+  if (!tile.isThere)
+    return body();
+  b.ifThen(tile.isThere, body);
 }
 
 StringRef dash::nameOfArgument(Value value) {
@@ -100,11 +150,13 @@ StringRef dash::nameOfArgument(Value value) {
   return name ? name.getValue() : StringRef();
 }
 
-Value dash::rowOf(EntryBuilder &b, StringRef tensor, int64_t bytes, Value sequence, Value head,
+Value dash::rowOf(EntryBuilder &b, StringRef tensor, int64_t bytes, const QueryTile &tile,
                   Value row, bool isPerRow) {
   auto stride = [&](StringRef dim) { return b.parameter((tensor + ".stride." + dim).str()); };
   Value elements =
-      b.add(b.mul(b.toI64(sequence), stride("batch")), b.mul(b.toI64(head), stride("head")));
+      b.add(b.mul(b.toI64(tile.batch), stride("batch")), b.mul(b.toI64(tile.head), stride("head")));
+  if (tile.firstOfList)
+    row = b.add(row, tile.firstOfList);
   // Numbers of a tensor with one a row lie side by side.
   Value rows = isPerRow ? b.toI64(row) : b.mul(b.toI64(row), stride("row"));
   return b.offset(b.parameter(tensor), b.mul(b.add(elements, rows), bytes));

@@ -17,6 +17,7 @@ struct ProgramFacts {
   bool isOrdered = true;  ///< adds to dQ come in a fixed order, the first of a tile is a store
   int64_t minWorkers = 1; ///< that must be resident at once
   int64_t parts = 1; ///< of a kv head's query heads; with several, sums of dK and dV are memory's
+  bool isList = false; ///< of sequences, each with lengths of its own
 
   /// In how many pieces a kv tile's sums leave, which are as large as a q tile's.
   int64_t numPieces() const { return kvTile / qTile; }
@@ -55,6 +56,7 @@ class ParameterList {
 public:
   /// A pointer and strides in elements: batch, head, and row unless the tensor is one number a row.
   ParameterList &tensor(StringRef name, bool isPerRow = false);
+  ParameterList &lengths(StringRef name);          ///< a pointer alone
   ParameterList &sizes(ArrayRef<StringRef> names); ///< i32
   ParameterList &workspace(StringRef region);
   ParameterList &scale();
@@ -69,11 +71,15 @@ private:
 // Places
 //===----------------------------------------------------------------------===//
 
-/// A tile of queries, as i32 numbers. Tiles are counted q tiles fastest, then heads, then sequences.
+/// A tile of queries, as i32 numbers. Tiles are counted q tiles fastest, then heads, then sequences of a batch; q tiles of
+/// a list are counted through it.
 struct QueryTile {
-  Value index, sequence, head, q;
-  Value qTiles;
-  Value firstRow;
+  Value index, batch, head, q;
+  Value rows, kvRows; ///< of its sequence
+  Value kvTiles;      ///< null of a batch: of all sequences
+  Value firstRow;     ///< of the sequence
+  Value firstOfList,
+      isThere; ///< of a list: the sequence's first row in the tensor; whether a sequence has the tile
 };
 
 /// The grid of which each block has a tile of queries, and the tile of the block that runs.
@@ -87,8 +93,20 @@ QueryTile tileOfBlock(EntryBuilder &b, StringRef heads, StringRef rows, int64_t 
 /// The name that dash-outline-program has given an argument of the function; empty if it has none.
 StringRef nameOfArgument(Value value);
 
+/// What a list's tiles are found by: sizes that entries of tiles of queries take as parameters, and regions.
+void addListParameters(ParameterList &parameters);
+/// Runs `body` where the tile is one of a sequence: everywhere, of a batch.
+void whereTileIs(EntryBuilder &b, const QueryTile &tile, llvm::function_ref<void()> body);
+
+/// Words of the record of a sequence in the order buffer: those of queries or of keys.
+struct SequenceRows {
+  Value end, rows, firstTile,
+      extra; ///< extra: kv rows - query rows; of keys, the first line of visits
+};
+SequenceRows readSequence(PtxBuilder &b, Value order, Value sequence, bool isKeyValue);
+
 /// The address of a row of a tensor parameter with elements of `bytes` bytes.
-Value rowOf(EntryBuilder &b, StringRef tensor, int64_t bytes, Value sequence, Value head, Value row,
+Value rowOf(EntryBuilder &b, StringRef tensor, int64_t bytes, const QueryTile &tile, Value row,
             bool isPerRow = false);
 /// The address of a query tile in a region of the workspace with `bytes` bytes a tile.
 Value tileOf(EntryBuilder &b, StringRef region, int64_t bytes, const QueryTile &tile);

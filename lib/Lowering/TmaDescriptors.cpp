@@ -59,15 +59,22 @@ private:
 static void writeFields(EntryBuilder &b, const ProgramFacts &facts, const TensorMap &map,
                         Value descriptor) {
   FieldWriter field(b, descriptor);
-  Value sizes[] = {b.i32(64), b.parameter(map.rows), b.i32(facts.headDim / 64),
-                   b.parameter(map.heads), b.parameter("batch")};
+  Value rows = b.parameter(map.rows);
+  // The last dimension of a list is rows once more: see TensorMap.
+  Value sizes[] = {b.i32(64), rows, b.i32(facts.headDim / 64), b.parameter(map.heads),
+                   facts.isList ? b.add(rows, 1) : b.parameter("batch")};
   int64_t boxes[] = {64, map.boxRows, map.boxPanels, 1, 1};
   auto bytes = [&](StringRef dim) {
     return b.mul(b.parameter((map.tensor + ".stride." + dim).str()), 2);
   };
   Value strides[] = {bytes("row"), b.i64(128), bytes("head"), bytes("batch")};
+  Value address = b.address(b.parameter(map.tensor));
+  if (facts.isList) {
+    strides[0] = strides[3] = b.choose(b.equal(rows, 1), b.i64(16), strides[0]);
+    address = b.sub(address, b.mul(b.toI64(rows), strides[0]));
+  }
 
-  field.set("global.address", b.address(b.parameter(map.tensor)));
+  field.set("global.address", address);
   field.set("rank", 5 - 1);
   for (int64_t dim = 0; dim < 5; ++dim) {
     field.set("box.dim", dim, b.i32(boxes[dim]));

@@ -14,6 +14,11 @@ constexpr int64_t numDescriptors = 6, descriptorBytes = 128;
 /// A map of a bf16 tensor [batch, heads, rows, head dim] as five dimensions, {64, rows, head dim / 64,
 /// heads, batch}: a box of several 64-column panels lies in shared memory panel after panel, each with
 /// a swizzle of 128 bytes. What is past the end of the rows reads as zeros and is not written.
+///
+/// Of a list, sequences end within the tensor, and what is past their end must be cut there. So rows are counted twice:
+/// by the dimension `rows`, which ends where a sequence does, and by the last one, {row}, which says where that is. Row r of a
+/// sequence of n rows that ends in front of row e of the tensor is at rows - n + r and e; the map begins `rows` rows in
+/// front of the tensor. One map serves all sequences.
 struct TensorMap {
   StringRef tensor;
   StringRef rows, heads; ///< names of its sizes

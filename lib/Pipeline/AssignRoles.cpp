@@ -287,7 +287,9 @@ private:
     Band edges = BandLeadOp::edgesOf(items.getMask());
     IntegerAttr width =
         edges.left >= 0 ? b.getI64IntegerAttr(edges.left + edges.right) : IntegerAttr();
-    Value shown = HideOp::create(b, type, log, lead, find(items.getKvTile()), width, stage);
+    Value sequence = items.getSequencesAttr() ? find(items.getSequence()) : Value();
+    Value shown =
+        HideOp::create(b, type, log, lead, find(items.getKvTile()), sequence, width, stage);
     auto made = Exp2Op::create(b, type, shown, stage);
     mapping.map(probability.getResult(), made.getResult());
     return made;

@@ -45,8 +45,8 @@ private:
     if (schedule.getParts() > 1 && !schedule.isOrdered())
       return emitError() << "kernels add parts in turns, and kind '" << schedule.getKind()
                          << "' gives none: order the problem with parts=1, or by another kind";
-    if (items.getSequencesAttr())
-      return emitError() << "kernels cover batches of equal sequences, not 'sequences'";
+    if (failed(checkList(items.getSequencesAttr())))
+      return failure();
     if (schedule.getTable() && failed(checkSizes(problem)))
       return failure();
     if (FormulasAttr formulas = schedule.getFormulas();
@@ -66,15 +66,36 @@ private:
     return success();
   }
 
+  /// Kernels of a list find lengths in a table, or are told them when they run.
+  LogicalResult checkList(SequencesAttr list) {
+    if (!list)
+      return success();
+    if (!items.getMask().getRules().empty())
+      return emitError()
+             << "kernels cover bitmaps of batches of equal sequences, not of 'sequences'";
+    if (schedule.getParts() > 1)
+      return emitError() << "kernels cover parts of batches of equal sequences, not of "
+                            "'sequences': order the problem with parts=1";
+    if (list.isOpen() || schedule.getTable())
+      return success();
+    return emitError()
+           << "kernels of stated 'sequences' take their order as a table (table=true of "
+              "--dash-to-ptx, form=table of --dash-apply-schedule); for lengths that are "
+              "known at run time, state 'sequences(<?>)'";
+  }
+
   /// A table serves its own sizes, which types may leave open.
   LogicalResult checkSizes(ProblemAttr problem) {
     SequencesAttr rows = problem.getSequences();
+    bool isList = bool(items.getSequencesAttr());
     int64_t batch = rows.size();
     auto check = [&](int64_t heads, int64_t numRows, bool isKeyValue) {
       return verifySizes({batch, heads, numRows}, isKeyValue, [&] { return emitError(); });
     };
-    return failure(failed(check(problem.getHeads(), rows.getQ().front(), false)) ||
-                   failed(check(problem.getKvHeads(), rows.getKv().front(), true)));
+    int64_t qRows = isList ? rows.getTotalQ() : rows.getQ().front();
+    int64_t kvRows = isList ? rows.getTotalKv() : rows.getKv().front();
+    return failure(failed(check(problem.getHeads(), qRows, false)) ||
+                   failed(check(problem.getKvHeads(), kvRows, true)));
   }
 
   /// The name of an argument, seen as it is or with other stated sizes.

@@ -110,6 +110,11 @@ private:
         return failure();
       *schedule = std::move(*written);
     }
+    if (SequencesAttr list = items.getSequencesAttr(); list && list.isOpen() && schedule->isTable())
+      return emitError() << "lengths of sequences that are known at run time only need an order by "
+                            "formulas, but that of kind '"
+                         << schedule->kind
+                         << "' is a table: state the lengths, or take a kind with formulas";
     if (!assumed.empty()) {
       auto taken = remark::analysis(items.getLoc(),
                                     remark::RemarkOpts::name("assumed").category(getArgument()));

@@ -110,7 +110,8 @@ void dash::orderItems(ItemsOp items, const Schedule &schedule, const ScheduleFac
   auto ordered = ItemsOp::create(
       builder, items.getLoc(), FlatSymbolRefAttr::get(op.getSymNameAttr()), items.getQ(),
       items.getK(), items.getV(), items.getTiles(), items.getMask(), schedule.level,
-      isList ? op.getProblem().getSequences() : items.getSequencesAttr());
+      isList && !items.getSequencesAttr() ? op.getProblem().getSequences()
+                                          : items.getSequencesAttr());
   SmallVector<Value> arguments = {ordered.getSequence(), ordered.getKvHead(), ordered.getKvTile()};
   moveBody(items, ordered, arguments);
   items.erase();

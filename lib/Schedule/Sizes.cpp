@@ -112,7 +112,19 @@ SmallVector<AssumedSize> dash::assumeSizes(ItemsOp items, StatedSizes &sizes) {
   };
   Value q = items.getQ(), k = items.getK(), v = items.getV();
   // A list of sequences states its rows, and lies in a batch of 1.
-  if (!items.getSequencesAttr() && !sizes.isSequenceList()) {
+  if (SequencesAttr list = items.getSequencesAttr(); list && list.isOpen()) {
+    // Any lengths are an example of those to come.
+    auto example = [&](StringRef key, SmallVector<int64_t> &stated, int64_t otherwise) {
+      if (!stated.empty())
+        return;
+      stated = {otherwise};
+      assumed.push_back({key, otherwise});
+    };
+    if (sizes.q.empty() || sizes.kv.empty())
+      example("q", sizes.q, usualRows);
+    if (sizes.kv.empty() && sizes.q.size() == 1)
+      example("kv", sizes.kv, sizes.q.front());
+  } else if (!list && !sizes.isSequenceList()) {
     int64_t qRows = settleRows("q", q, sizes.q, usualRows);
     settleRows("kv", {k, v}, sizes.kv, qRows);
     settle("batch", {q, k, v}, /*dim=*/0, sizes.batch, 1);
@@ -156,7 +168,9 @@ static LogicalResult resolveBatch(ItemsOp items, int64_t qTypeRows, int64_t kvTy
 static LogicalResult resolveList(ItemsOp items, int64_t qTypeRows, int64_t kvTypeRows,
                                  const StatedSizes &sizes, Problem &problem, EmitError emitError) {
   SmallVector<int64_t> qRows = sizes.q, kvRows = sizes.kv;
-  if (SequencesAttr sequences = items.getSequencesAttr()) {
+  SequencesAttr sequences = items.getSequencesAttr();
+  bool isOpen = sequences && sequences.isOpen();
+  if (sequences && !isOpen) {
     auto disagrees = [](ArrayRef<int64_t> stated, ArrayRef<int64_t> rows) {
       return !stated.empty() && stated != rows;
     };
@@ -168,6 +182,9 @@ static LogicalResult resolveList(ItemsOp items, int64_t qTypeRows, int64_t kvTyp
   }
   if (kvRows.empty())
     kvRows = qRows;
+  if (qRows.empty() && kvRows.empty())
+    return failure(
+        failed(resolve("q", ShapedType::kDynamic, std::nullopt, std::nullopt, emitError)));
   if (qRows.empty())
     return emitError() << "sizes: kv is a list of sequences, but q is not stated";
   FailureOr<int64_t> batch = resolveBatchSize(items, sizes, emitError);
@@ -180,7 +197,7 @@ static LogicalResult resolveList(ItemsOp items, int64_t qTypeRows, int64_t kvTyp
   };
   for (auto [key, typeSize, rows] :
        {std::tuple("q", qTypeRows, sum(qRows)), {"kv", kvTypeRows, sum(kvRows)}})
-    if (!ShapedType::isDynamic(typeSize) && typeSize != rows)
+    if (!ShapedType::isDynamic(typeSize) && typeSize != rows && !isOpen)
       return emitError() << "sizes: the sequences have " << rows << " " << key
                          << " rows together, but the types say " << typeSize;
   for (auto [qLength, kvLength] : llvm::zip_equal(qRows, kvRows))

@@ -44,6 +44,11 @@ class BundledKernel:
         return f"d{self.head_dim}-{self.mask.name}"
 
     @property
+    def is_list(self) -> bool:
+        """Of a list of sequences, each with lengths of its own."""
+        return "sequences" in self.manifest["derived"]
+
+    @property
     def fixed_sizes(self) -> dict[str, int]:
         """Sizes that its order is a table for."""
         return {name: size["value"] for name, size in self.manifest["sizes"].items() if "value" in size}
@@ -59,6 +64,7 @@ class Bundle:
     date: str
     kernels: tuple[BundledKernel, ...]
     debug: tuple[BundledKernel, ...] = ()  # builds of the same kernels for tests
+    lists: tuple[BundledKernel, ...] = ()  # of lists of sequences
 
     @staticmethod
     def open(path: str | Path) -> Bundle:
@@ -75,8 +81,8 @@ class Bundle:
         except (OSError, ValueError) as error:
             raise ManifestError(f"{path}: expected a bundle of tools/make-device-bundle: {error}") from error
         kernels = [_kernel(name, path / "kernels" / f"{name}.json") for name in about["kernels"]]
-        return Bundle(path, about["commit"], about["date"], tuple(kernel for kernel in kernels if not kernel.debug),
-                      tuple(kernel for kernel in kernels if kernel.debug))
+        return Bundle(path, about["commit"], about["date"], tuple(kernel for kernel in kernels if not kernel.debug and not kernel.is_list),
+                      tuple(kernel for kernel in kernels if kernel.debug), tuple(kernel for kernel in kernels if kernel.is_list))
 
 
 def _kernel(name: str, path: Path) -> BundledKernel:

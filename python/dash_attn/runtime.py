@@ -27,7 +27,8 @@ from .tensors import as_tensor, current_stream, signature, stream_handle
 from .workspace import PER_THREAD, Workspace, this_thread
 
 TENSORS = ("q", "k", "v", "do", "o", "lse", "dq", "dk", "dv")
-LAYOUTS = ("bhsd", "bshd")
+LENGTHS = ("cu_seqlens_q", "cu_seqlens_kv")  # of a kernel of a list whose lengths come with each call
+LAYOUTS = ("bhsd", "bshd", "thd")
 MOST_LAUNCHES = 256  # of one kernel; more shapes and strides than that begin anew
 
 
@@ -51,9 +52,10 @@ class Kernel:
             self._scale = lib.dashKernelGetDefaultScale(planned)
         finally:
             lib.dashKernelDestroy(planned)
-        unknown = sorted(set(self._tensors) ^ set(TENSORS))
+        self._names = TENSORS + LENGTHS if set(LENGTHS) & set(self._tensors) else TENSORS
+        unknown = sorted(set(self._tensors) ^ set(self._names))
         if unknown:
-            raise ManifestError(f"'{self.name}': expected the tensors {', '.join(TENSORS)}; differs in {', '.join(unknown)}")
+            raise ManifestError(f"'{self.name}': expected the tensors {', '.join(self._names)}; differs in {', '.join(unknown)}")
         self._workspaces: dict[tuple[int, int, object], Workspace] = {}
         self._plans: dict[tuple[int, ...], Plan] = {}
         self._tables: dict[int, Memory] = {}
@@ -83,20 +85,24 @@ class Kernel:
         return self._driver
 
     def backward(self, q: Any, k: Any, v: Any, do: Any, o: Any, lse: Any, dq: Any, dk: Any, dv: Any, *,
-                 scale: float | None = None, stream: Any = None, layout: str = "bhsd") -> None:
+                 cu_seqlens_q: Any = None, cu_seqlens_kv: Any = None, scale: float | None = None, stream: Any = None,
+                 layout: str = "bhsd") -> None:
         """Writes dq, dk and dv, in the stream's order; returns when all is launched.
 
         q, do, o, dq: [batch, heads, q_rows, head_dim]; k, v, dk, dv: [batch, kv_heads, kv_rows, head_dim], of the manifest's
         element type; lse: [batch, heads, q_rows] of f32, natural logarithms. Any strides with the last dimension contiguous;
-        layout "bshd" takes [batch, rows, heads, head_dim] (lse as before).
+        layout "bshd" takes [batch, rows, heads, head_dim] (lse as before), "thd" [rows, heads, head_dim] and lse [heads, rows].
+        cu_seqlens_q, cu_seqlens_kv: of a kernel of `sequences(<?>)`, i32 on the device: sequence i has the rows from element i up to
+        i + 1. The device reads them, so a graph that is replayed may have others; numbers that do not ascend, or are beyond the
+        tensors, are cut to what fits. Gradients of rows that no sequence has are not written.
         scale: factor on the scores, head_dim^-0.5 if None; stream: that of q's library if None.
         If all gradients are empty nothing happens. The first call on a stream, and the first with larger sizes, allocates
         workspace; a capture into a CUDA graph must come after it (or after `reserve`), on the same stream.
         Raises ArgumentError or CapacityError before anything is written, DriverError if a launch fails.
         """
-        given = (q, k, v, do, o, lse, dq, dk, dv)
+        given = self._given((q, k, v, do, o, lse, dq, dk, dv), (cu_seqlens_q, cu_seqlens_kv))
         number = self._number(scale)  # a number from here on: a scalar of a library may change its value
-        signatures = [signature(value, name, self._device_of) for name, value in zip(TENSORS, given)]
+        signatures = [signature(value, name, self._device_of) for name, value in zip(self._names, given)]
         handle = current_stream(q) if stream is None else stream_handle(stream)
         key = (tuple([rest for _, rest in signatures]), layout, handle, _thread_of(handle))
         launch = self._launches.get(key)
@@ -107,19 +113,20 @@ class Kernel:
                     self._launches.clear()
                 self._launches[key] = launch
         addresses = [address for address, _ in signatures]
-        if self._tensors != list(TENSORS):
-            addresses = [addresses[TENSORS.index(name)] for name in self._tensors]
+        if self._tensors != list(self._names):
+            addresses = [addresses[self._names.index(name)] for name in self._tensors]
         launch.run_with(addresses, number)
 
     def bind(self, q: Any, k: Any, v: Any, do: Any, o: Any, lse: Any, dq: Any, dk: Any, dv: Any, *,
-             scale: float | None = None, stream: Any = None, layout: str = "bhsd") -> Launch:
+             cu_seqlens_q: Any = None, cu_seqlens_kv: Any = None, scale: float | None = None, stream: Any = None,
+             layout: str = "bhsd") -> Launch:
         """Checks everything as `backward` does and returns what it would launch, for these tensors: `launch.run()`.
 
         Keep the tensors while it is used.
         """
         number = self._number(scale)
         with self._lock:
-            return self._launch((q, k, v, do, o, lse, dq, dk, dv), number,
+            return self._launch(self._given((q, k, v, do, o, lse, dq, dk, dv), (cu_seqlens_q, cu_seqlens_kv)), number,
                                 current_stream(q) if stream is None else stream_handle(stream), layout)
 
     def reserve(self, *, device: int = 0, stream: Any = 0, **sizes: int) -> Workspace:
@@ -142,6 +149,14 @@ class Kernel:
                 self._workspaces[place] = Workspace(self.driver, device, handle, self.name)
             return self._workspaces[place]
 
+    def _given(self, tensors: tuple[Any, ...], lengths: tuple[Any, Any]) -> tuple[Any, ...]:
+        """The tensors that the kernel has."""
+        for name, value in zip(LENGTHS, lengths):
+            if (value is None) == (name in self._names):
+                raise ArgumentError(f"{name}: expected i32 on the device, found None: '{self.name}' is of a list of sequences"
+                                    if value is None else f"{name}: '{self.name}' takes none: it was not compiled for 'sequences(<?>)'")
+        return tensors + lengths if LENGTHS[0] in self._names else tensors
+
     # ---- What a call with new shapes goes through ---------------------------------------------------------------
 
     def _launch(self, given: Sequence[Any], scale: float, handle: int, layout: str) -> Launch:
@@ -149,9 +164,11 @@ class Kernel:
         if layout not in LAYOUTS:
             raise ArgumentError(f"layout: expected one of {', '.join(LAYOUTS)}, found '{layout}'")
         written = {spec["name"] for spec in self.manifest["tensors"] if spec["access"] != "read"}
-        tensors = {name: as_tensor(value, name, self._device_of, handle, name in written) for name, value in zip(TENSORS, given)}
+        tensors = {name: as_tensor(value, name, self._device_of, handle, name in written) for name, value in zip(self._names, given)}
         device = tensors["q"].device
-        if layout == "bshd":
+        if layout == "thd":
+            tensors = {name: tensor if name in LENGTHS else tensor.in_batch() for name, tensor in tensors.items()}
+        if layout != "bhsd":
             tensors = {name: tensor.transposed(1, 2) if len(tensor.shape) == 4 else tensor for name, tensor in tensors.items()}
         found = references([tensors[name] for name in self._tensors])
         sizes = (ctypes.c_int64 * len(self._sizes))()

@@ -12,16 +12,16 @@ from typing import Any
 
 from .errors import ArgumentError
 
-BYTES = {"bf16": 2, "f16": 2, "f32": 4}
-ELEMENTS = {"bf16": 1, "f16": 2, "f32": 3}  # DashElement
+BYTES = {"bf16": 2, "f16": 2, "f32": 4, "i32": 4}
+ELEMENTS = {"bf16": 1, "f16": 2, "f32": 3, "i32": 4}  # DashElement
 LEGACY = 1  # CU_STREAM_LEGACY, the default stream where 0 may not stand
-NAMES = {"bfloat16": "bf16", "float16": "f16", "float32": "f32", "uint16": "bf16",
-         "<u2": "bf16", "<f2": "f16", "<f4": "f32"}
+NAMES = {"bfloat16": "bf16", "float16": "f16", "float32": "f32", "int32": "i32",
+         "uint16": "bf16", "<u2": "bf16", "<f2": "f16", "<f4": "f32", "<i4": "i32"}
 
 
 @dataclass(frozen=True)
 class Tensor:
-    """Device memory: address of the first element, shape, strides in elements, "bf16", "f16" or "f32", device number."""
+    """Device memory: address of the first element, shape, strides in elements, "bf16", "f16", "f32" or "i32", device number."""
 
     pointer: int
     shape: tuple[int, ...]
@@ -39,7 +39,12 @@ class Tensor:
         if len(self.shape) != len(self.strides):
             raise ArgumentError(f"expected a stride for each dimension, found {self.strides} for shape {self.shape}")
         if self.dtype not in NAMES.values():
-            raise ArgumentError(f"expected elements of bf16, f16 or f32, found {self.dtype!r}")
+            raise ArgumentError(f"expected elements of bf16, f16, f32 or i32, found {self.dtype!r}")
+
+    def in_batch(self) -> Tensor:
+        """The same memory as the only entry of a batch."""
+        return Tensor(self.pointer, (1, *self.shape), (max(self.shape[0] * self.strides[0], 1) if self.shape else 1, *self.strides),
+                      self.dtype, self.device)
 
     def transposed(self, first: int, second: int) -> Tensor:
         """The same memory with two dimensions exchanged."""
@@ -153,7 +158,7 @@ def stream_handle(stream: Any) -> int:
 
 def _element(name: str, dtype: str) -> str:
     if dtype not in NAMES:
-        raise ArgumentError(f"{name}: expected elements of bf16, f16 or f32, found {dtype}")
+        raise ArgumentError(f"{name}: expected elements of bf16, f16, f32 or i32, found {dtype}")
     return NAMES[dtype]
 
 

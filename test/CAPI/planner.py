@@ -83,7 +83,9 @@ def refusals() -> None:
     table = TMP / "small0.json"
     formulas = compile_example("formulas", "causal", "kind=shift")
     blocks = compile_example("blocks", "blocks", f"kind=synthesized workers=4 {stated(1024, 1024, 1, 2, 2)}")
+    listed = compile_example("listed", "causal", "kind=synthesized workers=4 sizes=q:200+300,kv:200+300,heads:2,kv-heads:2")
     refused = {
+        "a planner serves batches of equal sequences, and 'attention_bwd' is of a list: use dash-opt for others": (listed, SIZES),
         "expected a value for the size 'kv_rows' of 'attention_bwd', found none":
             (table, {key: value for key, value in SIZES.items() if key != "kv_rows"}),
         "'rows' is no size of a kernel, or is given twice: expected batch, heads, kv_heads, q_rows, kv_rows":

@@ -11,3 +11,10 @@ func.func private @problem_kv_heads_divide_heads() attributes
   // expected-error @below {{'kv_heads' must divide 'heads', got 3 and 16}}
   {a = #dash.problem<tiles = <q = 64, kv = 128>, mask = <full>, heads = 16, kv_heads = 3,
                      head_dim = 128, head_dim_v = 128, sequences = <[1, 1]>>}
+
+// -----
+
+func.func private @problem_lengths_are_stated() attributes
+  // expected-error @below {{the lengths of 'sequences' must be stated: an order is proven for some, whatever it serves}}
+  {a = #dash.problem<tiles = <q = 64, kv = 128>, mask = <full>, heads = 16, kv_heads = 4,
+                     head_dim = 128, head_dim_v = 128, sequences = <?>>}

@@ -1,6 +1,6 @@
 // RUN: dash-opt %s -verify-diagnostics -split-input-file
 
-// expected-error @below {{a list of sequences may not be empty}}
+// expected-error @below {{a list of sequences may not be empty, expected lengths or '?'}}
 func.func private @sequences_not_empty() attributes {a = #dash.sequences<>}
 
 // -----

@@ -6,6 +6,10 @@
 // CHECK-SAME: #dash.sequences<[1, 9223372036854775807]>
 func.func private @one() attributes {a = #dash.sequences<[1, 9223372036854775807]>}
 
+// CHECK-LABEL: func.func private @open
+// CHECK-SAME: #dash.sequences<?>
+func.func private @open() attributes {a = #dash.sequences<?>}
+
 // CHECK-LABEL: func.func private @runs
 // CHECK-SAME: #dash.sequences<[1000, 1000], 4 x [3000, 2000]>
 func.func private @runs() attributes {a = #dash.sequences<[1000, 1000], 4 x [3000, 2000]>}

@@ -21,15 +21,20 @@ ENTRY = "attention_bwd_main"
 # Steps of the items of the one block: none, prologue and epilogue alone, a middle step, and more, after each other.
 WALKS = [[0], [1], [2], [3], [0, 1, 1, 2, 3], [4, 0, 1, 5], [5, 6]]
 ORDER = 1 << 40
+ROWS = 4096
+Q_TILES = ROWS // 64
 
 
-def order_buffer(walks: list[int], parts: int) -> dict[int, int]:
+def order_buffer(walks: list[int], parts: int, is_list: bool) -> dict[int, int]:
     """One worker's items, as OrderBuffer.h lays them out; item i visits q tiles 0 … steps - 1, and is a part of kv tile
-    i / parts."""
+    i / parts. A list has one sequence, of all rows."""
     walks = walks + [0] * (-len(walks) % parts)
-    first_list, first_item = 8, 16
+    sequences = [ROWS, ROWS, 0, 0, ROWS, ROWS, 0, 0, 0, 0, 0, 0, 0, 0, Q_TILES, 0, 0, 0, Q_TILES // 2, 0, 0, 0, 0, 0]
+    between = sequences + [0] * Q_TILES if is_list else []
+    first_list = 8 + len(between)
+    first_item = first_list + 8
     first_visit = first_item + 8 * len(walks)
-    words = [1, 1, len(walks), first_list, first_item, first_visit, sum(walks), 0, 0, len(walks)]
+    words = [1, 1, len(walks), first_list, first_item, first_visit, sum(walks), int(is_list), *between, 0, len(walks)]
     words += [0] * (first_item - len(words))
     for i, steps in enumerate(walks):
         words += [0, 0, i // parts, 0, sum(walks[:i]), steps, 1, i % parts]
@@ -43,9 +48,9 @@ def order_buffer(walks: list[int], parts: int) -> dict[int, int]:
 def run(text: str, manifest: dict, walks: list[int]) -> Machine:
     entry = next(e for e in manifest["entries"] if e["name"] == ENTRY)
     values = {p["name"]: (i + 1) << 32 for i, p in enumerate(entry["parameters"])}
-    values |= {"workspace.order": ORDER, "heads": 1, "q_rows": 4096, "kv_rows": 4096, "kv_heads": 1, "scale": 0}
+    values |= {"workspace.order": ORDER, "heads": 1, "q_rows": ROWS, "kv_rows": ROWS, "kv_heads": 1, "q_tiles": Q_TILES, "scale": 0}
     values = {p["name"]: values[p["name"]] for p in entry["parameters"]}
-    memory = order_buffer(walks, manifest["program"]["parts"])
+    memory = order_buffer(walks, manifest["program"]["parts"], "sequences" in manifest["derived"])
     machine = Machine(text, ENTRY, values, memory, entry["block"][0] // 128)
     machine.run()
     for region, turns in values.items():

@@ -28,7 +28,7 @@ def refusals() -> None:
         found = refused(lambda given=given: kernel.backward(**given), ArgumentError)
         assert found == message, found
     found = refused(lambda: kernel.backward(**tensors(), layout="sbhd"), ArgumentError)
-    assert found == "layout: expected one of bhsd, bshd, found 'sbhd'", found
+    assert found == "layout: expected one of bhsd, bshd, thd, found 'sbhd'", found
     found = refused(lambda: kernel.backward(**tensors(q=3)), ArgumentError)
     assert found == ("expected a tensor of PyTorch or CuPy, one with __cuda_array_interface__, or dash_attn.Tensor, "
                      "found int"), found
@@ -75,7 +75,7 @@ def other_libraries() -> None:
     kernel.backward(**tensors(q=OfInterface(shape=shape, typestr="<u2", strides=(262144, 65536, 256, 2))))
     assert len(driver.launches()) == 7
     found = refused(lambda: kernel.backward(**tensors(q=OfInterface(shape=shape, typestr="<f8"))), ArgumentError)
-    assert found == "q: expected elements of bf16, f16 or f32, found <f8", found
+    assert found == "q: expected elements of bf16, f16, f32 or i32, found <f8", found
     odd = OfInterface(shape=shape, typestr="<u2", strides=(262144, 65536, 255, 2))
     found = refused(lambda: kernel.backward(**tensors(q=odd)), ArgumentError)
     assert found == "q: expected strides of whole elements, found (262144, 65536, 255, 2) bytes", found

@@ -251,7 +251,7 @@ def numbers() -> None:
                   {"strides": (2**64, 1, 1, 1)}, {"shape": (2, -4, 256, 128)}):
         found = refused(lambda wrong=wrong: replace(tensors()["q"], **wrong), ArgumentError)
         assert found.startswith("expected an address, a shape, strides and a device as whole numbers, found "), found
-    assert refused(lambda: Tensor(1, (1,), (1,), "f8"), ArgumentError) == "expected elements of bf16, f16 or f32, found 'f8'"
+    assert refused(lambda: Tensor(1, (1,), (1,), "f8"), ArgumentError) == "expected elements of bf16, f16, f32 or i32, found 'f8'"
     for stream in (-1, 2**64, 1.5, types.SimpleNamespace(ptr="x")):
         assert "stream: expected a number or a stream" in refused(lambda stream=stream: kernel.backward(**tensors(), stream=stream),
                                                                   ArgumentError)

@@ -31,6 +31,9 @@ FROM_FILE = "symmetric-shift"
 DEBUG_OPTIONS = {"contributions": "contributions=true", "delays": "delays=true", "threads": "threads-arrive=true",
                  "tickets": "tickets=true"}
 TICKETS_KIND = "ascending"
+# Lists of sequences: kinds of orders that the device makes of lengths, and lengths of tables.
+LIST_KINDS = {"full": ("shift", "ascending"), "causal": ("symmetric-shift", "ascending"), "window-100-40": ("shift",)}
+LIST_TABLE = {"causal": "q:700+64+1+1500+129+333,kv:700+640+1+1500+129+100,heads:8,kv-heads:4"}
 # Kinds whose kernels are also built for f16, one of a mask: a kernel differs from that of bf16 in a few instructions.
 F16_KINDS = {"full": "shift", "causal": "symmetric-shift"}
 # Of a mask: a kind, its parts and its level. The usual sizes that an order is proven for have heads that they divide.
@@ -50,6 +53,7 @@ class DeviceKernel:
     options: str
     element: str = "bf16"
     order: str = ""  # how dash-apply-schedule makes the order that kind=file reads
+    has_lengths: bool = False  # of a list of sequences whose lengths come with each call
 
     @property
     def example(self) -> str:
@@ -60,6 +64,8 @@ class DeviceKernel:
         bounds = ", ".join("-1" if bound == "all" else bound for bound in self.mask.split("-")[1:])
         text = text.replace(WINDOW_OF_EXAMPLE, f"window = [{bounds}]")
         text = re.sub(r"dense<\[\[.*\]\]>", f"dense<{BITS}>", text)
+        if self.has_lengths:
+            text = text.replace("scale(%scale)", "scale(%scale) sequences(<?>)")
         return text.replace("x128xbf16", f"x{self.head_dim}xbf16").replace("bf16", self.element)
 
 
@@ -93,4 +99,9 @@ def device_kernels(workers: int = TARGETS_OWN) -> list[DeviceKernel]:
                     if kind in DEBUG_KINDS.get(mask, ()):
                         kernels += [DeviceKernel(f"{name}-{word}", head_dim, mask, f"kind={kind} {common} {option}")
                                     for word, option in DEBUG_OPTIONS.items() if word != "tickets" or kind == TICKETS_KIND]
+            kernels += [DeviceKernel(f"d{head_dim}-{mask}-{kind}-list", head_dim, mask, f"kind={kind} level=batch {common}",
+                                     has_lengths=True) for kind in LIST_KINDS.get(mask, ())]
+            if mask in LIST_TABLE:
+                kernels.append(DeviceKernel(f"d{head_dim}-{mask}-synthesized-list", head_dim, mask,
+                                            f"kind=synthesized table=true {common} sizes={LIST_TABLE[mask]}"))
     return kernels

@@ -41,10 +41,13 @@ def SequencesAttr : Dash_Attr<"Sequences", "sequences"> {
     text is run-length coded: `4 x [3000, 2000]` are four sequences of equal lengths. Any grouping
     is read; neighbours that are equal are printed as one run.
 
-    **Preconditions**: 1 to 1048576 sequences, every length at least 1.
-    **Postconditions**: `getQ()` and `getKv()` have one length each a sequence.
-    **Example**: `#dash.sequences<[1000, 1000], 4 x [3000, 2000]>`.
-    **Errors**: `a list of sequences may not be empty`; `sequence 1 must have at least 1 key row,
+    `#dash.sequences<?>` is a list of any number of sequences of any lengths, empty ones too, which are known
+    when kernels run and not before.
+
+    **Preconditions**: 1 to 1048576 sequences, every length at least 1; or `?`.
+    **Postconditions**: `getQ()` and `getKv()` have one length each a sequence; none of an open list.
+    **Example**: `#dash.sequences<[1000, 1000], 4 x [3000, 2000]>`; `#dash.sequences<?>`.
+    **Errors**: `a list of sequences may not be empty, expected lengths or '?'`; `sequence 1 must have at least 1 key row,
     got 0`; `a run must have at least 1 sequence, got 0`; `a list may have at most 1048576
     sequences, got 2000000`; `got 2 query lengths but 1 key lengths`.
   }];
@@ -57,6 +60,8 @@ def SequencesAttr : Dash_Attr<"Sequences", "sequences"> {
     static constexpr int64_t maxSize = int64_t(1) << 20;
 
     size_t size() const { return getQ().size(); }
+    /// Whether lengths are known when kernels run, and not before. What follows is of lists that are not.
+    bool isOpen() const { return getQ().empty(); }
 
     /// Rows of all sequences together, saturating at the largest int64_t.
     int64_t getTotalQ() const;
@@ -78,12 +83,12 @@ def ProblemAttr : Dash_Attr<"Problem", "problem"> {
     sums depend on.
 
     **Preconditions**: every number is at least 1; `kv_heads` divides `heads`; the mask's rules fit
-    the tiles and the sequences (see `#dash.blocks`).
+    the tiles and the sequences (see `#dash.blocks`), whose lengths are stated.
     **Postconditions**: none.
     **Example**: `#dash.problem<tiles = <q = 64, kv = 128>, mask = <causal>, heads = 16,
     kv_heads = 4, head_dim = 128, head_dim_v = 128, sequences = <4 x [3000, 3000]>>`.
     **Errors**: `'heads' must be at least 1, got 0`; `'kv_heads' must divide 'heads', got 3 and 16`;
-    those of the mask's rules.
+    `the lengths of 'sequences' must be stated: an order is proven for some, whatever it serves`; those of the mask's rules.
   }];
   let parameters = (ins
     AttrParameter<"::mlir::dash::TilesAttr", "rows of the tiles">:$tiles,

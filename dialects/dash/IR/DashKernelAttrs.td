@@ -37,7 +37,8 @@ def OrderSource : Dash_Words<"OrderSource", "where the order buffer comes from",
 
 def EntryRole : Dash_Words<"EntryRole", "what an entry is for", [
   I32EnumAttrCase<"Order", 0, "order">, I32EnumAttrCase<"Prepare", 1, "prepare">,
-  I32EnumAttrCase<"Main", 2, "main">, I32EnumAttrCase<"Convert", 3, "convert">]>;
+  I32EnumAttrCase<"Main", 2, "main">, I32EnumAttrCase<"Convert", 3, "convert">,
+  I32EnumAttrCase<"Sequences", 4, "sequences">]>;
 
 def EntryWhen : Dash_Words<"EntryWhen", "when an entry has to be launched", [
   I32EnumAttrCase<"Always", 0, "always">,
@@ -195,11 +196,11 @@ def ProgramAttr : Dash_Attr<"Program", "program"> {
   let description = [{
     Stands on a `gpu.module` as `dash.program`: everything that a launcher has to know beside the entries.
     Expressions are of sizes, derived sizes and `workers`. Entries' parameters (`dash.parameter`) are
-    named from it:
+    named from it. A derived size called `sequences` says that the program is of a list of them.
 
     | name | value |
     |---|---|
-    | of a size, `workers`, `width` | the number |
+    | of a size, a derived size, `workers`, `width` | the number |
     | of a tensor | its address |
     | of a tensor with `.stride.batch`, `.stride.head` or `.stride.row` | that stride, in elements |
     | of a region behind `workspace.` | its address |
@@ -248,6 +249,8 @@ def ProgramAttr : Dash_Attr<"Program", "program"> {
   let extraClassDeclaration = [{
     /// Whether an entry's parameter may be called so.
     bool isParameterName(::llvm::StringRef name) const;
+    /// Whether sequences are a list, of lengths of their own, in a batch of 1.
+    bool isList() const;
     /// The program with one more region in its workspace, the last.
     ProgramAttr withRegion(RegionAttr region) const;
   }];

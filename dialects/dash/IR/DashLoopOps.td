@@ -93,7 +93,7 @@ def HideOp : Dash_ElementwiseOp<"hide", [AllTypesMatch<["value", "result"]>]> {
     -inf where the mask hides an element, so that P is 0 there whatever scores and lse are; else the value. A
     consumer does not know which task it is at, but is told a number: row j of the tile (a key) is hidden from column i
     (a query) iff `i + lead < j`, with a width also iff `j < i + lead - width`, and altogether from the end of the
-    sequence's kv rows on.
+    sequence's kv rows on. All sequences of a batch have the same; of a list the op says which it is.
 
     It stands in front of the exponentials: few tiles have hidden elements, the others branch around it, and what stands
     behind the branch is one block, in which exponentials and the arithmetic of dS are interleaved.
@@ -101,18 +101,20 @@ def HideOp : Dash_ElementwiseOp<"hide", [AllTypesMatch<["value", "result"]>]> {
     **Preconditions**: the value is kv tile rows by q tile rows.
     **Postconditions**: none.
     **Example**: `%y = dash.hide %x band(%lead, %kv) : tensor<128x64xf32>`, as in test/Pipeline/assign-roles.mlir;
-    `%y = dash.hide %x band(%lead, %kv) width(512) : tensor<128x64xf32>`, as in test/Pipeline/assign-roles-window.mlir.
+    `%y = dash.hide %x band(%lead, %kv) width(512) : tensor<128x64xf32>`, as in test/Pipeline/assign-roles-window.mlir;
+    `%y = dash.hide %x band(%lead, %kv) of(%seq) : tensor<128x64xf32>`, as in test/Pipeline/assign-roles-sequences.mlir.
     **Errors**: `stands inside 'dash.role' only: channels connect roles`.
   }];
   let arguments = (ins
     Arg<SumTile, "log of P, transposed: kv rows by q rows">:$value,
     Arg<Index, "the tile's lead: dash.band_lead">:$lead,
     Arg<Index, "kv tile of the sequence">:$kv_tile,
+    Arg<Optional<Index>, "sequence, of a list: whose kv rows count">:$sequence,
     Arg<OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>, "from the mask's left edge to its right">:$width,
     StageArg:$stage);
   let results = (outs Res<SumTile, "the same, -inf where hidden">:$result);
   let assemblyFormat = [{
-    $value `band` `(` $lead `,` $kv_tile `)` (`width` `(` $width^ `)`)? (`stage` `(` $stage^ `)`)? attr-dict `:` type($value)
+    $value `band` `(` $lead `,` $kv_tile `)` (`of` `(` $sequence^ `)`)? (`width` `(` $width^ `)`)? (`stage` `(` $stage^ `)`)? attr-dict `:` type($value)
   }];
 }
 

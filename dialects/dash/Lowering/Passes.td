@@ -104,10 +104,41 @@ def LowerOrder : Pass<"dash-lower-order", "::mlir::ModuleOp"> {
     the order of issue. Formulas are evaluated in 64 bits, all cases of a function without branches;
     divisors are taken as at least 1, which matters only in cases that do not apply.
 
+    Of a list of sequences the entry runs in each launch, behind that of `dash-lower-sequences`: formulas are evaluated for each
+    sequence by itself, with its own tiles; units follow those of the sequence in front of it; each kv tile of each sequence has
+    a line of visits. Between the records of sequences and the lists the entry writes for each q tile which sequence has it.
+
     Needs: `dash-outline-program`. Leaves: the formulas. Does not: touch orders that are tables, which are a
     file for the launcher to copy.
 
     (* example filepath=test/Lowering/lower-order.mlir *)
+  }];
+  let statistics = [Statistic<"numLowered", "num-lowered", "Number of entries made">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+                           "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect"];
+}
+
+def LowerSequences : Pass<"dash-lower-sequences", "::mlir::ModuleOp"> {
+  let summary = "Lower lengths of sequences to the entry `NAME_sequences`";
+  let description = [{
+    Gives each module of kernels of a list whose lengths are known at run time only (`sequences(<?>)`) an entry that
+    reads `cu_seqlens_q` and `cu_seqlens_kv` and writes the records of sequences of the region `order`:
+    a record of 12 words (i32) a sequence, and one more behind the last, which holds the totals.
+
+    | words | of the sequence |
+    |---|---|
+    | 0 to 3 | row behind its last query row, query rows, number of its first q tile, kv rows - query rows |
+    | 4 to 7 | row behind its last kv row, kv rows, number of its first kv tile, its first line of visits |
+    | 8 to 11 | number of its first unit of items; 0, 0, 0 |
+
+    Tiles are numbered through the list, empty sequences have none. The entry is one warp: 32 sequences at a time, and what
+    those in front of them have. Whatever the numbers are, ranges of rows ascend and lie within the tensors: a sequence begins
+    at the largest number up to its own, cut to the tensor's rows.
+
+    Needs: `dash-outline-program`. Leaves: formulas, for `dash-lower-order`, whose entry runs behind this one. Does not: touch
+    lists of stated lengths, whose records come with their table.
+
+    (* example filepath=test/Lowering/lower-sequences.mlir *)
   }];
   let statistics = [Statistic<"numLowered", "num-lowered", "Number of entries made">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",

@@ -39,6 +39,10 @@ struct ToPtxOptions : public PassPipelineOptions<ToPtxOptions> {
   Option<std::string> sizes{
       *this, "sizes", llvm::cl::desc("Sizes that the types leave open, for the proof or a table"),
       llvm::cl::init("")};
+  Option<bool> table{
+      *this, "table",
+      llvm::cl::desc("Write the order out for the stated sizes, where formulas would do"),
+      llvm::cl::init(false)};
   Option<std::string> costs{
       *this, "costs", llvm::cl::desc("A file of costs; those of an H200 come with the compiler"),
       llvm::cl::init("")};

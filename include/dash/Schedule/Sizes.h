@@ -25,7 +25,7 @@ struct AssumedSize {
 };
 
 /// Adds to `sizes` what neither they nor the types of `items` state: 4096 query rows, as many key
-/// rows, one sequence, 16 heads (or the next multiple of the kv heads), as many kv heads. Says what it
+/// rows, one sequence (an example, where lengths are known at run time only), 16 heads (or the next multiple of the kv heads), as many kv heads. Says what it
 /// added.
 SmallVector<AssumedSize> assumeSizes(ItemsOp items, StatedSizes &sizes);
 
