@@ -16,7 +16,7 @@ struct ProgramFacts {
   TileBand band;          ///< what the mask says of tiles
   bool isOrdered = true;  ///< adds to dQ come in a fixed order, the first of a tile is a store
   int64_t minWorkers = 1; ///< that must be resident at once
-  int64_t parts = 1; ///< of a kv head's query heads; with several, sums of dK and dV are memory's
+  int64_t parts = 1;   ///< of a kv head's query heads; with several, sums of dK and dV are memory's
   bool isList = false; ///< of sequences, each with lengths of its own
 
   /// In how many pieces a kv tile's sums leave, which are as large as a q tile's.

@@ -99,7 +99,7 @@ func.func @head_dim_96(%q: !T, %k: !T, %v: !T, %do: !T, %o: !T, %lse: !R, %dq: !
 !T = memref<1x1x64x64xbf16>
 !R = memref<1x1x64xf32>
 func.func @sequences(%q: !T, %k: !T, %v: !T, %do: !T, %o: !T, %lse: !R, %dq: !T, %dk: !T, %dv: !T) {
-  // expected-error @below {{kernels cover batches of equal sequences, not 'sequences'}}
+  // expected-error @below {{kernels of stated 'sequences' take their order as a table (table=true of --dash-to-ptx, form=table of --dash-apply-schedule); for lengths that are known at run time, state 'sequences(<?>)'}}
   dash.attention_bwd ins(%q, %k, %v, %do, %lse, o = %o : !T, !T, !T, !T, !R, !T) outs(%dq, %dk, %dv : !T, !T, !T)
       mask(<full>) level(run) sequences(<[40, 40], [24, 24]>)
   return

@@ -3,6 +3,7 @@
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-check-kernels 2>&1 | FileCheck %s --check-prefix=TILED
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-tile='q=32 kv=128' --dash-apply-schedule='sizes=q:512' --dash-check-kernels 2>&1 | FileCheck %s --check-prefix=TILES
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='kind=unordered parts=2 sizes=q:512,heads:2,kv-heads:1' --dash-check-kernels 2>&1 | FileCheck %s --check-prefix=PARTS
+// RUN: sed 's/scale(%%scale)/scale(%%scale) sequences(<?>)/' %dash_examples/bwd-causal.mlir | not dash-opt --dash-tile --dash-apply-schedule='kind=ascending parts=2 sizes=q:512,heads:2,kv-heads:1' --dash-check-kernels 2>&1 | FileCheck %s --check-prefix=LIST-PARTS
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='form=table sizes=q:64,kv:128,batch:1,heads:70000,kv-heads:70000' --dash-check-kernels 2>&1 | FileCheck %s --check-prefix=HEADS
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='form=table sizes=q:64,kv:4194304,batch:1,heads:1,kv-heads:1' --dash-check-kernels 2>&1 | FileCheck %s --check-prefix=ROWS
 // RUN: dash-opt %dash_examples/bwd-full.mlir --dash-tile --dash-apply-schedule='sizes=q:512' | sed 's/strided<.?, ?, ?, 1/strided<[?, ?, ?, 2/g' | not dash-opt --dash-check-kernels 2>&1 | FileCheck %s --check-prefix=STRIDE
@@ -21,6 +22,7 @@
 // VALUES: :{{[0-9]+}}:5: error: with parts dv must be rounded by 'dash.convert', from sums that the function allocates
 // FACTOR: :{{[0-9]+}}:5: error: dv has no factor, got one of type 'f32'
 // SCALE: :{{[0-9]+}}:5: error: must have the scale of dq's 'dash.convert': kernels have one
+// LIST-PARTS: <stdin>:{{.+}}: error: kernels cover parts of batches of equal sequences, not of 'sequences': order the problem with parts=1
 // HEADS: bwd-causal.mlir:{{.+}}: error: kernels serve heads up to 65535, got 70000
 // ROWS: bwd-causal.mlir:{{.+}}: error: kernels serve kv_rows up to 2097152, got 4194304
 // STRIDE: error: the last dimension of 'q' must have a stride of 1, got type 'memref<?x?x?x128xbf16, strided<[?, ?, ?, 2], offset: ?>>'
@@ -53,7 +55,7 @@ func.func @list(%q: !T, %k: !T, %v: !T, %do: !T, %o: !T, %lse: !R, %dq: !T, %dk:
 func.func @bitmap(%q: !T, %k: !T, %v: !T, %do: !T, %o: !T, %lse: !R, %dq: !T, %dk: !T, %dv: !T) {
   // expected-error @below {{kernels cover bitmaps of batches of equal sequences, not of 'sequences'}}
   dash.attention_bwd ins(%q, %k, %v, %do, %lse, o = %o : !T, !T, !T, !T, !R, !T) outs(%dq, %dk, %dv : !T, !T, !T)
-      mask(<blocks = <q = 64, kv = 128, bits = dense<1> : tensor<1x1xi1>>>) level(run) sequences(<[40, 40], [24, 24]>)
+      mask(<blocks = #dash.blocks<q = 64, kv = 128, bits = dense<1> : tensor<1x1xi1>>>) level(run) sequences(<[40, 40], [24, 24]>)
   return
 }
 
