@@ -193,13 +193,12 @@ private:
                             ? formatv(" for-workers={0}", schedule.getWidth()).str()
                             : "";
     SearchAttr search = schedule.getSearchAttr();
-    // A search that is not told how many parts there are chooses their number.
-    bool isOnePart = schedule.getParts() == 1,
-         statesParts = !isOnePart || (search && problem.getHeads() != problem.getKvHeads());
+    // A search that is not told how many parts there are chooses their number, also for other sizes.
+    bool isOnePart = schedule.getParts() == 1;
     std::string parts =
-        statesParts ? formatv(" parts={0}", int64_t(schedule.getParts())).str() : "";
-    CostAttr cost =
-        schedule.getCost(); // what it has for parts, an order of one does not follow from
+        search || !isOnePart ? formatv(" parts={0}", int64_t(schedule.getParts())).str() : "";
+    // What is priced of parts, an order of one does not follow from.
+    CostAttr cost = schedule.getCost();
     cost = CostAttr::get(context, cost.getCompute(), cost.getReduce(), cost.getLatency(),
                          cost.getBuffers(), cost.getBoundary(), isOnePart ? 0 : cost.getPiece(), 0);
     std::string command =

@@ -39,13 +39,14 @@ def call(manifest: Path | str, mode: str, sizes: dict[str, int] | None = None, *
 
 
 def same_as_compiled() -> None:
-    small, others = stated(512, 512, 1, 2, 2), stated(300, 1100, 2, 4, 2)
+    small, others = stated(512, 512, 1, 2, 1), stated(300, 1100, 2, 4, 2)
     for number, (mask, options, sizes) in enumerate((
-            ("causal", "kind=synthesized workers=8", SIZES), ("full", "kind=synthesized workers=132 level=batch", SIZES),
-            ("causal", "kind=synthesized workers=16 level=machine for-workers=8", SIZES),
-            ("window", "kind=synthesized workers=8", SIZES), ("causal", "kind=synthesized workers=1", SIZES),
-            ("causal", "kind=synthesized workers=8 tickets=true", SIZES),
-            ("causal", "kind=synthesized workers=8", SIZES | {"kv_rows": 100}))):  # one kv tile: nobody waits
+            ("causal", "kind=synthesized workers=8 parts=1", SIZES), ("causal", "kind=synthesized workers=8 parts=2 level=batch", SIZES),
+            ("full", "kind=synthesized workers=132 parts=1 level=batch", SIZES),
+            ("causal", "kind=synthesized workers=16 parts=1 level=machine for-workers=8", SIZES),
+            ("window", "kind=synthesized workers=8 parts=1", SIZES), ("causal", "kind=synthesized workers=1 parts=1", SIZES),
+            ("causal", "kind=synthesized workers=8 parts=1 tickets=true", SIZES),
+            ("causal", "kind=synthesized workers=8 parts=1", SIZES | {"kv_rows": 100}))):  # one kv tile: nobody waits
         manifest = compile_example(f"small{number}", mask, f"{options} {small}")
         wanted = compile_example(f"other{number}", mask, f"{options} {others.replace('1100', str(sizes['kv_rows']))}")
         said = call(manifest, "plan", sizes)
@@ -93,6 +94,7 @@ def refusals() -> None:
         "kernels serve q_rows from 1 to 2097152, found 0": (table, SIZES | {"q_rows": 0}),
         "kernels serve heads from 1 to 65535, found 65536": (table, SIZES | {"heads": 65536}),
         "4 heads are not a multiple of 3 kv heads": (table, SIZES | {"kv_heads": 3}),
+        "parts must divide the 3 query heads of a kv head, got 2": (TMP / "small1.json", SIZES | {"heads": 6}),
         "the order of 'attention_bwd' is made by an entry for any sizes: there is no table to plan": (formulas, SIZES),
         "a planner serves masks without bitmaps; use dash-opt for others": (blocks, SIZES),
         "the order of 'attention_bwd' is of kind 'file', which nobody can plan: compile it anew":
