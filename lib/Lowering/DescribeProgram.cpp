@@ -207,8 +207,8 @@ private:
                 "sizes={8},batch:{9},heads:{10},kv-heads:{11}'",
                 tiles.getQ(), tiles.getKv(), schedule.getKind(), file,
                 stringifyDeterminismLevel(schedule.getLevel()), schedule.getWorkers(), width,
-                search ? searchOptions(search, cost) : "", describeRows(),
-                list ? 1 : rows.size(), problem.getHeads(), problem.getKvHeads(), parts)
+                search ? searchOptions(search, cost) : "", describeRows(), list ? 1 : rows.size(),
+                problem.getHeads(), problem.getKvHeads(), parts)
             .str();
     return OrderSourceAttr::get(context, OrderSource::File, command, search,
                                 search ? cost : CostAttr());

@@ -27,7 +27,7 @@ CASES = {
     "small": ("bwd-full.mlir", "kind=shift workers=132 q-tile=64", lambda text: text.replace("x128xbf16", "x64xbf16")),
     "list": ("bwd-causal.mlir", "kind=symmetric-shift level=batch workers=132",
              lambda text: text.replace("scale(%scale)", "scale(%scale) sequences(<?>)")),
-    "list-table": ("bwd-causal.mlir", "kind=synthesized table=true workers=4 sizes=q:200+1+65,kv:200+300+65,heads:2,kv-heads:1", lambda text: text),
+    "list-table": ("bwd-causal.mlir", "kind=synthesized table=true parts=1 workers=4 sizes=q:200+1+65,kv:200+300+65,heads:2,kv-heads:1", lambda text: text),
     "no-scale": ("bwd-causal.mlir", "kind=shift workers=4",
                  lambda text: text.replace(", %scale: f32", "").replace(" scale(%scale)", "")),
 }

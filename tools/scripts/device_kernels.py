@@ -103,5 +103,5 @@ def device_kernels(workers: int = TARGETS_OWN) -> list[DeviceKernel]:
                                      has_lengths=True) for kind in LIST_KINDS.get(mask, ())]
             if mask in LIST_TABLE:
                 kernels.append(DeviceKernel(f"d{head_dim}-{mask}-synthesized-list", head_dim, mask,
-                                            f"kind=synthesized table=true {common} sizes={LIST_TABLE[mask]}"))
+                                            f"kind=synthesized table=true parts=1 {common} sizes={LIST_TABLE[mask]}"))
     return kernels
