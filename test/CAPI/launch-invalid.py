@@ -147,7 +147,7 @@ def manifests() -> None:
             ("name", 7, "manifest.name: expected a string, found 7"),
             ("program", [], "manifest.program: expected an object, found []"),
             ("program.head_dim", 0, "manifest.program.head_dim: expected 1 to 2147483647, found 0"),
-            ("tensors.0.element", "int8", 'manifest.tensors[0].element: expected one of bf16, f16, f32, found "int8"'),
+            ("tensors.0.element", "int8", 'manifest.tensors[0].element: expected one of bf16, f16, f32, i32, found "int8"'),
             ("entries.0.grid", [1, 1], "manifest.entries[0].grid: expected a list of 3 to 3, found [1,1]"),
             ("entries.0.block", [1, 0, 1], "manifest.entries[0].block: expected 3 positive numbers, found [1,0,1]"),
             ("entries.0.cooperative", 1, "manifest.entries[0].cooperative: expected true or false, found 1"),
