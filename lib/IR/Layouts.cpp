@@ -23,6 +23,8 @@ LogicalResult FragmentAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 
 LogicalResult FragmentAttr::verifyEncoding(ArrayRef<int64_t> shape, Type elementType,
                                            function_ref<InFlightDiagnostic()> emitError) const {
+  if (!elementType) // the parser has said what is wrong with it
+    return failure();
   bool isOperand = getKind() == FragmentKind::Operand;
   if (isOperand && !elementType.isF16() && !elementType.isBF16())
     return emitError() << "an operand holds 16-bit floats, got " << elementType;

@@ -14,6 +14,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/Patterns.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::dash {
 #define GEN_PASS_DEF_CONVERTTONVVM
@@ -85,11 +86,50 @@ private:
     return failure(result.wasInterrupted());
   }
 
+  /// Names of what ops read by the entry's parameters.
+  static SmallVector<std::string> neededParameters(WorkersOp workers, const ProgramFacts &facts) {
+    SmallVector<std::string> names{"heads", "q_rows", "kv_rows"};
+    auto needRegion = [&](const Twine &name) { names.push_back(("workspace." + name).str()); };
+    if (facts.isList) {
+      names.push_back("q_tiles");
+      needRegion("order");
+    }
+    auto needSums = [&](Value sums, std::string (*region)(StringRef)) {
+      StringRef tensor = tensorName(sums);
+      needRegion(region(tensor));
+      if (tensor != "dq")
+        names.push_back("kv_heads");
+    };
+    workers.walk([&](Operation *op) {
+      llvm::TypeSwitch<Operation *>(op)
+          .Case<NumItemsOp, ReadItemOp, ReadVisitOp, ReadPartOp>([&](auto) { needRegion("order"); })
+          .Case<AcquireTurnOp, ReleaseTurnOp>(
+              [&](auto op) { needSums(op.getSums(), &turnsRegion); })
+          .Case<BulkAddOp>([&](auto op) { needSums(op.getSums(), &sumsRegion); })
+          .Case<BulkStoreOp>([&](auto op) {
+            needSums(op.getSums(), op.getTurn() ? &contributionsRegion : &sumsRegion);
+          })
+          .Case<CopyOutOp>([&](auto) { needRegion("descriptors"); })
+          .Case<CopyInOp>([&](auto op) {
+            StringRef rows = tensorName(op.getSource());
+            bool isTile = op.getSource().getType().getRank() == 4;
+            needRegion(isTile          ? StringRef("descriptors")
+                       : rows == "lse" ? StringRef("lse2")
+                                       : rows);
+          });
+    });
+    return names;
+  }
+
   static LogicalResult convert(WorkersOp workers) {
     Operation *entry = workers->getParentOp();
     FailureOr<Kernels> kernels = readKernels(entry->getParentOp());
     if (failed(kernels))
       return failure();
+    for (const std::string &name : neededParameters(workers, kernels->facts))
+      if (!findParameter(entry, name))
+        return workers.emitError() << "stands in an entry without the parameter '" << name
+                                   << "'; run --dash-outline-workers first";
     MainKernel kernel(workers, kernels->facts);
     for (RoleOp role : workers.getRoles())
       kernel.enter(role);

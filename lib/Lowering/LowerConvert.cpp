@@ -156,8 +156,15 @@ LogicalResult checkLayout(ConvertOp op, const ProgramFacts &facts) {
   if (!layout)
     return op.emitError() << "does not say how tiles of the sums lie in memory; run "
                              "--dash-distribute-tiles first";
-  return layout.verifyEncoding({facts.qTile, facts.headDim}, Float32Type::get(op.getContext()),
-                               [&] { return op.emitError(); });
+  int64_t shape[] = {facts.qTile, facts.headDim};
+  if (failed(layout.verifyEncoding(shape, Float32Type::get(op.getContext()),
+                                   [&] { return op.emitError(); })))
+    return failure();
+  // Four lanes turn four pieces of eight columns among themselves.
+  if (int64_t columns = layout.getColumns(shape); columns % 32)
+    return op.emitError() << "sums must lie in multiples of 32 columns of a warpgroup, got "
+                          << columns << " by " << layout;
+  return success();
 }
 
 struct LowerConvert : public dash::impl::LowerConvertBase<LowerConvert> {

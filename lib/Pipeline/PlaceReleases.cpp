@@ -213,6 +213,11 @@ struct PlaceReleases : public dash::impl::PlaceReleasesBase<PlaceReleases> {
         role.emitError() << "has releases already";
         return signalPassFailure();
       }
+      if (!role.getItems()) {
+        role.emitError() << "has no 'dash.items' to place releases in; run --dash-assign-roles "
+                            "first";
+        return signalPassFailure();
+      }
       WalkOp walk = role.getWalk();
       if (walk && role.isConsumer() && failed(OrderedWalk(walk).run(numReleases)))
         return signalPassFailure();

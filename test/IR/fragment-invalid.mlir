@@ -51,3 +51,11 @@ func.func private @rounded_sums(tensor<64x64xbf16, #dash.fragment<accumulator, r
 // Factors are.
 // expected-error @below {{an operand holds 16-bit floats, got 'f32'}}
 func.func private @factor_of_f32(tensor<64x64xf32, #dash.fragment<operand, rows by 1>>)
+
+// -----
+
+// A type that cannot be read is one error, the parser's.
+// expected-error @below {{undefined symbol alias id 'bf16'}}
+func.func @no_such_element(%tile: tensor<64x64x!bf16, #dash.fragment<operand, rows by 1>>) {
+  return
+}

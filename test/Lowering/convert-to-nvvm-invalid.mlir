@@ -42,3 +42,25 @@ gpu.module @kernels {
     llvm.return
   }
 }
+
+// -----
+
+// What ops read comes in by parameters.
+gpu.module @attention_bwd_kernels attributes {dash.program = #dash.program<"attention_bwd"
+    facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>,
+           tiles = <q = 64, kv = 128>, kind = "ascending", level = run, deterministic = true,
+           parts = 1, workers = 132, width = 132, min_workers = 132>
+    order <entry = "attention_bwd_order">>} {
+  llvm.func @items_stand_in_the_order(%heads: i32 {dash.parameter = "heads"}, %q_rows: i32 {dash.parameter = "q_rows"},
+                                      %kv_rows: i32 {dash.parameter = "kv_rows"})
+      attributes {dash.entry = #dash.entry<main, always, grid["workers", "1", "1"],
+      block[256, 1, 1], cluster[1, 1, 1], shared_bytes = 66560, cooperative = true>} {
+    // expected-error @below {{stands in an entry without the parameter 'workspace.order'; run --dash-outline-workers first}}
+    dash.workers registers(168) shared_bytes(1024) {
+      dash.role "load" producer warps(1) registers(24) {
+        %items = dash.num_items
+      }
+    }
+    llvm.return
+  }
+}

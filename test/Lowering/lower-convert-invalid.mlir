@@ -46,3 +46,18 @@ gpu.module @attention_bwd_kernels attributes {dash.program = #dash.program<"atte
            parts = 1, workers = 132, width = 132, min_workers = 132>
     order <entry = "attention_bwd_order">>} {
 }
+
+// -----
+
+// Four lanes share rows of 32 columns.
+func.func @attention_bwd(%sum: memref<?x?x?x64xf32>, %dq: memref<?x?x?x64xbf16>) {
+  // expected-error @below {{sums must lie in multiples of 32 columns of a warpgroup, got 16 by #dash.fragment<accumulator, columns by 4>}}
+  dash.convert %sum to %dq layout(<accumulator, columns by 4>) : memref<?x?x?x64xf32> to memref<?x?x?x64xbf16>
+  return
+}
+gpu.module @attention_bwd_kernels attributes {dash.program = #dash.program<"attention_bwd"
+    facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>,
+           tiles = <q = 64, kv = 128>, kind = "ascending", level = run, deterministic = true,
+           parts = 1, workers = 132, width = 132, min_workers = 132>
+    order <entry = "attention_bwd_order">>} {
+}

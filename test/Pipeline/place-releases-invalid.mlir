@@ -58,3 +58,17 @@ func.func @places_releases_once(%q: !T, %k: !T, %v: !T, %lse: memref<?x?x?xf32>,
   }
   return
 }
+
+// -----
+
+// Roles are made of items.
+func.func @roles_have_items() {
+  dash.workers {
+    // expected-error @below {{has no 'dash.items' to place releases in; run --dash-assign-roles first}}
+    dash.role "compute" consumer warps(4) {
+      dash.take_tensor_core
+      dash.give_tensor_core
+    }
+  }
+  return
+}
