@@ -36,7 +36,7 @@ struct ConvertCopyIn : KernelPattern<CopyInOp> {
       hopper::copyTile(b, kernel.descriptor(b, name),
                        kernel.coordinates(b, isKeyValue, sequence, head, row, b.i32(0)), to, full);
     } else {
-      Value rows = kernel.region(name == "lse" ? "lse2" : name);
+      Value rows = kernel.region(rowsRegion(name));
       int64_t bytes = channel.getType().getElementBytes(op.getElement());
       Value number = kernel.tileIndex(b, sequence, head, tile);
       hopper::copyBytes(b, b.offset(rows, b.mul(b.toI64(number), bytes)), bytes, to, full);

@@ -75,6 +75,12 @@ private:
       if (role.isConsumer() && !role.getWarpgroup())
         return role.emitError() << "is of several warpgroups; run --dash-split-warpgroups first";
     WalkResult result = workers.walk([&](Operation *op) {
+      for (Value operand : op->getOperands())
+        if (isa<MemRefType>(operand.getType()) && !operand.getDefiningOp<TensorOp>()) {
+          op->emitError("works on memory that is no 'dash.tensor'; run --dash-outline-workers "
+                        "first");
+          return WalkResult::interrupt();
+        }
       for (Type type : op->getResultTypes())
         if (isa<RankedTensorType>(type) && !fragmentOf(type) && !swizzledOf(type)) {
           op->emitError() << "gives a tile that nobody holds, " << type
@@ -111,11 +117,8 @@ private:
           })
           .Case<CopyOutOp>([&](auto) { needRegion("descriptors"); })
           .Case<CopyInOp>([&](auto op) {
-            StringRef rows = tensorName(op.getSource());
             bool isTile = op.getSource().getType().getRank() == 4;
-            needRegion(isTile          ? StringRef("descriptors")
-                       : rows == "lse" ? StringRef("lse2")
-                                       : rows);
+            needRegion(isTile ? "descriptors" : rowsRegion(tensorName(op.getSource())));
           });
     });
     return names;

@@ -24,7 +24,6 @@ namespace mlir::dash {
 
 using namespace mlir;
 using namespace mlir::dash;
-using arith::CmpIPredicate;
 
 constexpr int64_t numLanes = 32;
 

@@ -26,6 +26,9 @@ struct ProgramFacts {
 /// Shared memory for a worker's ticket: a word, and shared memory is given out in so many bytes.
 constexpr int64_t ticketBytes = 16;
 
+/// The region with a number a row, as kernels take it: LSE to base 2, or delta.
+inline std::string rowsRegion(StringRef tensor) { return tensor == "lse" ? "lse2" : tensor.str(); }
+
 /// Regions of the workspace that belong to the sums of a gradient.
 inline std::string sumsRegion(StringRef gradient) { return (gradient + "_sum").str(); }
 inline std::string turnsRegion(StringRef gradient) {

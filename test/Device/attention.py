@@ -11,13 +11,14 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from accuracy import BESIDE_ROUNDING, NOISE, load, yardstick
+from accuracy import BESIDE_ROUNDING, NOISE, load
+from front_ends import demand_accurate, demand_same
 from group import Failed, Test, demand
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.checkpoint import checkpoint
 
 import dash_attn
-from dash_attn import ArgumentError, attention, reference
+from dash_attn import ArgumentError, attention
 from dash_attn.bundle import BundledKernel
 from dash_attn.problem import OF_WINDOWS, ORDERS
 from dash_attn.reference import CAUSAL, FULL
@@ -34,7 +35,6 @@ ONE_FOR_ALL = (128, "causal")
 NAMES = ("o", "lse", *OUTPUTS)
 REPEATS = 50
 LAYERS = 20  # of which the cost on the host is measured
-MOST_LSE = 1e-4  # of the logarithms beside float64
 
 
 def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:
@@ -96,13 +96,6 @@ def computed(tensors: dict[str, torch.Tensor], options: dict[str, Any], function
     return dict(zip(NAMES, (o.detach(), lse, *torch.autograd.grad(o, leaves, tensors["do"])), strict=True))
 
 
-def demand_same(found: dict[str, torch.Tensor], expected: dict[str, torch.Tensor], when: str) -> None:
-    for name, one in found.items():
-        bits = torch.int32 if name == "lse" else torch.int16
-        differ = int((one.contiguous().view(bits) != expected[name].contiguous().view(bits)).sum())
-        demand(not differ, f"{when}: {differ} of {one.numel()} elements of {name} differ")
-
-
 def poison_cache() -> None:
     """What PyTorch's cache gives next is full of NaN."""
     blocks = [torch.full((size,), float("nan"), device="cuda") for size in (1 << 26, 1 << 22, 1 << 18, 1 << 16, 1 << 10)]
@@ -114,17 +107,7 @@ def accurate(problem: Case) -> dict[str, Any]:
     poison_cache()
     found = computed(tensors, asked(problem))
     given = {name: tensor.detach() for name, tensor in tensors.items()} | {name: found[name] for name in ("o", "lse")}
-    o, lse = reference.forward(given["q"], given["k"], given["v"], scale=problem.scale, mask=problem.mask)
-    of_o = reference.relative_error(found["o"], o, o)
-    rounded = reference.relative_error(o.to(problem.dtype), o, o)
-    of_lse = float((found["lse"] - lse).abs().max())
-    exact = references(problem, given)
-    ours = errors({name: found[name] for name in OUTPUTS}, *exact)
-    peer, theirs, allowed = yardstick(problem, given, exact)
-    record = {"o": of_o, "o_rounded": rounded, "lse": of_lse, "ours": ours, "theirs": theirs, "peer": peer}
-    demand(of_lse < MOST_LSE and of_o < 2 * BESIDE_ROUNDING * rounded, "the forward pass is not exact", **record)
-    demand(all(ours[name] <= max(allowed * theirs[name], NOISE) for name in OUTPUTS), "gradients are worse than the peer's", **record)
-    return record
+    return demand_accurate(problem, given, found)
 
 
 def repeats(problem: Case) -> dict[str, Any]:

@@ -13,20 +13,19 @@ from typing import Any
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # PyTorch is here, too
 
 import torch  # noqa: E402
-from accuracy import BESIDE_ROUNDING, NOISE, load, yardstick  # noqa: E402
+from accuracy import load  # noqa: E402
+from front_ends import demand_accurate, demand_same  # noqa: E402
 from group import Skip, Test, demand  # noqa: E402
 
-from dash_attn import reference  # noqa: E402
 from dash_attn.bundle import BundledKernel  # noqa: E402
 from dash_attn.problem import CAUSAL, FULL, OF_WINDOWS, ORDERS  # noqa: E402
-from dash_attn.testing import OUTPUTS, Case, errors, references  # noqa: E402
+from dash_attn.testing import OUTPUTS, Case  # noqa: E402
 
 # (rows of q, of k, batch, heads, kv heads, layout, element); causal ones have as many of both.
 SHAPES = ((1000, 1000, 2, 8, 2, "bshd", "bf16"), (200, 200, 1, 40, 10, "bhsd", "f16"), (65, 1000, 2, 4, 4, "bhsd", "bf16"))
 REPEATED = (1024, 1024, 2, 8, 2, "bhsd", "bf16")
 LARGE, SMALL = (4096, 4096, 4, 16, 16, "bhsd", "bf16"), (128, 128, 1, 2, 2, "bhsd", "bf16")
 REPEATS = 50
-MOST_LSE = 1e-4  # of the logarithms beside float64
 TYPES = {"bf16": torch.bfloat16, "f16": torch.float16}
 # XLA captures what follows each other of these kinds, from so many on.
 CAPTURED = {"xla_gpu_enable_command_buffer": "FUSION,CUDNN,CUSTOM_CALL", "xla_gpu_graph_min_graph_size": 1}
@@ -104,27 +103,11 @@ def to_torch(arrays: Any, layout: str = "bhsd") -> dict[str, torch.Tensor]:
     return {name: x.transpose(1, 2) if layout == "bshd" and name != "lse" else x for name, x in found.items()}
 
 
-def demand_same(found: dict[str, torch.Tensor], expected: dict[str, torch.Tensor], when: str) -> None:
-    for name, one in found.items():
-        bits = torch.int32 if name == "lse" else torch.int16
-        differ = int((one.contiguous().view(bits) != expected[name].contiguous().view(bits)).sum())
-        demand(not differ, f"{when}: {differ} of {one.numel()} elements of {name} differ")
-
-
 def accurate(problem: Case, layout: str) -> dict[str, Any]:
     jax, tensors = jax_here(), inputs(problem, layout)
     found = to_torch(jax.jit(both_ways(problem, layout))(*to_jax(tensors)), layout)
     given = {name: x.transpose(1, 2) if layout == "bshd" else x for name, x in tensors.items()} | {name: found[name] for name in ("o", "lse")}
-    o, lse = reference.forward(given["q"], given["k"], given["v"], scale=problem.scale, mask=problem.mask)
-    of_o, rounded = reference.relative_error(found["o"], o, o), reference.relative_error(o.to(problem.dtype), o, o)
-    of_lse = float((found["lse"] - lse).abs().max())
-    exact = references(problem, given)
-    ours = errors({name: found[name] for name in OUTPUTS}, *exact)
-    peer, theirs, allowed = yardstick(problem, given, exact)
-    record = {"o": of_o, "o_rounded": rounded, "lse": of_lse, "ours": ours, "theirs": theirs, "peer": peer}
-    demand(of_lse < MOST_LSE and of_o < 2 * BESIDE_ROUNDING * rounded, "the forward pass is not exact", **record)
-    demand(all(ours[name] <= max(allowed * theirs[name], NOISE) for name in OUTPUTS), "gradients are worse than the peer's", **record)
-    return record
+    return demand_accurate(problem, given, found)
 
 
 def repeats(problem: Case) -> dict[str, Any]:

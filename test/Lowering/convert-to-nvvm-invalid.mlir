@@ -64,3 +64,22 @@ gpu.module @attention_bwd_kernels attributes {dash.program = #dash.program<"atte
     llvm.return
   }
 }
+
+// -----
+
+// Memory has a name, by which the entry has its parameters.
+gpu.module @attention_bwd_kernels {
+  llvm.func @sums_are_tensors() attributes {dash.entry = #dash.entry<main, always, grid["workers", "1", "1"],
+      block[256, 1, 1], cluster[1, 1, 1], shared_bytes = 66560, cooperative = true>} {
+    %one = arith.constant 1 : index
+    %sums = memref.alloc(%one, %one, %one) : memref<?x?x?x64xf32>
+    dash.workers registers(168) shared_bytes(1024) {
+      dash.role "reduce" reducer warps(1) registers(24) {
+        %turn = arith.constant 0 : index
+        // expected-error @below {{works on memory that is no 'dash.tensor'; run --dash-outline-workers first}}
+        dash.acquire_turn %sums[%turn, %turn, %turn] turn(%turn) : memref<?x?x?x64xf32>
+      }
+    }
+    llvm.return
+  }
+}

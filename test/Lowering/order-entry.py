@@ -70,37 +70,45 @@ llvm.func @get(%0: !llvm.ptr<3>) -> i32 {
   %2 = llvm.load %1 : !llvm.ptr -> i32
   llvm.return %2 : i32
 }
-// One launch: a line of all words of its buffer.
-func.func @launch(%words: i64, %batch: i32, %heads: i32, %kv_heads: i32, %q_rows: i32, %kv_rows: i32, %workers: i32,
-                  %width: i32) {
+"""
+
+
+def launch_of(parameters: str, arguments: str, types: str, before: str = "") -> str:
+    """@launch: all blocks of an entry, one behind the other, on a buffer that `before` may write to; a line of each of its words."""
+    return f"""
+func.func @launch({parameters}) {{
   %zero = arith.constant 0 : i64
   %one = arith.constant 1 : i64
   %four = arith.constant 4 : i64
   %bytes = arith.muli %words, %four : i64
   %buffer = llvm.call @malloc(%bytes) : (i64) -> !llvm.ptr
   %untouched = arith.constant -7 : i32
-  scf.for %i = %zero to %words step %one : i64 {
+  scf.for %i = %zero to %words step %one : i64 {{
     %at = llvm.getelementptr %buffer[%i] : (!llvm.ptr, i64) -> !llvm.ptr, i32
     llvm.store %untouched, %at : i32, !llvm.ptr
-  }
-  %block = llvm.mlir.addressof @block : !llvm.ptr
+  }}
+{before}  %block = llvm.mlir.addressof @block : !llvm.ptr
   %first = arith.constant 0 : i32
   %step = arith.constant 1 : i32
-  scf.for %i = %first to %workers step %step : i32 {
+  scf.for %i = %first to %workers step %step : i32 {{
     llvm.store %i, %block : i32, !llvm.ptr
-    llvm.call @attention_bwd_order(%buffer, %batch, %heads, %kv_heads, %q_rows, %kv_rows, %workers, %width)
-      : (!llvm.ptr, i32, i32, i32, i32, i32, i32, i32) -> ()
-  }
-  scf.for %i = %zero to %words step %one : i64 {
+    llvm.call @attention_bwd_order(%buffer, {arguments})
+      : (!llvm.ptr, {types}) -> ()
+  }}
+  scf.for %i = %zero to %words step %one : i64 {{
     %at = llvm.getelementptr %buffer[%i] : (!llvm.ptr, i64) -> !llvm.ptr, i32
     %word = llvm.load %at : !llvm.ptr -> i32
     %wide = arith.extsi %word : i32 to i64
     llvm.call @printI64(%wide) : (i64) -> ()
     llvm.call @printNewline() : () -> ()
-  }
+  }}
   return
-}
+}}
 """
+
+
+LAUNCH = launch_of("%words: i64, %batch: i32, %heads: i32, %kv_heads: i32, %q_rows: i32, %kv_rows: i32, %workers: i32, %width: i32",
+                   "%batch, %heads, %kv_heads, %q_rows, %kv_rows, %workers, %width", ", ".join(["i32"] * 7))
 
 
 def entry_for_one_thread(ir: str) -> str:
@@ -148,12 +156,17 @@ def run_entry(entry: str, launches: list[list[int]], runtime: str) -> list[array
         names = [f"%v{number}_{index}" for index in range(len(types))]
         lines += [f"  {name} = arith.constant {value} : {of}" for name, value, of in zip(names, values, types)]
         lines.append(f"  call @launch({', '.join(names)}) : ({', '.join(types)}) -> ()")
-    program = "\n".join([PROGRAM, entry, "func.func @main() {", *lines, "  return", "}"])
+    return buffers([LAUNCH, entry], lines, [values[0] for values in launches], runtime)
+
+
+def buffers(functions: list[str], calls: list[str], words: list[int], runtime: str) -> list[array.array]:
+    """What calls of @launch print: as many words of each."""
+    program = "\n".join([PROGRAM, *functions, "func.func @main() {", *calls, "  return", "}"])
     lowered = pipe(["mlir-opt", "--convert-scf-to-cf", "--convert-cf-to-llvm", "--convert-arith-to-llvm",
                     "--convert-func-to-llvm", "--reconcile-unrealized-casts"], program)
     printed = iter(pipe(["mlir-runner", "-e", "main", "--entry-point-result=void", "-O1", f"--shared-libs={runtime}"],
                         lowered).split())
-    return [array.array("i", [int(next(printed)) for _ in range(values[0])]) for values in launches]
+    return [array.array("i", [int(next(printed)) for _ in range(number)]) for number in words]
 
 
 def has_formulas(kind: str, mask: Mask) -> bool:

@@ -101,11 +101,11 @@ class Entries:
 
     def orders(self, launches: list[tuple[array.array, int, int, int, int]]) -> list[array.array]:
         """Buffers of launches: records, heads, kv heads, sequences, q tiles."""
-        program = [LAUNCH, self.order]
+        functions = [LAUNCH, self.order]
         calls = []
         for number, (buffer, heads, kv_heads, count, q_tiles) in enumerate(launches):
             known = list(buffer[:HEADER + RECORD * (count + 1)])
-            program.append(f"llvm.mlir.global internal constant @given{number}(dense<{known}> : tensor<{len(known)}xi32>) "
+            functions.append(f"llvm.mlir.global internal constant @given{number}(dense<{known}> : tensor<{len(known)}xi32>) "
                            f": !llvm.array<{len(known)} x i32>")
             values = [len(buffer), len(known), heads, kv_heads, count, q_tiles, self.workers, self.width]
             names = [f"%v{number}_{i}" for i in range(len(values))]
@@ -113,52 +113,19 @@ class Entries:
                       for i, (name, value) in enumerate(zip(names, values))]
             calls += [f"  %g{number} = llvm.mlir.addressof @given{number} : !llvm.ptr",
                       f"  call @launch(%g{number}, {', '.join(names)}) : (!llvm.ptr, i64, i64, i32, i32, i32, i32, i32, i32) -> ()"]
-        text = "\n".join([*program, "func.func @main() {", *calls, "  return", "}"])
-        lowered = one_thread.pipe(["mlir-opt", "--convert-scf-to-cf", "--convert-cf-to-llvm", "--convert-arith-to-llvm",
-                                   "--convert-func-to-llvm", "--reconcile-unrealized-casts"], text)
-        printed = iter(one_thread.pipe(["mlir-runner", "-e", "main", "--entry-point-result=void", "-O1",
-                                        f"--shared-libs={self.runtime}"], lowered).split())
-        return [array.array("i", [int(next(printed)) for _ in buffer]) for buffer, *_ in launches]
+        return one_thread.buffers(functions, calls, [len(buffer) for buffer, *_ in launches], self.runtime)
 
 
-# The program of order-entry.py, with the parameters of a list and a buffer that has records in it.
-LAUNCH = one_thread.PROGRAM[:one_thread.PROGRAM.index("// One launch")] + """
-func.func @launch(%given: !llvm.ptr, %words: i64, %known: i64, %heads: i32, %kv_heads: i32, %sequences: i32, %q_tiles: i32,
-                  %workers: i32, %width: i32) {
-  %zero = arith.constant 0 : i64
-  %one = arith.constant 1 : i64
-  %four = arith.constant 4 : i64
-  %bytes = arith.muli %words, %four : i64
-  %buffer = llvm.call @malloc(%bytes) : (i64) -> !llvm.ptr
-  %untouched = arith.constant -7 : i32
-  scf.for %i = %zero to %words step %one : i64 {
-    %at = llvm.getelementptr %buffer[%i] : (!llvm.ptr, i64) -> !llvm.ptr, i32
-    llvm.store %untouched, %at : i32, !llvm.ptr
-  }
-  scf.for %i = %zero to %known step %one : i64 {
+# That of order-entry.py, with the parameters of a list, on a buffer that has records in it.
+LAUNCH = one_thread.launch_of(
+    "%given: !llvm.ptr, %words: i64, %known: i64, %heads: i32, %kv_heads: i32, %sequences: i32, %q_tiles: i32, %workers: i32, %width: i32",
+    "%heads, %kv_heads, %sequences, %q_tiles, %workers, %width", ", ".join(["i32"] * 6), """  scf.for %i = %zero to %known step %one : i64 {
     %from = llvm.getelementptr %given[%i] : (!llvm.ptr, i64) -> !llvm.ptr, i32
     %word = llvm.load %from : !llvm.ptr -> i32
     %at = llvm.getelementptr %buffer[%i] : (!llvm.ptr, i64) -> !llvm.ptr, i32
     llvm.store %word, %at : i32, !llvm.ptr
   }
-  %block = llvm.mlir.addressof @block : !llvm.ptr
-  %first = arith.constant 0 : i32
-  %step = arith.constant 1 : i32
-  scf.for %i = %first to %workers step %step : i32 {
-    llvm.store %i, %block : i32, !llvm.ptr
-    llvm.call @attention_bwd_order(%buffer, %heads, %kv_heads, %sequences, %q_tiles, %workers, %width)
-      : (!llvm.ptr, i32, i32, i32, i32, i32, i32) -> ()
-  }
-  scf.for %i = %zero to %words step %one : i64 {
-    %at = llvm.getelementptr %buffer[%i] : (!llvm.ptr, i64) -> !llvm.ptr, i32
-    %word = llvm.load %at : !llvm.ptr -> i32
-    %wide = arith.extsi %word : i32 to i64
-    llvm.call @printI64(%wide) : (i64) -> ()
-    llvm.call @printNewline() : () -> ()
-  }
-  return
-}
-"""
+""")
 
 
 def bounds(lengths: list[int], gap: int) -> list[int]:

@@ -169,8 +169,8 @@ def summary(record: dict) -> str:
     means = {head_dim: [mean(pair[i] for pair in pairs) for i in (0, 1)] for head_dim, pairs in ratios_to_peers(record).items()}
     scaled = " (measured apart)" if record["families"]["fa4"].get("scaled") else ""
     worst = min(nd for pairs in ratios_to_peers(record).values() for nd, _ in pairs)
-    text = (f"On an {record['gpu'].removeprefix('NVIDIA ')}, in bf16 at head dim 128, the backward pass of dash runs at "
-            f"**{means[128][0]:.2f}** of the speed of the fastest non-deterministic one of FlashAttention-3, FlashAttention-4{scaled} "
+    text = (f"On an {record['gpu'].removeprefix('NVIDIA ')}, in bf16 at head dim 128, the backward pass of dash ({record['commit'][:7]}) runs at "
+            f"**{means[128][0]:.2f}** of the fastest non-deterministic one of FlashAttention-3, FlashAttention-4{scaled} "
             f"and cuDNN, and at {means[128][1]:.2f} of their fastest deterministic one. Head dim 64 is its weak side: {means[64][0]:.2f} and "
             f"{means[64][1]:.2f}, at worst {worst:.2f} of the fastest ([measurements](dialects/dash/docs/measurements.md)).")
     return textwrap.fill(text, 130, break_long_words=False, break_on_hyphens=False) + "\n"

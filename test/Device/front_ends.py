@@ -1,0 +1,35 @@
+"""What the front ends of all frameworks are held to: values beside float64, and bits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from accuracy import BESIDE_ROUNDING, NOISE, yardstick
+from group import demand
+
+from dash_attn import reference
+from dash_attn.testing import OUTPUTS, Case, errors, references
+
+MOST_LSE = 1e-4  # of the logarithms beside float64
+
+
+def demand_same(found: dict[str, torch.Tensor], expected: dict[str, torch.Tensor], when: str) -> None:
+    for name, one in found.items():
+        bits = torch.int32 if name == "lse" else torch.int16
+        differ = int((one.contiguous().view(bits) != expected[name].contiguous().view(bits)).sum())
+        demand(not differ, f"{when}: {differ} of {one.numel()} elements of {name} differ")
+
+
+def demand_accurate(problem: Case, given: dict[str, torch.Tensor], found: dict[str, torch.Tensor]) -> dict[str, Any]:
+    """given: what the gradients follow from, found's o and lse among it."""
+    o, lse = reference.forward(given["q"], given["k"], given["v"], scale=problem.scale, mask=problem.mask)
+    of_o, rounded = reference.relative_error(found["o"], o, o), reference.relative_error(o.to(problem.dtype), o, o)
+    of_lse = float((found["lse"] - lse).abs().max())
+    exact = references(problem, given)
+    ours = errors({name: found[name] for name in OUTPUTS}, *exact)
+    peer, theirs, allowed = yardstick(problem, given, exact)
+    record = {"o": of_o, "o_rounded": rounded, "lse": of_lse, "ours": ours, "theirs": theirs, "peer": peer}
+    demand(of_lse < MOST_LSE and of_o < 2 * BESIDE_ROUNDING * rounded, "the forward pass is not exact", **record)
+    demand(all(ours[name] <= max(allowed * theirs[name], NOISE) for name in OUTPUTS), "gradients are worse than the peer's", **record)
+    return record
