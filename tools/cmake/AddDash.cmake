@@ -9,9 +9,10 @@ set(dash_shared_upstream "$<$<NOT:$<BOOL:$<TARGET_PROPERTY:DASH_STATIC_UPSTREAM>
 
 # add_dash_library(MLIRDash<Stage> a.cpp b.cpp DEPENDS MLIRDash<Stage>IncGen LINK_LIBS MLIRDash<EarlierStage>)
 #
-# Name only dash's own libraries in LINK_LIBS: libMLIR holds all upstream dialects, passes and interfaces.
+# Name only dash's own libraries in LINK_LIBS: libMLIR holds all upstream dialects, passes and interfaces. WITHOUT_MLIR says that its files
+# include nothing of MLIR.
 function(add_dash_library name)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;LINK_LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "WITHOUT_MLIR" "" "DEPENDS;LINK_LIBS" ${ARGN})
   list(REMOVE_ITEM ARG_LINK_LIBS PUBLIC PRIVATE INTERFACE)
   foreach(lib IN LISTS ARG_LINK_LIBS)
     if(NOT lib MATCHES "^(MLIRDash|DashRun$)")
@@ -21,6 +22,9 @@ function(add_dash_library name)
   endforeach()
   add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
   dash_compile_options(${name})
+  if(TARGET dash-precompiled AND NOT ARG_WITHOUT_MLIR)
+    dash_use_precompiled_headers(${name})
+  endif()
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})
   endif()
@@ -89,6 +93,50 @@ function(dash_compile_options name)
   # LLVM's rule: no exceptions. RTTI stays on, as in Debian's LLVM: our classes derive from theirs.
   target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions>)
   set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+endfunction()
+
+# Half of what a file of ours costs to compile is parsing MLIR's headers: they are parsed once, for all libraries. A file still includes
+# what it uses; DASH_PRECOMPILED_HEADERS=OFF shows it. Headers of our own are not among them, for an edit would rebuild everything.
+function(dash_precompile_headers)
+  set(headers
+    <mlir/Dialect/Arith/IR/Arith.h>
+    <mlir/Dialect/Func/IR/FuncOps.h>
+    <mlir/Dialect/GPU/IR/GPUDialect.h>
+    <mlir/Dialect/LLVMIR/LLVMDialect.h>
+    <mlir/Dialect/LLVMIR/NVVMDialect.h>
+    <mlir/Dialect/Linalg/IR/Linalg.h>
+    <mlir/Dialect/MemRef/IR/MemRef.h>
+    <mlir/Dialect/SCF/IR/SCF.h>
+    <mlir/IR/Builders.h>
+    <mlir/IR/BuiltinOps.h>
+    <mlir/IR/DialectImplementation.h>
+    <mlir/IR/PatternMatch.h>
+    <mlir/Pass/Pass.h>
+    <mlir/Pass/PassManager.h>
+    <mlir/Transforms/DialectConversion.h>)
+  file(CONFIGURE OUTPUT precompiled.cpp CONTENT "")
+  add_library(dash-precompiled OBJECT ${CMAKE_CURRENT_BINARY_DIR}/precompiled.cpp)
+  dash_compile_options(dash-precompiled)
+  target_precompile_headers(dash-precompiled PRIVATE ${headers})
+  # Its bytes have paths and times inside. For ccache what went in stands for them (CCACHE_PCH_EXTSUM), so that other trees, and the
+  # wheel's, find what this one has compiled.
+  dash_precompiled_file(precompiled)
+  file(SHA256 ${PROJECT_SOURCE_DIR}/tools/cmake/assertions/llvm/ADT/Statistic.h statistics)
+  file(CONFIGURE OUTPUT ${precompiled}.sum CONTENT "${CMAKE_CXX_COMPILER_VERSION} ${LLVM_PACKAGE_VERSION} ${statistics} ${headers}")
+endfunction()
+
+# Where CMake puts what dash-precompiled is.
+function(dash_precompiled_file result)
+  get_target_property(folder dash-precompiled BINARY_DIR)
+  set(${result} ${folder}/CMakeFiles/dash-precompiled.dir/cmake_pch.hxx.pch PARENT_SCOPE)
+endfunction()
+
+# Not by REUSE_FROM: that names the file in a way in which ccache does not see a path of this tree.
+function(dash_use_precompiled_headers name)
+  dash_precompiled_file(precompiled)
+  target_compile_options(${name} PRIVATE "SHELL:-include-pch ${precompiled}")
+  get_target_property(sources ${name} SOURCES)
+  set_property(SOURCE ${sources} APPEND PROPERTY OBJECT_DEPENDS ${precompiled})
 endfunction()
 
 #===- Documentation ---------------------------------------------------------------------------------===#
