@@ -26,7 +26,7 @@ RECORDS = Path("test/Device/records")
 DOCS = Path("dialects/dash/docs")
 KINDS = ("ascending", "descending", "shift", "symmetric-shift")
 OTHERS = ("unordered (nd)", "flash (nd)", "cudnn (nd)")
-SCALED = " FlashAttention-4's numbers are those of another process of that day, times how FA3 nd ran here to how it ran there."
+SCALED = " FlashAttention-4's numbers are those of another process, the day before, times how FA3 nd ran here to how it ran there."
 PEERS = ("FA3 nd", "FA3 det", "FA4 nd", "FA4 det", "cuDNN nd")
 
 
