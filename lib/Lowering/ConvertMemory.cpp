@@ -26,7 +26,7 @@ struct ConvertCopyIn : KernelPattern<CopyInOp> {
     Value slot = word(b, adaptor.getSlot());
     Value to = kernel.element(b, channel, op.getElement(), slot);
     Value full = kernel.barrier(b, channel, BarrierSide::Full, slot);
-    Value sequence = word(b, adaptor.getSequence()), head = word(b, adaptor.getHead());
+    Value sequence = sequenceWord(b, adaptor.getSequence()), head = word(b, adaptor.getHead());
     Value tile = word(b, adaptor.getTile());
     StringRef name = tensorName(op.getSource());
     auto type = cast<RankedTensorType>(channel.getType().getElements()[op.getElement()]);
@@ -91,7 +91,8 @@ template <typename OpT> struct SumPattern : KernelPattern<OpT> {
 
   static bool isOfQuery(OpT op) { return tensorName(op.getSums()) == "dq"; }
   Value number(PtxBuilder &b, OpT op, Adaptor adaptor) const {
-    Value sequence = this->word(b, adaptor.getSequence()), head = this->word(b, adaptor.getHead());
+    Value sequence = this->sequenceWord(b, adaptor.getSequence());
+    Value head = this->word(b, adaptor.getHead());
     Value tile = this->word(b, adaptor.getTile());
     return isOfQuery(op) ? this->kernel.tileIndex(b, sequence, head, tile)
                          : this->kernel.pieceIndex(b, sequence, head, tile);

@@ -111,7 +111,8 @@ struct ConvertBandLead : KernelPattern<BandLeadOp> {
                      op.getTiles().getKv()};
     Value offset;
     if (kernel.isList() && !band.band.isFull())
-      offset = kernel.readSequence(b, word(b, adaptor.getSequence()), /*isKeyValue=*/false).extra;
+      offset = kernel.readSequence(b, sequenceWord(b, adaptor.getSequence()), /*isKeyValue=*/false)
+                   .extra;
     else
       offset = b.sub(kernel.kvRows, kernel.qRows);
     MaskEmitter mask(b, band, offset);

@@ -168,9 +168,8 @@ private:
   Value kvRowsOf(PtxBuilder &b, HideOp op, Adaptor adaptor) const {
     if (!kernel.isList())
       return kernel.kvRows;
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointAfterValue(adaptor.getSequence().front());
-    return kernel.readSequence(b, word(b, adaptor.getSequence()), /*isKeyValue=*/true).rows;
+    Value sequence = sequenceWord(b, adaptor.getSequence());
+    return kernel.readSequence(b, sequence, /*isKeyValue=*/true).rows;
   }
   Value kvRowsAgain(PtxBuilder &b, HideOp op, Adaptor adaptor,
                     ConversionPatternRewriter &rewriter) const {

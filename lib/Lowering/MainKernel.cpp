@@ -103,6 +103,8 @@ Value MainKernel::pieceIndex(PtxBuilder &b, Value sequence, Value kvHead, Value 
 }
 
 SequenceRows MainKernel::readSequence(PtxBuilder &b, Value sequence, bool isKeyValue) const {
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointAfterValue(sequence);
   return dash::readSequence(b, region("order"), sequence, isKeyValue);
 }
 

@@ -39,7 +39,7 @@ public:
   /// Number of a piece of a kv tile's sums among those of all kv heads and sequences.
   Value pieceIndex(PtxBuilder &b, Value sequence, Value kvHead, Value piece) const;
   bool isList() const { return facts.isList; }
-  /// What the order buffer says of a sequence of a list.
+  /// What the order buffer says of a sequence of a list. It is read behind the number, so as often as that is.
   SequenceRows readSequence(PtxBuilder &b, Value sequence, bool isKeyValue) const;
   /// Where a descriptor has a row of a sequence: see TensorMap.
   SmallVector<Value> coordinates(PtxBuilder &b, bool isKeyValue, Value sequence, Value head,

@@ -43,6 +43,13 @@ protected:
   static Value index(PtxBuilder &b, Value word) {
     return arith::IndexCastOp::create(b, b.getIndexType(), word);
   }
+  /// The number of a sequence: of a list, where the item is told, so that what stands of it in memory is read once an item.
+  Value sequenceWord(PtxBuilder &b, ValueRange index) const {
+    OpBuilder::InsertionGuard guard(b);
+    if (kernel.isList())
+      b.setInsertionPointAfterValue(index.front());
+    return word(b, index);
+  }
   static ChannelOp channelOf(OpT op) { return op.getChannel().template getDefiningOp<ChannelOp>(); }
 };
 

@@ -410,7 +410,9 @@ def ConvertToNvvm : Pass<"dash-convert-to-nvvm", "::mlir::ModuleOp"> {
     | `dash.copy_in`, `dash.copy_out` | copies by descriptors, or of bytes |
 
     A role begins with what its threads have all along, and with a fence for each descriptor that it uses: another
-    kernel has written them. Indices stay of type index, of 32 bits (`dash-convert-to-llvm`).
+    kernel has written them. Indices stay of type index, of 32 bits (`dash-convert-to-llvm`). Of a list, what the order buffer says
+    of a sequence is read where a role is told which sequence an item is of, not in each step; a consumer, which has no registers to
+    keep it in, reads it again to hide rows past the end and to copy gradients out.
 
     Needs: `dash-distribute-tiles`, `dash-insert-waits`, `dash-split-warpgroups`, `dash-outline-workers`. Leaves:
     `dash.workers` with its channels and roles, and `dash.warp_of_role`. Does not: decide anything; what waits for what
