@@ -49,6 +49,11 @@ class BundledKernel:
         return "sequences" in self.manifest["derived"]
 
     @property
+    def is_for_levels(self) -> bool:
+        """Made to be compared with others of its level."""
+        return "-level-" in self.name
+
+    @property
     def fixed_sizes(self) -> dict[str, int]:
         """Sizes that its order is a table for."""
         return {name: size["value"] for name, size in self.manifest["sizes"].items() if "value" in size}
@@ -64,7 +69,8 @@ class Bundle:
     date: str
     kernels: tuple[BundledKernel, ...]
     debug: tuple[BundledKernel, ...] = ()  # builds of the same kernels for tests
-    lists: tuple[BundledKernel, ...] = ()  # of lists of sequences
+    lists: tuple[BundledKernel, ...] = ()  # of lists of sequences, builds for tests too
+    levels: tuple[BundledKernel, ...] = ()  # of levels of determinism, for tests of these
 
     @staticmethod
     def open(path: str | Path) -> Bundle:
@@ -81,8 +87,11 @@ class Bundle:
         except (OSError, ValueError) as error:
             raise ManifestError(f"{path}: expected a bundle of tools/make-device-bundle: {error}") from error
         kernels = [_kernel(name, path / "kernels" / f"{name}.json") for name in about["kernels"]]
-        return Bundle(path, about["commit"], about["date"], tuple(kernel for kernel in kernels if not kernel.debug and not kernel.is_list),
-                      tuple(kernel for kernel in kernels if kernel.debug), tuple(kernel for kernel in kernels if kernel.is_list))
+        levels = tuple(kernel for kernel in kernels if kernel.is_for_levels)
+        rest = [kernel for kernel in kernels if kernel not in levels]
+        return Bundle(path, about["commit"], about["date"], tuple(kernel for kernel in rest if not kernel.debug and not kernel.is_list),
+                      tuple(kernel for kernel in rest if kernel.debug and not kernel.is_list), tuple(kernel for kernel in rest if kernel.is_list),
+                      levels)
 
 
 def _kernel(name: str, path: Path) -> BundledKernel:

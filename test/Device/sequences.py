@@ -16,7 +16,7 @@ from group import Skip, Test, demand
 
 from dash_attn import reference
 from dash_attn.bundle import BundledKernel
-from dash_attn.testing import BITS, DTYPES, OUTPUTS, errors, first_difference
+from dash_attn.testing import BITS, DTYPES, OUTPUTS, errors, first_difference, zeros_left
 
 GUARD = 40  # rows on each side of a tensor
 NAN = float("nan")
@@ -59,7 +59,12 @@ class Packed:
 
 def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:
     found = []
+    plain = {kernel.kind: kernel for kernel in kernels if has_lengths(kernel) and not kernel.debug}
     for kernel in kernels:
+        if kernel.debug:  # other launches, the same bits
+            found.append(Test(f"sequences {kernel.name}", kernel.name,
+                              lambda kernel=kernel: bits_are_those_of(kernel, plain[kernel.kind], 10 if quick else 100)))
+            continue
         checks = {"random": lambda k=kernel: random_lists(k, 4 if quick else 40)}
         if kernel.manifest["order"]["source"] == "entry":
             checks |= {"company": lambda k=kernel: company(k), "neighbours": lambda k=kernel: neighbours(k),
@@ -299,9 +304,29 @@ def nonsense(kernel: BundledKernel) -> dict[str, Any]:
     return {"lists": len(lists)}
 
 
+def bits_are_those_of(kernel: BundledKernel, plain: BundledKernel, count: int) -> dict[str, Any]:
+    """Random lists, beside other work; every counter is left as it was found."""
+    a, other = torch.randn(2048, 2048, device="cuda", dtype=torch.bfloat16), torch.cuda.Stream()
+    for seed, (lengths, heads, kv_heads, gap) in enumerate(lists_of(kernel, count)):
+        packed = make(kernel, lengths, heads, kv_heads, seed, gap)
+        expected = run(plain, packed)
+        for number in range(3):
+            with torch.cuda.stream(other):
+                for _ in range(number):
+                    torch.matmul(a, a)
+            found = run(kernel, packed)
+            demand_kept(packed, found, f"seed {seed}, {lengths}")
+            for name in OUTPUTS:
+                text = first_difference(found[name], expected[name], name)
+                demand(not text, f"seed {seed}, {lengths}, run {number}: {text}")
+    left = zeros_left(load(kernel))
+    demand(not left, f"a counter is not zero afterwards: {left}")
+    return {"lists": count}
+
+
 def kinds_differ(kernel: BundledKernel, kernels: list[BundledKernel]) -> dict[str, Any]:
     """The negative control: another order gives other bits, so that equal bits mean something."""
-    other = next((one for one in kernels if one.kind != kernel.kind and has_lengths(one)), None)
+    other = next((one for one in kernels if one.kind != kernel.kind and has_lengths(one) and not one.debug), None)
     if other is None:
         raise Skip("the bundle has one kind of order for lists of this mask")
     # Long chains: after rounding to 16 bits few elements tell one order from another.

@@ -39,6 +39,11 @@ F16_KINDS = {"full": "shift", "causal": "symmetric-shift"}
 # Of a mask: a kind, its parts and its level. The usual sizes that an order is proven for have heads that they divide.
 PARTS = {"full": ("shift", 4, "run"), "causal": ("symmetric-shift", 8, "batch")}
 PARTS_SIZES = "heads:16,kv-heads:2"
+# Kernels for tests of levels: of a class of masks, a kind of order. At level machine it is made for so many workers and run by others, at
+# level batch it serves any batch (orders of bitmaps are tables: one for each); kernels of a lower level beside them do have other bits.
+LEVEL_KINDS = {"causal": "symmetric-shift", "window-512-0": "shift", "blocks-causal": "synthesized"}
+MADE_FOR, LEVEL_WORKERS, LEVEL_BATCHES = 64, (132, 100, 66), (1, 2, 7)
+LEVEL_TABLE = "parts=1 sizes=q:1024,kv:1024,heads:32,kv-heads:32,batch:"
 DEBUG_KINDS = {"full": ("ascending", "shift", "symmetric-shift"), "causal": ("ascending", "shift", "symmetric-shift"),
                "window-512-0": ("shift",)}
 
@@ -104,4 +109,28 @@ def device_kernels(workers: int = TARGETS_OWN) -> list[DeviceKernel]:
             if mask in LIST_TABLE:
                 kernels.append(DeviceKernel(f"d{head_dim}-{mask}-synthesized-list", head_dim, mask,
                                             f"kind=synthesized table=true parts=1 {common} sizes={LIST_TABLE[mask]}"))
+            if TICKETS_KIND in LIST_KINDS.get(mask, ()):
+                kernels.append(DeviceKernel(f"d{head_dim}-{mask}-{TICKETS_KIND}-list-tickets", head_dim, mask,
+                                            f"kind={TICKETS_KIND} level=batch {common} {DEBUG_OPTIONS['tickets']}", has_lengths=True))
+    return kernels + level_kernels()
+
+
+def level_kernels() -> list[DeviceKernel]:
+    """Of one head dim: levels are the order's, which knows none."""
+    kernels, head_dim = [], 128
+    for mask, kind in LEVEL_KINDS.items():
+        is_table = mask.startswith("blocks")
+        table = f" {LEVEL_TABLE}2" if is_table else ""
+        machine = {f"machine-{workers}": f"level=machine for-workers={MADE_FOR} workers={workers}{table}" for workers in LEVEL_WORKERS}
+        orders = machine | {f"run-{workers}": f"level=run workers={workers}{table}" for workers in (LEVEL_WORKERS[0], LEVEL_WORKERS[-1])}
+        for batch in LEVEL_BATCHES if is_table else ():
+            orders |= {f"{level}-of-{batch}": f"level={level} workers={LEVEL_WORKERS[0]} {LEVEL_TABLE}{batch}" for level in ("batch", "run")}
+        if not is_table:
+            orders["batch"] = f"level=batch workers={LEVEL_WORKERS[0]}"
+        common = f"kind={kind} q-tile={Q_TILES[head_dim, mask]} kv-tile={KV_TILE}"
+        kernels += [DeviceKernel(f"d{head_dim}-{mask}-{kind}-level-{name}", head_dim, mask, f"{common} {order}") for name, order in orders.items()]
+        if kind in LIST_KINDS.get(mask, ()):
+            machine |= {f"batch-{workers}": f"level=batch workers={workers}" for workers in LEVEL_WORKERS[1:]}
+            kernels += [DeviceKernel(f"d{head_dim}-{mask}-{kind}-list-level-{name}", head_dim, mask, f"{common} {order}", has_lengths=True)
+                        for name, order in machine.items()]
     return kernels
