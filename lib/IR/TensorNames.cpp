@@ -99,10 +99,17 @@ private:
 
 TensorNames dash::nameTensors(ItemsOp items) { return Namer(items).run(); }
 
-ArrayRef<TensorRole> dash::tensorRoles() {
-  static constexpr TensorRole roles[] = {
-      {"q", false, false, false},  {"k", false, true, false},  {"v", false, true, false},
-      {"do", false, false, false}, {"o", false, false, false}, {"lse", false, false, true},
-      {"dq", true, false, false},  {"dk", true, true, false},  {"dv", true, true, false}};
-  return roles;
+SmallVector<TensorRole> dash::tensorRoles(bool takesDelta) {
+  TensorRole last{"o", false, false, false};
+  if (takesDelta)
+    last = {"delta", false, false, true};
+  return {{"q", false, false, false},
+          {"k", false, true, false},
+          {"v", false, true, false},
+          {"do", false, false, false},
+          last,
+          {"lse", false, false, true},
+          {"dq", true, false, false},
+          {"dk", true, true, false},
+          {"dv", true, true, false}};
 }

@@ -24,11 +24,12 @@ namespace {
 
 class Describer {
 public:
-  Describer(StringRef name, ArrayRef<MemRefType> tensors, ScheduleOp schedule, SequencesAttr list,
-            int64_t numOrderWords, bool drawsTickets)
-      : name(name), tensors(tensors), schedule(schedule), problem(schedule.getProblem()),
-        rows(problem.getSequences()), tiles(problem.getTiles()), list(list),
-        numOrderWords(numOrderWords), drawsTickets(drawsTickets), context(schedule.getContext()) {}
+  Describer(StringRef name, ArrayRef<TensorRole> roles, ArrayRef<MemRefType> tensors,
+            ScheduleOp schedule, SequencesAttr list, int64_t numOrderWords, bool drawsTickets)
+      : name(name), roles(roles), tensors(tensors), schedule(schedule),
+        problem(schedule.getProblem()), rows(problem.getSequences()), tiles(problem.getTiles()),
+        list(list), numOrderWords(numOrderWords), drawsTickets(drawsTickets),
+        context(schedule.getContext()) {}
 
   ProgramAttr describe() {
     return ProgramAttr::get(context, name, describeFacts(), describeSizes(), describeConstraints(),
@@ -54,7 +55,7 @@ private:
 
   /// The size that a dimension of the tensors' types states, or -1.
   int64_t statedSize(bool isOfKeyValue, bool isOfBoth, unsigned dim) {
-    for (auto [role, type] : llvm::zip_equal(tensorRoles(), tensors))
+    for (auto [role, type] : llvm::zip_equal(roles, tensors))
       if ((isOfBoth || role.isKeyValue == isOfKeyValue) && !type.isDynamicDim(dim))
         return type.getDimSize(dim);
     return -1;
@@ -110,7 +111,7 @@ private:
   SmallVector<TensorAttr> describeTensors() {
     Builder b(context);
     SmallVector<TensorAttr> described;
-    for (auto [role, type] : llvm::zip_equal(tensorRoles(), tensors)) {
+    for (auto [role, type] : llvm::zip_equal(roles, tensors)) {
       SmallVector<StringAttr> shape = {b.getStringAttr("batch"),
                                        b.getStringAttr(role.isKeyValue ? "kv_heads" : "heads"),
                                        b.getStringAttr(role.isKeyValue ? "kv_rows" : "q_rows")};
@@ -244,6 +245,7 @@ private:
   }
 
   StringRef name;
+  ArrayRef<TensorRole> roles;
   ArrayRef<MemRefType> tensors;
   ScheduleOp schedule;
   ProblemAttr problem;
@@ -257,7 +259,8 @@ private:
 
 } // namespace
 
-ProgramAttr dash::describeProgram(StringRef name, ArrayRef<MemRefType> tensors, ScheduleOp schedule,
+ProgramAttr dash::describeProgram(StringRef name, ArrayRef<TensorRole> roles,
+                                  ArrayRef<MemRefType> tensors, ScheduleOp schedule,
                                   SequencesAttr list, int64_t numOrderWords, bool drawsTickets) {
-  return Describer(name, tensors, schedule, list, numOrderWords, drawsTickets).describe();
+  return Describer(name, roles, tensors, schedule, list, numOrderWords, drawsTickets).describe();
 }

@@ -3,15 +3,16 @@
 #ifndef DASH_LIB_LOWERING_DESCRIBEPROGRAM_H
 #define DASH_LIB_LOWERING_DESCRIBEPROGRAM_H
 
-#include "dash/IR/DashOps.h"
+#include "dash/IR/TensorNames.h"
 
 namespace mlir::dash {
 
 /// Everything that a launcher needs to know beside the entries. `tensors` are the types of a program's
-/// arguments in the order of `tensorRoles`, `list` says whether sequences are one, `numOrderWords` is the size of the
+/// arguments, in the order of their roles, `list` says whether sequences are one, `numOrderWords` is the size of the
 /// order buffer where the order is a table. Where workers draw tickets, there is a region for them.
-ProgramAttr describeProgram(StringRef name, ArrayRef<MemRefType> tensors, ScheduleOp schedule,
-                            SequencesAttr list, int64_t numOrderWords, bool drawsTickets);
+ProgramAttr describeProgram(StringRef name, ArrayRef<TensorRole> roles,
+                            ArrayRef<MemRefType> tensors, ScheduleOp schedule, SequencesAttr list,
+                            int64_t numOrderWords, bool drawsTickets);
 
 } // namespace mlir::dash
 

@@ -3,7 +3,7 @@
 //
 // Everything that the main kernel wants to find ready: one number a row, in the order in which its
 // threads hold rows; zeros where nobody adds; and the descriptors of the tensors that it copies.
-// A block has a tile of queries, and loads all that it reads of O and dO before it multiplies: what
+// A block has a tile of queries. Where delta is not given, it sums rows of O times dO, and loads all that it reads of O and dO before it multiplies: what
 // hides the latency of memory is the number of loads in flight.
 //
 //===----------------------------------------------------------------------===//
@@ -45,9 +45,11 @@ public:
     thread = b.special("tid.x");
     tile = queryTileOfBlock(b, facts);
     shared = b.sharedBase();
-    whereTileIs(b, tile, [&] { sumRows(); });
+    if (!facts.takesDelta)
+      whereTileIs(b, tile, [&] { sumRows(); });
     buildDescriptors();
-    b.syncBlock();
+    if (!facts.takesDelta)
+      b.syncBlock();
     whereTileIs(b, tile, [&] {
       b.ifThen(b.below(thread, facts.qTile), [&] { writeRowNumbers(); });
       b.ifThen(getsNoAdd(), [&] { writeZeros(); });
@@ -62,10 +64,11 @@ private:
     launch.role = EntryRole::Prepare;
     launch.grid[0] = queryTileGrid.str();
     launch.threads = numThreads;
-    launch.sharedBytes = sharedDeltas() + 4 * facts.qTile;
+    launch.sharedBytes = sharedDeltas() + (facts.takesDelta ? 0 : 4 * facts.qTile);
     ParameterList parameters;
     addMappedTensors(parameters, facts);
-    parameters.tensor("o").tensor("lse", /*isPerRow=*/true);
+    parameters.tensor(facts.takesDelta ? "delta" : "o", /*isPerRow=*/facts.takesDelta);
+    parameters.tensor("lse", /*isPerRow=*/true);
     parameters.sizes({"batch", "heads", "kv_heads", "q_rows", "kv_rows"});
     for (StringRef region : {"descriptors", "lse2", "delta", "dq_sum"})
       parameters.workspace(region);
@@ -73,7 +76,7 @@ private:
       addListParameters(parameters);
     return EntryBuilder(loc, kernels.module, facts.name + "_prepare", launch, parameters);
   }
-  /// Shared memory holds the descriptors, then the sum of each row.
+  /// Shared memory holds the descriptors, then the sum of each row, where delta is not given.
   static int64_t sharedDeltas() { return numDescriptors * descriptorBytes; }
   Value sharedDelta(Value localRow) {
     return b.add(b.add(shared, b.mul(localRow, 4)), sharedDeltas());
@@ -127,13 +130,16 @@ private:
   void writeRowNumbers() {
     Value row = b.add(tile.firstRow, thread);
     Value isRow = b.below(row, tile.rows);
-    Value lse =
-        b.load(b.getF32Type(), rowOf(b, "lse", 4, tile, clampedRow(thread), /*isPerRow=*/true),
-               /*alignment=*/4);
+    auto load = [&](StringRef tensor) {
+      Value at = rowOf(b, tensor, 4, tile, clampedRow(thread), /*isPerRow=*/true);
+      return b.load(b.getF32Type(), at, /*alignment=*/4);
+    };
+    Value lse = load("lse");
     Value isEmpty = b.choose(isRow, b.isInfinite(lse), b.i1(true));
     Value infinity = b.f32(std::numeric_limits<double>::infinity());
     Value lse2 = b.choose(isEmpty, infinity, b.mul(lse, b.f32(llvm::numbers::log2e)));
-    Value delta = b.toF32(hopper::loadWord(b, sharedDelta(thread)));
+    Value delta =
+        facts.takesDelta ? load("delta") : b.toF32(hopper::loadWord(b, sharedDelta(thread)));
     delta = b.choose(isRow, delta, b.f32(0));
 
     Value place = b.mul(permutedRow(b, thread), 4);
@@ -197,21 +203,40 @@ struct LowerPrepare : public dash::impl::LowerPrepareBase<LowerPrepare> {
   using LowerPrepareBase::LowerPrepareBase;
 
   void runOnOperation() override {
-    SmallVector<DeltaOp> ops;
-    getOperation()->walk([&](DeltaOp op) { ops.push_back(op); });
-    for (DeltaOp op : ops) {
-      FailureOr<Kernels> kernels = findKernels(op);
-      if (failed(kernels))
+    // Where delta is given, nothing of the function but the zeros of its sums is left to say.
+    SmallVector<Operation *> ops;
+    getOperation()->walk([&](FunctionOpInterface function) {
+      Operation *zeros = nullptr, *delta = nullptr;
+      function.walk([&](linalg::FillOp op) { zeros = op; });
+      function.walk([&](DeltaOp op) { delta = op; });
+      bool takesDelta = llvm::any_of(function.getArguments(), [](BlockArgument argument) {
+        return nameOfArgument(argument) == "delta";
+      });
+      if (Operation *op = takesDelta ? zeros : delta)
+        ops.push_back(op);
+    });
+    for (Operation *op : ops) {
+      if (failed(lower(op)))
         return signalPassFailure();
-      auto lonely = findLonelyTiles(*kernels);
-      if (failed(lonely))
-        return signalPassFailure();
-      PrepareBuilder(op.getLoc(), *kernels, *lonely).build();
-      // Of the fills of a program with kernels, all are of its sums.
-      op->getParentOfType<FunctionOpInterface>().walk([](linalg::FillOp fill) { fill.erase(); });
-      op.erase();
       ++numLowered;
     }
+  }
+
+private:
+  static LogicalResult lower(Operation *op) {
+    FailureOr<Kernels> kernels = findKernels(op);
+    if (failed(kernels))
+      return failure();
+    auto lonely = findLonelyTiles(*kernels);
+    if (failed(lonely))
+      return failure();
+    PrepareBuilder(op->getLoc(), *kernels, *lonely).build();
+    // Of the fills of a program with kernels, all are of its sums.
+    auto function = op->getParentOfType<FunctionOpInterface>();
+    if (auto delta = dyn_cast<DeltaOp>(op))
+      delta.erase();
+    function.walk([](linalg::FillOp fill) { fill.erase(); });
+    return success();
   }
 };
 

@@ -20,16 +20,23 @@ namespace mlir::dash {
 using namespace mlir;
 using namespace mlir::dash;
 
-/// The types of a program's tensors, by the names that its arguments have.
-static FailureOr<SmallVector<MemRefType>> findTensors(FunctionOpInterface function) {
+/// The type of the argument that has a name, null if none has.
+static MemRefType findTensor(FunctionOpInterface function, StringRef tensor) {
+  MemRefType found;
+  for (BlockArgument argument : function.getArguments())
+    if (auto name =
+            function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), argumentNameAttr);
+        name && name == tensor)
+      found = dyn_cast<MemRefType>(argument.getType());
+  return found;
+}
+
+/// The types of a program's tensors.
+static FailureOr<SmallVector<MemRefType>> findTensors(FunctionOpInterface function,
+                                                      ArrayRef<TensorRole> roles) {
   SmallVector<MemRefType> tensors;
-  for (const TensorRole &role : tensorRoles()) {
-    MemRefType found;
-    for (BlockArgument argument : function.getArguments())
-      if (auto name =
-              function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), argumentNameAttr);
-          name && name == role.name)
-        found = dyn_cast<MemRefType>(argument.getType());
+  for (const TensorRole &role : roles) {
+    MemRefType found = findTensor(function, role.name);
     int64_t rank = role.isPerRow ? 3 : 4;
     if (!found || found.getRank() != rank)
       return function.emitError() << "expected an argument with '" << argumentNameAttr << "' \""
@@ -78,7 +85,8 @@ private:
         return failure();
       words = std::move(*encoded);
     }
-    FailureOr<SmallVector<MemRefType>> tensors = findTensors(function);
+    SmallVector<TensorRole> roles = tensorRoles(bool(findTensor(function, "delta")));
+    FailureOr<SmallVector<MemRefType>> tensors = findTensors(function, roles);
     if (failed(tensors))
       return failure();
     if (function.getName().empty() || !llvm::json::isUTF8(function.getName()))
@@ -92,8 +100,8 @@ private:
 
     OpBuilder b(&getContext());
     auto kernels = gpu::GPUModuleOp::create(b, function.getLoc(), name);
-    kernels->setAttr(programAttr, describeProgram(function.getName(), *tensors, schedule, list,
-                                                  words.size(), tickets));
+    kernels->setAttr(programAttr, describeProgram(function.getName(), roles, *tensors, schedule,
+                                                  list, words.size(), tickets));
     if (schedule.getTable()) {
       auto type = RankedTensorType::get(words.size(), b.getI32Type());
       kernels->setAttr(orderBufferAttr, DenseElementsAttr::get(type, ArrayRef<int32_t>(words)));

@@ -18,6 +18,7 @@ struct ProgramFacts {
   int64_t minWorkers = 1; ///< that must be resident at once
   int64_t parts = 1;   ///< of a kv head's query heads; with several, sums of dK and dV are memory's
   bool isList = false; ///< of sequences, each with lengths of its own
+  bool takesDelta = false; ///< as a tensor, instead of o
 
   /// In how many pieces a kv tile's sums leave, which are as large as a q tile's.
   int64_t numPieces() const { return kvTile / qTile; }

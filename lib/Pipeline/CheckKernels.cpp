@@ -108,17 +108,17 @@ private:
   }
 
   LogicalResult nameArguments() {
+    SmallVector<TensorRole> roles = tensorRoles(takesDelta);
     llvm::StringMap<BlockArgument> arguments;
     BlockArgument unknown;
     for (BlockArgument argument : function.getArguments()) {
       StringRef name = nameOf(argument);
-      bool isKnown = name == "scale" || llvm::any_of(tensorRoles(), [&](const TensorRole &role) {
-                       return role.name == name;
-                     });
+      bool isKnown = name == "scale" ||
+                     llvm::any_of(roles, [&](const TensorRole &role) { return role.name == name; });
       if (!isKnown || !arguments.try_emplace(name, argument).second)
         unknown = argument;
     }
-    for (const TensorRole &role : tensorRoles())
+    for (const TensorRole &role : roles)
       if (!arguments.lookup(role.name))
         return emitError() << "tensor '" << role.name
                            << "' must be an argument of the function that is no other tensor too";
@@ -147,9 +147,10 @@ private:
   LogicalResult checkSums() {
     DeltaOp delta;
     function.walk([&](DeltaOp op) { delta = op; });
-    if (!delta || !delta.getDelta().getDefiningOp<memref::AllocOp>())
-      return emitError() << "delta must be computed by 'dash.delta', in memory that the function "
-                            "allocates";
+    takesDelta = !delta;
+    if (delta && !delta.getDelta().getDefiningOp<memref::AllocOp>())
+      return emitError() << "delta must be computed by 'dash.delta' in memory that the function "
+                            "allocates, or be an argument that nothing writes";
     if (failed(findConversions()))
       return failure();
     Value sum = convert ? convert.getSource() : Value();
@@ -205,6 +206,7 @@ private:
   ScheduleOp schedule;
   TensorNames names;
   ConvertOp convert, factorOfKeys; ///< of dQ, and with parts of dK
+  bool takesDelta = false;         ///< instead of o
 };
 
 struct CheckKernels : public dash::impl::CheckKernelsBase<CheckKernels> {

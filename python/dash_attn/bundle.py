@@ -49,6 +49,11 @@ class BundledKernel:
         return "sequences" in self.manifest["derived"]
 
     @property
+    def takes_delta(self) -> bool:
+        """As a tensor, in place of o."""
+        return any(spec["name"] == "delta" for spec in self.manifest["tensors"])
+
+    @property
     def is_for_levels(self) -> bool:
         """Made to be compared with others of its level."""
         return "-level-" in self.name
@@ -71,6 +76,7 @@ class Bundle:
     debug: tuple[BundledKernel, ...] = ()  # builds of the same kernels for tests
     lists: tuple[BundledKernel, ...] = ()  # of lists of sequences, builds for tests too
     levels: tuple[BundledKernel, ...] = ()  # of levels of determinism, for tests of these
+    given_delta: tuple[BundledKernel, ...] = ()  # that take delta in place of o
 
     @staticmethod
     def open(path: str | Path) -> Bundle:
@@ -88,10 +94,11 @@ class Bundle:
             raise ManifestError(f"{path}: expected a bundle of tools/make-device-bundle: {error}") from error
         kernels = [_kernel(name, path / "kernels" / f"{name}.json") for name in about["kernels"]]
         levels = tuple(kernel for kernel in kernels if kernel.is_for_levels)
-        rest = [kernel for kernel in kernels if kernel not in levels]
+        given_delta = tuple(kernel for kernel in kernels if kernel.takes_delta)
+        rest = [kernel for kernel in kernels if kernel not in levels + given_delta]
         return Bundle(path, about["commit"], about["date"], tuple(kernel for kernel in rest if not kernel.debug and not kernel.is_list),
                       tuple(kernel for kernel in rest if kernel.debug and not kernel.is_list), tuple(kernel for kernel in rest if kernel.is_list),
-                      levels)
+                      levels, given_delta)
 
 
 def _kernel(name: str, path: Path) -> BundledKernel:

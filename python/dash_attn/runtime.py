@@ -27,6 +27,7 @@ from .tensors import as_tensor, current_stream, signature, stream_handle
 from .workspace import PER_THREAD, Workspace, this_thread
 
 TENSORS = ("q", "k", "v", "do", "o", "lse", "dq", "dk", "dv")
+OUTPUT = TENSORS.index("o")  # in whose place some kernels take delta
 LENGTHS = ("cu_seqlens_q", "cu_seqlens_kv")  # of a kernel of a list whose lengths come with each call
 LAYOUTS = ("bhsd", "bshd", "thd")
 MOST_LAUNCHES = 256  # of one kernel; more shapes and strides than that begin anew
@@ -52,7 +53,10 @@ class Kernel:
             self._scale = lib.dashKernelGetDefaultScale(planned)
         finally:
             lib.dashKernelDestroy(planned)
-        self._names = TENSORS + LENGTHS if set(LENGTHS) & set(self._tensors) else TENSORS
+        self._takes_delta = "delta" in self._tensors
+        self._names = TENSORS[:OUTPUT] + ("delta" if self._takes_delta else "o",) + TENSORS[OUTPUT + 1:]
+        if set(LENGTHS) & set(self._tensors):
+            self._names += LENGTHS
         unknown = sorted(set(self._tensors) ^ set(self._names))
         if unknown:
             raise ManifestError(f"'{self.name}': expected the tensors {', '.join(self._names)}; differs in {', '.join(unknown)}")
@@ -84,7 +88,7 @@ class Kernel:
             self._driver = cuda_driver()
         return self._driver
 
-    def backward(self, q: Any, k: Any, v: Any, do: Any, o: Any, lse: Any, dq: Any, dk: Any, dv: Any, *,
+    def backward(self, q: Any, k: Any, v: Any, do: Any, o: Any, lse: Any, dq: Any, dk: Any, dv: Any, *, delta: Any = None,
                  cu_seqlens_q: Any = None, cu_seqlens_kv: Any = None, scale: float | None = None, stream: Any = None,
                  layout: str = "bhsd") -> None:
         """Writes dq, dk and dv, in the stream's order; returns when all is launched.
@@ -92,6 +96,7 @@ class Kernel:
         q, do, o, dq: [batch, heads, q_rows, head_dim]; k, v, dk, dv: [batch, kv_heads, kv_rows, head_dim], of the manifest's
         element type; lse: [batch, heads, q_rows] of f32, natural logarithms. Any strides with the last dimension contiguous;
         layout "bshd" takes [batch, rows, heads, head_dim] (lse as before), "thd" [rows, heads, head_dim] and lse [heads, rows].
+        delta: of a kernel of `delta = %delta`, rowsum(o * do) as lse lies, f32; o is None then, as for no other kernel.
         cu_seqlens_q, cu_seqlens_kv: of a kernel of `sequences(<?>)`, i32 on the device: sequence i has the rows from element i up to
         i + 1. The device reads them, so a graph that is replayed may have others; numbers that do not ascend, or are beyond the
         tensors, are cut to what fits. Gradients of rows that no sequence has are not written.
@@ -100,7 +105,7 @@ class Kernel:
         workspace; a capture into a CUDA graph must come after it (or after `reserve`), on the same stream.
         Raises ArgumentError or CapacityError before anything is written, DriverError if a launch fails.
         """
-        given = self._given((q, k, v, do, o, lse, dq, dk, dv), (cu_seqlens_q, cu_seqlens_kv))
+        given = self._given((q, k, v, do, o, lse, dq, dk, dv), delta, (cu_seqlens_q, cu_seqlens_kv))
         number = self._number(scale)  # a number from here on: a scalar of a library may change its value
         signatures = [signature(value, name, self._device_of) for name, value in zip(self._names, given)]
         handle = current_stream(q) if stream is None else stream_handle(stream)
@@ -117,7 +122,7 @@ class Kernel:
             addresses = [addresses[self._names.index(name)] for name in self._tensors]
         launch.run_with(addresses, number)
 
-    def bind(self, q: Any, k: Any, v: Any, do: Any, o: Any, lse: Any, dq: Any, dk: Any, dv: Any, *,
+    def bind(self, q: Any, k: Any, v: Any, do: Any, o: Any, lse: Any, dq: Any, dk: Any, dv: Any, *, delta: Any = None,
              cu_seqlens_q: Any = None, cu_seqlens_kv: Any = None, scale: float | None = None, stream: Any = None,
              layout: str = "bhsd") -> Launch:
         """Checks everything as `backward` does and returns what it would launch, for these tensors: `launch.run()`.
@@ -126,8 +131,8 @@ class Kernel:
         """
         number = self._number(scale)
         with self._lock:
-            return self._launch(self._given((q, k, v, do, o, lse, dq, dk, dv), (cu_seqlens_q, cu_seqlens_kv)), number,
-                                current_stream(q) if stream is None else stream_handle(stream), layout)
+            given = self._given((q, k, v, do, o, lse, dq, dk, dv), delta, (cu_seqlens_q, cu_seqlens_kv))
+            return self._launch(given, number, current_stream(q) if stream is None else stream_handle(stream), layout)
 
     def reserve(self, *, device: int = 0, stream: Any = 0, **sizes: int) -> Workspace:
         """Makes the workspace of a stream ready for these sizes, as before a capture: reserve(batch=2, heads=16, ...)."""
@@ -149,8 +154,15 @@ class Kernel:
                 self._workspaces[place] = Workspace(self.driver, device, handle, self.name)
             return self._workspaces[place]
 
-    def _given(self, tensors: tuple[Any, ...], lengths: tuple[Any, Any]) -> tuple[Any, ...]:
+    def _given(self, tensors: tuple[Any, ...], delta: Any, lengths: tuple[Any, Any]) -> tuple[Any, ...]:
         """The tensors that the kernel has."""
+        if self._takes_delta:
+            if delta is None or tensors[OUTPUT] is not None:
+                raise ArgumentError(f"delta: expected rowsum(o * do) and None for o, found {'no delta' if delta is None else 'both'}: "
+                                    f"'{self.name}' takes delta in place of o")
+            tensors = (*tensors[:OUTPUT], delta, *tensors[OUTPUT + 1:])
+        elif delta is not None:
+            raise ArgumentError(f"delta: '{self.name}' takes none: it was not compiled for 'delta = …'")
         for name, value in zip(LENGTHS, lengths):
             if (value is None) == (name in self._names):
                 raise ArgumentError(f"{name}: expected i32 on the device, found None: '{self.name}' is of a list of sequences"

@@ -96,4 +96,27 @@ module {
     sizes[<name = "q_rows", min = 576, max = 576>, <name = "kv_rows", min = 300, max = 300>]
     order <file = "PROGRAM">>} {
   }
+
+  // Delta that is given is read as LSE is: nothing is summed, no row of O or dO is loaded, and threads wait for nobody.
+  // CHECK:      llvm.func @given_prepare(
+  // CHECK-SAME:   {dash.parameter = "dv.stride.row"}, %[[DELTA:.+]]: !llvm.ptr<1> {dash.parameter = "delta"}, %{{.+}}: i64 {dash.parameter = "delta.stride.batch"}, %{{.+}}: i64 {dash.parameter = "delta.stride.head"}, %{{.+}}: !llvm.ptr<1> {dash.parameter = "lse"}
+  // CHECK-SAME:   shared_bytes = 768,
+  // CHECK-NOT:    ld.global.nc
+  // CHECK-NOT:    nvvm.shfl.sync bfly
+  // CHECK-NOT:    nvvm.barrier
+  // CHECK:        llvm.getelementptr %[[DELTA]]
+  // CHECK-NEXT:   %[[GIVEN:.+]] = llvm.load %{{.+}} -> f32
+  // CHECK:        arith.select %{{.+}}, %[[GIVEN]], %{{.+}} : f32
+  func.func @given(%delta: memref<?x?x?xf32> {dash.name = "delta"}, %sum: memref<?x?x?x64xf32>) {
+    %zero = arith.constant 0.0 : f32
+    linalg.fill ins(%zero : f32) outs(%sum : memref<?x?x?x64xf32>)
+    return
+  }
+  gpu.module @given_kernels attributes {dash.program = #dash.program<"given"
+    facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>,
+           tiles = <q = 64, kv = 128>, kind = "ascending", level = run, deterministic = true,
+           parts = 1, workers = 132, width = 132, min_workers = 132>
+    tensors[<"delta" : f32, read, shape["batch", "heads", "q_rows"], alignment = 4, stride_multiple = 1>]
+    order <entry = "given_order">>} {
+  }
 }

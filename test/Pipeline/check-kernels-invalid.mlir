@@ -96,8 +96,9 @@ func.func @more(%q: !T, %k: !T, %v: !T, %do: !T, %o: !T, %more: !T, %lse: !R, %d
 
 !T = memref<1x1x64x64xbf16>
 !R = memref<1x1x64xf32>
-func.func @given_delta(%q: !T, %k: !T, %v: !T, %do: !T, %delta: !R, %lse: !R, %dq: !T, %dk: !T, %dv: !T) {
-  // expected-error @below {{delta must be computed by 'dash.delta', in memory that the function allocates}}
+func.func @delta_of_an_argument_that_is_written(%q: !T, %k: !T, %v: !T, %do: !T, %o: !T, %delta: !R, %lse: !R, %dq: !T, %dk: !T, %dv: !T) {
+  dash.delta ins(%o, %do : !T, !T) outs(%delta : !R)
+  // expected-error @below {{delta must be computed by 'dash.delta' in memory that the function allocates, or be an argument that nothing writes}}
   dash.attention_bwd ins(%q, %k, %v, %do, %lse, delta = %delta : !T, !T, !T, !T, !R, !R)
       outs(%dq, %dk, %dv : !T, !T, !T) mask(<full>) level(run)
   return

@@ -34,6 +34,8 @@ TICKETS_KIND = "ascending"
 # Lists of sequences: kinds of orders that the device makes of lengths, and lengths of tables.
 LIST_KINDS = {"full": ("shift", "ascending"), "causal": ("symmetric-shift", "ascending"), "window-100-40": ("shift",)}
 LIST_TABLE = {"causal": "q:700+64+1+1500+129+333,kv:700+640+1+1500+129+100,heads:8,kv-heads:4"}
+# Kernels that take delta in place of o, of batches and of lists.
+GIVEN_DELTA = {"causal": "symmetric-shift"}
 # Kinds whose kernels are also built for f16, one of a mask: a kernel differs from that of bf16 in a few instructions.
 F16_KINDS = {"full": "shift", "causal": "symmetric-shift"}
 # Of a mask: a kind, its parts and its level. The usual sizes that an order is proven for have heads that they divide.
@@ -59,6 +61,7 @@ class DeviceKernel:
     element: str = "bf16"
     order: str = ""  # how dash-apply-schedule makes the order that kind=file reads
     has_lengths: bool = False  # of a list of sequences whose lengths come with each call
+    takes_delta: bool = False  # in place of o
 
     @property
     def example(self) -> str:
@@ -71,6 +74,8 @@ class DeviceKernel:
         text = re.sub(r"dense<\[\[.*\]\]>", f"dense<{BITS}>", text)
         if self.has_lengths:
             text = text.replace("scale(%scale)", "scale(%scale) sequences(<?>)")
+        if self.takes_delta:
+            text = text.replace("%o: !tensor", "%delta: !per_row").replace("o = %o", "delta = %delta").replace("!per_row, !tensor)", "!per_row, !per_row)")
         return text.replace("x128xbf16", f"x{self.head_dim}xbf16").replace("bf16", self.element)
 
 
@@ -112,6 +117,9 @@ def device_kernels(workers: int = TARGETS_OWN) -> list[DeviceKernel]:
             if TICKETS_KIND in LIST_KINDS.get(mask, ()):
                 kernels.append(DeviceKernel(f"d{head_dim}-{mask}-{TICKETS_KIND}-list-tickets", head_dim, mask,
                                             f"kind={TICKETS_KIND} level=batch {common} {DEBUG_OPTIONS['tickets']}", has_lengths=True))
+            if (kind := GIVEN_DELTA.get(mask)):
+                kernels += [DeviceKernel(f"d{head_dim}-{mask}-{kind}{'-list' * has_lengths}-delta", head_dim, mask, f"kind={kind} level=batch {common}",
+                                         has_lengths=has_lengths, takes_delta=True) for has_lengths in (False, True)]
     return kernels + level_kernels()
 
 

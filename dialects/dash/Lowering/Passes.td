@@ -166,7 +166,8 @@ def LowerPrepare : Pass<"dash-lower-prepare", "::mlir::ModuleOp"> {
     Replaces `dash.delta`, and the `linalg.fill` of dQ's sums, by an entry of the function's kernels. One
     block has a tile of queries:
 
-    - region `delta` gets the row sums of O * dO, in f32, 0 past the end;
+    - region `delta` gets the row sums of O * dO, in f32, 0 past the end; or, of a function with an argument `delta` in place of o,
+      that: nothing is summed then, and O and dO are not read;
     - region `lse2` gets LSE * log2(e), and +inf for rows past the end and rows whose LSE is infinite
       (they see no column): P = exp2(x - inf) is 0 there;
     - both stand tile after tile, in blocks of 64 rows in which row 8j + 2c + e is at

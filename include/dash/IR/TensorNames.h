@@ -21,8 +21,8 @@ struct TensorRole {
   StringLiteral name;
   bool isWritten, isKeyValue, isPerRow;
 };
-/// Those of an attention backward, in the order in which callers know them.
-ArrayRef<TensorRole> tensorRoles();
+/// Those of an attention backward, in the order in which callers know them: with o, or with delta in its place.
+SmallVector<TensorRole> tensorRoles(bool takesDelta);
 
 } // namespace mlir::dash
 
