@@ -57,6 +57,21 @@ DASH_CAPI_EXPORTED DashStatus dashPlannerPlan(DashPlanner planner, DashStringRef
                                               DashDiagnosticHandler handler, void *userData,
                                               DashOrder *order);
 
+/**
+ * The number of parts into which `kind=auto` cuts the query heads of a kv head, for a manifest's mask, level, tiles and workers.
+ *
+ * manifest: of any kernel of a batch, whatever its kind and its own parts.
+ * sizes:    a value for each size that the manifest has.
+ * parts:    set on success. The kernel of that number is another program, compiled with `parts=N`.
+ *
+ * Takes as long as `kind=auto` takes to order the problem in each number that may be worth it, and keeps nothing: ask once for each set
+ * of sizes.
+ */
+DASH_CAPI_EXPORTED DashStatus dashPlannerChooseParts(DashPlanner planner, DashStringRef manifest,
+                                                     const DashSize *sizes, size_t numSizes,
+                                                     DashDiagnosticHandler handler, void *userData,
+                                                     int64_t *parts);
+
 /** Gives an order back, and all strings of it. */
 DASH_CAPI_EXPORTED void dashOrderDestroy(DashOrder order);
 

@@ -50,17 +50,36 @@ DashStatus dashPlannerCreate(DashDiagnosticHandler handler, void *userData, Dash
 
 void dashPlannerDestroy(DashPlanner planner) { delete static_cast<PlannerHandle *>(planner.ptr); }
 
+static launch::Outcome checkAsked(DashPlanner planner, DashStringRef manifest,
+                                  const DashSize *sizes, size_t numSizes) {
+  if (!planner.ptr)
+    return launch::fail(DASH_INVALID_ARGUMENT, "'planner' is NULL");
+  if (launch::Outcome wrong = checkGiven(sizes, numSizes))
+    return wrong;
+  if (!isGiven(manifest))
+    return launch::fail(DASH_INVALID_ARGUMENT, "a string is NULL but not empty");
+  return std::nullopt;
+}
+
+DashStatus dashPlannerChooseParts(DashPlanner planner, DashStringRef manifest,
+                                  const DashSize *sizes, size_t numSizes,
+                                  DashDiagnosticHandler handler, void *userData, int64_t *parts) {
+  if (!parts)
+    return refuse("'parts' is NULL: there is no place for the result", handler, userData);
+  if (launch::Outcome wrong = checkAsked(planner, manifest, sizes, numSizes))
+    return report(wrong, handler, userData);
+  return report(chooseParts(static_cast<PlannerHandle *>(planner.ptr)->planner,
+                            toStringRef(manifest), ArrayRef(sizes, numSizes), *parts),
+                handler, userData);
+}
+
 DashStatus dashPlannerPlan(DashPlanner planner, DashStringRef manifest, const DashSize *sizes,
                            size_t numSizes, DashDiagnosticHandler handler, void *userData,
                            DashOrder *order) {
   if (!order)
     return refuse("'order' is NULL: there is no place for the result", handler, userData);
-  if (!planner.ptr)
-    return refuse("'planner' is NULL", handler, userData);
-  if (launch::Outcome wrong = checkGiven(sizes, numSizes))
+  if (launch::Outcome wrong = checkAsked(planner, manifest, sizes, numSizes))
     return report(wrong, handler, userData);
-  if (!isGiven(manifest))
-    return refuse("a string is NULL but not empty", handler, userData);
   PlannerHandle &one = *static_cast<PlannerHandle *>(planner.ptr);
   auto files = std::make_unique<PlannedFiles>();
   launch::Outcome outcome =

@@ -53,10 +53,6 @@ public:
   Outcome read(StringRef text) {
     if (Outcome wrong = launch::readManifest(text, manifest))
       return wrong;
-    if (!manifest.orderIsTable)
-      return fail(DASH_INVALID_ARGUMENT, "the order of '" + manifest.name +
-                                             "' is made by an entry for any sizes: there is "
-                                             "no table to plan");
     if (llvm::any_of(manifest.derived, [](const auto &size) { return size.first == "sequences"; }))
       return fail(DASH_INVALID_ARGUMENT, "a planner serves batches of equal sequences, and '" +
                                              manifest.name +
@@ -67,6 +63,14 @@ public:
     if (llvm::any_of(certifiedFacts, [&](StringRef fact) { return !program->get(fact); }))
       return refuse("its program");
     return std::nullopt;
+  }
+
+  Outcome demandTable() const {
+    if (manifest.orderIsTable)
+      return std::nullopt;
+    return fail(DASH_INVALID_ARGUMENT, "the order of '" + manifest.name +
+                                           "' is made by an entry for any sizes: there is no "
+                                           "table to plan");
   }
 
   Outcome bind(ArrayRef<DashSize> given) {
@@ -243,16 +247,29 @@ private:
 Outcome dash::replan(Planner &planner, StringRef manifest, ArrayRef<DashSize> sizes,
                      PlannedFiles &result) {
   Replanner replanner;
-  if (Outcome wrong = replanner.read(manifest))
-    return wrong;
-  if (Outcome wrong = replanner.bind(sizes))
-    return wrong;
   ScheduleHeader request;
-  if (Outcome wrong = replanner.makeRequest(request))
+  Outcome wrong;
+  if ((wrong = replanner.read(manifest)) || (wrong = replanner.demandTable()) ||
+      (wrong = replanner.bind(sizes)) || (wrong = replanner.makeRequest(request)))
     return wrong;
   llvm::Expected<std::shared_ptr<const PlannedOrder>> planned = planner.plan(request);
   if (!planned)
     return fail(DASH_INVALID_ARGUMENT, llvm::toString(planned.takeError()));
   result = replanner.rewrite(**planned);
+  return std::nullopt;
+}
+
+Outcome dash::chooseParts(Planner &planner, StringRef manifest, ArrayRef<DashSize> sizes,
+                          int64_t &parts) {
+  Replanner replanner;
+  ScheduleHeader request;
+  Outcome wrong;
+  if ((wrong = replanner.read(manifest)) || (wrong = replanner.bind(sizes)) ||
+      (wrong = replanner.makeRequest(request)))
+    return wrong;
+  llvm::Expected<int64_t> chosen = planner.chooseParts(request);
+  if (!chosen)
+    return fail(DASH_INVALID_ARGUMENT, llvm::toString(chosen.takeError()));
+  parts = *chosen;
   return std::nullopt;
 }

@@ -18,6 +18,10 @@ struct PlannedFiles {
 launch::Outcome replan(Planner &planner, StringRef manifest, ArrayRef<DashSize> sizes,
                        PlannedFiles &result);
 
+/// The number of parts that `kind=auto` takes for a manifest's program at these sizes.
+launch::Outcome chooseParts(Planner &planner, StringRef manifest, ArrayRef<DashSize> sizes,
+                            int64_t &parts);
+
 } // namespace mlir::dash
 
 #endif // DASH_LIB_CAPI_REPLAN_H

@@ -144,13 +144,9 @@ static FailureOr<PlannedOrder> build(ScheduleHeader header, MLIRContext *context
   return order;
 }
 
-llvm::Expected<std::shared_ptr<const PlannedOrder>> Planner::plan(const ScheduleHeader &request) {
-  std::string key = describeRequest(request);
-  if (std::shared_ptr<const PlannedOrder> order = state->find(key))
-    return order;
-  std::lock_guard<std::mutex> lock(state->buildMutex);
-  if (std::shared_ptr<const PlannedOrder> order = state->find(key))
-    return order; // somebody else was faster
+template <typename ResultT>
+llvm::Expected<ResultT> Planner::run(const ScheduleHeader &request,
+                                     function_ref<FailureOr<ResultT>(EmitError)> build) {
   std::string message;
   ScopedDiagnosticHandler collect(&state->context, [&](Diagnostic &diagnostic) {
     llvm::raw_string_ostream os(message);
@@ -160,17 +156,45 @@ llvm::Expected<std::shared_ptr<const PlannedOrder>> Planner::plan(const Schedule
     return success();
   });
   auto emitError = [&] { return mlir::emitError(UnknownLoc::get(&state->context)); };
-  if (failed(verifyRequest(request, emitError)))
-    return llvm::createStringError(message);
-  if (std::shared_ptr<const PlannedOrder> order = state->disk.find(request)) {
-    state->keep(key, order);
+  if (succeeded(verifyRequest(request, emitError)))
+    if (FailureOr<ResultT> built = build(emitError); succeeded(built))
+      return std::move(*built);
+  return llvm::createStringError(message);
+}
+
+llvm::Expected<std::shared_ptr<const PlannedOrder>> Planner::plan(const ScheduleHeader &request) {
+  using Kept = std::shared_ptr<const PlannedOrder>;
+  std::string key = describeRequest(request);
+  if (Kept order = state->find(key))
     return order;
-  }
-  FailureOr<PlannedOrder> built = build(request, &state->context, emitError);
-  if (failed(built))
-    return llvm::createStringError(message);
-  auto order = std::make_shared<const PlannedOrder>(std::move(*built));
-  state->keepOnDisk(request, *order);
-  state->keep(key, order);
-  return order;
+  std::lock_guard<std::mutex> lock(state->buildMutex);
+  if (Kept order = state->find(key))
+    return order; // somebody else was faster
+  return run<Kept>(request, [&](EmitError emitError) -> FailureOr<Kept> {
+    if (Kept order = state->disk.find(request)) {
+      state->keep(key, order);
+      return order;
+    }
+    FailureOr<PlannedOrder> built = build(request, &state->context, emitError);
+    if (failed(built))
+      return failure();
+    auto order = std::make_shared<const PlannedOrder>(std::move(*built));
+    state->keepOnDisk(request, *order);
+    state->keep(key, order);
+    return Kept(order);
+  });
+}
+
+llvm::Expected<int64_t> Planner::chooseParts(ScheduleHeader request) {
+  std::lock_guard<std::mutex> lock(state->buildMutex);
+  request.kind = "auto";
+  request.parts = 1;
+  return run<int64_t>(request, [&](EmitError emitError) -> FailureOr<int64_t> {
+    request.parts = 0; // stated by nobody
+    FailureOr<ProvenOrder> built =
+        buildSchedule(request, /*asFormulas=*/false, &state->context, emitError);
+    if (failed(built))
+      return failure();
+    return built->schedule.parts;
+  });
 }

@@ -228,24 +228,24 @@ def of_calls(arguments: argparse.Namespace) -> int:
     begun, generator = time.monotonic(), random.Random(arguments.seed)
     flush = torch.empty(256 << 20, dtype=torch.uint8, device="cuda") if arguments.flush else None
     results: list[dict[str, Any]] = []
-    left_out: list[str] = []
     wanted = {name: case for name, case in shapes().items() if arguments.shapes in name}
     if not wanted:
         print(f"dash_attn.bench: expected one of {', '.join(shapes())}, found '{arguments.shapes}'", file=sys.stderr)
         return 2
+    left_out = list(wanted)
+    record = {**about(arguments, left_out), "results": results}
     for name, case in (progress := tqdm(wanted.items(), disable=None)):
         progress.set_description(name)
         if time.monotonic() - begun > arguments.seconds:
-            left_out.append(name)
-            continue
+            break
         results += measure_calls(name, case, arguments.rounds, flush, generator)
+        left_out.remove(name)
+        if arguments.json:  # each time: whoever ends it early has what was measured
+            arguments.json.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
         torch.cuda.empty_cache()
     print_calls(results)
     if left_out:
         print(f"no time was left for {', '.join(left_out)}")
-    record = {**about(arguments, left_out), "results": results}
-    if arguments.json:
-        arguments.json.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     if arguments.svg:
         arguments.svg.write_text(draw_calls(record), encoding="utf-8")
     return 0

@@ -18,13 +18,18 @@ class Explanation:
     level: str = ""
     workers: int = 0
     certificate: str = ""
+    parts: int = 1
 
     @staticmethod
     def of(forward: str, kernel: Kernel) -> Explanation:
         program = kernel.manifest["program"]
         return Explanation("", forward, f"dash, {program['mask']} mask, {program['element']}, head dim {program['head_dim']}, "
                            f"tiles {program['tiles']['q']} x {program['tiles']['kv']}",
-                           program["kind"], program["level"], program["workers"], kernel.certificate)
+                           program["kind"], program["level"], program["workers"], kernel.certificate, program["parts"])
+
+    @property
+    def _parts(self) -> str:
+        return f", heads in {self.parts} parts" if self.parts > 1 else ""
 
     def __bool__(self) -> bool:
         return not self.refusal
@@ -33,4 +38,4 @@ class Explanation:
         if self.refusal:
             return f"refused      {self.refusal}"
         return "\n".join((f"forward      {self.forward}", f"backward     {self.backward}",
-                          f"order        {self.order}, level {self.level}, {self.workers} workers", f"certificate  {self.certificate}"))
+                          f"order        {self.order}, level {self.level}, {self.workers} workers{self._parts}", f"certificate  {self.certificate}"))

@@ -78,11 +78,12 @@ _SIZES, _TENSORS, _ARGUMENTS = (ctypes.POINTER(kind) for kind in (Size, TensorRe
 # Functions that fail: their parameters but the last ones, which are the handler, its data and the result, if there is one.
 _CALLS = {"Compile": (StringRef, StringRef, StringRef), "DriverOpen": (StringRef,),
           "KernelCreate": (Handle, StringRef, StringRef, StringRef), "KernelOpen": (Handle, StringRef),
+          "PlannerCreate": (), "PlannerChooseParts": (Handle, StringRef, _SIZES, _SIZE),
           "PlanCreate": (Handle, ctypes.c_int32, _SIZES, _SIZE), "KernelFindSizes": (Handle, _TENSORS, _SIZE),
           "PlanClear": (Handle, _STREAM, Memory), "PlanMakeOrder": (Handle, _STREAM, Memory),
           "PlanCheck": (Handle, _STREAM, _ARGUMENTS), "PlanRun": (Handle, _STREAM, _ARGUMENTS),
           "PlanRunAnew": (Handle, _STREAM, _ARGUMENTS), "PlanRunStep": (Handle, _SIZE, _STREAM, _ARGUMENTS)}
-_MAKES = ("Compile", "DriverOpen", "KernelCreate", "KernelOpen", "PlanCreate")
+_MAKES = ("Compile", "DriverOpen", "KernelCreate", "KernelOpen", "PlannerCreate", "PlanCreate")
 # The others: parameters and result.
 _GETS: dict[str, tuple[tuple[Any, ...], Any]] = {
     **{f"ProgramGet{part}": ((Handle, _SIZE), StringRef) for part in ("Name", "Ptx", "Manifest", "Order")},
@@ -145,7 +146,8 @@ def library() -> ctypes.CDLL:
             raise LibraryError(f"{path}: expected version {API_VERSION} of the C API, found {version}")
         for name, parameters in _CALLS.items():
             result = [ctypes.POINTER(Handle)] if name in _MAKES else \
-                [ctypes.POINTER(ctypes.c_int64), _SIZE] if name == "KernelFindSizes" else []
+                [ctypes.POINTER(ctypes.c_int64), _SIZE] if name == "KernelFindSizes" else \
+                [ctypes.POINTER(ctypes.c_int64)] if name == "PlannerChooseParts" else []
             getattr(lib, f"dash{name}").argtypes = [*parameters, _Handler, ctypes.c_void_p, *result]
         for name, (parameters, result) in _GETS.items():
             function = getattr(lib, f"dash{name}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from .errors import ArgumentError
 from .reference import Mask
@@ -13,6 +13,7 @@ from .reference import Mask
 ELEMENTS = {"bfloat16": "bf16", "float16": "f16"}
 HEAD_DIMS = (64, 128)
 LAYOUTS = ("bhsd", "bshd")
+PACKED = "thd"  # of sequences one behind the other: [rows, heads, head_dim]
 LEVELS = ("run", "batch", "machine")
 CAPABILITY = (9, 0)
 NAMES = ("q", "k", "v")
@@ -32,7 +33,7 @@ func.func @attention_bwd(%q: !tensor, %k: !tensor, %v: !tensor, %do: !tensor, %o
   dash.attention_bwd
       ins(%q, %k, %v, %do, %lse, o = %o : !tensor, !tensor, !tensor, !tensor, !per_row, !tensor)
       outs(%dq, %dk, %dv : !tensor, !tensor, !tensor)
-      mask(<{mask}>) level(run) scale(%scale)
+      mask(<{mask}>) level({level}) scale(%scale){sequences}
   return
 }}
 """
@@ -44,18 +45,12 @@ def demand(reason: str | None) -> None:
         raise ArgumentError(reason)
 
 
-def refusal_of_options(causal: Any, window: Any, scale: Any, cu_seqlens: Any, level: Any, layout: Any, *,
-                       numbers: tuple[type, ...] = (int, float)) -> str | None:
+def refusal_of_options(causal: Any, window: Any, scale: Any, level: Any, *, numbers: tuple[type, ...] = (int, float)) -> str | None:
     """Why these options of `attention` are refused; None if they are not. numbers: what a scale may be."""
-    if layout not in LAYOUTS:
-        return f"layout: expected one of {', '.join(LAYOUTS)}, found {layout!r}"
     if not isinstance(causal, bool):
         return f"causal: expected True or False, found {type(causal).__name__}"
     if level not in LEVELS:
         return f"level: expected one of {', '.join(LEVELS)}, found {level!r}"
-    if level != "run":
-        return (f"level: expected 'run', found '{level}': no forward pass of the framework promises it; kernels of this level are made by "
-                "Kernel.compile, and take o and LSE of a forward pass of yours")
     if scale is not None and not isinstance(scale, numbers):
         return f"scale: expected a number, found {type(scale).__name__}"
     if scale is not None and not math.isfinite(scale):
@@ -65,10 +60,26 @@ def refusal_of_options(causal: Any, window: Any, scale: Any, cu_seqlens: Any, le
         return f"window: expected None or (left, right), whole numbers from -1 (no bound) to {MOST_OF_WINDOW}, found {window!r}"
     if causal and window is not None and window[1] > 0:
         return f"window: expected a right side of 0 or -1 beside causal, found {tuple(window)}"
-    if any(given is not None for given in cu_seqlens):
-        return ("cu_seqlens: expected None, found offsets of sequences: there are no kernels of unequal sequences yet; pad "
-                "sequences, or call attention for each")
     return None
+
+
+def refusal_of_layout(layout: Any, has_lengths: bool = False) -> str | None:
+    """has_lengths: whether there are offsets of sequences beside it."""
+    if has_lengths and layout != PACKED:
+        return f"layout: expected {PACKED}, {_spelled(PACKED)}, beside cu_seqlens, found {layout!r}"
+    if not has_lengths and layout == PACKED:
+        return f"layout: expected cu_seqlens_q beside {PACKED}, found none"
+    if not has_lengths and layout not in LAYOUTS:
+        return f"layout: expected one of {', '.join(LAYOUTS)}, found {layout!r}"
+    return None
+
+
+def refusal_of_level(level: str, alternative: str) -> str | None:
+    """Why another level than run is refused, where no forward pass promises it. alternative: what serves it."""
+    return None if level == "run" else f"level: expected 'run', found '{level}': no forward pass of the framework promises it; {alternative}"
+
+
+OWN_FORWARD = "kernels of this level are made by Kernel.compile, and take o and LSE of a forward pass of yours"
 
 
 def window_of(causal: bool, window: Any) -> Window:
@@ -84,24 +95,24 @@ def refusal_of_array(name: str, dtype: str, of_q: str, rank: int, shape: Sequenc
         return f"{name}: expected bfloat16 or float16, found {dtype}; {hint}"
     if dtype != of_q:
         return f"{name}: expected {of_q} as q, found {dtype}"
-    if rank != 4:
-        return f"{name}: expected 4 dimensions, {_spelled(layout)}, found the shape {tuple(shape)}"
+    if rank != len(layout):
+        return f"{name}: expected {len(layout)} dimensions, {_spelled(layout)}, found the shape {tuple(shape)}"
     return None
 
 
 def refusal_of_sizes(q: Sequence[int], k: Sequence[int], v: Sequence[int], layout: str) -> str | None:
-    """Why arrays of these shapes, of 4 dimensions, are refused."""
-    heads = 1 if layout == "bhsd" else 2
+    """Why arrays of these shapes, of a layout's dimensions, are refused."""
+    heads = layout.index("h")
     if k != v:
         return f"v: expected the shape of k, {tuple(k)}, found {tuple(v)}"
-    if q[0] != k[0]:
+    if layout != PACKED and q[0] != k[0]:
         return f"k: expected the batch of q, {q[0]}, found {k[0]}"
-    if q[3] != k[3]:
-        return f"k: expected the head dim of q, {q[3]}, found {k[3]}"
-    if q[3] not in HEAD_DIMS:
-        larger = next((dim for dim in HEAD_DIMS if q[3] < dim), None)
-        hint = f"; pad q, k and v with zeros to {larger}, and pass scale={q[3]}**-0.5" if larger else ""
-        return f"q: expected a head dim of 64 or 128, found {q[3]}{hint}"
+    if q[-1] != k[-1]:
+        return f"k: expected the head dim of q, {q[-1]}, found {k[-1]}"
+    if q[-1] not in HEAD_DIMS:
+        larger = next((dim for dim in HEAD_DIMS if q[-1] < dim), None)
+        hint = f"; pad q, k and v with zeros to {larger}, and pass scale={q[-1]}**-0.5" if larger else ""
+        return f"q: expected a head dim of 64 or 128, found {q[-1]}{hint}"
     if 0 in q or 0 in k:
         return f"q, k: expected sizes of at least 1, found {tuple(q)} and {tuple(k)}"
     if q[heads] % k[heads]:
@@ -126,13 +137,27 @@ def refusal_of_gpu(name: str, capability: tuple[int, int] | None) -> str | None:
         ("none" if capability is None else f"{name} of {capability[0]}.{capability[1]}")
 
 
-def program_of(head_dim: int, element: str, window: Window) -> tuple[str, str, str]:
-    """What `Kernel.compile` takes: the program, its options and its name. element: "bf16" or "f16"."""
-    mask = Mask(*window)
-    return (PROGRAM.format(head_dim=head_dim, element=element, mask=mask.text), f"kind={ORDERS.get(window, OF_WINDOWS)}",
-            f"attention of {mask.name} mask")
+class Wanted(NamedTuple):
+    """A kernel. element: "bf16" or "f16"; parts: into how many a kv head's query heads are cut; is_list: of packed sequences, whose lengths
+    come with each call."""
+
+    head_dim: int
+    element: str
+    window: Window
+    parts: int = 1
+    level: str = "run"
+    is_list: bool = False
+
+
+def program_of(wanted: Wanted) -> tuple[str, str, str]:
+    """What `Kernel.compile` takes: the program, its options and its name."""
+    mask, sequences = Mask(*wanted.window), " sequences(<?>)" if wanted.is_list else ""
+    text = PROGRAM.format(head_dim=wanted.head_dim, element=wanted.element, mask=mask.text, level=wanted.level, sequences=sequences)
+    # An order is proven at usual sizes, which have one head: parts have to divide these.
+    parts = f" parts={wanted.parts} sizes=heads:{wanted.parts},kv-heads:1" if wanted.parts > 1 else ""
+    return text, f"kind={ORDERS.get(wanted.window, OF_WINDOWS)}{parts}", f"attention of {mask.name} mask"
 
 
 def _spelled(layout: str) -> str:
-    names = {"b": "batch", "h": "heads", "s": "rows", "d": "head_dim"}
+    names = {"b": "batch", "h": "heads", "s": "rows", "t": "rows", "d": "head_dim"}
     return f"[{', '.join(names[letter] for letter in layout)}]"

@@ -3,7 +3,8 @@
     import dash_attn.transformers
     model = AutoModelForCausalLM.from_pretrained(NAME, dtype=torch.bfloat16, attn_implementation="dash")
 
-Refuses by ArgumentError what kernels do not serve; above all, packed documents and padding, which would attend to each other.
+Packed documents are those of cu_seq_lens_q, as DataCollatorWithFlattening(return_flash_attn_kwargs=True) gives them. Refuses by
+ArgumentError what kernels do not serve; above all, packed documents without these, and padding, which would attend to each other.
 """
 
 from __future__ import annotations
@@ -12,53 +13,100 @@ import weakref
 from typing import Any
 
 import torch
-from transformers import AttentionInterface
-from transformers.masking_utils import (AttentionMaskInterface, bidirectional_mask_function, causal_mask_function,
-                                        sliding_window_causal_mask_function, sliding_window_overlay)
+from transformers import AttentionInterface, masking_utils
+from transformers.masking_utils import (AttentionMaskInterface, and_masks, bidirectional_mask_function, causal_mask_function,
+                                        packed_sequence_mask_function, sliding_window_causal_mask_function, sliding_window_overlay)
 
 from .errors import ArgumentError
 from .torch import attention
 
 NAME = "dash"
 # What attention functions of models may be given beside their tensors, and what it must be.
-UNSERVED = {"dropout": 0.0, "softcap": None, "s_aux": None, "position_bias": None, "cache": None,
-            "cu_seq_lens_q": None, "cu_seq_lens_k": None, "output_attentions": False}
+UNSERVED = {"dropout": 0.0, "softcap": None, "s_aux": None, "position_bias": None, "cache": None, "output_attentions": False}
+# What `mask` makes of packed documents: no mask, but attention that is given no offsets refuses it. Empty, so nothing else takes it for one.
+PACKED = (0, 0, 0, 0)
 _unpacked: weakref.WeakValueDictionary[int, torch.Tensor] = weakref.WeakValueDictionary()  # positions that were looked at, by their ids
 
 
 def attend(module: Any, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attention_mask: Any = None, *,
            scaling: float | None = None, is_causal: bool | None = None, position_ids: torch.Tensor | None = None,
-           sliding_window: int | None = None, **others: Any) -> tuple[torch.Tensor, None]:
+           sliding_window: int | None = None, cu_seq_lens_q: torch.Tensor | None = None, cu_seq_lens_k: torch.Tensor | None = None,
+           max_length_q: int | None = None, max_length_k: int | None = None, **others: Any) -> tuple[torch.Tensor, None]:
     """The attention of a layer, as models call it: [batch, heads, rows, head_dim] in, [batch, rows, heads, head_dim] out."""
     for name, served in UNSERVED.items():
         found = others.get(name)
         if found is not None and found != served:
             raise ArgumentError(f"attn_implementation='{NAME}': expected {name} to be {served}, found {_spelled(found)}; choose another one")
-    if attention_mask is not None:
-        raise ArgumentError(f"attn_implementation='{NAME}': expected no mask but the causal one, found one of shape "
-                            f"{tuple(attention_mask.shape)}; choose another one")
+    causal = bool(getattr(module, "is_causal", True) if is_causal is None else is_causal)
+    if cu_seq_lens_q is not None or cu_seq_lens_k is not None:
+        if query.shape[0] != 1:
+            raise ArgumentError(f"attn_implementation='{NAME}': expected packed documents in one row, found {query.shape[0]} rows beside "
+                                "cu_seq_lens; pack all documents into one")
+        _refuse_mask(attention_mask, PACKED)
+        lengths = {"cu_seqlens_q": cu_seq_lens_q, "cu_seqlens_k": cu_seq_lens_k, "max_seqlen_q": max_length_q, "max_seqlen_k": max_length_k}
+        o = attention(*(x[0].transpose(0, 1) for x in (query, key, value)), **_sides(causal, sliding_window), scale=scaling, **lengths)
+        return o[None].contiguous(), None
+    _refuse_mask(attention_mask, None)
     if query.shape[2] > 1:
         _refuse_packing(position_ids)
-    causal = getattr(module, "is_causal", True) if is_causal is None else is_causal
     rows, columns = query.shape[2], key.shape[2]
     if sliding_window is None or rows == columns <= sliding_window:
-        o = attention(query, key, value, causal=bool(causal) and rows > 1, scale=scaling)
-    elif causal:
-        o = attention(query, key, value, window=(sliding_window - 1, 0), scale=scaling)
+        o = attention(query, key, value, causal=causal and rows > 1, scale=scaling)
     else:
-        raise ArgumentError(f"attn_implementation='{NAME}': expected a causal mask beside sliding_window={sliding_window}, found a full one; "
-                            "choose another one")
+        o = attention(query, key, value, **_sides(causal, sliding_window), scale=scaling)
     return o.transpose(1, 2).contiguous(), None
 
 
-def mask(*, mask_function: Any = causal_mask_function, attention_mask: torch.Tensor | None = None, local_size: Any = None, **_: Any) -> None:
-    """There is none to make. What would need one is refused here, where models say what they want."""
-    if mask_function not in (causal_mask_function, bidirectional_mask_function) and not _is_window(mask_function, local_size):
+def _sides(causal: bool, sliding_window: int | None) -> dict[str, Any]:
+    if sliding_window is None:
+        return {"causal": causal}
+    if not causal:
+        raise ArgumentError(f"attn_implementation='{NAME}': expected a causal mask beside sliding_window={sliding_window}, found a full one; "
+                            "choose another one")
+    return {"window": (sliding_window - 1, 0)}
+
+
+def _refuse_mask(attention_mask: Any, served: tuple[int, ...] | None) -> None:
+    shape = None if attention_mask is None else tuple(attention_mask.shape)
+    if shape == PACKED != served:
+        raise ArgumentError(f"attn_implementation='{NAME}': expected cu_seq_lens_q beside packed documents, found none; "
+                            "DataCollatorWithFlattening(return_flash_attn_kwargs=True) gives it, or choose another one")
+    if shape not in (None, served):
+        raise ArgumentError(f"attn_implementation='{NAME}': expected no mask but the causal one, found one of shape {shape}; choose another one")
+
+
+def mask(*, mask_function: Any = causal_mask_function, attention_mask: torch.Tensor | None = None, local_size: Any = None,
+         **_: Any) -> torch.Tensor | None:
+    """There is none to make. What would need one is refused here, where models say what they want, but for packed documents: these are
+    served where there are offsets."""
+    inner = _unpacked_function(mask_function)
+    function = mask_function if inner is None else inner
+    if function not in (causal_mask_function, bidirectional_mask_function) and not _is_window(function, local_size):
         raise ArgumentError(f"attn_implementation='{NAME}': expected a causal mask, that of a sliding window, or a full one, found another, as "
-                            "of packed sequences or blocks; choose another one")
+                            "of blocks; choose another one")
     if attention_mask is not None and not bool(attention_mask.all()):
         raise ArgumentError(f"attn_implementation='{NAME}': expected sequences of one length, found an attention_mask that hides "
                             f"{int((~attention_mask.bool()).sum())} tokens as padding; leave padding out, or choose another one")
+    return None if inner is None else torch.empty(PACKED, dtype=torch.bool)
+
+
+def _unpacked_function(mask_function: Any) -> Any:
+    """Of a mask of packed documents what each has; None where it is another mask. Older versions of transformers name what each has first,
+    newer ones count its columns from its own begin."""
+    remapping = getattr(masking_utils, "remap_positions_for_packed_sequence", None)
+    documents = packed_sequence_mask_function(None)
+    try:
+        if mask_function.__code__ is not and_masks(documents).__code__:
+            return None
+        parts = mask_function.__closure__[0].cell_contents
+        if remapping is None and len(parts) == 2 and parts[1].__code__ is documents.__code__:
+            return parts[0]
+        if remapping is None or len(parts) != 2 or parts[0].__code__ is not documents.__code__ or \
+                parts[1].__code__ is not remapping(causal_mask_function, None).__code__:
+            return None
+        return parts[1].__closure__[parts[1].__code__.co_freevars.index("mask_function")].cell_contents
+    except (AttributeError, TypeError, ValueError):
+        return None
 
 
 def _is_window(mask_function: Any, size: Any) -> bool:

@@ -124,10 +124,28 @@ def refusals() -> None:
         expect(f"without line {number}", said.splitlines()[-1].startswith(("DASH_INVALID", "sha256:")), said)
 
 
+def parts() -> None:
+    """The number that the compiler takes, whatever order the manifest has; at the same sizes, of few heads and of many."""
+    asked, found = 0, set()
+    for mask, options in (("causal", "kind=symmetric-shift"), ("full", "kind=shift"), ("causal", "kind=shift parts=2 level=batch sizes=heads:2,kv-heads:1")):
+        manifest = compile_example("any", mask, options)
+        for rows, batch, heads, kv_heads in ((2048, 1, 8, 1), (8192, 1, 8, 1), (2048, 1, 32, 8), (1000, 1, 6, 1), (2048, 1, 4, 4)):
+            level = " level=batch" * ("level" in options)
+            compiled = compile_example("auto", mask, f"kind=auto{level} {stated(rows, rows, batch, heads, kv_heads)}")
+            expected = json.loads(compiled.read_text())["program"]["parts"]
+            said = call(manifest, "parts", {"batch": batch, "heads": heads, "kv_heads": kv_heads, "q_rows": rows, "kv_rows": rows})
+            expect(f"{mask}, {options}, {rows} rows, {heads} heads over {kv_heads}", said == f"DASH_SUCCESS\n{expected}\n", said)
+            asked, found = asked + 1, found | {expected}
+    expect("numbers differ", asked == 15 and len(found) > 3, found)
+    said = call(TMP / "any.json", "parts", SIZES | {"kv_heads": 3})
+    expect("a refusal", said == "error: 4 heads are not a multiple of 3 kv heads\nDASH_INVALID_ARGUMENT\n-1\n", said)
+
+
 def misuse() -> None:
     invalid = "DASH_INVALID_ARGUMENT\n"
     said = call(TMP / "small0.json", "misuse")
     expect("misuse", said == "".join((
+        "error: 'parts' is NULL: there is no place for the result\n", invalid,
         "error: 'planner' is NULL: there is no place for the result\n", invalid,
         "error: 'order' is NULL: there is no place for the result\n", invalid, "error: 'planner' is NULL\n", invalid,
         "error: 'sizes' is NULL but not empty\n", invalid, "error: a string is NULL but not empty\n", invalid,
@@ -137,6 +155,7 @@ def misuse() -> None:
 same_as_compiled()
 kept_on_disk()
 refusals()
+parts()
 misuse()
 if problems:
     sys.exit("\n".join(problems))

@@ -18,13 +18,13 @@ from xla_frame import EXECUTE, INITIALIZE, INSTANTIATE, PREPARE, Host
 from dash_attn import Kernel
 from dash_attn.library import Handle, library
 from dash_attn.plan import Plan
-from dash_attn.problem import CAUSAL, FULL, program_of
+from dash_attn.problem import CAUSAL, FULL, Wanted, program_of
 from dash_attn.tensors import contiguous
 from dash_attn.workspace import ALIGNMENT, aligned
 
 HANDLER = library().dashXlaAttentionBackward
 HANDLER.restype = ctypes.c_void_p
-PROGRAM, OPTIONS, _ = program_of(128, "bf16", CAUSAL)
+PROGRAM, OPTIONS, _ = program_of(Wanted(128, "bf16", CAUSAL))
 MEMORY, OTHER_DEVICE = 1 << 50, 1 << 60
 ENQUEUED = ["fill", *(f"attention_bwd_{role}" for role in ("order", "prepare", "main", "convert"))]
 INVALID, EXHAUSTED, PRECONDITION, UNIMPLEMENTED, INTERNAL = 3, 8, 9, 12, 13
@@ -156,7 +156,7 @@ def errors() -> None:
     # What XLA itself refuses goes back to it as it is.
     assert call(Host(device=None), EXECUTE, given) == (UNIMPLEMENTED, "there is no device")
     assert call(Host(stream=-1), EXECUTE, given) == (UNIMPLEMENTED, "there is no stream")
-    program, options, _ = program_of(128, "bf16", FULL)
+    program, options, _ = program_of(Wanted(128, "bf16", FULL))
     certificate = Kernel.compile(program, options, driver=driver).certificate
     driver.set(multiprocessors=16)
     assert call(host, INITIALIZE, given, program=program, options=options, certificate=certificate) == \

@@ -29,6 +29,8 @@ from dash_attn.torch import operator
 # (rows of q, of k, batch, heads, kv heads, memory); causal ones have as many of both.
 SHAPES = ((1000, 1000, 2, 8, 2, "bshd"), (200, 200, 1, 40, 10, "padded"), (129, 129, 3, 5, 5, "packed"), (65, 1000, 2, 4, 4, "bhsd"))
 REPEATED = (1024, 1024, 2, 8, 2, "bhsd")
+UNGROUPED = (1024, 1024, 2, 8, 8, "bhsd")
+FEW_HEADS = ((2048, 2048, 1, 8, 1, "bhsd"), (8192, 8192, 1, 8, 1, "bhsd"))
 LARGE = (4096, 4096, 4, 16, 16, "bhsd")
 SMALL = (128, 128, 1, 2, 2, "bhsd")
 ONE_FOR_ALL = (128, "causal")
@@ -52,6 +54,7 @@ def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:
     same = next((kernel for kernel in kernels if kernel.kind == kind and kernel.element == "bf16"), None)
     if same:
         measured = (host_times, device_times) if is_one and not quick else ()
+        measured += (in_parts,) if first.mask in (FULL, CAUSAL) else ()
         found += [Test(f"{which} {test.__name__}", same.name, lambda test=test: test(same)) for test in (same_as_kernel, *measured)]
     return found
 
@@ -125,7 +128,7 @@ def repeats(problem: Case) -> dict[str, Any]:
 
 def same_as_kernel(bundled: BundledKernel) -> dict[str, Any]:
     """The kernel of the bundle with the same certificate gives the same bits."""
-    problem = case(bundled, REPEATED)
+    problem = case(bundled, UNGROUPED)
     tensors = inputs(problem)
     found = computed(tensors, asked(problem))
     explained = dash_attn.explain(*(tensors[name] for name in ("q", "k", "v")), **asked(problem))
@@ -365,6 +368,46 @@ def host_time(call: Callable[[], Any], rounds: int = 600) -> float:
     return round(statistics.median(times) * 1e6, 2)
 
 
+def in_parts(bundled: BundledKernel) -> dict[str, Any]:
+    """Few heads are cut into parts: the same bits on every run, no worse than the peer, and milliseconds beside one part and cuDNN."""
+    record: dict[str, Any] = {}
+    for shape in FEW_HEADS:
+        problem = case(bundled, shape)
+        tensors = inputs(problem)
+        leaves = [tensors[name] for name in ("q", "k", "v")]
+        parts = dash_attn.explain(*leaves, **asked(problem)).parts
+        demand(parts > 1, f"{problem.name}: expected several parts, found {parts}")
+        found = computed(tensors, asked(problem))
+        for number in range(5):
+            poison_cache()
+            demand_same(computed(tensors, asked(problem)), found, f"{problem.name}, run {number}")
+        given = {name: tensor.detach() for name, tensor in tensors.items()} | {name: found[name] for name in ("o", "lse")}
+        demand_accurate(problem, given, found)
+        whole = [leaf.detach() for leaf in leaves] + [tensors["do"], found["o"], found["lse"]] + [found[name] for name in OUTPUTS]
+        some = registry.kernel_in_parts(*leaves[:2], sides(problem), "bhsd")
+        one, outputs = registry.kernel_for(bundled.head_dim, torch.bfloat16, sides(problem)), by_sdpa(SDPBackend.CUDNN_ATTENTION)
+        calls = {"backward": lambda: some.backward(*whole), "backward of one part": lambda: one.backward(*whole),
+                 "attention": lambda: computed(tensors, asked(problem)),
+                 "SDPA, CUDNN_ATTENTION": lambda: of_sdpa(tensors, is_causal(problem), outputs)}
+        record[problem.name] = {"parts": parts} | device_time(calls)
+    return {"milliseconds": record}
+
+
+def device_time(calls: dict[str, Callable[[], Any]]) -> dict[str, float]:
+    """Medians of interleaved rounds, of which the first two do not count."""
+    times: dict[str, list[float]] = {name: [] for name in calls}
+    for _ in range(12):
+        for name, call in calls.items():
+            torch.cuda._sleep(1_000_000)
+            ends = [torch.cuda.Event(enable_timing=True) for _ in range(2)]
+            ends[0].record()
+            call()
+            ends[1].record()
+            torch.cuda.synchronize()
+            times[name].append(ends[0].elapsed_time(ends[1]))
+    return {name: round(statistics.median(several[2:]), 4) for name, several in times.items()}
+
+
 def device_times(bundled: BundledKernel) -> dict[str, Any]:
     """Milliseconds of both ways, and of a backward pass alone with memory of its own and with memory that is kept: the difference is what
     counters and order cost."""
@@ -380,15 +423,5 @@ def device_times(bundled: BundledKernel) -> dict[str, Any]:
                  "SDPA": lambda: torch.autograd.grad(F.scaled_dot_product_attention(*leaves, is_causal=is_causal(problem)), leaves,
                                                      tensors["do"]),
                  "memory of its own": lambda: kernel.backward(*whole), "memory kept": lambda: kept.backward(*whole)}
-        times: dict[str, list[float]] = {name: [] for name in calls}
-        for _ in range(12):
-            for name, call in calls.items():
-                torch.cuda._sleep(1_000_000)
-                ends = [torch.cuda.Event(enable_timing=True) for _ in range(2)]
-                ends[0].record()
-                call()
-                ends[1].record()
-                torch.cuda.synchronize()
-                times[name].append(ends[0].elapsed_time(ends[1]))
-        record[problem.name] = {name: round(statistics.median(several[2:]), 4) for name, several in times.items()}
+        record[problem.name] = device_time(calls)
     return {"milliseconds": record}

@@ -22,7 +22,7 @@ from jax_on_cpu import CALLED, FAILED  # noqa: E402
 
 from dash_attn import ArgumentError  # noqa: E402
 from dash_attn.jax import attention, explain, function, operator, problem  # noqa: E402
-from dash_attn.problem import program_of, window_of  # noqa: E402
+from dash_attn.problem import Wanted, program_of, window_of  # noqa: E402
 
 
 def arrays(batch: int = 2, heads: int = 4, kv_heads: int = 2, rows: int = 12, kv_rows: int | None = None, head_dim: int = 64,
@@ -143,7 +143,8 @@ def lowered() -> None:
         assert f'mask_type\\22: \\22{mask}\\22' in ahead and f'"sliding_window_length\\22: {window}'.replace('"', "") in ahead, ahead
         layout = options.get("layout", "bhsd")
         q, k = given[0].shape, given[1].shape
-        program, order, _ = program_of(q[3], "bf16", window_of(options.get("causal", False), options.get("window")))
+        sides = window_of(options.get("causal", False), options.get("window"))
+        program, order, _ = program_of(Wanted(q[3], "bf16", sides, parts=explain(*given, **options).parts))
         kernel = operator.JaxKernel.compile(program, order)
         spelled = program.replace("\n", "\\0A")
         assert f'program = "{spelled}"' in back and f'options = "{order}"' in back and f'certificate = "{kernel.certificate}"' in back
@@ -184,8 +185,10 @@ def refusals() -> None:
             ((q, k, v), {"layout": "sbhd"}, "layout: expected one of bhsd, bshd, found 'sbhd'"),
             ((q, k, v), {"scale": float("nan")}, "scale: expected a finite number, found nan"),
             ((q, k, v), {"scale": jnp.ones(())}, "scale: expected a number, found ArrayImpl"),
-            ((q, k, v), {"cu_seqlens_q": k}, "cu_seqlens: expected None, found offsets of sequences: there are no kernels of unequal sequences "
-             "yet; pad sequences, or call attention for each")):
+            ((q, k, v), {"cu_seqlens_q": k}, "cu_seqlens: expected None, found offsets of sequences: cuDNN's forward pass of JAX takes none; pad "
+             "sequences, call attention for each, or take dash_attn.torch"),
+            ((q, k, v), {"level": "batch"}, "level: expected 'run', found 'batch': no forward pass of the framework promises it; kernels of this "
+             "level are made by Kernel.compile, and take o and LSE of a forward pass of yours")):
         found = refused(lambda: attention(*given, **options), ArgumentError)
         assert found == said, found
         why = explain(*given, **options)
@@ -193,9 +196,11 @@ def refusals() -> None:
         if isinstance(given[0], jax.Array):
             assert refused(lambda: jax.jit(lambda *x: attention(*x, **options))(*given), ArgumentError) == said
     why = explain(q, k, v, causal=True)
-    kernel, _, _ = operator.kernel_for(64, "bfloat16", (-1, 0))
+    kernel, _, _ = operator.kernel_for(q, k, (-1, 0), "bhsd")
     assert why and str(why) == (f"forward      cuDNN's, by XLA, JAX {jax.__version__}\nbackward     dash, causal mask, bf16, head dim 64, "
                                 f"tiles 64 x 128\norder        symmetric-shift, level run, 132 workers\ncertificate  {kernel.certificate}"), why
+    few = explain(*arrays(batch=1, heads=8, kv_heads=1, rows=2048), causal=True)  # as kind=auto of the compiler
+    assert few.parts == 8 and "132 workers, heads in 8 parts\n" in str(few), few
     traced = refused(lambda: jax.jit(lambda scale: attention(q, k, v, scale=scale))(1.0), ArgumentError)
     assert traced.startswith("scale: expected a number, found "), traced
     # The sizes of a batch that is a name are asked for by whoever exports a program for all of them.

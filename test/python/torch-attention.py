@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import threading
@@ -19,7 +20,8 @@ from torch.nn.functional import scaled_dot_product_attention  # noqa: E402
 from torch.utils.checkpoint import checkpoint  # noqa: E402
 
 import dash_attn  # noqa: E402
-from dash_attn import ArgumentError, attention  # noqa: E402
+from dash_attn import ArgumentError, attention, compile_program  # noqa: E402
+from dash_attn.problem import Wanted, program_of  # noqa: E402
 from dash_attn.torch import kernels, operator, problem  # noqa: E402
 
 BF16 = torch.bfloat16
@@ -167,8 +169,8 @@ def refusals() -> None:
             ((q, k, v), {"causal": 1}, "causal: expected True or False, found int"),
             ((q, k, v), {"layout": "sbhd"}, "layout: expected one of bhsd, bshd, found 'sbhd'"),
             ((q, k, v), {"level": "best"}, "level: expected one of run, batch, machine, found 'best'"),
-            ((q, k, v), {"level": "batch"}, "level: expected 'run', found 'batch': no forward pass of the framework promises it; kernels of "
-             "this level are made by Kernel.compile, and take o and LSE of a forward pass of yours"),
+            ((q, k, v), {"level": "batch"}, "level: expected 'run', found 'batch': no forward pass of the framework promises it; that of packed "
+             "sequences does: give thd and cu_seqlens_q"),
             ((q, k, v), {"scale": "1"}, "scale: expected a number, found str"),
             ((q, k, v), {"scale": float("nan")}, "scale: expected a finite number, found nan"),
             ((q, k, v), {"window": (128,)}, "window: expected None or (left, right), whole numbers from -1 (no bound) to 2147483647, found "
@@ -178,8 +180,7 @@ def refusals() -> None:
             ((q, k, v), {"window": [True, 0]}, "window: expected None or (left, right), whole numbers from -1 (no bound) to 2147483647, "
              "found [True, 0]"),
             ((q, k, v), {"window": (4, 3), "causal": True}, "window: expected a right side of 0 or -1 beside causal, found (4, 3)"),
-            ((q, k, v), {"cu_seqlens_q": torch.zeros(2)}, "cu_seqlens: expected None, found offsets of sequences: there are no kernels "
-             "of unequal sequences yet; pad sequences, or call attention for each")):
+            ((q, k, v), {"layout": "thd"}, "layout: expected cu_seqlens_q beside thd, found none")):
         LAUNCHED.clear()
         reason = refused(lambda arguments=arguments, options=options: attention(*arguments, **options), ArgumentError)
         assert reason == message, reason
@@ -197,7 +198,7 @@ def registry() -> None:
     for thread in threads:
         thread.join()
     assert len({id(kernel) for kernel in asked}) == 1
-    q, k, v = tensors()
+    q, k, v = tensors(kv_heads=4)
     explained = dash_attn.explain(q, k, v, causal=True)
     assert explained and explained.certificate == asked[0].certificate, explained
     assert [line.split()[0] for line in str(explained).splitlines()] == ["forward", "backward", "order", "certificate"]
@@ -206,6 +207,29 @@ def registry() -> None:
         dash_attn.explain(q, k, v, window=(4, 0)))
     assert not dash_attn.explain(q, k, v, level="batch") and str(dash_attn.explain(1, k, v)).startswith("refused ")
     assert kernels.kernel_for(128, torch.float16, (-1, -1)).manifest["program"]["kind"] == "shift"
+
+
+def in_parts() -> None:
+    """As many as the compiler takes for the sizes, in the kind of order that others have; one where heads are not grouped, or are many."""
+    numbers = set()
+    for causal, batch, heads, kv_heads, rows, layout in (
+            (False, 1, 8, 1, 2048, "bhsd"), (False, 1, 8, 1, 8192, "bshd"), (True, 1, 8, 1, 2048, "bshd"), (True, 1, 8, 1, 8192, "bhsd"),
+            (True, 1, 32, 8, 2048, "bhsd"), (True, 2, 6, 1, 1000, "bhsd"), (True, 1, 4, 4, 100, "bhsd"), (False, 1, 8, 4, 16896, "bhsd")):
+        given = [x.detach() for x in tensors(batch, heads, kv_heads, rows, head_dim=64, layout=layout)]
+        explained = dash_attn.explain(*given, causal=causal, layout=layout)
+        program, _, name = program_of(Wanted(64, "bf16", (-1, 0) if causal else (-1, -1)))
+        sizes = f"sizes=q:{rows},kv:{rows},batch:{batch},heads:{heads},kv-heads:{kv_heads}"
+        (compiled,) = compile_program(program, f"kind=auto {sizes}", name=name)
+        expected = json.loads(compiled.manifest)["program"]["parts"]
+        assert explained.parts == expected and explained.order == ("symmetric-shift" if causal else "shift"), (explained, expected)
+        assert (f", heads in {expected} parts\n" in str(explained)) == (expected > 1)
+        wanted = Wanted(64, "bf16", (-1, 0) if causal else (-1, -1), expected)
+        assert kernels.kernels()[wanted].certificate == explained.certificate
+        numbers.add(expected)
+    assert len(numbers) > 3, numbers
+    # Beyond four kv tiles a worker nobody asks.
+    q, k = (torch.empty(5, heads, 13600, 64, dtype=BF16, device="meta") for heads in (8, 1))
+    assert kernels.kernel_in_parts(q, k, (-1, -1), "bhsd").manifest["program"]["parts"] == 1
 
 
 def imports_late() -> None:
@@ -217,5 +241,5 @@ def imports_late() -> None:
     assert "module 'dash_attn' has no attribute 'nothing'" in done.stderr, done.stderr
 
 
-for test in (gradients, with_autocast, transformed, operators, compiled, checkpointed, refusals, registry, imports_late):
+for test in (gradients, with_autocast, transformed, operators, compiled, checkpointed, refusals, registry, in_parts, imports_late):
     test()

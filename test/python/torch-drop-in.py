@@ -21,7 +21,7 @@ from torch.nn.attention import activate_flash_attention_impl, restore_flash_atte
 
 import dash_attn  # noqa: E402
 from dash_attn import DriverError  # noqa: E402
-from dash_attn.torch.dropin import FLASH, SDPA_CUDNN, SDPA_FLASH, deterministically  # noqa: E402
+from dash_attn.torch.dropin import CUDNN, FLASH, SDPA_CUDNN, SDPA_FLASH, deterministically  # noqa: E402
 from dash_attn.torch import kernels  # noqa: E402
 from dash_attn.torch.kernels import TorchKernel  # noqa: E402
 from dash_attn.problem import window_of  # noqa: E402
@@ -48,7 +48,11 @@ def sdpa_cudnn(do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, seed: Any, off
     return gradients("cudnn", do, q, k, v, o, lse, *window_of(causal, None), scale)
 
 
-for name, function in ((FLASH, flash), (SDPA_FLASH, sdpa_flash), (SDPA_CUDNN, sdpa_cudnn)):
+def cudnn(*arguments: Any, **options: Any) -> Any:
+    return sdpa_cudnn(*arguments, **options)
+
+
+for name, function in ((FLASH, flash), (SDPA_FLASH, sdpa_flash), (SDPA_CUDNN, sdpa_cudnn), (CUDNN, cudnn)):
     LIBRARY.impl(name, function, "CPU")
 
 
@@ -63,8 +67,8 @@ def call(operator: str, q: Any, k: Any, v: Any, *, causal: bool = False, dropout
     o, lse, *_ = forward(q, k, v, None, True, causal=causal and q.shape[2] == k.shape[2])
     rest = (offsets, offsets, q.shape[2], k.shape[2], dropout, causal)
     LAUNCHED.clear()
-    if operator == SDPA_CUDNN:
-        found = ATEN._scaled_dot_product_cudnn_attention_backward(o, q, k, v, o, lse, EMPTY, EMPTY, bias, *rest, **options)
+    if operator in (SDPA_CUDNN, CUDNN):
+        found = getattr(ATEN, operator)(o, q, k, v, o, lse, EMPTY, EMPTY, bias, *rest, **options)
     elif operator == SDPA_FLASH:
         found = ATEN._scaled_dot_product_flash_attention_backward(o, q, k, v, o, lse[..., 0], *rest, EMPTY, EMPTY, **options)
     else:
@@ -113,7 +117,7 @@ def left(said: list[str]) -> None:
     with dash_attn.enable() as drop_in:
         drop_in.left.clear()
         for operator, given, options, reason in (
-                (FLASH, inputs(), {"offsets": offsets}, "expected sequences of one length, found offsets of unequal ones"),
+                (FLASH, inputs(), {"offsets": offsets}, "q: expected 3 dimensions, [rows, heads, head_dim], found the shape (2, 12, 4, 64)"),
                 (SDPA_FLASH, inputs(), {"dropout": 0.5}, "expected no dropout, found 0.5"),
                 (SDPA_FLASH, inputs(head_dim=32), {}, "q: expected a head dim of 64 or 128, found 32; pad q, k and v with zeros to 64, and "
                  "pass scale=32**-0.5")):
@@ -125,19 +129,21 @@ def left(said: list[str]) -> None:
             assert drop_in.left[operator, reason] >= 2
             assert not torch.are_deterministic_algorithms_enabled()
             said.clear()
-        for given, options, reason in (
-                (inputs(), {"bias": torch.zeros(12, 12)}, "expected no mask or bias, found one"),
-                (inputs(rows=5), {"causal": True}, "causal: expected as many rows of q as of k, found 5 and 12: PyTorch's forward pass "
+        for operator, given, options, reason in (
+                (SDPA_CUDNN, inputs(), {"bias": torch.zeros(12, 12)}, "expected no mask or bias, found one"),
+                (SDPA_CUDNN, inputs(), {"offsets": offsets}, "expected sequences of one length, found offsets of unequal ones"),
+                (CUDNN, inputs(), {}, "expected packed sequences of FlashAttention, found cuDNN's"),
+                (SDPA_CUDNN, inputs(rows=5), {"causal": True}, "causal: expected as many rows of q as of k, found 5 and 12: PyTorch's forward pass "
                  "would hide other elements than the kernel (dash's causal masks are aligned at the bottom right)")):
             torch.use_deterministic_algorithms(True)
-            found = refused(lambda given=given, options=options: call(SDPA_CUDNN, *given, **options), RuntimeError)
-            assert found == (f"aten::{SDPA_CUDNN}: {reason}; the backward pass that is left is cuDNN's, which is not deterministic: choose "
+            found = refused(lambda operator=operator, given=given, options=options: call(operator, *given, **options), RuntimeError)
+            assert found == (f"aten::{operator}: {reason}; the backward pass that is left is cuDNN's, which is not deterministic: choose "
                              "SDPBackend.FLASH_ATTENTION by torch.nn.attention.sdpa_kernel"), found
             assert not LAUNCHED and not said
             for mode in ({"mode": True, "warn_only": True}, {"mode": False}):
                 torch.use_deterministic_algorithms(**mode)
-                assert call(SDPA_CUDNN, *given, **options)[0][0] == "cudnn"
-            assert said == [f"aten::{SDPA_CUDNN}: {reason}; cuDNN's backward serves it, which is NOT deterministic"], said
+                assert call(operator, *given, **options)[0][0] == "cudnn"
+            assert said == [f"aten::{operator}: {reason}; cuDNN's backward serves it, which is NOT deterministic"], said
             said.clear()
 
 

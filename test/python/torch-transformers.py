@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent / "lib"))
 import torch  # noqa: E402
 from fixtures import refused  # noqa: E402
 from on_cpu import LAUNCHED  # noqa: E402
-from transformers import LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM, masking_utils  # noqa: E402
+from transformers import DataCollatorWithFlattening, LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM, masking_utils  # noqa: E402
 
 import dash_attn.transformers  # noqa: E402, F401
 from dash_attn import ArgumentError  # noqa: E402
@@ -22,6 +22,9 @@ SIZES = {"vocab_size": 64, "hidden_size": 128, "intermediate_size": 128, "num_hi
          "num_key_value_heads": 1, "head_dim": 64}
 TOKENS = torch.arange(24).reshape(2, 12) * 5 % 64
 OTHER = "choose another one"
+NO_OFFSETS = ("cu_seq_lens_q beside packed documents, found none; DataCollatorWithFlattening(return_flash_attn_kwargs=True) gives it, or "
+              f"{OTHER}")
+CU = torch.tensor([0, 5, 12, 24], dtype=torch.int32)
 
 
 def model(implementation: str, kind: Any = LlamaForCausalLM, config: Any = LlamaConfig, **options: Any) -> Any:
@@ -93,16 +96,44 @@ def generates() -> None:
     assert torch.equal(*found), found
 
 
+def packed_documents() -> None:
+    """As the collator packs them: each as it is alone; checkpointed and compiled, too."""
+    documents = [TOKENS.flatten()[begin:end].tolist() for begin, end in zip(CU[:-1].tolist(), CU[1:].tolist())]
+    collate = DataCollatorWithFlattening(return_flash_attn_kwargs=True)
+    given = collate([{"input_ids": one} for one in documents]) | {"use_cache": False}
+    labels = given.pop("labels")
+    for make, window in ((model, (-1, 0)), (windowed, (3, 0))):
+        LAUNCHED.clear()
+        made = make("dash").train()
+        logits = made(**given).logits[0]
+        made(**given, labels=labels).loss.backward()
+        assert LAUNCHED and all((by, found) == ("dash, packed", window) for by, found, _ in LAUNCHED), LAUNCHED
+        ours = [parameter.grad.clone() for parameter in made.parameters()]
+        other = make("sdpa").train()
+        alone = torch.cat([other(torch.tensor([one])).logits[0] for one in documents])
+        assert (logits - alone).norm() <= 0.02 * alone.norm(), (logits - alone).norm() / alone.norm()
+        other(**{name: given[name] for name in ("input_ids", "position_ids", "use_cache")}, labels=labels).loss.backward()
+        for one, parameter in zip(ours, other.parameters(), strict=True):
+            assert (one - parameter.grad).norm() <= 0.05 * parameter.grad.norm()
+        made.zero_grad()
+        made.gradient_checkpointing_enable()
+        made(**given, labels=labels).loss.backward()
+        assert all(torch.equal(one, parameter.grad) for one, parameter in zip(ours, made.parameters()))
+    made = model("dash").eval()
+    function = torch.compile(lambda **given: made(**given).logits, fullgraph=True, backend="aot_eager")
+    assert torch.equal(function(**given), made(**given).logits)
+
+
 def refusals() -> None:
     packed = torch.tensor([[*range(5), *range(7)]]).expand(2, -1)
     padded = torch.ones_like(TOKENS)
     padded[0, 9:] = 0
     place = "attn_implementation='dash': expected "
     for made, options, message in (
-            (model("dash"), {"position_ids": packed, "use_cache": False}, "a causal mask, that of a sliding window, or a full one, found "
-             f"another, as of packed sequences or blocks; {OTHER}"),
-            (windowed("dash"), {"position_ids": packed, "use_cache": False}, "a causal mask, that of a sliding window, or a full one, found "
-             f"another, as of packed sequences or blocks; {OTHER}"),
+            (model("dash"), {"position_ids": packed, "use_cache": False}, NO_OFFSETS),
+            (windowed("dash"), {"position_ids": packed, "use_cache": False}, NO_OFFSETS),
+            (model("dash"), {"cu_seq_lens_q": CU, "cu_seq_lens_k": CU}, "packed documents in one row, found 2 rows beside cu_seq_lens; pack all "
+             "documents into one"),
             (model("dash"), {"position_ids": packed, "use_cache": True}, "position_ids that go up by 1, found others, as of packed "
              f"sequences; {OTHER}"),
             (model("dash"), {"attention_mask": padded}, "sequences of one length, found an attention_mask that hides 3 tokens as padding; "
@@ -120,4 +151,5 @@ trains()
 windows()
 compiled()
 generates()
+packed_documents()
 refusals()

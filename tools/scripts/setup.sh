@@ -46,8 +46,8 @@ install_environment() {
   [[ ! -f $dir/wanted || $(<"$dir/wanted") != "$wanted" ]] || return 0
   say "installing $wanted in $dir: up to 6 GB, some minutes"
   rm -rf "$dir"
-  "$python" -m venv "$dir" && "$dir/bin/pip" -q --disable-pip-version-check install --no-cache-dir --no-compile $wanted ||
-    die "cannot install the frameworks; check the network, pip's index and the room on the disk"
+  "$python" -m venv "$dir" && "$dir/bin/pip" -q --disable-pip-version-check install --no-cache-dir --no-compile $wanted >"$dir/log" 2>&1 ||
+    die "cannot install $wanted: $(grep -m1 '^ERROR' "$dir/log" || tail -n1 "$dir/log"); check the network, pip's index and the room on the disk"
   printf '%s\n' "$wanted" >"$dir/wanted"
 }
 

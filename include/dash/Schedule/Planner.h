@@ -60,7 +60,15 @@ public:
   /// made, the error says why.
   llvm::Expected<std::shared_ptr<const PlannedOrder>> plan(const ScheduleHeader &request);
 
+  /// The number of parts that `kind=auto` takes for a problem, whatever kind and parts the request has. Not kept.
+  llvm::Expected<int64_t> chooseParts(ScheduleHeader request);
+
 private:
+  /// What `build` makes, one at a time, or what it said.
+  template <typename ResultT>
+  llvm::Expected<ResultT> run(const ScheduleHeader &request,
+                              function_ref<FailureOr<ResultT>(EmitError)> build);
+
   struct State;
   std::unique_ptr<State> state;
 };

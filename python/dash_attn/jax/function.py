@@ -8,9 +8,9 @@ from typing import Any
 import jax
 from jax._src.cudnn import fused_attention_stablehlo as cudnn
 
-from ..problem import demand, refusal_of_options, window_of
+from ..problem import demand, window_of
 from .operator import Call, apply, gradients
-from .problem import refusal_of_arrays, refusal_of_device, refusal_of_forward
+from .problem import refusal_of_arrays, refusal_of_device, refusal_of_forward, refusal_of_options
 
 
 def attention(q: jax.Array, k: jax.Array, v: jax.Array, *, causal: bool = False, window: tuple[int, int] | None = None,

@@ -13,8 +13,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..library import Handle, library
+from ..parts import parts_for
 from ..plan import Plan
-from ..problem import ELEMENTS, Window, program_of
+from ..problem import ELEMENTS, Wanted, Window, program_of
 from ..runtime import Kernel
 from ..workspace import ALIGNMENT, aligned
 
@@ -59,7 +60,7 @@ def apply(function: Callable[..., Any], call: Call, *arrays: Any) -> Any:
 
 def gradients(call: Call, q: Any, k: Any, v: Any, do: Any, o: Any, lse: Any) -> tuple[Any, Any, Any]:
     """dq, dk and dv, by libdash's handler."""
-    kernel, program, options = kernel_for(q.shape[3], str(q.dtype), call.window)
+    kernel, program, options = kernel_for(q, k, call.window, call.layout)
     # Memory is a result: XLA plans it, and records programs anew that were captured with other addresses. In shard_map each device has its own,
     # as it has its own q.
     size = kernel.bytes_of(q.shape, k.shape, call.layout)
@@ -96,18 +97,20 @@ def _refusing_derivatives(function: Any) -> Any:
     return differentiable
 
 
-_kernels: dict[tuple[int, str, Window], tuple[JaxKernel, str, str]] = {}
+_kernels: dict[Wanted, tuple[JaxKernel, str, str]] = {}
 _lock = threading.Lock()
 
 
-def kernel_for(head_dim: int, dtype: str, window: Window) -> tuple[JaxKernel, str, str]:
-    """The same each time; with its program and the options that it is compiled by."""
-    key = (head_dim, dtype, window)
+def kernel_for(q: Any, k: Any, window: Window, layout: str) -> tuple[JaxKernel, str, str]:
+    """In as many parts as sizes ask for, the same each time; with its program and the options that it is compiled by."""
+    heads, rows = layout.index("h"), layout.index("s")
+    wanted = Wanted(q.shape[3], ELEMENTS[str(q.dtype)], window)
+    wanted = wanted._replace(parts=parts_for(wanted, q.shape[0], q.shape[heads], k.shape[heads], q.shape[rows], k.shape[rows]))
     with _lock:
-        if key not in _kernels:
-            program, options, name = program_of(head_dim, ELEMENTS[dtype], window)
-            _kernels[key] = (JaxKernel.compile(program, options, name=name), program, options)
-        return _kernels[key]
+        if wanted not in _kernels:
+            program, options, name = program_of(wanted)
+            _kernels[wanted] = (JaxKernel.compile(program, options, name=name), program, options)
+        return _kernels[wanted]
 
 
 register()

@@ -7,9 +7,19 @@ from typing import Any
 
 import jax
 
-from ..problem import FULL, NAMES, Window, refusal_of_array, refusal_of_gpu, refusal_of_rectangle, refusal_of_sizes
+from .. import problem
+from ..problem import (FULL, NAMES, OWN_FORWARD, Window, refusal_of_array, refusal_of_gpu, refusal_of_layout, refusal_of_level,
+                       refusal_of_rectangle, refusal_of_sizes)
 
 PLATFORM = "gpu"  # as JAX calls what its arrays lie on
+
+
+def refusal_of_options(causal: Any, window: Any, scale: Any, cu_seqlens: tuple[Any, Any], level: Any, layout: Any) -> str | None:
+    """Why these options of `attention` are refused; None if they are not."""
+    if any(given is not None for given in cu_seqlens):
+        return ("cu_seqlens: expected None, found offsets of sequences: cuDNN's forward pass of JAX takes none; pad sequences, call attention "
+                "for each, or take dash_attn.torch")
+    return refusal_of_layout(layout) or problem.refusal_of_options(causal, window, scale, level) or refusal_of_level(level, OWN_FORWARD)
 
 
 def refusal_of_arrays(q: Any, k: Any, v: Any, layout: str) -> str | None:

@@ -10,10 +10,10 @@ from typing import Any
 import torch
 
 from ..audit import VERSION, Run, differences
+from ..problem import Wanted
 from .dropin import state
 from .hashing import Log
-from .kernels import kernel_for, kernels
-from .problem import ELEMENTS
+from .kernels import kernel_of, kernels
 
 VARIABLES = ("CUBLAS_WORKSPACE_CONFIG", "NVIDIA_TF32_OVERRIDE", "NCCL_ALGO", "NCCL_PROTO", "DASH_CACHE", "DASH_PTXAS")
 
@@ -21,7 +21,7 @@ VARIABLES = ("CUBLAS_WORKSPACE_CONFIG", "NVIDIA_TF32_OVERRIDE", "NCCL_ALGO", "NC
 def certificate(model: torch.nn.Module | None = None, run: Run | None = None) -> dict[str, Any]:
     """kernels: those that were used until now. Waits for the device where there is a model."""
     found = {"dash_certificate": VERSION, "versions": versions(), "machine": machine(), "switches": switches(),
-             "kernels": [describe(*key) for key in kernels()], "drop_in": state()}
+             "kernels": [describe(wanted) for wanted in kernels()], "drop_in": state()}
     if model is not None:
         found["weights"] = hashes({**dict(model.named_parameters()), **dict(model.named_buffers())})
     if run is not None:
@@ -34,20 +34,19 @@ def check(expected: dict[str, Any], model: torch.nn.Module | None = None) -> lis
     """Why a run that goes on here may have other bits than one that goes on where the certificate was made. Compiles its kernels."""
     if expected.get("dash_certificate") != VERSION:
         raise ValueError(f"expected a certificate of version {VERSION}, found {expected.get('dash_certificate')!r}")
-    dtypes = {name: dtype for dtype, name in ELEMENTS.items()}
-    of_kernels = [describe(one["head_dim"], dtypes[one["element"]], tuple(one["window"])) for one in expected["kernels"]]
+    of_kernels = [describe(Wanted(**{name: one[name] for name in Wanted._fields} | {"window": tuple(one["window"])})) for one in expected["kernels"]]
     found = {"versions": versions(), "machine": machine(), "switches": switches(), "kernels": of_kernels}
     if model is not None and "weights" in expected:
         found["weights"] = hashes({**dict(model.named_parameters()), **dict(model.named_buffers())})
     return list(differences({name: expected[name] for name in found}, found))
 
 
-def describe(head_dim: int, dtype: torch.dtype, window: tuple[int, int]) -> dict[str, Any]:
+def describe(wanted: Wanted) -> dict[str, Any]:
     """Equal certificates and inputs give equal gradients; the rest says what it is, and on how many workers."""
-    kernel = kernel_for(head_dim, dtype, window)
+    kernel = kernel_of(wanted)
     program = kernel.manifest["program"]
-    return {"head_dim": head_dim, "element": ELEMENTS[dtype], "window": list(window), "mask": program["mask"], "order": program["kind"],
-            "level": program["level"], "workers": program["workers"], "tiles": program["tiles"], "certificate": kernel.certificate}
+    return wanted._asdict() | {"window": list(wanted.window), "mask": program["mask"], "order": program["kind"], "workers": program["workers"],
+                               "tiles": program["tiles"], "certificate": kernel.certificate}
 
 
 def versions() -> dict[str, Any]:

@@ -19,10 +19,11 @@ from torch.nn.attention import register_flash_attention_impl
 
 from ..problem import Window, window_of
 from .operator import launch
-from .problem import refusal_of_device, refusal_of_forward, refusal_of_tensors
+from .problem import Lengths, refusal_of_device, refusal_of_forward, refusal_of_sequences, refusal_of_tensors
+from .sequences import launch as launch_list
 
-FLASH, SDPA_FLASH, SDPA_CUDNN = ("_flash_attention_backward", "_scaled_dot_product_flash_attention_backward",
-                                 "_scaled_dot_product_cudnn_attention_backward")
+FLASH, SDPA_FLASH, SDPA_CUDNN, CUDNN = ("_flash_attention_backward", "_scaled_dot_product_flash_attention_backward",
+                                        "_scaled_dot_product_cudnn_attention_backward", "_cudnn_attention_backward")
 KEY = "CUDA"
 log = logging.getLogger("dash_attn")
 
@@ -40,11 +41,14 @@ class DropIn:
 
     def enable(self) -> DropIn:
         if self._uses == 0:
-            self._old = {name: torch.library.get_kernel(f"aten::{name}", KEY) for name in (FLASH, SDPA_FLASH, SDPA_CUDNN)}
+            ours = {FLASH: self._flash, SDPA_FLASH: self._sdpa_flash, SDPA_CUDNN: self._sdpa_cudnn}
+            if hasattr(torch.ops.aten, CUDNN):  # of newer versions
+                ours[CUDNN] = self._cudnn
+            self._old = {name: torch.library.get_kernel(f"aten::{name}", KEY) for name in ours}
             self._library = torch.library.Library("aten", "IMPL")
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", message="(?s).*overriding a previously registered kernel")
-                for name, function in ((FLASH, self._flash), (SDPA_FLASH, self._sdpa_flash), (SDPA_CUDNN, self._sdpa_cudnn)):
+                for name, function in ours.items():
                     self._library.impl(name, function, KEY, with_keyset=True, allow_override=True)
         self._uses += 1
         return self
@@ -72,7 +76,11 @@ class DropIn:
                dropout: float, causal: bool, seed: Any, unused: Any, *, scale: float | None = None,
                window_size_left: int | None = None, window_size_right: int | None = None) -> Any:
         window = tuple(-1 if side is None or side < 0 else side for side in (window_size_left, window_size_right))
-        reason = _refusal_of_sequences(cum_q) or _refusal(q, k, v, dropout, "bshd")
+        is_list = _has_offsets(cum_q)
+        reason = _refusal(q, k, v, dropout, lengths=Lengths(cum_q, cum_k)) if is_list else _refusal(q, k, v, dropout, "bshd")
+        if reason is None and is_list:
+            self.served[FLASH] += 1
+            return launch_list(do, q, k, v, o, lse, cum_q, cum_k, *window_of(causal, window), q.shape[2] ** -0.5 if scale is None else scale)
         if reason is None:
             return self._serve(FLASH, do, q, k, v, o, lse, window_of(causal, window), scale, "bshd")
         rest = {"scale": scale, "window_size_left": window_size_left, "window_size_right": window_size_right}
@@ -80,7 +88,7 @@ class DropIn:
 
     def _sdpa_flash(self, keys: Any, do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, cum_q: Any, cum_k: Any, max_q: Any, max_k: Any,
                     dropout: float, causal: bool, seed: Any, offset: Any, *, scale: float | None = None) -> Any:
-        reason = _refusal_of_sequences(cum_q) or _refusal(q, k, v, dropout)
+        reason = _refusal_of_offsets(cum_q) or _refusal(q, k, v, dropout)
         if reason is None:
             return self._serve(SDPA_FLASH, do, q, k, v, o, lse, window_of(causal, None), scale)
         return self._leave(SDPA_FLASH, reason, keys, do, q, k, v, o, lse, cum_q, cum_k, max_q, max_k, dropout, causal, seed, offset,
@@ -88,12 +96,15 @@ class DropIn:
 
     def _sdpa_cudnn(self, keys: Any, do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, seed: Any, offset: Any, bias: Any, cum_q: Any,
                     cum_k: Any, max_q: Any, max_k: Any, dropout: float, causal: bool, *, scale: float | None = None) -> Any:
-        reason = _refusal_of_sequences(cum_q) or _refusal_of_bias(bias) or _refusal(q, k, v, dropout) or \
+        reason = _refusal_of_offsets(cum_q) or _refusal_of_bias(bias) or _refusal(q, k, v, dropout) or \
             refusal_of_forward(q, k, window_of(causal, None))
         if reason is None:
             return self._serve(SDPA_CUDNN, do, q, k, v, o, lse, window_of(causal, None), scale)
         return self._leave(SDPA_CUDNN, reason, keys, do, q, k, v, o, lse, seed, offset, bias, cum_q, cum_k, max_q, max_k, dropout, causal,
                            scale=scale)
+
+    def _cudnn(self, keys: Any, *arguments: Any, **options: Any) -> Any:
+        return self._leave(CUDNN, "expected packed sequences of FlashAttention, found cuDNN's", keys, *arguments, **options)
 
     # ---- Ours, or not ---------------------------------------------------------------------------------------------------
 
@@ -105,7 +116,7 @@ class DropIn:
     def _leave(self, name: str, reason: str, keys: Any, *arguments: Any, **options: Any) -> Any:
         self.left[name, reason] += 1
         old = self._old[name]
-        if name != SDPA_CUDNN:
+        if name in (FLASH, SDPA_FLASH):
             self._say(f"aten::{name}: {reason}; FlashAttention's deterministic backward serves it")
             return deterministically(old.call_boxed, keys, *arguments, **options)
         strict = torch.are_deterministic_algorithms_enabled()
@@ -166,14 +177,19 @@ def deterministically(function: Callable[..., Any], *arguments: Any, **options: 
         raise
 
 
-def _refusal(q: Any, k: Any, v: Any, dropout: float, layout: str = "bhsd") -> str | None:
+def _refusal(q: Any, k: Any, v: Any, dropout: float, layout: str = "bhsd", lengths: Lengths | None = None) -> str | None:
     if dropout:
         return f"expected no dropout, found {dropout}"
-    return refusal_of_tensors(q, k, v, layout) or refusal_of_device(q.device.index)
+    of_tensors = refusal_of_tensors(q, k, v, layout) if lengths is None else refusal_of_sequences(q, k, v, lengths)
+    return of_tensors or refusal_of_device(q.device.index)
 
 
-def _refusal_of_sequences(offsets: Any) -> str | None:
-    return None if offsets is None or offsets.numel() == 0 else "expected sequences of one length, found offsets of unequal ones"
+def _has_offsets(offsets: Any) -> bool:
+    return offsets is not None and offsets.numel() > 0
+
+
+def _refusal_of_offsets(offsets: Any) -> str | None:
+    return "expected sequences of one length, found offsets of unequal ones" if _has_offsets(offsets) else None
 
 
 def _refusal_of_bias(bias: Any) -> str | None:

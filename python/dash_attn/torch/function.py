@@ -6,26 +6,35 @@ from typing import Any
 
 import torch
 
-from ..problem import CAUSAL, FULL, Window, demand, window_of
-from .operator import fold, gradients, launch, unfold
-from .problem import is_plain, refusal_of_device, refusal_of_forward, refusal_of_options, refusal_of_tensors, signature
+from ..problem import CAUSAL, FULL, LAYOUTS, Window, demand, window_of
+from .operator import FirstDerivatives, fold, gradients, launch, unfold
+from .problem import (Lengths, is_plain, refusal_of_device, refusal_of_forward, refusal_of_options, refusal_of_sequences, refusal_of_tensors,
+                      signature)
+from .sequences import AttentionOfSequences
 from .sharding import refusal_of_sharding
 
-_PLAIN = {(bool, type(None), of_scale, str, str) for of_scale in (type(None), float)}
+_PLAIN = {(bool, type(None), of_scale, str, of_layout) for of_scale in (type(None), float) for of_layout in (type(None), str)}
 MOST_ACCEPTED = 4096  # problems; more than that are asked about anew
 _accepted: dict[Any, Window] = {}
 
 
 def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, causal: bool = False, window: tuple[int, int] | None = None,
               scale: float | None = None, cu_seqlens_q: torch.Tensor | None = None, cu_seqlens_k: torch.Tensor | None = None,
-              level: str = "run", layout: str = "bhsd", return_lse: bool = False) -> Any:
+              max_seqlen_q: int | None = None, max_seqlen_k: int | None = None, level: str = "run", layout: str | None = None,
+              return_lse: bool = False) -> Any:
     """softmax(scale * q k^T) v, with gradients that are the same bits on every run.
 
     q: [batch, heads, rows, head_dim]; k, v: [batch, kv_heads, kv_rows, head_dim], where kv_heads divides heads; bfloat16 or float16,
-    head_dim 64 or 128; layout "bshd" takes and gives [batch, rows, heads, head_dim]. window: (left, right), how many columns before its
+    head_dim 64 or 128; layout "bshd" takes and gives [batch, rows, heads, head_dim], None is "bhsd". window: (left, right), how many columns before its
     own a row sees, and how many behind it, -1 for all; aligned at the bottom right. scale: head_dim^-0.5 if None. return_lse: also
     gives the natural logarithms of the sums, [batch, heads, rows] of float32, through which no gradients go. Under autocast,
     float32 is cast as for PyTorch's own attention.
+
+    cu_seqlens_q, cu_seqlens_k: offsets of packed sequences, int32 on the device, ascending from 0 to the rows at most; then q, k, v and o are
+    [rows, heads, head_dim] (layout "thd") and the LSE [heads, rows]. Sequence i has the rows from element i up to i + 1, and sees its own
+    only; that of k: as q if None. Rows that no sequence has are 0. max_seqlen_q, max_seqlen_k: bounds of all lengths, which save time; all
+    rows if None. Offsets are never read by the host. level "batch": a sequence has its bits whatever is beside it, "machine": on whatever
+    number of multiprocessors, too; of packed sequences only.
 
     Raises ArgumentError for what is not served, and says what to do instead; `dash_attn.explain` says it without raising. The bits
     are those of `explain(...).certificate` and of the cuDNN that is installed.
@@ -33,7 +42,11 @@ def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, causal: bool
     is_compiling = torch.compiler.is_compiling()
     if is_compiling or torch._C._is_any_autocast_enabled():
         q, k, v = _autocast(q, k, v)
-    sides = _window_seen(q, k, v, causal, window, scale, (cu_seqlens_q, cu_seqlens_k), level, layout, is_compiling)
+    if cu_seqlens_q is not None or cu_seqlens_k is not None or max_seqlen_q is not None or max_seqlen_k is not None:
+        lengths = Lengths(cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k)
+        o, lse = _of_sequences(q, k, v, causal, window, scale, lengths, level, layout)
+        return (o, lse.detach()) if return_lse else o
+    sides = _window_seen(q, k, v, causal, window, scale, level, layout, is_compiling)
     if layout == "bshd":
         q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
     given = (q, k, v, *sides, q.shape[3] ** -0.5 if scale is None else scale)
@@ -48,11 +61,17 @@ def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, causal: bool
     return (o, lse.detach()) if return_lse else o
 
 
-def _window_seen(q: Any, k: Any, v: Any, causal: Any, window: Any, scale: Any, cu_seqlens: tuple[Any, Any], level: Any, layout: Any,
-                 is_compiling: bool) -> Window:
+def _of_sequences(q: Any, k: Any, v: Any, causal: Any, window: Any, scale: Any, lengths: Lengths, level: Any, layout: Any) -> Any:
+    demand(refusal_of_options(causal, window, scale, level, layout, lengths))
+    demand(refusal_of_sequences(q, k, v, lengths) or refusal_of_device(q.device.index))
+    return AttentionOfSequences.apply(q, k, v, *lengths.filled(q, k), *window_of(causal, window), q.shape[2] ** -0.5 if scale is None else scale,
+                                      level)
+
+
+def _window_seen(q: Any, k: Any, v: Any, causal: Any, window: Any, scale: Any, level: Any, layout: Any, is_compiling: bool) -> Window:
     """Raises ArgumentError where something is refused; asks only once about calls that are alike."""
     key = None
-    if not is_compiling and cu_seqlens == (None, None):
+    if not is_compiling:
         seen = signature(q, k, v)
         options = (causal, window, scale, level, layout)
         if tuple(map(type, options)) not in _PLAIN:
@@ -60,8 +79,8 @@ def _window_seen(q: Any, k: Any, v: Any, causal: Any, window: Any, scale: Any, c
         key = None if seen is None else (seen, q.device, k.device, v.device, *options)
     found = None if key is None else _accepted.get(key)
     if found is None:
-        demand(refusal_of_options(causal, window, scale, cu_seqlens, level, layout))
-        found = window_of(causal, window)
+        demand(refusal_of_options(causal, window, scale, level, layout))
+        found, layout = window_of(causal, window), layout or LAYOUTS[0]
         demand(refusal_of_tensors(q, k, v, layout) or refusal_of_forward(q, k, found, layout))
         if not is_compiling:
             demand(refusal_of_sharding(q, k, layout))
@@ -154,20 +173,10 @@ def _save(ctx: Any, inputs: tuple[Any, ...], output: tuple[torch.Tensor, ...]) -
     ctx.mark_non_differentiable(output[1])
 
 
-class Gradients(torch.autograd.Function):
-    """Where a graph of the backward pass is made: who goes back through it is told that there is nothing."""
-
+class Gradients(FirstDerivatives):
     @staticmethod
     def forward(*arguments: Any) -> tuple[torch.Tensor, ...]:
         return gradients(*arguments)
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-        pass
-
-    @staticmethod
-    def backward(ctx: Any, *_: Any) -> Any:
-        raise RuntimeError("dash_attn.attention has first derivatives only; for second ones take PyTorch's SDPBackend.MATH")
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[Any, ...], *arguments: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The kernels of this process: one for each head dim, element type and window, compiled when it is first asked for."""
+"""The kernels of this process, each compiled when it is first asked for."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import torch
 
 from ..launch import WORDS, Launch
 from ..library import HANDLER, check, library
+from ..parts import parts_for
 from ..plan import Plan
-from ..problem import Window, program_of
+from ..problem import Wanted, Window, program_of
 from ..runtime import Kernel
 from ..workspace import Workspace, aligned
 from .problem import ELEMENTS
@@ -70,23 +71,34 @@ def free(pointer: int) -> None:
     torch._C._cuda_cudaCachingAllocator_raw_delete(pointer)
 
 
-_kernels: dict[tuple[int, torch.dtype, Window], TorchKernel] = {}
+_kernels: dict[Wanted, TorchKernel] = {}
 _lock = threading.Lock()
 
 
-def kernel_for(head_dim: int, dtype: torch.dtype, window: Window) -> TorchKernel:
+def kernel_for(head_dim: int, dtype: torch.dtype, window: Window, **rest: Any) -> TorchKernel:
+    """rest: of `Wanted`."""
+    return kernel_of(Wanted(head_dim, ELEMENTS[dtype], window, **rest))
+
+
+def kernel_in_parts(q: torch.Tensor, k: torch.Tensor, window: Window, layout: str) -> TorchKernel:
+    """Of a batch, in as many parts as its sizes ask for."""
+    heads, rows = layout.index("h"), layout.index("s")
+    wanted = Wanted(q.shape[3], ELEMENTS[q.dtype], window)
+    return kernel_of(wanted._replace(parts=parts_for(wanted, q.shape[0], q.shape[heads], k.shape[heads], q.shape[rows], k.shape[rows])))
+
+
+def kernel_of(wanted: Wanted) -> TorchKernel:
     """The same object each time."""
-    key = (head_dim, dtype, window)
-    found = _kernels.get(key)
+    found = _kernels.get(wanted)
     if found is None:
         with _lock:
-            if key not in _kernels:
-                program, options, name = program_of(head_dim, ELEMENTS[dtype], window)
-                _kernels[key] = TorchKernel.compile(program, options, name=name)
-            found = _kernels[key]
+            if wanted not in _kernels:
+                program, options, name = program_of(wanted)
+                _kernels[wanted] = TorchKernel.compile(program, options, name=name)
+            found = _kernels[wanted]
     return found
 
 
-def kernels() -> list[tuple[int, torch.dtype, Window]]:
-    """Those that were asked for until now, as `kernel_for` is asked."""
-    return list(_kernels)
+def kernels() -> dict[Wanted, TorchKernel]:
+    """Those that were asked for until now."""
+    return dict(_kernels)

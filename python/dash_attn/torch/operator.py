@@ -10,7 +10,7 @@ import torch
 from ..launch import Launch
 from ..problem import Window
 from ..workspace import PER_THREAD
-from .kernels import kernel_for
+from .kernels import kernel_in_parts
 from .problem import is_steppable, signature
 
 # The package may be there twice, once under another name, from Hugging Face's hub; names of operators are one process's.
@@ -50,7 +50,7 @@ def _prepare(do: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor
              dk: torch.Tensor, dv: torch.Tensor, window: Window, layout: str, stream: int) -> tuple[Launch, bool]:
     """What launches tensors of these shapes and strides, and whether do is copied for it."""
     is_copied = not is_steppable(do)  # expanded, as that of a sum is, or transposed: nobody chose that
-    kernel = kernel_for(q.shape[3], q.dtype, window)
+    kernel = kernel_in_parts(q, k, window, layout)
     of_rows = lse[..., 0] if lse.shape[3:] == (1,) else lse  # as cuDNN has it
     return kernel.bind(q, k, v, do.contiguous() if is_copied else do, o, of_rows, dq, dk, dv, layout=layout, stream=stream), is_copied
 
@@ -70,6 +70,18 @@ def _vmap(info: Any, in_dims: tuple[Any, ...], *arguments: Any) -> Any:
 
 
 gradients = getattr(torch.ops, SPACE).attention_backward.default
+
+
+class FirstDerivatives(torch.autograd.Function):
+    """Where a graph of the backward pass is made: who goes back through it is told that there is nothing."""
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        pass
+
+    @staticmethod
+    def backward(ctx: Any, *_: Any) -> Any:
+        raise RuntimeError("dash_attn.attention has first derivatives only; for second ones take PyTorch's SDPBackend.MATH")
 
 
 def fold(count: int, dims: Sequence[int | None], tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:

@@ -3,12 +3,13 @@ ask, too."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
 from .. import problem
-from ..problem import CAUSAL, NAMES, Window, refusal_of_array, refusal_of_gpu, refusal_of_rectangle, refusal_of_sizes
+from ..problem import (CAUSAL, LAYOUTS, NAMES, OWN_FORWARD, PACKED, Window, refusal_of_array, refusal_of_gpu, refusal_of_layout, refusal_of_level,
+                       refusal_of_rectangle, refusal_of_sizes)
 
 DTYPES = {torch.bfloat16: "bfloat16", torch.float16: "float16"}
 ELEMENTS = {dtype: problem.ELEMENTS[name] for dtype, name in DTYPES.items()}
@@ -17,9 +18,95 @@ NUMBERS = (int, float, torch.SymFloat)
 STRIDES = 8  # elements: strides are multiples of it
 
 
-def refusal_of_options(*options: Any) -> str | None:
+# Whether FlashAttention's operator can be told to take one split, which keeps a sequence's bits whatever is beside it.
+HAS_SPLITS = any(one.name == "num_splits" for one in torch.ops.aten._flash_attention_forward.default._schema.arguments)
+MOST_SEQUENCES = 65535
+
+
+class Lengths(NamedTuple):
+    """Of packed sequences: offsets, one more than there are sequences, and bounds of lengths. cu_k: None is that of q; max: None is all rows."""
+
+    cu_q: Any = None
+    cu_k: Any = None
+    max_q: Any = None
+    max_k: Any = None
+
+    @property
+    def are_given(self) -> bool:
+        return any(one is not None for one in self)
+
+    def filled(self, q: torch.Tensor, k: torch.Tensor) -> Lengths:
+        """Of those that are not refused. A bound of 1 would have FlashAttention decode, in splits."""
+        max_q, max_k = self.max_q, self.max_k
+        if self.cu_k is None and max_k is None:
+            max_k = max_q
+        return Lengths(self.cu_q, self.cu_q if self.cu_k is None else self.cu_k, max(2, q.shape[0] if max_q is None else max_q),
+                       max(2, k.shape[0] if max_k is None else max_k))
+
+
+NO_LENGTHS = Lengths()
+
+
+def refusal_of_options(causal: Any, window: Any, scale: Any, level: Any, layout: Any, lengths: Lengths = NO_LENGTHS) -> str | None:
     """Why these options of `attention` are refused; None if they are not."""
-    return problem.refusal_of_options(*options, numbers=NUMBERS)
+    if layout is None:
+        layout = PACKED if lengths.are_given else LAYOUTS[0]
+    reason = refusal_of_layout(layout, lengths.are_given) or problem.refusal_of_options(causal, window, scale, level, numbers=NUMBERS)
+    if reason is None and not lengths.are_given:
+        return refusal_of_level(level, f"that of packed sequences does: give {PACKED} and cu_seqlens_q" if HAS_SPLITS else OWN_FORWARD)
+    if reason is None and not HAS_SPLITS:
+        return refusal_of_level(level, f"PyTorch {torch.__version__} cannot tell FlashAttention to take one split, newer ones can; or: " +
+                                OWN_FORWARD)
+    return reason
+
+
+def refusal_of_sequences(q: Any, k: Any, v: Any, lengths: Lengths) -> str | None:
+    """Why no kernel serves these packed sequences. The numbers are on the device, and nobody waits for them: offsets that do not ascend from 0,
+    or end beyond the rows, are not found here."""
+    if is_sharded(q):
+        return "q: expected a plain tensor beside cu_seqlens, found a DTensor; take its local one"
+    reason = refusal_of_tensors(q, k, v, PACKED)
+    if reason:
+        return reason
+    if lengths.cu_q is None:
+        return "cu_seqlens_q: expected offsets of sequences in q, found None beside others"
+    for name, offsets, bound in (("q", lengths.cu_q, lengths.max_q), ("k", lengths.cu_k, lengths.max_k)):
+        if offsets is not None and (reason := _refusal_of_offsets(f"cu_seqlens_{name}", offsets, q, lengths.cu_q)):
+            return reason
+        if bound is not None and (type(bound) not in (int, torch.SymInt) or bound < 1):
+            return f"max_seqlen_{name}: expected a whole number of at least 1, or None for all rows, found {bound!r}"
+    return None
+
+
+def _refusal_of_offsets(name: str, offsets: Any, q: torch.Tensor, of_q: torch.Tensor) -> str | None:
+    if not isinstance(offsets, torch.Tensor):
+        return f"{name}: expected a tensor of PyTorch, found {type(offsets).__name__}"
+    if offsets.dtype != torch.int32 or offsets.dim() != 1 or not offsets.is_contiguous():
+        return (f"{name}: expected int32 of one dimension, contiguous, found {dtype_of(offsets)} of the shape {tuple(offsets.shape)}; "
+                "cast it by .int()")
+    if offsets.device != q.device:
+        return f"{name}: expected a tensor on '{q.device}' as q, found one on '{offsets.device}'"
+    if not 2 <= offsets.shape[0] <= MOST_SEQUENCES + 1:
+        return f"{name}: expected offsets of 1 to {MOST_SEQUENCES} sequences, one more than these, found {offsets.shape[0]}"
+    if offsets.shape != of_q.shape:
+        return f"{name}: expected as many offsets as of q, {of_q.shape[0]}, found {offsets.shape[0]}"
+    return None
+
+
+def refusal_of_numbers(q: torch.Tensor, k: torch.Tensor, lengths: Lengths) -> str | None:
+    """Why these offsets make no sense; waits for the device."""
+    for name, offsets, bound, rows in (("q", lengths.cu_q, lengths.max_q, q.shape[0]), ("k", lengths.cu_k, lengths.max_k, k.shape[0])):
+        numbers = [0] if offsets is None else offsets.tolist()
+        sizes = [end - begin for begin, end in zip(numbers, numbers[1:])]
+        if numbers[0] < 0 or numbers[-1] > rows or any(size < 0 for size in sizes):
+            return f"cu_seqlens_{name}: expected numbers that ascend from 0 to {rows} at most, found {numbers[:8]}{' …' * (len(numbers) > 8)}"
+        if bound is not None and max(sizes, default=0) > bound:
+            return f"max_seqlen_{name}: expected a bound of all lengths, the longest is {max(sizes)}, found {bound}"
+    return None
+
+
+def is_sharded(tensor: Any) -> bool:
+    return hasattr(tensor, "placements") and hasattr(tensor, "device_mesh")
 
 
 def refusal_of_tensors(q: Any, k: Any, v: Any, layout: str = "bhsd") -> str | None:

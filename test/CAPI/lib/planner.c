@@ -2,6 +2,7 @@
  *
  *   capi-planner MANIFEST plan NAME=VALUE...     writes the manifest's line to standard output, and the table to the file `order`
  *   capi-planner MANIFEST threads NAME=VALUE...  plans in four threads with one planner, and compares
+ *   capi-planner MANIFEST parts NAME=VALUE...    the number of parts that kind=auto takes
  *   capi-planner MANIFEST misuse                 calls with NULL and the like
  */
 #include "dash-c/Planner.h"
@@ -48,6 +49,14 @@ static int planOnce(void) {
   return 0;
 }
 
+static int chooseParts(void) {
+  int64_t parts = -1;
+  printf("%s\n", dashGetStatusName(dashPlannerChooseParts(planner, manifest, sizes, numSizes, print,
+                                                          NULL, &parts)));
+  printf("%lld\n", (long long)parts);
+  return 0;
+}
+
 static void *planInThread(void *order) { return plan(order, NULL) == DASH_SUCCESS ? order : NULL; }
 
 static int compareThreads(void) {
@@ -77,6 +86,8 @@ static int misuse(void) {
   DashStringRef nothing = {NULL, 1};
   DashPlanner none = {NULL};
   DashSize nameless = {nothing, 1};
+  printf("%s\n",
+         dashGetStatusName(dashPlannerChooseParts(planner, manifest, NULL, 0, print, NULL, NULL)));
   printf("%s\n", dashGetStatusName(dashPlannerCreate(print, NULL, NULL)));
   printf("%s\n", dashGetStatusName(dashPlannerPlan(planner, manifest, NULL, 0, print, NULL, NULL)));
   printf("%s\n", dashGetStatusName(dashPlannerPlan(none, manifest, NULL, 0, print, NULL, &order)));
@@ -108,6 +119,7 @@ int main(int argc, char **argv) {
   if (dashPlannerCreate(print, NULL, &planner) != DASH_SUCCESS)
     return 2;
   int result = !strcmp(argv[2], "plan")      ? planOnce()
+               : !strcmp(argv[2], "parts")   ? chooseParts()
                : !strcmp(argv[2], "threads") ? compareThreads()
                                              : misuse();
   dashPlannerDestroy(planner);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterator
 from typing import Any
 
 import fixtures  # noqa: F401  (finds dash_attn)
@@ -28,12 +29,58 @@ def forward(q: Any, k: Any, v: Any, bias: Any, with_lse: bool, dropout: float = 
 def flash_forward(q: Any, k: Any, v: Any, cum_q: Any, cum_k: Any, max_q: int, max_k: int, dropout: float, causal: bool, debug: bool, *,
                   scale: float | None = None, window_size_left: int | None = None, window_size_right: int | None = None,
                   **_: Any) -> tuple[Any, ...]:
-    """FlashAttention's: [batch, rows, heads, head_dim], masks at the bottom right."""
-    assert cum_q is None and cum_k is None and (max_q, max_k) == (q.shape[1], k.shape[1]) and not dropout and not causal and not debug
+    """FlashAttention's: [batch, rows, heads, head_dim], or packed, masks at the bottom right."""
+    assert not dropout and not causal and not debug
+    if cum_q is not None:
+        return flash_of_lists(q, k, v, cum_q, cum_k, max_q, max_k, scale, (window_size_left, window_size_right), **_)
+    assert cum_k is None and (max_q, max_k) == (q.shape[1], k.shape[1])
     o, lse = reference.forward(*(x.transpose(1, 2) for x in (q, k, v)), scale=q.shape[3] ** -0.5 if scale is None else scale,
                                mask=Mask(window_size_left, window_size_right))
     none = torch.empty(0)
     return torch.empty(q.shape, dtype=q.dtype).copy_(o.transpose(1, 2)), lse.float(), none, none, none
+
+
+def sequences(cu_q: Any, cu_k: Any) -> Iterator[tuple[slice, slice]]:
+    """The rows of each in q and in k."""
+    for i in range(cu_q.numel() - 1):
+        yield slice(int(cu_q[i]), int(cu_q[i + 1])), slice(int(cu_k[i]), int(cu_k[i + 1]))
+
+
+def one_of(tensor: Any, rows: slice) -> Any:
+    return tensor[rows].transpose(0, 1)[None]
+
+
+def flash_of_lists(q: Any, k: Any, v: Any, cu_q: Any, cu_k: Any, max_q: int, max_k: int, scale: float, window: tuple[int, int], *,
+                   num_splits: int | None = None) -> tuple[Any, ...]:
+    """As PyTorch's: what no sequence has is whatever was there. A bound of 1 is another path, of decoding."""
+    assert num_splits == 1 and max_q > 1 and max_k > 1
+    o, lse = torch.full(q.shape, torch.nan, dtype=q.dtype), torch.full((q.shape[1], q.shape[0]), torch.nan)
+    for of_q, of_k in sequences(cu_q, cu_k):
+        assert of_q.stop - of_q.start <= max_q and of_k.stop - of_k.start <= max_k
+        if of_k.stop > of_k.start:
+            one, sums = reference.forward(one_of(q, of_q), one_of(k, of_k), one_of(v, of_k), scale=scale, mask=Mask(*window))
+            o[of_q], lse[:, of_q] = one[0].transpose(0, 1).to(q.dtype), torch.where(sums[0].isfinite(), sums[0], torch.inf).float()
+        else:
+            o[of_q], lse[:, of_q] = 0, torch.inf
+    none = torch.empty(0)
+    return o, lse, none, none, none
+
+
+def gradients_of_lists(by: str, do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, cu_q: Any, cu_k: Any, left: int, right: int,
+                       scale: float, level: str = "run") -> tuple[Any, ...]:
+    LAUNCHED.append((by, (left, right), scale))
+    dq, dk, dv = found = tuple(torch.zeros_like(x) for x in (q, k, v))
+    for of_q, of_k in sequences(cu_q, cu_k):
+        if min(of_q.stop - of_q.start, of_k.stop - of_k.start) > 0:
+            given = [one_of(x, rows) for x, rows in ((q, of_q), (k, of_k), (v, of_k), (do, of_q), (o, of_q))]
+            each = reference.backward(*given, lse[None, :, of_q], scale=scale, mask=Mask(left, right))
+            for whole, one, rows in zip(found, each.values(), (of_q, of_k, of_k)):
+                whole[rows] = one[0].transpose(0, 1).to(q.dtype)
+    return found
+
+
+def launch_list(*arguments: Any) -> tuple[Any, ...]:
+    return gradients_of_lists("dash, packed", *arguments)
 
 
 def gradients(by: str, do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, left: int, right: int, scale: float | None,
@@ -51,10 +98,12 @@ def launch(*arguments: Any) -> tuple[Any, ...]:
 
 def serve(package: str) -> None:
     """package: dash_attn, or a copy of it under another name."""
-    function, dropin, operator, problem, explanation = (
-        importlib.import_module(f"{package}.torch.{name}") for name in ("function", "dropin", "operator", "problem", "explanation"))
+    function, dropin, operator, sequences, problem, explanation = (
+        importlib.import_module(f"{package}.torch.{name}")
+        for name in ("function", "dropin", "operator", "sequences", "problem", "explanation"))
     torch.library.impl(operator.NAME, "CPU", launch)
-    problem.DEVICE, dropin.KEY, dropin.launch, function.launch = "cpu", "CPU", launch, launch
+    torch.library.impl(sequences.NAME, "CPU", launch_list)
+    problem.DEVICE, dropin.KEY, dropin.launch, dropin.launch_list, function.launch = "cpu", "CPU", launch, launch_list, launch
     for module in (function, explanation, dropin):
         module.refusal_of_device = lambda index: None
 

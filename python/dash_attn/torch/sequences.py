@@ -1,0 +1,90 @@
+"""Packed sequences, [rows, heads, head_dim] with offsets on the device: FlashAttention's forward pass, and kernels of lists.
+
+The host never learns a length: grids follow from tensors' shapes and from the bounds that the caller states, and a graph that is replayed
+may have other offsets. Rows that no sequence has are zeros, in o and in gradients, so all bits are the same on every run.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from ..problem import PACKED
+from .kernels import kernel_for
+from .operator import SPACE, FirstDerivatives
+from .problem import HAS_SPLITS, is_steppable
+
+NAME = f"{SPACE}::attention_backward_varlen"
+torch.library.define(NAME, "(Tensor do, Tensor q, Tensor k, Tensor v, Tensor o, Tensor lse, Tensor cu_seqlens_q, Tensor cu_seqlens_k, int left, "
+                           "int right, float scale, str level) -> (Tensor, Tensor, Tensor)", tags=torch.Tag.pt2_compliant_tag)
+NO_VMAP = "packed sequences are a batch: put those of vmap's dimension one behind the other, with their offsets"
+
+
+def launch(do: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, o: torch.Tensor, lse: torch.Tensor, cu_q: torch.Tensor,
+           cu_k: torch.Tensor, left: int, right: int, scale: float, level: str = "run") -> tuple[torch.Tensor, ...]:
+    """dq, dk and dv on the current stream, 0 in rows that no sequence has. Raises ArgumentError before anything is launched."""
+    kernel = kernel_for(q.shape[2], q.dtype, (left, right), level=level, is_list=True)
+    do = do if is_steppable(do) else do.contiguous()
+    gradients = torch.zeros_like(q), torch.zeros_like(k), torch.zeros_like(v)
+    kernel.backward(q, k, v, do, o, lse, *gradients, cu_seqlens_q=cu_q, cu_seqlens_kv=cu_k, scale=scale, layout=PACKED)
+    return gradients
+
+
+torch.library.impl(NAME, "CUDA", launch)
+
+
+@torch.library.register_fake(NAME)
+def _fake(do: Any, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *_: Any) -> tuple[torch.Tensor, ...]:
+    return torch.zeros_like(q), torch.zeros_like(k), torch.zeros_like(v)
+
+
+@torch.library.register_vmap(NAME)
+def _vmap(*_: Any) -> Any:
+    raise RuntimeError(NO_VMAP)
+
+
+gradients = getattr(torch.ops, SPACE).attention_backward_varlen.default
+
+
+def forward(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, cu_q: torch.Tensor, cu_k: torch.Tensor, max_q: int, max_k: int, left: int,
+            right: int, scale: float, *_: Any) -> tuple[torch.Tensor, torch.Tensor]:
+    """o, and the LSE as [heads, rows]: infinite where a row sees nothing, as in rows that no sequence has."""
+    splits = {"num_splits": 1} if HAS_SPLITS else {}
+    o, lse, *_ = torch.ops.aten._flash_attention_forward.default(
+        q, k, v, cu_q, cu_k, max_q, max_k, 0.0, False, False, scale=scale, window_size_left=left, window_size_right=right, **splits)
+    rows = torch.arange(q.shape[0], device=q.device)
+    outside = (rows < cu_q[0]) | (rows >= cu_q[-1])
+    return o.masked_fill(outside[:, None, None], 0), lse.masked_fill(outside, torch.inf)
+
+
+def operator_of_forward() -> str:
+    """By what `forward` computes, for people."""
+    return f"aten::_flash_attention_forward, packed{', one split' * HAS_SPLITS}, PyTorch {torch.__version__}"
+
+
+class AttentionOfSequences(torch.autograd.Function):
+    forward = staticmethod(forward)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[torch.Tensor, ...]) -> None:
+        q, k, v, cu_q, cu_k, _, _, *ctx.given = inputs
+        ctx.save_for_backward(q, k, v, *output, cu_q, cu_k)
+        ctx.mark_non_differentiable(output[1])
+
+    @staticmethod
+    def backward(ctx: Any, do: torch.Tensor, *_: Any) -> tuple[Any, ...]:
+        function = GradientsOfSequences.apply if torch.is_grad_enabled() else gradients
+        return (*function(do, *ctx.saved_tensors, *ctx.given), *[None] * 8)
+
+    @staticmethod
+    def vmap(*_: Any) -> Any:
+        raise RuntimeError(NO_VMAP)
+
+
+class GradientsOfSequences(FirstDerivatives):
+    @staticmethod
+    def forward(*arguments: Any) -> tuple[torch.Tensor, ...]:
+        return gradients(*arguments)
+
+    vmap = AttentionOfSequences.vmap
