@@ -110,10 +110,15 @@ private:
 
   Attribute readMask(DialectBytecodeReader &reader) const {
     int64_t left, right;
-    SmallVector<MaskRule> rules;
+    uint64_t count;
     if (failed(reader.readSignedVarInt(left)) || failed(reader.readSignedVarInt(right)) ||
-        failed(reader.readAttributes(rules)))
+        failed(reader.readVarInt(count)))
       return {};
+    // One by one: `readAttributes` reserves room for however many it is told of.
+    SmallVector<MaskRule> rules;
+    for (uint64_t i = 0; i < count; ++i)
+      if (failed(reader.readAttribute(rules.emplace_back())))
+        return {};
     return make<MaskAttr>(reader, left, right, ArrayRef<MaskRule>(rules));
   }
 

@@ -85,6 +85,8 @@ int64_t FragmentAttr::getMemoryOffset(ArrayRef<int64_t> shape, int64_t warpgroup
 
 LogicalResult SwizzledAttr::verifyEncoding(ArrayRef<int64_t> shape, Type elementType,
                                            function_ref<InFlightDiagnostic()> emitError) const {
+  if (!elementType) // the parser has said what is wrong with it
+    return failure();
   bool isHalf = elementType.isF16() || elementType.isBF16();
   if (isHalf && shape.size() == 2 && shape[0] % 8 == 0 && shape[1] % columnsOfPanel == 0)
     return success();

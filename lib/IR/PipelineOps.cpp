@@ -126,10 +126,12 @@ static LogicalResult verifyNames(WorkersOp workers) {
     if ((!channel && !role) || (channel && hasRole))
       return workers.emitOpError() << "holds channels, then roles; got '" << op.getName() << "'";
     hasRole |= bool(role);
-    StringRef name = channel ? channel.getName() : role.getName();
-    if (!(channel ? channels : roles).insert(name).second)
-      return workers.emitOpError()
-             << "two " << (channel ? "channels" : "roles") << " are named '" << name << "'";
+    StringAttr name = channel ? channel.getNameAttr() : role.getNameAttr();
+    if (!name) // its own verifier will say so
+      continue;
+    if (!(channel ? channels : roles).insert(name.getValue()).second)
+      return workers.emitOpError() << "two " << (channel ? "channels" : "roles") << " are named '"
+                                   << name.getValue() << "'";
   }
   return success();
 }

@@ -49,9 +49,7 @@ public:
       processes += count;
       if (program.takesTurns) {
         warps = count;
-        for (const Instruction &instruction : program.code)
-          if (instruction.opcode == Opcode::AddTile)
-            ahead = layout.channels[instruction.places.front().channel].depth;
+        readTurns(program);
       }
     }
   }
@@ -67,6 +65,8 @@ public:
     define("WARPGROUPS", layout.warpgroups);
     define("WARPS", warps);
     define("AHEAD", ahead);
+    define("SUMS", sums);
+    define("PIECES", piecesOfSum);
     define("PROCESSES", processes);
     define("END", 32767);
     printReducedWorker(os);
@@ -81,6 +81,19 @@ public:
   }
 
 private:
+  /// How many slots it adds from, and which sums an item of several parts adds to.
+  void readTurns(const RoleProgram &program) {
+    SumNumbers numbers(program);
+    sums = numbers.size() - 1;
+    int64_t pieces = 0;
+    for (const Instruction &instruction : program.code) {
+      if (instruction.opcode == Opcode::AddTile)
+        ahead = layout.channels[instruction.places.front().channel].depth;
+      pieces += instruction.opcode == Opcode::ReleaseTurn && numbers.of(instruction) > 0;
+    }
+    piecesOfSum = std::max<int64_t>(pieces / std::max<int64_t>(sums, 1), 1);
+  }
+
   /// A warp takes the turn of a step when it has given its last, and gives it when the turns of all steps that are `AHEAD` or
   /// more before it are taken: their slots are read then.
   void printReducedWorker(raw_ostream &os) {
@@ -131,7 +144,7 @@ private:
   ModelLayout layout;
   NeededNumbers needed;
   SmallVector<Role> roles;
-  int64_t processes = 0, warps = 1, ahead = 1;
+  int64_t processes = 0, warps = 1, ahead = 1, sums = 0, piecesOfSum = 1;
 };
 
 struct EmitPromela : public dash::impl::EmitPromelaBase<EmitPromela> {
@@ -149,14 +162,6 @@ struct EmitPromela : public dash::impl::EmitPromelaBase<EmitPromela> {
     FailureOr<SmallVector<RoleProgram>> programs = readRoles(all.front());
     if (failed(programs))
       return signalPassFailure();
-    for (const RoleProgram &program : *programs)
-      for (const Instruction &instruction : program.code)
-        if (instruction.opcode == Opcode::ReadPart) {
-          instruction.op->emitError(
-              "reads a turn among parts, and a model has turns of steps only: "
-              "order the problem with parts=1");
-          return signalPassFailure();
-        }
     const RoleProgram *taker = nullptr;
     for (const RoleProgram &program : *programs) {
       RoleOp role = program.role;

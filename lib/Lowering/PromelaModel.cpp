@@ -65,3 +65,14 @@ NeededNumbers::NeededNumbers(ArrayRef<RoleProgram> programs, const ModelLayout &
         }
       }
 }
+
+//===----------------------------------------------------------------------===//
+// Sums
+//===----------------------------------------------------------------------===//
+
+SumNumbers::SumNumbers(const RoleProgram &program) {
+  for (const Instruction &instruction : program.code)
+    if (instruction.opcode == Opcode::AcquireTurn || instruction.opcode == Opcode::ReleaseTurn)
+      if (Value sum = instruction.op->getOperand(0); !llvm::is_contained(sums, sum))
+        sums.push_back(sum);
+}

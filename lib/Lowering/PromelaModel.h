@@ -48,6 +48,21 @@ private:
   llvm::DenseSet<int64_t> words;                                      // looked up only
 };
 
+/// Sums that a role adds to in turns, numbered as it comes to them: 0 are those of steps, the others of parts.
+class SumNumbers {
+public:
+  explicit SumNumbers(const RoleProgram &program);
+
+  /// Of an instruction that takes or gives a turn, or adds.
+  int64_t of(const Instruction &instruction) const {
+    return llvm::find(sums, instruction.op->getOperand(0)) - sums.begin();
+  }
+  int64_t size() const { return sums.size(); }
+
+private:
+  SmallVector<Value, 4> sums;
+};
+
 /// Prints the role as a process type of this name. What it does between two points where others could tell the
 /// difference is one step of the model.
 void printRole(raw_ostream &os, StringRef name, const RoleProgram &program,

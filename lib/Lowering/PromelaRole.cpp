@@ -16,7 +16,7 @@ class RolePrinter {
 public:
   RolePrinter(raw_ostream &os, StringRef name, const RoleProgram &program,
               const ModelLayout &layout, const NeededNumbers &needed)
-      : os(os), name(name), program(program), layout(layout), needed(needed),
+      : os(os), name(name), program(program), layout(layout), needed(needed), sums(program),
         definitions(program.registers.size()), isVariable(program.registers.size()) {
     for (const Instruction &instruction : program.code)
       for (unsigned out : instruction.out) {
@@ -61,6 +61,11 @@ private:
   /// First cell and count, as arguments: of the place, or of its slot.
   std::string cells(const SlotPlace &place, bool isSlot = false) const;
   std::string word(const SlotPlace &place, size_t index) const;
+  /// Sum, sequence, head and tile, as arguments.
+  std::string tile(const Instruction &instruction) const {
+    return formatv("{0}, {1}, {2}, {3}", sums.of(instruction), in(instruction, 0),
+                   in(instruction, 1), in(instruction, 2));
+  }
   int64_t warpgroup() const { return RoleOp(program.role).getWarpgroup().value_or(0); }
   raw_ostream &line(unsigned indent) { return os.indent(2 * indent); }
 
@@ -69,6 +74,7 @@ private:
   const RoleProgram &program;
   const ModelLayout &layout;
   const NeededNumbers &needed;
+  const SumNumbers sums;
   std::vector<const Instruction *> definitions; ///< the last of each register
   std::vector<bool> isVariable;                 ///< more than an expression of others
   SmallVector<size_t> stops = {0};              ///< in the order in which they are found
@@ -165,7 +171,7 @@ std::string RolePrinter::waitedFor(const Instruction &instruction) {
   if (instruction.opcode == Opcode::TakeTensorCore)
     return formatv("given[{0}]", warpgroup());
   if (instruction.opcode == Opcode::AcquireTurn)
-    return formatv("!refused[warp] && COMES({0}, {1}, {2})", in(instruction, 1), in(instruction, 2),
+    return formatv("!refused[warp] && COMES(TILE({0}), {1})", tile(instruction),
                    in(instruction, 3));
   bool isFull = cast<MbarrierWaitOp>(instruction.op).getSide() == BarrierSide::Full;
   return formatv("{0}({1}, {2})", isFull ? "FULL" : "EMPTY", slot(instruction.places.front()),
@@ -187,9 +193,13 @@ std::string RolePrinter::effectOnList(const Instruction &instruction) {
   // The address of an item's first visit is the item's number.
   std::string item = in(instruction, 0);
   if (instruction.opcode == Opcode::ReadItem) {
-    std::string given =
-        give({"0", "0", item, "0", item, "VISITS(" + item + ")", "ROUNDS(" + item + ")"});
+    std::string given = give({"SEQUENCE(" + item + ")", "0", "KV_TILE(" + item + ")", "0", item,
+                              "VISITS(" + item + ")", "ROUNDS(" + item + ")"});
     return given.empty() ? "skip" : given;
+  }
+  if (instruction.opcode == Opcode::ReadPart) {
+    std::string given = give({"found_turn", "found_last"});
+    return formatv("find_part({0}){1}", item, given.empty() ? given : "; " + given);
   }
   std::string found = give({in(instruction, 2) + " + " + in(instruction, 3), in(instruction, 1),
                             "found_turn", "found_last"});
@@ -243,6 +253,7 @@ std::string RolePrinter::effectOf(const Instruction &instruction) {
   switch (instruction.opcode) {
   case Opcode::NumItems:
   case Opcode::ReadItem:
+  case Opcode::ReadPart:
   case Opcode::ReadVisit:
   case Opcode::WarpOfRole:
     return effectOnList(instruction);
@@ -268,19 +279,16 @@ std::string RolePrinter::effectOf(const Instruction &instruction) {
     return formatv("assert(!given[{0}] || tensor_core_given_twice); given[{0}] = 1", next);
   }
   case Opcode::AcquireTurn:
-    return formatv("take(warp, {0}, {1}, {2})", in(instruction, 1), in(instruction, 2),
-                   in(instruction, 3));
+    return formatv("take(warp, {0}, {1})", tile(instruction), in(instruction, 3));
   case Opcode::ReleaseTurn:
-    return formatv("give(warp, {0}, {1}, {2})", in(instruction, 1), in(instruction, 2),
-                   in(instruction, 3));
+    return formatv("give(warp, {0}, {1})", tile(instruction), in(instruction, 3));
   case Opcode::AddTile: {
     const SlotPlace &place = instruction.places.front();
     std::string text = formatv("begin(copies, {0}, {1} + 1)", cells(place), number(place.use));
     auto store = dyn_cast<BulkStoreOp>(instruction.op);
     bool isKept = store && store.getTurn();
     if (program.takesTurns && !isKept)
-      text += formatv("; add(warp, {0}, {1}, {2}, sums)", in(instruction, 1), in(instruction, 2),
-                      store ? 1 : 0);
+      text += formatv("; add(warp, {0}, {1}, sums)", tile(instruction), store ? 1 : 0);
     return text;
   }
   case Opcode::CommitCopies:

@@ -161,7 +161,8 @@ LogicalResult ProtocolRun::readList(Process &process, const Instruction &instruc
   if (item < 0 || item >= items)
     return instruction.op->emitError() << "reads item " << item << " of a list of " << items;
   if (instruction.opcode == Opcode::ReadItem)
-    return give({0, 0, list.kvTile(item), 0, item, list.visits(item), list.rounds(item)});
+    return give(
+        {list.sequence(item), 0, list.kvTile(item), 0, item, list.visits(item), list.rounds(item)});
   if (instruction.opcode == Opcode::ReadPart)
     return give({list.partTurn(item), list.isLastPart(item)});
   int64_t visit = in(1), round = in(3);
@@ -169,7 +170,9 @@ LogicalResult ProtocolRun::readList(Process &process, const Instruction &instruc
     return instruction.op->emitError()
            << "reads visit " << visit << " of round " << round << " of an item with "
            << list.visits(item) << " visits in " << list.rounds(item) << " rounds";
-  auto visits = [&](int64_t other) { return list.visitsTile(other, round, visit); };
+  auto visits = [&](int64_t other) {
+    return list.sequence(other) == list.sequence(item) && list.visitsTile(other, round, visit);
+  };
   int64_t turn = llvm::count_if(llvm::seq<int64_t>(0, item), visits);
   bool isLast = llvm::none_of(llvm::seq<int64_t>(item + 1, items), visits);
   return give({in(2) + round, visit, turn, isLast});

@@ -10,11 +10,12 @@
 namespace mlir::dash {
 
 /// A worker's list, by the steps of its items. Items 2i and 2i + 1 are the parts of kv tile i, of which a list of odd length
-/// has only one; an even number of steps is walked in two rounds, a head each. Whoever visits a q tile has the turn behind all
-/// items before it that do.
+/// has only one; four items are of one sequence; an even number of steps is walked in two rounds, a head each. Whoever visits a q
+/// tile has the turn behind all items before it that do.
 struct WorkerList {
   ArrayRef<int64_t> steps;
 
+  int64_t sequence(int64_t item) const { return item / 4; }
   int64_t kvTile(int64_t item) const { return item / 2; }
   int64_t partTurn(int64_t item) const { return item % 2; }
   bool isLastPart(int64_t item) const { return item % 2 == 1 || item + 1 == int64_t(steps.size()); }

@@ -21,3 +21,9 @@ func.func private @pairs_of_bytes(tensor<64x64xf32, #dash.swizzled>)
 // A vector is not swizzled.
 // expected-error @below {{#dash.swizzled needs rows that are a multiple of 8 and columns that are a multiple of 64, of 16-bit floats, got 64 of 'bf16'}}
 func.func private @two_dimensions(tensor<64xbf16, #dash.swizzled>)
+
+// -----
+
+// MLIR asks whether an encoding fits a type that it could not read.
+// expected-error @below {{expected non-function type}}
+func.func private @element_is_missing(tensor<64x64x, #dash.swizzled>)

@@ -271,3 +271,16 @@ func.func @structure_is_known() {
   }
   return
 }
+
+// -----
+
+// Names are compared before a channel's own verifier has asked for one.
+func.func @channel_without_name() {
+  dash.workers {
+    // expected-error @below {{'dash.channel' op requires attribute 'name'}}
+    %tiles = "dash.channel"() <{depth = 1 : i64}> : () -> !dash.channel<index>
+    dash.role "load" producer warps(1) {
+    }
+  }
+  return
+}

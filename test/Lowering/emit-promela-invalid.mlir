@@ -1,7 +1,6 @@
 // RUN: split-file %s %t
 // RUN: dash-opt %t/none.mlir --dash-emit-promela -verify-diagnostics -o /dev/null
 // RUN: dash-opt %t/turns.mlir --dash-emit-promela -verify-diagnostics -o /dev/null
-// RUN: dash-opt %t/parts.mlir --dash-emit-promela -verify-diagnostics -o /dev/null
 // RUN: not dash-opt %S/emit-promela.mlir --dash-emit-promela=output=%t/none/model.pml -o /dev/null 2>&1 | FileCheck %s
 // CHECK: error: cannot write the model to '{{.+}}/none/model.pml': {{.*}}No such file or directory
 
@@ -21,19 +20,6 @@ func.func @two_take_turns(%dq: memref<?x?x?x64xf32>) {
     // expected-error @below {{takes turns, and so does role 'reduce'; a model has one role that does}}
     dash.role "again" reducer warps(1) {
       dash.acquire_turn %dq[%c0, %c0, %c0] turn(%c0) : memref<?x?x?x64xf32>
-    }
-  }
-  return
-}
-
-//--- parts.mlir
-// Sums of items have turns of their own.
-func.func @turns_of_parts() {
-  %c0 = arith.constant 0 : index
-  dash.workers {
-    dash.role "reduce" reducer warps(1) {
-      // expected-error @below {{reads a turn among parts, and a model has turns of steps only: order the problem with parts=1}}
-      %turn, %last = dash.read_part[%c0]
     }
   }
   return

@@ -1,12 +1,13 @@
 # RUN: rm -rf %t && mkdir %t
 # RUN: %python %s --dash-opt %dash_build/bin/dash-opt --source %dash_src --out %t --schedules 240 --seed 1 | FileCheck %s
 # REQUIRES: python
-# CHECK: 240 schedules ({{.*}}file{{.*}}): 0 hang with as many workers as they need, {{[1-9][0-9]*}} of {{[0-9]+}} with one fewer, {{[1-9][0-9]*}} that start in another order
+# CHECK: 240 schedules ({{.*}}file{{.*}}), {{[1-9][0-9]*}} of several parts: 0 hang with as many workers as they need, {{[1-9][0-9]*}} of {{[0-9]+}} with one fewer, {{[1-9][0-9]*}} that start in another order
 """Verified schedules, on workers reduced to takes and gives: none hangs with exactly min_workers resident; some do with one fewer, and
 some where workers start in a random order, as they may if they draw no tickets.
 
 Random problems of all masks, groups and parts are ordered by a random kind, or by a random order from a file. What a worker may do is
-what dialects/dash/docs/protocol.md says of the reduced worker, with 1 to 4 warps that add and 1 to 5 slots.
+what dialects/dash/docs/protocol.md says of the reduced worker, with 1 to 4 warps that add and 1 to 5 slots. Of several parts, each item
+ends with 1 to 4 pieces of its sums, whose chains go over the parts.
 """
 
 import argparse
@@ -55,20 +56,21 @@ def schedules_of(tool, powers, rng):
 
 tool = Tool(str(args.dash_opt), args.out)
 powers, rng, kinds = Powers.of(tool), random.Random(args.seed), set()
-tried = hang = fewer = hang_fewer = hang_unordered = 0
+tried = with_parts = hang = fewer = hang_fewer = hang_unordered = 0
 while tried < args.schedules:
     kind, schedules = schedules_of(tool, powers, rng)
     kinds.add(kind)
     for schedule in schedules[:args.schedules - tried]:
         tried += 1
-        warps, ahead, needed = rng.randint(1, 4), rng.randint(1, 5), schedule["minWorkers"]
-        if not finishes(schedule, needed, warps, ahead, rng):
+        with_parts += schedule["parts"] > 1
+        warps, ahead, pieces, needed = rng.randint(1, 4), rng.randint(1, 5), rng.randint(1, 4), schedule["minWorkers"]
+        if not finishes(schedule, pieces, needed, warps, ahead, rng):
             hang += 1
-            print(f"{schedule['op']} of kind {kind} hangs with {needed} workers, {warps} warps, {ahead} slots")
+            print(f"{schedule['op']} of kind {kind} hangs with {needed} workers, {warps} warps, {ahead} slots, {pieces} pieces")
         if needed > 1:
             fewer += 1
-            hang_fewer += not finishes(schedule, needed - 1, warps, ahead, rng)
-        hang_unordered += not finishes(schedule, needed, warps, ahead, rng, tickets=False)
-print(f"{tried} schedules ({', '.join(sorted(kinds))}): {hang} hang with as many workers as they need, "
+            hang_fewer += not finishes(schedule, pieces, needed - 1, warps, ahead, rng)
+        hang_unordered += not finishes(schedule, pieces, needed, warps, ahead, rng, tickets=False)
+print(f"{tried} schedules ({', '.join(sorted(kinds))}), {with_parts} of several parts: {hang} hang with as many workers as they need, "
       f"{hang_fewer} of {fewer} with one fewer, {hang_unordered} that start in another order")
 sys.exit(hang > 0)

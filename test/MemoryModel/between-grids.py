@@ -1,5 +1,10 @@
 # RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='kind=symmetric-shift output=between-grids' -o /dev/null \
-# RUN:   && %python %s between-grids.ptx | FileCheck %s
+# RUN:   && %python %s between-grids.ptx | FileCheck %s --check-prefixes=CHECK,COPIED
+# RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='kind=symmetric-shift parts=2 sizes=heads:2,kv-heads:1 output=between-grids-parts' \
+# RUN:   -o /dev/null && %python %s between-grids-parts.ptx | FileCheck %s --check-prefixes=CHECK,PARTS
+# RUN: sed 's/scale(%%scale)/scale(%%scale) sequences(<?>)/' %dash_examples/bwd-causal.mlir \
+# RUN:   | dash-opt --dash-to-ptx='kind=symmetric-shift level=batch output=between-grids-list' -o /dev/null
+# RUN: %python %s between-grids-list.ptx | FileCheck %s --check-prefixes=CHECK,COPIED,LIST
 # REQUIRES: python, z3, host-supports-nvptx
 """What one grid leaves to the next, against the memory model: descriptors and rows from `prepare` to `main`, sums, turns and gradients
 from `main` to what follows. Each step comes from the emitted PTX, and is left out or made weaker.
@@ -18,11 +23,20 @@ from `main` to what follows. Each step comes from the emitted PTX, and is left o
 # CHECK-NEXT:   st.relaxed.gpu.global.b32 [turn] nothing waits for ever
 # CHECK-NEXT:   st.relaxed.gpu.global.b32 [turn] weak as before
 # CHECK-NEXT:   the end of main nothing goes wrong
-# CHECK-NEXT: dV, from main to its reader: proven
-# CHECK-NEXT:   cp.async.bulk.wait_group.read 0 nothing as before
-# CHECK-NEXT:   cp.async.bulk.wait_group 0 nothing goes wrong
-# CHECK-NEXT:   cp.async.bulk.wait_group 0 wait_group.read goes wrong
-# CHECK-NEXT:   the end of main nothing goes wrong
+# PARTS-NEXT: sums and turns of dK, over two launches: proven
+# PARTS-NEXT:   st.relaxed.gpu.global.b32 [turn] nothing waits for ever
+# PARTS-NEXT:   the end of main nothing goes wrong
+# PARTS-NEXT: sums and turns of dV, over two launches: proven
+# PARTS-NEXT:   st.relaxed.gpu.global.b32 [turn] nothing waits for ever
+# PARTS-NEXT:   the end of main nothing goes wrong
+# COPIED-NEXT: dV, from main to its reader: proven
+# COPIED-NEXT:   cp.async.bulk.wait_group.read 0 nothing as before
+# COPIED-NEXT:   cp.async.bulk.wait_group 0 nothing goes wrong
+# COPIED-NEXT:   cp.async.bulk.wait_group 0 wait_group.read goes wrong
+# COPIED-NEXT:   the end of main nothing goes wrong
+# LIST-NEXT: records and items of a list, up to main: proven
+# LIST-NEXT:   the end of sequences nothing goes wrong
+# LIST-NEXT:   the end of order nothing goes wrong
 
 from __future__ import annotations
 
@@ -42,6 +56,7 @@ from blocks import FIRST_CONSUMER  # noqa: E402
 from events import Event, Place, Program  # noqa: E402
 from kernels import Answer, Change, ask, print_table, replay, trace  # noqa: E402
 from model import Model  # noqa: E402
+from ptx_order import ORDER  # noqa: E402
 from ptx_text import LINE  # noqa: E402
 from threads import Thread  # noqa: E402
 from traces import Step, Tracer  # noqa: E402
@@ -71,7 +86,7 @@ def steps_of(ptx: str, entry: str, start: str, end: str, thread: int = 0) -> lis
 
 
 def end(program: Program, grid: str, following: str, change: Change) -> None:
-    if change != OVERLAP:
+    if change not in (OVERLAP, Change(old=f"the end of {grid}")):
         program.end_grid(grid, following)
 
 
@@ -126,12 +141,12 @@ def wrong_row(model: Model):
 
 # ---- Sums and turns.
 
-def two_launches(tracer: Tracer, ptx: str, change: Change) -> Program:
-    chain = adds(tracer)
+def two_launches(sums: int, convert: str, tracer: Tracer, ptx: str, change: Change) -> Program:
+    chain = adds(tracer, sums)
     turn = next(iter(chain[0][0].addresses.values()))
     program = Program(initial={"sum": 5000, "turn": 0} | {f"tile {block}{n}": n * value for n in (1, 2)
                                                           for block, value in (("A", 1), ("B", 10))})
-    load = next(line for line in ptx_paths.instructions_of(ptx, f"{NAME}_convert") if line.startswith("ld.global"))
+    load = next(line for line in ptx_paths.instructions_of(ptx, f"{NAME}_{convert}") if line.startswith("ld.global.nc"))
     for n in (1, 2):
         for block, steps in zip("AB", chain):
             total, tile = next(step for step in steps if step.accesses).addresses.values()
@@ -172,6 +187,42 @@ def wrong_gradient(model: Model):
     return read_in(model, "reader", "tensor of dv").value != 7
 
 
+# ---- Lists of sequences.
+
+def read_step(tracer: Tracer, words: range) -> Step:
+    """A load of `main` from these words of the order buffer."""
+    return next(step for step in tracer.steps if step.name.startswith("ld.global")
+                and any((at - ORDER) // 4 in words for at in step.addresses.values()))
+
+
+def records(tracer: Tracer, ptx: str, change: Change) -> Program:
+    """A thread of `sequences` writes a record, one of `order` reads it and writes an item, one of `main` reads both."""
+    program, names = Program(), {}
+
+    def run(thread: Thread, entry: str, name: str, place: str, value: int = 0) -> None:
+        line = next(line for line in ptx_paths.instructions_of(ptx, f"{NAME}_{entry}") if line.startswith(name))
+        thread.registers[re.search(r"\{.*\}|$", line)[0]] = value
+        thread.run(line, lambda _: [Place(place)])
+
+    run(Thread(program, "sequences", "block", "sequences"), "sequences", "st.global.v4", "record", 7)
+    end(program, "sequences", "order", change)
+    thread = Thread(program, "order", "block", "order")
+    run(thread, "order", "ld.global", "record")
+    run(thread, "order", "st.global.v4", "item", 9)
+    end(program, "order", "main", change)
+    first_list, first_item, first_visit = (tracer.memory[ORDER + 4 * word] for word in (3, 4, 5))
+    steps = [read_step(tracer, range(8, first_list)), read_step(tracer, range(first_item, first_visit))]
+    for step, place in zip(steps, ("record", "item")):
+        names |= dict.fromkeys(step.addresses.values(), Place(place))
+    replay(Thread(program, "main", "block", "main"), steps, names, tracer, change)
+    return program
+
+
+def wrong_records(model: Model):
+    return z3.Or(read_in(model, "order", "record").value != 7, read_in(model, "main", "record").value != 7,
+                 read_in(model, "main", "item").value != 9)
+
+
 def lines_of(steps: list[Step], name: str) -> tuple[int, ...]:
     return tuple({step.line for step in steps if step.name.startswith(name)})
 
@@ -182,7 +233,6 @@ def main() -> int:
     prepared = steps_of(ptx, "prepare", r"st\.shared\.b32", r"tensormap\.cp_fenceproxy")
     fields = max(prepared, key=len)
     reset = Change(lines_of(tracer.steps, "st.relaxed"))
-    read, complete = (Change((step.line,)) for step in copies_of(tracer)[-2:])
     questions: list[tuple[str, Callable, Callable, list[tuple[str, str, Change]]]] = [
         ("a descriptor, from prepare to main", descriptor, wrong_descriptor, [
             ("bar.warp.sync, around the fields", "nothing", Change(lines_of(fields, "bar.warp"))),
@@ -192,15 +242,24 @@ def main() -> int:
              Change(lines_of(tracer.steps, "fence.proxy.tensormap"))),
             ("the end of prepare", "nothing", OVERLAP)]),
         ("a row, from prepare to main", row, wrong_row, [("the end of prepare", "nothing", OVERLAP)]),
-        ("sums and turns, over two launches", two_launches, wrong_sums, [
+        ("sums and turns, over two launches", partial(two_launches, 0, "convert"), wrong_sums, [
             ("st.relaxed.gpu.global.b32 [turn]", "nothing", reset),
             ("st.relaxed.gpu.global.b32 [turn]", "weak", Change(reset.lines, "relaxed.gpu", "weak")),
-            ("the end of main", "nothing", OVERLAP)]),
-        ("dV, from main to its reader", gradient, wrong_gradient, [
+            ("the end of main", "nothing", OVERLAP)])]
+    if f"{NAME}_convert_dk(" in ptx:
+        questions += [(f"sums and turns of {name}, over two launches", partial(two_launches, sums, f"convert_{name.lower()}"), wrong_sums, [
+            ("st.relaxed.gpu.global.b32 [turn]", "nothing", reset), ("the end of main", "nothing", OVERLAP)])
+            for sums, name in ((1, "dK"), (2, "dV"))]
+    else:
+        read, complete = (Change((step.line,)) for step in copies_of(tracer)[-2:])
+        questions.append(("dV, from main to its reader", gradient, wrong_gradient, [
             ("cp.async.bulk.wait_group.read 0", "nothing", read),
             ("cp.async.bulk.wait_group 0", "nothing", complete),
             ("cp.async.bulk.wait_group 0", "wait_group.read", Change(complete.lines, "wait_group", "wait_group.read")),
-            ("the end of main", "nothing", OVERLAP)])]
+            ("the end of main", "nothing", OVERLAP)]))
+    if f"{NAME}_sequences(" in ptx:
+        questions.append(("records and items of a list, up to main", records, wrong_records, [
+            (f"the end of {grid}", "nothing", Change(old=f"the end of {grid}")) for grid in ("sequences", "order")]))
     failed = 0
     for title, build, wrong, changes in questions:
         made = partial(build, tracer, ptx)

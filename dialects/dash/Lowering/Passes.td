@@ -378,7 +378,8 @@ def EmitPromela : Pass<"dash-emit-promela", "::mlir::ModuleOp"> {
 
     A process type is a role, read as `dash-verify-protocol` reads it: a warpgroup of a consumer, a warp of a reducer, or the thread
     of a producer. Numbers are those of the IR, with a list of `ITEMS` items of `STEPS` steps (`-D`; 3 and 4), or, with `-DANY`, each
-    list of so many items with at most so many steps. A step of the model goes up to where another process could tell the difference:
+    list of so many items with at most so many steps; the items are of `SEQUENCES` sequences (1), and of several parts each ends with its
+    pieces of dK and dV. A step of the model goes up to where another process could tell the difference:
     in front of a wait, and behind what is waited for. Barriers are bits of parity, as in the chip.
 
     Needs: one `dash.workers`, `dash-insert-waits`, `dash-split-warpgroups`. Changes nothing. Does not: look at sums in flight and

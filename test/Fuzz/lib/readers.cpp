@@ -8,9 +8,13 @@
 #include "dash/Schedule/Sizes.h"
 #include "dash/Schedule/Verify.h"
 #include "doors.h"
+#include "mlir/AsmParser/AsmParser.h"
+#include "mlir/Bytecode/BytecodeImplementation.h"
+#include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBufferRef.h"
 #include "llvm/Support/Process.h"
 
 static InFlightDiagnostic emitNowhere() { return emitError(UnknownLoc::get(&getContext())); }
@@ -30,14 +34,101 @@ static StringRef asFile(StringRef bytes) {
   return path;
 }
 
-/// Text or bytecode; what can be read can be written in both.
+/// Text; what can be read can be written, also as bytecode. Of bytecode all but `readAttribute` is MLIR's own reader, which trusts the
+/// numbers that it finds.
 static void readModule(StringRef bytes) {
-  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(bytes, &getContext());
+  if (isBytecode(llvm::MemoryBufferRef(bytes, "")))
+    return;
+  std::string text =
+      bytes.str(); // a 0 behind it, as files have in memory: words of errors look for one
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &getContext());
   if (!module)
     return;
   llvm::raw_null_ostream nowhere;
   module->print(nowhere);
   (void)writeBytecodeToFile(*module, nowhere);
+}
+
+namespace {
+/// What MLIR's reader of bytecode is to a dialect: numbers are read from the bytes, attributes are some of a few.
+class NumbersAndAttributes final : public DialectBytecodeReader {
+public:
+  NumbersAndAttributes(StringRef bytes, ArrayRef<Attribute> attributes)
+      : bytes(bytes), attributes(attributes) {}
+
+  InFlightDiagnostic emitError(const Twine &) const override {
+    return mlir::emitError(UnknownLoc::get(getContext()));
+  }
+  MLIRContext *getContext() const override { return attributes.front().getContext(); }
+  uint64_t getBytecodeVersion() const override { return 6; }
+  FailureOr<const DialectVersion *> getDialectVersion(StringRef) const override {
+    return failure();
+  }
+
+  /// A byte, or eight behind a 255.
+  LogicalResult readVarInt(uint64_t &result) override {
+    size_t size = bytes.starts_with("\xff") ? 9 : 1;
+    if (bytes.size() < size)
+      return failure();
+    result = 0;
+    for (char byte : bytes.substr(size / 9, size - size / 9))
+      result = result << 8 | uint8_t(byte);
+    bytes = bytes.drop_front(size);
+    return success();
+  }
+  LogicalResult readSignedVarInt(int64_t &result) override {
+    uint64_t number;
+    if (failed(readVarInt(number)))
+      return failure();
+    result = int64_t(number >> 1) ^ -int64_t(number & 1);
+    return success();
+  }
+  LogicalResult readAttribute(Attribute &result) override {
+    uint64_t number;
+    if (failed(readVarInt(number)))
+      return failure();
+    result = attributes[number % attributes.size()];
+    return success();
+  }
+
+  // Dash's attributes have none of these.
+  LogicalResult readOptionalAttribute(Attribute &) override { return failure(); }
+  LogicalResult readType(Type &) override { return failure(); }
+  FailureOr<APInt> readAPIntWithKnownWidth(unsigned) override { return failure(); }
+  FailureOr<APFloat> readAPFloatWithKnownSemantics(const llvm::fltSemantics &) override {
+    return failure();
+  }
+  LogicalResult readString(StringRef &) override { return failure(); }
+  LogicalResult readBlob(ArrayRef<char> &) override { return failure(); }
+  LogicalResult readBool(bool &) override { return failure(); }
+
+private:
+  FailureOr<AsmDialectResourceHandle> readResourceHandle() override { return failure(); }
+
+  StringRef bytes;
+  ArrayRef<Attribute> attributes;
+};
+} // namespace
+
+/// An attribute in its binary form; what can be read can be written.
+static void readAttribute(StringRef bytes) {
+  SmallVector<Attribute> attributes;
+  MLIRContext &context = getContext();
+  for (StringRef text :
+       {"dense<[[0, 0, 0], [1, 0, 0]]> : tensor<2x3xi32>", "dense<0> : tensor<0x2xi32>",
+        "dense<7> : tensor<4x4xi32>", "dense<true> : tensor<2x2xi1>", "dense<1.0> : tensor<2xf32>",
+        "#dash.tiles<q = 64, kv = 128>", "#dash.mask<causal>", "#dash.mask<window = [5, 0]>",
+        "#dash.blocks<q = 64, kv = 128, bits = dense<[[1, 0], [0, 1]]> : tensor<2x2xi1>>",
+        "#dash.sequences<[100, 200], 3 x [5, 7]>", "\"text\"", "-1 : i64"})
+    if (Attribute attribute = parseAttribute(text, &context))
+      attributes.push_back(attribute);
+  NumbersAndAttributes reader(bytes, attributes);
+  auto *dialect = context.getOrLoadDialect<DashDialect>();
+  if (Attribute read =
+          dialect->getRegisteredInterface<BytecodeDialectInterface>()->readAttribute(reader)) {
+    llvm::raw_null_ostream nowhere;
+    read.print(nowhere);
+  }
 }
 
 /// An order of a small problem; what can be read is proven or refused.
@@ -84,7 +175,8 @@ static void readNpy(StringRef bytes) {
 
 static void readSizes(StringRef bytes) { (void)parseSizes(bytes, emitNowhere); }
 
-static constexpr Door all[] = {{"module", readModule},     {"order", readOrder},
-                               {"costs", readCosts},       {"npy", readNpy},
-                               {"manifest", readManifest}, {"sizes", readSizes}};
+static constexpr Door all[] = {{"module", readModule}, {"attributes", readAttribute},
+                               {"order", readOrder},   {"costs", readCosts},
+                               {"npy", readNpy},       {"manifest", readManifest},
+                               {"sizes", readSizes}};
 const ArrayRef<Door> doors = all;

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import re
-import subprocess
 from pathlib import Path
 
 import mutations
@@ -13,7 +12,7 @@ import numpy as np
 from tool import Tool
 
 KEPT = Path(__file__).resolve().parents[1] / "Inputs"
-READERS = ("module", "order", "costs", "npy", "manifest", "sizes")
+READERS = ("module", "attributes", "order", "costs", "npy", "manifest", "sizes")
 PASSES = ("passes", "options")
 DOORS = READERS + PASSES
 SIZES = ("q:1024,kv:1024,batch:1,heads:16,kv-heads:4", "q:1000+3000,kv:1000+3000", "heads:4", "q:1,kv:2147483647", "")
@@ -24,7 +23,8 @@ def seeds(root: Path, tool: Tool) -> dict[str, list[bytes]]:
     corpus = mutations.Corpus.of(root, tool)
     texts = [text.encode("utf-8", "surrogateescape") for text in corpus.inputs]
     found = {
-        "module": texts + [bytecode for text in texts[::20] if (bytecode := emitted(tool, text))],
+        "module": texts,
+        "attributes": [bytes([code, *range(first, first + 8)]) for code in range(4) for first in range(12)],
         "passes": [*in_rooms(root)],
         "order": [text.encode() for text in corpus.orders],
         "costs": [(root / "dialects/dash/Schedule/costs-h200.json").read_bytes()],
@@ -44,11 +44,6 @@ def words(root: Path, tool: Tool) -> list[str]:
     known = {word for text in mutations.Corpus.of(root, tool).inputs for word in mutations.TOKEN.findall(text)
              if re.fullmatch(r"[\w.]{3,}|#dash\.\w+|!dash\.\w+", word)}
     return sorted(known)[:2000] + mutations.NUMBERS
-
-
-def emitted(tool: Tool, text: bytes) -> bytes:
-    done = subprocess.run([tool.dash_opt, "--emit-bytecode", "-o", "-"], input=text, capture_output=True, check=False, timeout=60)
-    return done.stdout if done.returncode == 0 else b""
 
 
 def in_rooms(root: Path):

@@ -22,6 +22,12 @@ def steady(ir: str, kind: str, number: int = 0) -> range:
     return range(begin + 1, next(i for i in role if i > begin and lines[i].startswith(indent + "}")))
 
 
+def pieces(ir: str, kind: str, number: int = 0) -> range:
+    """Where the role has the pieces of an item's sums, behind the item's steps."""
+    role = lines_of(ir, kind, number)
+    return range(find(ir, role, r"dash\.piece" if kind == "consumer" else r"dash\.read_part"), role.stop)
+
+
 def find(ir: str, where: range, pattern: str) -> int:
     lines = ir.splitlines()
     return next(i for i in where if re.search(pattern, lines[i]))
@@ -32,13 +38,13 @@ def edit(ir: str, at: int, *replacement: str) -> str:
     return "\n".join([*lines[:at], *replacement, *lines[at + 1:], ""])
 
 
-def drop(kind: str, pattern: str):
-    return lambda ir: edit(ir, find(ir, steady(ir, kind), pattern))
+def drop(kind: str, pattern: str, where=steady):
+    return lambda ir: edit(ir, find(ir, where(ir, kind), pattern))
 
 
-def replace(kind: str, pattern: str, new):
+def replace(kind: str, pattern: str, new, where=steady):
     def apply(ir):
-        at = find(ir, steady(ir, kind), pattern)
+        at = find(ir, where(ir, kind), pattern)
         return edit(ir, at, re.sub(pattern, new, ir.splitlines()[at], count=1))
     return apply
 
@@ -69,10 +75,15 @@ def fewer_slots(channel: str):
     return apply
 
 
-def never_last(ir: str) -> str:
-    at = find(ir, steady(ir, "reducer"), r"dash\.release_turn")
-    return edit(ir, at, "%never_f = arith.constant 0 : index", re.sub(r"last\(%[\w#]+\)", "last(%never_f)", ir.splitlines()[at]))
+def zero_for(pattern: str, number: str, where=steady):
+    """A number of the reducer's op is always 0."""
+    def apply(ir):
+        at = find(ir, where(ir, "reducer"), pattern)
+        return edit(ir, at, "%zero_f = arith.constant 0 : index", re.sub(number, r"\1%zero_f", ir.splitlines()[at], count=1))
+    return apply
 
+
+WAIT = r"nvvm\.cp\.async\.bulk\.wait_group 0(?! \{read\})"
 
 FAULTS = {
     "a release in front of the wait for its product": release_too_early,
@@ -80,13 +91,33 @@ FAULTS = {
     "a parity off by one": other_parity,
     "one slot of dS too few": fewer_slots("ds"),
     "one slot of dQ too few": fewer_slots("dq"),
-    "the turn given after `.read`": drop("reducer", r"nvvm\.cp\.async\.bulk\.wait_group 0(?! \{read\})"),
+    "the turn given after `.read`": drop("reducer", WAIT),
     "the ring's wait left out": drop("producer", r"dash\.mbarrier_wait .* empty\["),
     "a turn that is not waited for": drop("reducer", r"dash\.acquire_turn"),
-    "the counter not set back": never_last,
+    "the counter not set back": zero_for(r"dash\.release_turn", r"(last\()%[\w#]+"),
     "an add in a chain's first turn": replace("reducer", r"arith\.cmpi eq", "arith.cmpi ne"),
     "the tensor core not given on": drop("consumer", r"dash\.give_tensor_core"),
     "a copy left out": drop("producer", r"dash\.copy_in"),
+}
+
+# Behind an item's steps, of several parts.
+PART_FAULTS = {
+    "a piece is put without waiting for its slot": drop("consumer", r"dash\.mbarrier_wait .* empty\[", pieces),
+    "a piece does not arrive": drop("consumer", r"dash\.mbarrier_arrive .* full\[", pieces),
+    "a piece's slot is not released": drop("reducer", r"dash\.mbarrier_arrive .* empty\[", pieces),
+    "a part's turn is not waited for": drop("reducer", r"dash\.acquire_turn", pieces),
+    "a part's turn given after `.read`": drop("reducer", WAIT, pieces),
+    "a part's turn is not given": drop("reducer", r"dash\.release_turn", pieces),
+    "a part's counter not set back": zero_for(r"dash\.release_turn", r"(last\()%[\w#]+", pieces),
+    "an add in the first part's turn": replace("reducer", r"arith\.cmpi eq(?=, %turn\b)", "arith.cmpi ne", pieces),
+    "an item's pieces are not all counted as uses": replace("reducer", r"arith\.constant 4 : index", "arith.constant 3 : index",
+                                                         lambda ir, kind: lines_of(ir, kind, 0)),
+}
+# Of a list of sequences, whose first would be taken for all.
+LIST_FAULTS = {
+    "the turn of another sequence's tile": zero_for(r"dash\.acquire_turn", r"(\[)%sequence\w*"),
+    "an add to another sequence's tile": zero_for(r"dash\.bulk_add", r"(into %\w+\[)%sequence\w*"),
+    "another sequence's turn is given": zero_for(r"dash\.release_turn", r"(\[)%sequence\w*"),
 }
 
 # The same where only the plan stands: what --dash-check-resources looks at.

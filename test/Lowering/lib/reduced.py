@@ -5,24 +5,32 @@ from __future__ import annotations
 import random
 
 
-def lists_of(schedule: dict) -> tuple[list, list]:
-    """Of a schedule of a JSON report: each worker's steps as (tile, turn), and how long each tile's chain is."""
+def lists_of(schedule: dict, pieces: int) -> tuple[list, list]:
+    """Of a schedule of a JSON report: each worker's steps as (tile, turn), and how long each tile's chain is. Of several parts, an item's
+    steps are followed by so many pieces of its sums, each a tile with a chain over the parts."""
     # A tile's chain says whose turn it is by kv tile and part; heads of a group are visited by items of one kv head.
     turns, lengths = {}, []
     for tile, chain in enumerate(schedule["chains"]):
         lengths.append(len(chain["order"]))
         for turn, (kv, part) in enumerate(chain["order"]):
             turns[chain["sequence"], chain["head"], chain["q"], kv, part] = tile, turn
+    parts = {}
+    for chain in schedule["partChains"] if schedule["parts"] > 1 else ():
+        tiles = range(len(lengths), len(lengths) + pieces)
+        lengths += [len(chain["order"])] * pieces
+        for turn, part in enumerate(chain["order"]):
+            parts[chain["sequence"], chain["kvHead"], chain["kv"], part] = [(tile, turn) for tile in tiles]
     lists = [[] for _ in range(schedule["workers"])]
     for item in schedule["items"]:
-        for head, q in item["visit"]:
-            lists[item["worker"]].append(turns[item["sequence"], head, q, item["kv"], item["part"]])
+        steps = lists[item["worker"]]
+        steps += [turns[item["sequence"], head, q, item["kv"], item["part"]] for head, q in item["visit"]]
+        steps += parts.get((item["sequence"], item["kvHead"], item["kv"], item["part"]), [])
     return lists, lengths
 
 
-def order_to_promela(schedule: dict, resident: int, launches: int = 2) -> str:
+def order_to_promela(schedule: dict, pieces: int, resident: int, launches: int = 2) -> str:
     """`order.pml` of a model."""
-    lists, lengths = lists_of(schedule)
+    lists, lengths = lists_of(schedule, pieces)
     steps = [step for one in lists for step in one]
     columns = {"first_step": [sum(map(len, lists[:worker])) for worker in range(len(lists))],
                "num_steps": [len(one) for one in lists], "tile_of": [tile for tile, _ in steps],
@@ -35,11 +43,11 @@ def order_to_promela(schedule: dict, resident: int, launches: int = 2) -> str:
     return "\n".join([*lines, "  skip", "}", ""])
 
 
-def finishes(schedule: dict, resident: int, warps: int, ahead: int, rng: random.Random, tickets: bool = True) -> bool:
+def finishes(schedule: dict, pieces: int, resident: int, warps: int, ahead: int, rng: random.Random, tickets: bool = True) -> bool:
     """Whether workers come to their end, moving in a random order. They start in the order of their indices, which tickets are for, or in a
     random one. Warp w has every `warps`-th step of a list; it takes a step's turn
     when it has given its last, and gives it when the turns of all steps that are `ahead` or more before it are taken."""
-    lists, lengths = lists_of(schedule)
+    lists, lengths = lists_of(schedule, pieces)
     owners = {step: worker for worker, one in enumerate(lists) for step in one}
     nexts, holds = [list(range(warps)) for _ in lists], [[False] * warps for _ in lists]
     starts = list(range(len(lists))) if tickets else rng.sample(range(len(lists)), len(lists))

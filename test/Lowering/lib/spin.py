@@ -7,8 +7,34 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-# Programs that kernels cover: mask and head dim.
-PROGRAMS = [("full", 128), ("causal", 128), ("full", 64), ("causal", 64)]
+
+@dataclass(frozen=True)
+class Kernel:
+    """What is compiled: an example of a head dim, of several parts or a list of sequences."""
+
+    mask: str
+    head_dim: int
+    parts: int = 1
+    is_list: bool = False
+
+    def __str__(self) -> str:
+        kind = f", {self.parts} parts" if self.parts > 1 else ", list" if self.is_list else ""
+        return f"{self.mask}, head dim {self.head_dim}{kind}"
+
+    def program(self, examples: Path) -> str:
+        text = (examples / f"bwd-{self.mask}.mlir").read_text(encoding="utf-8").replace("x128xbf16", f"x{self.head_dim}xbf16")
+        return text.replace("scale(%scale)", "scale(%scale) sequences(<?>)") if self.is_list else text
+
+    @property
+    def options(self) -> str:
+        return "kind=shift workers=4" + (f" parts={self.parts} sizes=heads:{self.parts},kv-heads:1" if self.parts > 1 else "") + (
+            " level=batch" if self.is_list else "")
+
+
+# One head dim a structure of warps.
+PLAIN = [Kernel("full", 128), Kernel("causal", 128), Kernel("full", 64), Kernel("causal", 64)]
+PARTS = [Kernel("causal", head_dim, parts=2) for head_dim in (128, 64)]
+LISTS = [Kernel("causal", 64, is_list=True)]
 
 
 @dataclass(frozen=True)
@@ -24,12 +50,11 @@ def run(*command, folder=None, check=True):
     return result
 
 
-def kernel_ir(examples: Path, mask: str, head_dim: int, scratch: Path, before="dash-verify-protocol") -> str:
+def kernel_ir(examples: Path, kernel: Kernel, scratch: Path, before="dash-verify-protocol") -> str:
     """A program in front of a pass: of this one, it is the last IR that speaks of slots."""
-    program = (examples / f"bwd-{mask}.mlir").read_text(encoding="utf-8").replace("x128xbf16", f"x{head_dim}xbf16")
-    path = scratch / f"{mask}-{head_dim}.mlir"
-    path.write_text(program, encoding="utf-8")
-    text = run("dash-opt", path, "--dash-to-ptx=kind=shift workers=4", f"--mlir-print-ir-before={before}",
+    path = scratch / "program.mlir"
+    path.write_text(kernel.program(examples), encoding="utf-8")
+    text = run("dash-opt", path, f"--dash-to-ptx={kernel.options}", f"--mlir-print-ir-before={before}",
                "--mlir-print-ir-module-scope", "--mlir-disable-threading", "-o", "/dev/null").stderr
     return text.split("// -----// IR Dump")[1].split("\n", 1)[1]  # the first of them
 
