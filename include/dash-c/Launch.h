@@ -84,8 +84,8 @@ DASH_CAPI_EXPORTED DashStringRef dashKernelGetCertificate(DashKernel kernel);
 /** The sizes that a plan needs, in any order, such as "batch" and "q_rows". */
 DASH_CAPI_EXPORTED size_t dashKernelGetNumSizes(DashKernel kernel);
 DASH_CAPI_EXPORTED DashStringRef dashKernelGetSizeName(DashKernel kernel, size_t index);
-/** The tensors that a run needs, in their order: q, k, v, do, o, lse, dq, dk, dv; of a list of sequences whose lengths come with
-    each run cu_seqlens_q and cu_seqlens_kv behind them. */
+/** The tensors that a run needs, in their order: q, k, v, do, o, lse, dq, dk, dv; with a sink sink and dsink behind them; of a list of
+    sequences whose lengths come with each run cu_seqlens_q and cu_seqlens_kv. */
 DASH_CAPI_EXPORTED size_t dashKernelGetNumTensors(DashKernel kernel);
 DASH_CAPI_EXPORTED DashStringRef dashKernelGetTensorName(DashKernel kernel, size_t index);
 /** head_dim^-0.5; 1 where the kernel takes no scale, and every run must pass 1. */
@@ -97,7 +97,7 @@ typedef enum DashElement { DASH_BF16 = 1, DASH_F16 = 2, DASH_F32 = 3, DASH_I32 =
 
 #define DASH_MAX_RANK 4
 
-/** Memory of the device, [batch, heads, rows, head dim], [batch, heads, rows] or [bounds]; strides in elements, the innermost 1. */
+/** Memory of the device, [batch, heads, rows, head dim], [batch, heads, rows], [batch, heads], [heads] or [bounds]; strides in elements, the innermost 1. */
 typedef struct DashTensor {
   uint64_t address; /**< of the first element */
   DashElement element;

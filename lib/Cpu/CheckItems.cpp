@@ -41,7 +41,10 @@ LogicalResult dash::verifyAdds(ItemsOp items) {
 
 static LogicalResult emitShapeCheck(LoopBuilder &b, ItemsOp items, Value tensor, StringRef name,
                                     ArrayRef<int64_t> shape) {
-  static constexpr StringRef dims[] = {"batch", "heads", "rows", "head dim"};
+  static constexpr StringRef names[] = {"batch", "heads", "rows", "head dim"};
+  ArrayRef<StringRef> dims(names);
+  if (shape.size() == 1) // a sink
+    dims = dims.drop_front();
   auto type = cast<MemRefType>(tensor.getType());
   for (auto [dim, size] : llvm::enumerate(shape)) {
     if (!type.isDynamicDim(dim)) {

@@ -49,6 +49,8 @@ private:
                           llvm::function_ref<void(const TileRows &)> emit);
   LogicalResult lowerProbability(ProbabilityOp op);
   void lowerCompute(MatmulOp op);
+  void lowerCompute(SoftcapOp op);
+  void lowerCompute(DampOp op);
   void lowerCompute(RoundOp op);
   void lowerCompute(ScoreGradientOp op);
   LogicalResult cloneScalarOp(Operation *op);

@@ -35,7 +35,7 @@ LogicalResult ItemsLowering::lowerOp(Operation *op) {
         return success();
       })
       .Case([&](ProbabilityOp probability) { return lowerProbability(probability); })
-      .Case<MatmulOp, RoundOp, ScoreGradientOp>([&](auto compute) {
+      .Case<MatmulOp, SoftcapOp, DampOp, RoundOp, ScoreGradientOp>([&](auto compute) {
         lowerCompute(compute);
         return success();
       })
@@ -92,6 +92,18 @@ LogicalResult ItemsLowering::lowerProbability(ProbabilityOp op) {
                      qRows, kvRows);
   });
   return success();
+}
+
+void ItemsLowering::lowerCompute(SoftcapOp op) {
+  Value value = bufferOf(op.getValue());
+  Value result = tiles[op.getResult()] = allocateFor(op.getResult());
+  emitSoftcap(b, value, lookup(op.getScale()), op.getCap().convertToFloat(), result);
+}
+
+void ItemsLowering::lowerCompute(DampOp op) {
+  Value probability = bufferOf(op.getProbability()), capped = bufferOf(op.getCapped());
+  Value result = tiles[op.getResult()] = allocateFor(op.getResult());
+  emitDamp(b, probability, capped, result);
 }
 
 void ItemsLowering::lowerCompute(RoundOp op) {

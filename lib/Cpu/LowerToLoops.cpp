@@ -134,6 +134,7 @@ private:
                                          ? problems.front()
                                          : ArrayAttr::get(op.getContext(), problems));
       function.walk([](linalg::FillOp fill) { lowerFill(fill); });
+      items.walk([&](SoftcapOp op) { function->setAttr(softcapAttr, op.getCapAttr()); });
     }
     SymbolTable &table = symbols.getSymbolTable(SymbolTable::getNearestSymbolTable(items));
     FailureOr<int64_t> slots = lowerItems(items, schedule, names, table, {contributions});
@@ -149,6 +150,9 @@ private:
       LoopBuilder b(op->getLoc(), op);
       if (auto delta = dyn_cast<DeltaOp>(op))
         emitDelta(b, delta.getO(), delta.getDOut(), delta.getDelta());
+      else if (auto gradient = dyn_cast<SinkGradientOp>(op))
+        emitSinkGradient(b, gradient.getSink(), gradient.getLse(), gradient.getDelta(),
+                         gradient.getDsink(), SinkGradientOp::rowsOfRun);
       else if (auto convert = dyn_cast<ConvertOp>(op))
         emitConvert(b, convert.getSource(), convert.getTarget(), convert.getScale());
       else

@@ -149,6 +149,31 @@ void dash::emitProbability(LoopBuilder &b, Value scores, Value lse, Value scale,
   });
 }
 
+void dash::emitSoftcap(LoopBuilder &b, Value scores, Value scale, double cap, Value result) {
+  Type f64 = b.getF64Type();
+  auto number = [&](double value) -> Value {
+    return arith::ConstantOp::create(b, b.getF64FloatAttr(value));
+  };
+  forEachElement(b, shapeOf(scores), [&](ValueRange at) {
+    Value score = b.load(scores, at);
+    if (scale)
+      score = productOf(b, scale, score);
+    Value wide = productOf(b, number(2), arith::ExtFOp::create(b, f64, score));
+    Value power = math::ExpOp::create(b, arith::DivFOp::create(b, wide, number(cap)));
+    Value rest = arith::DivFOp::create(b, number(2), sumOf(b, number(1), power));
+    Value tanh = arith::SubFOp::create(b, number(1), rest);
+    b.store(arith::TruncFOp::create(b, b.getF32Type(), tanh), result, at);
+  });
+}
+
+void dash::emitDamp(LoopBuilder &b, Value probability, Value capped, Value result) {
+  forEachElement(b, shapeOf(result), [&](ValueRange at) {
+    Value tanh = arith::MaximumFOp::create(b, b.load(capped, at), b.f32(-1));
+    Value slope = arith::SubFOp::create(b, b.f32(1), productOf(b, tanh, tanh));
+    b.store(productOf(b, b.load(probability, at), slope), result, at);
+  });
+}
+
 void dash::emitRound(LoopBuilder &b, Value tile, Type half, Value result) {
   forEachElement(b, shapeOf(tile), [&](ValueRange at) {
     b.store(b.toF32(b.roundTo(half, b.load(tile, at))), result, at);
@@ -186,6 +211,52 @@ void dash::emitDelta(LoopBuilder &b, Value o, Value dOut, Value delta) {
     });
     b.store(sum, delta, row);
   });
+}
+
+/// Adds the numbers of a buffer of 2^n in pairs, those sums in pairs, and so on; the sum is its first.
+static void emitPairwiseSum(LoopBuilder &b, Value numbers) {
+  int64_t count = shapeOf(numbers).front();
+  for (int64_t step = 1; step < count; step *= 2)
+    b.forEach(b.index(0), b.index(count), 2 * step, [&](Value i) {
+      Value other = b.load(numbers, b.add(i, b.index(step)));
+      b.store(sumOf(b, b.load(numbers, i), other), numbers, i);
+    });
+}
+
+/// f32(f32(exp(f64(sink) - f64(lse))) * delta), 0 where lse is infinite.
+static Value sinkTerm(LoopBuilder &b, Value sink, Value lse, Value delta) {
+  Value size = math::AbsFOp::create(b, lse);
+  Value infinity = b.f32(std::numeric_limits<float>::infinity());
+  Value isEmpty = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, size, infinity);
+  Value term = productOf(b, exponential(b, sink, lse), delta);
+  return arith::SelectOp::create(b, isEmpty, b.f32(0), term);
+}
+
+void dash::emitSinkGradient(LoopBuilder &b, Value sink, Value lse, Value delta, Value dsink,
+                            int64_t rowsOfRun) {
+  Value run = b.allocate({rowsOfRun}), sums = b.allocate({rowsOfRun});
+  Value numRows = b.dim(lse, 2), runLength = b.index(rowsOfRun);
+  b.forEach(b.dim(lse, 0), [&](Value batch) {
+    b.forEach(b.dim(lse, 1), [&](Value head) {
+      b.forEach(rowsOfRun, [&](Value i) { b.store(b.f32(0), sums, i); });
+      b.forEach(b.index(0), numRows, rowsOfRun, [&](Value first) {
+        b.forEach(rowsOfRun, [&](Value i) { b.store(b.f32(0), run, i); });
+        b.forEach(b.min(runLength, b.sub(numRows, first)), [&](Value i) {
+          SmallVector<Value> at = {batch, head, b.add(first, i)};
+          b.store(sinkTerm(b, b.load(sink, head), b.load(lse, at), b.load(delta, at)), run, i);
+        });
+        emitPairwiseSum(b, run);
+        Value number = arith::DivUIOp::create(b, first, runLength);
+        Value place = arith::RemUIOp::create(b, number, runLength);
+        b.store(sumOf(b, b.load(sums, place), b.load(run, b.index(0))), sums, place);
+      });
+      emitPairwiseSum(b, sums);
+      Value sum = b.load(sums, b.index(0));
+      b.store(arith::NegFOp::create(b, sum), dsink, {batch, head});
+    });
+  });
+  memref::DeallocOp::create(b, run);
+  memref::DeallocOp::create(b, sums);
 }
 
 void dash::emitConvert(LoopBuilder &b, Value source, Value target, Value scale) {

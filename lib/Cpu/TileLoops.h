@@ -44,12 +44,19 @@ void emitProduct(LoopBuilder &b, const Product &product);
 /// `isVisible` says of (row of the q tile, row of the kv tile) whether the pair counts.
 void emitProbability(LoopBuilder &b, Value scores, Value lse, Value scale, Value result,
                      llvm::function_ref<Value(Value, Value)> isVisible);
+/// tanh of scores over the cap; the factor may be null.
+void emitSoftcap(LoopBuilder &b, Value scores, Value scale, double cap, Value result);
+/// P times the slope of the cap, `capped` being what `emitSoftcap` gave.
+void emitDamp(LoopBuilder &b, Value probability, Value capped, Value result);
 void emitRound(LoopBuilder &b, Value tile, Type half, Value result);
 void emitScoreGradient(LoopBuilder &b, Value probability, Value gradient, Value delta, Type half,
                        Value result);
 
 /// On whole tensors.
 void emitDelta(LoopBuilder &b, Value o, Value dOut, Value delta);
+/// Adds rows in runs of `rowsOfRun`, a power of two, and runs in as many sums.
+void emitSinkGradient(LoopBuilder &b, Value sink, Value lse, Value delta, Value dsink,
+                      int64_t rowsOfRun);
 void emitConvert(LoopBuilder &b, Value source, Value target, Value scale);
 
 } // namespace mlir::dash

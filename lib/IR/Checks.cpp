@@ -41,6 +41,14 @@ LogicalResult dash::verifySameElements(Operation *op, NamedMemRef memref, NamedM
                            << other.name << "', " << expected << ", got " << found;
 }
 
+LogicalResult dash::verifyCap(Operation *op, StringRef name, FloatAttr cap) {
+  if (!cap || (cap.getValue().isFiniteNonZero() && !cap.getValue().isNegative()))
+    return success();
+  SmallString<16> text;
+  cap.getValue().toString(text);
+  return op->emitOpError() << "'" << name << "' must be a finite number above 0, got " << text;
+}
+
 /// The sequences' rows, one after the other, are the memref's.
 static LogicalResult verifyTotal(Operation *op, StringRef name, StringRef what, MemRefType memref,
                                  int64_t total) {

@@ -34,6 +34,9 @@ LogicalResult verifyProblem(Operation *op, MemRefType q, MemRefType k, MemRefTyp
 LogicalResult verifyMask(Operation *op, MaskAttr mask, MemRefType q, MemRefType k,
                          SequencesAttr sequences);
 
+/// The softcap that an attribute states, if there is one, is a finite number above 0.
+LogicalResult verifyCap(Operation *op, StringRef name, FloatAttr cap);
+
 /// A tile of this type can be read from, or written to, the memref.
 LogicalResult verifyTileOf(Operation *op, RankedTensorType tile, MemRefType memref);
 

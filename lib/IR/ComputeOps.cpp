@@ -63,15 +63,19 @@ struct Operands {
       o = add("o", op.getO());
     if (op.getDelta())
       perRow.push_back(add("delta", op.getDelta()));
+    if (op.getSink())
+      sink = add("sink", op.getSink());
     numInputs = values.size();
     dq = add("dq", op.getDq()), dk = add("dk", op.getDk()), dv = add("dv", op.getDv());
+    if (op.getDsink())
+      dsink = add("dsink", op.getDsink());
   }
 
   SmallVector<NamedMemRef> of(ArrayRef<NamedMemRef> some) const {
     return llvm::filter_to_vector(some, [](NamedMemRef memref) { return bool(memref.type); });
   }
 
-  NamedMemRef q, k, v, dOut, o, dq, dk, dv;
+  NamedMemRef q, k, v, dOut, o, dq, dk, dv, sink, dsink;
   SmallVector<NamedMemRef, 2> perRow;
   SmallVector<std::pair<StringRef, Value>> values;
   unsigned numInputs;
@@ -79,11 +83,11 @@ struct Operands {
 } // namespace
 
 static LogicalResult verifyForm(Operation *op, NamedMemRef memref, unsigned rank) {
+  static constexpr StringRef dimensions[] = {"heads", "batch, heads", "batch, heads, q rows",
+                                             "batch, heads, rows, head dim"};
   if (memref.type.getRank() != rank)
-    return op->emitOpError() << "'" << memref.name << "' must be a memref of rank " << rank
-                             << (rank == 4 ? " [batch, heads, rows, head dim]"
-                                           : " [batch, heads, q rows]")
-                             << ", got " << memref.type;
+    return op->emitOpError() << "'" << memref.name << "' must be a memref of rank " << rank << " ["
+                             << dimensions[rank - 1] << "], got " << memref.type;
   SmallVector<int64_t> strides;
   int64_t offset;
   if (failed(memref.type.getStridesAndOffset(strides, offset)))
@@ -99,21 +103,26 @@ static LogicalResult verifyForm(Operation *op, NamedMemRef memref, unsigned rank
 }
 
 static LogicalResult verifyForms(Operation *op, const Operands &operands) {
-  auto [q, k, v, dOut, o, dq, dk, dv, perRow, values, numInputs] = operands;
+  auto [q, k, v, dOut, o, dq, dk, dv, sink, dsink, perRow, values, numInputs] = operands;
   SmallVector<NamedMemRef> tensors = operands.of({q, k, v, dOut, o, dq, dk, dv});
+  SmallVector<NamedMemRef> numbers = operands.of({sink, dsink});
+  llvm::append_range(numbers, perRow);
   for (NamedMemRef memref : tensors)
     if (failed(verifyForm(op, memref, 4)))
       return failure();
   for (NamedMemRef memref : perRow)
     if (failed(verifyForm(op, memref, 3)))
       return failure();
+  if ((sink.type && failed(verifyForm(op, sink, 1))) ||
+      (dsink.type && failed(verifyForm(op, dsink, 2))))
+    return failure();
   if (!isa<BFloat16Type, Float16Type>(q.type.getElementType()))
     return op->emitOpError() << "'q' must have bf16 or f16 elements, got "
                              << q.type.getElementType();
   for (NamedMemRef memref : tensors)
     if (failed(verifySameElements(op, memref, q)))
       return failure();
-  for (NamedMemRef memref : perRow)
+  for (NamedMemRef memref : numbers)
     if (!memref.type.getElementType().isF32())
       return op->emitOpError() << "'" << memref.name << "' must have f32 elements, got "
                                << memref.type.getElementType();
@@ -134,17 +143,40 @@ static LogicalResult verifyHeadDims(AttentionBwdOp op) {
 }
 
 static LogicalResult verifySizes(AttentionBwdOp op, const Operands &operands) {
-  auto [q, k, v, dOut, o, dq, dk, dv, perRow, values, numInputs] = operands;
+  auto [q, k, v, dOut, o, dq, dk, dv, sink, dsink, perRow, values, numInputs] = operands;
   SmallVector<NamedMemRef> likeQ = operands.of({q, dOut, o, dq}), likeKv = {k, v, dk, dv};
   llvm::append_range(likeQ, perRow);
   SmallVector<NamedMemRef> all = likeQ;
   llvm::append_range(all, likeKv);
+  SmallVector<NamedMemRef> withHeads = likeQ;
+  for (SmallVector<NamedMemRef> *some : {&all, &withHeads})
+    llvm::append_range(*some, operands.of({dsink}));
   return failure(
       failed(verifySameSize(op, HeadDim, {q, k, dq, dk})) ||
       failed(verifySameSize(op, HeadDim, operands.of({v, dOut, o, dv}))) ||
-      failed(verifySameSize(op, Batch, all)) || failed(verifySameSize(op, Heads, likeQ)) ||
+      failed(verifySameSize(op, Batch, all)) || failed(verifySameSize(op, Heads, withHeads)) ||
       failed(verifySameSize(op, Heads, likeKv)) || failed(verifySameSize(op, Rows, likeQ)) ||
       failed(verifySameSize(op, Rows, likeKv)));
+}
+
+/// A number of each head, of which `other` has its heads in dimension 1.
+static LogicalResult verifyHeadsOf(Operation *op, NamedMemRef perHead, NamedMemRef other) {
+  int64_t found = perHead.type.getDimSize(0), expected = other.type.getDimSize(Heads);
+  if (found == expected || ShapedType::isDynamic(found) || ShapedType::isDynamic(expected))
+    return success();
+  return op->emitOpError() << "'" << perHead.name << "' must have the heads of '" << other.name
+                           << "', " << expected << ", got " << found;
+}
+
+static LogicalResult verifySink(AttentionBwdOp op, const Operands &operands) {
+  if (!op.getSink() != !op.getDsink())
+    return op.emitOpError("'sink' and 'dsink' come together, got '")
+           << (op.getSink() ? "sink" : "dsink") << "' alone";
+  if (!op.getSink())
+    return success();
+  if (op.getSequencesAttr())
+    return op.emitOpError("'sink' needs a batch of equal sequences, got 'sequences'");
+  return verifyHeadsOf(op, operands.sink, operands.q);
 }
 
 LogicalResult AttentionBwdOp::verify() {
@@ -153,7 +185,8 @@ LogicalResult AttentionBwdOp::verify() {
            << (getO() ? "both" : "neither");
   Operands operands(*this);
   if (failed(verifyForms(*this, operands)) || failed(verifyHeadDims(*this)) ||
-      failed(verifySizes(*this, operands)) ||
+      failed(verifySizes(*this, operands)) || failed(verifySink(*this, operands)) ||
+      failed(verifyCap(*this, "softcap", getSoftcapAttr())) ||
       failed(verifyProblem(*this, operands.q.type, operands.k.type, operands.v.type,
                            getSequencesAttr())) ||
       failed(verifyMask(*this, getMask(), operands.q.type, operands.k.type, getSequencesAttr())))
@@ -168,7 +201,7 @@ LogicalResult AttentionBwdOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
-// DeltaOp, ConvertOp
+// DeltaOp, SinkGradientOp, ConvertOp
 //===----------------------------------------------------------------------===//
 
 LogicalResult DeltaOp::verify() {
@@ -181,6 +214,17 @@ LogicalResult DeltaOp::verify() {
     if (failed(verifySameSize(*this, dim, {o, dOut, delta})))
       return failure();
   return success();
+}
+
+LogicalResult SinkGradientOp::verify() {
+  NamedMemRef lse{"lse", getLse().getType()}, delta{"delta", getDelta().getType()},
+      dsink{"dsink", getDsink().getType()};
+  for (Dim dim : {Batch, Heads})
+    if (failed(verifySameSize(*this, dim, {lse, delta, dsink})))
+      return failure();
+  if (failed(verifySameSize(*this, Rows, {lse, delta})))
+    return failure();
+  return verifyHeadsOf(*this, {"sink", getSink().getType()}, lse);
 }
 
 LogicalResult ConvertOp::verify() {

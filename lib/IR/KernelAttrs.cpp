@@ -26,7 +26,7 @@ using EmitError = function_ref<InFlightDiagnostic()>;
 LogicalResult FactsAttr::verify(EmitError emitError, Type element, int64_t headDim,
                                 int64_t headDimV, MaskAttr, TilesAttr, StringRef, DeterminismLevel,
                                 bool, int64_t parts, int64_t workers, int64_t width,
-                                int64_t minWorkers) {
+                                int64_t minWorkers, FloatAttr) {
   if (!isa<BFloat16Type, Float16Type>(element))
     return emitError() << "'element' must be bf16 or f16, got " << element;
   for (auto [name, value] : {std::pair<StringRef, int64_t>("head_dim", headDim),

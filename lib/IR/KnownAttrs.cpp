@@ -54,6 +54,7 @@ static constexpr KnownAttr knownOfOps[] = {
     {orderBufferAttr, "dense i32 elements", "a 'gpu.module' or 'gpu.binary'", isWords, isOfKernels},
     {manifestAttr, "a string", "a 'gpu.binary'", is<StringAttr>, isGpuBinary},
     {entryAttr, "#dash.entry<...>", "a function of a 'gpu.module'", is<EntryAttr>, isKernel},
+    {softcapAttr, "a number", "a function", is<FloatAttr>, isFunction},
     {problemAttr, "#dash.problem<...> or an array of them", "a function", isProblem, isFunction},
 };
 

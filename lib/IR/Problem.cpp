@@ -79,6 +79,10 @@ int64_t Problem::numTasks() const {
 SmallVector<int64_t> dash::shapeOfTensor(StringRef name, const Problem &problem, bool isList) {
   bool isKv = llvm::is_contained({"k", "v", "dk", "dv"}, name);
   bool isQuery = llvm::is_contained({"q", "dq", "do", "o", "lse", "delta"}, name);
+  if (name == "sink")
+    return {problem.heads};
+  if (name == "dsink")
+    return {problem.numSequences(), problem.heads};
   if (!isKv && !isQuery)
     return {};
   int64_t batch = isList ? 1 : problem.numSequences(), rows = 0;

@@ -24,7 +24,10 @@ public:
     items.walk([&](Operation *op) {
       if (auto probability = dyn_cast<ProbabilityOp>(op)) {
         nameSource(probability.getLse(), "lse");
-        name(probability.getScale(), "scale");
+        if (!probability.getScores().getDefiningOp<SoftcapOp>())
+          name(probability.getScale(), "scale");
+      } else if (auto softcap = dyn_cast<SoftcapOp>(op)) {
+        name(softcap.getScale(), "scale");
       } else if (auto gradient = dyn_cast<ScoreGradientOp>(op)) {
         nameDelta(gradient.getDelta());
       } else if (auto product = dyn_cast<MatmulOp>(op)) {
@@ -54,6 +57,9 @@ private:
       if (auto delta = dyn_cast<DeltaOp>(user)) {
         name(delta.getO(), "o");
         name(delta.getDOut(), "do");
+      } else if (auto gradient = dyn_cast<SinkGradientOp>(user)) {
+        name(gradient.getSink(), "sink");
+        name(gradient.getDsink(), "dsink");
       }
   }
 
@@ -100,16 +106,18 @@ private:
 TensorNames dash::nameTensors(ItemsOp items) { return Namer(items).run(); }
 
 SmallVector<TensorRole> dash::tensorRoles(bool takesDelta) {
-  TensorRole last{"o", false, false, false};
+  TensorRole last{"o", false, false, 4};
   if (takesDelta)
-    last = {"delta", false, false, true};
-  return {{"q", false, false, false},
-          {"k", false, true, false},
-          {"v", false, true, false},
-          {"do", false, false, false},
+    last = {"delta", false, false, 3};
+  return {{"q", false, false, 4},
+          {"k", false, true, 4},
+          {"v", false, true, 4},
+          {"do", false, false, 4},
           last,
-          {"lse", false, false, true},
-          {"dq", true, false, false},
-          {"dk", true, true, false},
-          {"dv", true, true, false}};
+          {"lse", false, false, 3},
+          {"dq", true, false, 4},
+          {"dk", true, true, 4},
+          {"dv", true, true, 4},
+          {"sink", false, false, 1},
+          {"dsink", true, false, 2}};
 }

@@ -102,7 +102,7 @@ LogicalResult MatmulOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
-// ProbabilityOp, RoundOp, ScoreGradientOp
+// SoftcapOp, DampOp, ProbabilityOp, RoundOp, ScoreGradientOp
 //===----------------------------------------------------------------------===//
 
 /// A tile of one task, transposed: a row for each row of the kv tile, a column for each of the q
@@ -131,6 +131,13 @@ static LogicalResult verifyRows(Operation *op, StringRef name, RankedTensorType 
   return op->emitOpError() << "'" << name << "' must have " << expected
                            << " rows, those of a q tile, got " << rows.getDimSize(0);
 }
+
+LogicalResult SoftcapOp::verify() {
+  return failure(failed(verifyTaskTile(*this, "value", getType())) ||
+                 failed(verifyCap(*this, "cap", getCapAttr())));
+}
+
+LogicalResult DampOp::verify() { return verifyTaskTile(*this, "probability", getType()); }
 
 LogicalResult ProbabilityOp::verify() {
   return failure(failed(verifyTaskTile(*this, "scores", getScores().getType())) ||

@@ -95,6 +95,44 @@ struct ConvertWgmmaWait : KernelPattern<WgmmaWaitOp> {
 // Element by element
 //===----------------------------------------------------------------------===//
 
+/// tanh x = 1 - 2 / (1 + e^2x): off by 2^-21 wherever x is, and what is off is multiplied by the cap. The instruction
+/// `tanh.approx` is off by 2^-11 (docs/kernels.md).
+struct ConvertSoftcap : KernelPattern<SoftcapOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult matchAndRewrite(SoftcapOp op, Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    PtxBuilder b(op.getLoc(), rewriter);
+    Value factor = b.f32(2 * llvm::numbers::log2e / op.getCap().convertToDouble());
+    if (op.getScale())
+      factor = b.mul(adaptor.getScale().front(), factor);
+    Value one = b.f32(1), minusTwo = b.f32(-2);
+    auto capped = llvm::map_to_vector(adaptor.getValue(), [&](Value score) {
+      Value power = hopper::exp2(b, b.mul(score, factor));
+      return b.fma(minusTwo, hopper::reciprocal(b, b.add(one, power)), one);
+    });
+    rewriter.replaceOpWithMultiple(op, {ValueRange(capped)});
+    return success();
+  }
+};
+
+struct ConvertDamp : KernelPattern<DampOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult matchAndRewrite(DampOp op, Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    PtxBuilder b(op.getLoc(), rewriter);
+    Value one = b.f32(1), least = b.f32(-1);
+    SmallVector<Value> damped;
+    for (auto [p, capped] : llvm::zip_equal(adaptor.getProbability(), adaptor.getCapped())) {
+      Value tanh = arith::MaxNumFOp::create(b, capped, least);
+      damped.push_back(b.mul(p, b.fma(b.negate(tanh), tanh, one)));
+    }
+    rewriter.replaceOpWithMultiple(op, {ValueRange(damped)});
+    return success();
+  }
+};
+
 struct ConvertLogProbability : KernelPattern<LogProbabilityOp> {
   using KernelPattern::KernelPattern;
 
@@ -300,7 +338,7 @@ struct ConvertConstant : KernelPattern<arith::ConstantOp> {
 
 void dash::populateTilePatterns(const TypeConverter &types, const MainKernel &kernel,
                                 RewritePatternSet &patterns) {
-  patterns.add<ConvertMatmul, ConvertWgmmaWait, ConvertLogProbability, ConvertHide, ConvertExp2,
-               ConvertRound, ConvertPiece, ConvertScoreGradient, ConvertConstant>(
-      types, patterns.getContext(), kernel);
+  patterns.add<ConvertMatmul, ConvertWgmmaWait, ConvertSoftcap, ConvertDamp, ConvertLogProbability,
+               ConvertHide, ConvertExp2, ConvertRound, ConvertPiece, ConvertScoreGradient,
+               ConvertConstant>(types, patterns.getContext(), kernel);
 }

@@ -25,10 +25,11 @@ namespace {
 class Describer {
 public:
   Describer(StringRef name, ArrayRef<TensorRole> roles, ArrayRef<MemRefType> tensors,
-            ScheduleOp schedule, SequencesAttr list, int64_t numOrderWords, bool drawsTickets)
+            ScheduleOp schedule, SequencesAttr list, FloatAttr softcap, int64_t numOrderWords,
+            bool drawsTickets)
       : name(name), roles(roles), tensors(tensors), schedule(schedule),
         problem(schedule.getProblem()), rows(problem.getSequences()), tiles(problem.getTiles()),
-        list(list), numOrderWords(numOrderWords), drawsTickets(drawsTickets),
+        list(list), softcap(softcap), numOrderWords(numOrderWords), drawsTickets(drawsTickets),
         context(schedule.getContext()) {}
 
   ProgramAttr describe() {
@@ -50,13 +51,14 @@ private:
     return FactsAttr::get(context, tensors.front().getElementType(), problem.getHeadDim(),
                           problem.getHeadDimV(), problem.getMask(), tiles, schedule.getKind(),
                           schedule.getLevel(), schedule.isOrdered(), schedule.getParts(),
-                          schedule.getWorkers(), schedule.getWidth(), minWorkers);
+                          schedule.getWorkers(), schedule.getWidth(), minWorkers, softcap);
   }
 
   /// The size that a dimension of the tensors' types states, or -1.
   int64_t statedSize(bool isOfKeyValue, bool isOfBoth, unsigned dim) {
     for (auto [role, type] : llvm::zip_equal(roles, tensors))
-      if ((isOfBoth || role.isKeyValue == isOfKeyValue) && !type.isDynamicDim(dim))
+      if (!role.isOptional() && (isOfBoth || role.isKeyValue == isOfKeyValue) &&
+          !type.isDynamicDim(dim))
         return type.getDimSize(dim);
     return -1;
   }
@@ -112,15 +114,20 @@ private:
     Builder b(context);
     SmallVector<TensorAttr> described;
     for (auto [role, type] : llvm::zip_equal(roles, tensors)) {
+      if (!type)
+        continue;
       SmallVector<StringAttr> shape = {b.getStringAttr("batch"),
                                        b.getStringAttr(role.isKeyValue ? "kv_heads" : "heads"),
-                                       b.getStringAttr(role.isKeyValue ? "kv_rows" : "q_rows")};
-      if (!role.isPerRow)
-        shape.push_back(b.getStringAttr(Twine(problem.getHeadDim())));
+                                       b.getStringAttr(role.isKeyValue ? "kv_rows" : "q_rows"),
+                                       b.getStringAttr(Twine(problem.getHeadDim()))};
+      if (role.rank == 1)
+        shape.erase(shape.begin());
+      shape.truncate(role.rank);
       // Rows of half precision move in pieces of 16 bytes.
+      bool isMatrix = role.rank == 4;
       described.push_back(TensorAttr::get(context, role.name, type.getElementType(),
                                           role.isWritten ? TensorAccess::Write : TensorAccess::Read,
-                                          shape, role.isPerRow ? 4 : 16, role.isPerRow ? 1 : 8));
+                                          shape, isMatrix ? 16 : 4, isMatrix ? 8 : 1));
     }
     if (isOpen())
       for (StringRef lengths : {"cu_seqlens_q", "cu_seqlens_kv"})
@@ -160,9 +167,17 @@ private:
       regions.push_back(region(turnsRegion(gradient), perKvTile(4 * pieces), 16, RegionBefore::Zero,
                                RegionAfter::Zero));
     }
+    if (hasSink())
+      regions.push_back(region(sinkRegion, sinkRegionBytes(tiles.getQ()), 128));
     if (drawsTickets)
       regions.push_back(region("tickets", "4", 16, RegionBefore::Zero, RegionAfter::Zero));
     return regions;
+  }
+
+  bool hasSink() const {
+    return llvm::any_of(llvm::zip_equal(roles, tensors), [](auto one) {
+      return std::get<0>(one).name == "sink" && std::get<1>(one);
+    });
   }
 
   std::string describeOrderBytes() {
@@ -252,6 +267,7 @@ private:
   SequencesAttr rows;
   TilesAttr tiles;
   SequencesAttr list; ///< null of a batch
+  FloatAttr softcap;  ///< null where scores have none
   int64_t numOrderWords;
   bool drawsTickets;
   MLIRContext *context;
@@ -261,6 +277,8 @@ private:
 
 ProgramAttr dash::describeProgram(StringRef name, ArrayRef<TensorRole> roles,
                                   ArrayRef<MemRefType> tensors, ScheduleOp schedule,
-                                  SequencesAttr list, int64_t numOrderWords, bool drawsTickets) {
-  return Describer(name, roles, tensors, schedule, list, numOrderWords, drawsTickets).describe();
+                                  SequencesAttr list, FloatAttr softcap, int64_t numOrderWords,
+                                  bool drawsTickets) {
+  return Describer(name, roles, tensors, schedule, list, softcap, numOrderWords, drawsTickets)
+      .describe();
 }

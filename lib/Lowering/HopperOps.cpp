@@ -188,3 +188,7 @@ Value hopper::exp2(PtxBuilder &b, Value x) {
                                        b.getStringAttr("llvm.nvvm.ex2.approx.ftz.f32"), x)
       .getResult(0);
 }
+
+Value hopper::reciprocal(PtxBuilder &b, Value x) {
+  return NVVM::RcpApproxFtzF32Op::create(b, b.getF32Type(), x);
+}

@@ -75,7 +75,8 @@ SmallVector<Value> loadWords4Global(PtxBuilder &b, Value pointer, int64_t offset
 void sleepSometime(PtxBuilder &b);
 
 // ---- Numbers.
-Value exp2(PtxBuilder &b, Value x); ///< approximate, subnormals to zero
+Value exp2(PtxBuilder &b, Value x);       ///< approximate, subnormals to zero
+Value reciprocal(PtxBuilder &b, Value x); ///< the same; of infinity zero
 
 } // namespace mlir::dash::hopper
 

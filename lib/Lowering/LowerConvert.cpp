@@ -13,6 +13,7 @@
 #include "HopperOps.h"
 #include "Program.h"
 #include "dash/IR/DashOps.h"
+#include "dash/IR/TargetDescription.h"
 #include "dash/Lowering/Passes.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -64,6 +65,8 @@ public:
       words.push_back(b.streamIn(b.offset(pieces, FragmentAttr::getPieceOffset(i))));
     for (int64_t half : {0, 1})
       writeRows(words, half, b.add(firstRow, FragmentAttr::getRowOffset(2 * half)), firstColumn);
+    if (sumsSink(facts, isOfQuery))
+      b.ifThen(b.both(b.equal(tile.q, 0), b.below(thread, threadsOfWarp)), [&] { sumSink(); });
     b.finish();
   }
 
@@ -87,10 +90,36 @@ private:
     parameters.workspace(sumsRegion(gradient));
     if (kernels.facts.isList)
       addListParameters(parameters);
+    if (sumsSink(kernels.facts, isOfQuery))
+      parameters.pointer("dsink").stride("dsink.stride.batch").workspace(sinkRegion);
     std::string suffix = isOfQuery ? "_convert" : ("_convert_" + gradient).str();
     return EntryBuilder(op.getLoc(), kernels.module, kernels.facts.name + suffix, launch,
                         parameters);
   }
+  static bool sumsSink(const ProgramFacts &facts, bool isOfQuery) {
+    return facts.hasSink && isOfQuery;
+  }
+
+  /// The warp has all runs of rows of a head: each lane every 32nd, one after the other.
+  void sumSink() {
+    Value tiles = b.ceilDiv(tile.rows, facts.qTile);
+    Value count = b.mul(tiles, sinkRuns(facts.qTile)), last = b.add(count, -1);
+    Value runs = tileOf(b, sinkRegion, 4 * sinkRuns(facts.qTile), tile);
+    Value sum = b.forEach(b.i32(0), count, b.i32(threadsOfWarp), b.f32(0),
+                          [&](Value first, ValueRange carried) -> SmallVector<Value> {
+                            Value run = b.add(first, b.laneOf(thread));
+                            Value place = b.offset(runs, b.mul(b.toI64(b.min(run, last)), 4));
+                            Value number = b.load(b.getF32Type(), place, 4);
+                            number = b.choose(b.below(run, count), number, b.f32(0));
+                            return {b.add(carried.front(), number)};
+                          })
+                    .front();
+    sum = b.negate(pairwiseSumOverWarp(b, sum));
+    Value batch = b.mul(b.toI64(tile.batch), b.parameter("dsink.stride.batch"));
+    Value place = b.mul(b.add(batch, b.toI64(tile.head)), 4);
+    b.inOneLane(thread, [&] { b.store(sum, b.offset(b.parameter("dsink"), place), 4); });
+  }
+
   StringRef rows() const { return isOfQuery ? "q_rows" : "kv_rows"; }
 
   /// The pair of elements of one half (rows r or r + 8) of a piece.
@@ -181,6 +210,9 @@ struct LowerConvert : public dash::impl::LowerConvertBase<LowerConvert> {
         return signalPassFailure();
       StringRef gradient = nameOfArgument(op.getTarget());
       ConvertBuilder(op, *kernels, gradient.empty() ? "dq" : gradient).build();
+      // A sink's runs of rows were added by the entry before the main kernel, and those sums are by that of dQ.
+      if (kernels->facts.hasSink)
+        op->getParentOfType<FunctionOpInterface>().walk([](SinkGradientOp sink) { sink.erase(); });
       op.erase();
       ++numLowered;
     }

@@ -74,6 +74,8 @@ private:
       parameters.workspace(region);
     if (facts.isList)
       addListParameters(parameters);
+    if (facts.hasSink)
+      parameters.pointer("sink").workspace(sinkRegion);
     return EntryBuilder(loc, kernels.module, facts.name + "_prepare", launch, parameters);
   }
   /// Shared memory holds the descriptors, then the sum of each row, where delta is not given.
@@ -145,6 +147,19 @@ private:
     Value place = b.mul(permutedRow(b, thread), 4);
     b.store(lse2, b.offset(tileOf(b, "lse2", 4 * facts.qTile, tile), place), 4);
     b.store(delta, b.offset(tileOf(b, "delta", 4 * facts.qTile, tile), place), 4);
+    if (facts.hasSink)
+      sumSinkTerms(lse, delta, isEmpty);
+  }
+
+  /// exp(sink - LSE) * delta over a run of rows, which is a warp's.
+  void sumSinkTerms(Value lse, Value delta, Value isEmpty) {
+    Value sink = b.load(b.getF32Type(), b.offset(b.parameter("sink"), b.mul(tile.head, 4)), 4);
+    Value power = hopper::exp2(b, b.mul(b.sub(sink, lse), b.f32(llvm::numbers::log2e)));
+    Value sum = pairwiseSumOverWarp(b, b.choose(isEmpty, b.f32(0), b.mul(power, delta)));
+    b.inOneLane(b.laneOf(thread), [&] {
+      Value runs = tileOf(b, sinkRegion, 4 * sinkRuns(facts.qTile), tile);
+      b.store(sum, b.offset(runs, b.mul(b.warpOf(thread), 4)), 4);
+    });
   }
 
   /// Whether the main kernel expects zeros in the tile's sums. Where adds are ordered the first is a

@@ -61,7 +61,7 @@ private:
     launch.role = EntryRole::Sequences;
     launch.threads = numLanes;
     ParameterList parameters;
-    parameters.lengths("cu_seqlens_q").lengths("cu_seqlens_kv");
+    parameters.pointer("cu_seqlens_q").pointer("cu_seqlens_kv");
     parameters.sizes({"kv_heads", "q_rows", "kv_rows", "sequences", "workers", "width"});
     parameters.workspace("order");
     return EntryBuilder(kernels.module->getLoc(), kernels.module, kernels.facts.name + "_sequences",

@@ -31,16 +31,15 @@ static MemRefType findTensor(FunctionOpInterface function, StringRef tensor) {
   return found;
 }
 
-/// The types of a program's tensors.
+/// The types of a program's tensors, null for those that it does without.
 static FailureOr<SmallVector<MemRefType>> findTensors(FunctionOpInterface function,
                                                       ArrayRef<TensorRole> roles) {
   SmallVector<MemRefType> tensors;
   for (const TensorRole &role : roles) {
     MemRefType found = findTensor(function, role.name);
-    int64_t rank = role.isPerRow ? 3 : 4;
-    if (!found || found.getRank() != rank)
+    if (found ? found.getRank() != role.rank : !role.isOptional())
       return function.emitError() << "expected an argument with '" << argumentNameAttr << "' \""
-                                  << role.name << "\" and of rank " << rank
+                                  << role.name << "\" and of rank " << role.rank
                                   << "; run --dash-check-kernels before roles are assigned";
     tensors.push_back(found);
   }
@@ -100,8 +99,10 @@ private:
 
     OpBuilder b(&getContext());
     auto kernels = gpu::GPUModuleOp::create(b, function.getLoc(), name);
+    FloatAttr softcap;
+    workers.walk([&](SoftcapOp op) { softcap = op.getCapAttr(); });
     kernels->setAttr(programAttr, describeProgram(function.getName(), roles, *tensors, schedule,
-                                                  list, words.size(), tickets));
+                                                  list, softcap, words.size(), tickets));
     if (schedule.getTable()) {
       auto type = RankedTensorType::get(words.size(), b.getI32Type());
       kernels->setAttr(orderBufferAttr, DenseElementsAttr::get(type, ArrayRef<int32_t>(words)));

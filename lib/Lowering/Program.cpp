@@ -6,6 +6,7 @@
 #include "dash/IR/KernelAttrs.h"
 #include "dash/IR/OrderBuffer.h"
 #include "dash/IR/PtxName.h"
+#include "dash/IR/TargetDescription.h"
 #include "dash/Pipeline/Coverage.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/SymbolTable.h"
@@ -30,7 +31,9 @@ FailureOr<Kernels> dash::readKernels(Operation *module) {
   return Kernels{module,
                  {ptxNameOf(program.getName()), cast<FloatType>(facts.getElement()),
                   facts.getHeadDim(), qTile, kvTile, band, facts.getDeterministic(),
-                  facts.getMinWorkers(), facts.getParts(), program.isList(), takesDelta}};
+                  facts.getMinWorkers(), facts.getParts(), program.isList(), takesDelta,
+                  llvm::any_of(program.getTensors(),
+                               [](TensorAttr tensor) { return tensor.getName() == "sink"; })}};
 }
 
 FailureOr<Kernels> dash::findKernels(Operation *op) {
@@ -42,6 +45,10 @@ FailureOr<Kernels> dash::findKernels(Operation *op) {
   if (!module)
     return op->emitError() << "has no kernels to be part of; run --dash-outline-program first";
   return readKernels(module);
+}
+
+std::string dash::sinkRegionBytes(int64_t qTile) {
+  return "4*batch*heads*q_tiles*" + std::to_string(sinkRuns(qTile));
 }
 
 //===----------------------------------------------------------------------===//
@@ -57,8 +64,12 @@ ParameterList &ParameterList::tensor(StringRef name, bool isPerRow) {
     parameters.push_back({(name + ".stride.row").str(), Kind::I64});
   return *this;
 }
-ParameterList &ParameterList::lengths(StringRef name) {
+ParameterList &ParameterList::pointer(StringRef name) {
   parameters.push_back({name.str(), EntryBuilder::Kind::Pointer});
+  return *this;
+}
+ParameterList &ParameterList::stride(StringRef name) {
+  parameters.push_back({name.str(), EntryBuilder::Kind::I64});
   return *this;
 }
 ParameterList &ParameterList::sizes(ArrayRef<StringRef> names) {
@@ -166,6 +177,12 @@ Value dash::rowOf(EntryBuilder &b, StringRef tensor, int64_t bytes, const QueryT
 
 Value dash::tileOf(EntryBuilder &b, StringRef region, int64_t bytes, const QueryTile &tile) {
   return b.offset(b.parameter(("workspace." + region).str()), b.mul(b.toI64(tile.index), bytes));
+}
+
+Value dash::pairwiseSumOverWarp(PtxBuilder &b, Value f32) {
+  for (int64_t distance = 1; distance < threadsOfWarp; distance *= 2)
+    f32 = b.add(f32, b.toF32(b.shuffleXor(b.toBits(f32), distance)));
+  return f32;
 }
 
 Value dash::scaleFactor(EntryBuilder &b, Value stated) {

@@ -5,6 +5,7 @@
 
 #include "EntryBuilder.h"
 #include "dash/IR/Band.h"
+#include "dash/IR/DashOps.h"
 
 namespace mlir::dash {
 
@@ -19,6 +20,7 @@ struct ProgramFacts {
   int64_t parts = 1;   ///< of a kv head's query heads; with several, sums of dK and dV are memory's
   bool isList = false; ///< of sequences, each with lengths of its own
   bool takesDelta = false; ///< as a tensor, instead of o
+  bool hasSink = false;    ///< whose gradient is computed, of each sequence and head
 
   /// In how many pieces a kv tile's sums leave, which are as large as a q tile's.
   int64_t numPieces() const { return kvTile / qTile; }
@@ -38,6 +40,12 @@ inline std::string turnsRegion(StringRef gradient) {
 inline std::string contributionsRegion(StringRef gradient) {
   return gradient == "dq" ? "contributions" : (gradient + "_contributions").str();
 }
+
+/// The region with a number of each run of rows, whose sum is a sink's gradient.
+constexpr StringLiteral sinkRegion = "sink_sum";
+std::string sinkRegionBytes(int64_t qTile);
+/// Runs of rows in a q tile.
+inline int64_t sinkRuns(int64_t qTile) { return qTile / SinkGradientOp::rowsOfRun; }
 
 /// A module of kernels and what it says of itself.
 struct Kernels {
@@ -60,7 +68,8 @@ class ParameterList {
 public:
   /// A pointer and strides in elements: batch, head, and row unless the tensor is one number a row.
   ParameterList &tensor(StringRef name, bool isPerRow = false);
-  ParameterList &lengths(StringRef name);          ///< a pointer alone
+  ParameterList &pointer(StringRef name);          ///< alone
+  ParameterList &stride(StringRef name);           ///< such as "dsink.stride.batch"
   ParameterList &sizes(ArrayRef<StringRef> names); ///< i32
   ParameterList &workspace(StringRef region);
   ParameterList &scale();
@@ -114,6 +123,9 @@ Value rowOf(EntryBuilder &b, StringRef tensor, int64_t bytes, const QueryTile &t
             bool isPerRow = false);
 /// The address of a query tile in a region of the workspace with `bytes` bytes a tile.
 Value tileOf(EntryBuilder &b, StringRef region, int64_t bytes, const QueryTile &tile);
+
+/// The sum over the lanes of a warp, in each of them: in pairs of neighbours, those in pairs, and so on.
+Value pairwiseSumOverWarp(PtxBuilder &b, Value f32);
 
 /// The factor that an op states: a number, or the parameter `scale`.
 Value scaleFactor(EntryBuilder &b, Value stated);

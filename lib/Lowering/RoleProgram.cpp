@@ -94,8 +94,8 @@ private:
       return add(*opcode, op, op->getOperands()), success();
     // A constant's register has its value. Fences are verify-waits' business; tiles in registers are nobody's.
     if (matchPattern(op, m_Constant()) ||
-        isa<SlotTileOp, RoundOp, PieceOp, LogProbabilityOp, Exp2Op, ScoreGradientOp, BandLeadOp,
-            SyncWarpgroupOp, DelayOp, NVVM::FenceProxyOp>(op))
+        isa<SlotTileOp, RoundOp, PieceOp, SoftcapOp, LogProbabilityOp, Exp2Op, DampOp,
+            ScoreGradientOp, BandLeadOp, SyncWarpgroupOp, DelayOp, NVVM::FenceProxyOp>(op))
       return success();
     return op->emitError("is unknown to the proof of the protocol: what it does to slots, barriers "
                          "and numbers must be said in RoleProgram.cpp");

@@ -272,27 +272,33 @@ private:
       copy.getBMutable().assign(tile);
   }
 
-  /// A consumer is told where the mask's edges run, and hides what lies behind it before the exponentials.
+  /// A consumer is told where the mask's edges run, and hides what lies behind it before the exponentials. Capped scores
+  /// are hidden as they are, so that what computes their slope knows it too.
   Operation *cloneForConsumer(Operation &op) {
     auto probability = dyn_cast<ProbabilityOp>(op);
     if (!probability)
       return clone(&op);
     b.setLoc(op.getLoc());
-    Type type = probability.getType();
+    bool isCapped = bool(probability.getScores().getDefiningOp<SoftcapOp>());
+    Value scores = find(probability.getScores());
+    if (isCapped)
+      mapping.map(probability.getScores(), scores = hide(scores));
     Value scale = probability.getScale();
     IntegerAttr stage;
-    Value log =
-        LogProbabilityOp::create(b, type, find(probability.getScores()), find(probability.getLse()),
-                                 scale ? find(scale) : scale, stage);
+    Value log = LogProbabilityOp::create(b, scores.getType(), scores, find(probability.getLse()),
+                                         scale ? find(scale) : scale, stage);
+    auto made = Exp2Op::create(b, log.getType(), isCapped ? log : hide(log), stage);
+    mapping.map(probability.getResult(), made.getResult());
+    return made;
+  }
+
+  Value hide(Value tile) {
     Band edges = BandLeadOp::edgesOf(items.getMask());
     IntegerAttr width =
         edges.left >= 0 ? b.getI64IntegerAttr(edges.left + edges.right) : IntegerAttr();
     Value sequence = items.getSequencesAttr() ? find(items.getSequence()) : Value();
-    Value shown =
-        HideOp::create(b, type, log, lead, find(items.getKvTile()), sequence, width, stage);
-    auto made = Exp2Op::create(b, type, shown, stage);
-    mapping.map(probability.getResult(), made.getResult());
-    return made;
+    return HideOp::create(b, tile.getType(), tile, lead, find(items.getKvTile()), sequence, width,
+                          /*stage=*/IntegerAttr());
   }
 
   RoleCut &cut;

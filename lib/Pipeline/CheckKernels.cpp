@@ -119,7 +119,7 @@ private:
         unknown = argument;
     }
     for (const TensorRole &role : roles)
-      if (!arguments.lookup(role.name))
+      if (!arguments.lookup(role.name) && !role.isOptional())
         return emitError() << "tensor '" << role.name
                            << "' must be an argument of the function that is no other tensor too";
     if (unknown)
@@ -192,10 +192,14 @@ private:
     if (factorOfKeys && factorOfKeys.getScale() != scale)
       return factorOfKeys.emitError() << "must have the scale of dq's 'dash.convert': kernels have "
                                          "one";
-    WalkResult result = function.walk([&](ProbabilityOp op) {
-      if (op.getScale() == scale)
+    WalkResult result = function.walk([&](Operation *op) {
+      auto softcap = dyn_cast<SoftcapOp>(op);
+      auto probability = dyn_cast<ProbabilityOp>(op);
+      bool isCapped = probability && probability.getScores().getDefiningOp<SoftcapOp>();
+      if (softcap ? softcap.getScale() == scale
+                  : !probability || isCapped || probability.getScale() == scale)
         return WalkResult::advance();
-      op.emitError() << "must have the scale of 'dash.convert': kernels have one";
+      op->emitError() << "must have the scale of 'dash.convert': kernels have one";
       return WalkResult::interrupt();
     });
     return failure(result.wasInterrupted());

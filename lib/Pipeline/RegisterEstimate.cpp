@@ -26,6 +26,11 @@ public:
   explicit Lifetimes(ArrayRef<Issue> order) : order(order), length(order.size()) {
     for (auto [i, issue] : llvm::enumerate(order))
       times[issue.op] = getTime(issue, i, length);
+    // Element-wise ops that stand one behind the other go from element to element: what one hands to the next is never there as
+    // a whole.
+    for (int64_t i = length - 1; i > 0; --i)
+      if (goesOn(order[i - 1], order[i]))
+        times[order[i - 1].op] = timeOf(order[i].op);
   }
 
   /// When the last op has read the tile. An element-wise op can write its result where its operand
@@ -49,6 +54,15 @@ public:
   }
 
 private:
+  /// Products that an op needs are waited for as wholes; `dash.hide` is a branch.
+  static bool goesOn(const Issue &first, const Issue &second) {
+    auto isElementwise =
+        llvm::IsaPred<SoftcapOp, LogProbabilityOp, Exp2Op, RoundOp, DampOp, ScoreGradientOp>;
+    return first.stage == second.stage && isElementwise(first.op) && isElementwise(second.op) &&
+           llvm::none_of(second.op->getOperands(),
+                         [](Value value) { return value.getDefiningOp<MatmulOp>(); });
+  }
+
   /// Who releases a slot that the product reads waits until it is done; so does who uses sums of it, or of a product
   /// that is issued later.
   int64_t doneTime(MatmulOp product) const {

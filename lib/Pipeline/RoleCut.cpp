@@ -188,11 +188,13 @@ private:
 
   Value findTileOfRows(Value row) {
     for (Operation *user : row.getUsers())
-      for (Value operand : user->getOperands())
-        if (auto product = operand.getDefiningOp<MatmulOp>())
+      for (Value operand : user->getOperands()) {
+        auto softcap = operand.getDefiningOp<SoftcapOp>();
+        if (auto product = (softcap ? softcap.getValue() : operand).getDefiningOp<MatmulOp>())
           for (Value factor : {product.getA(), product.getB()})
             if (auto load = factor.getDefiningOp<LoadOp>(); load && load->getParentOp() == walk)
               return factor;
+      }
     return Value();
   }
 

@@ -68,6 +68,10 @@ public:
       delta = allocateSums(b, op.getDOut(), /*rank=*/3);
       DeltaOp::create(b, op.getO(), op.getDOut(), delta);
     }
+    if (op.getSink())
+      SinkGradientOp::create(b, op.getSink(), op.getLse(), delta, op.getDsink());
+    if (op.getSoftcapAttr())
+      cap = arith::ConstantOp::create(b, op.getSoftcapAttr());
     Value dqSum = allocateSums(b, op.getDq(), /*rank=*/4);
     Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
     linalg::FillOp::create(b, zero, dqSum);
@@ -127,12 +131,15 @@ private:
     Value rowDelta = load(single({qRows}), delta);
 
     Value s = product(k, false, q, true, {kvRows, qRows});
+    IntegerAttr stage;
+    if (cap)
+      s = SoftcapOp::create(b, s.getType(), s, op.getSoftcapAttr(), scale, stage);
     Value p = ProbabilityOp::create(b, single({kvRows, qRows}), s, lse, sequence, items.getKvTile(),
-                                    tile, scale, /*stage=*/IntegerAttr());
+                                    tile, cap ? cap : scale, stage);
     Value factor = RoundOp::create(b, half(kvRows, qRows), p);
     Value dp = product(v, false, dOut, true, {kvRows, qRows});
-    Value ds = ScoreGradientOp::create(b, half(kvRows, qRows), p, dp, rowDelta,
-                                       /*stage=*/IntegerAttr());
+    Value damped = cap ? Value(DampOp::create(b, p.getType(), p, s, stage)) : p;
+    Value ds = ScoreGradientOp::create(b, half(kvRows, qRows), damped, dp, rowDelta, stage);
     Value dv = product(factor, false, dOut, false, {kvRows, headDimV}, walk.getCarried()[1]);
     Value dk = product(ds, false, q, false, {kvRows, headDim}, walk.getCarried()[0]);
     Value dq = product(ds, true, k, false, {qRows, headDim});
@@ -149,6 +156,7 @@ private:
   AttentionBwdOp op;
   ImplicitLocOpBuilder b;
   int64_t qRows, kvRows, headDim, headDimV;
+  Value cap; ///< null where scores are not capped
 };
 
 struct Tile : public dash::impl::TileBase<Tile> {

@@ -68,7 +68,7 @@ template <typename T> static std::string textOf(T value) {
 
 static llvm::json::Object factsOf(FactsAttr facts) {
   TilesAttr tiles = facts.getTiles();
-  return llvm::json::Object{
+  llvm::json::Object object{
       {"element", textOf(facts.getElement())},
       {"head_dim", facts.getHeadDim()},
       {"head_dim_v", facts.getHeadDimV()},
@@ -81,6 +81,9 @@ static llvm::json::Object factsOf(FactsAttr facts) {
       {"workers", facts.getWorkers()},
       {"width", facts.getWidth()},
       {"min_workers", facts.getMinWorkers()}};
+  if (FloatAttr softcap = facts.getSoftcap())
+    object["softcap"] = softcap.getValueAsDouble();
+  return object;
 }
 
 static void writeFacts(OStream &json, FactsAttr facts) {
@@ -95,6 +98,8 @@ static void writeFacts(OStream &json, FactsAttr facts) {
     for (StringRef key :
          {"kind", "level", "deterministic", "parts", "workers", "width", "min_workers"})
       json.attribute(key, std::move(program[key]));
+    if (auto softcap = program.find("softcap"); softcap != program.end())
+      json.attribute("softcap", std::move(softcap->second));
   });
 }
 

@@ -59,6 +59,14 @@ class BundledKernel:
         return "-level-" in self.name
 
     @property
+    def softcap(self) -> float | None:
+        return self.manifest["program"].get("softcap")
+
+    @property
+    def has_sink(self) -> bool:
+        return any(tensor["name"] == "sink" for tensor in self.manifest["tensors"])
+
+    @property
     def fixed_sizes(self) -> dict[str, int]:
         """Sizes that its order is a table for."""
         return {name: size["value"] for name, size in self.manifest["sizes"].items() if "value" in size}
@@ -77,6 +85,7 @@ class Bundle:
     lists: tuple[BundledKernel, ...] = ()  # of lists of sequences, builds for tests too
     levels: tuple[BundledKernel, ...] = ()  # of levels of determinism, for tests of these
     given_delta: tuple[BundledKernel, ...] = ()  # that take delta in place of o
+    scores: tuple[BundledKernel, ...] = ()  # with a softcap or a sink
 
     @staticmethod
     def open(path: str | Path) -> Bundle:
@@ -95,10 +104,11 @@ class Bundle:
         kernels = [_kernel(name, path / "kernels" / f"{name}.json") for name in about["kernels"]]
         levels = tuple(kernel for kernel in kernels if kernel.is_for_levels)
         given_delta = tuple(kernel for kernel in kernels if kernel.takes_delta)
-        rest = [kernel for kernel in kernels if kernel not in levels + given_delta]
+        scores = tuple(kernel for kernel in kernels if kernel.softcap or kernel.has_sink)
+        rest = [kernel for kernel in kernels if kernel not in levels + given_delta + scores]
         return Bundle(path, about["commit"], about["date"], tuple(kernel for kernel in rest if not kernel.debug and not kernel.is_list),
                       tuple(kernel for kernel in rest if kernel.debug and not kernel.is_list), tuple(kernel for kernel in rest if kernel.is_list),
-                      levels, given_delta)
+                      levels, given_delta, scores)
 
 
 def _kernel(name: str, path: Path) -> BundledKernel:

@@ -3,6 +3,9 @@
 Shapes: q, o, do [batch, heads, q_rows, head_dim]; k, v [batch, kv_heads, kv_rows, head_dim]; lse [batch, heads, q_rows], natural
 logarithms. heads is a multiple of kv_heads. Masks are aligned at the bottom right, as `Mask` says. A row that sees nothing has
 o = 0 and contributes nothing; its LSE may be -inf, as torch.logsumexp has it, or +inf, as FlashAttention has it.
+
+softcap: scores are softcap * tanh(scale q k^T / softcap), before the mask. sink, [heads]: a score of each row of a head that has a part in
+the sum of exponentials, and no value.
 """
 
 from __future__ import annotations
@@ -88,16 +91,21 @@ class Mask(NamedTuple):
 FULL, CAUSAL = Mask(), Mask(right=0)
 
 
-def forward(q: Any, k: Any, v: Any, *, scale: float, mask: Mask) -> tuple[Any, Any]:
+def forward(q: Any, k: Any, v: Any, *, scale: float, mask: Mask, softcap: float | None = None, sink: Any = None) -> tuple[Any, Any]:
     """(o, lse) in float64; the LSE of rows that see nothing is -inf."""
     xp = _library(q)
     o, lse = xp.zeros_like(_float64(q)), xp.zeros_like(_float64(q[..., 0]))
     for batch, of_q, of_kv in _groups(q, k):
-        scores = _scores(xp, _float64(q[batch, of_q]), _float64(k[batch, of_kv]), scale, mask)
+        scores = _scores(xp, _float64(q[batch, of_q]), _float64(k[batch, of_kv]), scale, mask, softcap)[0]
         highest = _largest(scores)
+        if sink is not None:
+            of_sink = _float64(sink[of_q])[:, None] + xp.zeros_like(highest)
+            highest = xp.where(highest > of_sink, highest, of_sink)
         highest = xp.where(highest == -xp.inf, xp.zeros_like(highest), highest)
         p = xp.exp(scores - highest[..., None])
         total = p.sum(-1)
+        if sink is not None:
+            total = total + xp.exp(of_sink - highest)
         seen = total > 0
         total = xp.where(seen, total, xp.ones_like(total))
         o[batch, of_q] = (p / total[..., None]) @ _float64(v[batch, of_kv])
@@ -106,26 +114,36 @@ def forward(q: Any, k: Any, v: Any, *, scale: float, mask: Mask) -> tuple[Any, A
 
 
 def backward(q: Any, k: Any, v: Any, do: Any, o: Any, lse: Any, *, scale: float, mask: Mask,
-             corrected: bool = True, rounded: Callable[[Any], Any] = lambda x: x) -> dict[str, Any]:
-    """dq, dk and dv in float64, from the o and the LSE that are given.
+             corrected: bool = True, rounded: Callable[[Any], Any] = lambda x: x, softcap: float | None = None,
+             sink: Any = None) -> dict[str, Any]:
+    """dq, dk and dv in float64, from the o and the LSE that are given; with a sink dsink, [batch, heads], too.
 
-    P = exp(scale q k^T - lse); dv = P^T do; dS = P (do v^T - rowsum(o do)); dq = scale dS k; dk = scale dS^T q.
-    corrected: False leaves out rowsum(o do): how large gradients would be without it, when they nearly cancel.
+    P = exp(scale q k^T - lse); dv = P^T do; dS = P (do v^T - rowsum(o do)); dq = scale dS k; dk = scale dS^T q. A softcap brings its
+    slope 1 - tanh^2 into dS. dsink = -sum over rows of exp(sink - lse) rowsum(o do).
+    corrected: False leaves out rowsum(o do): how large gradients would be without it, when they nearly cancel; in dsink it leaves out
+    its sign.
     rounded: applied to P and to dS where they become factors of products, as kernels round them to the inputs' type.
     """
     xp = _library(q)
     gradients = {"dq": xp.zeros_like(_float64(q)), "dk": xp.zeros_like(_float64(k)), "dv": xp.zeros_like(_float64(v))}
+    if sink is not None:
+        gradients["dsink"] = xp.zeros_like(_float64(lse[..., 0]))
     for batch, of_q, of_kv in _groups(q, k):
         queries, keys, values = (_float64(x) for x in (q[batch, of_q], k[batch, of_kv], v[batch, of_kv]))
         upstream, output, logs = (_float64(x[batch, of_q]) for x in (do, o, lse))
         empty = ~xp.isfinite(logs)
         logs = xp.where(empty, xp.zeros_like(logs), logs)
-        p = xp.exp(_scores(xp, queries, keys, scale, mask) - logs[..., None])
+        scores, slope = _scores(xp, queries, keys, scale, mask, softcap)
+        p = xp.exp(scores - logs[..., None])
         p = xp.where(empty[..., None], xp.zeros_like(p), p)
-        dp = upstream @ values.swapaxes(-1, -2)
+        dp, delta = upstream @ values.swapaxes(-1, -2), (output * upstream).sum(-1)
         if corrected:
-            dp = dp - (output * upstream).sum(-1)[..., None]
-        ds = rounded(p * dp)
+            dp = dp - delta[..., None]
+        ds = rounded(p * slope * dp)
+        if sink is not None:
+            weights = xp.exp(_float64(sink[of_q])[:, None] - logs)
+            terms = xp.where(empty, xp.zeros_like(delta), weights * (delta if corrected else abs(delta)))
+            gradients["dsink"][batch, of_q] = -terms.sum(-1)
         gradients["dq"][batch, of_q] = scale * (ds @ keys)
         gradients["dk"][batch, of_kv] = scale * (ds.swapaxes(-1, -2) @ queries).sum(0)
         gradients["dv"][batch, of_kv] = (rounded(p).swapaxes(-1, -2) @ upstream).sum(0)
@@ -158,16 +176,19 @@ def _groups(q: Any, k: Any) -> Iterator[tuple[int, slice, int]]:
             yield batch, slice(kv_head * group, (kv_head + 1) * group), kv_head
 
 
-def _scores(xp: Any, queries: Any, keys: Any, scale: float, mask: Mask) -> Any:
-    """[heads, q_rows, kv_rows], -inf where a row does not see a column."""
-    scores = scale * (queries @ keys.swapaxes(-1, -2))
+def _scores(xp: Any, queries: Any, keys: Any, scale: float, mask: Mask, softcap: float | None) -> tuple[Any, Any]:
+    """([heads, q_rows, kv_rows], -inf where a row does not see a column; the softcap's slope, 1 without one)."""
+    scores, slope = scale * (queries @ keys.swapaxes(-1, -2)), 1.0
+    if softcap is not None:
+        tanh = xp.tanh(scores / softcap)
+        scores, slope = softcap * tanh, 1 - tanh * tanh
     if mask != Mask():
         q_rows, kv_rows = scores.shape[-2:]
         where = {"device": scores.device} if hasattr(queries, "data_ptr") else {}
         row, column = xp.arange(q_rows, **where)[:, None], xp.arange(kv_rows, **where)[None, :]
         table = xp.asarray(mask.blocks.bits if mask.blocks else (), **where)
         scores = xp.where(mask.sees(row, column, table, q_rows, kv_rows), scores, -xp.inf * xp.ones_like(scores))
-    return scores
+    return scores, slope
 
 
 def _library(x: Any) -> Any:

@@ -29,6 +29,7 @@ from .workspace import PER_THREAD, Workspace, this_thread
 TENSORS = ("q", "k", "v", "do", "o", "lse", "dq", "dk", "dv")
 OUTPUT = TENSORS.index("o")  # in whose place some kernels take delta
 LENGTHS = ("cu_seqlens_q", "cu_seqlens_kv")  # of a kernel of a list whose lengths come with each call
+SINK = ("sink", "dsink")  # of a kernel of a program with a sink
 LAYOUTS = ("bhsd", "bshd", "thd")
 MOST_LAUNCHES = 256  # of one kernel; more shapes and strides than that begin anew
 
@@ -55,8 +56,8 @@ class Kernel:
             lib.dashKernelDestroy(planned)
         self._takes_delta = "delta" in self._tensors
         self._names = TENSORS[:OUTPUT] + ("delta" if self._takes_delta else "o",) + TENSORS[OUTPUT + 1:]
-        if set(LENGTHS) & set(self._tensors):
-            self._names += LENGTHS
+        for names in (SINK, LENGTHS):
+            self._names += names if set(names) & set(self._tensors) else ()
         unknown = sorted(set(self._tensors) ^ set(self._names))
         if unknown:
             raise ManifestError(f"'{self.name}': expected the tensors {', '.join(self._names)}; differs in {', '.join(unknown)}")
@@ -89,14 +90,16 @@ class Kernel:
         return self._driver
 
     def backward(self, q: Any, k: Any, v: Any, do: Any, o: Any, lse: Any, dq: Any, dk: Any, dv: Any, *, delta: Any = None,
-                 cu_seqlens_q: Any = None, cu_seqlens_kv: Any = None, scale: float | None = None, stream: Any = None,
-                 layout: str = "bhsd") -> None:
-        """Writes dq, dk and dv, in the stream's order; returns when all is launched.
+                 sink: Any = None, dsink: Any = None, cu_seqlens_q: Any = None, cu_seqlens_kv: Any = None, scale: float | None = None,
+                 stream: Any = None, layout: str = "bhsd") -> None:
+        """Writes dq, dk and dv, and dsink of a kernel with a sink, in the stream's order; returns when all is launched.
 
         q, do, o, dq: [batch, heads, q_rows, head_dim]; k, v, dk, dv: [batch, kv_heads, kv_rows, head_dim], of the manifest's
         element type; lse: [batch, heads, q_rows] of f32, natural logarithms. Any strides with the last dimension contiguous;
         layout "bshd" takes [batch, rows, heads, head_dim] (lse as before), "thd" [rows, heads, head_dim] and lse [heads, rows].
         delta: of a kernel of `delta = %delta`, rowsum(o * do) as lse lies, f32; o is None then, as for no other kernel.
+        sink, dsink: of a kernel with `sink`, f32: [heads], whose exponentials the LSE contains, and its gradient [batch, heads], which is
+        not summed over the batch.
         cu_seqlens_q, cu_seqlens_kv: of a kernel of `sequences(<?>)`, i32 on the device: sequence i has the rows from element i up to
         i + 1. The device reads them, so a graph that is replayed may have others; numbers that do not ascend, or are beyond the
         tensors, are cut to what fits. Gradients of rows that no sequence has are not written.
@@ -105,7 +108,7 @@ class Kernel:
         workspace; a capture into a CUDA graph must come after it (or after `reserve`), on the same stream.
         Raises ArgumentError or CapacityError before anything is written, DriverError if a launch fails.
         """
-        given = self._given((q, k, v, do, o, lse, dq, dk, dv), delta, (cu_seqlens_q, cu_seqlens_kv))
+        given = self._given((q, k, v, do, o, lse, dq, dk, dv), delta, (sink, dsink), (cu_seqlens_q, cu_seqlens_kv))
         number = self._number(scale)  # a number from here on: a scalar of a library may change its value
         signatures = [signature(value, name, self._device_of) for name, value in zip(self._names, given)]
         handle = current_stream(q) if stream is None else stream_handle(stream)
@@ -123,15 +126,15 @@ class Kernel:
         launch.run_with(addresses, number)
 
     def bind(self, q: Any, k: Any, v: Any, do: Any, o: Any, lse: Any, dq: Any, dk: Any, dv: Any, *, delta: Any = None,
-             cu_seqlens_q: Any = None, cu_seqlens_kv: Any = None, scale: float | None = None, stream: Any = None,
-             layout: str = "bhsd") -> Launch:
+             sink: Any = None, dsink: Any = None, cu_seqlens_q: Any = None, cu_seqlens_kv: Any = None, scale: float | None = None,
+             stream: Any = None, layout: str = "bhsd") -> Launch:
         """Checks everything as `backward` does and returns what it would launch, for these tensors: `launch.run()`.
 
         Keep the tensors while it is used.
         """
         number = self._number(scale)
         with self._lock:
-            given = self._given((q, k, v, do, o, lse, dq, dk, dv), delta, (cu_seqlens_q, cu_seqlens_kv))
+            given = self._given((q, k, v, do, o, lse, dq, dk, dv), delta, (sink, dsink), (cu_seqlens_q, cu_seqlens_kv))
             return self._launch(given, number, current_stream(q) if stream is None else stream_handle(stream), layout)
 
     def reserve(self, *, device: int = 0, stream: Any = 0, **sizes: int) -> Workspace:
@@ -154,7 +157,7 @@ class Kernel:
                 self._workspaces[place] = Workspace(self.driver, device, handle, self.name)
             return self._workspaces[place]
 
-    def _given(self, tensors: tuple[Any, ...], delta: Any, lengths: tuple[Any, Any]) -> tuple[Any, ...]:
+    def _given(self, tensors: tuple[Any, ...], delta: Any, sink: tuple[Any, Any], lengths: tuple[Any, Any]) -> tuple[Any, ...]:
         """The tensors that the kernel has."""
         if self._takes_delta:
             if delta is None or tensors[OUTPUT] is not None:
@@ -163,11 +166,14 @@ class Kernel:
             tensors = (*tensors[:OUTPUT], delta, *tensors[OUTPUT + 1:])
         elif delta is not None:
             raise ArgumentError(f"delta: '{self.name}' takes none: it was not compiled for 'delta = …'")
-        for name, value in zip(LENGTHS, lengths):
-            if (value is None) == (name in self._names):
-                raise ArgumentError(f"{name}: expected i32 on the device, found None: '{self.name}' is of a list of sequences"
-                                    if value is None else f"{name}: '{self.name}' takes none: it was not compiled for 'sequences(<?>)'")
-        return tensors + lengths if LENGTHS[0] in self._names else tensors
+        for names, values, what, why, clause in ((SINK, sink, "f32", "has a sink", "sink(...)"),
+                                                 (LENGTHS, lengths, "i32", "is of a list of sequences", "sequences(<?>)")):
+            for name, value in zip(names, values):
+                if (value is None) == (name in self._names):
+                    raise ArgumentError(f"{name}: expected {what} on the device, found None: '{self.name}' {why}"
+                                        if value is None else f"{name}: '{self.name}' takes none: it was not compiled for '{clause}'")
+            tensors += values if names[0] in self._names else ()
+        return tensors
 
     # ---- What a call with new shapes goes through ---------------------------------------------------------------
 
@@ -179,7 +185,7 @@ class Kernel:
         tensors = {name: as_tensor(value, name, self._device_of, handle, name in written) for name, value in zip(self._names, given)}
         device = tensors["q"].device
         if layout == "thd":
-            tensors = {name: tensor if name in LENGTHS else tensor.in_batch() for name, tensor in tensors.items()}
+            tensors = {name: tensor if name in LENGTHS + SINK else tensor.in_batch() for name, tensor in tensors.items()}
         if layout != "bhsd":
             tensors = {name: tensor.transposed(1, 2) if len(tensor.shape) == 4 else tensor for name, tensor in tensors.items()}
         found = references([tensors[name] for name in self._tensors])

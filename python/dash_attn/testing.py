@@ -30,10 +30,13 @@ class Case:
     memory: str = "bhsd"
     seed: int = 0
     element: str = "bf16"
+    softcap: float | None = None
+    has_sink: bool = False
 
     @property
     def name(self) -> str:
         element = "" if self.element == "bf16" else f"-{self.element}"
+        element += (f"-cap{self.softcap:g}" if self.softcap else "") + "-sink" * self.has_sink
         return (f"d{self.head_dim}-{self.mask.name}-q{self.q_rows}-kv{self.kv_rows}-b{self.batch}-h{self.heads}"
                 f"-g{self.heads // self.kv_heads}-{self.memory}{element}")
 
@@ -44,6 +47,14 @@ class Case:
     @property
     def scale(self) -> float:
         return self.head_dim**-0.5
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        return OUTPUTS + ("dsink",) * self.has_sink
+
+    def options(self, tensors: dict[str, torch.Tensor]) -> dict[str, Any]:
+        """Those of `reference.forward` and `reference.backward`."""
+        return {"scale": self.scale, "mask": self.mask, "softcap": self.softcap, "sink": tensors.get("sink")}
 
     def with_seed(self, seed: int) -> Case:
         return replace(self, seed=seed)
@@ -80,7 +91,12 @@ def make_inputs(case: Case, device: str = "cuda") -> dict[str, torch.Tensor]:
                **allocate(case, ("o",), device), **allocate(case, OUTPUTS, device)}
     for name in ("q", "k", "v", "do"):
         tensors[name].normal_(generator=generator)
-    o, lse = reference.forward(tensors["q"], tensors["k"], tensors["v"], scale=case.scale, mask=case.mask)
+    if case.softcap:  # so large that the cap is felt: a third of the scores are above half of it
+        tensors["q"].mul_(case.softcap / 2)
+    if case.has_sink:
+        tensors["sink"] = torch.randn(case.heads, device=device, generator=generator)
+        tensors["dsink"] = torch.empty(case.batch, case.heads, device=device)
+    o, lse = reference.forward(tensors["q"], tensors["k"], tensors["v"], **case.options(tensors))
     tensors["o"].copy_(o)
     lse = lse.float()
     tensors["lse"] = torch.where(torch.isfinite(lse), lse, float("inf") * (-1) ** case.seed).contiguous()
@@ -90,7 +106,7 @@ def make_inputs(case: Case, device: str = "cuda") -> dict[str, torch.Tensor]:
 
 def poison(tensors: dict[str, torch.Tensor]) -> None:
     """Fills outputs with NaN: what a kernel does not write shows."""
-    for name in OUTPUTS:
+    for name in {*OUTPUTS, "dsink"} & tensors.keys():
         tensors[name].fill_(float("nan"))
 
 
@@ -125,9 +141,9 @@ def sizes_of(case: Case) -> dict[str, int]:
 
 
 def run(kernel: Kernel, case: Case, tensors: dict[str, torch.Tensor], **options: Any) -> dict[str, torch.Tensor]:
-    """Launches; dq, dk and dv as contiguous copies, in the stream's order."""
+    """Launches; the gradients as contiguous copies, in the stream's order."""
     kernel.backward(**tensors, scale=case.scale, **options)
-    return {name: tensors[name].clone(memory_format=torch.contiguous_format) for name in OUTPUTS}
+    return {name: tensors[name].clone(memory_format=torch.contiguous_format) for name in case.outputs}
 
 
 def first_difference(found: torch.Tensor, expected: torch.Tensor, name: str) -> str:
@@ -149,26 +165,27 @@ def first_difference(found: torch.Tensor, expected: torch.Tensor, name: str) -> 
 
 
 def differences(found: dict[str, torch.Tensor], expected: dict[str, torch.Tensor]) -> str:
-    return "; ".join(filter(None, (first_difference(found[name], expected[name], name) for name in OUTPUTS)))
+    return "; ".join(filter(None, (first_difference(found[name], expected[name], name) for name in expected)))
 
 
 def errors(found: dict[str, torch.Tensor], exact: dict[str, Any], uncorrected: dict[str, Any]) -> dict[str, float]:
     """reference.relative_error of each gradient, beside `references`; NaN where one holds something that is not finite."""
     return {name: reference.relative_error(found[name], exact[name], uncorrected[name])
-            if torch.isfinite(found[name]).all() else float("nan") for name in OUTPUTS}
+            if torch.isfinite(found[name]).all() else float("nan") for name in found}
 
 
 def references(case: Case, tensors: dict[str, torch.Tensor]) -> tuple[dict[str, Any], dict[str, Any]]:
     """(gradients, gradients without the softmax correction) in float64."""
     inputs = [tensors[name] for name in ("q", "k", "v", "do", "o", "lse")]
-    return tuple(reference.backward(*inputs, scale=case.scale, mask=case.mask, corrected=corrected)
-                 for corrected in (True, False))
+    return tuple(reference.backward(*inputs, **case.options(tensors), corrected=corrected) for corrected in (True, False))
 
 
 def flash_arguments(case: Case) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Those behind the tensors, of PyTorch's operators of FlashAttention-2: by place and by name."""
     if case.mask.blocks is not None:
         raise RuntimeError("it knows no bitmaps")
+    if case.softcap or case.has_sink:
+        raise RuntimeError("PyTorch's operators take neither a softcap nor a sink")
     options = {"scale": case.scale}
     if case.mask.left >= 0 or case.mask.right > 0:
         options |= {"window_size_left": case.mask.left, "window_size_right": case.mask.right}
@@ -191,6 +208,5 @@ def emulated_backward(case: Case, tensors: dict[str, torch.Tensor]) -> dict[str,
     """The roundings to 16 bits that every kernel on tensor cores does (P and dS as factors, results), and no others: the
     yardstick where PyTorch's kernel cannot run."""
     inputs = [tensors[name] for name in ("q", "k", "v", "do", "o", "lse")]
-    gradients = reference.backward(*inputs, scale=case.scale, mask=case.mask,
-                                   rounded=lambda x: x.to(case.dtype).double())
-    return {name: gradient.to(case.dtype) for name, gradient in gradients.items()}
+    gradients = reference.backward(*inputs, **case.options(tensors), rounded=lambda x: x.to(case.dtype).double())
+    return {name: gradient.to(tensors[name].dtype) for name, gradient in gradients.items()}

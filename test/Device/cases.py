@@ -46,7 +46,8 @@ def case(kernel: BundledKernel, shape: tuple[int, int, int, int, int, str], seed
     q_rows, kv_rows, batch, heads, kv_heads, memory = shape
     sizes = {"q_rows": q_rows, "kv_rows": kv_rows, "batch": batch, "heads": heads, "kv_heads": kv_heads}
     sizes |= kernel.fixed_sizes
-    return Case(kernel.head_dim, kernel.mask, memory=memory, seed=seed, element=kernel.element, **sizes)
+    return Case(kernel.head_dim, kernel.mask, memory=memory, seed=seed, element=kernel.element, softcap=kernel.softcap,
+                has_sink=kernel.has_sink, **sizes)
 
 
 def accuracy_cases(kernel: BundledKernel, is_first: bool, quick: bool) -> list[Case]:

@@ -12,7 +12,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parents[1] / "python")]
 
 GROUPS = ("golden", "accuracy", "hard_numbers", "repeat", "chains", "launches", "attention", "jax_attention", "audit", "training", "first_call",
-          "sequences", "packed", "two_gpus", "levels", "given_delta", "sanitizer", "parts")
+          "sequences", "packed", "two_gpus", "levels", "given_delta", "sanitizer", "parts", "scores")
 SOAK = "soak"  # takes as long as it is told, so it runs only where it is named
 # Those that are given builds for tests as well, and those that are given tables of the benchmark's sizes.
 WITH_DEBUG, WITH_BENCH = ("golden", "chains", "parts", SOAK), ("golden",)
@@ -38,7 +38,7 @@ def main() -> None:
     from dash_attn.bundle import Bundle
 
     bundle = Bundle.open(arguments.bundle)
-    named = {"sequences": bundle.lists, "levels": bundle.levels, "sanitizer": bundle.kernels + bundle.debug + bundle.lists,
+    named = {"sequences": bundle.lists, "levels": bundle.levels, "scores": bundle.scores, "sanitizer": bundle.kernels + bundle.debug + bundle.lists,
              "given_delta": bundle.given_delta + bundle.kernels + bundle.lists}
     all_of_group = named.get(arguments.group, bundle.kernels + bundle.debug * (arguments.group in WITH_DEBUG))
     kernels = [kernel for kernel in all_of_group

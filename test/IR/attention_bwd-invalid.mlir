@@ -368,7 +368,7 @@ func.func @one_of_o_and_delta(%q: !q, %lse: !row, %dq: !q, %dk: !q, %dv: !q) {
   // expected-error @below {{'dash.attention_bwd' op needs exactly one of 'o' and 'delta', got neither}}
   "dash.attention_bwd"(%q, %q, %q, %q, %lse, %dq, %dk, %dv) <{
     level = #dash.level<run>, mask = #dash.mask<full>,
-    operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 0, 0, 1, 1, 1, 0>}>
+    operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 0, 0, 1, 1, 1, 0, 0, 0>}>
     : (!q, !q, !q, !q, !row, !q, !q, !q) -> ()
   return
 }
@@ -382,7 +382,7 @@ func.func @not_both_o_and_delta(%q: !q, %lse: !row, %dq: !q, %dk: !q, %dv: !q) {
   // expected-error @below {{'dash.attention_bwd' op needs exactly one of 'o' and 'delta', got both}}
   "dash.attention_bwd"(%q, %q, %q, %q, %lse, %q, %lse, %dq, %dk, %dv) <{
     level = #dash.level<run>, mask = #dash.mask<full>,
-    operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0>}>
+    operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0>}>
     : (!q, !q, !q, !q, !row, !q, !row, !q, !q, !q) -> ()
   return
 }
@@ -396,5 +396,152 @@ func.func @last_input_is_o_or_delta(%q: !q, %lse: !row, %dq: !q, %dk: !q, %dv: !
   // expected-error @below {{expected 'o = %value' or 'delta = %value'}}
   dash.attention_bwd ins(%q, %q, %q, %q, %lse, %q : !q, !q, !q, !q, !row, !q)
                      outs(%dq, %dk, %dv : !q, !q, !q) mask(<full>) level(run)
+  return
+}
+
+// -----
+
+!q = memref<2x8x512x128xbf16>
+!kv = memref<2x2x512x128xbf16>
+!row = memref<2x8x512xf32>
+
+func.func @sink_has_rank_1(%q: !q, %k: !kv, %v: !kv, %do: !q,
+    %lse: !row, %o: !q, %dq: !q, %dk: !kv, %dv: !kv, %sink: memref<2x8xf32>, %dsink: memref<2x8xf32>) {
+  // expected-error @below {{'dash.attention_bwd' op 'sink' must be a memref of rank 1 [heads], got 'memref<2x8xf32>'}}
+  dash.attention_bwd
+    ins(%q, %k, %v, %do, %lse, o = %o : !q, !kv, !kv, !q, !row, !q)
+    outs(%dq, %dk, %dv : !q, !kv, !kv) mask(<full>) level(run) sink(%sink, %dsink : memref<2x8xf32>, memref<2x8xf32>)
+  return
+}
+
+// -----
+
+!q = memref<2x8x512x128xbf16>
+!kv = memref<2x2x512x128xbf16>
+!row = memref<2x8x512xf32>
+
+func.func @dsink_has_rank_2(%q: !q, %k: !kv, %v: !kv, %do: !q,
+    %lse: !row, %o: !q, %dq: !q, %dk: !kv, %dv: !kv, %sink: memref<8xf32>, %dsink: memref<8xf32>) {
+  // expected-error @below {{'dash.attention_bwd' op 'dsink' must be a memref of rank 2 [batch, heads], got 'memref<8xf32>'}}
+  dash.attention_bwd
+    ins(%q, %k, %v, %do, %lse, o = %o : !q, !kv, !kv, !q, !row, !q)
+    outs(%dq, %dk, %dv : !q, !kv, !kv) mask(<full>) level(run) sink(%sink, %dsink : memref<8xf32>, memref<8xf32>)
+  return
+}
+
+// -----
+
+!q = memref<2x8x512x128xbf16>
+!kv = memref<2x2x512x128xbf16>
+!row = memref<2x8x512xf32>
+
+func.func @sink_has_a_number_a_head(%q: !q, %k: !kv, %v: !kv, %do: !q,
+    %lse: !row, %o: !q, %dq: !q, %dk: !kv, %dv: !kv, %sink: memref<2xf32>, %dsink: memref<2x8xf32>) {
+  // expected-error @below {{'dash.attention_bwd' op 'sink' must have the heads of 'q', 8, got 2}}
+  dash.attention_bwd
+    ins(%q, %k, %v, %do, %lse, o = %o : !q, !kv, !kv, !q, !row, !q)
+    outs(%dq, %dk, %dv : !q, !kv, !kv) mask(<full>) level(run) sink(%sink, %dsink : memref<2xf32>, memref<2x8xf32>)
+  return
+}
+
+// -----
+
+!q = memref<2x8x512x128xbf16>
+!kv = memref<2x2x512x128xbf16>
+!row = memref<2x8x512xf32>
+
+func.func @dsink_has_a_number_a_sequence(%q: !q, %k: !kv, %v: !kv, %do: !q,
+    %lse: !row, %o: !q, %dq: !q, %dk: !kv, %dv: !kv, %sink: memref<8xf32>, %dsink: memref<1x8xf32>) {
+  // expected-error @below {{'dash.attention_bwd' op 'dsink' must have the batch of 'q', 2, got 1}}
+  dash.attention_bwd
+    ins(%q, %k, %v, %do, %lse, o = %o : !q, !kv, !kv, !q, !row, !q)
+    outs(%dq, %dk, %dv : !q, !kv, !kv) mask(<full>) level(run) sink(%sink, %dsink : memref<8xf32>, memref<1x8xf32>)
+  return
+}
+
+// -----
+
+!q = memref<2x8x512x128xbf16>
+!kv = memref<2x2x512x128xbf16>
+!row = memref<2x8x512xf32>
+
+func.func @sink_is_f32(%q: !q, %k: !kv, %v: !kv, %do: !q,
+    %lse: !row, %o: !q, %dq: !q, %dk: !kv, %dv: !kv, %sink: memref<8xbf16>, %dsink: memref<2x8xf32>) {
+  // expected-error @below {{'dash.attention_bwd' op 'sink' must have f32 elements, got 'bf16'}}
+  dash.attention_bwd
+    ins(%q, %k, %v, %do, %lse, o = %o : !q, !kv, !kv, !q, !row, !q)
+    outs(%dq, %dk, %dv : !q, !kv, !kv) mask(<full>) level(run) sink(%sink, %dsink : memref<8xbf16>, memref<2x8xf32>)
+  return
+}
+
+// -----
+
+!q = memref<2x8x512x128xbf16>
+!kv = memref<2x2x512x128xbf16>
+!row = memref<2x8x512xf32>
+
+func.func @softcap_of_zero(%q: !q, %k: !kv, %v: !kv, %do: !q,
+    %lse: !row, %o: !q, %dq: !q, %dk: !kv, %dv: !kv) {
+  // expected-error @below {{'dash.attention_bwd' op 'softcap' must be a finite number above 0, got 0}}
+  dash.attention_bwd
+    ins(%q, %k, %v, %do, %lse, o = %o : !q, !kv, !kv, !q, !row, !q)
+    outs(%dq, %dk, %dv : !q, !kv, !kv) mask(<full>) level(run) softcap(0.0)
+  return
+}
+
+// -----
+
+!q = memref<2x8x512x128xbf16>
+!kv = memref<2x2x512x128xbf16>
+!row = memref<2x8x512xf32>
+
+func.func @negative_softcap(%q: !q, %k: !kv, %v: !kv, %do: !q,
+    %lse: !row, %o: !q, %dq: !q, %dk: !kv, %dv: !kv) {
+  // expected-error @below {{'dash.attention_bwd' op 'softcap' must be a finite number above 0, got -30}}
+  dash.attention_bwd
+    ins(%q, %k, %v, %do, %lse, o = %o : !q, !kv, !kv, !q, !row, !q)
+    outs(%dq, %dk, %dv : !q, !kv, !kv) mask(<full>) level(run) softcap(-30.0)
+  return
+}
+
+// -----
+
+!q = memref<2x8x512x128xbf16>
+!kv = memref<2x2x512x128xbf16>
+!row = memref<2x8x512xf32>
+
+func.func @softcap_is_a_number(%q: !q, %k: !kv, %v: !kv, %do: !q,
+    %lse: !row, %o: !q, %dq: !q, %dk: !kv, %dv: !kv) {
+  // expected-error @below {{'dash.attention_bwd' op 'softcap' must be a finite number above 0, got NaN}}
+  dash.attention_bwd
+    ins(%q, %k, %v, %do, %lse, o = %o : !q, !kv, !kv, !q, !row, !q)
+    outs(%dq, %dk, %dv : !q, !kv, !kv) mask(<full>) level(run) softcap(0x7FC00000)
+  return
+}
+
+// -----
+
+!q = memref<2x8x512x128xbf16>
+!row = memref<2x8x512xf32>
+
+func.func @sink_alone(%q: !q, %lse: !row, %dq: !q, %dk: !q, %dv: !q, %sink: memref<8xf32>) {
+  // expected-error @below {{'dash.attention_bwd' op 'sink' and 'dsink' come together, got 'sink' alone}}
+  "dash.attention_bwd"(%q, %q, %q, %q, %lse, %lse, %dq, %dk, %dv, %sink) <{level = #dash.level<run>, mask = #dash.mask<full>,
+      operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 0, 0>}>
+    : (!q, !q, !q, !q, !row, !row, !q, !q, !q, memref<8xf32>) -> ()
+  return
+}
+
+// -----
+
+!q = memref<1x8x512x128xbf16>
+!row = memref<1x8x512xf32>
+
+func.func @sink_of_a_list(%q: !q, %lse: !row, %dq: !q, %dk: !q, %dv: !q, %sink: memref<8xf32>, %dsink: memref<1x8xf32>) {
+  // expected-error @below {{'dash.attention_bwd' op 'sink' needs a batch of equal sequences, got 'sequences'}}
+  dash.attention_bwd
+    ins(%q, %q, %q, %q, %lse, delta = %lse : !q, !q, !q, !q, !row, !row)
+    outs(%dq, %dk, %dv : !q, !q, !q) mask(<full>) level(run) sequences(<[500, 500], [12, 12]>)
+    sink(%sink, %dsink : memref<8xf32>, memref<1x8xf32>)
   return
 }

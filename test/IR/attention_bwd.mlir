@@ -53,3 +53,14 @@ func.func @sequences(%q: !packed, %k: !packedKv, %v: !packedKv, %do: !packed, %o
     mask(<causal>) level(batch) sequences(<[1000, 1000], [3000, 2000]>)
   return
 }
+
+// Scores capped, and a sink, whose gradient has a row for each sequence.
+// CHECK-LABEL: func.func @capped
+// CHECK:         mask(<causal>) level(run) scale(%{{.+}}) sink(%{{.+}}, %{{.+}} : memref<8xf32>, memref<2x8xf32, strided<[?, 1]>>) softcap(5.000000e+01){{$}}
+func.func @capped(%q: !q, %k: !kv, %v: !kv, %do: !q, %o: !q, %lse: !row, %dq: !q, %dk: !kv,
+                  %dv: !kv, %scale: f32, %sink: memref<8xf32>, %dsink: memref<2x8xf32, strided<[?, 1]>>) {
+  dash.attention_bwd ins(%q, %k, %v, %do, %lse, o = %o : !q, !kv, !kv, !q, !row, !q)
+                     outs(%dq, %dk, %dv : !q, !kv, !kv) mask(<causal>) level(run) scale(%scale)
+                     sink(%sink, %dsink : memref<8xf32>, memref<2x8xf32, strided<[?, 1]>>) softcap(50.0)
+  return
+}

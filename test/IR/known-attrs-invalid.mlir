@@ -2,26 +2,26 @@
 
 // What is misspelt, of another type or at another place is refused: nobody would miss it.
 
-// expected-error @below {{unknown attribute 'dash.bogus' of an op, expected one of dash.program, dash.formulas, dash.order_buffer, dash.manifest, dash.entry, dash.problem}}
+// expected-error @below {{unknown attribute 'dash.bogus' of an op, expected one of dash.program, dash.formulas, dash.order_buffer, dash.manifest, dash.entry, dash.softcap, dash.problem}}
 module attributes {dash.bogus} {
 }
 
 // -----
 
 // When ops run and through what they go is said by ops: these are attributes no more.
-// expected-error @below {{unknown attribute 'dash.stage' of an op, expected one of dash.program, dash.formulas, dash.order_buffer, dash.manifest, dash.entry, dash.problem}}
+// expected-error @below {{unknown attribute 'dash.stage' of an op, expected one of dash.program, dash.formulas, dash.order_buffer, dash.manifest, dash.entry, dash.softcap, dash.problem}}
 module attributes {dash.stage = 1} {
 }
 
 // -----
 
-// expected-error @below {{unknown attribute 'dash.order' of an op, expected one of dash.program, dash.formulas, dash.order_buffer, dash.manifest, dash.entry, dash.problem}}
+// expected-error @below {{unknown attribute 'dash.order' of an op, expected one of dash.program, dash.formulas, dash.order_buffer, dash.manifest, dash.entry, dash.softcap, dash.problem}}
 module attributes {dash.order = 1} {
 }
 
 // -----
 
-// expected-error @below {{unknown attribute 'dash.staging' of an op, expected one of dash.program, dash.formulas, dash.order_buffer, dash.manifest, dash.entry, dash.problem}}
+// expected-error @below {{unknown attribute 'dash.staging' of an op, expected one of dash.program, dash.formulas, dash.order_buffer, dash.manifest, dash.entry, dash.softcap, dash.problem}}
 module attributes {dash.staging = 1} {
 }
 
@@ -97,3 +97,8 @@ func.func private @shape(i32 {dash.shape = [1]})
 
 // expected-error @below {{expected 'dash.parameter' on an argument of a function of a 'gpu.module', got 'func.func'}}
 func.func private @parameter(i32 {dash.parameter = "q"})
+
+// -----
+
+// expected-error @below {{expected 'dash.softcap' to be a number, got "50"}}
+func.func private @capped() attributes {dash.softcap = "50"}

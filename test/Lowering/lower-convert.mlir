@@ -1,4 +1,4 @@
-// RUN: dash-opt %s --dash-lower-convert | FileCheck %s --implicit-check-not=dash.convert
+// RUN: dash-opt %s --dash-lower-convert | FileCheck %s --implicit-check-not=dash.convert --implicit-check-not=dash.sink_gradient
 // RUN: sed 's/bf16/f16/g' %s | dash-opt --dash-lower-convert | FileCheck %s --check-prefix=F16 --implicit-check-not=bf16
 // F16: nvvm.convert.f32x2.to.f16x2 {{.+}}<rn>
 
@@ -66,5 +66,35 @@ module {
            tiles = <q = 64, kv = 128>, kind = "ascending", level = run, deterministic = true,
            parts = 1, workers = 132, width = 132, min_workers = 132>
     order <entry = "constant_order">>} {
+  }
+
+  // Of a sink's gradient a warp of the first tile's block has all runs of rows of a head: each lane every 32nd, then in pairs.
+  // CHECK:      llvm.func @sink_convert(
+  // CHECK-SAME:   %[[DSINK:[^ ]+]]: !llvm.ptr<1> {dash.parameter = "dsink"}, %[[STRIDE:[^ ]+]]: i64 {dash.parameter = "dsink.stride.batch"}, %[[RUNS:[^ ]+]]: !llvm.ptr<1> {dash.parameter = "workspace.sink_sum"})
+  // CHECK:        llvm.getelementptr %[[RUNS]]
+  // CHECK:        %[[SUM:.+]] = scf.for %{{.+}} = %c0_i32{{.*}} to %{{.+}} step %c32_i32{{.*}} iter_args(%[[LAST:.+]] = %{{.+}}) -> (f32)
+  // CHECK:          %[[RUN:.+]] = llvm.load %{{.+}} {alignment = 4 : i64} : !llvm.ptr<1> -> f32
+  // CHECK:          %[[SOME:.+]] = arith.select %{{.+}}, %[[RUN]], %{{.+}} : f32
+  // CHECK-NEXT:     %[[NEXT:.+]] = arith.addf %[[LAST]], %[[SOME]] : f32
+  // CHECK-NEXT:     scf.yield %[[NEXT]] : f32
+  // CHECK-COUNT-5: nvvm.shfl.sync bfly
+  // CHECK-NOT:    nvvm.shfl.sync
+  // CHECK:        arith.negf
+  // CHECK:        arith.muli %{{.+}}, %[[STRIDE]] : i64
+  // CHECK:        llvm.getelementptr %[[DSINK]]
+  // CHECK:        llvm.store %{{.+}}, %{{.+}} {alignment = 4 : i64} : f32, !llvm.ptr<1>
+  func.func @sink(%sum: memref<?x?x?x64xf32>, %dq: memref<?x?x?x64xbf16>, %sink: memref<?xf32>, %lse: memref<?x?x?xf32>,
+                  %delta: memref<?x?x?xf32>, %dsink: memref<?x?xf32>) {
+    dash.sink_gradient ins(%sink, %lse, %delta : memref<?xf32>, memref<?x?x?xf32>, memref<?x?x?xf32>) outs(%dsink : memref<?x?xf32>)
+    dash.convert %sum to %dq layout(<accumulator, columns by 2>) : memref<?x?x?x64xf32> to memref<?x?x?x64xbf16>
+    return
+  }
+  gpu.module @sink_kernels attributes {dash.program = #dash.program<"sink"
+    facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>,
+           tiles = <q = 64, kv = 128>, kind = "ascending", level = run, deterministic = true,
+           parts = 1, workers = 132, width = 132, min_workers = 132>
+    tensors[<"sink" : f32, read, shape ["heads"], alignment = 4, stride_multiple = 1>,
+            <"dsink" : f32, write, shape ["batch", "heads"], alignment = 4, stride_multiple = 1>]
+    order <entry = "sink_order">>} {
   }
 }

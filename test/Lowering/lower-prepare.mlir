@@ -119,4 +119,37 @@ module {
     tensors[<"delta" : f32, read, shape["batch", "heads", "q_rows"], alignment = 4, stride_multiple = 1>]
     order <entry = "given_order">>} {
   }
+
+  // With a sink each warp of rows sums exp(sink - LSE) * delta, 0 where the LSE is infinite, in pairs; its first lane writes the sum.
+  // CHECK:      llvm.func @sink_prepare(
+  // CHECK-SAME:   %[[SINK:[^ ]+]]: !llvm.ptr<1> {dash.parameter = "sink"}, %[[RUNS:[^ ]+]]: !llvm.ptr<1> {dash.parameter = "workspace.sink_sum"})
+  // CHECK:        nvvm.barrier
+  // CHECK:        %[[LSE:.+]] = llvm.load %{{.+}} {alignment = 4 : i64} : !llvm.ptr<1> -> f32
+  // CHECK:        %[[EMPTY:.+]] = arith.select %{{.+}}, %{{.+}}, %true
+  // CHECK:        llvm.getelementptr %[[SINK]]
+  // CHECK:        %[[SCORE:.+]] = llvm.load %{{.+}} {alignment = 4 : i64} : !llvm.ptr<1> -> f32
+  // CHECK-NEXT:   %[[LOG:.+]] = arith.subf %[[SCORE]], %[[LSE]]
+  // CHECK:        %[[POWER:.+]] = llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f32"
+  // CHECK:        %[[TERM:.+]] = arith.mulf %[[POWER]], %{{.+}} : f32
+  // CHECK-NEXT:   arith.select %[[EMPTY]], %{{.+}}, %[[TERM]] : f32
+  // CHECK:        nvvm.shfl.sync bfly %{{.+}}, %{{.+}}, %c1_i32
+  // CHECK:        nvvm.shfl.sync bfly %{{.+}}, %{{.+}}, %c2_i32
+  // CHECK:        nvvm.shfl.sync bfly %{{.+}}, %{{.+}}, %c4_i32
+  // CHECK:        nvvm.shfl.sync bfly %{{.+}}, %{{.+}}, %c8_i32
+  // CHECK:        nvvm.shfl.sync bfly %{{.+}}, %{{.+}}, %c16_i32
+  // CHECK:        scf.if %{{.+}} {
+  // CHECK:          llvm.getelementptr %[[RUNS]]
+  // CHECK:          llvm.store %{{.+}}, %{{.+}} {alignment = 4 : i64} : f32, !llvm.ptr<1>
+  func.func @sink(%o: memref<?x?x?x64xbf16>, %do: memref<?x?x?x64xbf16>, %delta: memref<?x?x?xf32>) {
+    dash.delta ins(%o, %do : memref<?x?x?x64xbf16>, memref<?x?x?x64xbf16>) outs(%delta : memref<?x?x?xf32>)
+    return
+  }
+  gpu.module @sink_kernels attributes {dash.program = #dash.program<"sink"
+    facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>,
+           tiles = <q = 64, kv = 128>, kind = "ascending", level = run, deterministic = true,
+           parts = 1, workers = 132, width = 132, min_workers = 132>
+    tensors[<"sink" : f32, read, shape ["heads"], alignment = 4, stride_multiple = 1>,
+            <"dsink" : f32, write, shape ["batch", "heads"], alignment = 4, stride_multiple = 1>]
+    order <entry = "sink_order">>} {
+  }
 }

@@ -17,7 +17,7 @@ import numpy as np  # noqa: E402
 from arithmetic import decode, encode, same_bits  # noqa: E402
 from cost import Cost  # noqa: E402
 from dash_opt import KINDS, Request, Tally  # noqa: E402
-from gradients import float64_gradients, recompute, slots_of, sum_up  # noqa: E402
+from gradients import float64_gradients, recompute, sink_gradient, slots_of, sum_up  # noqa: E402
 from orders import random_order  # noqa: E402
 from problem import Blocks, Mask, Problem, Sequence  # noqa: E402
 from report import Numbers, Setting, document, schedule_json  # noqa: E402
@@ -69,6 +69,20 @@ def mask_cases() -> list[Case]:
     return [Case(Request(one, kind, 4), is_list=len(one.sequences) > 1, seed=number)
             for number, one in enumerate([*problems, lists])
             for kind in (("shift", "descending") if number % 2 else ("synthesized", "symmetric-shift"))]
+
+
+def score_cases() -> list[Case]:
+    """Softcaps from those that scores hardly feel to those that bend all, and sinks: in groups, parts, batches, rows without keys."""
+    problems = [
+        Problem((Sequence(77, 50),), 16, 32, CAUSAL, 4, 2, 2),
+        Problem((Sequence(90, 70),) * 3, 32, 16, Mask(window=(20, 0)), 2, 1, 1),
+        Problem((Sequence(1100, 40),), 64, 16, CAUSAL, 2, 1, 1),  # more runs of rows than sums of them
+    ]
+    return [Case(Request(problem, kind, 4, batch=len(problem.sequences) if len(problem.sequences) > 1 else None), softcap=softcap,
+                 has_sink=has_sink, takes_delta=takes_delta, half=half, seed=number)
+            for number, problem in enumerate(problems)
+            for kind, softcap, has_sink, takes_delta, half in (
+                ("shift", 50.0, False, False, "bf16"), ("ascending", 0.3, True, True, "f16"), ("symmetric-shift", None, True, False, "bf16"))]
 
 
 def special_cases() -> list[Case]:
@@ -134,6 +148,9 @@ def recompute_differences(case: Case, ran: Ran) -> list[str]:
     found = recompute(case.problem, ran.schedule, ran.arrays, case.half, case.is_list)
     chains, part_chains = slots_of(ran.schedule)
     differences = []
+    if case.has_sink and not same_bits(
+            sink_gradient(ran.arrays.sink, ran.arrays.lse, ran.arrays.delta), ran.files["dsink"]):
+        differences.append("dsink, recomputed: has other bits")
     for name, slots in (("dq", chains), ("dk", part_chains), ("dv", part_chains)):
         contributions = getattr(found, name)
         differences += gradient_differences(case, ran, name, contributions, "recomputed")
@@ -157,9 +174,28 @@ def float64_differences(case: Case, ran: Ran) -> list[str]:
     return differences
 
 
+def infinite_sinks(tools: Tools) -> list[str]:
+    """A sink of -inf has a gradient of 0, and rows with an infinite LSE add nothing to any."""
+    case = score_cases()[2]
+    made = tools.execute(case, "finite")
+    folder = tools.scratch / "infinite-args"
+    folder.mkdir(exist_ok=True)
+    arrays = {name: made.files[name].copy() for name in ("q", "k", "v", "do", "o", "lse", "scale", "sink")}
+    arrays["sink"][0] = -np.inf
+    arrays["lse"][:, :, 3::7], arrays["lse"][:, :, 5::11] = np.inf, -np.inf
+    for name, array in arrays.items():
+        np.save(folder / f"{name}.npy", array)
+    ran = tools.execute(case, "infinite", folder)
+    expected = sink_gradient(ran.arrays.sink, ran.arrays.lse, ran.arrays.delta)
+    found = ran.files["dsink"]
+    if same_bits(found, expected) and (found[:, 0] == 0).all() and np.isfinite(found).all() and (found[:, 1] != 0).all():
+        return []
+    return [case.title(), f"dsink {found}, expected {expected}", ran.command]
+
+
 def main() -> int:
     tools = Tools.from_arguments(__doc__)
-    cases = [*named_cases(), *mask_cases(), *special_cases(), *file_cases(tools)]
+    cases = [*named_cases(), *mask_cases(), *score_cases(), *special_cases(), *file_cases(tools)]
 
     def differences(numbered: tuple[int, Case]) -> list[str]:
         number, case = numbered
@@ -173,6 +209,7 @@ def main() -> int:
 
     tally = Tally()
     tally.check_all(enumerate(cases), differences)
+    tally.check_all([tools], infinite_sinks)
     return tally.exit_code()
 
 

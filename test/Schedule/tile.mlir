@@ -67,3 +67,29 @@ func.func @defaults(%q: memref<1x2x100x192xf16>, %v: memref<1x2x100x128xf16>, %r
       mask(<full>) level(batch) sequences(<[40, 40], [60, 60]>)
   return
 }
+
+// With a softcap P is that of the tanh, with the cap as its factor, and dS has what is damped of P; a sink's gradient follows delta.
+// CHECK-LABEL: func.func @capped(
+// CHECK-SAME:      %[[SINK:[^:]+]]: memref<2xf32>, %[[DSINK:[^:]+]]: memref<1x2xf32>, %[[SCALE:.+]]: f32)
+// CHECK:         dash.delta {{.+}} outs(%[[DELTA:.+]] :
+// CHECK-NEXT:    dash.sink_gradient ins(%[[SINK]], %{{.+}}, %[[DELTA]] : memref<2xf32>, memref<1x2x100xf32>, memref<1x2x100xf32>) outs(%[[DSINK]] : memref<1x2xf32>)
+// CHECK-NEXT:    %[[CAP:.+]] = arith.constant 3.000000e+01 : f32
+// CHECK:           %[[S:.+]] = dash.matmul %{{.+}}, transpose
+// CHECK-NEXT:      %[[CAPPED:.+]] = dash.softcap %[[S]] cap(3.000000e+01) scale(%[[SCALE]])
+// CHECK-NEXT:      %[[P:.+]] = dash.probability %[[CAPPED]], %{{.+}} at({{.+}}) scale(%[[CAP]])
+// CHECK-NEXT:      %[[ROUNDED:.+]] = dash.round %[[P]]
+// CHECK-NEXT:      %[[DP:.+]] = dash.matmul
+// CHECK-NEXT:      %[[DAMPED:.+]] = dash.damp %[[P]], %[[CAPPED]]
+// CHECK-NEXT:      %[[DS:.+]] = dash.score_gradient %[[DAMPED]], %[[DP]]
+// CHECK-NEXT:      dash.matmul %[[ROUNDED]]
+// CHECK-NEXT:      dash.matmul %[[DS]]
+// CHECK:         dash.convert {{.+}} scale(%[[SCALE]])
+func.func @capped(%q: memref<1x2x100x64xbf16>, %row: memref<1x2x100xf32>, %dq: memref<1x2x100x64xbf16>, %dk: memref<1x2x100x64xbf16>,
+                  %dv: memref<1x2x100x64xbf16>, %sink: memref<2xf32>, %dsink: memref<1x2xf32>, %scale: f32) {
+  dash.attention_bwd
+      ins(%q, %q, %q, %q, %row, o = %q : memref<1x2x100x64xbf16>, memref<1x2x100x64xbf16>, memref<1x2x100x64xbf16>,
+          memref<1x2x100x64xbf16>, memref<1x2x100xf32>, memref<1x2x100x64xbf16>)
+      outs(%dq, %dk, %dv : memref<1x2x100x64xbf16>, memref<1x2x100x64xbf16>, memref<1x2x100x64xbf16>)
+      mask(<full>) level(run) scale(%scale) sink(%sink, %dsink : memref<2xf32>, memref<1x2xf32>) softcap(30.0)
+  return
+}

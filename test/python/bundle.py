@@ -28,7 +28,7 @@ def make(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
 
 def contents() -> None:
     made = make(TMP / "bundle", "--filter=d64-causal")
-    assert made.returncode == 1 and "27 of 28 kernels" in made.stdout, made
+    assert made.returncode == 1 and "29 of 30 kernels" in made.stdout, made
     assert "d64-causal-unordered: program.mlir:3:1: error: no such kind" in made.stdout, made.stdout
     bundle = Bundle.open(TMP / "bundle")
     assert [kernel.name for kernel in bundle.kernels] == [
@@ -37,6 +37,8 @@ def contents() -> None:
     assert [kernel.name for kernel in bundle.lists] == [f"d64-causal-{kind}-list{build}" for kind, build in (
         ("symmetric-shift", ""), ("ascending", ""), ("synthesized", ""), ("ascending", "-tickets"))]
     assert [kernel.name for kernel in bundle.given_delta] == [f"d64-causal-symmetric-shift{rows}-delta" for rows in ("", "-list")]
+    assert [(kernel.name.rsplit("-")[-1], kernel.softcap, kernel.has_sink) for kernel in bundle.scores] == [
+        ("softcap", 50.0, False), ("sink", None, True)]
     shift, table = bundle.kernels[2], bundle.kernels[7]
     assert (shift.head_dim, shift.group, shift.kind, shift.fixed_sizes) == (64, "d64-causal", "shift", {})
     assert table.fixed_sizes == {"q_rows": 4096, "kv_rows": 4096}

@@ -45,20 +45,23 @@ namespace {
 struct Head {
   const Problem &problem;
   const SequenceLengths &lengths;
-  double scale;
+  const Scores &how;
+  int64_t number;
   std::vector<double> kTransposed, v; ///< [head dim, kv rows], [kv rows, head dim of v]
 
   /// Adds up one row.
   void run(int64_t row, const Tensor &q, int64_t qRow, std::vector<double> &out, double &lse) {
     std::vector<double> scores(lengths.kv);
     for (int64_t d = 0; d < problem.headDim; ++d) {
-      double factor = scale * q.get(qRow * problem.headDim + d);
+      double factor = how.scale * q.get(qRow * problem.headDim + d);
       for (int64_t j = 0; j < lengths.kv; ++j)
         scores[j] += factor * kTransposed[d * lengths.kv + j];
     }
     constexpr double hidden = -std::numeric_limits<double>::infinity();
-    double largest = hidden;
+    double sink = how.sink ? how.sink->get(number) : hidden, largest = sink;
     for (int64_t j = 0; j < lengths.kv; ++j) {
+      if (how.softcap)
+        scores[j] = *how.softcap * std::tanh(scores[j] / *how.softcap);
       if (!isVisible(problem, lengths, row, j))
         scores[j] = hidden;
       largest = std::max(largest, scores[j]);
@@ -67,7 +70,7 @@ struct Head {
     out.assign(problem.headDimV, 0);
     if (largest == hidden)
       return;
-    double sum = 0;
+    double sum = std::exp(sink - largest);
     for (int64_t j = 0; j < lengths.kv; ++j) {
       if (scores[j] == hidden)
         continue;
@@ -84,8 +87,8 @@ struct Head {
 
 } // namespace
 
-void dash_run::computeForward(const Problem &problem, float scale, const Tensor &q, const Tensor &k,
-                              const Tensor &v, Tensor *o, Tensor *lse) {
+void dash_run::computeForward(const Problem &problem, const Scores &how, const Tensor &q,
+                              const Tensor &k, const Tensor &v, Tensor *o, Tensor *lse) {
   bool isList = q.shape[0] == 1; // a batch of one sequence is a list of one
   int64_t qOffset = 0, kvOffset = 0, d = problem.headDim, dv = problem.headDimV;
   std::vector<double> out;
@@ -96,7 +99,7 @@ void dash_run::computeForward(const Problem &problem, float scale, const Tensor 
                     : (s * tensor.shape[1] + head) * tensor.shape[2];
     };
     for (int64_t h = 0; h < problem.heads; ++h) {
-      Head head{problem, lengths, scale, {}, {}};
+      Head head{problem, lengths, how, h, {}, {}};
       int64_t kvRow = firstRow(k, h / problem.groupSize(), kvOffset);
       head.kTransposed.resize(lengths.kv * d);
       head.v.resize(lengths.kv * dv);

@@ -12,9 +12,16 @@ namespace dash_run {
 /// it does not depend on the machine, nor on which other inputs there are.
 void fillRandom(Tensor &tensor, uint64_t seed);
 
+/// What becomes of q k^T in front of the softmax, and what beside it has a part in the sum.
+struct Scores {
+  double scale;
+  std::optional<double> softcap;
+  const Tensor *sink; ///< null where there is none
+};
+
 /// What a forward pass leaves for the backward: o = softmax(scale Q K^T) V and the log of the rows'
-/// sums, in f64 and rounded once; 0 and -inf where a row sees no column. `o` or `lse` may be null.
-void computeForward(const mlir::dash::Problem &problem, float scale, const Tensor &q,
+/// sums, in f64 and rounded once; 0 and -inf where a row sees no column, nor a sink. `o` or `lse` may be null.
+void computeForward(const mlir::dash::Problem &problem, const Scores &how, const Tensor &q,
                     const Tensor &k, const Tensor &v, Tensor *o, Tensor *lse);
 
 /// delta = rowsum(o * dO), left to right in f32.

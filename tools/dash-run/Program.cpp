@@ -176,6 +176,8 @@ FailureOr<Program> dash_run::loadProgram(MLIRContext &context, StringRef path, S
                                 << function.getNumResults();
   program.function = function.getName().str();
   program.problem = toProblem(problem);
+  if (auto softcap = function->getAttrOfType<FloatAttr>(softcapAttr))
+    program.softcap = softcap.getValueAsDouble();
   bool hasContributions = false;
   for (unsigned i : llvm::seq(function.getNumArguments())) {
     FailureOr<Tensor> tensor = toTensor(function, i);
@@ -199,6 +201,7 @@ static LogicalResult lowerToLLVM(ModuleOp module, StringRef name) {
   module.walk([&](func::FuncOp function) {
     // Our marks have served, and LLVM knows no such attributes.
     function->removeAttr(problemAttr);
+    function->removeAttr(softcapAttr);
     for (unsigned i : llvm::seq(function.getNumArguments())) {
       function.removeArgAttr(i, argumentNameAttr);
       function.removeArgAttr(i, argumentShapeAttr);

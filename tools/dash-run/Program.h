@@ -23,7 +23,7 @@ struct Tensor {
   std::vector<char> data;
 
   bool isOutput() const {
-    return name == "dq" || name == "dk" || name == "dv" || isContributions();
+    return name == "dq" || name == "dk" || name == "dv" || name == "dsink" || isContributions();
   }
   bool isContributions() const { return llvm::StringRef(name).starts_with("contributions-"); }
   int64_t numElements() const;
@@ -40,6 +40,7 @@ struct Program {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::string function;
   mlir::dash::Problem problem;
+  std::optional<double> softcap;
   std::vector<Tensor> arguments; ///< without data
 };
 

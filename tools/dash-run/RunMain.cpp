@@ -37,11 +37,11 @@ struct Options {
                                  cl::cat(category)};
   cl::opt<std::string> argsDir{"args",
                                cl::desc("Folder of inputs: q.npy, k.npy, v.npy, do.npy, "
-                                        "o.npy or delta.npy, lse.npy, scale.npy"),
+                                        "o.npy or delta.npy, lse.npy, scale.npy, sink.npy"),
                                cl::value_desc("DIR"), cl::cat(category)};
   cl::opt<std::string> outDir{"out", cl::Required, cl::cat(category), cl::value_desc("DIR"),
-                              cl::desc("Folder for dq.npy, dk.npy, dv.npy, and for inputs that "
-                                       "come from the seed")};
+                              cl::desc("Folder for dq.npy, dk.npy, dv.npy, dsink.npy, and for "
+                                       "inputs that come from the seed")};
   cl::opt<uint64_t> seed{"seed", cl::desc("Make the inputs that --args lacks, from this number"),
                          cl::value_desc("N"), cl::cat(category)};
   cl::opt<bool> dumpContributions{"dump-contributions",
@@ -131,7 +131,7 @@ private:
   }
 
   Error make() {
-    for (StringRef name : {"q", "k", "v", "do"})
+    for (StringRef name : {"q", "k", "v", "do", "sink"})
       if (Tensor *tensor = missing(name))
         fillRandom(*tensor, options().seed);
     float scale = 1 / std::sqrt(double(program.problem.headDim));
@@ -155,7 +155,7 @@ private:
       output.data.resize(output.numElements() * output.elementBytes());
       o = &output;
     }
-    computeForward(program.problem, scale, *q, *k, *v, o, lse);
+    computeForward(program.problem, {scale, program.softcap, find("sink")}, *q, *k, *v, o, lse);
     if (delta)
       computeDelta(*o, *dOut, *delta);
     return Error::success();

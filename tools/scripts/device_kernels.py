@@ -46,6 +46,9 @@ PARTS_SIZES = "heads:16,kv-heads:2"
 LEVEL_KINDS = {"causal": "symmetric-shift", "window-512-0": "shift", "blocks-causal": "synthesized"}
 MADE_FOR, LEVEL_WORKERS, LEVEL_BATCHES = 64, (132, 100, 66), (1, 2, 7)
 LEVEL_TABLE = "parts=1 sizes=q:1024,kv:1024,heads:32,kv-heads:32,batch:"
+# Kernels with other scores: with a softcap, as Gemma 2 has it, and with a sink, as gpt-oss has it. Of a mask: a kind.
+SOFTCAP = 50.0
+SCORES = {"causal": ("symmetric-shift", ("softcap", "sink"))}
 DEBUG_KINDS = {"full": ("ascending", "shift", "symmetric-shift"), "causal": ("ascending", "shift", "symmetric-shift"),
                "window-512-0": ("shift",)}
 
@@ -62,6 +65,7 @@ class DeviceKernel:
     order: str = ""  # how dash-apply-schedule makes the order that kind=file reads
     has_lengths: bool = False  # of a list of sequences whose lengths come with each call
     takes_delta: bool = False  # in place of o
+    scores: tuple[str, ...] = ()  # what is done to them: "softcap", "sink"
 
     @property
     def example(self) -> str:
@@ -76,6 +80,11 @@ class DeviceKernel:
             text = text.replace("scale(%scale)", "scale(%scale) sequences(<?>)")
         if self.takes_delta:
             text = text.replace("%o: !tensor", "%delta: !per_row").replace("o = %o", "delta = %delta").replace("!per_row, !tensor)", "!per_row, !per_row)")
+        if "sink" in self.scores:
+            text = text.replace("%scale: f32)", "%scale: f32, %sink: memref<?xf32>, %dsink: memref<?x?xf32, strided<[?, 1]>>)")
+            text = text.replace("scale(%scale)", "scale(%scale) sink(%sink, %dsink : memref<?xf32>, memref<?x?xf32, strided<[?, 1]>>)")
+        if "softcap" in self.scores:
+            text = text.replace("\n  return", f" softcap({SOFTCAP})\n  return")
         return text.replace("x128xbf16", f"x{self.head_dim}xbf16").replace("bf16", self.element)
 
 
@@ -111,6 +120,10 @@ def device_kernels(workers: int = TARGETS_OWN) -> list[DeviceKernel]:
                                     for word, option in DEBUG_OPTIONS.items() if word != "tickets" or kind == TICKETS_KIND]
             kernels += [DeviceKernel(f"d{head_dim}-{mask}-{kind}-list", head_dim, mask, f"kind={kind} level=batch {common}",
                                      has_lengths=True) for kind in LIST_KINDS.get(mask, ())]
+            if mask in SCORES:
+                kind, changes = SCORES[mask]
+                kernels += [DeviceKernel(f"d{head_dim}-{mask}-{kind}-{change}", head_dim, mask, f"kind={kind} {common}", scores=(change,))
+                            for change in changes]
             if mask in LIST_TABLE:
                 kernels.append(DeviceKernel(f"d{head_dim}-{mask}-synthesized-list", head_dim, mask,
                                             f"kind=synthesized table=true parts=1 {common} sizes={LIST_TABLE[mask]}"))

@@ -36,14 +36,17 @@ def LowerToLoops : Pass<"dash-lower-to-loops", "::mlir::ModuleOp"> {
       each sum rounded to nearest even, no fused multiply-add; from `accumulate`, or +0 without it;
     - P: `f32(exp(f64(f32(scale * s)) - f64(lse)))`, the exponential and the difference in f64; 0
       where hidden; `round(p)` is the factor of dV;
+    - a softcap: `t = f32(1 - 2 / (1 + exp(2 * f64(f32(scale * s)) / f64(cap))))` in f64, then P of t with the cap as its scale;
+      dS has `f32(p * f32(1 - f32(t * t)))` for p;
+    - dsink: terms `f32(f32(exp(f64(sink) - f64(lse))) * delta)`, 0 where lse is infinite, added as `dash.sink_gradient` says;
     - dS: `round(p * (dp - delta))`, p as it is and all in f32; delta: products summed left to right in f32 from +0;
     - chains: the first contribution is stored as it is; each add rounds to nearest even, and
       replaces subnormal inputs and results by zero of the same sign;
     - `round` is to bf16 or f16, to nearest even; outputs are scaled in f32, then rounded once.
 
     Arguments of a function that hold the problem's tensors are marked for `dash-run` by attributes:
-    `dash.name` ("q", "k", "v", "do", "o", "lse", "delta", "scale", "dq", "dk", "dv") and
-    `dash.shape`; the function itself by `dash.problem`.
+    `dash.name` ("q", "k", "v", "do", "o", "lse", "delta", "scale", "sink", "dq", "dk", "dv", "dsink") and
+    `dash.shape`; the function itself by `dash.problem`, and by `dash.softcap` where scores are capped.
 
     (* example filepath=test/Cpu/lower-to-loops.mlir *)
   }];

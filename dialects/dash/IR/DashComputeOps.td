@@ -22,22 +22,29 @@ def AttentionBwdOp : Dash_Op<"attention_bwd", [AttrSizedOperandSegments, Outside
     dK and dV of a kv head are summed over its group of query heads. `level` says what the bits of
     the result may not depend on.
 
+    With `softcap(c)` scores are c * tanh(scale * Q K^T / c) before the mask is put on them, and dS has the factor 1 - tanh^2 in
+    front of dQ and dK. With `sink` each query head has one more score, sink[h], for all of its rows: it has a part in the sum of
+    exponentials, which the LSE states, and no value. So dQ, dK and dV are what they are, and sink has a gradient, of each sequence
+    by itself: dsink[b, h] = -sum over rows i of exp(sink[h] - LSE[b, h, i]) * delta[b, h, i]. A caller adds over the batch, in the
+    order that it likes: at every level the bits of an entry depend on no other sequence.
+
     q, k, v, d_out, dq, dk and dv are memrefs [batch, heads, rows, head dim]; any strides will do as
     long as the innermost is 1, so the layouts "heads before rows" and "rows before heads" are one
     type with two strides. lse, the logarithm of each row's sum of exponentials, and delta are
-    [batch, heads, q rows]. Exactly one of `o`, the forward's output, and `delta` is given. `scale`
+    [batch, heads, q rows], sink is [heads] and dsink [batch, heads]. Exactly one of `o`, the forward's output, and `delta` is given. `scale`
     is 1/sqrt(head dim of q) unless given. With `sequences` the rows of all sequences lie one after
     the other in a batch of 1; without it each batch entry is a sequence.
 
     **Preconditions**
-    - q, k, v, d_out and o are bf16, or all f16; so are dq, dk and dv; lse and delta are f32.
+    - q, k, v, d_out and o are bf16, or all f16; so are dq, dk and dv; lse, delta, sink and dsink are f32.
     - Head dims are static: of q and k one of 64, 96, 128, 192, 256; of v the same, or 128 with 192.
     - k and v have the same heads, and q a multiple of them; sizes that must agree do, where static.
+    - The softcap is a finite number above 0. A sink comes with its dsink, and without `sequences`.
     - Stands outside `dash.items`. No output is the same value as another output or as an input, or
       overlaps one in memory.
 
-    **Postconditions**: dq, dk and dv are written in full. A row that sees no column has an LSE of
-    -inf: its dQ is zero, and it adds nothing to dK and dV. A column that no row sees has a dK and dV
+    **Postconditions**: dq, dk, dv and dsink are written in full. A row that sees no column has an LSE of
+    -inf: its dQ is zero, and it adds nothing to dK, dV and dsink. A column that no row sees has a dK and dV
     of zero. Nothing else is written.
 
     **Example**
@@ -54,6 +61,24 @@ def AttentionBwdOp : Dash_Op<"attention_bwd", [AttrSizedOperandSegments, Outside
         outs(%dq, %dk, %dv
             : memref<2x8x512x128xbf16>, memref<2x2x512x128xbf16>, memref<2x2x512x128xbf16>)
         mask(<causal>) level(run)
+      return
+    }
+
+    // Scores capped, and a sink.
+    func.func @bwd_sink(%q: memref<2x8x512x128xbf16>, %k: memref<2x2x512x128xbf16>,
+                        %v: memref<2x2x512x128xbf16>, %do: memref<2x8x512x128xbf16>,
+                        %o: memref<2x8x512x128xbf16>, %lse: memref<2x8x512xf32>,
+                        %dq: memref<2x8x512x128xbf16>, %dk: memref<2x2x512x128xbf16>,
+                        %dv: memref<2x2x512x128xbf16>, %sink: memref<8xf32>,
+                        %dsink: memref<2x8xf32>) {
+      dash.attention_bwd
+        ins(%q, %k, %v, %do, %lse, o = %o
+            : memref<2x8x512x128xbf16>, memref<2x2x512x128xbf16>, memref<2x2x512x128xbf16>,
+              memref<2x8x512x128xbf16>, memref<2x8x512xf32>, memref<2x8x512x128xbf16>)
+        outs(%dq, %dk, %dv
+            : memref<2x8x512x128xbf16>, memref<2x2x512x128xbf16>, memref<2x2x512x128xbf16>)
+        mask(<causal>) level(run) sink(%sink, %dsink : memref<8xf32>, memref<2x8xf32>)
+        softcap(50.0)
       return
     }
     ```
@@ -73,6 +98,11 @@ def AttentionBwdOp : Dash_Op<"attention_bwd", [AttrSizedOperandSegments, Outside
     - `rows of 'q' must be at least 1, got 0`, and so for every static size
     - `needs exactly one of 'o' and 'delta', got both`
     - `'sequences' needs a batch of 1, got 2`
+    - `'sink' must be a memref of rank 1 [heads], got 'memref<1x8xf32>'`, and so for dsink, `[batch, heads]`
+    - `'sink' must have the heads of 'q', 8, got 4`
+    - `'sink' and 'dsink' come together, got 'sink' alone`
+    - `'sink' needs a batch of equal sequences, got 'sequences'`
+    - `'softcap' must be a finite number above 0, got -1.0`
     - those of the mask's rules, `'bits' must have 8 rows (kv blocks), for the longest sequence's 1000
       key rows, got 4` for one, where types or `sequences` say how long sequences are
     - `rows of 'q' must be the sum of the sequences' query rows, 3000, got 2000`
@@ -90,10 +120,13 @@ def AttentionBwdOp : Dash_Op<"attention_bwd", [AttrSizedOperandSegments, Outside
     Arg<AnyMemRef, "gradient of q, shaped as q", [MemWrite]>:$dq,
     Arg<AnyMemRef, "gradient of k, shaped as k", [MemWrite]>:$dk,
     Arg<AnyMemRef, "gradient of v, shaped as v", [MemWrite]>:$dv,
+    Arg<Optional<AnyMemRef>, "a score of each query head without a value [heads]", [MemRead]>:$sink,
+    Arg<Optional<AnyMemRef>, "gradient of sink, of each sequence [batch, heads]", [MemWrite]>:$dsink,
     Arg<Optional<F32>, "factor on Q K^T; 1/sqrt(head dim of q) if absent">:$scale,
     Arg<MaskAttr, "which columns a row attends to">:$mask,
     Arg<DeterminismLevelAttr, "what the bits may not depend on">:$level,
-    Arg<OptionalAttr<SequencesAttr>, "rows of each sequence, in a batch of 1">:$sequences);
+    Arg<OptionalAttr<SequencesAttr>, "rows of each sequence, in a batch of 1">:$sequences,
+    Arg<OptionalAttr<F32Attr>, "how large scores can be: c of c * tanh(score / c)">:$softcap);
   let assemblyFormat = [{
     `\n` ` ` ` ` ` ` ` ` `ins` `(`
       custom<Inputs>($q, $k, $v, $d_out, $lse, $o, $delta, type($q), type($k), type($v),
@@ -102,7 +135,8 @@ def AttentionBwdOp : Dash_Op<"attention_bwd", [AttrSizedOperandSegments, Outside
       $dq `,` $dk `,` $dv `:` type($dq) `,` type($dk) `,` type($dv) `)`
     `\n` ` ` ` ` ` ` ` ` `mask` `(` $mask `)`
     `level` `(` custom<Level>($level) `)`
-    (`scale` `(` $scale^ `)`)? (`sequences` `(` $sequences^ `)`)? attr-dict
+    (`scale` `(` $scale^ `)`)? (`sequences` `(` $sequences^ `)`)?
+    (`sink` `(` $sink^ `,` $dsink `:` type($sink) `,` type($dsink) `)`)? (`softcap` `(` $softcap^ `)`)? attr-dict
   }];
   let extraClassDeclaration = [{
     /// Types of the operands, which the verifier has seen to be memrefs.
@@ -146,6 +180,51 @@ def DeltaOp : Dash_Op<"delta", [OutsideItems]> {
   let assemblyFormat = [{
     `ins` `(` $o `,` $d_out `:` type($o) `,` type($d_out) `)`
     `outs` `(` $delta `:` type($delta) `)` attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+def SinkGradientOp : Dash_Op<"sink_gradient", [OutsideItems]> {
+  let summary = "The gradient of an attention sink, of each sequence";
+  let description = [{
+    `dsink[b, h] = -sum over i of exp(sink[h] - lse[b, h, i]) * delta[b, h, i]`, in f32, for whole tensors. A row whose lse is
+    infinite counts as 0. The sum has one order, at whatever level, which the sequence's rows alone fix:
+
+    - rows are taken in runs of 32 from the sequence's first; what a run lacks at its end is +0. A run is added in pairs: its row 2i
+      and its row 2i + 1, then those sums in pairs, up to one;
+    - run r is added to sum r mod 32 of 32 sums, each from +0 and in the order of runs; those are added in pairs, as rows are.
+
+    **Preconditions**: lse and delta have one shape, sink their heads, dsink their batch and heads, wherever static; all are f32. Stands
+    outside `dash.items`.
+    **Postconditions**: dsink is written in full.
+
+    **Example**
+    ```mlir
+    func.func @sink_gradient(%sink: memref<?xf32>, %lse: memref<?x?x?xf32>, %delta: memref<?x?x?xf32>,
+                             %dsink: memref<?x?xf32>) {
+      dash.sink_gradient ins(%sink, %lse, %delta : memref<?xf32>, memref<?x?x?xf32>, memref<?x?x?xf32>)
+                         outs(%dsink : memref<?x?xf32>)
+      return
+    }
+    ```
+
+    **Errors**
+    - `'delta' must have the rows of 'lse', 512, got 256`, and so for batch and heads, and those of dsink
+    - `'sink' must have the heads of 'lse', 8, got 4`
+    - `stands outside 'dash.items' only: it works on whole tensors`
+  }];
+  let arguments = (ins
+    Arg<MemRefRankOf<[F32], [1]>, "the scores [heads]", [MemRead]>:$sink,
+    Arg<RowMemRef, "log of the sum of exponentials, the sink's too [batch, heads, q rows]", [MemRead]>:$lse,
+    Arg<RowMemRef, "rowsum(O * dO), shaped as lse", [MemRead]>:$delta,
+    Arg<MemRefRankOf<[F32], [2]>, "the gradient [batch, heads]", [MemWrite]>:$dsink);
+  let assemblyFormat = [{
+    `ins` `(` $sink `,` $lse `,` $delta `:` type($sink) `,` type($lse) `,` type($delta) `)`
+    `outs` `(` $dsink `:` type($dsink) `)` attr-dict
+  }];
+  let extraClassDeclaration = [{
+    /// Rows that are added in pairs, and as many sums of such runs. A warp has as many lanes.
+    static constexpr int64_t rowsOfRun = 32;
   }];
   let hasVerifier = 1;
 }

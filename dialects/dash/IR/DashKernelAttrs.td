@@ -53,7 +53,7 @@ def FactsAttr : Dash_Attr<"Facts", "facts"> {
   let description = [{
     `min_workers` is how many workers must be resident at once, in whatever order they start: all, or 1 where no
     worker waits for another. `dash.schedule` has the number for workers that start in index order, as they do where they draw tickets
-    (`dash-outline-program`): there it is that number for a table.
+    (`dash-outline-program`): there it is that number for a table. `softcap` is absent where scores have none.
 
     **Preconditions**: every number is at least 1, `min_workers` and `width` as in `dash.schedule`.
     **Postconditions**: none.
@@ -75,7 +75,8 @@ def FactsAttr : Dash_Attr<"Facts", "facts"> {
     AttrParameter<"int64_t", "parts of a kv head's group of query heads">:$parts,
     AttrParameter<"int64_t", "lists of items">:$workers,
     AttrParameter<"int64_t", "workers that the order was made for">:$width,
-    AttrParameter<"int64_t", "workers that must be resident at once">:$min_workers);
+    AttrParameter<"int64_t", "workers that must be resident at once">:$min_workers,
+    OptionalParameter<"::mlir::FloatAttr", "how large scores can be">:$softcap);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }

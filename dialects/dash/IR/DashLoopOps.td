@@ -65,7 +65,7 @@ def LogProbabilityOp : Dash_ElementwiseOp<"log_probability", [AllTypesMatch<["sc
   let description = [{
     `result[j, i] = (scale * scores[j, i] - lse[i]) * log2(e)`, the factor being 1 if absent: the logarithm to base 2 of
     what `dash.probability` gives. A consumer computes P in three steps, this one, `dash.hide` and `dash.exp2`, so
-    that a mask is one of them.
+    that a mask is one of them. Scores behind a `dash.softcap` are hidden first: what hides them hides the slope of the cap, too.
 
     **Preconditions**: scores are kv tile rows by q tile rows; lse has as many elements as scores have columns.
     **Postconditions**: -inf where lse is infinite and the score is not: those rows see nothing.
@@ -88,7 +88,7 @@ def LogProbabilityOp : Dash_ElementwiseOp<"log_probability", [AllTypesMatch<["sc
 }
 
 def HideOp : Dash_ElementwiseOp<"hide", [AllTypesMatch<["value", "result"]>]> {
-  let summary = "A logarithm of P as the mask leaves it";
+  let summary = "A logarithm of P, or a capped score, as the mask leaves it";
   let description = [{
     -inf where the mask hides an element, so that P is 0 there whatever scores and lse are; else the value. A
     consumer does not know which task it is at, but is told a number: row j of the tile (a key) is hidden from column i
@@ -106,7 +106,7 @@ def HideOp : Dash_ElementwiseOp<"hide", [AllTypesMatch<["value", "result"]>]> {
     **Errors**: `stands inside 'dash.role' only: channels connect roles`.
   }];
   let arguments = (ins
-    Arg<SumTile, "log of P, transposed: kv rows by q rows">:$value,
+    Arg<SumTile, "log of P or capped scores, transposed: kv rows by q rows">:$value,
     Arg<Index, "the tile's lead: dash.band_lead">:$lead,
     Arg<Index, "kv tile of the sequence">:$kv_tile,
     Arg<Optional<Index>, "sequence, of a list: whose kv rows count">:$sequence,

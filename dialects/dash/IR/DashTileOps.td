@@ -153,6 +153,88 @@ def MatmulOp : Dash_StagedOp<"matmul", [Pure, InsideItems]> {
   let hasVerifier = 1;
 }
 
+def SoftcapOp : Dash_StagedOp<"softcap", [Pure, InsideItems, AllTypesMatch<["value", "result"]>]> {
+  let summary = "Scores as a softcap leaves them, in units of the cap";
+  let description = [{
+    `result[j, i] = tanh(scale * value[j, i] / cap)`, in f32; the factor is 1 if absent. The capped score is cap times that, so
+    `dash.probability` of the result has the cap as its scale.
+
+    **Preconditions**: cap is a finite number above 0; value is kv tile rows by q tile rows.
+    **Postconditions**: every element is from -1 to 1, or NaN where the score is.
+
+    **Example**
+    ```mlir
+    !T = memref<?x?x?x128xbf16>
+    func.func @softcap(%q: !T, %k: !T, %v: !T, %lse: memref<?x?x?xf32>, %scale: f32) {
+      %st = arith.constant dense<0.0> : tensor<128x64xf32>
+      %cap = arith.constant 50.0 : f32
+      dash.items unscheduled over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<causal>) level(run) (%seq, %kv_head, %kv) {
+        dash.walk (%head, %qi) {
+          %l = dash.load %lse[%seq, %head, %qi] : memref<?x?x?xf32> -> tensor<64xf32>
+          %capped = dash.softcap %st cap(50.0) scale(%scale) : tensor<128x64xf32>
+          %pt = dash.probability %capped, %l at(%seq, %kv, %qi) scale(%cap)
+            : (tensor<128x64xf32>, tensor<64xf32>) -> tensor<128x64xf32>
+        }
+      }
+      return
+    }
+    ```
+
+    **Errors**
+    - `'value' must be 128x64, rows of a kv tile by rows of a q tile, got 64x128`
+    - `'cap' must be a finite number above 0, got 0.0`
+  }];
+  let arguments = (ins
+    Arg<SumTile, "S, transposed: kv rows by q rows">:$value,
+    Arg<F32Attr, "how large scores can be">:$cap,
+    Arg<Optional<F32>, "factor on the scores; 1 if absent">:$scale,
+    StageArg:$stage);
+  let results = (outs Res<SumTile, "tanh, transposed">:$result);
+  let assemblyFormat = [{
+    $value `cap` `(` $cap `)` (`scale` `(` $scale^ `)`)? (`stage` `(` $stage^ `)`)? attr-dict `:` type($value)
+  }];
+  let hasVerifier = 1;
+}
+
+def DampOp : Dash_StagedOp<"damp", [Pure, InsideItems, AllTypesMatch<["probability", "capped", "result"]>]> {
+  let summary = "P times the slope of the softcap";
+  let description = [{
+    `result[j, i] = probability[j, i] * (1 - capped[j, i]^2)`, in f32, where a capped score below -1 counts as -1: that is how
+    `dash.hide` leaves one. `dash.score_gradient` of the result is dS with respect to scores in front of the cap; dV takes P as it is.
+
+    **Preconditions**: both are kv tile rows by q tile rows; capped is what `dash.softcap` gave, or `dash.hide` of that.
+    **Postconditions**: 0 where P is.
+
+    **Example**
+    ```mlir
+    !T = memref<?x?x?x128xbf16>
+    func.func @damp(%q: !T, %k: !T, %v: !T) {
+      %pt = arith.constant dense<0.0> : tensor<128x64xf32>
+      %st = arith.constant dense<0.0> : tensor<128x64xf32>
+      dash.items unscheduled over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv) {
+        %capped = dash.softcap %st cap(50.0) : tensor<128x64xf32>
+        %damped = dash.damp %pt, %capped : tensor<128x64xf32>
+      }
+      return
+    }
+    ```
+
+    **Errors**
+    - `'probability' must be 128x64, rows of a kv tile by rows of a q tile, got 64x128`
+  }];
+  let arguments = (ins
+    Arg<SumTile, "P, transposed">:$probability,
+    Arg<SumTile, "tanh of the scores over the cap, transposed">:$capped,
+    StageArg:$stage);
+  let results = (outs Res<SumTile, "P times 1 - tanh^2, transposed">:$result);
+  let assemblyFormat = [{
+    $probability `,` $capped (`stage` `(` $stage^ `)`)? attr-dict `:` type($probability)
+  }];
+  let hasVerifier = 1;
+}
+
 def ProbabilityOp : Dash_StagedOp<"probability", [Pure, InsideItems]> {
   let summary = "P, transposed, from S and the log of the row sums";
   let description = [{

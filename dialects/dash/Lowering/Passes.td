@@ -175,7 +175,9 @@ def LowerPrepare : Pass<"dash-lower-prepare", "::mlir::ModuleOp"> {
     - region `dq_sum` gets zeros where the main kernel does not store first: in tiles that see no column,
       and in all where adds have no order;
     - region `descriptors` gets the TMA descriptors of q, k, v, do, dk and dv: five dimensions {64, rows,
-      head dim / 64, heads, batch}, 128-byte swizzle, zeros past the end. One block makes them.
+      head dim / 64, heads, batch}, 128-byte swizzle, zeros past the end. One block makes them;
+    - with a sink region `sink_sum` gets the sum of each run of 32 rows, as `dash.sink_gradient` adds them, but for its sign:
+      a warp has a run.
 
     Needs: `dash-outline-program`. Leaves: the memory that the sums were allocated in, for who lowers the
     items. Does not: choose tiles, or copy anything that the main kernel copies itself.
@@ -408,6 +410,7 @@ def ConvertToNvvm : Pass<"dash-convert-to-nvvm", "::mlir::ModuleOp"> {
     | `dash.wgmma_wait` | `wgmma.wait_group`, through which all sums that it completes go |
     | `dash.load_factor` | `ldmatrix`, four words at a time: a warpgroup's rows as wgmma wants a left factor |
     | `dash.log_probability` | scale * log2(e) * s - lse2, an fma each |
+    | `dash.softcap` | 1 - 2 / (1 + 2^x), of two approximations: `ex2` and `rcp` |
     | `dash.hide` | selects, behind a branch: only tiles that an edge of the mask cuts have hidden elements |
     | `dash.copy_in`, `dash.copy_out` | copies by descriptors, or of bytes |
 
@@ -456,6 +459,9 @@ def LowerConvert : Pass<"dash-lower-convert", "::mlir::ModuleOp"> {
 
     With parts dK and dV have such an entry each, `NAME_convert_dk` and `NAME_convert_dv`. A block has a piece of a tile: each
     warpgroup writes its own block of rows, in the piece's columns.
+
+    Of a `dash.sink_gradient`, which goes too, `NAME_convert` adds the runs that `NAME_prepare` has left in the region `sink_sum`: a
+    warp of the block of a head's first tile has all of the head.
 
     Needs: `dash-outline-program`, `dash-distribute-tiles`. Leaves: the memory that the sums were allocated in. Does not: write dK
     and dV of one part, which the main kernel rounds itself.

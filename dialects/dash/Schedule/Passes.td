@@ -14,7 +14,8 @@ def Tile : Pass<"dash-tile"> {
   let description = [{
     Replaces each `dash.attention_bwd` by its three steps: `dash.delta` (unless delta is given), an
     unscheduled `dash.items` whose walks add contributions to an f32 sum of dQ, and `dash.convert`,
-    which scales and rounds that sum.
+    which scales and rounds that sum. With a softcap a task has `dash.softcap` and `dash.damp`, with a sink `dash.sink_gradient`
+    stands behind delta.
 
     Needs: nothing. Leaves: the same gradients, in no order yet.
     Does not: choose an order; see `dash-apply-schedule`.

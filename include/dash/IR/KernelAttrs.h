@@ -28,6 +28,8 @@ constexpr llvm::StringLiteral parameterAttr = "dash.parameter";
 
 /// Of a function that is a program: the `#dash.problem` that it serves, or an array of several.
 constexpr llvm::StringLiteral problemAttr = "dash.problem";
+/// Of such a function, lowered to loops, whose scores are capped: the softcap, an f32 number.
+constexpr llvm::StringLiteral softcapAttr = "dash.softcap";
 /// Of an argument of such a function: which tensor it is, "q", "dk", …, and its sizes.
 constexpr llvm::StringLiteral argumentNameAttr = "dash.name";
 constexpr llvm::StringLiteral argumentShapeAttr = "dash.shape";

@@ -12,14 +12,18 @@ namespace mlir::dash {
 using TensorNames = llvm::DenseMap<Value, StringRef>;
 
 /// Names the tensors that scheduled items compute with: "q", "k", "v", "do", "o", "lse", "delta",
-/// "scale", "dq", "dk", "dv". Memory that sums are collected in, before they are rounded, has the
+/// "scale", "sink", "dq", "dk", "dv", "dsink". Memory that sums are collected in, before they are rounded, has the
 /// name of what they become. What is not computed as `dash-tile` spells it stays without a name.
 TensorNames nameTensors(ItemsOp items);
 
 /// A tensor of a whole program: its name, and what it is to it.
 struct TensorRole {
   StringLiteral name;
-  bool isWritten, isKeyValue, isPerRow;
+  bool isWritten, isKeyValue;
+  unsigned rank; ///< 4; 3: one number a row; 2: one a sequence and head; 1: one a head
+
+  /// Whether programs may be without it.
+  bool isOptional() const { return rank < 3; }
 };
 /// Those of an attention backward, in the order in which callers know them: with o, or with delta in its place.
 SmallVector<TensorRole> tensorRoles(bool takesDelta);

@@ -63,7 +63,8 @@ def mask_text(mask: Mask) -> str:
 
 
 def function_text(name: str, level: str, problem: Problem) -> str:
-    """An attention backward of static sizes; equal sequences are a batch in every other problem."""
+    """An attention backward of static sizes; equal sequences are a batch in every other problem. Some have a sink, some a softcap:
+    no order knows of them."""
     q = sum(s.q for s in problem.sequences)
     kv = sum(s.kv for s in problem.sequences)
     batch, sequences = 1, ""
@@ -75,11 +76,16 @@ def function_text(name: str, level: str, problem: Problem) -> str:
     query = f"memref<{batch}x{problem.heads}x{q}x64xbf16>"
     key = f"memref<{batch}x{problem.kv_heads}x{kv}x64xbf16>"
     row = f"memref<{batch}x{problem.heads}x{q}xf32>"
+    sinks, scores = "", " softcap(30.0)" if kv % 3 == 0 else ""
+    if q % 3 == 0 and not sequences:
+        types = f"memref<{problem.heads}xf32>", f"memref<{batch}x{problem.heads}xf32>"
+        sinks = f", %sink: {types[0]}, %dsink: {types[1]}"
+        scores = f" sink(%sink, %dsink : {', '.join(types)}){scores}"
     return (f"func.func @{name}(%q: {query}, %k: {key}, %v: {key}, %do: {query}, %o: {query}, %lse: {row}, "
-            f"%dq: {query}, %dk: {key}, %dv: {key}) {{\n"
+            f"%dq: {query}, %dk: {key}, %dv: {key}{sinks}) {{\n"
             f"  dash.attention_bwd ins(%q, %k, %v, %do, %lse, o = %o : {query}, {key}, {key}, {query}, {row}, {query})\n"
             f"    outs(%dq, %dk, %dv : {query}, {key}, {key}) mask(<{mask_text(problem.mask)}>) level({level})"
-            f"{sequences}\n  return\n}}\n")
+            f"{sequences}{scores}\n  return\n}}\n")
 
 
 def module_text(levels: list[str], problems: list[Problem]) -> str:

@@ -72,5 +72,19 @@ def exponential(scaled: np.ndarray, lse: np.ndarray) -> np.ndarray:
     return np.exp(scaled.astype(np.float64) - lse.astype(np.float64)).astype(F32)
 
 
+def tanh_of_scores(scaled: np.ndarray, cap: np.float32) -> np.ndarray:
+    """tanh(scaled / cap): 1 - 2 / (1 + exp(2 scaled / cap)) in float64, rounded once."""
+    with np.errstate(over="ignore"):
+        power = np.exp(2 * scaled.astype(np.float64) / np.float64(cap))
+    return (1 - 2 / (1 + power)).astype(F32)
+
+
+def pairwise_sum(a: np.ndarray) -> np.ndarray:
+    """The sum over the last axis, of 2^n numbers: in pairs of neighbours, those in pairs, and so on."""
+    while a.shape[-1] > 1:
+        a = a[..., 0::2] + a[..., 1::2]
+    return a[..., 0]
+
+
 def same_bits(a: np.ndarray, b: np.ndarray) -> bool:
     return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from arithmetic import ROUND, chain_sum, exponential, product, row_sums
+from arithmetic import ROUND, chain_sum, exponential, pairwise_sum, product, row_sums, tanh_of_scores
 from problem import Mask, Problem
 from report import Json
 
@@ -15,7 +15,7 @@ Key = tuple[int, ...]
 
 @dataclass
 class Arrays:
-    """Inputs, decoded: [batch, heads, rows, head dim] and [batch, heads, rows]."""
+    """Inputs, decoded: [batch, heads, rows, head dim], [batch, heads, rows] and, of the sink, [heads]."""
 
     q: np.ndarray
     k: np.ndarray
@@ -24,6 +24,24 @@ class Arrays:
     lse: np.ndarray
     delta: np.ndarray
     scale: np.float32
+    softcap: np.float32 | None = None
+    sink: np.ndarray | None = None
+
+
+ROWS_OF_RUN = 32
+
+
+def sink_gradient(sink: np.ndarray, lse: np.ndarray, delta: np.ndarray) -> np.ndarray:
+    """[batch, heads], bit for bit: rows in runs of 32, added in pairs; run r in sum r mod 32, one after the other; these in pairs."""
+    counts = np.isfinite(lse)
+    weights = exponential(np.broadcast_to(sink[:, None], lse.shape), np.where(counts, lse, 0))
+    terms = np.where(counts, weights * delta, F32(0))
+    terms = np.pad(terms, [(0, 0), (0, 0), (0, -lse.shape[2] % ROWS_OF_RUN)])
+    runs = pairwise_sum(terms.reshape(*lse.shape[:2], -1, ROWS_OF_RUN))
+    sums = np.zeros((*lse.shape[:2], ROWS_OF_RUN), F32)
+    for number in range(runs.shape[2]):
+        sums[..., number % ROWS_OF_RUN] += runs[..., number]
+    return -pairwise_sum(sums)
 
 
 def delta_of(o: np.ndarray, do: np.ndarray) -> np.ndarray:
@@ -102,11 +120,14 @@ def recompute(problem: Problem, schedule: Json, arrays: Arrays, half: str, is_li
             some = seen[s][rows, columns].T
             live[: some.shape[0], : some.shape[1]] = some
             live &= lse[None, :] != -np.inf
-            scores = arrays.scale * product(k, q.T)
+            scores, slope = arrays.scale * product(k, q.T), F32(1)
+            if arrays.softcap is not None:
+                tanh = tanh_of_scores(scores, arrays.softcap)
+                scores, slope = arrays.softcap * tanh, F32(1) - tanh * tanh
             with np.errstate(over="ignore", invalid="ignore"):
                 p = np.where(live, exponential(np.where(live, scores, 0), np.where(
                     live, lse[None, :], 0)), F32(0))
-            ds = rounded(p * (product(v, do.T) - delta[None, :]))
+            ds = rounded(p * slope * (product(v, do.T) - delta[None, :]))
             dv = product(rounded(p), do, dv)
             dk = product(ds, q, dk)
             found.dq[s, head, q_tile, kv] = product(ds.T, k)
@@ -151,6 +172,10 @@ def float64_gradients(problem: Problem, arrays: Arrays, is_list: bool) -> dict[s
     scale = np.float64(arrays.scale)
     result = {"d" + name: Gradient(np.zeros_like(wide[name]), np.zeros_like(wide[name]))
               for name in ("q", "k", "v")}
+    if arrays.sink is not None:
+        counts = np.isfinite(wide["lse"])
+        weights = np.exp(arrays.sink.astype(np.float64)[:, None] - np.where(counts, wide["lse"], np.inf))
+        result["dsink"] = Gradient(-(weights * wide["delta"]).sum(-1), (weights * np.abs(wide["delta"])).sum(-1))
     for s, lengths in enumerate(problem.sequences):
         seen = visible(problem.mask, lengths.q, lengths.kv)
         (b, rows), (_, columns) = places.rows(s, False), places.rows(s, True)
@@ -159,9 +184,13 @@ def float64_gradients(problem: Problem, arrays: Arrays, is_list: bool) -> dict[s
             q, do = wide["q"][b, head, rows], wide["do"][b, head, rows]
             k, v = wide["k"][b, kv_head, columns], wide["v"][b, kv_head, columns]
             lse = np.where(seen.any(1), wide["lse"][b, head, rows], 0)
-            p = np.where(seen, np.exp(np.where(seen, scale * (q @ k.T) - lse[:, None], 0)), 0)
+            scores, slope = scale * (q @ k.T), 1.0
+            if arrays.softcap is not None:
+                tanh = np.tanh(scores / np.float64(arrays.softcap))
+                scores, slope = np.float64(arrays.softcap) * tanh, 1 - tanh**2
+            p = np.where(seen, np.exp(np.where(seen, scores - lse[:, None], 0)), 0)
             dp, delta = do @ v.T, wide["delta"][b, head, rows][:, None]
-            ds, size = p * (dp - delta), p * (np.abs(dp) + np.abs(delta))
+            ds, size = p * slope * (dp - delta), p * slope * (np.abs(dp) + np.abs(delta))
             for name, at, factor, left, right in (
                 ("dq", (b, head, rows), scale, (ds, size), k),
                 ("dk", (b, kv_head, columns), scale, (ds.T, size.T), q),

@@ -30,6 +30,8 @@ class Case:
     head_dim_v: int = 64
     is_list: bool = False
     takes_delta: bool = False
+    softcap: float | None = None
+    has_sink: bool = False
     seed: int = 1
 
     @property
@@ -42,7 +44,7 @@ class Case:
         return (f"{self.request.kind} {mask_text(problem.mask)} rows {rows} heads {problem.heads}/"
                 f"{problem.kv_heads} parts {problem.parts} tiles {problem.tile_q}x{problem.tile_kv} "
                 f"workers {self.request.workers} level {self.request.level} "
-                f"{self.half} {self.head_dim}/{self.head_dim_v}")
+                f"{self.half} {self.head_dim}/{self.head_dim_v} softcap {self.softcap} sink {self.has_sink}")
 
 
 def program_text(case: Case) -> str:
@@ -50,7 +52,10 @@ def program_text(case: Case) -> str:
     problem, delta = case.problem, case.takes_delta
     batch = 1 if case.is_list else "?"
     rows = ", ".join(f"[{s.q}, {s.kv}]" for s in problem.sequences)
-    sequences = f" sequences(<{rows}>)" if case.is_list else ""
+    clauses = f" sequences(<{rows}>)" if case.is_list else ""
+    sinks = ", %sink: memref<?xf32>, %dsink: memref<?x?xf32>" if case.has_sink else ""
+    clauses += " sink(%sink, %dsink : memref<?xf32>, memref<?x?xf32>)" if case.has_sink else ""
+    clauses += f" softcap({case.softcap})" if case.softcap else ""
     last = "delta = %o : !q, !k, !v, !v, !r, !r" if delta else "o = %o : !q, !k, !v, !v, !r, !v"
     return f"""
 !q = memref<{batch}x?x?x{case.head_dim}x{case.half}, strided<[?, ?, ?, 1], offset: ?>>
@@ -58,9 +63,9 @@ def program_text(case: Case) -> str:
 !v = memref<{batch}x?x?x{case.head_dim_v}x{case.half}, strided<[?, ?, ?, 1], offset: ?>>
 !r = memref<{batch}x?x?xf32>
 func.func @attention_bwd(%q: !q, %k: !k, %v: !v, %do: !v, %lse: !r, %o: {"!r" if delta else "!v"},
-                         %dq: !q, %dk: !k, %dv: !v, %scale: f32) {{
+                         %dq: !q, %dk: !k, %dv: !v, %scale: f32{sinks}) {{
   dash.attention_bwd ins(%q, %k, %v, %do, %lse, {last}) outs(%dq, %dk, %dv : !q, !k, !v)
-      {mask_text(problem.mask)} level(run) scale(%scale){sequences}
+      {mask_text(problem.mask)} level(run) scale(%scale){clauses}
   return
 }}
 """
@@ -73,6 +78,7 @@ class Ran:
     schedule: Json
     files: dict[str, np.ndarray]
     command: str
+    softcap: float | None = None
     arrays: Arrays = field(init=False)
 
     def __post_init__(self) -> None:
@@ -81,7 +87,8 @@ class Ran:
         if delta is None:
             delta = delta_of(decode(self.files["o"]), read_one["do"])
         self.arrays = Arrays(**read_one, lse=self.files["lse"], delta=delta,
-                             scale=self.files["scale"][()])
+                             scale=self.files["scale"][()], sink=self.files.get("sink"),
+                             softcap=None if self.softcap is None else np.float32(self.softcap))
 
 
 @dataclass(frozen=True)
@@ -114,7 +121,7 @@ class Tools:
         call(command)
         files = {path.stem: np.load(path)
                  for where in (args, folder) if where is not None for path in where.glob("*.npy")}
-        return Ran(read(report)["schedules"][0], files, " ".join(command))
+        return Ran(read(report)["schedules"][0], files, " ".join(command), case.softcap)
 
 
 def call(command: list[str]) -> None:
