@@ -284,12 +284,12 @@ private:
     Value log =
         LogProbabilityOp::create(b, type, find(probability.getScores()), find(probability.getLse()),
                                  scale ? find(scale) : scale, stage);
-    Band edges = BandLeadOp::edgesOf(items.getMask());
-    IntegerAttr width =
-        edges.left >= 0 ? b.getI64IntegerAttr(edges.left + edges.right) : IntegerAttr();
+    LeadEdges edges(items.getMask().getEdges());
+    bool isOneEdge = !edges.width && edges.firstColumns == 0;
+    MaskAttr mask = isOneEdge ? MaskAttr() : items.getMask();
     Value sequence = items.getSequencesAttr() ? find(items.getSequence()) : Value();
     Value shown =
-        HideOp::create(b, type, log, lead, find(items.getKvTile()), sequence, width, stage);
+        HideOp::create(b, type, log, lead, find(items.getKvTile()), sequence, mask, stage);
     auto made = Exp2Op::create(b, type, shown, stage);
     mapping.map(probability.getResult(), made.getResult());
     return made;

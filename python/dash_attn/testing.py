@@ -167,8 +167,8 @@ def references(case: Case, tensors: dict[str, torch.Tensor]) -> tuple[dict[str, 
 
 def flash_arguments(case: Case) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Those behind the tensors, of PyTorch's operators of FlashAttention-2: by place and by name."""
-    if case.mask.blocks is not None:
-        raise RuntimeError("it knows no bitmaps")
+    if not case.mask.is_band:
+        raise RuntimeError("it knows no bitmaps and unions")
     options = {"scale": case.scale}
     if case.mask.left >= 0 or case.mask.right > 0:
         options |= {"window_size_left": case.mask.left, "window_size_right": case.mask.right}

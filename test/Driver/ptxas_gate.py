@@ -20,14 +20,16 @@ sys.path.insert(0, str(ROOT / "tools" / "scripts"))
 from check_ptxas import find  # noqa: E402
 from device_kernels import DEBUG_OPTIONS, device_kernels  # noqa: E402
 
-# (head dim, rows of a q tile, structure that is asked for, or parts, or a list): bytes of stack, of stores and of loads that a thread of the main kernel
+# (head dim, rows of a q tile, structure that is asked for, or parts, or a list, or a union): bytes of stack, of stores and of loads that a thread of the main kernel
 # may have, and why. No other entry may have any. Numbers only go down.
 ALLOWED = {
     (128, 64, ""): (52, "warps that load have 24 registers, for places in the order and 64-bit addresses; a word of a consumer between items"),
     (64, 64, ""): (192, "as above, and places of an item that consumers need between walks: in the walk sums, factors and rows take all registers"),
     (128, 64, "parts"): (124, "as above, and what loading and adding warps know of an item behind its walk: its part, its turn, pieces and sums"),
     (64, 64, "parts"): (256, "both"),
+    (128, 64, "union"): (44, "as the first"),
     (128, 64, "list"): (76, "as the first, and where a sequence ends, in warps that load"),
+    (64, 64, "union"): (220, "as the second, and the kv tile, which says whether it is of first columns"),
     (64, 64, "list"): (84, "as the second, and where a sequence ends"),
     (64, 64, "alternating"): (36, "warps that load have 24 registers, for places in the order and 64-bit addresses"),
 }
@@ -51,7 +53,8 @@ class Kernel:
     @property
     def structure(self) -> str:
         found = re.search(r"structure=(\w+)", self.options)
-        return found[1] if found else "parts" if self.parts > 1 else "list" if self.is_list else ""
+        which = "parts" if self.parts > 1 else "list" if self.is_list else "union" if self.mask.startswith("union") else ""
+        return found[1] if found else which
 
     @property
     def is_list(self) -> bool:
