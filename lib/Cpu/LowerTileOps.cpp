@@ -82,14 +82,14 @@ LogicalResult ItemsLowering::lowerProbability(ProbabilityOp op) {
   Value scores = bufferOf(op.getScores()), lse = bufferOf(op.getLse());
   Value result = tiles[op.getResult()] = allocateFor(op.getResult());
   const Problem &problem = schedule.problem;
+  Edges edges = problem.mask.edges();
   Value sequence = lookup(op.getSequence());
   Value qRows = tableEntry(b, sequenceTable, sequence, OrderTables::QRows);
   Value kvRows = tableEntry(b, sequenceTable, sequence, OrderTables::KvRows);
   Value firstRow = b.mul(lookup(op.getQTile()), b.index(problem.tiles.q));
   Value firstColumn = b.mul(lookup(op.getKvTile()), b.index(problem.tiles.kv));
   emitProbability(b, scores, lse, lookup(op.getScale()), result, [&](Value qRow, Value kvRow) {
-    return isVisible(b, problem.band().band, b.add(firstRow, qRow), b.add(firstColumn, kvRow),
-                     qRows, kvRows);
+    return isVisible(b, edges, b.add(firstRow, qRow), b.add(firstColumn, kvRow), qRows, kvRows);
   });
   return success();
 }

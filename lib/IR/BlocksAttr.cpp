@@ -8,6 +8,7 @@
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 #include <limits>
 
@@ -39,8 +40,16 @@ bool BlocksAttr::isVisible(int64_t kvBlock, int64_t qBlock) const {
 
 StringRef BlocksAttr::getWord() const { return "blocks"; }
 
-bool BlocksAttr::sees(int64_t row, int64_t column) const {
+std::string BlocksAttr::getTitle() const {
+  return llvm::formatv("blocks {0} x {1}", getQ(), getKv());
+}
+
+bool BlocksAttr::sees(int64_t row, int64_t column, int64_t) const {
   return isVisible(column / getKv(), row / getQ());
+}
+
+bool BlocksAttr::leaves(const Band &, const TileElements &tile) const {
+  return sees(tile.row, tile.column, tile.offset);
 }
 
 LogicalResult BlocksAttr::verifyTiles(int64_t qTile, int64_t kvTile, EmitError emitError) const {

@@ -51,8 +51,8 @@ private:
   }
 
   InFlightDiagnostic emitUnknown(SMLoc loc) {
-    return parser.emitError(loc, "expected a mask rule (full, causal, window = [left, right] or "
-                                 "blocks = #dash.blocks<...>)");
+    return parser.emitError(loc, "expected a mask rule (full, causal, window = [left, right], "
+                                 "blocks = #dash.blocks<...> or union = #dash.union<...>)");
   }
 
   ParseResult parseWindow() {
@@ -84,10 +84,13 @@ Attribute MaskAttr::parse(AsmParser &parser, Type) {
   MaskParser mask(parser);
   if (failed(mask.parse()))
     return {};
-  llvm::sort(mask.rules, [](MaskRule a, MaskRule b) { return a.getWord() < b.getWord(); });
   // A window of a causal mask reaches no further right than the diagonal, unless it is no window.
   bool isValid = mask.right >= -1;
   int64_t right = mask.isCausal() && isValid ? 0 : mask.right;
+  for (MaskRule &rule : mask.rules)
+    rule = rule.within(Band{mask.left, right});
+  llvm::erase_if(mask.rules, [](MaskRule rule) { return !rule; });
+  llvm::sort(mask.rules, [](MaskRule a, MaskRule b) { return a.getWord() < b.getWord(); });
   return parser.getChecked<MaskAttr>(loc, parser.getContext(), mask.left, right,
                                      ArrayRef<MaskRule>(mask.rules));
 }
@@ -117,6 +120,9 @@ LogicalResult MaskAttr::verify(EmitError emitError, int64_t left, int64_t right,
     if (!(rules[i - 1].getWord() < rules[i].getWord()))
       return emitError() << "rules must stand in the order of their words, each once, got '"
                          << rules[i].getWord() << "' after '" << rules[i - 1].getWord() << "'";
+  for (MaskRule rule : rules)
+    if (rule.within(Band{left, right}) != rule)
+      return emitError() << "rule '" << rule.getWord() << "' says again what the band says";
   return success();
 }
 
@@ -129,7 +135,16 @@ BlocksAttr MaskAttr::getBlocks() const {
 
 bool MaskAttr::sees(int64_t row, int64_t column, int64_t qRows, int64_t kvRows) const {
   return getBand().sees(row, column, kvRows - qRows) &&
-         llvm::all_of(getRules(), [&](MaskRule rule) { return rule.sees(row, column); });
+         llvm::all_of(getRules(),
+                      [&](MaskRule rule) { return rule.sees(row, column, kvRows - qRows); });
+}
+
+Edges MaskAttr::getEdges() const {
+  Edges edges;
+  edges.band = getBand();
+  for (MaskRule rule : getRules())
+    rule.narrow(edges);
+  return edges;
 }
 
 LogicalResult MaskAttr::verifyTiles(int64_t qTile, int64_t kvTile, EmitError emitError) const {

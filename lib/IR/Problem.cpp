@@ -1,8 +1,7 @@
 //===- Problem.cpp - the grid of tile tasks of a problem ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A band leaves one range of a line's tiles active. A rule has one answer for all of a tile, so its first
-// element is asked.
+// A band leaves one range of a line's tiles active, and rules some of these.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,17 +11,19 @@
 using namespace mlir;
 using namespace mlir::dash;
 
-BlocksAttr Mask::blocks() const {
+Edges Mask::edges() const {
+  Edges edges;
+  edges.band = {left, right};
   for (MaskRule rule : rules)
-    if (auto blocks = dyn_cast<BlocksAttr>(rule))
-      return blocks;
-  return {};
+    rule.narrow(edges);
+  return edges;
 }
 
 bool TileSet::isSeen(int64_t tile) const {
-  return llvm::all_of(rules, [&](MaskRule rule) {
-    return rule.sees(row + tile * rowStep, column + tile * columnStep);
-  });
+  TileElements elements = first;
+  elements.row += tile * rowStep;
+  elements.column += tile * columnStep;
+  return llvm::all_of(rules, [&](MaskRule rule) { return rule.leaves(band, elements); });
 }
 
 int64_t TileSet::size() const {
@@ -47,15 +48,17 @@ static TileRange tilesWithin(const Bounds<int64_t> &bounds, int64_t numTiles) {
 }
 
 TileSet Problem::activeQ(int64_t sequence, int64_t kv) const {
-  Bounds<int64_t> bounds = band().activeQ(kv, sequences[sequence].offset());
-  return TileSet(tilesWithin(bounds, numQTiles(sequence)), mask.rules, /*row=*/0, tiles.q,
-                 kv * tiles.kv, /*columnStep=*/0);
+  int64_t offset = sequences[sequence].offset();
+  return TileSet(tilesWithin(band().activeQ(kv, offset), numQTiles(sequence)), mask,
+                 {/*row=*/0, tiles.q, kv * tiles.kv, tiles.kv, offset}, /*rowStep=*/tiles.q,
+                 /*columnStep=*/0);
 }
 
 TileSet Problem::activeKv(int64_t sequence, int64_t q) const {
-  Bounds<int64_t> bounds = band().activeKv(q, sequences[sequence].offset());
-  return TileSet(tilesWithin(bounds, numKvTiles(sequence)), mask.rules, q * tiles.q,
-                 /*rowStep=*/0, /*column=*/0, tiles.kv);
+  int64_t offset = sequences[sequence].offset();
+  return TileSet(tilesWithin(band().activeKv(q, offset), numKvTiles(sequence)), mask,
+                 {q * tiles.q, tiles.q, /*column=*/0, tiles.kv, offset}, /*rowStep=*/0,
+                 /*columnStep=*/tiles.kv);
 }
 
 int64_t Problem::numTasksPerHead(int64_t sequence) const {

@@ -107,7 +107,7 @@ struct ConvertBandLead : KernelPattern<BandLeadOp> {
   LogicalResult matchAndRewrite(BandLeadOp op, Adaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     PtxBuilder b(op.getLoc(), rewriter);
-    TileBand band = {BandLeadOp::edgesOf(op.getMask()), op.getTiles().getQ(),
+    TileBand band = {LeadEdges(op.getMask().getEdges()).band, op.getTiles().getQ(),
                      op.getTiles().getKv()};
     Value offset;
     if (kernel.isList() && !band.band.isFull())
@@ -117,7 +117,7 @@ struct ConvertBandLead : KernelPattern<BandLeadOp> {
       offset = b.sub(kernel.kvRows, kernel.qRows);
     MaskEmitter mask(b, band, offset);
     Value last = mask.lastVisible(word(b, adaptor.getQTile()), word(b, adaptor.getKvTile()));
-    rewriter.replaceOp(op, index(b, last ? last : b.i32(BandLeadOp::hidesNothing)));
+    rewriter.replaceOp(op, index(b, last ? last : b.i32(LeadEdges::hidesNothing)));
     return success();
   }
 };

@@ -168,16 +168,18 @@ struct ConvertHide : KernelPattern<HideOp> {
     // only those need is read again where they are hidden: while all sums are in registers, there is none to keep it.
     int64_t rows = op.getType().getDimSize(0);
     Value lead = word(b, adaptor.getLead());
-    auto rowsFrom = [&](Value kvRows, Value kvTile) { return b.sub(kvRows, b.mul(kvTile, rows)); };
-    Value isCut = b.below(rowsFrom(kvRowsOf(b, op, adaptor), word(b, adaptor.getKvTile())), rows);
-    Value hides = b.bitOr(isOnEdge(b, op, lead), isCut);
+    Value kvRows = kvRowsOf(b, op, adaptor), kvTile = word(b, adaptor.getKvTile());
+    Value isCut = b.below(b.sub(kvRows, b.mul(kvTile, rows)), rows);
+    LeadEdges edges(op.getMask() ? op.getMask()->getEdges() : Edges());
+    Value hides = b.bitOr(isCutByEdge(b, op, edges, lead, kvTile), isCut);
     SmallVector<Value> shown = b.ifElse(
         hides,
         [&] {
-          return hide(b, ThreadPlace::readAnew(b), layout.getFirstRow(consumer->warpgroup),
-                      adaptor.getValue(), lead, op.getWidth(),
-                      rowsFrom(kvRowsAgain(b, op, adaptor, rewriter),
-                               readAgain(b, op.getKvTile(), adaptor.getKvTile(), rewriter)));
+          ThreadPlace place = ThreadPlace::readAnew(b);
+          Value end = kvRowsAgain(b, op, adaptor, rewriter);
+          Value firstRow = b.mul(readAgain(b, op.getKvTile(), adaptor.getKvTile(), rewriter), rows);
+          return hide(b, place, layout.getFirstRow(consumer->warpgroup), adaptor.getValue(), lead,
+                      edges, firstRow, b.sub(end, firstRow));
         },
         [&] { return llvm::to_vector_of<Value>(adaptor.getValue()); });
     rewriter.replaceOpWithMultiple(op, {ValueRange(shown)});
@@ -186,20 +188,33 @@ struct ConvertHide : KernelPattern<HideOp> {
 
 private:
   /// Whether a number is not from 0 to `last`: one comparison, as an unsigned number.
-  static Value isOutside(PtxBuilder &b, Value number, int64_t last) {
-    return b.compare(arith::CmpIPredicate::ugt, number, b.i32(last));
+  static Value isOutside(PtxBuilder &b, Value number, Value last) {
+    return b.compare(arith::CmpIPredicate::ugt, number, last);
   }
 
-  /// Whether an edge of the mask runs through the tile: it does not where rows - 1 <= lead <= width - (columns - 1).
-  static Value isOnEdge(PtxBuilder &b, HideOp op, Value lead) {
+  /// Whether an edge of a band runs through the tile: it does not where rows - 1 <= lead <= width - (columns - 1).
+  static Value isOnEdge(PtxBuilder &b, HideOp op, Value lead, std::optional<int64_t> width) {
     int64_t rows = op.getType().getDimSize(0), columns = op.getType().getDimSize(1);
-    if (!op.getWidth())
+    if (!width)
       return b.below(lead, rows - 1);
-    int64_t leads = int64_t(*op.getWidth()) - (columns - 1) - (rows - 1);
+    int64_t leads = *width - (columns - 1) - (rows - 1);
     // Of a narrow band every tile is cut. A branch is there all the same: without one ptxas mixes comparisons with
     // what products in flight read, and serializes them.
-    return leads < 0 ? b.below(lead, BandLeadOp::hidesNothing)
-                     : isOutside(b, b.add(lead, 1 - rows), leads);
+    return leads < 0 ? b.below(lead, LeadEdges::hidesNothing)
+                     : isOutside(b, b.add(lead, 1 - rows), b.i32(leads));
+  }
+
+  /// Whether an edge of the mask does: of a tile that has first columns only, their own.
+  static Value isCutByEdge(PtxBuilder &b, HideOp op, const LeadEdges &edges, Value lead,
+                           Value kvTile) {
+    Value isOnBand = isOnEdge(b, op, lead, edges.width);
+    int64_t firstTiles = edges.firstColumns / op.getType().getDimSize(0);
+    if (firstTiles == 0)
+      return isOnBand;
+    Value isOnWide = edges.isFirstFull
+                         ? b.i1(false)
+                         : isOnEdge(b, op, b.add(lead, edges.further), edges.firstWidth);
+    return b.choose(b.below(kvTile, firstTiles), isOnWide, isOnBand);
   }
 
   /// The kv rows of all sequences, or of the one that is told: read once an item, where it is told.
@@ -229,10 +244,11 @@ private:
     return b.uniform(hopper::loadWord(b, kernel.element(b, channel, element, slot)));
   }
 
-  /// Row j is hidden from column i iff i + lead < j or j < i + lead - width, and altogether past the end.
+  /// Row j is hidden from column i iff i + lead < j or j < i + lead - width, and altogether past the end. The first rows
+  /// of a sequence may have a larger lead, and another width or none, which is the largest.
   static SmallVector<Value> hide(PtxBuilder &b, const ThreadPlace &place, int64_t firstRow,
-                                 ValueRange logs, Value lead, std::optional<int64_t> width,
-                                 Value rowsHere) {
+                                 ValueRange logs, Value lead, const LeadEdges &edges,
+                                 Value rowsBefore, Value rowsHere) {
     SmallVector<Value> visible(logs);
     Value logOfZero = b.f32(-std::numeric_limits<double>::infinity());
     Value toDiagonal = b.sub(b.sub(place.row, place.column), lead);
@@ -240,13 +256,23 @@ private:
     for (int64_t offset : {FragmentAttr::getRowOffset(0), FragmentAttr::getRowOffset(2)}) {
       int64_t row = firstRow + offset;
       Value isPast = b.below(toEnd, row + 1);
-      Value firstShown = b.choose(isPast, b.i32(BandLeadOp::hidesNothing), b.add(toDiagonal, row));
+      Value firstShown = b.add(toDiagonal, row);
+      Value width = edges.width ? b.i32(*edges.width) : Value();
+      if (edges.firstColumns > 0) {
+        Value toLast = b.sub(b.sub(b.i32(edges.firstColumns), rowsBefore), place.row);
+        Value isFirst = b.compare(arith::CmpIPredicate::sgt, toLast, b.i32(row));
+        firstShown = b.choose(isFirst, b.add(firstShown, -edges.further), firstShown);
+        constexpr int64_t none = std::numeric_limits<int32_t>::max();
+        if (width)
+          width = b.choose(isFirst, b.i32(edges.firstWidth.value_or(none)), width);
+      }
+      firstShown = b.choose(isPast, b.i32(LeadEdges::hidesNothing), firstShown);
       for (auto [i, value] : llvm::enumerate(visible)) {
         if (FragmentAttr::getRowOffset(i) != offset)
           continue;
         Value column = b.i32(FragmentAttr::getColumnOffset(i));
         Value isHidden =
-            width ? isOutside(b, b.sub(column, firstShown), *width) : b.below(column, firstShown);
+            width ? isOutside(b, b.sub(column, firstShown), width) : b.below(column, firstShown);
         value = b.choose(isHidden, logOfZero, value);
       }
     }

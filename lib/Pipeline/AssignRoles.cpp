@@ -293,11 +293,11 @@ private:
   }
 
   Value hide(Value tile) {
-    Band edges = BandLeadOp::edgesOf(items.getMask());
-    IntegerAttr width =
-        edges.left >= 0 ? b.getI64IntegerAttr(edges.left + edges.right) : IntegerAttr();
+    LeadEdges edges(items.getMask().getEdges());
+    bool isOneEdge = !edges.width && edges.firstColumns == 0;
+    MaskAttr mask = isOneEdge ? MaskAttr() : items.getMask();
     Value sequence = items.getSequencesAttr() ? find(items.getSequence()) : Value();
-    return HideOp::create(b, tile.getType(), tile, lead, find(items.getKvTile()), sequence, width,
+    return HideOp::create(b, tile.getType(), tile, lead, find(items.getKvTile()), sequence, mask,
                           /*stage=*/IntegerAttr());
   }
 

@@ -8,6 +8,7 @@
 #include "dash/Schedule/Prices.h"
 #include "dash/Schedule/Report.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -183,10 +184,15 @@ static LogicalResult matchIfAsked(StringRef what, const T &found, const std::opt
 static std::string describeMask(const order_json::Mask &mask) {
   auto [left, right] = mask.window.value_or(std::pair<int64_t, int64_t>(-1, -1));
   Mask band{left, mask.causal ? 0 : right};
-  if (!mask.blocks)
-    return maskName(band);
-  std::string blocks = llvm::formatv("blocks {0} x {1}", mask.blocks->q, mask.blocks->kv);
-  return band.isFull() ? blocks : maskName(band) + ", " + blocks;
+  SmallVector<std::string, 3> entries;
+  if (!band.isFull() || (!mask.blocks && !mask.firstColumns))
+    entries.push_back(maskName(band));
+  if (mask.blocks)
+    entries.push_back(llvm::formatv("blocks {0} x {1}", mask.blocks->q, mask.blocks->kv));
+  if (const auto &first = mask.firstColumns)
+    entries.push_back(
+        UnionAttr::titleOf(first->columns, {first->window.first, first->window.second}));
+  return llvm::join(entries, ", ");
 }
 
 static LogicalResult matchMask(const order_json::Mask &file, const Mask &mask,

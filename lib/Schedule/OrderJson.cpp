@@ -75,26 +75,44 @@ static bool fromJSON(const json::Value &value, Blocks &blocks, json::Path path) 
   return true;
 }
 
-static bool fromJSON(const json::Value &value, Mask &mask, json::Path path) {
-  json::ObjectMapper object(value, path);
-  if (!object || !object.map("causal", mask.causal) || !object.map("blocks", mask.blocks) ||
-      !hasOnlyKeys(value, path, {"causal", "window", "blocks"}))
-    return false;
+/// The bounds under `window`.
+static std::optional<std::pair<int64_t, int64_t>>
+readWindow(const json::Value &value, json::Path path, StringLiteral expected) {
   const json::Value *window = value.getAsObject()->get("window");
-  if (!window || window->getAsNull())
-    return true;
-  const json::Array *bounds = window->getAsArray();
+  const json::Array *bounds = window ? window->getAsArray() : nullptr;
   std::optional<int64_t> left, right;
   if (bounds && bounds->size() == 2) {
     left = (*bounds)[0].getAsInteger();
     right = (*bounds)[1].getAsInteger();
   }
-  if (!left || !right || *left < -1 || *right < -1) {
-    path.field("window").report("expected null or [left, right], each at least -1");
+  if (left && right && *left >= -1 && *right >= -1)
+    return std::pair(*left, *right);
+  path.field("window").report(expected);
+  return std::nullopt;
+}
+
+static bool fromJSON(const json::Value &value, Union &both, json::Path path) {
+  json::ObjectMapper object(value, path);
+  if (!object || !object.map("columns", both.columns) ||
+      !hasOnlyKeys(value, path, {"columns", "window"}))
     return false;
-  }
-  mask.window = {*left, *right};
-  return true;
+  auto window = readWindow(value, path, "expected [left, right], each at least -1");
+  if (window)
+    both.window = *window;
+  return window.has_value();
+}
+
+static bool fromJSON(const json::Value &value, Mask &mask, json::Path path) {
+  json::ObjectMapper object(value, path);
+  if (!object || !object.map("causal", mask.causal) || !object.map("blocks", mask.blocks) ||
+      !object.map("union", mask.firstColumns) ||
+      !hasOnlyKeys(value, path, {"causal", "window", "blocks", "union"}))
+    return false;
+  const json::Value *window = value.getAsObject()->get("window");
+  if (!window || window->getAsNull())
+    return true;
+  mask.window = readWindow(value, path, "expected null or [left, right], each at least -1");
+  return mask.window.has_value();
 }
 
 static bool fromJSON(const json::Value &value, Item &item, json::Path path) {

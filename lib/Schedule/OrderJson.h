@@ -40,10 +40,16 @@ struct Blocks {
   std::vector<std::string> bits; ///< a string of 0 and 1 for each kv block
 };
 
+struct Union {
+  int64_t columns;
+  std::pair<int64_t, int64_t> window; ///< (left, right)
+};
+
 struct Mask {
   bool causal;
   std::optional<std::pair<int64_t, int64_t>> window; ///< (left, right)
   std::optional<Blocks> blocks;
+  std::optional<Union> firstColumns;
 };
 
 /// An order needs items and chains. What else a file says of the problem must be so.

@@ -85,7 +85,8 @@ static LogicalResult verifyRequest(const ScheduleHeader &request, EmitError emit
     return emitError() << name << " must be from " << least << " to " << most << ", got " << value;
   };
   if (!problem.mask.rules.empty())
-    return emitError() << "a planner serves masks without bitmaps; use dash-opt for others";
+    return emitError()
+           << "a planner serves masks without bitmaps and unions; use dash-opt for others";
   if (problem.sequences.empty() || !llvm::all_equal(problem.sequences))
     return emitError() << "kernels read orders of a batch of equal sequences, got "
                        << (problem.sequences.empty() ? "none" : "unequal ones");

@@ -207,25 +207,36 @@ private:
       if (isCausal || (mask.left < 0 && mask.right < 0))
         out.attribute("window", nullptr);
       else
-        out.attributeArray("window", [&] {
-          out.value(mask.left);
-          out.value(mask.right);
-        });
-      BlocksAttr blocks = mask.blocks();
-      if (!blocks)
-        return out.attribute("blocks", nullptr);
-      out.attributeObject("blocks", [&] {
-        out.attribute("q", blocks.getQ());
-        out.attribute("kv", blocks.getKv());
-        out.attributeArray("bits", [&] {
-          for (int64_t kv : llvm::seq(blocks.getNumKvBlocks())) {
-            std::string row;
-            for (int64_t q : llvm::seq(blocks.getNumQBlocks()))
-              row += blocks.isVisible(kv, q) ? '1' : '0';
-            out.value(row);
-          }
-        });
-      });
+        writeWindow(out, {mask.left, mask.right});
+      writeRule(out, "blocks", mask.blocks());
+      writeRule(out, "union", mask.unionRule());
+    });
+  }
+  template <typename Rule> static void writeRule(json::OStream &out, StringRef key, Rule rule) {
+    if (!rule)
+      return out.attribute(key, nullptr);
+    out.attributeObject(key, [&] { writeKeys(out, rule); });
+  }
+  static void writeKeys(json::OStream &out, BlocksAttr blocks) {
+    out.attribute("q", blocks.getQ());
+    out.attribute("kv", blocks.getKv());
+    out.attributeArray("bits", [&] {
+      for (int64_t kv : llvm::seq(blocks.getNumKvBlocks())) {
+        std::string row;
+        for (int64_t q : llvm::seq(blocks.getNumQBlocks()))
+          row += blocks.isVisible(kv, q) ? '1' : '0';
+        out.value(row);
+      }
+    });
+  }
+  static void writeKeys(json::OStream &out, UnionAttr both) {
+    out.attribute("columns", both.getColumns());
+    writeWindow(out, both.getWindow());
+  }
+  static void writeWindow(json::OStream &out, const Band &band) {
+    out.attributeArray("window", [&] {
+      out.value(band.left);
+      out.value(band.right);
     });
   }
   static void writePair(json::OStream &out, int64_t q, int64_t kv) {

@@ -32,12 +32,8 @@ std::string dash::maskName(const Mask &mask) {
     entries.push_back("causal");
   else if (mask.left >= 0 || mask.right >= 0)
     entries.push_back(llvm::formatv("window [{0}, {1}]", mask.left, mask.right));
-  for (MaskRule rule : mask.rules) {
-    auto blocks = dyn_cast<BlocksAttr>(rule);
-    entries.push_back(blocks
-                          ? llvm::formatv("blocks {0} x {1}", blocks.getQ(), blocks.getKv()).str()
-                          : rule.getWord().str());
-  }
+  for (MaskRule rule : mask.rules)
+    entries.push_back(rule.getTitle());
   return entries.empty() ? "full" : llvm::join(entries, ", ");
 }
 

@@ -26,16 +26,29 @@ class Blocks(NamedTuple):
     bits: tuple[tuple[bool, ...], ...]
 
 
+class Union(NamedTuple):
+    """The first columns, or those of a window of (left, right)."""
+
+    columns: int
+    left: int = -1
+    right: int = -1
+
+
 class Mask(NamedTuple):
-    """Row i sees column j iff -left <= j - (i + kv_rows - q_rows) <= right, where -1 is no bound, and its block is visible."""
+    """Row i sees column j iff -left <= j - (i + kv_rows - q_rows) <= right, where -1 is no bound, its block is visible, and it is one
+    of the first columns of a union or in its window."""
 
     left: int = -1
     right: int = -1
     blocks: Blocks | None = None
+    union: Union | None = None
 
     @staticmethod
     def parse(text: str) -> Mask:
-        """As manifests have it: full, causal, or window = [left, right]; then, or alone, a bitmap that is written out."""
+        """As manifests have it: full, causal, or window = [left, right]; then, or alone, a bitmap that is written out, and a union."""
+        union = re.fullmatch(r"(?:(.*), )?union = #dash\.union<columns = (\d+), window = \[(-?\d+), (-?\d+)\]>", text)
+        if union is not None:
+            return Mask.parse(union[1] or "full")._replace(union=Union(*map(int, union.groups()[1:])))
         bitmap = re.fullmatch(r"(?:(.*), )?blocks = #dash\.blocks<q = (\d+), kv = (\d+), bits = dense<(.*)> : .*>", text)
         if bitmap is not None:
             return Mask.parse(bitmap[1] or "full")._replace(
@@ -50,14 +63,20 @@ class Mask(NamedTuple):
     @staticmethod
     def named(name: str) -> Mask:
         """The mask of a `name`."""
-        word, *bounds = name.split("-")
-        return Mask(*(-1 if bound == "all" else int(bound) for bound in bounds)) if bounds else Mask.parse(word)
+        word, *rest = name.split("-")
+        bounds = [-1 if bound == "all" else int(bound) for bound in rest]
+        if word == "union":
+            return Mask(*bounds[3:], union=Union(*bounds[:3]))
+        return Mask(*bounds) if bounds else Mask.parse(word)
 
     @property
     def name(self) -> str:
-        """As names of files have it: full, causal, window-512-0, window-200-all; of any bitmap blocks-causal."""
+        """As names of files have it: full, causal, window-512-0, window-200-all; of any bitmap blocks-causal; of a union its columns,
+        its window and the band, union-256-all-0-all-all."""
         if self.blocks is not None:
             return f"blocks-{self._replace(blocks=None).name}"
+        if self.union is not None:
+            return "-".join(["union", *("all" if bound < 0 else str(bound) for bound in (*self.union, self.left, self.right))])
         if self.left < 0 and self.right <= 0:
             return self.text
         return "-".join(["window", *("all" if bound < 0 else str(bound) for bound in (self.left, self.right))])
@@ -65,6 +84,10 @@ class Mask(NamedTuple):
     @property
     def text(self) -> str:
         """As manifests have it."""
+        if self.union is not None:
+            columns, left, right = self.union
+            return (f"{self._replace(union=None).text}, union = #dash.union<columns = {columns}, "
+                    f"window = [{left}, {right}]>").removeprefix("full, ")
         if self.blocks is not None:
             q, kv, bits = self.blocks
             return (f"{self._replace(blocks=None).text}, blocks = #dash.blocks<q = {q}, kv = {kv}, "
@@ -73,15 +96,22 @@ class Mask(NamedTuple):
             return "full" if self.right < 0 else "causal"
         return f"window = [{self.left}, {self.right}]"
 
+    @property
+    def is_band(self) -> bool:
+        return self.blocks is None and self.union is None
+
     def sees(self, rows: Any, columns: Any, table: Any, q_rows: int, kv_rows: int) -> Any:
         """Whether rows [n, 1] see columns [1, m]; `table` is the bitmap as an array."""
         first, end = self.columns(rows, q_rows, kv_rows)
         seen = (first <= columns) & (columns < end)
+        if self.union is not None:
+            first, end = Mask(*self.union[1:]).columns(rows, q_rows, kv_rows)
+            seen = seen & ((columns < self.union.columns) | (first <= columns) & (columns < end))
         return seen if self.blocks is None else seen & table[columns // self.blocks.kv, rows // self.blocks.q]
 
     def columns(self, rows: Any, q_rows: int, kv_rows: int) -> tuple[Any, Any]:
         """(the first column that a row sees, that behind its last), of an array of rows; those of no column are equal.
-        Of its band: a bitmap is not asked."""
+        Of its band: a bitmap or a union is not asked."""
         place = rows + (kv_rows - q_rows)
         first = (place - self.left if self.left >= 0 else 0 * place).clip(0, kv_rows)
         end = (place + self.right + 1 if self.right >= 0 else 0 * place + kv_rows).clip(0, kv_rows)

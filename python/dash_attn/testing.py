@@ -182,8 +182,8 @@ def references(case: Case, tensors: dict[str, torch.Tensor]) -> tuple[dict[str, 
 
 def flash_arguments(case: Case) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Those behind the tensors, of PyTorch's operators of FlashAttention-2: by place and by name."""
-    if case.mask.blocks is not None:
-        raise RuntimeError("it knows no bitmaps")
+    if not case.mask.is_band:
+        raise RuntimeError("it knows no bitmaps and unions")
     if case.softcap or case.has_sink:
         raise RuntimeError("PyTorch's operators take neither a softcap nor a sink")
     options = {"scale": case.scale}

@@ -96,7 +96,7 @@ def refusals() -> None:
         "4 heads are not a multiple of 3 kv heads": (table, SIZES | {"kv_heads": 3}),
         "parts must divide the 3 query heads of a kv head, got 2": (TMP / "small1.json", SIZES | {"heads": 6}),
         "the order of 'attention_bwd' is made by an entry for any sizes: there is no table to plan": (formulas, SIZES),
-        "a planner serves masks without bitmaps; use dash-opt for others": (blocks, SIZES),
+        "a planner serves masks without bitmaps and unions; use dash-opt for others": (blocks, SIZES),
         "the order of 'attention_bwd' is of kind 'file', which nobody can plan: compile it anew":
             (edited('"kind": "synthesized"', '"kind": "file"'), SIZES)}
     for message, (manifest, sizes) in refused.items():

@@ -15,19 +15,6 @@ func.func @a_number_for_each_query(%s: tensor<128x64xf32>, %l: tensor<128xf32>) 
 
 // -----
 
-// From the left edge of a mask to its right one.
-func.func @edges_in_order(%log: tensor<128x64xf32>, %i: index) {
-  dash.workers {
-    dash.role "compute" consumer warps(8) {
-      // expected-error @below {{'dash.hide' op attribute 'width' failed to satisfy constraint: 64-bit signless integer attribute whose value is non-negative}}
-      %shown = dash.hide %log band(%i, %i) width(-1) : tensor<128x64xf32>
-    }
-  }
-  return
-}
-
-// -----
-
 !C = !dash.channel<tensor<64xf32>>
 
 // Nothing but what lies there.

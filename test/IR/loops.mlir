@@ -45,7 +45,7 @@ func.func @producer_reads_the_order(%q: !T, %lse: memref<?x?x?xf32>) {
 // CHECK-NEXT:    dash.log_probability %[[S]], %[[L]] : tensor<128x64xf32>, tensor<64xf32>
 // CHECK-NEXT:    %[[LOG:.+]] = dash.log_probability %[[S]], %[[L]] scale(%{{.+}}) : tensor<128x64xf32>, tensor<64xf32>
 // CHECK-NEXT:    %[[SHOWN:.+]] = dash.hide %[[LOG]] band(%[[LEAD]], %[[KV]]) : tensor<128x64xf32>
-// CHECK-NEXT:    dash.hide %[[LOG]] band(%[[LEAD]], %[[KV]]) width(512) stage(0) : tensor<128x64xf32>
+// CHECK-NEXT:    dash.hide %[[LOG]] band(%[[LEAD]], %[[KV]]) mask(<window = [512, 0]>) stage(0) : tensor<128x64xf32>
 // CHECK-NEXT:    dash.exp2 %[[SHOWN]] : tensor<128x64xf32>
 // CHECK-NEXT:    %{{.+}}:2 = dash.held %q_tiles[%[[USE]]] : <tensor<64x128xbf16>, tensor<64xf32>, index> -> tensor<64x128xbf16>, tensor<64xf32>
 // CHECK-NEXT:    dash.release %q_tiles[%[[USE]]] :
@@ -61,7 +61,7 @@ func.func @consumer_is_told(%scale: f32) {
       %unscaled = dash.log_probability %s, %l : tensor<128x64xf32>, tensor<64xf32>
       %log = dash.log_probability %s, %l scale(%scale) : tensor<128x64xf32>, tensor<64xf32>
       %shown = dash.hide %log band(%lead, %kv) : tensor<128x64xf32>
-      %between = dash.hide %log band(%lead, %kv) width(512) stage(0) : tensor<128x64xf32>
+      %between = dash.hide %log band(%lead, %kv) mask(<window = [512, 0]>) stage(0) : tensor<128x64xf32>
       %p = dash.exp2 %shown : tensor<128x64xf32>
       %held:2 = dash.held %q_tiles[%use] : !Q -> tensor<64x128xbf16>, tensor<64xf32>
       dash.release %q_tiles[%use] : !Q

@@ -1,11 +1,11 @@
 // RUN: dash-opt %s -verify-diagnostics -split-input-file
 
-// expected-error @below {{expected a mask rule (full, causal, window = [left, right] or blocks = #dash.blocks<...>), got 'banded'}}
+// expected-error @below {{expected a mask rule (full, causal, window = [left, right], blocks = #dash.blocks<...> or union = #dash.union<...>), got 'banded'}}
 func.func private @mask_must_be_known() attributes {mask = #dash.mask<banded>}
 
 // -----
 
-// expected-error @below {{expected a mask rule (full, causal, window = [left, right] or blocks = #dash.blocks<...>)}}
+// expected-error @below {{expected a mask rule (full, causal, window = [left, right], blocks = #dash.blocks<...> or union = #dash.union<...>)}}
 func.func private @mask_may_not_be_empty() attributes {mask = #dash.mask<>}
 
 // -----

@@ -36,7 +36,7 @@ gpu.module @kernels attributes {dash.program = #dash.program<"attention_bwd"
         %c0 = arith.constant 0 : index
         %zeros = arith.constant dense<0.0> : !P
         %lead = dash.read_indices %q_tiles[%c0] : !CQ -> index
-        %shown = dash.hide %zeros band(%lead, %c0) width(640) : !P
+        %shown = dash.hide %zeros band(%lead, %c0) mask(<window = [640, 0]>) : !P
         %p = dash.exp2 %shown : !P
       }
     }
@@ -72,7 +72,7 @@ gpu.module @kernels attributes {dash.program = #dash.program<"attention_bwd"
         %c0 = arith.constant 0 : index
         %zeros = arith.constant dense<0.0> : !P
         %lead = dash.read_indices %q_tiles[%c0] : !CQ -> index
-        %shown = dash.hide %zeros band(%lead, %c0) width(140) : !P
+        %shown = dash.hide %zeros band(%lead, %c0) mask(<window = [100, 40]>) : !P
         %p = dash.exp2 %shown : !P
       }
     }

@@ -9,20 +9,20 @@
 // CHECK:       dash.put {{.+}}, %[[LEAD]] into
 // CHECK:     dash.role "compute" consumer
 // CHECK:       {{.+}}, %[[TOLD:.+]] = dash.wait %q_tiles
-// CHECK:       dash.hide %{{.+}} band(%[[TOLD]], %{{.+}}) width(512) :
+// CHECK:       dash.hide %{{.+}} band(%[[TOLD]], %{{.+}}) mask(<window = [512, 0]>) :
 
 // REDEFINE: %{mask} = 100, 40
 // RUN: %{roles} | FileCheck %s --check-prefix=BOTH
-// BOTH: dash.hide %{{.+}} band(%{{.+}}, %{{.+}}) width(140) :
+// BOTH: dash.hide %{{.+}} band(%{{.+}}, %{{.+}}) mask(<window = [100, 40]>) :
 
-// Without a left side there is no width; without a right one it stands far out.
+// Without a left side a lead says all; without a right one that edge stands far out.
 // REDEFINE: %{mask} = -1, 70
 // RUN: %{roles} | FileCheck %s --check-prefix=RIGHT
 // RIGHT: dash.hide %{{.+}} band(%{{.+}}, %{{.+}}) :
 
 // REDEFINE: %{mask} = 300, -1
 // RUN: %{roles} | FileCheck %s --check-prefix=LEFT
-// LEFT: dash.hide %{{.+}} band(%{{.+}}, %{{.+}}) width(536871212) :
+// LEFT: dash.hide %{{.+}} band(%{{.+}}, %{{.+}}) mask(<window = [300, -1]>) :
 
 // Bounds that no sequence reaches are none.
 // REDEFINE: %{mask} = 2147483647, 0

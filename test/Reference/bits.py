@@ -19,7 +19,7 @@ from cost import Cost  # noqa: E402
 from dash_opt import KINDS, Request, Tally  # noqa: E402
 from gradients import float64_gradients, recompute, sink_gradient, slots_of, sum_up  # noqa: E402
 from orders import random_order  # noqa: E402
-from problem import Blocks, Mask, Problem, Sequence  # noqa: E402
+from problem import Blocks, Mask, Problem, Sequence, Union  # noqa: E402
 from report import Numbers, Setting, document, schedule_json  # noqa: E402
 
 FULL, CAUSAL = Mask(), Mask(causal=True)
@@ -50,7 +50,7 @@ def named_cases() -> list[Case]:
 
 
 def mask_cases() -> list[Case]:
-    """Windows and bitmaps: rows and whole tiles without keys, columns that nobody sees, gaps in chains."""
+    """Windows, bitmaps and unions: rows and whole tiles without keys, columns that nobody sees, gaps in chains."""
     def problem(q: int, kv: int, mask: Mask) -> Problem:
         return Problem((Sequence(q, kv),), 16, 32, mask, 2, 1, 2)
 
@@ -63,6 +63,9 @@ def mask_cases() -> list[Case]:
         problem(120, 90, Mask(blocks=gaps)),
         problem(100, 90, Mask(causal=True, window=(40, -1), blocks=gaps)),
         problem(130, 70, Mask(blocks=hole)),
+        problem(90, 110, Mask(union=Union(40, (-1, 0)))),
+        problem(150, 90, Mask(causal=True, union=Union(3, (25, -1)))),
+        problem(60, 130, Mask(window=(50, 30), blocks=Blocks(32, 64, ("11", "01", "10")), union=Union(33, (7, 5)))),
     ]
     lists = Problem((Sequence(50, 30), Sequence(120, 90), Sequence(7, 64)), 16, 16,
                     Mask(causal=True, blocks=gaps), 2, 2, 1)

@@ -4,7 +4,7 @@
 // RUN: FileCheck %s --input-file=%t.rows.json --check-prefix=ROWS
 
 // The window begins 512 columns before the first row, at column 768: three kv tiles have no task, and are items.
-// KEYS:     "mask": {"causal":false,"window":[512,0],"blocks":null}
+// KEYS:     "mask": {"causal":false,"window":[512,0],"blocks":null,"union":null}
 // KEYS-DAG: {"worker":{{.}},"sequence":0,"kvHead":0,"part":0,"kv":0,"visit":[]}
 // KEYS-DAG: {"worker":{{.}},"sequence":0,"kvHead":0,"part":0,"kv":1,"visit":[]}
 // KEYS-DAG: {"worker":{{.}},"sequence":0,"kvHead":0,"part":0,"kv":2,"visit":[]}

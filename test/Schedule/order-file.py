@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent / "lib"))
 from checks import document_differences  # noqa: E402
 from cost import Cost  # noqa: E402
 from dash_opt import KINDS, DashOpt, Request, Tally  # noqa: E402
-from problem import Blocks, Mask, Problem, Sequence  # noqa: E402
+from problem import Blocks, Mask, Problem, Sequence, Union  # noqa: E402
 from report import Json  # noqa: E402
 
 COST = Cost(2.1, 1.6, 0.3, 2)
@@ -40,7 +40,7 @@ def masked_problems() -> list[Problem]:
     return [
         Problem(rows, 16, 48, mask, 4, 2, 2)
         for mask in (Mask(window=(30, 20)), Mask(True, (60, -1)), Mask(blocks=blocks),
-                     Mask(True, (200, 7), blocks))
+                     Mask(True, (200, 7), blocks), Mask(True, union=Union(5, (60, -1))), Mask(union=Union(50, (-1, 0))))
     ]
 
 
@@ -210,6 +210,7 @@ def other_problems(request: Request) -> dict[str, Request]:
         "the other mask": {"mask": Mask(causal=not of.mask.causal)},
         "a window": {"mask": Mask(window=(64, 0))},
         "a bitmap": {"mask": Mask(blocks=Blocks(256, 288, ("1",)))},
+        "a union": {"mask": Mask(causal=of.mask.causal, union=Union(5, (60, -1)))},
         "more heads": {"heads": 8},
         "more kv heads": {"kv_heads": 4, "parts": 1},
     }
@@ -226,7 +227,7 @@ def other_masks(dash: DashOpt, problem: Problem) -> list[str]:
     document = dash.run(request).document
     if document is None:
         return ["no report to take back"]
-    others = [replace(mask, window=(31, 20)), replace(mask, blocks=None, window=None)]
+    others = [replace(mask, window=(31, 20)), replace(mask, blocks=None, window=None, union=Union(51, (-1, 0)))]
     if mask.blocks is not None:
         last = mask.blocks.bits[-1].translate(str.maketrans("01", "10"))
         flipped = replace(mask.blocks, bits=(*mask.blocks.bits[:-1], last))

@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).parent / "lib"))
 
 from cost import Cost  # noqa: E402
 from dash_opt import KINDS, DashOpt, Request, Tally  # noqa: E402
-from problem import Blocks, Mask, Problem, Sequence  # noqa: E402
+from problem import Blocks, Mask, Problem, Sequence, Union  # noqa: E402
 from report import Json, bits_of, cost_of  # noqa: E402
 
 MASKS = [Mask(causal=False), Mask(causal=True)]
@@ -103,6 +103,21 @@ def bitmaps() -> Iterator[Request]:
         )
 
 
+def unions() -> Iterator[Request]:
+    """All kinds on first columns beside windows: prefixes, sinks, and others, of a tile, less and more; within bands and bitmaps."""
+    rng = random.Random(9)
+    bands = [Mask(), Mask(causal=True), Mask(window=(400, 60)), Mask(True, (250, -1))]
+    pairs = product(KINDS, bands, LENGTHS, [1, 4, 48, 100, 480, 2000])
+    for index, (kind, band, rows, columns) in enumerate(list(pairs)):
+        if index % 4:
+            continue
+        tiles = TILES[index % len(TILES)]
+        union = Union(columns, rng.choice([(-1, 0), (64, -1), (130, 20), (0, 0), (300, -1), (-1, -1)]))
+        blocks = bitmap(rows, (2 * tiles[0], tiles[1]), 0.6, rng) if rng.random() < 0.2 else None
+        yield Request(problem(rows, HEADS[index % len(HEADS)], tiles, replace(band, union=union, blocks=blocks)), kind,
+                      WORKERS[index % len(WORKERS)], cost=COSTS[index % len(COSTS)])
+
+
 def random_mask(rows: list[tuple[int, int]], tiles: tuple[int, int], rng: random.Random) -> Mask:
     mask = rng.choice(MASKS)
     if rng.random() < 0.4:
@@ -110,17 +125,23 @@ def random_mask(rows: list[tuple[int, int]], tiles: tuple[int, int], rng: random
     if rng.random() < 0.4:
         size = tiles[0] * rng.randrange(1, 6), tiles[1] * rng.randrange(1, 6)
         mask = replace(mask, blocks=bitmap(rows, size, rng.random(), rng))
+    if rng.random() < 0.25:
+        mask = replace(mask, union=Union(rng.randrange(1, 500), (rng.randrange(-1, 300), rng.randrange(-1, 300))))
     return mask
 
 
 def canonical(mask: Mask) -> Json:
     """The mask as reports spell it: either `causal` or `window` says what the band is."""
     left, right = (-1 if bound is None else bound for bound in mask.bounds())
-    blocks = mask.blocks
+    blocks, union = mask.blocks, mask.union
+    # What the band says already is no bound of the union's, and one without bounds is none.
+    bounds = [bound if bound >= 0 and (whole == -1 or bound < whole) else -1
+              for bound, whole in zip(union.window, (left, right))] if union else [-1, -1]
     return {
         "causal": (left, right) == (-1, 0),
         "window": None if left == -1 and right <= 0 else [left, right],
         "blocks": blocks and {"q": blocks.q, "kv": blocks.kv, "bits": list(blocks.bits)},
+        "union": None if bounds == [-1, -1] else {"columns": union.columns, "window": bounds},
     }
 
 
@@ -228,18 +249,19 @@ def same_on_any_machine(dash: DashOpt, case: tuple[str, Mask]) -> list[str]:
 
 def main() -> int:
     dash, tally = DashOpt.from_arguments(__doc__), Tally()
-    tally.check_all([*corners(), *windows(), *bitmaps(), *mixtures(200)],
+    tally.check_all([*corners(), *windows(), *bitmaps(), *unions(), *mixtures(200)],
                     lambda request: as_asked(dash, request))
     tally.check_all([*list(corners())[::5], *list(windows())[::9]],
                     lambda request: same_as_a_table(dash, request))
     tally.check_all([*list(corners())[::4], *list(windows())[::7]],
                     lambda request: same_with_all_blocks(dash, request))
     window = Mask(window=(130, 20))
-    tally.check_all(product([*KINDS, "auto"], [*MASKS, window], ["batch", "machine"]),
+    sinks = Mask(True, union=Union(20, (130, -1)))
+    tally.check_all(product([*KINDS, "auto"], [*MASKS, window, sinks], ["batch", "machine"]),
                     lambda case: same_in_a_batch(dash, case))
     rows = [(720, 720), (300, 500)]
     blocks = replace(window, blocks=bitmap(rows, (32, 96), 0.5, random.Random(3)))
-    tally.check_all(product([*KINDS, "auto"], [*MASKS, window, blocks]),
+    tally.check_all(product([*KINDS, "auto"], [*MASKS, window, blocks, sinks]),
                     lambda case: same_on_any_machine(dash, case))
     return tally.exit_code()
 

@@ -15,11 +15,12 @@ import fixtures  # noqa: E402, F401  (finds dash_attn)
 import numpy as np  # noqa: E402
 
 from dash_attn import reference  # noqa: E402
-from dash_attn.reference import Blocks, Mask  # noqa: E402
+from dash_attn.reference import Blocks, Mask, Union  # noqa: E402
 
 PROBLEMS = ((1, 2, 2, 5, 5), (2, 4, 2, 3, 6), (1, 3, 1, 6, 3), (1, 1, 1, 1, 1))  # batch, heads, kv heads, q rows, kv rows
 MASKS = (Mask(), Mask(right=0), Mask(2, 0), Mask(1, 1), Mask(left=1), Mask(right=2), Mask(0, 0),
-         Mask(right=0, blocks=Blocks(2, 3, ((True, False, True), (False, False, True)))), Mask(blocks=Blocks(4, 8, ((False, True),))))
+         Mask(right=0, blocks=Blocks(2, 3, ((True, False, True), (False, False, True)))), Mask(blocks=Blocks(4, 8, ((False, True),))),
+         Mask(union=Union(2, -1, 0)), Mask(right=0, union=Union(1, 2, -1)), Mask(3, 1, Blocks(4, 4, ((True,) * 3,) * 3), Union(3, 1, 0)))
 SCALE, DIM = 0.4, 4
 
 
@@ -31,6 +32,8 @@ def inputs(batch: int, heads: int, kv_heads: int, q_rows: int, kv_rows: int) -> 
 
 def sees(mask: Mask, i: int, j: int, shift: int) -> bool:
     visible = mask.blocks is None or mask.blocks.bits[j // mask.blocks.kv][i // mask.blocks.q]
+    if mask.union is not None:
+        visible = visible and (j < mask.union.columns or sees(Mask(mask.union.left, mask.union.right), i, j, shift))
     return visible and (mask.left < 0 or i + shift - mask.left <= j) and (mask.right < 0 or j <= i + shift + mask.right)
 
 

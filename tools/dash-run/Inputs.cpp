@@ -36,7 +36,7 @@ static bool isVisible(const Problem &problem, const SequenceLengths &lengths, in
                       int64_t j) {
   return problem.band().band.sees(i, j, lengths.offset()) &&
          llvm::all_of(problem.mask.rules,
-                      [&](mlir::dash::MaskRule rule) { return rule.sees(i, j); });
+                      [&](mlir::dash::MaskRule rule) { return rule.sees(i, j, lengths.offset()); });
 }
 
 namespace {

@@ -9,10 +9,12 @@ TARGETS_OWN = 0  # workers: as many as the target has multiprocessors
 KINDS = ("ascending", "descending", "shift", "symmetric-shift", "synthesized", "unordered")
 # The masks, by their names, and the kinds that each has kernels of. Windows: one as models have it, one of which both edges run
 # through a tile at once, one without a right side and one without a left. A bitmap is of stated rows: a block of queries and one of
-# keys have no partner.
+# keys have no partner. Unions: 200 first columns of all, a tile and a part of one, beside a diagonal; 4 of them beside a window.
 MASKS = {"full": KINDS, "causal": KINDS, "window-512-0": ("ascending", "shift", "synthesized"), "window-100-40": ("shift",),
-         "window-300-all": ("shift",), "window-all-70": ("shift",), "blocks-causal": ("shift",)}
+         "window-300-all": ("shift",), "window-all-70": ("shift",), "blocks-causal": ("shift",),
+         "union-200-all-0-all-all": ("synthesized",), "union-4-100-all-all-0": ("shift",)}
 WINDOW_OF_EXAMPLE = "window = [512, 0]"
+UNION_OF_EXAMPLE = "causal, union = #dash.union<columns = 4, window = [512, -1]>"
 BITS = "[[1, 0, 1, 1], [0, 0, 0, 1], [0, 0, 0, 0], [0, 0, 0, 1]]"
 HEAD_DIMS = (128, 64)
 KV_TILE = 128
@@ -73,8 +75,12 @@ class DeviceKernel:
 
     def program(self, text: str) -> str:
         """The example's text for this mask, head dim and type."""
-        bounds = ", ".join("-1" if bound == "all" else bound for bound in self.mask.split("-")[1:])
-        text = text.replace(WINDOW_OF_EXAMPLE, f"window = [{bounds}]")
+        bounds = ["-1" if bound == "all" else bound for bound in self.mask.split("-")[1:]]
+        text = text.replace(WINDOW_OF_EXAMPLE, f"window = [{', '.join(bounds)}]")
+        if self.mask.startswith("union"):
+            columns, left, right, *band = bounds
+            text = text.replace(UNION_OF_EXAMPLE, f"window = [{', '.join(band)}], union = #dash.union<columns = {columns}, "
+                                                  f"window = [{left}, {right}]>")
         text = re.sub(r"dense<\[\[.*\]\]>", f"dense<{BITS}>", text)
         if self.has_lengths:
             text = text.replace("scale(%scale)", "scale(%scale) sequences(<?>)")
@@ -95,7 +101,7 @@ def device_kernels(workers: int = TARGETS_OWN) -> list[DeviceKernel]:
             common = f"q-tile={Q_TILES[head_dim, mask]} kv-tile={KV_TILE} workers={workers}"
             for kind in MASKS[mask]:
                 tables = {"": ""}
-                if mask.startswith("blocks"):
+                if mask.startswith(("blocks", "union")):
                     tables = TABLE_SIZES
                 elif kind == "synthesized":
                     tables = TABLE_SIZES | {"bench": TABLE_SIZES_OF_BENCH[head_dim]}

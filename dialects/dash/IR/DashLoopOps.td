@@ -29,7 +29,8 @@ def BandLeadOp : Dash_Op<"band_lead", [Pure, InsideItems, InsideRole]> {
   let description = [{
     Row i of the q tile sees column j of the kv tile iff `j - i <= lead` and, where the mask has a left side,
     `lead - width <= j - i` (dash/IR/Band.h): its edges are `width` apart, everywhere, so one number tells both. A mask
-    with a left side only has a right one 2^29 columns out; a full one has a lead of 2^30.
+    with a left side only has a right one 2^29 columns out; a full one has a lead of 2^30. The first columns of a
+    union have another lead, which is larger by a number that the mask says.
 
     **Preconditions**: sequences have at most 2^28 rows; a bound of 2^29 or more is none.
     **Postconditions**: a tile whose lead is at least its kv rows - 1, and at most the width - (its q rows - 1), has no hidden
@@ -42,16 +43,6 @@ def BandLeadOp : Dash_Op<"band_lead", [Pure, InsideItems, InsideRole]> {
     Arg<Index, "sequence">:$sequence, Arg<Index, "kv tile">:$kv_tile, Arg<Index, "q tile">:$q_tile,
     Arg<MaskAttr, "the mask">:$mask, Arg<TilesAttr, "rows of the tiles">:$tiles);
   let results = (outs Res<Index, "the lead">:$result);
-  let extraClassDeclaration = [{
-    /// The lead of a full mask, and where the right edge stands of one that has but a left.
-    static constexpr int64_t hidesNothing = int64_t(1) << 30, farOut = hidesNothing / 2;
-
-    /// The edges that leads and widths tell of.
-    static Band edgesOf(MaskAttr mask) {
-      Band band = mask.getBand().within(farOut);
-      return band.left >= 0 && band.right < 0 ? Band{band.left, farOut} : band;
-    }
-  }];
   let assemblyFormat = [{
     `at` `(` $sequence `,` $kv_tile `,` $q_tile `)` `mask` `(` $mask `)` `tiles` `(` $tiles `)` attr-dict
   }];
@@ -92,8 +83,9 @@ def HideOp : Dash_ElementwiseOp<"hide", [AllTypesMatch<["value", "result"]>]> {
   let description = [{
     -inf where the mask hides an element, so that P is 0 there whatever scores and lse are; else the value. A
     consumer does not know which task it is at, but is told a number: row j of the tile (a key) is hidden from column i
-    (a query) iff `i + lead < j`, with a width also iff `j < i + lead - width`, and altogether from the end of the
-    sequence's kv rows on. All sequences of a batch have the same; of a list the op says which it is.
+    (a query) iff `i + lead < j`, and altogether from the end of the sequence's kv rows on. All sequences of a batch have the
+    same; of a list the op says which it is. A mask with a left side or with a union is named: it says how wide it is, so that
+    a row is also hidden iff `j < i + lead - width`, and how much further out the edges of a union's first columns are.
 
     It stands in front of the exponentials: few tiles have hidden elements, the others branch around it, and what stands
     behind the branch is one block, in which exponentials and the arithmetic of dS are interleaved.
@@ -101,7 +93,8 @@ def HideOp : Dash_ElementwiseOp<"hide", [AllTypesMatch<["value", "result"]>]> {
     **Preconditions**: the value is kv tile rows by q tile rows.
     **Postconditions**: none.
     **Example**: `%y = dash.hide %x band(%lead, %kv) : tensor<128x64xf32>`, as in test/Pipeline/assign-roles.mlir;
-    `%y = dash.hide %x band(%lead, %kv) width(512) : tensor<128x64xf32>`, as in test/Pipeline/assign-roles-window.mlir;
+    `%y = dash.hide %x band(%lead, %kv) mask(<window = [512, 0]>) : tensor<128x64xf32>`, as in
+    test/Pipeline/assign-roles-window.mlir;
     `%y = dash.hide %x band(%lead, %kv) of(%seq) : tensor<128x64xf32>`, as in test/Pipeline/assign-roles-sequences.mlir.
     **Errors**: `stands inside 'dash.role' only: channels connect roles`.
   }];
@@ -110,11 +103,11 @@ def HideOp : Dash_ElementwiseOp<"hide", [AllTypesMatch<["value", "result"]>]> {
     Arg<Index, "the tile's lead: dash.band_lead">:$lead,
     Arg<Index, "kv tile of the sequence">:$kv_tile,
     Arg<Optional<Index>, "sequence, of a list: whose kv rows count">:$sequence,
-    Arg<OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>, "from the mask's left edge to its right">:$width,
+    Arg<OptionalAttr<MaskAttr>, "the mask, if one edge does not say all of it">:$mask,
     StageArg:$stage);
   let results = (outs Res<SumTile, "the same, -inf where hidden">:$result);
   let assemblyFormat = [{
-    $value `band` `(` $lead `,` $kv_tile `)` (`of` `(` $sequence^ `)`)? (`width` `(` $width^ `)`)? (`stage` `(` $stage^ `)`)? attr-dict `:` type($value)
+    $value `band` `(` $lead `,` $kv_tile `)` (`of` `(` $sequence^ `)`)? (`mask` `(` $mask^ `)`)? (`stage` `(` $stage^ `)`)? attr-dict `:` type($value)
   }];
 }
 

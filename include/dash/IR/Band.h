@@ -18,6 +18,11 @@
 
 namespace mlir::dash {
 
+/// The elements of a tile: so many rows and columns from the first of each, and the offset of their sequence.
+struct TileElements {
+  int64_t row = 0, rows = 0, column = 0, columns = 0, offset = 0;
+};
+
 /// Row i sees column j iff -left <= j - (i + offset) <= right, where -1 is no bound. The last row stands
 /// at the last column.
 struct Band {
@@ -42,6 +47,32 @@ struct Band {
 
   bool sees(int64_t row, int64_t column, int64_t offset) const {
     return llvm::all_of(slacks(row, column, offset), [](int64_t slack) { return slack >= 0; });
+  }
+
+  /// Whether a row of the tile sees a column of it: their distances are all from a corner's to its opposite's.
+  bool meets(const TileElements &tile) const {
+    int64_t least = tile.column - (tile.row + tile.rows - 1) - tile.offset;
+    int64_t most = tile.column + tile.columns - 1 - tile.row - tile.offset;
+    return tile.rows > 0 && tile.columns > 0 && (left < 0 || most >= -left) &&
+           (right < 0 || least <= right);
+  }
+
+  /// The band that sees what both see.
+  Band operator&(const Band &other) const {
+    auto nearer = [](int64_t a, int64_t b) { return a < 0 || (b >= 0 && b < a) ? b : a; };
+    return {nearer(left, other.left), nearer(right, other.right)};
+  }
+  bool operator==(const Band &other) const { return left == other.left && right == other.right; }
+};
+
+/// The edges of a mask within tiles: those of a band, but for its first columns, which a wider one may show.
+struct Edges {
+  Band band;
+  int64_t firstColumns = 0; ///< so many see through `wide`
+  Band wide;
+
+  bool sees(int64_t row, int64_t column, int64_t offset) const {
+    return (column < firstColumns ? wide : band).sees(row, column, offset);
   }
 };
 
@@ -97,6 +128,41 @@ struct TileBand {
 private:
   static int64_t floorDiv(int64_t lhs, int64_t rhs) { return llvm::divideFloorSigned(lhs, rhs); }
   static AffineExpr floorDiv(AffineExpr lhs, int64_t rhs) { return lhs.floorDiv(rhs); }
+};
+
+/// What the consumer of a kernel is told of edges: a number for each tile, its lead, and numbers that all tiles share.
+/// Row i of a q tile sees column j of a kv tile iff `j - i <= lead` and, where there is a width, `lead - width <= j - i`.
+/// Sequences have at most 2^28 rows.
+struct LeadEdges {
+  /// The lead of a band without edges, and where the right edge stands of one that has but a left.
+  static constexpr int64_t hidesNothing = int64_t(1) << 30, farOut = hidesNothing / 2;
+
+  explicit LeadEdges(const Edges &edges) : band(standing(edges.band)), width(widthOf(band)) {
+    if (band.isFull() || edges.firstColumns == 0)
+      return;
+    firstColumns = edges.firstColumns;
+    Band wide = standing(edges.wide);
+    isFirstFull = wide.isFull();
+    wide.right = wide.right < 0 ? farOut : wide.right;
+    further = wide.right - band.right;
+    firstWidth = widthOf(wide);
+  }
+
+  Band band;                         ///< whose right edge is the lead
+  std::optional<int64_t> width;      ///< from the left edge to the right; none without a left one
+  int64_t firstColumns = 0;          ///< so many of a sequence's columns have edges of their own:
+  int64_t further = 0;               ///< a lead that is larger by this,
+  std::optional<int64_t> firstWidth; ///< and a width that is none, or no less
+  bool isFirstFull = false;          ///< no row is hidden from them
+
+private:
+  static Band standing(const Band &band) {
+    Band near = band.within(farOut);
+    return near.left >= 0 && near.right < 0 ? Band{near.left, farOut} : near;
+  }
+  static std::optional<int64_t> widthOf(const Band &band) {
+    return band.left < 0 ? std::optional<int64_t>() : band.left + band.right;
+  }
 };
 
 } // namespace mlir::dash

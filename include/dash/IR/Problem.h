@@ -24,7 +24,7 @@ struct TileRange {
 /// last column.
 struct Mask {
   int64_t left = -1, right = -1;
-  /// What hides tiles of the band, each tile as a whole (`#dash.blocks`).
+  /// What hides some of the band: tiles as a whole (`#dash.blocks`), or elements too (`#dash.union`).
   SmallVector<MaskRule, 1> rules = {};
 
   static Mask full() { return {}; }
@@ -36,22 +36,31 @@ struct Mask {
   /// The mask without its rules, and that without its left bound: they hide no more than it.
   Mask band() const { return {left, right}; }
   Mask withoutLeft() const { return {-1, right}; }
-  /// The bitmap among the rules, or null.
-  BlocksAttr blocks() const;
+  /// Of the band and of what rules hide within tiles.
+  Edges edges() const;
+  /// The bitmap and the union among the rules, or null.
+  BlocksAttr blocks() const { return rule<BlocksAttr>(); }
+  UnionAttr unionRule() const { return rule<UnionAttr>(); }
   bool operator==(const Mask &other) const {
     return left == other.left && right == other.right && rules == other.rules;
   }
+
+private:
+  template <typename Rule> Rule rule() const {
+    auto found = llvm::find_if(rules, llvm::IsaPred<Rule>);
+    return found == rules.end() ? Rule() : cast<Rule>(*found);
+  }
 };
 
-/// The active tiles of one line of the grid: those of a range that every rule sees. Refers to the
-/// mask of its problem.
+/// The active tiles of one line of the grid: those of a range of which every rule leaves an element.
+/// Refers to the mask of its problem.
 class TileSet {
 public:
-  /// Tile t of the line has its first element at row `row + t * rowStep`, and so its column.
-  TileSet(TileRange range, ArrayRef<MaskRule> rules, int64_t row, int64_t rowStep, int64_t column,
+  /// `first` is the line's tile 0; the next has its first element so many rows and columns further.
+  TileSet(TileRange range, const Mask &mask, const TileElements &first, int64_t rowStep,
           int64_t columnStep)
-      : range(range), rules(rules), row(row), rowStep(rowStep), column(column),
-        columnStep(columnStep) {}
+      : range(range), rules(mask.rules), band{mask.left, mask.right}, first(first),
+        rowStep(rowStep), columnStep(columnStep) {}
 
   bool contains(int64_t tile) const {
     return tile >= range.begin && tile < range.end && isSeen(tile);
@@ -71,7 +80,9 @@ private:
 
   TileRange range;
   ArrayRef<MaskRule> rules;
-  int64_t row, rowStep, column, columnStep;
+  Band band;
+  TileElements first;
+  int64_t rowStep, columnStep;
 };
 
 /// Rows of one tile of Q, dO, dQ and of K, V, dK, dV.

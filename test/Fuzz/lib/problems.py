@@ -16,7 +16,7 @@ import numpy as np
 from checks import document_differences
 from cost import Cost
 from orders import random_order
-from problem import Blocks, Mask, Problem, Sequence
+from problem import Blocks, Mask, Problem, Sequence, Union
 from report import (
     Json, Numbers, Setting, cost_of, document, order_of, problem_of, read, schedule_json,
 )
@@ -34,6 +34,7 @@ class Powers:
     kinds: tuple[str, ...]
     has_windows: bool
     has_blocks: bool
+    has_unions: bool
 
     @staticmethod
     def of(tool: Tool) -> Powers:
@@ -48,7 +49,8 @@ class Powers:
         # The model checks chains, which `unordered` has none of.
         kinds = tuple(kind for kind in named[1].split(", ") if kind != "unordered")
         return Powers(kinds, parses("window = [5, 0]"),
-                      parses("blocks = #dash.blocks<q = 64, kv = 64, bits = dense<1> : tensor<1x1xi1>>"))
+                      parses("blocks = #dash.blocks<q = 64, kv = 64, bits = dense<1> : tensor<1x1xi1>>"),
+                      parses("union = #dash.union<columns = 1, window = [5, 0]>"))
 
 
 def mask_text(mask: Mask) -> str:
@@ -59,6 +61,9 @@ def mask_text(mask: Mask) -> str:
         rows = [[int(bit) for bit in row] for row in mask.blocks.bits]
         words.append(f"blocks = #dash.blocks<q = {mask.blocks.q}, kv = {mask.blocks.kv}, "
                      f"bits = dense<{rows}> : tensor<{len(rows)}x{len(rows[0])}xi1>>")
+    if mask.union is not None:
+        left, right = mask.union.window
+        words.append(f"union = #dash.union<columns = {mask.union.columns}, window = [{left}, {right}]>")
     return ", ".join(words) or "full"
 
 
@@ -119,7 +124,7 @@ class Maker:
     def mask(self, sequences: tuple[Sequence, ...]) -> Mask:
         rng, most_q, most_kv = self.rng, max(s.q for s in sequences), max(s.kv for s in sequences)
         causal = rng.random() < 0.5
-        window = blocks = None
+        window = blocks = union = None
         if self.powers.has_windows and rng.random() < 0.5:
             window = tuple(rng.choice([-1, 0, 1, rng.randrange(2 * most_kv), rng.randrange(100)]) for _ in range(2))
         if self.powers.has_blocks and rng.random() < 0.4:
@@ -129,7 +134,10 @@ class Maker:
                 "".join("1" if rng.random() < share else "0" for _ in range(-(-most_q // q)))
                 for _ in range(-(-most_kv // kv))
             ))
-        return Mask(causal, window, blocks)
+        if self.powers.has_unions and rng.random() < 0.3:
+            columns = rng.choice([1, 4, self.tiles[1], rng.randint(1, most_kv), rng.randint(1, 2 * most_kv)])
+            union = Union(columns, (rng.choice([-1, 0, rng.randrange(most_kv)]), rng.choice([-1, 0, rng.randrange(100)])))
+        return Mask(causal, window, blocks, union)
 
     def problem(self) -> Problem:
         while True:

@@ -89,18 +89,17 @@ private:
     Bounds<int64_t> bounds =
         both([&](auto q, auto offset, auto kv) { return tiled.visible(q, kv, offset); }, q, kv);
     // As a consumer is told: a number, from which both edges follow.
-    Band edges = BandLeadOp::edgesOf(mask);
-    int64_t lead = TileBand{edges, tiled.qTile, tiled.kvTile}
+    LeadEdges edges(mask.getEdges());
+    int64_t lead = TileBand{edges.band, tiled.qTile, tiled.kvTile}
                        .visible(q, kv, offset())
-                       .last.value_or(BandLeadOp::hidesNothing);
+                       .last.value_or(LeadEdges::hidesNothing);
     bool hides = false;
     for (int64_t i : llvm::seq(tiled.qTile))
       for (int64_t j : llvm::seq(tiled.kvTile)) {
         bool seen = isSeen(q * tiled.qTile + i, kv * tiled.kvTile + j);
         hides |= !seen;
         expect(contains(bounds, j - i) == seen, "element of a tile", i, j);
-        bool isBetween =
-            j - i <= lead && (edges.left < 0 || j - i >= lead - edges.left - edges.right);
+        bool isBetween = j - i <= lead && (!edges.width || j - i >= lead - *edges.width);
         expect(isBetween == seen, "element between edges", i, j);
       }
     expect(tiled.hides(bounds) == hides, "hides", q, kv);

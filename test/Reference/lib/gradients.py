@@ -51,8 +51,10 @@ def delta_of(o: np.ndarray, do: np.ndarray) -> np.ndarray:
 def visible(mask: Mask, q: int, kv: int) -> np.ndarray:
     """visible[i, j], from the definition of masks."""
     i, j = np.arange(q)[:, None], np.arange(kv)[None, :]
-    left, right = mask.bounds()
     seen = np.ones((q, kv), bool)
+    if mask.union is not None:
+        seen &= (j < mask.union.columns) | visible(Mask(window=mask.union.window), q, kv)
+    left, right = mask.bounds()
     if left is not None:
         seen &= j - (i + kv - q) >= -left
     if right is not None:

@@ -33,6 +33,9 @@ def mask_text(mask: Mask) -> str:
         shape = f"{len(blocks.bits)}x{len(blocks.bits[0])}"
         entries.append(f"blocks = #dash.blocks<q = {blocks.q}, kv = {blocks.kv},"
                        f" bits = dense<[{rows}]> : tensor<{shape}xi1>>")
+    if mask.union is not None:
+        left, right = mask.union.window
+        entries.append(f"union = #dash.union<columns = {mask.union.columns}, window = [{left}, {right}]>")
     return f"mask(<{', '.join(entries) or 'full'}>)"
 
 

@@ -5,7 +5,7 @@ Everything here follows the definitions and shares nothing with the compiler.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 import numpy as np
@@ -21,12 +21,21 @@ class Blocks:
 
 
 @dataclass(frozen=True)
+class Union:
+    """The first columns, or those of a window."""
+
+    columns: int
+    window: tuple[int, int]
+
+
+@dataclass(frozen=True)
 class Mask:
-    """Row i sees column j iff -left <= j - (i + Skv - Sq) <= right; -1 is unbounded."""
+    """Row i sees column j iff -left <= j - (i + Skv - Sq) <= right (-1 is unbounded), its block is visible, and the union has it."""
 
     causal: bool = False
     window: tuple[int, int] | None = None
     blocks: Blocks | None = None
+    union: Union | None = None
 
     def bounds(self) -> tuple[int | None, int | None]:
         """The bounds (left, right) of causal and window together; None is unbounded."""
@@ -34,6 +43,15 @@ class Mask:
         if self.causal:
             right = 0
         return (None if left == -1 else left), (None if right == -1 else right)
+
+    def members(self) -> list[tuple[int | None, Mask]]:
+        """Masks without a union of which each pair is seen by one: (how many first columns it is of, the mask)."""
+        if self.union is None:
+            return [(None, self)]
+        whole, (left, right) = self.bounds(), self.union.window
+        nearer = tuple(min((bound for bound in (one, None if other == -1 else other) if bound is not None), default=-1)
+                       for one, other in zip(whole, (left, right)))
+        return [(self.union.columns, replace(self, union=None)), (None, Mask(False, nearer, self.blocks))]
 
 
 @dataclass(frozen=True)
@@ -149,6 +167,17 @@ def _active(sequence: Sequence, tile_q: int, tile_kv: int, mask: Mask) -> np.nda
     i0, i1 = (edge[None, :] for edge in _edges(sequence.q, tile_q))
     j0, j1 = (edge[:, None] for edge in _edges(sequence.kv, tile_kv))
     offset = sequence.kv - sequence.q
+    if mask.union is not None:
+        return np.logical_or.reduce([
+            _active_in(i0, i1, j0, j1 if columns is None else np.minimum(j1, columns - 1), offset, member)
+            for columns, member in mask.members()])
+    return _active_in(i0, i1, j0, j1, offset, mask)
+
+
+def _active_in(
+    i0: np.ndarray, i1: np.ndarray, j0: np.ndarray, j1: np.ndarray, offset: int, mask: Mask
+) -> np.ndarray:
+    """Which tiles have a visible pair, of a mask without a union."""
     if mask.blocks is None:
         return _visible(i0, i1, j0, j1, offset, mask)
     blocks = mask.blocks

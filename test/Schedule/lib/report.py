@@ -9,7 +9,7 @@ from typing import Any
 
 from cost import Cost
 from order import Item, Order
-from problem import Blocks, Mask, Problem, Sequence
+from problem import Blocks, Mask, Problem, Sequence, Union
 
 Json = dict[str, Any]
 
@@ -42,7 +42,7 @@ def read(path: Path | str) -> Json:
 
 
 def problem_of(schedule: Json) -> Problem:
-    mask, blocks = schedule["mask"], schedule["mask"]["blocks"]
+    mask, blocks, union = schedule["mask"], schedule["mask"]["blocks"], schedule["mask"]["union"]
     return Problem(
         sequences=tuple(Sequence(s["q"], s["kv"]) for s in schedule["sequences"]),
         tile_q=schedule["tiles"]["q"],
@@ -51,6 +51,7 @@ def problem_of(schedule: Json) -> Problem:
             mask["causal"],
             None if mask["window"] is None else (mask["window"][0], mask["window"][1]),
             None if blocks is None else Blocks(blocks["q"], blocks["kv"], tuple(blocks["bits"])),
+            None if union is None else Union(union["columns"], (union["window"][0], union["window"][1])),
         ),
         heads=schedule["heads"],
         kv_heads=schedule["kvHeads"],
@@ -93,7 +94,7 @@ def order_of(schedule: Json) -> Order:
 def schedule_json(problem: Problem, order: Order, numbers: Numbers, setting: Setting) -> Json:
     """The report of one schedule."""
     mask, cost = problem.mask, setting.cost
-    blocks = mask.blocks
+    blocks, union = mask.blocks, mask.union
     return {
         "op": setting.op,
         "kind": setting.kind,
@@ -105,6 +106,7 @@ def schedule_json(problem: Problem, order: Order, numbers: Numbers, setting: Set
             "window": None if mask.window is None else list(mask.window),
             "blocks": None if blocks is None else
             {"q": blocks.q, "kv": blocks.kv, "bits": list(blocks.bits)},
+            "union": None if union is None else {"columns": union.columns, "window": list(union.window)},
         },
         "tiles": {"q": problem.tile_q, "kv": problem.tile_kv},
         "sequences": [{"q": s.q, "kv": s.kv} for s in problem.sequences],

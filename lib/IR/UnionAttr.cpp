@@ -1,0 +1,67 @@
+//===- UnionAttr.cpp - masks that also show first columns -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// All that dash knows of the rule `union`, but its keys in JSON.
+//===----------------------------------------------------------------------===//
+
+#include "dash/IR/DashAttrs.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <algorithm>
+#include <limits>
+
+using namespace mlir;
+using namespace mlir::dash;
+
+using EmitError = function_ref<InFlightDiagnostic()>;
+
+LogicalResult UnionAttr::verify(EmitError emitError, int64_t columns, int64_t left, int64_t right) {
+  constexpr int64_t most = std::numeric_limits<int32_t>::max(); // rows of a sequence
+  if (columns < 1 || columns > most)
+    return emitError() << "'columns' of a union must be from 1 to " << most << ", got " << columns;
+  if (std::min(left, right) < -1 || std::max(left, right) > most)
+    return emitError() << "left and right of a union's window must be from -1 (no bound) to "
+                       << most << ", got [" << left << ", " << right << "]";
+  return success();
+}
+
+StringRef UnionAttr::getWord() const { return "union"; }
+
+std::string UnionAttr::getTitle() const { return titleOf(getColumns(), getWindow()); }
+
+std::string UnionAttr::titleOf(int64_t columns, const Band &window) {
+  std::string title = llvm::formatv("first {0} columns or ", columns);
+  if (window == Band{-1, 0})
+    return title + "causal";
+  return title + llvm::formatv("window [{0}, {1}]", window.left, window.right).str();
+}
+
+bool UnionAttr::sees(int64_t row, int64_t column, int64_t offset) const {
+  return column < getColumns() || getWindow().sees(row, column, offset);
+}
+
+bool UnionAttr::leaves(const Band &band, const TileElements &tile) const {
+  TileElements first = tile, rest = tile;
+  first.columns = std::clamp<int64_t>(getColumns() - tile.column, 0, tile.columns);
+  rest.column += first.columns;
+  rest.columns -= first.columns;
+  return band.meets(first) || (band & getWindow()).meets(rest);
+}
+
+void UnionAttr::narrow(Edges &edges) const {
+  edges = {edges.band & getWindow(), getColumns(), edges.band};
+}
+
+MaskRule UnionAttr::within(const Band &band) const {
+  Band seen = band & getWindow();
+  Band nearer = {seen.left == band.left ? -1 : seen.left,
+                 seen.right == band.right ? -1 : seen.right};
+  if (nearer.isFull())
+    return {};
+  return UnionAttr::get(getContext(), getColumns(), nearer.left, nearer.right);
+}
+
+LogicalResult UnionAttr::verifyTiles(int64_t, int64_t, EmitError) const { return success(); }
+
+LogicalResult UnionAttr::verifyRows(int64_t, int64_t, EmitError) const { return success(); }
+
+LogicalResult UnionAttr::verifyData(EmitError) const { return success(); }
