@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dash/IR/DashAttrs.h"
+#include "dash/IR/Problem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
 #include <limits>
@@ -51,13 +52,18 @@ void UnionAttr::narrow(Edges &edges) const {
   edges = {edges.band & getWindow(), getColumns(), edges.band};
 }
 
-MaskRule UnionAttr::within(const Band &band) const {
-  Band seen = band & getWindow();
+std::optional<Band> dash::unionWindowWithin(const Band &band, const Band &window) {
+  Band seen = band & window;
   Band nearer = {seen.left == band.left ? -1 : seen.left,
                  seen.right == band.right ? -1 : seen.right};
-  if (nearer.isFull())
+  return nearer.isFull() ? std::nullopt : std::optional(nearer);
+}
+
+MaskRule UnionAttr::within(const Band &band) const {
+  std::optional<Band> window = unionWindowWithin(band, getWindow());
+  if (!window)
     return {};
-  return UnionAttr::get(getContext(), getColumns(), nearer.left, nearer.right);
+  return UnionAttr::get(getContext(), getColumns(), window->left, window->right);
 }
 
 LogicalResult UnionAttr::verifyTiles(int64_t, int64_t, EmitError) const { return success(); }

@@ -3,8 +3,9 @@
 //
 // Everything that the main kernel wants to find ready: one number a row, in the order in which its
 // threads hold rows; zeros where nobody adds; and the descriptors of the tensors that it copies.
-// A block has a tile of queries. Where delta is not given, it sums rows of O times dO, and loads all that it reads of O and dO before it multiplies: what
-// hides the latency of memory is the number of loads in flight.
+// A block has a tile of queries. Where delta is not given, it sums rows of O times dO, and loads all
+// that it reads of them before it multiplies: what hides the latency of memory is the number of
+// loads in flight.
 //
 //===----------------------------------------------------------------------===//
 

@@ -181,17 +181,21 @@ static LogicalResult matchIfAsked(StringRef what, const T &found, const std::opt
 }
 
 /// The mask of a file in words, as maskName says it.
+/// As a problem has it: a union's window says nothing that the band says.
 static std::string describeMask(const order_json::Mask &mask) {
   auto [left, right] = mask.window.value_or(std::pair<int64_t, int64_t>(-1, -1));
   Mask band{left, mask.causal ? 0 : right};
+  std::optional<Band> window;
+  if (const auto &first = mask.firstColumns)
+    window =
+        unionWindowWithin({band.left, band.right}, {first->window.first, first->window.second});
   SmallVector<std::string, 3> entries;
-  if (!band.isFull() || (!mask.blocks && !mask.firstColumns))
+  if (!band.isFull() || (!mask.blocks && !window))
     entries.push_back(maskName(band));
   if (mask.blocks)
     entries.push_back(llvm::formatv("blocks {0} x {1}", mask.blocks->q, mask.blocks->kv));
-  if (const auto &first = mask.firstColumns)
-    entries.push_back(
-        UnionAttr::titleOf(first->columns, {first->window.first, first->window.second}));
+  if (window)
+    entries.push_back(UnionAttr::titleOf(mask.firstColumns->columns, *window));
   return llvm::join(entries, ", ");
 }
 

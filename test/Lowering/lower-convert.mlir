@@ -73,8 +73,8 @@ module {
   // CHECK-SAME:   %[[DSINK:[^ ]+]]: !llvm.ptr<1> {dash.parameter = "dsink"}, %[[STRIDE:[^ ]+]]: i64 {dash.parameter = "dsink.stride.batch"}, %[[RUNS:[^ ]+]]: !llvm.ptr<1> {dash.parameter = "workspace.sink_sum"})
   // CHECK:        llvm.getelementptr %[[RUNS]]
   // CHECK:        %[[SUM:.+]] = scf.for %{{.+}} = %c0_i32{{.*}} to %{{.+}} step %c32_i32{{.*}} iter_args(%[[LAST:.+]] = %{{.+}}) -> (f32)
-  // CHECK:          %[[RUN:.+]] = llvm.load %{{.+}} {alignment = 4 : i64} : !llvm.ptr<1> -> f32
-  // CHECK:          %[[SOME:.+]] = arith.select %{{.+}}, %[[RUN]], %{{.+}} : f32
+  // CHECK:          %[[TERM:.+]] = llvm.load %{{.+}} {alignment = 4 : i64} : !llvm.ptr<1> -> f32
+  // CHECK:          %[[SOME:.+]] = arith.select %{{.+}}, %[[TERM]], %{{.+}} : f32
   // CHECK-NEXT:     %[[NEXT:.+]] = arith.addf %[[LAST]], %[[SOME]] : f32
   // CHECK-NEXT:     scf.yield %[[NEXT]] : f32
   // CHECK-COUNT-5: nvvm.shfl.sync bfly

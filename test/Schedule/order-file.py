@@ -40,7 +40,8 @@ def masked_problems() -> list[Problem]:
     return [
         Problem(rows, 16, 48, mask, 4, 2, 2)
         for mask in (Mask(window=(30, 20)), Mask(True, (60, -1)), Mask(blocks=blocks),
-                     Mask(True, (200, 7), blocks), Mask(True, union=Union(5, (60, -1))), Mask(union=Union(50, (-1, 0))))
+                     Mask(True, (200, 7), blocks), Mask(True, union=Union(5, (60, -1))), Mask(union=Union(50, (-1, 0))),
+                     Mask(True, union=Union(5, (60, 3))), Mask(False, (5, 1), union=Union(1, (72, 11))))  # not as dash writes them
     ]
 
 

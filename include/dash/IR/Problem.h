@@ -19,6 +19,10 @@ struct TileRange {
   int64_t size() const { return std::max<int64_t>(0, end - begin); }
 };
 
+/// The bounds of a union's window that show less than the band does, -1 for the others; none where there are no such bounds, and the
+/// union hides nothing of the band.
+std::optional<Band> unionWindowWithin(const Band &band, const Band &window);
+
 /// Which columns a row sees: row i sees column j iff -left <= j - (i + Skv - Sq) <= right, where -1
 /// means unbounded, and every rule sees (i, j). The shift by Skv - Sq aligns the last row with the
 /// last column.
