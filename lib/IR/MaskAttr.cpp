@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dash/IR/DashAttrs.h"
+#include "dash/IR/Problem.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/STLExtras.h"
 #include <limits>
@@ -139,13 +140,7 @@ bool MaskAttr::sees(int64_t row, int64_t column, int64_t qRows, int64_t kvRows) 
                       [&](MaskRule rule) { return rule.sees(row, column, kvRows - qRows); });
 }
 
-Edges MaskAttr::getEdges() const {
-  Edges edges;
-  edges.band = getBand();
-  for (MaskRule rule : getRules())
-    rule.narrow(edges);
-  return edges;
-}
+Edges MaskAttr::getEdges() const { return toMask(*this).edges(); }
 
 LogicalResult MaskAttr::verifyTiles(int64_t qTile, int64_t kvTile, EmitError emitError) const {
   for (MaskRule rule : getRules())

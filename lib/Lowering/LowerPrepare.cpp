@@ -221,16 +221,25 @@ struct LowerPrepare : public dash::impl::LowerPrepareBase<LowerPrepare> {
   void runOnOperation() override {
     // Where delta is given, nothing of the function but the zeros of its sums is left to say.
     SmallVector<Operation *> ops;
-    getOperation()->walk([&](FunctionOpInterface function) {
+    WalkResult result = getOperation()->walk([&](FunctionOpInterface function) {
       Operation *zeros = nullptr, *delta = nullptr;
       function.walk([&](linalg::FillOp op) { zeros = op; });
       function.walk([&](DeltaOp op) { delta = op; });
       bool takesDelta = llvm::any_of(function.getArguments(), [](BlockArgument argument) {
         return nameOfArgument(argument) == "delta";
       });
+      if (takesDelta && !zeros) {
+        function.emitError(
+            "takes 'delta', but there is no 'linalg.fill' of the sums of dQ to make the "
+            "entry of; run --dash-outline-program on what dash-tile makes");
+        return WalkResult::interrupt();
+      }
       if (Operation *op = takesDelta ? zeros : delta)
         ops.push_back(op);
+      return WalkResult::advance();
     });
+    if (result.wasInterrupted())
+      return signalPassFailure();
     for (Operation *op : ops) {
       if (failed(lower(op)))
         return signalPassFailure();

@@ -180,8 +180,7 @@ static LogicalResult matchIfAsked(StringRef what, const T &found, const std::opt
   return asked ? match(what, found, *asked, place, emitError) : success();
 }
 
-/// The mask of a file in words, as maskName says it.
-/// As a problem has it: a union's window says nothing that the band says.
+/// The mask of a file in words, as maskName says it of a problem's: there a union's window says nothing that the band says.
 static std::string describeMask(const order_json::Mask &mask) {
   auto [left, right] = mask.window.value_or(std::pair<int64_t, int64_t>(-1, -1));
   Mask band{left, mask.causal ? 0 : right};

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 from accuracy import NOISE
-from attention import ONE_FOR_ALL, asked, device_time, poison_cache, sides
+from attention import ONE_FOR_ALL, asked, demand_repeats, device_time, poison_cache, sides
 from front_ends import MOST_LSE, demand_same
 from group import Failed, Test, demand
 from sequences import random_list
@@ -24,7 +24,6 @@ from dash_attn.torch.dropin import FLASH
 Lengths = list[tuple[int, int]]
 NAMES = ("o", "lse", *OUTPUTS)
 ROUNDED = 1.5  # times FlashAttention's error
-REPEATS = 50
 # As many rows as a graph has room for; the last have no sequence.
 ROOM, LISTS = 2100, ([(2000, 2000)], [(1000, 1000)] * 2, [(1, 1), (1999, 1999)], [(700, 700), (0, 0), (1300, 1300)], [(640, 640)] * 3)
 DOCUMENTS = {"8 documents of 2k": [2048] * 8, "23 documents of 16 to 2048": [2048, 16, 700, 1300, 90, 1024, 512, 333, 64, 1800, 950, 410, 128,
@@ -115,15 +114,8 @@ def accurate(bundled: BundledKernel) -> dict[str, Any]:
 
 
 def repeats(bundled: BundledKernel) -> dict[str, Any]:
-    given, other = inputs(bundled, [(700, 700), (0, 3), (64, 640), (1500, 1500), (1, 1)], 8, 4, gap=5), torch.cuda.Stream()
-    expected = computed(given, asked(bundled))
-    a = torch.randn(4096, 4096, device="cuda", dtype=torch.bfloat16)
-    for number in range(REPEATS):
-        with torch.cuda.stream(other):
-            torch.matmul(a, a)
-        poison_cache()
-        demand_same(computed(given, asked(bundled)), expected, f"run {number}")
-    return {"repeats": REPEATS}
+    given = inputs(bundled, [(700, 700), (0, 3), (64, 640), (1500, 1500), (1, 1)], 8, 4, gap=5)
+    return demand_repeats(lambda: computed(given, asked(bundled)))
 
 
 def drop_in(bundled: BundledKernel) -> dict[str, Any]:

@@ -32,3 +32,10 @@ gpu.module @attention_bwd_kernels attributes {dash.program = #dash.program<"atte
     sizes[<name = "q_rows", min = 64, max = 64>, <name = "kv_rows", min = 1, max = 128>]
     order <file = "PROGRAM">>} {
 }
+
+// -----
+
+// expected-error @below {{takes 'delta', but there is no 'linalg.fill' of the sums of dQ to make the entry of; run --dash-outline-program on what dash-tile makes}}
+func.func @attention_bwd(%delta: memref<?x?x?xf32> {dash.name = "delta"}) {
+  return
+}
