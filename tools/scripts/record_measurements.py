@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """record_measurements.py - what the newest records of measurements say, in the pages: tables, ratios and the picture.
 
-  tools/scripts/record_measurements.py             writes README.md, measurements.md and measurements.svg
+  tools/scripts/record_measurements.py             writes README.md, python/README.md, measurements.md and measurements.svg
   tools/scripts/record_measurements.py --check     refuses those that say something else
 
-Records are test/Device/records/*-bench.json, of `python3 -m dash_attn.bench --json`, *-auto.json, of test/Device/auto_kind.py, and
-*-peers.json: dash beside its peers in one process. In a page, what stands between <!-- NAME --> and <!-- end NAME --> is written.
+Records are test/Device/records/*-bench.json and *-calls.json, of `python3 -m dash_attn.bench --json` with a bundle and without one, *-auto.json,
+of test/Device/auto_kind.py, and *-peers.json: dash beside its peers in one process. In a page, what stands between <!-- NAME --> and
+<!-- end NAME --> is written.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ DOCS = Path("dialects/dash/docs")
 KINDS = ("ascending", "descending", "shift", "symmetric-shift")
 OTHERS = ("unordered (nd)", "flash (nd)", "cudnn (nd)")
 SCALED = " FlashAttention-4's numbers are those of another process, the day before, times how FA3 nd ran here to how it ran there."
+CALLS = ("dash", "SDPA cuDNN", "SDPA flash", "SDPA flash det")
 PEERS = ("FA3 nd", "FA3 det", "FA4 nd", "FA4 det", "cuDNN nd")
 
 
@@ -38,7 +40,9 @@ def main() -> None:
     baselines = json.loads(house.read(root / "python/dash_attn/baselines.json"))
     page = replace(house.read(root / DOCS / "measurements.md"), "measurements", measurements(bench, bench_name, baselines))
     page = replace(page, "auto", chosen_kinds(*newest(root, "auto")))
+    front_ends = Path("python/README.md")
     contents = {Path("README.md"): replace(house.read(root / "README.md"), "speed", summary(peers)),
+                front_ends: replace(house.read(root / front_ends), "calls", both_ways(*newest(root, "calls"))),
                 DOCS / "measurements.md": replace(page, "peers", beside_peers(peers, peers_name)),
                 DOCS / "measurements.svg": draw(bench, baselines)}
     findings = house.Findings("measurements")
@@ -161,6 +165,30 @@ def chosen_kinds(record: dict, name: str) -> str:
         lines.append(f"| {row['head_dim']} {row['mask']} | {row['rows']} x {row['kv_rows']} | {row['batch']} | {row['heads']}/{row['kv_heads']} | "
                      f"{row['auto']} | **{times['auto']:.3f}** | {row['predicted_us']['auto'] / 1e3:.3f} | {best} | {times[best]:.3f} | "
                      f"{times['cudnn (nd)']:.3f} | {times[best] / times['auto']:.2f} |")
+    return "\n" + "\n".join(lines) + "\n\n"
+
+
+# ---- Both ways, by each framework's own call ------------------------------------------------------------
+
+
+def both_ways(record: dict, name: str) -> str:
+    shapes: dict[str, dict[str, dict]] = {}
+    for row in record["results"]:
+        shapes.setdefault(row["shape"], {})[row["variant"]] = row
+    left_out = f" No time was left for {' and '.join(record['left_out'])}." if record["left_out"] else ""
+    lines = [f"{record['gpu']}, PyTorch {record['torch']}, {record['date']}, medians of {record['rounds']} rounds "
+             f"([record](../{RECORDS / name})). Only dash and `SDPA flash det` are deterministic. The fastest is bold.{left_out}", "",
+             "| head dim, mask | heads | rows of q x k | batch | " + " | ".join(CALLS) + " | MiB of dash | MiB of cuDNN |",
+             "|---|---|---|---|" + "---|" * (len(CALLS) + 2)]
+    last = None
+    for variants in shapes.values():
+        row = variants["dash"]
+        fastest = min(variants[call]["ms"] for call in CALLS)
+        times = [f"**{ms:.2f}**" if ms == fastest else f"{ms:.2f}" for ms in (variants[call]["ms"] for call in CALLS)]
+        title = f"{row['head_dim']} {row['mask']}"
+        lines.append(f"| {title if title != last else ''} | {row['heads']}/{row['kv_heads']} | {row['rows']} x {row['kv_rows']} | {row['batch']} | "
+                     + " | ".join(times) + f" | {row['mib']:.0f} | {variants['SDPA cuDNN']['mib']:.0f} |")
+        last = title
     return "\n" + "\n".join(lines) + "\n\n"
 
 
