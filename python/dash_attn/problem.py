@@ -27,13 +27,15 @@ OF_WINDOWS = "shift"
 PROGRAM = """
 !tensor = memref<?x?x?x{head_dim}x{element}, strided<[?, ?, ?, 1], offset: ?>>
 !per_row = memref<?x?x?xf32, strided<[?, ?, 1], offset: ?>>
+!sink = memref<?xf32, strided<[1], offset: ?>>
+!dsink = memref<?x?xf32, strided<[?, 1], offset: ?>>
 
 func.func @attention_bwd(%q: !tensor, %k: !tensor, %v: !tensor, %do: !tensor, %o: !tensor, %lse: !per_row, %dq: !tensor,
-                         %dk: !tensor, %dv: !tensor, %scale: f32) {{
+                         %dk: !tensor, %dv: !tensor, %scale: f32{arguments}) {{
   dash.attention_bwd
       ins(%q, %k, %v, %do, %lse, o = %o : !tensor, !tensor, !tensor, !tensor, !per_row, !tensor)
       outs(%dq, %dk, %dv : !tensor, !tensor, !tensor)
-      mask(<{mask}>) level({level}) scale(%scale){sequences}
+      mask(<{mask}>) level({level}) scale(%scale){clauses}
   return
 }}
 """
@@ -139,7 +141,7 @@ def refusal_of_gpu(name: str, capability: tuple[int, int] | None) -> str | None:
 
 class Wanted(NamedTuple):
     """A kernel. element: "bf16" or "f16"; parts: into how many a kv head's query heads are cut; is_list: of packed sequences, whose lengths
-    come with each call."""
+    come with each call; has_sink: of a softmax in which each head has a score without a value."""
 
     head_dim: int
     element: str
@@ -147,12 +149,15 @@ class Wanted(NamedTuple):
     parts: int = 1
     level: str = "run"
     is_list: bool = False
+    has_sink: bool = False
 
 
 def program_of(wanted: Wanted) -> tuple[str, str, str]:
     """What `Kernel.compile` takes: the program, its options and its name."""
-    mask, sequences = Mask(*wanted.window), " sequences(<?>)" if wanted.is_list else ""
-    text = PROGRAM.format(head_dim=wanted.head_dim, element=wanted.element, mask=mask.text, level=wanted.level, sequences=sequences)
+    mask = Mask(*wanted.window)
+    clauses = " sequences(<?>)" * wanted.is_list + " sink(%sink, %dsink : !sink, !dsink)" * wanted.has_sink
+    text = PROGRAM.format(head_dim=wanted.head_dim, element=wanted.element, mask=mask.text, level=wanted.level, clauses=clauses,
+                          arguments=", %sink: !sink, %dsink: !dsink" * wanted.has_sink)
     # An order is proven at usual sizes, which have one head: parts have to divide these.
     parts = f" parts={wanted.parts} sizes=heads:{wanted.parts},kv-heads:1" if wanted.parts > 1 else ""
     return text, f"kind={ORDERS.get(wanted.window, OF_WINDOWS)}{parts}", f"attention of {mask.name} mask"

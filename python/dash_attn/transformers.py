@@ -22,7 +22,7 @@ from .torch import attention
 
 NAME = "dash"
 # What attention functions of models may be given beside their tensors, and what it must be.
-UNSERVED = {"dropout": 0.0, "softcap": None, "s_aux": None, "position_bias": None, "cache": None, "output_attentions": False}
+UNSERVED = {"dropout": 0.0, "softcap": None, "position_bias": None, "cache": None, "output_attentions": False}
 # What `mask` makes of packed documents: no mask, but attention that is given no offsets refuses it. Empty, so nothing else takes it for one.
 PACKED = (0, 0, 0, 0)
 _unpacked: weakref.WeakValueDictionary[int, torch.Tensor] = weakref.WeakValueDictionary()  # positions that were looked at, by their ids
@@ -31,8 +31,9 @@ _unpacked: weakref.WeakValueDictionary[int, torch.Tensor] = weakref.WeakValueDic
 def attend(module: Any, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attention_mask: Any = None, *,
            scaling: float | None = None, is_causal: bool | None = None, position_ids: torch.Tensor | None = None,
            sliding_window: int | None = None, cu_seq_lens_q: torch.Tensor | None = None, cu_seq_lens_k: torch.Tensor | None = None,
-           max_length_q: int | None = None, max_length_k: int | None = None, **others: Any) -> tuple[torch.Tensor, None]:
-    """The attention of a layer, as models call it: [batch, heads, rows, head_dim] in, [batch, rows, heads, head_dim] out."""
+           max_length_q: int | None = None, max_length_k: int | None = None, s_aux: torch.Tensor | None = None,
+           **others: Any) -> tuple[torch.Tensor, None]:
+    """The attention of a layer, as models call it: [batch, heads, rows, head_dim] in, [batch, rows, heads, head_dim] out. s_aux: sinks."""
     for name, served in UNSERVED.items():
         found = others.get(name)
         if found is not None and found != served:
@@ -44,16 +45,16 @@ def attend(module: Any, query: torch.Tensor, key: torch.Tensor, value: torch.Ten
                                 "cu_seq_lens; pack all documents into one")
         _refuse_mask(attention_mask, PACKED)
         lengths = {"cu_seqlens_q": cu_seq_lens_q, "cu_seqlens_k": cu_seq_lens_k, "max_seqlen_q": max_length_q, "max_seqlen_k": max_length_k}
-        o = attention(*(x[0].transpose(0, 1) for x in (query, key, value)), **_sides(causal, sliding_window), scale=scaling, **lengths)
+        o = attention(*(x[0].transpose(0, 1) for x in (query, key, value)), **_sides(causal, sliding_window), scale=scaling, sink=s_aux, **lengths)
         return o[None].contiguous(), None
     _refuse_mask(attention_mask, None)
     if query.shape[2] > 1:
         _refuse_packing(position_ids)
     rows, columns = query.shape[2], key.shape[2]
     if sliding_window is None or rows == columns <= sliding_window:
-        o = attention(query, key, value, causal=causal and rows > 1, scale=scaling)
+        o = attention(query, key, value, causal=causal and rows > 1, scale=scaling, sink=s_aux)
     else:
-        o = attention(query, key, value, **_sides(causal, sliding_window), scale=scaling)
+        o = attention(query, key, value, **_sides(causal, sliding_window), scale=scaling, sink=s_aux)
     return o.transpose(1, 2).contiguous(), None
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parents[1] / "python")]
 
-GROUPS = ("golden", "accuracy", "hard_numbers", "repeat", "chains", "launches", "attention", "jax_attention", "audit", "training", "first_call",
-          "sequences", "packed", "two_gpus", "levels", "given_delta", "sanitizer", "parts", "scores")
+GROUPS = ("golden", "accuracy", "hard_numbers", "repeat", "chains", "launches", "attention", "attention_sink", "jax_attention", "audit", "training",
+          "first_call", "sequences", "packed", "two_gpus", "levels", "given_delta", "sanitizer", "parts", "scores")
 SOAK = "soak"  # takes as long as it is told, so it runs only where it is named
 # Those that are given builds for tests as well, and those that are given tables of the benchmark's sizes.
 WITH_DEBUG, WITH_BENCH = ("golden", "chains", "parts", SOAK), ("golden",)

@@ -8,6 +8,7 @@ import os
 import socket
 import sys
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent / "lib"))
 
@@ -16,7 +17,7 @@ import torch.distributed as dist  # noqa: E402
 from fixtures import refused  # noqa: E402
 from on_cpu import LAUNCHED  # noqa: E402
 from torch.distributed.fsdp import fully_shard  # noqa: E402
-from torch.distributed.tensor import Replicate, Shard, distribute_tensor, init_device_mesh  # noqa: E402
+from torch.distributed.tensor import Partial, Replicate, Shard, distribute_tensor, init_device_mesh  # noqa: E402
 from torch.distributed.tensor.debug import CommDebugMode  # noqa: E402
 
 from dash_attn import ArgumentError, attention, explain  # noqa: E402
@@ -46,12 +47,34 @@ def sharded() -> None:
         assert not sent.get_total_counts() and o.placements == (Shard(dim),), sent.get_comm_counts()
         for one, other in zip(found, expected, strict=True):
             assert one.placements == (Shard(dim),) and torch.equal(one.full_tensor(), other)
+    with_sink(mesh)
     *whole, _ = inputs(kv_heads=1)
     uneven = [distribute_tensor(x, mesh, [Shard(1) if x is whole[0] else Replicate()]) for x in whole]
     LAUNCHED.clear()
     message = (f"k: expected a number of heads that {DEVICES} devices divide among them, found 1; shard the batch, or repeat heads of "
                "k and v")
     assert refused(lambda: attention(*uneven), ArgumentError) == message == explain(*uneven).refusal and not LAUNCHED
+
+
+def with_sink(mesh: Any) -> None:
+    """Of parts of the heads each device has its own; of parts of the batch its gradient is a sum, of what each device has rounded."""
+    for dim, of_sink in ((0, Replicate()), (1, Shard(0))):
+        *whole, do = [*inputs()[:3], torch.linspace(-1, 1, 4, dtype=torch.bfloat16), inputs()[3]]
+        for leaf in whole:
+            leaf.requires_grad_()
+        expected = torch.autograd.grad(attention(*whole[:3], causal=True, sink=whole[3]), whole, do)
+        ways = [Shard(dim)] * 3 + [of_sink]
+        parts = [distribute_tensor(x.detach(), mesh, [way]).requires_grad_() for x, way in zip(whole, ways)]
+        o = attention(*parts[:3], causal=True, sink=parts[3])
+        found = torch.autograd.grad(o, parts, distribute_tensor(do, mesh, [Shard(dim)]))
+        assert o.placements == (Shard(dim),) and found[3].placements in ((Partial(),), (Shard(0),), (Replicate(),)), found[3].placements
+        *same, of_sinks = zip(found, expected, strict=True)
+        for one, other in same:
+            assert torch.equal(one.full_tensor(), other)
+        one, other = of_sinks[0].full_tensor(), of_sinks[1]
+        assert torch.equal(one, other) or dim == 0 and (one - other).norm() <= 0.01 * other.norm(), (one, other)
+    message = "sink: expected a DTensor as q, found a plain tensor"
+    assert refused(lambda: attention(*parts[:3], sink=whole[3]), ArgumentError) == message
 
 
 class Model(torch.nn.Module):

@@ -6,12 +6,14 @@ from typing import Any
 
 import torch
 
-from ..problem import CAUSAL, FULL, LAYOUTS, Window, demand, window_of
+from ..problem import LAYOUTS, Window, demand, window_of
+from .forward import computed, forward
 from .operator import FirstDerivatives, fold, gradients, launch, unfold
 from .problem import (Lengths, is_plain, refusal_of_device, refusal_of_forward, refusal_of_options, refusal_of_sequences, refusal_of_tensors,
                       signature)
 from .sequences import AttentionOfSequences
 from .sharding import refusal_of_sharding
+from .sinks import AttentionWithSink, refusal_of_sink
 
 _PLAIN = {(bool, type(None), of_scale, str, of_layout) for of_scale in (type(None), float) for of_layout in (type(None), str)}
 MOST_ACCEPTED = 4096  # problems; more than that are asked about anew
@@ -20,8 +22,8 @@ _accepted: dict[Any, Window] = {}
 
 def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, causal: bool = False, window: tuple[int, int] | None = None,
               scale: float | None = None, cu_seqlens_q: torch.Tensor | None = None, cu_seqlens_k: torch.Tensor | None = None,
-              max_seqlen_q: int | None = None, max_seqlen_k: int | None = None, level: str = "run", layout: str | None = None,
-              return_lse: bool = False) -> Any:
+              max_seqlen_q: int | None = None, max_seqlen_k: int | None = None, sink: torch.Tensor | None = None, level: str = "run",
+              layout: str | None = None, return_lse: bool = False) -> Any:
     """softmax(scale * q k^T) v, with gradients that are the same bits on every run.
 
     q: [batch, heads, rows, head_dim]; k, v: [batch, kv_heads, kv_rows, head_dim], where kv_heads divides heads; bfloat16 or float16,
@@ -36,6 +38,9 @@ def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, causal: bool
     rows if None. Offsets are never read by the host. level "batch": a sequence has its bits whatever is beside it, "machine": on whatever
     number of multiprocessors, too; of packed sequences only.
 
+    sink: [heads], any floating-point numbers: of each head a score that has a part in every row's softmax, and no value (gpt-oss). It is in
+    the LSE, and has gradients. Its part is taken from the o of the forward pass, which is rounded once more.
+
     Raises ArgumentError for what is not served, and says what to do instead; `dash_attn.explain` says it without raising. The bits
     are those of `explain(...).certificate` and of the cuDNN that is installed.
     """
@@ -43,6 +48,7 @@ def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, causal: bool
     if is_compiling or torch._C._is_any_autocast_enabled():
         q, k, v = _autocast(q, k, v)
     if cu_seqlens_q is not None or cu_seqlens_k is not None or max_seqlen_q is not None or max_seqlen_k is not None:
+        demand(refusal_of_sink(sink, q, has_lengths=True))
         lengths = Lengths(cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k)
         o, lse = _of_sequences(q, k, v, causal, window, scale, lengths, level, layout)
         return (o, lse.detach()) if return_lse else o
@@ -50,7 +56,10 @@ def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, causal: bool
     if layout == "bshd":
         q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
     given = (q, k, v, *sides, q.shape[3] ** -0.5 if scale is None else scale)
-    if torch._C._are_functorch_transforms_active():
+    if sink is not None:
+        demand(refusal_of_sink(sink, q))
+        o, lse = AttentionWithSink.apply(*given[:3], sink, *given[3:])
+    elif torch._C._are_functorch_transforms_active():
         o, lse = Transformed.apply(*given)
     elif return_lse:
         o, lse = AttentionAndLse.apply(*given)
@@ -92,37 +101,13 @@ def _window_seen(q: Any, k: Any, v: Any, causal: Any, window: Any, scale: Any, l
     return found
 
 
-def forward(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, left: int, right: int, scale: float) -> tuple[torch.Tensor, torch.Tensor]:
-    """o and the LSE, by the fastest forward pass of PyTorch that is repeatable: cuDNN's; of windows FlashAttention's."""
-    o, lse = _computed(q, k, v, left, right, scale)
-    return o, lse.reshape(q.shape[:3])
-
-
-def _computed(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, left: int, right: int, scale: float) -> tuple[torch.Tensor, torch.Tensor]:
-    """The LSE as the operator gives it: cuDNN's with a dimension of 1 behind the rows."""
-    if left < 0 and right <= 0:
-        found = torch.ops.aten._scaled_dot_product_cudnn_attention.default(q, k, v, None, True, 0.0, right == 0, False, scale=scale)
-        return found[0], found[1]
-    o, lse, *_ = torch.ops.aten._flash_attention_forward.default(
-        q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), None, None, q.shape[2], k.shape[2], 0.0, False, False, scale=scale,
-        window_size_left=left, window_size_right=right)
-    return o.transpose(1, 2), lse
-
-
-def operator_of_forward(window: Window) -> str:
-    """By what `forward` computes, for people."""
-    if window in (FULL, CAUSAL):
-        return f"aten::_scaled_dot_product_cudnn_attention, PyTorch {torch.__version__}, cuDNN {torch.backends.cudnn.version()}"
-    return f"aten::_flash_attention_forward, PyTorch {torch.__version__}"
-
-
 class Attention(torch.autograd.Function):
     """Outside of the operator, in the form that PyTorch's transforms do not take, and with one output: that is what costs least on the
     host."""
 
     @staticmethod
     def forward(ctx: Any, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, left: int, right: int, scale: float) -> torch.Tensor:
-        o, lse = _computed(q, k, v, left, right, scale)
+        o, lse = computed(q, k, v, left, right, scale)
         ctx.given = (left, right, scale)
         ctx.save_for_backward(q, k, v, o, lse)
         return o

@@ -80,10 +80,10 @@ def kernel_for(head_dim: int, dtype: torch.dtype, window: Window, **rest: Any) -
     return kernel_of(Wanted(head_dim, ELEMENTS[dtype], window, **rest))
 
 
-def kernel_in_parts(q: torch.Tensor, k: torch.Tensor, window: Window, layout: str) -> TorchKernel:
-    """Of a batch, in as many parts as its sizes ask for."""
+def kernel_in_parts(q: torch.Tensor, k: torch.Tensor, window: Window, layout: str, **rest: Any) -> TorchKernel:
+    """Of a batch, in as many parts as its sizes ask for. rest: of `Wanted`."""
     heads, rows = layout.index("h"), layout.index("s")
-    wanted = Wanted(q.shape[3], ELEMENTS[q.dtype], window)
+    wanted = Wanted(q.shape[3], ELEMENTS[q.dtype], window, **rest)
     return kernel_of(wanted._replace(parts=parts_for(wanted, q.shape[0], q.shape[heads], k.shape[heads], q.shape[rows], k.shape[rows])))
 
 

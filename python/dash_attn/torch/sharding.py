@@ -6,6 +6,7 @@ import sys
 from typing import Any
 
 from .operator import gradients
+from .sinks import gradients as gradients_with_sink
 
 _known = False
 
@@ -32,9 +33,15 @@ def _teach() -> None:
     from torch.distributed.tensor import Replicate, Shard
     from torch.distributed.tensor.experimental import register_sharding
 
+    ways = (Replicate(), Shard(0), Shard(1))  # whole, or parts of the batch, or of the heads
+
     @register_sharding(gradients)
     def rule(do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, left: int, right: int, scale: float) -> list[Any]:
-        """Whole, or parts of the batch, or of the heads."""
-        return [([placement] * 3, [placement] * 6 + [None] * 3) for placement in (Replicate(), Shard(0), Shard(1))]
+        return [([way] * 3, [way] * 6 + [None] * 3) for way in ways]
+
+    @register_sharding(gradients_with_sink)
+    def rule_with_sink(do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, sink: Any, left: int, right: int, scale: float) -> list[Any]:
+        of_heads = (Replicate(), Replicate(), Shard(0))
+        return [([way] * 4, [*[way] * 6, of_sink, *[None] * 3]) for way, of_sink in zip(ways, of_heads)]
 
     _known = True

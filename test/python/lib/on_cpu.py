@@ -96,13 +96,20 @@ def launch(*arguments: Any) -> tuple[Any, ...]:
     return gradients("dash", *arguments)
 
 
+def launch_with_sink(do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, sink: Any, left: int, right: int, scale: float) -> tuple[Any, ...]:
+    LAUNCHED.append(("dash, sink", (left, right), scale))
+    found = reference.backward(q, k, v, do, o, lse, scale=scale, mask=Mask(left, right), sink=sink)
+    return (*(torch.empty_like(x).copy_(found[name]) for x, name in ((q, "dq"), (k, "dk"), (v, "dv"))), found["dsink"].float())
+
+
 def serve(package: str) -> None:
     """package: dash_attn, or a copy of it under another name."""
-    function, dropin, operator, sequences, problem, explanation = (
+    function, dropin, operator, sequences, sinks, problem, explanation = (
         importlib.import_module(f"{package}.torch.{name}")
-        for name in ("function", "dropin", "operator", "sequences", "problem", "explanation"))
+        for name in ("function", "dropin", "operator", "sequences", "sinks", "problem", "explanation"))
     torch.library.impl(operator.NAME, "CPU", launch)
     torch.library.impl(sequences.NAME, "CPU", launch_list)
+    torch.library.impl(sinks.NAME, "CPU", launch_with_sink)
     problem.DEVICE, dropin.KEY, dropin.launch, dropin.launch_list, function.launch = "cpu", "CPU", launch, launch_list, launch
     for module in (function, explanation, dropin):
         module.refusal_of_device = lambda index: None

@@ -1,0 +1,115 @@
+"""A sink: a score of each head that takes part in the softmax and has no value, as gpt-oss has it.
+
+No forward pass of PyTorch knows one, and none has to: exp(sink) is added to the sum of exponentials of a row, so o shrinks by what the
+others have of the new sum. Kernels of a sink take that o and the LSE of the new sum.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from .forward import forward as forward_without
+from .kernels import kernel_in_parts
+from .operator import SPACE, FirstDerivatives, fold, unfold
+from .problem import dtype_of, is_sharded, is_steppable
+
+NAME = f"{SPACE}::attention_backward_sink"
+torch.library.define(NAME, "(Tensor do, Tensor q, Tensor k, Tensor v, Tensor o, Tensor lse, Tensor sink, int left, int right, float scale) "
+                           "-> (Tensor, Tensor, Tensor, Tensor)", tags=torch.Tag.pt2_compliant_tag)
+
+
+def launch(do: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, o: torch.Tensor, lse: torch.Tensor, sink: torch.Tensor,
+           left: int, right: int, scale: float) -> tuple[torch.Tensor, ...]:
+    """dq, dk, dv and dsink, [batch, heads] of float32, on the current stream. Raises ArgumentError before anything is launched."""
+    kernel = kernel_in_parts(q, k, (left, right), "bhsd", has_sink=True)
+    do = do if is_steppable(do) else do.contiguous()
+    found = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v), q.new_empty(q.shape[:2], dtype=torch.float32)
+    kernel.backward(q, k, v, do, o, lse, *found[:3], sink=sink, dsink=found[3], scale=scale)
+    return found
+
+
+torch.library.impl(NAME, "CUDA", launch)
+
+
+@torch.library.register_fake(NAME)
+def _fake(do: Any, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *_: Any) -> tuple[torch.Tensor, ...]:
+    return torch.empty_like(q), torch.empty_like(k), torch.empty_like(v), q.new_empty(q.shape[:2], dtype=torch.float32)
+
+
+@torch.library.register_vmap(NAME)
+def _vmap(info: Any, in_dims: tuple[Any, ...], *arguments: Any) -> Any:
+    _demand_one(in_dims[6])
+    folded = fold(info.batch_size, in_dims[:6], arguments[:6])
+    return unfold(info.batch_size, gradients(*folded, *arguments[6:])), (0, 0, 0, 0)
+
+
+gradients = getattr(torch.ops, SPACE).attention_backward_sink.default
+
+
+def _demand_one(of_sink: int | None) -> None:
+    if of_sink is not None:
+        raise RuntimeError("sink: expected one for all of vmap's dimension, found one for each; call attention in a loop")
+
+
+def refusal_of_sink(sink: Any, q: torch.Tensor, layout: str = "bhsd", has_lengths: bool = False) -> str | None:
+    """Why a sink is refused beside a q that is not; None if it is not, or none is given."""
+    if sink is None:
+        return None
+    if has_lengths:
+        return "sink: expected None beside cu_seqlens: kernels of packed sequences take none"
+    if not isinstance(sink, torch.Tensor):
+        return f"sink: expected a tensor of PyTorch, found {type(sink).__name__}"
+    heads = q.shape[layout.index("h")]
+    if not sink.is_floating_point() or sink.shape != (heads,):
+        return f"sink: expected floating-point numbers, one for each of {heads} heads, found {dtype_of(sink)} of the shape {tuple(sink.shape)}"
+    if sink.device != q.device:
+        return f"sink: expected a tensor on '{q.device}' as q, found one on '{sink.device}'"
+    if is_sharded(sink) != is_sharded(q):
+        return f"sink: expected a {'DTensor' if is_sharded(q) else 'plain tensor'} as q, found a {'plain tensor' if is_sharded(q) else 'DTensor'}"
+    return None
+
+
+def with_sink(o: torch.Tensor, lse: torch.Tensor, sink: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """o and the LSE, [..., heads, rows, head_dim] and without the last, of a softmax that has the sink, too. Writes to o."""
+    logarithm = sink[:, None]
+    return o.mul_(torch.sigmoid(lse - logarithm)[..., None]), torch.logaddexp(lse, logarithm)
+
+
+class AttentionWithSink(torch.autograd.Function):
+    @staticmethod
+    def forward(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, sink: torch.Tensor, left: int, right: int,
+                scale: float) -> tuple[torch.Tensor, torch.Tensor]:
+        return with_sink(*forward_without(q, k, v, left, right, scale), sink.float())
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[torch.Tensor, ...]) -> None:
+        q, k, v, sink, *ctx.given = inputs
+        ctx.save_for_backward(q, k, v, *output, sink)
+        ctx.mark_non_differentiable(output[1])
+
+    @staticmethod
+    def backward(ctx: Any, do: torch.Tensor, *_: Any) -> tuple[Any, ...]:
+        *saved, sink = ctx.saved_tensors
+        function = GradientsWithSink.apply if torch.is_grad_enabled() else gradients
+        *found, dsink = function(do, *saved, sink.float(), *ctx.given)
+        return (*found, dsink.sum(0).to(sink.dtype), None, None, None)
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[Any, ...], q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, sink: torch.Tensor, *rest: Any) -> Any:
+        _demand_one(in_dims[3])
+        folded = fold(info.batch_size, in_dims[:3], (q, k, v))
+        return unfold(info.batch_size, AttentionWithSink.apply(*folded, sink, *rest)), (0, 0)
+
+
+class GradientsWithSink(FirstDerivatives):
+    @staticmethod
+    def forward(*arguments: Any) -> tuple[torch.Tensor, ...]:
+        return gradients(*arguments)
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[Any, ...], *arguments: Any) -> Any:
+        _demand_one(in_dims[6])
+        folded = fold(info.batch_size, in_dims[:6], arguments[:6])
+        return unfold(info.batch_size, GradientsWithSink.apply(*folded, *arguments[6:])), (0, 0, 0, 0)

@@ -1,0 +1,88 @@
+"""dash_attn.attention with a sink: o, the LSE and all gradients beside float64, and the same bits however PyTorch runs it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import torch
+from accuracy import BESIDE_ROUNDING, NOISE, yardstick
+from attention import REPEATED, SHAPES, asked, case, demand_repeats, inputs, poison_cache
+from front_ends import MOST_LSE, demand_same
+from group import Test, demand
+
+from dash_attn import attention, reference
+from dash_attn.bundle import BundledKernel
+from dash_attn.testing import OUTPUTS, Case, errors, references
+
+NAMES = ("o", "lse", *OUTPUTS, "dsink")
+
+
+def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:
+    first = kernels[0]
+    if not first.mask.is_band:
+        return []
+    which = f"attention with a sink d{first.head_dim}-{first.mask.name}"
+    found = [Test(f"{which} {one.name}", first.name, lambda one=one: accurate(one))
+             for shape in SHAPES for element in ("bf16", "f16") if (one := problem_of(first, shape, element)) is not None]
+    return found + [Test(f"{which} {test.__name__}", first.name, lambda test=test: test(problem_of(first, REPEATED)))
+                    for test in (repeats, from_graph_and_compiled)]
+
+
+def problem_of(*arguments: Any) -> Case | None:
+    without = case(*arguments)
+    return None if without is None else replace(without, has_sink=True)
+
+
+def with_sink(problem: Case, seed: int = 0) -> dict[str, torch.Tensor]:
+    tensors = inputs(problem, seed)
+    tensors["sink"] = torch.randn(problem.heads, device="cuda", generator=torch.Generator(device="cuda").manual_seed(seed)).requires_grad_()
+    return tensors
+
+
+def computed(tensors: dict[str, torch.Tensor], options: dict[str, Any], function: Any = attention) -> dict[str, torch.Tensor]:
+    leaves = [tensors[name] for name in ("q", "k", "v", "sink")]
+    o, lse = function(*leaves[:3], sink=leaves[3], return_lse=True, **options)
+    return dict(zip(NAMES, (o.detach(), lse, *torch.autograd.grad(o, leaves, tensors["do"])), strict=True))
+
+
+def accurate(problem: Case) -> dict[str, Any]:
+    """o is rounded twice, by the forward pass and with the sink's part; gradients follow from what came of it."""
+    tensors = with_sink(problem)
+    poison_cache()
+    found = computed(tensors, asked(problem))
+    given = {name: tensor.detach() for name, tensor in tensors.items()}
+    o, lse = reference.forward(given["q"], given["k"], given["v"], **problem.options(given))
+    seen = torch.isfinite(lse)
+    of_o, rounded = reference.relative_error(found["o"], o, o), reference.relative_error(o.to(problem.dtype), o, o)
+    of_lse = float((found["lse"] - lse)[seen].abs().max())
+    demand(of_lse < MOST_LSE and of_o < 2 * BESIDE_ROUNDING * rounded, "the forward pass is not exact", lse=of_lse, o=of_o, rounded=rounded)
+    given |= found
+    exact = references(problem, given)
+    whole = [{**each, "dsink": each["dsink"].sum(0)} for each in exact]
+    ours = errors({name: found[name] for name in (*OUTPUTS, "dsink")}, *whole)
+    peer, theirs, allowed = yardstick(problem, given, exact)
+    record = {"o": of_o, "o_rounded": rounded, "lse": of_lse, "ours": ours, "theirs": theirs, "peer": peer}
+    demand(all(ours[name] <= max(allowed * theirs.get(name, 0), NOISE) for name in ours), "gradients are worse than the peer's", **record)
+    return record
+
+
+def repeats(problem: Case) -> dict[str, Any]:
+    tensors = with_sink(problem)
+    return demand_repeats(lambda: computed(tensors, asked(problem)))
+
+
+def from_graph_and_compiled(problem: Case) -> None:
+    tensors = with_sink(problem)
+    expected = computed(tensors, asked(problem))
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=torch.cuda.Stream()):
+        found = computed(tensors, asked(problem))
+    poison_cache()
+    graph.replay()
+    torch.cuda.synchronize()
+    demand_same(found, expected, "replay")
+    torch._dynamo.reset()
+    demand_same(computed(tensors, asked(problem), torch.compile(attention, fullgraph=True)), expected, "compiled")
+    torch._dynamo.reset()

@@ -1,0 +1,165 @@
+# RUN: %torch_python %s
+# REQUIRES: torch, plain-libdash
+"""attention() with a sink: beside a softmax with one column more, through every part of PyTorch, in a model of gpt-oss, and refusals."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent / "lib"))
+
+import torch  # noqa: E402
+from fixtures import refused  # noqa: E402
+from on_cpu import LAUNCHED  # noqa: E402
+from transformers import GptOssConfig, GptOssForCausalLM  # noqa: E402
+
+import dash_attn.transformers  # noqa: E402
+from dash_attn import ArgumentError, attention, explain  # noqa: E402
+from dash_attn.torch import sinks  # noqa: E402
+
+HEADS, KV_HEADS, ROWS = 4, 2, 12
+
+
+def tensors(batch: int = 2, layout: str = "bhsd", of_sink: torch.dtype = torch.bfloat16) -> list[torch.Tensor]:
+    """q, k, v and a sink, of a size at which its part is neither all nor nothing."""
+    torch.manual_seed(3)
+    found = [torch.randn(batch, heads, ROWS, 64) for heads in (HEADS, KV_HEADS, KV_HEADS)]
+    found = [(x if layout == "bhsd" else x.transpose(1, 2).contiguous()).bfloat16() for x in found]
+    return [x.requires_grad_() for x in (*found, torch.linspace(-2, 3, HEADS).to(of_sink))]
+
+
+def exact(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, sink: torch.Tensor, causal: bool = False, window: tuple[int, int] = (-1, -1),
+          scale: float = 0.125, layout: str = "bhsd") -> list[torch.Tensor]:
+    """o, the LSE and all gradients in float64: the sink is a column of scores, left out of the product with v."""
+    inputs = [x.detach().double().requires_grad_() for x in (q, k, v, sink)]
+    of_q, of_k, of_v = (x.transpose(1, 2) if layout == "bshd" else x for x in inputs[:3])
+    of_k, of_v = (x.repeat_interleave(HEADS // KV_HEADS, 1) for x in (of_k, of_v))
+    place = torch.arange(ROWS)[None] - torch.arange(ROWS)[:, None]
+    left, right = window[0], 0 if causal else window[1]
+    hidden = (place < -left if left >= 0 else place > ROWS) | (place > right if right >= 0 else place > ROWS)
+    scores = (scale * of_q @ of_k.mT).masked_fill(hidden, -torch.inf)
+    scores = torch.cat([scores, inputs[3][:, None, None].expand(*scores.shape[:3], 1)], -1)
+    o = scores.softmax(-1)[..., :-1] @ of_v
+    o = o.transpose(1, 2) if layout == "bshd" else o
+    return [o, scores.logsumexp(-1).detach(), *torch.autograd.grad(o, inputs, upstream(o))]
+
+
+def upstream(o: torch.Tensor) -> torch.Tensor:
+    return torch.linspace(-1, 1, o.numel(), dtype=torch.float64).cos().reshape(o.shape).to(o.dtype)
+
+
+def found(function: Any, *inputs: torch.Tensor, **options: Any) -> list[torch.Tensor]:
+    o, lse = function(*inputs[:3], sink=inputs[3], return_lse=True, **options)
+    return [o, lse, *torch.autograd.grad(o, inputs, upstream(o))]
+
+
+def demand_close(ours: list[torch.Tensor], theirs: list[torch.Tensor], tolerance: float = 0.02) -> None:
+    for one, other in zip(ours, theirs, strict=True):
+        assert one.shape == other.shape, (one.shape, other.shape)
+        assert (one.double() - other).norm() <= tolerance * other.norm(), ((one.double() - other).norm(), other.norm())
+
+
+def demand_same(ours: Any, theirs: Any) -> None:
+    for one, other in zip(ours, theirs, strict=True):
+        assert one.dtype == other.dtype and torch.equal(one, other), (one, other)
+
+
+def gradients() -> None:
+    LAUNCHED.clear()
+    for options in ({"causal": True}, {}, {"scale": 0.3}, {"window": (3, 0)}, {"causal": True, "layout": "bshd"}):
+        for of_sink in (torch.bfloat16, torch.float32):
+            inputs = tensors(layout=options.get("layout", "bhsd"), of_sink=of_sink)
+            ours = found(attention, *inputs, **options)
+            demand_close(ours, exact(*inputs, **options))
+            assert ours[-1].dtype == of_sink and not ours[1].requires_grad
+    assert {(by, window) for by, window, _ in LAUNCHED} == {("dash, sink", window) for window in ((-1, 0), (-1, -1), (3, 0))}
+    q, k, v, sink = tensors()
+    one = torch.autograd.grad(attention(q.detach(), k.detach(), v.detach(), causal=True, sink=sink).sum(), sink)[0]
+    assert one.shape == sink.shape and one.abs().sum() > 0
+    none = attention(q, k, v, causal=True, sink=torch.full_like(sink, -60))
+    assert torch.equal(none, attention(q, k, v, causal=True))
+
+
+def through_pytorch() -> None:
+    inputs = tensors()
+    eager = found(attention, *inputs, causal=True)
+    for dynamic in (False, True):
+        torch._dynamo.reset()
+        function = torch.compile(attention, backend="aot_eager", fullgraph=True, dynamic=dynamic)
+        demand_same(found(function, *inputs, causal=True), eager)
+    q, k, v, sink = (x.detach() for x in inputs)
+    o, lse = attention(q, k, v, sink=sink, return_lse=True)
+    torch.library.opcheck(sinks.gradients, (o, q, k, v, o, lse, sink.float(), -1, -1, 0.125),
+                          test_utils=("test_schema", "test_faketensor", "test_aot_dispatch_dynamic"))
+
+    def loss(q: Any, k: Any, v: Any, sink: Any) -> Any:
+        return attention(q, k, v, causal=True, sink=sink).square().sum()
+
+    grad, one = torch.func.grad(loss, (0, 1, 2, 3)), (q, k, v, sink)
+    leaves = [x.clone().requires_grad_() for x in one]
+    demand_same(grad(*one), torch.autograd.grad(loss(*leaves), leaves))
+    batches = [torch.stack([x, x.flip(0)]) for x in one[:3]]
+    both = torch.vmap(grad, (0, 0, 0, None))(*batches, sink)
+    demand_same([x[1] for x in both], grad(*(x[1] for x in batches), sink))
+    message = "sink: expected one for all of vmap's dimension, found one for each; call attention in a loop"
+    assert refused(lambda: torch.vmap(grad)(*batches, torch.stack([sink, sink])), RuntimeError) == message
+    wide = [x.float().requires_grad_() for x in one]
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        under = found(attention, *wide, causal=True)
+    assert [x.dtype for x in under] == [torch.bfloat16, *[torch.float32] * 5]
+    demand_close(under, exact(*inputs, causal=True))
+    message = refused(lambda: torch.autograd.grad(torch.autograd.grad(loss(*leaves), leaves[0], create_graph=True)[0].sum(), leaves[1]),
+                      RuntimeError)
+    assert message.startswith("dash_attn.attention has first derivatives only"), message
+
+
+def in_a_model() -> None:
+    """gpt-oss, whose layers have sliding windows and full masks in turn, beside its own attention."""
+    tokens = torch.arange(24).reshape(2, 12) * 5 % 64
+    losses, gradients = {}, {}
+    for implementation in ("dash", "eager"):
+        torch.manual_seed(5)
+        config = GptOssConfig(vocab_size=64, hidden_size=64, intermediate_size=64, num_hidden_layers=2, num_attention_heads=HEADS,
+                              num_key_value_heads=KV_HEADS, head_dim=64, num_local_experts=2, num_experts_per_tok=1, sliding_window=4,
+                              layer_types=["sliding_attention", "full_attention"], attn_implementation=implementation)
+        model = GptOssForCausalLM(config).bfloat16().train()
+        for name, parameter in model.named_parameters():
+            if name.endswith("sinks"):
+                torch.nn.init.normal_(parameter)
+        LAUNCHED.clear()
+        loss = model(tokens, labels=tokens, use_cache=False).loss
+        loss.backward()
+        losses[implementation] = loss.detach()
+        gradients[implementation] = {name: x.grad.double() for name, x in model.named_parameters() if "self_attn" in name}
+        if implementation == "dash":
+            assert sorted(window for by, window, _ in LAUNCHED if by == "dash, sink") == [(-1, 0), (3, 0)], LAUNCHED
+    assert abs(losses["dash"] - losses["eager"]) < 0.01 * losses["eager"], losses
+    for name, one in gradients["dash"].items():
+        other = gradients["eager"][name]
+        assert (one - other).norm() <= 0.08 * other.norm(), (name, (one - other).norm() / other.norm())
+
+
+def refusals() -> None:
+    q, k, v, sink = tensors()
+    cu = torch.tensor([0, ROWS], dtype=torch.int32)
+    packed = [x.detach()[0].transpose(0, 1).contiguous() for x in (q, k, v)]
+    for arguments, options, message in (
+            ((q, k, v), {"sink": 1.0}, "sink: expected a tensor of PyTorch, found float"),
+            ((q, k, v), {"sink": sink[:2]}, "sink: expected floating-point numbers, one for each of 4 heads, found bfloat16 of the shape (2,)"),
+            ((q, k, v), {"sink": sink.int()}, "sink: expected floating-point numbers, one for each of 4 heads, found int32 of the shape (4,)"),
+            ((q, k, v), {"sink": sink.to("meta")}, "sink: expected a tensor on 'cpu' as q, found one on 'meta'"),
+            (packed, {"sink": sink, "cu_seqlens_q": cu}, "sink: expected None beside cu_seqlens: kernels of packed sequences take none")):
+        LAUNCHED.clear()
+        reason = refused(lambda arguments=arguments, options=options: attention(*arguments, **options), ArgumentError)
+        assert reason == message == explain(*arguments, **options).refusal, reason
+        assert not LAUNCHED
+    said = explain(q, k, v, causal=True, sink=sink)
+    assert said and said.forward.endswith(", and the part of the sink") and said.certificate != explain(q, k, v, causal=True).certificate
+
+
+gradients()
+through_pytorch()
+in_a_model()
+refusals()
