@@ -1,0 +1,81 @@
+"""Launches a kernel from its manifest on the emulator: memory of all tensors and of the workspace, poisoned where it may hold anything, and
+entries in their order."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from lanes import u16
+from machine import Machine
+from ptx_text import Wrong
+
+FUNCTIONS = {"__builtins__": {}, "min": min, "max": max, "ceildiv": lambda a, b: -(-a // b), "align": lambda a, b: -(-a // b) * b}
+BITS = {"f32": np.float32, "i32": np.int32}
+
+
+class Kernel:
+    def __init__(self, manifest: Path):
+        self.manifest = json.loads(manifest.read_text(encoding="utf-8"))
+        self.text = manifest.with_name(self.manifest["ptx"]["file"]).read_text(encoding="utf-8")
+        order = self.manifest["order"]
+        self.order = manifest.with_name(order["file"]).read_bytes() if "file" in order else b""
+        if self.order and hashlib.sha256(self.order).hexdigest() != order["sha256"]:
+            raise Wrong(f"{order['file']} is not the file that the manifest was written for")
+
+    def number(self, expression: str, values: dict[str, int]) -> int:
+        return eval(expression, FUNCTIONS, values)  # noqa: S307 - our own compiler's
+
+    def values(self, sizes: dict[str, int]) -> dict[str, int]:
+        """Sizes, and what is derived from them."""
+        program = self.manifest["program"]
+        for name, allowed in self.manifest["sizes"].items():
+            low, high = allowed.get("value", allowed.get("min")), allowed.get("value", allowed.get("max"))
+            if not low <= sizes[name] <= high:
+                raise Wrong(f"{name} must be {low} to {high}, found {sizes[name]}")
+        values = sizes | {"workers": program["workers"], "width": program["width"]}
+        for name, text in self.manifest["derived"].items():
+            values[name] = self.number(text, values)
+        return values
+
+    def run(self, inputs: dict[str, np.ndarray], sizes: dict[str, int], scale: float, seed: int, repeats: int = 1) -> dict[str, np.ndarray]:
+        """Inputs are words of the manifest's types, [batch, heads, rows, head dim] and [batch, heads, rows]; so are the outputs."""
+        machine, values = Machine(self.text, seed), self.values(sizes)
+        known: dict[str, Any] = values | {"scale": scale}
+        shapes = {}
+        for tensor in self.manifest["tensors"]:
+            name, dtype = tensor["name"], BITS.get(tensor["element"], u16)
+            shape = [self.number(size, values) for size in tensor["shape"]]
+            known[name] = machine.memory.allocate(name, max(int(np.prod(shape)), 1) * np.dtype(dtype).itemsize, tensor["access"] == "write")
+            strides = [int(np.prod(shape[i + 1:])) for i in range(len(shape))]
+            known |= {f"{name}.stride.{dimension}": stride for dimension, stride in zip(("batch", "head", "row"), strides)}
+            if tensor["access"] == "write":
+                shapes[name] = (shape, dtype)
+            else:
+                machine.memory.view(name, dtype)[:] = inputs[name].reshape(-1)
+        for region in self.manifest["workspace"]:
+            name, size = f"workspace.{region['name']}", self.number(region["bytes"], values)
+            known[name] = machine.memory.allocate(name, size, region["initial"] != "file")
+            if region["initial"] == "zero":
+                machine.memory.view(name, np.uint8)[:] = 0
+            elif region["initial"] == "file":
+                machine.memory.view(name, np.uint8)[:len(self.order)] = np.frombuffer(self.order, np.uint8)
+        for _ in range(repeats):
+            self.launch(machine, known, values)
+        return {name: machine.memory.view(name, dtype).reshape(shape).copy() for name, (shape, dtype) in shapes.items()}
+
+    def launch(self, machine: Machine, known: dict[str, Any], values: dict[str, int]) -> None:
+        for entry in self.manifest["entries"]:
+            grid = [self.number(size, values) for size in entry["grid"]]
+            words = []
+            for parameter in entry["parameters"]:
+                value = known[parameter["name"]]
+                words.append((parameter["type"], struct.unpack("I", struct.pack("f", value))[0] if parameter["type"] == "f32" else value))
+            machine.launch(entry["name"], grid[0], entry["block"][0], entry["shared_bytes"], words, entry["role"] == "main")
+        for region in self.manifest["workspace"]:
+            if region["after"] == "zero" and machine.memory.view(f"workspace.{region['name']}", np.uint32).any():
+                raise Wrong(f"the region {region['name']} is not zero again")

@@ -1,0 +1,119 @@
+"""Instructions that only compute, as Python on arrays of lanes: a run of them becomes one function."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import lanes
+from ptx_text import Instruction, Wrong, operands_of
+
+# How operands of a type are read, and how registers keep them.
+READ = {"pred": "bool", "b16": "u16", "u16": "u16"} | {f"{kind}{bits}": f"{dtype}{bits}" for kind, dtype in
+                                                        (("s", "i"), ("u", "u"), ("b", "u"), ("f", "f")) for bits in (32, 64)}
+KEEP = {"f32": "u32", "i32": "u32", "i64": "u64", "f16": "u16"}
+# Sums, products and negations modulo 2^n do not ask for a sign.
+BINARY = {"add": "{} + {}", "sub": "{} - {}", "mul": "{} * {}", "and": "{} & {}", "or": "{} | {}", "xor": "{} ^ {}", "shl": "{} << {}"}
+SIGNED = {"min": "np.minimum({}, {})", "max": "np.maximum({}, {})", "shr": "{} >> {}", "div": "quotient({}, {})", "rem": "remainder({}, {})"}
+FLOAT = {"add.rn": "{} + {}", "sub.rn": "{} - {}", "mul.rn": "{} * {}", "max": "np.fmax({}, {})", "min": "np.fmin({}, {})"}
+UNARY = {"neg.f32": "-{}", "abs.f32": "np.abs({})", "ex2.approx.ftz.f32": "ex2({})", "rcp.approx.ftz.f32": "rcp({})",
+         "neg.s32": "-{}", "neg.s64": "-{}", "not.b32": "~{}", "not.b64": "~{}", "not.pred": "~{}", "popc.b32": "bits_set({})"}
+COMPARE = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+CONVERT = {"cvt.u64.u32": ("u32", "{}.astype(u64)"), "cvt.u32.u64": ("u64", "{}.astype(u32)"), "cvt.f32.f16": ("f16", "{}.astype(f32)"),
+           "cvt.s64.s32": ("i32", "{}.astype(i64)"), "cvta.global.u64": ("u64", "{}"), "cvta.shared.u64": ("u64", "{}")}
+PACK = {"cvt.rn.bf16x2.f32": "bf16x2({}, {})", "cvt.rn.f16x2.f32": "f16x2({}, {})"}
+NAME = re.compile(r"%?[a-z_$][\w.$]*", re.I)
+
+
+class Translator:
+    """Of an entry: its functions share their constants."""
+
+    def __init__(self, clock: Callable[[], int]):
+        self.names = {name: getattr(lanes, name) for name in dir(lanes)} | {"clock": clock}
+
+    def read(self, text: str, dtype: str) -> str:
+        if NAME.fullmatch(text):
+            return f'r["{text}"]' + (f".view({dtype})" if dtype in KEEP else "")
+        number = int(text[2:], 16) if text[:2] in ("0f", "0F", "0x", "0d", "0D") else int(text)
+        name = f"k{'m' * (number < 0)}{abs(number)}_{dtype}"
+        self.names[name] = lanes.constant(number, getattr(lanes, dtype) if dtype != "bool" else bool)
+        return name
+
+    def shift(self, text: str, dtype: str) -> str:
+        """A count has 32 bits, whatever is shifted."""
+        return f"{self.read(text, 'u32')}.astype({dtype})" if text.startswith("%") else self.read(text, dtype)
+
+    def translate(self, instruction: Instruction) -> list[tuple[str, str]] | None:
+        """(register, its value) of each that gets one; None of an instruction that does more."""
+        name, operands = instruction.name, instruction.operands
+        root, _, last = name.split(".")[0], *name.rpartition(".")[1:]
+        dtype = READ.get(last, "u32")
+
+        def kept(text: str, kind: str = dtype) -> list[tuple[str, str]]:
+            return [(operands[0], f"({text}).view({KEEP[kind]})" if kind in KEEP else text)]
+
+        def of(text: str, kind: str = dtype) -> str:
+            return text.format(*(self.read(operand, kind) for operand in operands[1:]))
+
+        if root == "mov":
+            return self.move(operands, dtype)
+        if name.startswith("ld.param"):
+            place = f'r["{operands[1].strip("[]")}"]'
+            return [(operands[0], place if last != "s32" else f"{place}.view(i32).astype(i64).view(u64)")]
+        if root == "setp":
+            return [(operands[0], of(f"{{}} {COMPARE[name.split('.')[1]]} {{}}"))]
+        if root == "selp":
+            return [(operands[0], f"np.where({self.read(operands[3], 'bool')}, {', '.join(self.read(o, KEEP.get(dtype, dtype)) for o in operands[1:3])})")]
+        if name in CONVERT:
+            kind, text = CONVERT[name]
+            return kept(of(text, kind), {"cvt.f32.f16": "f32", "cvt.s64.s32": "i64"}.get(name, "u32"))
+        if name in PACK:
+            return [(operands[0], of(PACK[name], "f32"))]
+        if name in UNARY:
+            kind = dtype if dtype == "f32" else KEEP.get(dtype, dtype)
+            return kept(of(UNARY[name], kind), kind)
+        if name == "fma.rn.f32":
+            return kept(of("fma({}, {}, {})"))
+        if dtype == "f32" and name.rpartition(".")[0] in FLOAT:
+            return kept(of(FLOAT[name.rpartition(".")[0]]))
+        if name == "bfe.u32":
+            return [(operands[0], of("{} >> {} & (u32(1) << {}) - u32(1)"))]
+        if name in ("mul.wide.s32", "mul.wide.u32"):
+            wide = "i64" if name.endswith("s32") else "u64"
+            return kept(" * ".join(f"{self.read(operand, dtype)}.astype({wide})" for operand in operands[1:]), wide)
+        if dtype == "f32" or (root in ("mul", "mad") and ".lo." not in name):
+            return None
+        unsigned = KEEP.get(dtype, dtype)
+        if root == "mad":
+            return [(operands[0], of("{} * {} + {}", unsigned))]
+        if root == "shl":
+            return [(operands[0], f"{self.read(operands[1], unsigned)} << {self.shift(operands[2], unsigned)}")]
+        if root == "shr":
+            return kept(f"{self.read(operands[1], dtype)} >> {self.shift(operands[2], dtype)}")
+        if root in BINARY:
+            return [(operands[0], of(BINARY[root], unsigned))]
+        return kept(of(SIGNED[root])) if root in SIGNED else None
+
+    def move(self, operands: list[str], dtype: str) -> list[tuple[str, str]]:
+        if operands[0].startswith("{"):
+            low, high = operands_of(operands[0].strip("{}"))
+            word = self.read(operands[1], "u32")
+            return [(low, f"{word}.astype(u16)"), (high, f"({word} >> u32(16)).astype(u16)")]
+        if operands[1].startswith("{"):
+            low, high = (self.read(part, "u32") for part in operands_of(operands[1].strip("{}")))
+            return [(operands[0], f"{low}.astype(u64) | {high}.astype(u64) << u64(32)")]
+        return [(operands[0], "constant(clock(), u32)" if operands[1] == "%clock" else self.read(operands[1], KEEP.get(dtype, dtype)))]
+
+    def function(self, code: list[Instruction], partial: bool) -> Callable:
+        """Runs instructions on registers `r`, in the lanes `m` alone if it is partial."""
+        text = ["def run(r, m):"]
+        for instruction in code:
+            for register, value in self.translate(instruction):
+                active = ["m"] * partial + [f"{'~' * instruction.unless}r[\"{instruction.guard}\"]"] * bool(instruction.guard)
+                text.append(f'    r["{register}"] = ' + (f'merge({" & ".join(active)}, {value}, r.get("{register}"))' if active else value))
+        exec("\n".join(text), self.names)  # noqa: S102 - the text is made above, of registers and numbers
+        return self.names["run"]
+
+
+def unknown(instruction: Instruction) -> Wrong:
+    return Wrong(f"expected an instruction that this machine knows, got '{instruction.name}'")
