@@ -45,8 +45,9 @@ void dash::buildToPtxPipeline(OpPassManager &manager, const ToPtxOptions &option
   manager.addPass(createAssignRoles(AssignRolesOptions{options.structure, options.target}));
   manager.addPass(createOrderProducts());
   manager.addPass(createPlaceReleases());
-  manager.addPass(createPlanBuffers(PlanBuffersOptions{options.loadStages, options.dsBuffers,
-                                                       options.dqBuffers, options.target}));
+  manager.addPass(
+      createPlanBuffers(PlanBuffersOptions{options.loadStages, options.dsBuffers, options.dqBuffers,
+                                           options.kvBuffers, options.target}));
   manager.addPass(createHoldFactors());
   manager.addPass(createCheckResources(CheckResourcesOptions{options.target}));
   verifyAfter(manager, Stage::Pipeline);

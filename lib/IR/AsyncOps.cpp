@@ -14,17 +14,59 @@ static LogicalResult verifyElement(Operation *op, ChannelType channel, int64_t e
                            << element;
 }
 
+/// A tile in registers, or a name for one in its slot: what it is in the channel's type, in whichever layout.
+static LogicalResult verifyTileOfSlot(Operation *op, StringRef name, RankedTensorType tile,
+                                      ChannelType channel, int64_t element) {
+  if (failed(verifyElement(op, channel, element)))
+    return failure();
+  auto kept = cast<RankedTensorType>(channel.getTiles()[element]);
+  if (tile.getShape() == kept.getShape() && tile.getElementType() == kept.getElementType())
+    return success();
+  return op->emitOpError() << "'" << name << "' must be element " << element << " of the slot, "
+                           << kept << ", got " << tile;
+}
+
+/// What is copied between a slot and memory is not converted on the way.
+static LogicalResult verifyCopy(Operation *op, ChannelType channel, int64_t element,
+                                MemRefType memref) {
+  if (failed(verifyElement(op, channel, element)))
+    return failure();
+  auto tile = cast<RankedTensorType>(channel.getTiles()[element]);
+  if (tile.getElementType() != memref.getElementType())
+    return op->emitOpError() << "a tile of " << tile.getElementType() << " for a memref of "
+                             << memref.getElementType();
+  return verifyTileOf(op, tile, memref);
+}
+
+static LogicalResult verifySums(Operation *op, ChannelType channel, MemRefType sums) {
+  if (channel.getNumTiles() == 1 &&
+      cast<RankedTensorType>(channel.getTiles()[0]).getElementType() == sums.getElementType())
+    return verifyTileOf(op, cast<RankedTensorType>(channel.getTiles()[0]), sums);
+  return op->emitOpError() << "a slot must be one tile of " << sums.getElementType() << ", got "
+                           << channel;
+}
+
 LogicalResult CopyInOp::verify() {
-  return verifyElement(*this, getChannel().getType(), getElement());
+  return verifyCopy(*this, getChannel().getType(), getElement(), getSource().getType());
 }
 LogicalResult CopyOutOp::verify() {
-  return verifyElement(*this, getChannel().getType(), getElement());
+  return verifyCopy(*this, getChannel().getType(), getElement(), getTarget().getType());
+}
+LogicalResult BulkAddOp::verify() {
+  return verifySums(*this, getChannel().getType(), getSums().getType());
+}
+LogicalResult BulkStoreOp::verify() {
+  return verifySums(*this, getChannel().getType(), getSums().getType());
 }
 LogicalResult SlotTileOp::verify() {
-  return verifyElement(*this, getChannel().getType(), getElement());
+  return verifyTileOfSlot(*this, "result", getType(), getChannel().getType(), getElement());
 }
 LogicalResult LoadRowOp::verify() {
-  return verifyElement(*this, getChannel().getType(), getElement());
+  return verifyTileOfSlot(*this, "result", getType(), getChannel().getType(), getElement());
+}
+LogicalResult StoreFragmentOp::verify() {
+  return verifyTileOfSlot(*this, "value", getValue().getType(), getChannel().getType(),
+                          getElement());
 }
 LogicalResult LoadFactorOp::verify() {
   RankedTensorType tile = getTile().getType(), result = getType();
@@ -34,10 +76,6 @@ LogicalResult LoadFactorOp::verify() {
                        << tile.getElementType() << ", got " << formatShape(result.getShape())
                        << " of " << result.getElementType();
 }
-LogicalResult StoreFragmentOp::verify() {
-  return verifyElement(*this, getChannel().getType(), getElement());
-}
-
 LogicalResult MbarrierExpectOp::verify() {
   int64_t expected = getChannel().getType().getTilesBytes();
   if (int64_t(getBytes()) == expected)
@@ -84,4 +122,21 @@ LogicalResult HeldOp::verify() {
     return success();
   return emitOpError() << "tiles must be those of a slot of " << channel << ", got "
                        << getTiles().getTypes();
+}
+
+LogicalResult TensorOp::verify() {
+  MemRefType type = getType();
+  bool isRow = getName() == KernelTensor::Lse || getName() == KernelTensor::Delta;
+  bool isSum = isRow || getName() == KernelTensor::DQ;
+  bool isEither =
+      getName() == KernelTensor::DK || getName() == KernelTensor::DV; // stored, or added to
+  int64_t rank = isRow ? 3 : 4;
+  if (type.getRank() == rank && (isEither || type.getElementType().isF32() == isSum))
+    return success();
+  return emitOpError() << "'" << stringifyKernelTensor(getName()) << "' must be a memref of rank "
+                       << rank << " of "
+                       << (isEither ? "bf16, f16 or f32"
+                           : isSum  ? "f32"
+                                    : "bf16 or f16")
+                       << ", got " << type;
 }

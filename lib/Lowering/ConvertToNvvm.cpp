@@ -89,6 +89,25 @@ private:
         }
       return WalkResult::advance();
     });
+    return failure(result.wasInterrupted() || !llvm::all_of(workers.getRoles(), [](RoleOp role) {
+                     return succeeded(checkScale(role));
+                   }));
+  }
+
+  /// A consumer keeps one number for it over its whole life.
+  static LogicalResult checkScale(RoleOp role) {
+    LogProbabilityOp first;
+    WalkResult result = role.walk([&](LogProbabilityOp op) {
+      if (!first)
+        first = op;
+      if (op.getScale() == first.getScale())
+        return WalkResult::advance();
+      auto diagnostic =
+          op.emitError("has another scale than the logarithm before: a kernel has one "
+                       "for all, a value in front of its workers");
+      diagnostic.attachNote(first.getLoc()) << "the logarithm before";
+      return WalkResult::interrupt();
+    });
     return failure(result.wasInterrupted());
   }
 

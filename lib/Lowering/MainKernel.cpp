@@ -12,7 +12,9 @@
 using namespace mlir;
 using namespace mlir::dash;
 
-StringRef dash::tensorName(Value memref) { return memref.getDefiningOp<TensorOp>().getName(); }
+StringRef dash::tensorName(Value memref) {
+  return stringifyKernelTensor(memref.getDefiningOp<TensorOp>().getName());
+}
 
 MainKernel::MainKernel(WorkersOp workers, const ProgramFacts &facts)
     : workers(workers), entry(workers->getParentOp()), facts(facts) {

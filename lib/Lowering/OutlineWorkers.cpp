@@ -145,8 +145,10 @@ static EntryBuilder makeEntry(WorkersOp workers, const Kernels &kernels, bool dr
 
 /// What the entry has in place of a value of the function, which has a name or is a constant; null otherwise.
 static Value insideOf(EntryBuilder &b, Value outside) {
-  if (isa<MemRefType>(outside.getType()))
-    return TensorOp::create(b, outside.getType(), memoryName(outside));
+  if (isa<MemRefType>(outside.getType())) {
+    std::optional<KernelTensor> name = symbolizeKernelTensor(memoryName(outside));
+    return name ? Value(TensorOp::create(b, outside.getType(), *name)) : Value();
+  }
   if (matchPattern(outside, m_Constant()))
     return b.clone(*outside.getDefiningOp())->getResult(0);
   return nameOfArgument(outside) == "scale" ? b.parameter("scale") : Value();

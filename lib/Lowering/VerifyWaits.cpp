@@ -8,7 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "VerifyWaits.h"
-#include "SlotUse.h"
+#include "HeldSlots.h"
 #include "dash/Lowering/Passes.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -25,46 +25,9 @@ using namespace mlir::dash;
 
 namespace {
 
-/// A slot that the role may read (it is full) or write (it is empty).
-struct HeldSlot {
-  SlotUse slot;
-  BarrierSide side;
-  bool unfenced = false; ///< written by threads, and not yet seen by copy engine and tensor core
-
-  bool operator==(const HeldSlot &other) const {
-    return slot == other.slot && side == other.side && unfenced == other.unfenced;
-  }
-};
-
-struct Product {
-  mutable MatmulOp op; // ops are handles, their methods are not const
-  SmallVector<SlotUse> reads;
-};
-
-struct State {
-  SmallVector<HeldSlot> held;
-  SmallVector<Product> inFlight; ///< oldest first
-
-  bool isInFlight(MatmulOp op) const {
-    return llvm::any_of(inFlight, [&](const Product &one) { return one.op == op; });
-  }
-
-  HeldSlot *find(const SlotUse &slot) {
-    auto *found = llvm::find_if(held, [&](const HeldSlot &one) { return one.slot == slot; });
-    return found == held.end() ? nullptr : found;
-  }
-  void drop(const SlotUse &slot) {
-    llvm::erase_if(held, [&](const HeldSlot &one) { return one.slot == slot; });
-  }
-  /// What both know.
-  void intersect(const State &other) {
-    llvm::erase_if(held, [&](const HeldSlot &one) { return !llvm::is_contained(other.held, one); });
-  }
-};
-
 class RolePaths {
 public:
-  LogicalResult follow(Region &region, State &state) {
+  LogicalResult follow(Region &region, HeldSlots &state) {
     for (Operation &op : region.getOps())
       if (failed(follow(&op, state)))
         return failure();
@@ -72,7 +35,7 @@ public:
   }
 
 private:
-  LogicalResult follow(Operation *op, State &state) {
+  LogicalResult follow(Operation *op, HeldSlots &state) {
     if ((op->getNumRegions() > 0 || op->hasTrait<OpTrait::IsTerminator>()) &&
         !state.inFlight.empty()) {
       auto diagnostic = op->emitError("begins or ends a branch or a loop while a product is in "
@@ -84,34 +47,33 @@ private:
     return llvm::TypeSwitch<Operation *, LogicalResult>(op)
         .Case<scf::IfOp>([&](auto op) { return followBranch(op, state); })
         .Case<scf::ForOp>([&](auto op) { return followLoop(op, state); })
-        .Case<MatmulOp, WgmmaWaitOp, MbarrierWaitOp, MbarrierArriveOp, CopyOutOp>(
-            [&](auto op) { return visit(op, state); })
-        .Case<SlotTileOp, LoadRowOp, ReadIndicesOp, BulkAddOp, BulkStoreOp>(
+        .Case<MatmulOp, WgmmaWaitOp, MbarrierWaitOp, MbarrierArriveOp, CopyOutOp,
+              NVVM::FenceProxyOp>([&](auto op) { return visit(op, state); })
+        .Case<SlotTileOp, ReadIndicesOp>(
             [&](auto op) { return read(op, op.getChannel(), op.getSlot(), state); })
+        .Case<LoadRowOp>(
+            [&](auto op) { return readByThreads(op, op.getChannel(), op.getSlot(), state); })
         .Case<LoadFactorOp>([&](auto op) {
           auto tile = op.getTile().template getDefiningOp<SlotTileOp>();
-          return tile ? read(op, tile.getChannel(), tile.getSlot(), state) : success();
+          return tile ? readByThreads(op, tile.getChannel(), tile.getSlot(), state) : success();
         })
+        .Case<BulkAddOp, BulkStoreOp>([&](auto op) { return visitSum(op, state); })
+        .Case<AcquireTurnOp>([&](auto) { return state.isTurnUnfenced = true, success(); })
+        .Case<SyncWarpgroupOp>([&](auto) { return state.syncWarpgroup(), success(); })
         .Case<CopyInOp, WriteIndicesOp, MbarrierExpectOp, StoreFragmentOp>(
             [&](auto op) { return write(op, op.getChannel(), op.getSlot(), state); })
-        .Case<NVVM::FenceProxyOp>([&](auto op) {
-          if (op.getKind() == NVVM::ProxyKind::async_shared)
-            for (HeldSlot &one : state.held)
-              one.unfenced = false;
-          return success();
-        })
         .Default([&](Operation *op) {
           auto isRight = [&](Region &region) { return succeeded(follow(region, state)); };
           return success(llvm::all_of(op->getRegions(), isRight));
         });
   }
 
-  LogicalResult followBranch(scf::IfOp branch, State &state) {
-    State other = state;
+  LogicalResult followBranch(scf::IfOp branch, HeldSlots &state) {
+    HeldSlots other = state;
     if (failed(follow(branch.getThenRegion(), state)) ||
         failed(follow(branch.getElseRegion(), other)))
       return failure();
-    state.intersect(other);
+    state.meet(other);
     return success();
   }
 
@@ -124,7 +86,7 @@ private:
     });
   }
 
-  LogicalResult followLoop(scf::ForOp loop, State &state) {
+  LogicalResult followLoop(scf::ForOp loop, HeldSlots &state) {
     Value variable = loop.getInductionVar();
     LinearIndex turn = LinearIndex::of(variable), first = LinearIndex::of(loop.getLowerBound());
     for (HeldSlot &one : state.held)
@@ -133,16 +95,16 @@ private:
     auto isOfOneTurn = [&](Value value) {
       return value != variable && loop.getRegion().isAncestor(value.getParentRegion());
     };
-    for (size_t before = ~size_t(0); state.held.size() != before;) {
-      before = state.held.size();
-      State last = state;
+    for (bool isStable = false; !isStable;) {
+      HeldSlots before = state, last = state;
       if (failed(follow(loop.getRegion(), last)))
         return failure();
       llvm::erase_if(last.held,
                      [&](const HeldSlot &one) { return one.slot.use.usesAny(isOfOneTurn); });
       for (HeldSlot &one : last.held)
         one.slot.use = one.slot.use.replace(variable, turn - LinearIndex::of(loop.getStep()));
-      state.intersect(last);
+      state.meet(last);
+      isStable = state.knowsAsMuchAs(before);
     }
     for (HeldSlot &one : state.held)
       one.slot.use = one.slot.use.replace(variable, LinearIndex::of(loop.getUpperBound()));
@@ -150,7 +112,7 @@ private:
   }
 
   /// Sums in flight are for waits and for the next product that adds to them.
-  static LogicalResult checkSums(Operation *op, const State &state) {
+  static LogicalResult checkSums(Operation *op, const HeldSlots &state) {
     for (OpOperand &operand : op->getOpOperands()) {
       auto product = operand.get().getDefiningOp<MatmulOp>();
       if (!product || !product.getAsync() || isa<WgmmaWaitOp>(op))
@@ -165,7 +127,7 @@ private:
     return success();
   }
 
-  LogicalResult visit(MatmulOp op, State &state) {
+  LogicalResult visit(MatmulOp op, HeldSlots &state) {
     if (!op.getAsync())
       return op.emitError("is not 'async', so nothing says where it is complete; run "
                           "--dash-insert-waits first");
@@ -180,7 +142,7 @@ private:
     return success();
   }
 
-  LogicalResult visit(WgmmaWaitOp op, State &state) {
+  LogicalResult visit(WgmmaWaitOp op, HeldSlots &state) {
     size_t pending = std::min<size_t>(op.getPending(), state.inFlight.size());
     for (Value sum : op.getInputs()) {
       auto product = sum.getDefiningOp<MatmulOp>();
@@ -215,7 +177,7 @@ private:
   }
   static StringRef nameOf(Value channel) { return channel.getDefiningOp<ChannelOp>().getName(); }
 
-  LogicalResult visit(MbarrierWaitOp op, State &state) {
+  LogicalResult visit(MbarrierWaitOp op, HeldSlots &state) {
     FailureOr<SlotUse> slot = useOf(op, op.getChannel(), op.getSlot());
     if (failed(slot))
       return failure();
@@ -226,7 +188,7 @@ private:
     return success();
   }
 
-  LogicalResult read(Operation *op, Value channel, Value slotValue, State &state) {
+  LogicalResult read(Operation *op, Value channel, Value slotValue, HeldSlots &state) {
     FailureOr<SlotUse> slot = useOf(op, channel, slotValue);
     if (failed(slot))
       return failure();
@@ -237,7 +199,7 @@ private:
                               "behind the arrival that gives the slot back";
   }
 
-  LogicalResult write(Operation *op, Value channel, Value slotValue, State &state) {
+  LogicalResult write(Operation *op, Value channel, Value slotValue, HeldSlots &state) {
     FailureOr<SlotUse> slot = useOf(op, channel, slotValue);
     if (failed(slot))
       return failure();
@@ -246,11 +208,13 @@ private:
       return op->emitError() << "writes a slot of channel '" << nameOf(channel)
                              << "' that is not known to be empty: it stands before the wait, or "
                                 "behind the arrival that gives the slot on";
-    held->unfenced |= isa<StoreFragmentOp>(op);
-    return checkReaders(op, *slot, state);
+    held->isUnfenced |= isa<StoreFragmentOp>(op);
+    held->isUnmet |= isa<StoreFragmentOp>(op);
+    return failure(failed(checkCopied(op, "writes", *held)) ||
+                   failed(checkReaders(op, *slot, state)));
   }
 
-  static LogicalResult checkReaders(Operation *op, const SlotUse &slot, const State &state) {
+  static LogicalResult checkReaders(Operation *op, const SlotUse &slot, const HeldSlots &state) {
     for (const Product &product : state.inFlight)
       if (llvm::is_contained(product.reads, slot)) {
         auto diagnostic = op->emitError()
@@ -262,19 +226,56 @@ private:
   }
 
   static LogicalResult checkFenced(Operation *op, const HeldSlot &held) {
-    if (!held.unfenced)
+    if (!held.isUnfenced)
       return success();
     return op->emitError() << "hands on a slot of channel '" << nameOf(held.slot.channel)
                            << "' that threads have written without a proxy fence behind";
   }
 
-  LogicalResult visit(CopyOutOp op, State &state) {
-    if (failed(read(op, op.getChannel(), op.getSlot(), state)))
-      return failure();
-    return checkFenced(op, *state.find(*slotUseOf(op.getChannel(), op.getSlot())));
+  static LogicalResult checkCopied(Operation *op, StringRef does, const HeldSlot &held) {
+    if (!held.isCopied)
+      return success();
+    return op->emitError() << does << " a slot of channel '" << nameOf(held.slot.channel)
+                           << "' that a copy of one thread may still read: the others meet it at a "
+                              "'dash.sync_warpgroup' first";
   }
 
-  LogicalResult visit(MbarrierArriveOp op, State &state) {
+  LogicalResult readByThreads(Operation *op, Value channel, Value slot, HeldSlots &state) {
+    if (failed(read(op, channel, slot, state)))
+      return failure();
+    state.find(*slotUseOf(channel, slot))->isRead = true;
+    return success();
+  }
+
+  LogicalResult visit(NVVM::FenceProxyOp op, HeldSlots &state) {
+    if (op.getKind() == NVVM::ProxyKind::async_shared)
+      state.fenceShared();
+    state.isTurnUnfenced &= op.getKind() != NVVM::ProxyKind::async_global;
+    return success();
+  }
+
+  template <typename SumOp> LogicalResult visitSum(SumOp op, HeldSlots &state) {
+    if (state.isTurnUnfenced)
+      return op.emitError("changes sums behind the acquire of their turn without a proxy fence "
+                          "(async.global) between: the copy engine may not see them yet");
+    return read(op, op.getChannel(), op.getSlot(), state);
+  }
+
+  LogicalResult visit(CopyOutOp op, HeldSlots &state) {
+    if (failed(read(op, op.getChannel(), op.getSlot(), state)))
+      return failure();
+    HeldSlot *held = state.find(*slotUseOf(op.getChannel(), op.getSlot()));
+    if (failed(checkFenced(op, *held)))
+      return failure();
+    if (held->isUnmet)
+      return op.emitError() << "copies rows of channel '" << nameOf(op.getChannel())
+                            << "' before all threads have fenced what they wrote there: they meet "
+                               "at a 'dash.sync_warpgroup' first";
+    held->isCopied = true;
+    return success();
+  }
+
+  LogicalResult visit(MbarrierArriveOp op, HeldSlots &state) {
     FailureOr<SlotUse> slot = useOf(op, op.getChannel(), op.getSlot());
     if (failed(slot))
       return failure();
@@ -283,8 +284,13 @@ private:
     if (!held || (held->side == BarrierSide::Full) != givesBack)
       return op.emitError() << "gives a slot of channel '" << nameOf(op.getChannel()) << "' "
                             << (givesBack ? "back" : "on") << " that the role has not waited for";
-    if (failed(checkFenced(op, *held)) || failed(checkReaders(op, *slot, state)))
+    if (failed(checkFenced(op, *held)) || failed(checkCopied(op, "gives back", *held)) ||
+        failed(checkReaders(op, *slot, state)))
       return failure();
+    if (givesBack && held->isRead)
+      return op.emitError() << "gives back a slot of channel '" << nameOf(op.getChannel())
+                            << "' that threads have read without a proxy fence behind: the next "
+                               "copy into it may come before";
     state.drop(*slot);
     return success();
   }
@@ -293,7 +299,7 @@ private:
 struct VerifyWaits : public dash::impl::VerifyWaitsBase<VerifyWaits> {
   void runOnOperation() override {
     WalkResult result = getOperation()->walk([](RoleOp role) -> WalkResult {
-      State state;
+      HeldSlots state;
       return failure(failed(RolePaths().follow(role.getBody(), state)) ||
                      failed(verifyBalance(role)));
     });

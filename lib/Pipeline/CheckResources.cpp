@@ -42,10 +42,10 @@ static LogicalResult verifySharedBytes(WorkersOp workers, const TargetDescriptio
   int64_t bytes = entry ? entry.getSharedBytes() : *workers.getSharedBytes();
   if (bytes <= target.sharedBytes)
     return success();
-  auto diagnostic = workers.emitError()
-                    << "slots take " << bytes << " bytes of shared memory, but a block has "
-                    << target.sharedBytes
-                    << ": lower load-stages, ds-buffers, dq-buffers or the rows of tiles";
+  auto diagnostic =
+      workers.emitError()
+      << "slots take " << bytes << " bytes of shared memory, but a block has " << target.sharedBytes
+      << ": lower load-stages, ds-buffers, dq-buffers, kv-buffers or the rows of tiles";
   for (ChannelOp channel : workers.getChannels()) {
     int64_t slot = channel.getType().getTilesBytes();
     diagnostic.attachNote(channel.getLoc()) << "channel '" << channel.getName() << "' takes "

@@ -157,7 +157,8 @@ private:
   LogicalResult verifyOptions(WorkersOp workers) {
     for (auto [name, slots] : {std::pair<StringRef, int64_t>("load-stages", loadStages),
                                std::pair<StringRef, int64_t>("ds-buffers", dsBuffers),
-                               std::pair<StringRef, int64_t>("dq-buffers", dqBuffers)})
+                               std::pair<StringRef, int64_t>("dq-buffers", dqBuffers),
+                               std::pair<StringRef, int64_t>("kv-buffers", kvBuffers)})
       if (slots < 0 || slots > maxDepth)
         return workers.emitError() << name << " must be from 1 to " << maxDepth
                                    << ", or 0 for what the structure wants, got " << slots;
@@ -174,7 +175,7 @@ private:
   void planDepths(WorkersOp workers) {
     for (ChannelOp channel : workers.getChannels()) {
       if (!channel.isPerStep())
-        channel.setDepth(1);
+        channel.setDepth(kvBuffers ? kvBuffers : 1);
       else if (channel.isLoaded())
         channel.setDepth(orDefault(loadStages, workers, /*isHeldLonger=*/true));
       else if (channel.isExchange())

@@ -23,7 +23,7 @@ from .testing import OUTPUTS, Case
 
 # What is tried, all with all: the compiler refuses what does not fit, or would wait for ever.
 CHOICES = {"q-tile": (64, 128), "structure": ("alternating", "overlapping"), "load-stages": (2, 3, 4, 5, 6),
-           "ds-buffers": (2, 3, 4), "dq-buffers": (1, 2, 3)}
+           "ds-buffers": (2, 3, 4), "dq-buffers": (1, 2, 3), "kv-buffers": (1, 2)}
 BEST_KIND = {"full": "shift", "causal": "symmetric-shift"}
 SEARCHED_ROWS = 4096
 LENGTHS = (512, 1024, 2048)  # costs are fitted to these

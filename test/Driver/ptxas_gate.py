@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT / "tools" / "scripts"))
 from check_ptxas import find  # noqa: E402
 from device_kernels import DEBUG_OPTIONS, device_kernels  # noqa: E402
 
-# (head dim, rows of a q tile, structure that is asked for, or parts, a list, a union or a softcap): bytes of stack, of stores and of loads that a thread of the main kernel
+# (head dim, rows of a q tile, structure that is asked for, or parts, a list, a union, a softcap or more slots of K and V): bytes of stack, of stores and of loads that a thread of the main kernel
 # may have, and why. No other entry may have any. Numbers only go down.
 ALLOWED = {
     (128, 64, ""): (52, "warps that load have 24 registers, for places in the order and 64-bit addresses; a word of a consumer between items"),
@@ -33,6 +33,7 @@ ALLOWED = {
     (64, 64, "softcap"): (32, "as the first, without the word: here consumers lose nothing between walks"),
     (128, 64, "union"): (44, "as the first"),
     (64, 64, "union"): (220, "as the second, and the kv tile, which says whether it is of first columns"),
+    (64, 64, "kv-buffers"): (40, "as the first: here consumers lose nothing between walks"),
     (64, 64, "alternating"): (36, "warps that load have 24 registers, for places in the order and 64-bit addresses"),
 }
 # Builds for tests differ from the others in a few instructions: those of one kernel stand for all.
@@ -54,8 +55,8 @@ class Kernel:
 
     @property
     def structure(self) -> str:
-        found = re.search(r"structure=(\w+)", self.options)
-        return found[1] if found else "parts" if self.parts > 1 else "list" if self.is_list \
+        found = re.search(r"structure=(\w+)|(kv-buffers)", self.options)
+        return found[1] or found[2] if found else "parts" if self.parts > 1 else "list" if self.is_list \
             else "union" if self.mask.startswith("union") else "softcap" if "softcap(" in self.program else ""
 
     @property
@@ -102,6 +103,7 @@ def kernels() -> list[Kernel]:
     for mask in ("full", "causal", "window"):
         text = (examples / f"bwd-{mask}.mlir").read_text(encoding="utf-8").replace("x128xbf16", "x64xbf16")
         found.append(Kernel(f"d64-{mask}-alternating", text, f"kind=shift q-tile=64 {common} structure=alternating", 64, mask))
+        found.append(Kernel(f"d64-{mask}-kv-buffers", text, f"kind=shift q-tile=64 {common} kv-buffers=2", 64, mask))
     return found
 
 

@@ -8,7 +8,7 @@
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='kv-tile=256' 2>&1 | FileCheck %s --check-prefix=KV-TILE
 // KV-TILE: bwd-causal.mlir:{{[0-9]+}}:3: error: kernels cover q tiles of 64 and 128 rows and kv tiles of 128, got 64 and 256
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='q-tile=128' 2>&1 | FileCheck %s --check-prefix=SHARED
-// SHARED: bwd-causal.mlir:{{[0-9]+}}:3: error: slots take {{[0-9]+}} bytes of shared memory, but a block has 232448: lower load-stages, ds-buffers, dq-buffers or the rows of tiles
+// SHARED: bwd-causal.mlir:{{[0-9]+}}:3: error: slots take {{[0-9]+}} bytes of shared memory, but a block has 232448: lower load-stages, ds-buffers, dq-buffers, kv-buffers or the rows of tiles
 // SHARED: note: channel 'q' takes 2 x 33280 bytes
 
 // Waves as wide as an order was made for could wait for workers that are not there; an order without waves cannot.

@@ -183,3 +183,152 @@ func.func @delays_a_role() {
   dash.delay
   return
 }
+
+// -----
+
+!C = !dash.channel<tensor<64x128xbf16>, tensor<64xf32>>
+
+// A name for memory is a name for all of it.
+func.func @names_whole_tiles(%i: index) {
+  dash.workers {
+    %tiles = dash.channel "q" depth(1) : !C
+    dash.role "compute" consumer warps(4) {
+      // expected-error @below {{'dash.slot_tile' op 'result' must be element 0 of the slot, 'tensor<64x128xbf16>', got 'tensor<64x64xbf16>'}}
+      %t = dash.slot_tile %tiles[%i] element(0) : !C -> tensor<64x64xbf16>
+    }
+  }
+  return
+}
+
+// -----
+
+!C = !dash.channel<tensor<64x128xbf16>, tensor<64xf32>>
+
+// A row is not read out of the tile beside it.
+func.func @loads_rows_of_rows(%i: index) {
+  dash.workers {
+    %tiles = dash.channel "q" depth(1) : !C
+    dash.role "compute" consumer warps(4) {
+      // expected-error @below {{'dash.load_row' op 'result' must be element 0 of the slot, 'tensor<64x128xbf16>', got 'tensor<64xf32>'}}
+      %t = dash.load_row %tiles[%i] element(0) : !C -> tensor<64xf32>
+    }
+  }
+  return
+}
+
+// -----
+
+!C = !dash.channel<tensor<128x64xbf16>>
+
+// Sums in f32 do not fit where 16 bits are meant to be.
+func.func @stores_what_fits(%t: tensor<128x64xf32>, %i: index) {
+  dash.workers {
+    %tiles = dash.channel "ds" depth(1) : !C
+    dash.role "compute" consumer warps(4) {
+      // expected-error @below {{'dash.store_fragment' op 'value' must be element 0 of the slot, 'tensor<128x64xbf16>', got 'tensor<128x64xf32>'}}
+      dash.store_fragment %t to %tiles[%i] element(0) : tensor<128x64xf32> to !C
+    }
+  }
+  return
+}
+
+// -----
+
+!C = !dash.channel<tensor<64x128xbf16>>
+!T = memref<?x?x?x64xbf16>
+
+// Copies move bytes: tile and memory have the same columns.
+func.func @copies_whole_rows(%q: !T, %i: index) {
+  dash.workers {
+    %tiles = dash.channel "q" depth(1) : !C
+    dash.role "load" producer warps(1) {
+      // expected-error @below {{'dash.copy_in' op tile must have as many columns as the head dim of the memref, 64, got 128}}
+      dash.copy_in %q[%i, %i, %i] to %tiles[%i] element(0) : !T to !C
+    }
+  }
+  return
+}
+
+// -----
+
+!C = !dash.channel<tensor<128x128xf32>>
+!T = memref<?x?x?x128xbf16>
+
+// They do not round, either.
+func.func @copies_what_is_there(%dk: !T, %i: index) {
+  dash.workers {
+    %tiles = dash.channel "k" depth(1) : !C
+    dash.role "compute" consumer warps(4) {
+      // expected-error @below {{'dash.copy_out' op a tile of 'f32' for a memref of 'bf16'}}
+      dash.copy_out %tiles[%i] element(0) to %dk[%i, %i, %i] : !C to !T
+    }
+  }
+  return
+}
+
+// -----
+
+!C = !dash.channel<tensor<64x128xbf16>>
+!T = memref<?x?x?x128xf32>
+
+// Sums are f32, and so is what is added to them.
+func.func @adds_sums(%dq: !T, %i: index) {
+  dash.workers {
+    %tiles = dash.channel "dq" depth(1) : !C
+    dash.role "reduce" reducer warps(1) {
+      // expected-error @below {{'dash.bulk_add' op a slot must be one tile of 'f32', got '!dash.channel<tensor<64x128xbf16>>'}}
+      dash.bulk_add %tiles[%i] into %dq[%i, %i, %i] : !C into !T
+    }
+  }
+  return
+}
+
+// -----
+
+!C = !dash.channel<tensor<64x64xf32>>
+!T = memref<?x?x?x128xf32>
+
+// The first contribution is stored where the others are added.
+func.func @stores_sums(%dq: !T, %i: index) {
+  dash.workers {
+    %tiles = dash.channel "dq" depth(1) : !C
+    dash.role "reduce" reducer warps(1) {
+      // expected-error @below {{'dash.bulk_store' op tile must have as many columns as the head dim of the memref, 128, got 64}}
+      dash.bulk_store %tiles[%i] into %dq[%i, %i, %i] : !C into !T
+    }
+  }
+  return
+}
+
+// -----
+
+// A name says what the memory is.
+func.func @rows_are_rows() {
+  // expected-error @below {{'dash.tensor' op 'lse' must be a memref of rank 3 of f32, got 'memref<?x?x?x128xbf16>'}}
+  %lse = dash.tensor lse : memref<?x?x?x128xbf16>
+  return
+}
+
+// -----
+
+func.func @sums_are_sums() {
+  // expected-error @below {{'dash.tensor' op 'dq' must be a memref of rank 4 of f32, got 'memref<?x?x?x128xbf16>'}}
+  %dq = dash.tensor dq : memref<?x?x?x128xbf16>
+  return
+}
+
+// -----
+
+func.func @tiles_are_of_16_bits() {
+  // expected-error @below {{'dash.tensor' op 'q' must be a memref of rank 4 of bf16 or f16, got 'memref<?x?x?x128xf32>'}}
+  %q = dash.tensor q : memref<?x?x?x128xf32>
+  return
+}
+
+// -----
+
+func.func @gradients_are_either() {
+  // expected-error @below {{'dash.tensor' op 'dk' must be a memref of rank 4 of bf16, f16 or f32, got 'memref<?x?x?xf32>'}}
+  %dk = dash.tensor dk : memref<?x?x?xf32>
+  return
+}

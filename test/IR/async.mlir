@@ -8,7 +8,7 @@
 !V = !dash.channel<tensor<128x128xbf16, #dash.swizzled>>
 !D = !dash.channel<tensor<64x128xf32, #dash.fragment<accumulator, columns by 2>>>
 !sum = tensor<128x64xf32, #dash.fragment<accumulator, rows by 2>>
-!p = tensor<128x64xbf16, #dash.fragment<operand, rows by 2>>
+!p = tensor<128x128xbf16, #dash.fragment<operand, rows by 2>>
 
 // A slot is filled by the copy engine: barriers, bytes and copies are ops.
 // CHECK-LABEL: func.func @copies_in
@@ -21,8 +21,8 @@
 // CHECK-NEXT:    dash.copy_in %{{.+}}[%[[USE]], %[[USE]], %[[USE]]] to %q_tiles[%[[SLOT]]] element(0) : memref<?x?x?x128xbf16> to <
 // CHECK-NEXT:    dash.copy_in %{{.+}}[%[[USE]], %[[USE]], %[[USE]]] to %q_tiles[%[[SLOT]]] element(1) : memref<?x?x?xf32> to <
 func.func @copies_in(%use: index) {
-  %q = dash.tensor "q" : !T
-  %lse = dash.tensor "lse" : memref<?x?x?xf32>
+  %q = dash.tensor q : !T
+  %lse = dash.tensor lse : memref<?x?x?xf32>
   dash.workers {
     %q_tiles = dash.channel "q" depth(2) at([1024, 33792, 64], [16384, 256, 16]) barriers([0, 16]) arrivals([1, 8]) : !Q
     dash.role "load-q" producer warps(1) {
@@ -41,7 +41,7 @@ func.func @copies_in(%use: index) {
 // A consumer's part of it: what it reads of slots, the products in flight, and what it writes. Once it has been split, the role
 // says whose copy it is.
 // CHECK-LABEL: func.func @computes
-// CHECK:         dash.tensor "q" : memref<?x?x?x128xbf16>
+// CHECK:         dash.tensor q : memref<?x?x?x128xbf16>
 // CHECK:         dash.role "compute0" consumer warps(4) registers(240) warpgroup(0 of 2) {
 // CHECK-NEXT:    %[[SLOT:.+]], %[[PHASE:.+]] = dash.ring
 // CHECK-NEXT:    dash.mbarrier_wait %q_tiles full[%[[SLOT]]] phase(%[[PHASE]]) : <
@@ -57,11 +57,11 @@ func.func @copies_in(%use: index) {
 // CHECK-NEXT:    dash.mbarrier_arrive %q_tiles empty[%[[SLOT]]] by warp : <
 // CHECK-NEXT:    dash.mbarrier_arrive %q_tiles empty[%[[SLOT]]] by all : <
 // CHECK-NEXT:    dash.mbarrier_arrive %q_tiles full[%[[SLOT]]] by thread : <
-// CHECK-NEXT:    dash.store_fragment %{{.+}} to %v_tiles[%[[SLOT]]] element(0) : tensor<128x64xbf16, #dash.fragment<operand, rows by 2>> to <
+// CHECK-NEXT:    dash.store_fragment %{{.+}} to %v_tiles[%[[SLOT]]] element(0) : tensor<128x128xbf16, #dash.fragment<operand, rows by 2>> to <
 // CHECK-NEXT:    dash.sync_warpgroup
 // CHECK-NEXT:    dash.copy_out %v_tiles[%[[SLOT]]] element(0) to %{{.+}}[%[[LEAD]], %[[LEAD]], %[[LEAD]]] : <{{.+}}> to memref<?x?x?x128xbf16>
 func.func @computes(%use: index, %p: !p) {
-  %dv = dash.tensor "q" : !T
+  %dv = dash.tensor q : !T
   dash.workers {
     %q_tiles = dash.channel "q" depth(2) : !Q
     %v_tiles = dash.channel "v" depth(1) : !V
@@ -93,14 +93,14 @@ func.func @computes(%use: index, %p: !p) {
 
 // Adds to memory in turns of a semaphore.
 // CHECK-LABEL: func.func @adds
-// CHECK:         %[[SUMS:.+]] = dash.tensor "dq" : memref<?x?x?x128xf32>
+// CHECK:         %[[SUMS:.+]] = dash.tensor dq : memref<?x?x?x128xf32>
 // CHECK:         dash.acquire_turn %[[SUMS]][%[[I:.+]], %[[I]], %[[I]]] turn(%[[I]]) : memref<?x?x?x128xf32>
 // CHECK-NEXT:    dash.bulk_store %dq_tiles[%[[I]]] into %[[SUMS]][%[[I]], %[[I]], %[[I]]] : <{{.+}}> into memref<?x?x?x128xf32>
 // CHECK-NEXT:    dash.bulk_store %dq_tiles[%[[I]]] into %[[SUMS]][%[[I]], %[[I]], %[[I]]] keep(%[[I]]) : <{{.+}}> into memref<?x?x?x128xf32>
 // CHECK-NEXT:    dash.bulk_add %dq_tiles[%[[I]]] into %[[SUMS]][%[[I]], %[[I]], %[[I]]] : <{{.+}}> into memref<?x?x?x128xf32>
 // CHECK-NEXT:    dash.release_turn %[[SUMS]][%[[I]], %[[I]], %[[I]]] last(%[[I]]) : memref<?x?x?x128xf32>
 func.func @adds(%i: index) {
-  %dq = dash.tensor "dq" : !S
+  %dq = dash.tensor dq : !S
   dash.workers {
     %dq_tiles = dash.channel "dq" depth(2) : !D
     dash.role "reduce" reducer warps(2) {

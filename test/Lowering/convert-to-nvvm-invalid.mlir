@@ -83,3 +83,27 @@ gpu.module @attention_bwd_kernels {
     llvm.return
   }
 }
+
+// -----
+
+!P = tensor<128x64xf32, #dash.fragment<accumulator, rows by 2>>
+!L = tensor<64xf32, #dash.fragment<row, rows by 2>>
+
+// A consumer has one register for the scale.
+gpu.module @kernels {
+  llvm.func @one_scale(%scale: f32, %other: f32) attributes {dash.entry = #dash.entry<main, always, grid["workers", "1", "1"],
+      block[256, 1, 1], cluster[1, 1, 1], shared_bytes = 66560, cooperative = true>} {
+    dash.workers registers(168) shared_bytes(1024) {
+      dash.role "compute0" consumer warps(4) registers(240) warpgroup(0 of 2) {
+        %scores = arith.constant dense<0.0> : !P
+        %lse = arith.constant dense<0.0> : !L
+        // expected-note @below {{the logarithm before}}
+        %log = dash.log_probability %scores, %lse scale(%scale) : !P, !L
+        %again = dash.log_probability %scores, %lse scale(%scale) : !P, !L
+        // expected-error @below {{has another scale than the logarithm before: a kernel has one for all, a value in front of its workers}}
+        %third = dash.log_probability %scores, %lse scale(%other) : !P, !L
+      }
+    }
+    llvm.return
+  }
+}

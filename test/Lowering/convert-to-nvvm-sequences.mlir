@@ -45,9 +45,9 @@ gpu.module @kernels attributes {dash.program = #dash.program<"attention_bwd"
                           %q_tiles_of_all: i32 {dash.parameter = "q_tiles"})
       attributes {dash.entry = #dash.entry<main, always, grid["workers", "1", "1"], block[256, 1, 1],
         cluster[1, 1, 1], shared_bytes = 66560, cooperative = true>} {
-    %q = dash.tensor "q" : memref<?x?x?x64xbf16>
-    %lse = dash.tensor "lse" : memref<?x?x?xf32>
-    %dq = dash.tensor "dq" : !S
+    %q = dash.tensor q : memref<?x?x?x64xbf16>
+    %lse = dash.tensor lse : memref<?x?x?xf32>
+    %dq = dash.tensor dq : !S
     dash.workers registers(168) shared_bytes(66560) {
       %q_tiles = dash.channel "q" depth(2) at([17408, 33792, 64], [8192, 256, 16]) barriers([16, 32])
         arrivals([1, 8]) : !CQ

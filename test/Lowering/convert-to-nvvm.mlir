@@ -70,7 +70,7 @@ gpu.module @kernels attributes {dash.program = #dash.program<"attention_bwd"
                       %q_rows: i32 {dash.parameter = "q_rows"}, %kv_rows: i32 {dash.parameter = "kv_rows"},
                       %scale: f32 {dash.parameter = "scale"}) attributes {dash.entry = #dash.entry<main, always, grid["workers", "1", "1"], block[256, 1, 1],
         cluster[1, 1, 1], shared_bytes = 66560, cooperative = true>} {
-    %dk = dash.tensor "dk" : memref<?x?x?x64xbf16>
+    %dk = dash.tensor dk : memref<?x?x?x64xbf16>
     dash.workers registers(168) shared_bytes(66560) {
       %k_tiles = dash.channel "k" depth(1) at([1024], [16384]) barriers([0, 8]) arrivals([1, 8]) : !CK
       %q_tiles = dash.channel "q" depth(2) at([17408, 33792, 64], [8192, 256, 16]) barriers([16, 32])
@@ -155,9 +155,9 @@ gpu.module @kernels attributes {dash.program = #dash.program<"attention_bwd"
                         %q_rows: i32 {dash.parameter = "q_rows"}, %kv_rows: i32 {dash.parameter = "kv_rows"})
       attributes {dash.entry = #dash.entry<main, always, grid["workers", "1", "1"], block[256, 1, 1],
         cluster[1, 1, 1], shared_bytes = 66560, cooperative = true>} {
-    %q = dash.tensor "q" : memref<?x?x?x64xbf16>
-    %lse = dash.tensor "lse" : memref<?x?x?xf32>
-    %dq = dash.tensor "dq" : !S
+    %q = dash.tensor q : memref<?x?x?x64xbf16>
+    %lse = dash.tensor lse : memref<?x?x?xf32>
+    %dq = dash.tensor dq : !S
     dash.workers registers(168) shared_bytes(66560) {
       %q_tiles = dash.channel "q" depth(2) at([17408, 33792, 64], [8192, 256, 16]) barriers([16, 32])
         arrivals([1, 8]) : !CQ

@@ -9,11 +9,11 @@
 // CHECK-SAME:      dash.entry = #dash.entry<main, always, grid["workers", "1", "1"], block[256, 1, 1], cluster[1, 1, 1], shared_bytes = 33792, cooperative = true>
 
 // Memory has names; a constant comes along.
-// CHECK-DAG:     %[[Q:.+]] = dash.tensor "q" : memref<?x?x?x128xbf16>
-// CHECK-DAG:     %[[LSE:.+]] = dash.tensor "lse" : memref<?x?x?xf32>
-// CHECK-DAG:     %[[DELTA:.+]] = dash.tensor "delta" : memref<?x?x?xf32>
-// CHECK-DAG:     %[[DQ:.+]] = dash.tensor "dq" : memref<?x?x?x128xf32>
-// CHECK-DAG:     %[[DK:.+]] = dash.tensor "dk" : memref<?x?x?x128xbf16>
+// CHECK-DAG:     %[[Q:.+]] = dash.tensor q : memref<?x?x?x128xbf16>
+// CHECK-DAG:     %[[LSE:.+]] = dash.tensor lse : memref<?x?x?xf32>
+// CHECK-DAG:     %[[DELTA:.+]] = dash.tensor delta : memref<?x?x?xf32>
+// CHECK-DAG:     %[[DQ:.+]] = dash.tensor dq : memref<?x?x?x128xf32>
+// CHECK-DAG:     %[[DK:.+]] = dash.tensor dk : memref<?x?x?x128xbf16>
 // CHECK-DAG:     %[[ZERO:.+]] = arith.constant 0 : index
 // CHECK:         dash.workers
 // CHECK:         dash.copy_in %[[Q]][%[[ZERO]], %[[ZERO]], %[[ZERO]]]

@@ -466,3 +466,155 @@ func.func @keeps_what_nobody_reads() {
   }
   return
 }
+
+// -----
+
+!K = !dash.channel<tensor<128x128xbf16, #dash.swizzled>>
+!p = tensor<128x128xbf16, #dash.fragment<operand, rows by 2>>
+!T = memref<?x?x?x128xbf16>
+
+// One thread copies what all have written.
+func.func @copies_unmet(%p: !p, %out: !T) {
+  dash.workers {
+    %k_tiles = dash.channel "k" depth(2) : !K
+    dash.role "compute" consumer warps(8) {
+      %c0 = arith.constant 0 : index
+      %slot, %phase = dash.ring %k_tiles[%c0] : !K
+      dash.mbarrier_wait %k_tiles full[%slot] phase(%phase) : !K
+      dash.store_fragment %p to %k_tiles[%slot] element(0) : !p to !K
+      nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
+      // expected-error @below {{copies rows of channel 'k' before all threads have fenced what they wrote there: they meet at a 'dash.sync_warpgroup' first}}
+      dash.copy_out %k_tiles[%slot] element(0) to %out[%c0, %c0, %c0] : !K to !T
+      dash.sync_warpgroup
+      dash.mbarrier_arrive %k_tiles empty[%slot] by warp : !K
+    }
+  }
+  return
+}
+
+// -----
+
+!K = !dash.channel<tensor<128x128xbf16, #dash.swizzled>>
+!p = tensor<128x128xbf16, #dash.fragment<operand, rows by 2>>
+!T = memref<?x?x?x128xbf16>
+
+// They meet behind their fences, not in front.
+func.func @meets_unfenced(%p: !p, %out: !T) {
+  dash.workers {
+    %k_tiles = dash.channel "k" depth(2) : !K
+    dash.role "compute" consumer warps(8) {
+      %c0 = arith.constant 0 : index
+      %slot, %phase = dash.ring %k_tiles[%c0] : !K
+      dash.mbarrier_wait %k_tiles full[%slot] phase(%phase) : !K
+      dash.store_fragment %p to %k_tiles[%slot] element(0) : !p to !K
+      dash.sync_warpgroup
+      nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
+      // expected-error @below {{copies rows of channel 'k' before all threads have fenced what they wrote there: they meet at a 'dash.sync_warpgroup' first}}
+      dash.copy_out %k_tiles[%slot] element(0) to %out[%c0, %c0, %c0] : !K to !T
+      dash.sync_warpgroup
+      dash.mbarrier_arrive %k_tiles empty[%slot] by warp : !K
+    }
+  }
+  return
+}
+
+// -----
+
+!K = !dash.channel<tensor<128x128xbf16, #dash.swizzled>>
+!p = tensor<128x128xbf16, #dash.fragment<operand, rows by 2>>
+!T = memref<?x?x?x128xbf16>
+
+// Only the thread that copied has waited until the slot was read.
+func.func @writes_under_a_copy(%p: !p, %out: !T) {
+  dash.workers {
+    %k_tiles = dash.channel "k" depth(2) : !K
+    dash.role "compute" consumer warps(8) {
+      %c0 = arith.constant 0 : index
+      %slot, %phase = dash.ring %k_tiles[%c0] : !K
+      dash.mbarrier_wait %k_tiles full[%slot] phase(%phase) : !K
+      dash.store_fragment %p to %k_tiles[%slot] element(0) : !p to !K
+      nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
+      dash.sync_warpgroup
+      dash.copy_out %k_tiles[%slot] element(0) to %out[%c0, %c0, %c0] : !K to !T
+      // expected-error @below {{writes a slot of channel 'k' that a copy of one thread may still read: the others meet it at a 'dash.sync_warpgroup' first}}
+      dash.store_fragment %p to %k_tiles[%slot] element(0) : !p to !K
+      nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
+      dash.sync_warpgroup
+      dash.copy_out %k_tiles[%slot] element(0) to %out[%c0, %c0, %c0] : !K to !T
+      dash.sync_warpgroup
+      dash.mbarrier_arrive %k_tiles empty[%slot] by warp : !K
+    }
+  }
+  return
+}
+
+// -----
+
+!K = !dash.channel<tensor<128x128xbf16, #dash.swizzled>>
+!p = tensor<128x128xbf16, #dash.fragment<operand, rows by 2>>
+!T = memref<?x?x?x128xbf16>
+
+func.func @gives_back_under_a_copy(%p: !p, %out: !T) {
+  dash.workers {
+    %k_tiles = dash.channel "k" depth(2) : !K
+    dash.role "compute" consumer warps(8) {
+      %c0 = arith.constant 0 : index
+      %slot, %phase = dash.ring %k_tiles[%c0] : !K
+      dash.mbarrier_wait %k_tiles full[%slot] phase(%phase) : !K
+      dash.store_fragment %p to %k_tiles[%slot] element(0) : !p to !K
+      nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
+      dash.sync_warpgroup
+      dash.copy_out %k_tiles[%slot] element(0) to %out[%c0, %c0, %c0] : !K to !T
+      // expected-error @below {{gives back a slot of channel 'k' that a copy of one thread may still read: the others meet it at a 'dash.sync_warpgroup' first}}
+      dash.mbarrier_arrive %k_tiles empty[%slot] by warp : !K
+    }
+  }
+  return
+}
+
+// -----
+
+!Q = !dash.channel<tensor<64x128xbf16, #dash.swizzled>, tensor<64xf32>>
+!row = tensor<64xf32, #dash.fragment<row, rows by 2>>
+
+// Threads read by another proxy than the copy engine writes, so a fence stands between. That of one branch is none for the other.
+func.func @rows_read_unfenced(%condition: i1) {
+  dash.workers {
+    %q_tiles = dash.channel "q" depth(2) : !Q
+    dash.role "compute" consumer warps(8) {
+      %c0 = arith.constant 0 : index
+      %slot, %phase = dash.ring %q_tiles[%c0] : !Q
+      dash.mbarrier_wait %q_tiles full[%slot] phase(%phase) : !Q
+      %lse = dash.load_row %q_tiles[%slot] element(1) : !Q -> !row
+      scf.if %condition {
+        nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
+      }
+      // expected-error @below {{gives back a slot of channel 'q' that threads have read without a proxy fence behind: the next copy into it may come before}}
+      dash.mbarrier_arrive %q_tiles empty[%slot] by warp : !Q
+    }
+  }
+  return
+}
+
+// -----
+
+!D = !dash.channel<tensor<64x128xf32>>
+!T = memref<?x?x?x128xf32>
+
+// What the acquire of a turn has shown to the thread it has not shown to the copy engine.
+func.func @adds_unfenced(%dq: !T) {
+  dash.workers {
+    %dq_tiles = dash.channel "dq" depth(2) : !D
+    dash.role "reduce" reducer warps(1) {
+      %c0 = arith.constant 0 : index
+      nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.global>}
+      dash.acquire_turn %dq[%c0, %c0, %c0] turn(%c0) : !T
+      %slot, %phase = dash.ring %dq_tiles[%c0] : !D
+      dash.mbarrier_wait %dq_tiles full[%slot] phase(%phase) : !D
+      // expected-error @below {{changes sums behind the acquire of their turn without a proxy fence (async.global) between: the copy engine may not see them yet}}
+      dash.bulk_add %dq_tiles[%slot] into %dq[%c0, %c0, %c0] : !D into !T
+      dash.mbarrier_arrive %dq_tiles empty[%slot] by thread : !D
+    }
+  }
+  return
+}

@@ -36,7 +36,9 @@ func.func @ahead(%n: index, %out: memref<?x?x?x128xbf16>) {
       %p = dash.round %zero : !s to !p
       dash.store_fragment %p to %k_tiles[%last] element(0) : !p to !K
       nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
+      dash.sync_warpgroup
       dash.copy_out %k_tiles[%last] element(0) to %out[%c0, %c0, %c0] : !K to memref<?x?x?x128xbf16>
+      dash.sync_warpgroup
       dash.mbarrier_arrive %k_tiles empty[%last] by warp : !K
     }
   }
@@ -56,6 +58,7 @@ func.func @loaded() {
       dash.mbarrier_wait %k_tiles full[%slot] phase(%phase) : !K
       %k = dash.slot_tile %k_tiles[%slot] element(0) : !K -> !k
       %rows = dash.load_factor %k : !k -> !p
+      nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
       dash.mbarrier_arrive %k_tiles empty[%slot] by warp : !K
       %there, %p1 = dash.ring %v_tiles[%c0] : !K
       dash.mbarrier_wait %v_tiles full[%there] phase(%p1) : !K

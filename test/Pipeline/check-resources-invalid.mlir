@@ -13,7 +13,7 @@
 // DS: note: role 'compute', warpgroup 0, waits for an empty slot of channel 'ds', which has 1
 
 // Tiles of 256 rows of K and V leave no room.
-// SHARED: error: slots take {{[0-9]+}} bytes of shared memory, but a block has 232448: lower load-stages, ds-buffers, dq-buffers or the rows of tiles
+// SHARED: error: slots take {{[0-9]+}} bytes of shared memory, but a block has 232448: lower load-stages, ds-buffers, dq-buffers, kv-buffers or the rows of tiles
 // SHARED: note: channel 'k' takes 1 x 65536 bytes
 
 // Four warpgroups fit, but leave each thread half as many registers.
@@ -223,7 +223,7 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 
 // What to lower is in the notes.
 func.func @shared_memory_fits(%q: !T, %k: !T, %v: !T) {
-  // expected-error @below {{slots take 263168 bytes of shared memory, but a block has 232448: lower load-stages, ds-buffers, dq-buffers or the rows of tiles}}
+  // expected-error @below {{slots take 263168 bytes of shared memory, but a block has 232448: lower load-stages, ds-buffers, dq-buffers, kv-buffers or the rows of tiles}}
   dash.workers registers(168) shared_bytes(263168) {
     // expected-note @below {{channel 'k' takes 8 x 32768 bytes}}
     %k_tiles = dash.channel "k" depth(8) at([1024], [32768]) barriers([0, 64]) : !C

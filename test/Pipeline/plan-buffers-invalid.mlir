@@ -2,6 +2,7 @@
 // RUN: not dash-opt %s --dash-plan-buffers='load-stages=10' -split-input-file 2>&1 | FileCheck %s --check-prefix=LOAD
 // RUN: not dash-opt %s --dash-plan-buffers='ds-buffers=9' -split-input-file 2>&1 | FileCheck %s --check-prefix=DS
 // RUN: not dash-opt %s --dash-plan-buffers='dq-buffers=-1' -split-input-file 2>&1 | FileCheck %s --check-prefix=DQ
+// RUN: not dash-opt %s --dash-plan-buffers='kv-buffers=9' -split-input-file 2>&1 | FileCheck %s --check-prefix=KV
 // RUN: not dash-opt %s --dash-plan-buffers=target=sm_80 -split-input-file 2>&1 | FileCheck %s --check-prefix=TARGET
 
 // What is not described cannot be planned for.
@@ -9,6 +10,7 @@
 
 // LOAD: error: load-stages must be from 1 to 8, or 0 for what the structure wants, got 10
 // DS: error: ds-buffers must be from 1 to 8, or 0 for what the structure wants, got 9
+// KV: error: kv-buffers must be from 1 to 8, or 0 for what the structure wants, got 9
 // DQ: error: dq-buffers must be from 1 to 8, or 0 for what the structure wants, got -1
 dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
   problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,

@@ -105,7 +105,7 @@ def CopyInOp : Dash_SlotOp<"copy_in"> {
     **Postconditions**: rows past the end of the tensor are zeros.
     **Example**: `dash.copy_in %q[%seq, %head, %tile] to %q_tiles[%slot] element(0) : memref<?x?x?x128xbf16> to
     !dash.channel<tensor<64x128xbf16>>`, as in test/Lowering/insert-waits.mlir.
-    **Errors**: `element must be a tile of the slot, from 0 to 0, got 1`; `stands inside 'dash.role' only: channels
+    **Errors**: `element must be a tile of the slot, from 0 to 0, got 1`; `tile must have as many columns as the head dim of the memref, 128, got 64`; `a tile of 'bf16' for a memref of 'f16'`; `stands inside 'dash.role' only: channels
     connect roles`.
   }];
   let arguments = (ins
@@ -130,7 +130,7 @@ def CopyOutOp : Dash_SlotOp<"copy_out"> {
     **Postconditions**: rows past the end of the tensor are not written.
     **Example**: `dash.copy_out %v_tiles[%slot] element(0) to %dv[%seq, %head, %tile] : !dash.channel<tensor<128x128xbf16>>
     to memref<?x?x?x128xbf16>`, as in test/Lowering/insert-waits.mlir.
-    **Errors**: `element must be a tile of the slot, from 0 to 0, got 1`; `stands inside 'dash.role' only: channels
+    **Errors**: `element must be a tile of the slot, from 0 to 0, got 1`; `tile must have as many columns as the head dim of the memref, 128, got 64`; `a tile of 'f32' for a memref of 'bf16'`; `stands inside 'dash.role' only: channels
     connect roles`.
   }];
   let arguments = (ins
@@ -194,7 +194,7 @@ def SlotTileOp : Dash_SlotOp<"slot_tile"> {
     **Postconditions**: none.
     **Example**: `%k = dash.slot_tile %k_tiles[%slot] element(0) : !dash.channel<tensor<128x128xbf16>> ->
     tensor<128x128xbf16, #dash.swizzled>`, as in test/Lowering/insert-waits.mlir.
-    **Errors**: `element must be a tile of the slot, from 0 to 0, got 1`; `stands inside 'dash.role' only: channels
+    **Errors**: `element must be a tile of the slot, from 0 to 0, got 1`; `'result' must be element 0 of the slot, 'tensor<64x128xbf16>', got 'tensor<64x64xbf16>'`; `stands inside 'dash.role' only: channels
     connect roles`.
   }];
   let arguments = (ins
@@ -217,7 +217,7 @@ def LoadRowOp : Dash_SlotOp<"load_row"> {
     **Postconditions**: none.
     **Example**: `%lse = dash.load_row %q_tiles[%slot] element(1) : !dash.channel<tensor<64x128xbf16>, tensor<64xf32>> ->
     tensor<64xf32, #dash.fragment<row, rows by 2>>`, as in test/Lowering/insert-waits.mlir.
-    **Errors**: `element must be a tile of the slot, from 0 to 1, got 2`; `stands inside 'dash.role' only: channels
+    **Errors**: `element must be a tile of the slot, from 0 to 1, got 2`; `'result' must be element 1 of the slot, 'tensor<64xf32>', got 'tensor<128xf32>'`; `stands inside 'dash.role' only: channels
     connect roles`.
   }];
   let arguments = (ins
@@ -260,7 +260,7 @@ def StoreFragmentOp : Dash_SlotOp<"store_fragment"> {
     **Postconditions**: seen by other threads after an arrival, by the copy engine and the tensor core after a fence too.
     **Example**: `dash.store_fragment %ds to %ds_tiles[%slot] element(0) : tensor<128x64xbf16, #dash.fragment<operand, rows
     by 2>> to !dash.channel<tensor<128x64xbf16>>`, as in test/Lowering/insert-waits.mlir.
-    **Errors**: `element must be a tile of the slot, from 0 to 0, got 1`; `stands inside 'dash.role' only: channels
+    **Errors**: `element must be a tile of the slot, from 0 to 0, got 1`; `'value' must be element 0 of the slot, 'tensor<128x64xbf16>', got 'tensor<64x128xf32>'`; `stands inside 'dash.role' only: channels
     connect roles`.
   }];
   let arguments = (ins
@@ -362,12 +362,14 @@ def BulkAddOp : Dash_SumOp<"bulk_add", (ins
     **Postconditions**: part of the group that is committed next.
     **Example**: `dash.bulk_add %dq_tiles[%slot] into %dq[%seq, %head, %tile] : !dash.channel<tensor<64x128xf32>> into
     memref<?x?x?x128xf32>`, as in test/Lowering/lower-ordered-reduce.mlir.
-    **Errors**: `stands inside 'dash.role' only: channels connect roles`.
+    **Errors**: `tile must have as many columns as the head dim of the memref, 128, got 64`; `a slot must be one tile of 'f32', got
+    '!dash.channel<tensor<64x128xbf16>>'`; `stands inside 'dash.role' only: channels connect roles`.
   }];
   let assemblyFormat = [{
     $channel `[` $slot `]` `into` $sums `[` $sequence `,` $head `,` $tile `]` attr-dict
     `:` type($channel) `into` type($sums)
   }];
+  let hasVerifier = 1;
 }
 
 def BulkStoreOp : Dash_SumOp<"bulk_store", (ins
@@ -382,12 +384,14 @@ def BulkStoreOp : Dash_SumOp<"bulk_store", (ins
     **Postconditions**: part of the group that is committed next.
     **Example**: `dash.bulk_store %dq_tiles[%slot] into %dq[%seq, %head, %tile] : !dash.channel<tensor<64x128xf32>> into
     memref<?x?x?x128xf32>`, as in test/Lowering/lower-ordered-reduce.mlir.
-    **Errors**: `stands inside 'dash.role' only: channels connect roles`.
+    **Errors**: `tile must have as many columns as the head dim of the memref, 128, got 64`; `a slot must be one tile of 'f32', got
+    '!dash.channel<tensor<64x128xbf16>>'`; `stands inside 'dash.role' only: channels connect roles`.
   }];
   let assemblyFormat = [{
     $channel `[` $slot `]` `into` $sums `[` $sequence `,` $head `,` $tile `]` (`keep` `(` $turn^ `)`)? attr-dict
     `:` type($channel) `into` type($sums)
   }];
+  let hasVerifier = 1;
 }
 
 def DelayOp : Dash_SlotOp<"delay", [MemoryEffects<[MemWrite]>]> {
@@ -410,17 +414,19 @@ def DelayOp : Dash_SlotOp<"delay", [MemoryEffects<[MemWrite]>]> {
 def TensorOp : Dash_Op<"tensor", [Pure]> {
   let summary = "Memory that a kernel knows by its name";
   let description = [{
-    Stands in a kernel for an argument of the function that it is made of, or for a region of the workspace: "q", "k", "v",
-    "do", "dk", "dv"; "lse", "delta", "dq" for what the entry `NAME_prepare` has made of LSE, for delta, and for dQ's sums.
+    Stands in a kernel for an argument of the function that it is made of, or for a region of the workspace:
+    `#dash<kernel_tensor …>` says which.
 
     **Preconditions**: none.
     **Postconditions**: none.
-    **Example**: `%q = dash.tensor "q" : memref<?x?x?x128xbf16>`, as in test/Lowering/outline-workers.mlir.
-    **Errors**: none.
+    **Example**: `%q = dash.tensor q : memref<?x?x?x128xbf16>`, as in test/Lowering/outline-workers.mlir.
+    **Errors**: `'lse' must be a memref of rank 3 of f32, got 'memref<?x?x?x128xbf16>'`, and the same of other names with what they
+    are.
   }];
-  let arguments = (ins Arg<StrAttr, "its name">:$name);
+  let arguments = (ins Arg<KernelTensorAttr, "which">:$name);
   let results = (outs Res<TensorMemRef, "the whole tensor">:$result);
   let assemblyFormat = "$name attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 
 #endif // DASH_IR_DASHASYNCOPS_TD

@@ -293,7 +293,10 @@ def VerifyWaits : Pass<"dash-verify-waits", "::mlir::ModuleOp"> {
       slot that has been given back;
     - what writes a slot stands behind a wait for empty, and before the arrival at full; threads may also write a slot
       that they read and have not given back, when no product in flight reads it;
-    - what threads write is fenced before it is given on or copied out;
+    - what threads write is fenced before it is given on or copied out; one thread copies out for its warpgroup, whose threads meet
+      (`dash.sync_warpgroup`) behind their fences, and once more before the slot is written or given back;
+    - what threads have read of a slot is fenced before it is given back: the copy that fills it next is of another proxy;
+    - behind the acquire of a turn stands a fence of `async.global` before sums are stored or added to;
     - along every path as many slots are given on as are waited for, in each iteration of a loop and in both branches alike: else
       the channel's other end stops for ever.
 

@@ -157,8 +157,9 @@ def PlaceReleases : Pass<"dash-place-releases"> {
 def PlanBuffers : Pass<"dash-plan-buffers"> {
   let summary = "Choose depths, registers, and where slots lie in shared memory";
   let description = [{
-    Depth: 1 for tiles of an item, else what the options say, or the structure: 2, and in `overlapping` 4 for loaded and for
-    exchanged tiles, which stay while two steps more are begun. One warp of the role that adds serves one
+    Depth: what the options say, or the structure: 1 for tiles of an item, 2 for those of a step, and in `overlapping` 4 for loaded and
+    for exchanged ones, which stay while two steps more are begun. With 2 for tiles of an item, those of the next are loaded beside
+    this one's. One warp of the role that adds serves one
     buffer, so it gets as many warps.
 
     Registers: at launch what those of a block give each thread, in whole units; then the fewest that
@@ -181,6 +182,8 @@ def PlanBuffers : Pass<"dash-plan-buffers"> {
            "Slots of tiles that warpgroups exchange: dS; 0 is what the structure wants">,
     Option<"dqBuffers", "dq-buffers", "int64_t", /*default=*/"0",
            "Slots of tiles that wait to be added: contributions to dQ; 0 is what the structure wants">,
+    Option<"kvBuffers", "kv-buffers", "int64_t", /*default=*/"0",
+           "Slots of tiles of an item: K and V; 0 is what the structure wants">,
     Option<"target", "target", "std::string", /*default=*/"::mlir::dash::defaultTarget.str()",
            "The chip that is planned for, by its name in PTX">,
   ];
