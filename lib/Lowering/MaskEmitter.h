@@ -11,7 +11,7 @@ namespace mlir::dash {
 /// The active tiles of a line: `size` of them, from `first` on; of a q tile there may be a gap in front of those that `last` ends.
 struct ActiveTiles {
   Value first, size;
-  Value last; ///< null where they stand side by side
+  Value last = {}; ///< null where they stand side by side
 };
 
 /// Emits what a band says of tiles: the functions of dash/IR/Band.h, in the type of their inputs.

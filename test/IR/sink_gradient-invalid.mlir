@@ -58,7 +58,7 @@ func.func @sequences_are_those_of_the_items(%q: !T, %k: !T, %v: !T, %sink: memre
   dash.items unscheduled over(%q, %k, %v : !T, !T, !T)
       tiles(<q = 64, kv = 128>) mask(<full>) level(run) sequences(<?>) (%seq, %kv_head, %kv) {
     dash.walk (%head, %tile) {
-      %delta = dash.load %r[%seq, %head, %tile] : !R to tensor<64xf32>
+      %delta = dash.load %r[%seq, %head, %tile] : !R -> tensor<64xf32>
     }
   }
   return

@@ -99,8 +99,6 @@ module {
   }
 }
 
-// -----
-
 // Of a list blocks of a head take turns with the sink's gradients of the sequences, from their first tiles on: an empty one has none, and
 // its sum no runs.
 // CHECK:      llvm.func @sinks_convert(
@@ -129,7 +127,7 @@ gpu.module @sinks_kernels attributes {dash.program = #dash.program<"sinks"
   facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>,
          tiles = <q = 64, kv = 128>, kind = "ascending", level = run, deterministic = true,
          parts = 1, workers = 132, width = 132, min_workers = 132>
-  derived[<"sequences" = "bounds - 1">]
+  derived[<name = "sequences", expression = "bounds - 1">]
   tensors[<"sink" : f32, read, shape ["heads"], alignment = 4, stride_multiple = 1>,
           <"dsink" : f32, write, shape ["sequences", "heads"], alignment = 4, stride_multiple = 1>]
   order <entry = "sinks_order">>} {

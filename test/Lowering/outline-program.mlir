@@ -70,4 +70,4 @@ func.func @heads(%q: !HQ, %k: !HK, %v: !HK, %do: !HQ, %o: !HQ, %lse: !HR, %dq: !
 // RUN:   | dash-opt --dash-tile --dash-apply-schedule='kind=shift sizes=q:4096' --dash-check-kernels --dash-assign-roles --dash-outline-program \
 // RUN:   | FileCheck %s --check-prefix=SINKS
 // SINKS:       gpu.module @attention_bwd_kernels
-// SINKS-SAME:  <"dsink" : f32, write, shape["sequences", "heads"], alignment = 4, stride_multiple = 1>
+// SINKS:       <"dsink" : f32, write, shape["sequences", "heads"], alignment = 4, stride_multiple = 1>

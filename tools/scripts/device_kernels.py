@@ -91,13 +91,13 @@ class DeviceKernel:
             text = text.replace(UNION_OF_EXAMPLE, f"window = [{', '.join(band)}], union = #dash.union<columns = {columns}, "
                                                   f"window = [{left}, {right}]>")
         text = re.sub(r"dense<\[\[.*\]\]>", f"dense<{BITS}>", text)
-        if self.has_lengths:
-            text = text.replace("scale(%scale)", "scale(%scale) sequences(<?>)")
         if self.takes_delta:
             text = text.replace("%o: !tensor", "%delta: !per_row").replace("o = %o", "delta = %delta").replace("!per_row, !tensor)", "!per_row, !per_row)")
         if "sink" in self.scores:
             text = text.replace("%scale: f32)", "%scale: f32, %sink: memref<?xf32>, %dsink: memref<?x?xf32, strided<[?, 1]>>)")
             text = text.replace("scale(%scale)", "scale(%scale) sink(%sink, %dsink : memref<?xf32>, memref<?x?xf32, strided<[?, 1]>>)")
+        if self.has_lengths:
+            text = text.replace("scale(%scale)", "scale(%scale) sequences(<?>)")
         if "softcap" in self.scores:
             text = text.replace("\n  return", f" softcap({SOFTCAP})\n  return")
         return text.replace("x128xbf16", f"x{self.head_dim}xbf16").replace("bf16", self.element)
