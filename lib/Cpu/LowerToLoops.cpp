@@ -7,10 +7,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "LowerItems.h"
+#include "OrderTables.h"
 #include "TileLoops.h"
 #include "dash/Cpu/Passes.h"
 #include "dash/IR/DashDialect.h"
 #include "dash/IR/KernelAttrs.h"
+#include "dash/IR/TensorNames.h"
 #include "dash/Schedule/ScheduleIR.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -87,7 +89,8 @@ struct LowerToLoops : public dash::impl::LowerToLoopsBase<LowerToLoops> {
     for (ItemsOp items : scheduled)
       if (failed(lower(items, symbols)))
         return signalPassFailure();
-    lowerWholeTensorOps();
+    if (failed(lowerWholeTensorOps()))
+      return signalPassFailure();
     getOperation()->walk([](ScheduleOp op) { op.erase(); });
   }
 
@@ -136,6 +139,10 @@ private:
       function.walk([](linalg::FillOp fill) { lowerFill(fill); });
       items.walk([&](SoftcapOp op) { function->setAttr(softcapAttr, op.getCapAttr()); });
     }
+    // Lengths that come with a launch are here those that the order was made for.
+    SinkGradientOp sink = findSinkGradient(items);
+    if (sink && sink.getSequencesAttr())
+      sink.setSequencesAttr(op.getProblem().getSequences());
     SymbolTable &table = symbols.getSymbolTable(SymbolTable::getNearestSymbolTable(items));
     FailureOr<int64_t> slots = lowerItems(items, schedule, names, table, {contributions});
     if (failed(slots))
@@ -145,20 +152,45 @@ private:
     return success();
   }
 
-  void lowerWholeTensorOps() {
-    getOperation()->walk([](Operation *op) {
+  LogicalResult lowerWholeTensorOps() {
+    WalkResult result = getOperation()->walk([](Operation *op) {
       LoopBuilder b(op->getLoc(), op);
       if (auto delta = dyn_cast<DeltaOp>(op))
         emitDelta(b, delta.getO(), delta.getDOut(), delta.getDelta());
       else if (auto gradient = dyn_cast<SinkGradientOp>(op))
-        emitSinkGradient(b, gradient.getSink(), gradient.getLse(), gradient.getDelta(),
-                         gradient.getDsink(), SinkGradientOp::rowsOfRun);
+        return lowerSinkGradient(b, gradient);
       else if (auto convert = dyn_cast<ConvertOp>(op))
         emitConvert(b, convert.getSource(), convert.getTarget(), convert.getScale());
       else
-        return;
+        return WalkResult::advance();
       op->erase();
+      return WalkResult::advance();
     });
+    return failure(result.wasInterrupted());
+  }
+
+  static WalkResult lowerSinkGradient(LoopBuilder &b, SinkGradientOp op) {
+    Value sequences;
+    if (SequencesAttr list = op.getSequencesAttr()) {
+      if (list.isOpen())
+        return op.emitError() << "no scheduled 'dash.items' that read its delta state the lengths "
+                                 "of its sequences: state them";
+      NumberTable rows(/*columns=*/2);
+      int64_t first = 0;
+      for (int64_t count : list.getQ()) {
+        rows.append({first, count});
+        first += count;
+      }
+      SymbolTable symbols(SymbolTable::getNearestSymbolTable(op));
+      Operation *before = op;
+      while (before->getParentOp() != symbols.getOp())
+        before = before->getParentOp();
+      sequences = rows.emit(b, "dash_sink_sequences", symbols, before);
+    }
+    emitSinkGradient(b, op.getSink(), op.getLse(), op.getDelta(), op.getDsink(), sequences,
+                     SinkGradientOp::rowsOfRun);
+    op.erase();
+    return WalkResult::advance();
   }
 };
 

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "TileLoops.h"
+#include "OrderTables.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -233,16 +234,16 @@ static Value sinkTerm(LoopBuilder &b, Value sink, Value lse, Value delta) {
 }
 
 void dash::emitSinkGradient(LoopBuilder &b, Value sink, Value lse, Value delta, Value dsink,
-                            int64_t rowsOfRun) {
+                            Value sequences, int64_t rowsOfRun) {
   Value run = b.allocate({rowsOfRun}), sums = b.allocate({rowsOfRun});
-  Value numRows = b.dim(lse, 2), runLength = b.index(rowsOfRun);
-  b.forEach(b.dim(lse, 0), [&](Value batch) {
+  Value runLength = b.index(rowsOfRun);
+  auto addRows = [&](Value sequence, Value batch, Value firstRow, Value numRows) {
     b.forEach(b.dim(lse, 1), [&](Value head) {
       b.forEach(rowsOfRun, [&](Value i) { b.store(b.f32(0), sums, i); });
       b.forEach(b.index(0), numRows, rowsOfRun, [&](Value first) {
         b.forEach(rowsOfRun, [&](Value i) { b.store(b.f32(0), run, i); });
         b.forEach(b.min(runLength, b.sub(numRows, first)), [&](Value i) {
-          SmallVector<Value> at = {batch, head, b.add(first, i)};
+          SmallVector<Value> at = {batch, head, b.add(firstRow, b.add(first, i))};
           b.store(sinkTerm(b, b.load(sink, head), b.load(lse, at), b.load(delta, at)), run, i);
         });
         emitPairwiseSum(b, run);
@@ -252,9 +253,17 @@ void dash::emitSinkGradient(LoopBuilder &b, Value sink, Value lse, Value delta, 
       });
       emitPairwiseSum(b, sums);
       Value sum = b.load(sums, b.index(0));
-      b.store(arith::NegFOp::create(b, sum), dsink, {batch, head});
+      b.store(arith::NegFOp::create(b, sum), dsink, {sequence, head});
     });
-  });
+  };
+  if (sequences)
+    b.forEach(shapeOf(sequences)[0], [&](Value sequence) {
+      Value firstRow = tableEntry(b, sequences, sequence, 0);
+      addRows(sequence, b.index(0), firstRow, tableEntry(b, sequences, sequence, 1));
+    });
+  else
+    b.forEach(b.dim(lse, 0),
+              [&](Value batch) { addRows(batch, batch, b.index(0), b.dim(lse, 2)); });
   memref::DeallocOp::create(b, run);
   memref::DeallocOp::create(b, sums);
 }

@@ -54,9 +54,10 @@ void emitScoreGradient(LoopBuilder &b, Value probability, Value gradient, Value 
 
 /// On whole tensors.
 void emitDelta(LoopBuilder &b, Value o, Value dOut, Value delta);
-/// Adds rows in runs of `rowsOfRun`, a power of two, and runs in as many sums.
+/// Adds rows in runs of `rowsOfRun`, a power of two, and runs in as many sums. `sequences` has the first row and the number of
+/// rows of each sequence of a list; it is null of a batch.
 void emitSinkGradient(LoopBuilder &b, Value sink, Value lse, Value delta, Value dsink,
-                      int64_t rowsOfRun);
+                      Value sequences, int64_t rowsOfRun);
 void emitConvert(LoopBuilder &b, Value source, Value target, Value scale);
 
 } // namespace mlir::dash

@@ -59,6 +59,15 @@ static LogicalResult verifyTotal(Operation *op, StringRef name, StringRef what, 
                            << " rows, " << total << ", got " << rows;
 }
 
+LogicalResult dash::verifyBatchOfList(Operation *op, SequencesAttr sequences,
+                                      ArrayRef<MemRefType> memrefs) {
+  for (MemRefType memref : memrefs)
+    if (int64_t batch = memref.getDimSize(Batch);
+        sequences && !ShapedType::isDynamic(batch) && batch != 1)
+      return op->emitOpError() << "'sequences' needs a batch of 1, got " << batch;
+  return success();
+}
+
 LogicalResult dash::verifyProblem(Operation *op, MemRefType q, MemRefType k, MemRefType v,
                                   SequencesAttr sequences) {
   NamedMemRef nameQ{"q", q}, nameK{"k", k}, nameV{"v", v};
@@ -72,12 +81,9 @@ LogicalResult dash::verifyProblem(Operation *op, MemRefType q, MemRefType k, Mem
   if (!ShapedType::isDynamic(heads) && !ShapedType::isDynamic(kvHeads) && heads % kvHeads != 0)
     return op->emitOpError() << "heads of 'q' must be a multiple of the heads of 'k', got " << heads
                              << " and " << kvHeads;
-  if (!sequences)
-    return success();
-  for (MemRefType memref : {q, k})
-    if (int64_t batch = memref.getDimSize(Batch); !ShapedType::isDynamic(batch) && batch != 1)
-      return op->emitOpError() << "'sequences' needs a batch of 1, got " << batch;
-  if (sequences.isOpen())
+  if (failed(verifyBatchOfList(op, sequences, {q, k})))
+    return failure();
+  if (!sequences || sequences.isOpen())
     return success();
   return failure(failed(verifyTotal(op, "q", "query", q, sequences.getTotalQ())) ||
                  failed(verifyTotal(op, "k", "key", k, sequences.getTotalKv())));

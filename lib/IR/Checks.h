@@ -26,6 +26,10 @@ LogicalResult verifySameSize(Operation *op, Dim dim, ArrayRef<NamedMemRef> memre
 /// The memref has the element type of the other.
 LogicalResult verifySameElements(Operation *op, NamedMemRef memref, NamedMemRef other);
 
+/// With sequences, the rows of all of them lie in a batch of 1.
+LogicalResult verifyBatchOfList(Operation *op, SequencesAttr sequences,
+                                ArrayRef<MemRefType> memrefs);
+
 /// The sizes of q, k and v fit each other and the sequences, if there are any.
 LogicalResult verifyProblem(Operation *op, MemRefType q, MemRefType k, MemRefType v,
                             SequencesAttr sequences);

@@ -149,8 +149,9 @@ static LogicalResult verifySizes(AttentionBwdOp op, const Operands &operands) {
   SmallVector<NamedMemRef> all = likeQ;
   llvm::append_range(all, likeKv);
   SmallVector<NamedMemRef> withHeads = likeQ;
-  for (SmallVector<NamedMemRef> *some : {&all, &withHeads})
-    llvm::append_range(*some, operands.of({dsink}));
+  llvm::append_range(withHeads, operands.of({dsink}));
+  if (!op.getSequencesAttr())
+    llvm::append_range(all, operands.of({dsink}));
   return failure(
       failed(verifySameSize(op, HeadDim, {q, k, dq, dk})) ||
       failed(verifySameSize(op, HeadDim, operands.of({v, dOut, o, dv}))) ||
@@ -168,15 +169,23 @@ static LogicalResult verifyHeadsOf(Operation *op, NamedMemRef perHead, NamedMemR
                            << "', " << expected << ", got " << found;
 }
 
+/// Of a list, the gradient of a sink has a row for each sequence.
+static LogicalResult verifyRowOfEach(Operation *op, SequencesAttr list, NamedMemRef dsink) {
+  int64_t found = dsink.type.getDimSize(0);
+  if (!list || list.isOpen() || ShapedType::isDynamic(found) || found == int64_t(list.size()))
+    return success();
+  return op->emitOpError() << "'" << dsink.name << "' must have a row for each of the "
+                           << list.size() << " sequences, got " << found;
+}
+
 static LogicalResult verifySink(AttentionBwdOp op, const Operands &operands) {
   if (!op.getSink() != !op.getDsink())
     return op.emitOpError("'sink' and 'dsink' come together, got '")
            << (op.getSink() ? "sink" : "dsink") << "' alone";
   if (!op.getSink())
     return success();
-  if (op.getSequencesAttr())
-    return op.emitOpError("'sink' needs a batch of equal sequences, got 'sequences'");
-  return verifyHeadsOf(op, operands.sink, operands.q);
+  return failure(failed(verifyHeadsOf(op, operands.sink, operands.q)) ||
+                 failed(verifyRowOfEach(op, op.getSequencesAttr(), operands.dsink)));
 }
 
 LogicalResult AttentionBwdOp::verify() {
@@ -219,12 +228,26 @@ LogicalResult DeltaOp::verify() {
 LogicalResult SinkGradientOp::verify() {
   NamedMemRef lse{"lse", getLse().getType()}, delta{"delta", getDelta().getType()},
       dsink{"dsink", getDsink().getType()};
-  for (Dim dim : {Batch, Heads})
-    if (failed(verifySameSize(*this, dim, {lse, delta, dsink})))
-      return failure();
-  if (failed(verifySameSize(*this, Rows, {lse, delta})))
+  SequencesAttr list = getSequencesAttr();
+  SmallVector<NamedMemRef> ofBatch = {lse, delta};
+  if (!list)
+    ofBatch.push_back(dsink);
+  if (failed(verifySameSize(*this, Batch, ofBatch)) ||
+      failed(verifySameSize(*this, Heads, {lse, delta, dsink})) ||
+      failed(verifySameSize(*this, Rows, {lse, delta})) ||
+      failed(verifyBatchOfList(*this, list, {lse.type, delta.type})) ||
+      failed(verifyRowOfEach(*this, list, dsink)) ||
+      failed(verifyHeadsOf(*this, {"sink", getSink().getType()}, lse)))
     return failure();
-  return verifyHeadsOf(*this, {"sink", getSink().getType()}, lse);
+  for (Operation *user : getDelta().getUsers()) {
+    ItemsOp items = isa<LoadOp>(user) ? getItems(user) : ItemsOp();
+    if (!items || items.getSequencesAttr() == list)
+      continue;
+    auto diagnostic =
+        emitOpError("must have the sequences of the 'dash.items' that read its delta");
+    return diagnostic.attachNote(items.getLoc()) << "these";
+  }
+  return success();
 }
 
 LogicalResult ConvertOp::verify() {

@@ -105,6 +105,17 @@ private:
 
 TensorNames dash::nameTensors(ItemsOp items) { return Namer(items).run(); }
 
+SinkGradientOp dash::findSinkGradient(ItemsOp items) {
+  SinkGradientOp found;
+  items.walk([&](ScoreGradientOp gradient) {
+    if (auto load = gradient.getDelta().getDefiningOp<LoadOp>())
+      for (Operation *user : load.getSource().getUsers())
+        if (auto sink = dyn_cast<SinkGradientOp>(user))
+          found = sink;
+  });
+  return found;
+}
+
 SmallVector<TensorRole> dash::tensorRoles(bool takesDelta) {
   TensorRole last{"o", false, false, 4};
   if (takesDelta)

@@ -122,6 +122,8 @@ private:
                                        b.getStringAttr(Twine(problem.getHeadDim()))};
       if (role.rank == 1)
         shape.erase(shape.begin());
+      else if (role.rank == 2 && list)
+        shape.front() = b.getStringAttr("sequences");
       shape.truncate(role.rank);
       // Rows of half precision move in pieces of 16 bytes.
       bool isMatrix = role.rank == 4;

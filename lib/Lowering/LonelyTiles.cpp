@@ -18,11 +18,12 @@ static int64_t statedSize(ProgramAttr program, StringRef name) {
 FailureOr<std::optional<LonelyTiles>> dash::findLonelyTiles(const Kernels &kernels) {
   auto program = kernels.module->getAttrOfType<ProgramAttr>(programAttr);
   MaskAttr mask = program.getFacts().getMask();
-  if (mask.getRules().empty())
-    return std::optional<LonelyTiles>();
   auto emitError = [&] { return kernels.module->emitError(); };
   SequenceLengths rows{statedSize(program, "q_rows"), statedSize(program, "kv_rows")};
-  if (rows.q < 0 || rows.kv < 0)
+  bool areStated = rows.q >= 0 && rows.kv >= 0 && !kernels.facts.isList;
+  if (mask.getRules().empty() || (!areStated && !mask.getBlocks()))
+    return std::optional<LonelyTiles>();
+  if (!areStated)
     return emitError() << "rules of a mask are of stated rows, but 'q_rows' or 'kv_rows' is chosen "
                           "at a launch: make a table, by sizes of --dash-to-ptx";
   Problem problem;

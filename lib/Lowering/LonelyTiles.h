@@ -11,7 +11,8 @@ namespace mlir::dash {
 /// Ranges of q tiles that no column is seen from.
 using LonelyTiles = SmallVector<TileRange>;
 
-/// Those of a mask with rules, whose rows are stated; nothing of a band, which says it by arithmetic (MaskEmitter).
+/// Those of a mask with rules, where rows are stated; nothing of a band, and of a union over other rows, which say it by
+/// arithmetic (LineEmitter).
 FailureOr<std::optional<LonelyTiles>> findLonelyTiles(const Kernels &kernels);
 
 } // namespace mlir::dash

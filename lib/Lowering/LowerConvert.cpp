@@ -66,7 +66,7 @@ public:
     for (int64_t half : {0, 1})
       writeRows(words, half, b.add(firstRow, FragmentAttr::getRowOffset(2 * half)), firstColumn);
     if (sumsSink(facts, isOfQuery))
-      b.ifThen(b.both(b.equal(tile.q, 0), b.below(thread, threadsOfWarp)), [&] { sumSink(); });
+      sumSinks();
     b.finish();
   }
 
@@ -100,8 +100,29 @@ private:
     return facts.hasSink && isOfQuery;
   }
 
-  /// The warp has all runs of rows of a head: each lane every 32nd, one after the other.
-  void sumSink() {
+  /// A warp of a head's first block; of a list blocks take turns with its sequences, whatever tiles they have themselves, because
+  /// an empty sequence has none.
+  void sumSinks() {
+    Value isWarp = b.below(thread, threadsOfWarp);
+    if (!facts.isList)
+      return b.ifThen(b.both(b.equal(tile.q, 0), isWarp), [&] { sumSink(tile); });
+    Value tilesOfHead = b.parameter("q_tiles"), place = b.remainder(tile.index, tilesOfHead);
+    Value firstOfHead = b.sub(tile.index, place), sequences = b.parameter("sequences");
+    auto sumOne = [&](Value sequence, ValueRange) -> SmallVector<Value> {
+      SequenceRows queries =
+          readSequence(b, b.parameter("workspace.order"), sequence, /*isKeyValue=*/false);
+      QueryTile first = tile;
+      first.index = b.add(firstOfHead, queries.firstTile);
+      first.batch = sequence;
+      first.rows = queries.rows;
+      sumSink(first);
+      return {};
+    };
+    b.ifThen(isWarp, [&] { b.forEach(place, sequences, tilesOfHead, ValueRange{}, sumOne); });
+  }
+
+  /// The warp has all runs of rows of a head, from its first tile on: each lane every 32nd, one after the other.
+  void sumSink(const QueryTile &tile) {
     Value tiles = b.ceilDiv(tile.rows, facts.qTile);
     Value count = b.mul(tiles, sinkRuns(facts.qTile)), last = b.add(count, -1);
     Value runs = tileOf(b, sinkRegion, 4 * sinkRuns(facts.qTile), tile);

@@ -170,14 +170,14 @@ private:
       return b.i1(true);
     if (lonely)
       return isAmong(*lonely);
-    if (facts.band.band.isFull())
+    if (facts.edges.rest.band.isFull())
       return facts.isList ? b.equal(tile.kvRows, 0) : b.i1(false);
     if (facts.isList) {
-      MaskEmitter mask(b, facts.band, b.sub(b.toI64(tile.kvRows), b.toI64(tile.rows)));
+      LineEmitter mask(b, facts.edges, b.sub(b.toI64(tile.kvRows), b.toI64(tile.rows)));
       return b.equal(mask.activeKv(b.toI64(tile.q), b.toI64(tile.kvTiles)).size, 0);
     }
     Value qRows = b.toI64(b.parameter("q_rows")), kvRows = b.toI64(b.parameter("kv_rows"));
-    MaskEmitter mask(b, facts.band, b.sub(kvRows, qRows));
+    LineEmitter mask(b, facts.edges, b.sub(kvRows, qRows));
     return b.equal(mask.activeKv(b.toI64(tile.q), b.ceilDiv(kvRows, facts.kvTile)).size, 0);
   }
   Value isAmong(ArrayRef<TileRange> ranges) {

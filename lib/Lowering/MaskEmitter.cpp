@@ -7,9 +7,12 @@
 using namespace mlir;
 using namespace mlir::dash;
 
-Value MaskEmitter::number(int64_t value) const {
+/// In the type of offsets.
+static Value numberLike(PtxBuilder &b, Value offset, int64_t value) {
   return offset.getType().isInteger(64) ? b.i64(value) : b.i32(value);
 }
+Value MaskEmitter::number(int64_t value) const { return numberLike(b, offset, value); }
+Value LineEmitter::number(int64_t value) const { return numberLike(b, offset, value); }
 
 ActiveTiles MaskEmitter::activeTiles(const Bounds<AffineExpr> &bounds, Value tile,
                                      Value numTiles) const {
@@ -40,4 +43,40 @@ Value MaskEmitter::lastVisible(Value q, Value kv) const {
     place = getAffineSymbolExpr(i, b.getContext());
   auto last = band.visible(places[1], places[2], places[0]).last;
   return last ? FormulaEmitter(b, {offset, q, kv}).emit(*last) : Value();
+}
+
+ActiveTiles LineEmitter::activeQ(Value kv, Value qTiles) const {
+  ActiveTiles found = of(edges.rest).activeQ(kv, qTiles);
+  if (edges.firstTiles == 0)
+    return found;
+  auto chooseUpTo = [&](int64_t lastTile, const TileBand &band) {
+    Value isFirst = b.below(kv, number(lastTile + 1));
+    ActiveTiles first = of(band).activeQ(kv, qTiles);
+    found = {b.choose(isFirst, first.first, found.first), b.choose(isFirst, first.size, found.size),
+             Value()};
+  };
+  chooseUpTo(edges.firstTiles - 1, edges.last);
+  if (edges.firstTiles > 1 && !(edges.last.band == edges.wide.band))
+    chooseUpTo(edges.firstTiles - 2, edges.wide);
+  return found;
+}
+
+ActiveTiles LineEmitter::activeKv(Value q, Value kvTiles) const {
+  ActiveTiles rest = of(edges.rest).activeKv(q, kvTiles);
+  if (edges.firstTiles == 0)
+    return rest;
+  Value zero = number(0);
+  ActiveTiles front = of(edges.wide).activeKv(q, b.min(kvTiles, number(edges.firstTiles)));
+  Value hasFront = b.below(zero, front.size);
+  if (int64_t left = edges.wide.band.left; left >= 0) {
+    // The last first tile is not seen by who sees only what it has of other columns.
+    Value row = b.add(b.mul(q, edges.wide.qTile), offset);
+    hasFront = b.both(hasFront, b.below(row, number(left + edges.firstColumns)));
+  }
+  Value frontSize = b.choose(hasFront, front.size, zero);
+  Value frontEnd = b.choose(hasFront, b.add(front.first, front.size), zero);
+  Value restEnd = b.choose(b.below(zero, rest.size), b.add(rest.first, rest.size), zero);
+  Value restSize = b.max(b.sub(restEnd, b.max(rest.first, frontEnd)), zero);
+  return {b.choose(hasFront, front.first, rest.first), b.add(frontSize, restSize),
+          b.add(b.max(frontEnd, restEnd), -1)};
 }

@@ -8,9 +8,10 @@
 
 namespace mlir::dash {
 
-/// The active tiles of a line: `size` of them, from `first` on.
+/// The active tiles of a line: `size` of them, from `first` on; of a q tile there may be a gap in front of those that `last` ends.
 struct ActiveTiles {
   Value first, size;
+  Value last = {}; ///< null where they stand side by side
 };
 
 /// Emits what a band says of tiles: the functions of dash/IR/Band.h, in the type of their inputs.
@@ -33,6 +34,24 @@ private:
 
   PtxBuilder &b;
   TileBand band;
+  Value offset;
+};
+
+/// Emits what edges say of lines, in the same way.
+class LineEmitter {
+public:
+  LineEmitter(PtxBuilder &b, const TileEdges &edges, Value offset)
+      : b(b), edges(edges), offset(offset) {}
+
+  ActiveTiles activeQ(Value kv, Value qTiles) const;
+  ActiveTiles activeKv(Value q, Value kvTiles) const;
+
+private:
+  MaskEmitter of(const TileBand &band) const { return MaskEmitter(b, band, offset); }
+  Value number(int64_t value) const;
+
+  PtxBuilder &b;
+  const TileEdges &edges;
   Value offset;
 };
 

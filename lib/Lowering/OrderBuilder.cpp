@@ -226,13 +226,14 @@ void OrderBuilder::writeVisitOfLine(Value index, Value kv, Value step) {
 }
 
 void OrderBuilder::writeVisit(Value index, Value kv, Value step) {
-  auto [firstQ, numQ] = activeQ(kv);
+  auto [firstQ, numQ, none] = activeQ(kv);
   Value lastQ = b.add(b.add(firstQ, numQ), -1);
   Value q = evaluate("visit", formulas.getVisit(),
                      {{"kv", kv}, {"step", step}, {"first", firstQ}, {"last", lastQ}})
                 .front();
-  auto [firstKv, numKv] = activeKv(q);
-  Value lastKv = b.add(b.add(firstKv, numKv), -1);
+  auto [firstKv, numKv, lastKv] = activeKv(q);
+  if (!lastKv)
+    lastKv = b.add(b.add(firstKv, numKv), -1);
   Value turn = evaluate("turn", formulas.getTurn(),
                         {{"kv", kv}, {"q", q}, {"first", firstKv}, {"last", lastKv}})
                    .front();

@@ -69,8 +69,8 @@ private:
   void writeItems(Value firstOfList);
   void writeItem(const ItemValues &item, Value place);
   void writeVisit(Value index, Value kv, Value step);
-  ActiveTiles activeQ(Value kv) { return MaskEmitter(b, facts.band, offset).activeQ(kv, qTiles); }
-  ActiveTiles activeKv(Value q) { return MaskEmitter(b, facts.band, offset).activeKv(q, kvTiles); }
+  ActiveTiles activeQ(Value kv) { return LineEmitter(b, facts.edges, offset).activeQ(kv, qTiles); }
+  ActiveTiles activeKv(Value q) { return LineEmitter(b, facts.edges, offset).activeKv(q, kvTiles); }
 };
 
 /// Builds it for a list of sequences whose records another entry has written.

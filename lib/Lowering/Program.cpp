@@ -25,12 +25,12 @@ FailureOr<Kernels> dash::readKernels(Operation *module) {
   if (failed(verifyCovered(one, [&] { return module->emitError(); })))
     return failure();
   int64_t qTile = facts.getTiles().getQ(), kvTile = facts.getTiles().getKv();
-  TileBand band{{facts.getMask().getLeft(), facts.getMask().getRight()}, qTile, kvTile};
+  TileEdges edges(facts.getMask().getEdges(), qTile, kvTile);
   bool takesDelta = llvm::any_of(program.getTensors(),
                                  [](TensorAttr tensor) { return tensor.getName() == "delta"; });
   return Kernels{module,
                  {ptxNameOf(program.getName()), cast<FloatType>(facts.getElement()),
-                  facts.getHeadDim(), qTile, kvTile, band, facts.getDeterministic(),
+                  facts.getHeadDim(), qTile, kvTile, edges, facts.getDeterministic(),
                   facts.getMinWorkers(), facts.getParts(), program.isList(), takesDelta,
                   llvm::any_of(program.getTensors(),
                                [](TensorAttr tensor) { return tensor.getName() == "sink"; })}};

@@ -14,7 +14,7 @@ struct ProgramFacts {
   std::string name;  ///< entries are called name_role
   FloatType element; ///< of q, k, v, do and the gradients
   int64_t headDim = 0, qTile = 0, kvTile = 0;
-  TileBand band;          ///< what the mask says of tiles
+  TileEdges edges;        ///< what the mask's edges say of tiles
   bool isOrdered = true;  ///< adds to dQ come in a fixed order, the first of a tile is a store
   int64_t minWorkers = 1; ///< that must be resident at once
   int64_t parts = 1;   ///< of a kv head's query heads; with several, sums of dK and dV are memory's

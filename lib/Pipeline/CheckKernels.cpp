@@ -70,9 +70,9 @@ private:
   LogicalResult checkList(SequencesAttr list) {
     if (!list)
       return success();
-    if (!items.getMask().getRules().empty())
-      return emitError() << "kernels cover bitmaps and unions of batches of equal sequences, not "
-                            "of 'sequences'";
+    if (items.getMask().getBlocks())
+      return emitError() << "kernels cover bitmaps of batches of equal sequences, not of "
+                            "'sequences'";
     if (schedule.getParts() > 1)
       return emitError() << "kernels cover parts of batches of equal sequences, not of "
                             "'sequences': order the problem with parts=1";

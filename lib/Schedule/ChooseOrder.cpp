@@ -83,9 +83,9 @@ FailureOr<ChosenOrder> dash::chooseOrder(const ScheduleHeader &header, MLIRConte
   return best;
 }
 
-/// The best of the fixed kinds.
-static FailureOr<const ScheduleKind *> chooseFixedKind(ScheduleHeader header, MLIRContext *context,
-                                                       EmitError emitError) {
+/// The best of the fixed kinds; where an order has to serve all sizes, of those with formulas, if there are any.
+static FailureOr<const ScheduleKind *> chooseFixedKind(ScheduleHeader header, bool asFormulas,
+                                                       MLIRContext *context, EmitError emitError) {
   if (header.level >= DeterminismLevel::Batch) {
     if (!llvm::all_equal(header.problem.sequences))
       return emitError() << "kind=auto cannot choose one kind for sequences of several lengths at "
@@ -100,12 +100,17 @@ static FailureOr<const ScheduleKind *> chooseFixedKind(ScheduleHeader header, ML
     header.workers = header.width;
   }
   const ScheduleKind *best = nullptr;
-  if (failed(
-          forEachFixedKind(header, infinity, context, emitError,
-                           [&](const ScheduleKind &kind, Schedule &, const ScheduleFacts &facts) {
-                             best = &kind;
-                             return facts.makespan;
-                           })))
+  auto choose = [&](bool takesTables) {
+    double least = infinity;
+    auto take = [&](const ScheduleKind &kind, Schedule &schedule, const ScheduleFacts &facts) {
+      if (!takesTables && schedule.isTable())
+        return least;
+      best = &kind;
+      return least = facts.makespan;
+    };
+    return forEachFixedKind(header, infinity, context, emitError, take);
+  };
+  if (failed(choose(/*takesTables=*/!asFormulas)) || (!best && failed(choose(true))))
     return failure();
   return best;
 }
@@ -149,7 +154,8 @@ FailureOr<ProvenOrder> dash::buildSchedule(ScheduleHeader header, bool asFormula
     if (failed(verifyCountable(header.problem, emitError)))
       return failure();
     if (asFormulas || isTooLargeToSearch(header)) {
-      FailureOr<const ScheduleKind *> fixed = chooseFixedKind(header, context, emitError);
+      FailureOr<const ScheduleKind *> fixed =
+          chooseFixedKind(header, asFormulas, context, emitError);
       if (failed(fixed))
         return failure();
       kind = *fixed;

@@ -77,6 +77,25 @@ Piecewise dash::dealBackAndForth(MLIRContext *context) {
   return select(in.workers - 1 - place, place, in.formula(in.workers * 2 - 1 - place));
 }
 
+Mask dash::maskOfFormulas(const Mask &mask) {
+  return mask.rules.size() == 1 && mask.unionRule() ? mask : mask.band();
+}
+
+Piecewise dash::turnByTile(const Problem &problem, const LineInputs &in) {
+  AffineExpr rank = in.kv - in.first;
+  TileEdges edges(maskOfFormulas(problem.mask).edges(), problem.tiles.q, problem.tiles.kv);
+  std::optional<AffineExpr> begin = edges.rest.activeKv(in.position, in.offset).first;
+  if (edges.firstTiles == 0 || !begin)
+    return in.formula(rank);
+  // Between the tiles of first columns and those of the window may be a gap, which a chain of them does not have.
+  int64_t left = edges.rest.band.left;
+  AffineExpr rows = in.qTiles * problem.tiles.q + in.kvTiles * problem.tiles.kv + left;
+  AffineExpr frontEnd =
+      clampToZero(in.first - edges.firstTiles, in.kvTiles + edges.firstTiles) + edges.firstTiles;
+  AffineExpr gap = clampToZero(*begin - frontEnd, rows + in.kvTiles + edges.firstTiles);
+  return select(in.kv - edges.firstTiles, rank - gap, in.formula(rank));
+}
+
 Waves::Waves(AffineExpr unit, AffineExpr units, AffineExpr width) {
   // Wave j holds the units from j * units / count on, so unit u is in the last j with
   // j * units < (u + 1) * count.

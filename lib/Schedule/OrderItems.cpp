@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "OrderItems.h"
+#include "dash/IR/TensorNames.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -115,6 +116,8 @@ void dash::orderItems(ItemsOp items, const Schedule &schedule, const ScheduleFac
   SmallVector<Value> arguments = {ordered.getSequence(), ordered.getKvHead(), ordered.getKvTile()};
   moveBody(items, ordered, arguments);
   items.erase();
+  if (SinkGradientOp sink = findSinkGradient(ordered))
+    sink.setSequencesAttr(ordered.getSequencesAttr());
   for (auto walk : llvm::make_early_inc_range(ordered.getBody().front().getOps<WalkOp>()))
     orderWalk(walk, schedule.isOrdered());
   if (schedule.parts > 1)

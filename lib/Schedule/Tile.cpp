@@ -69,7 +69,8 @@ public:
       DeltaOp::create(b, op.getO(), op.getDOut(), delta);
     }
     if (op.getSink())
-      SinkGradientOp::create(b, op.getSink(), op.getLse(), delta, op.getDsink());
+      SinkGradientOp::create(b, op.getSink(), op.getLse(), delta, op.getDsink(),
+                             op.getSequencesAttr());
     if (op.getSoftcapAttr())
       cap = arith::ConstantOp::create(b, op.getSoftcapAttr());
     Value dqSum = allocateSums(b, op.getDq(), /*rank=*/4);

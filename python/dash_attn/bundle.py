@@ -82,10 +82,10 @@ class Bundle:
     date: str
     kernels: tuple[BundledKernel, ...]
     debug: tuple[BundledKernel, ...] = ()  # builds of the same kernels for tests
-    lists: tuple[BundledKernel, ...] = ()  # of lists of sequences, builds for tests too
+    lists: tuple[BundledKernel, ...] = ()  # of lists of sequences, builds for tests too, and those with a softcap or a sink
     levels: tuple[BundledKernel, ...] = ()  # of levels of determinism, for tests of these
     given_delta: tuple[BundledKernel, ...] = ()  # that take delta in place of o
-    scores: tuple[BundledKernel, ...] = ()  # with a softcap or a sink
+    scores: tuple[BundledKernel, ...] = ()  # of batches, with a softcap or a sink
 
     @staticmethod
     def open(path: str | Path) -> Bundle:
@@ -104,7 +104,7 @@ class Bundle:
         kernels = [_kernel(name, path / "kernels" / f"{name}.json") for name in about["kernels"]]
         levels = tuple(kernel for kernel in kernels if kernel.is_for_levels)
         given_delta = tuple(kernel for kernel in kernels if kernel.takes_delta)
-        scores = tuple(kernel for kernel in kernels if kernel.softcap or kernel.has_sink)
+        scores = tuple(kernel for kernel in kernels if (kernel.softcap or kernel.has_sink) and not kernel.is_list)
         rest = [kernel for kernel in kernels if kernel not in levels + given_delta + scores]
         return Bundle(path, about["commit"], about["date"], tuple(kernel for kernel in rest if not kernel.debug and not kernel.is_list),
                       tuple(kernel for kernel in rest if kernel.debug and not kernel.is_list), tuple(kernel for kernel in rest if kernel.is_list),

@@ -99,7 +99,7 @@ class Kernel:
         layout "bshd" takes [batch, rows, heads, head_dim] (lse as before), "thd" [rows, heads, head_dim] and lse [heads, rows].
         delta: of a kernel of `delta = %delta`, rowsum(o * do) as lse lies, f32; o is None then, as for no other kernel.
         sink, dsink: of a kernel with `sink`, f32: [heads], whose exponentials the LSE contains, and its gradient [batch, heads], which is
-        not summed over the batch.
+        not summed over the batch; of a list [sequences, heads].
         cu_seqlens_q, cu_seqlens_kv: of a kernel of `sequences(<?>)`, i32 on the device: sequence i has the rows from element i up to
         i + 1. The device reads them, so a graph that is replayed may have others; numbers that do not ascend, or are beyond the
         tensors, are cut to what fits. Gradients of rows that no sequence has are not written.

@@ -29,6 +29,19 @@ module @nothing_to_do {
 
 // -----
 
+// Lengths that come with a launch are those of an order, where there is one.
+// expected-warning @below {{no scheduled 'dash.items' to lower; run --dash-tile and --dash-apply-schedule first}}
+module {
+  func.func @sink_of_unknown_lengths(%sink: memref<4xf32>, %lse: memref<1x4x8xf32>, %dsink: memref<?x4xf32>) {
+    // expected-error @below {{no scheduled 'dash.items' that read its delta state the lengths of its sequences: state them}}
+    dash.sink_gradient ins(%sink, %lse, %lse : memref<4xf32>, memref<1x4x8xf32>, memref<1x4x8xf32>)
+                       outs(%dsink : memref<?x4xf32>) sequences(<?>)
+    return
+  }
+}
+
+// -----
+
 // An order is proven before it is believed.
 // expected-error @below {{'dash.schedule' op item (sequence 0, kv head 0, part 0, kv tile 1) has turn 2 at q tile 0 of head 0, expected 0 to 1}}
 dash.schedule @order kind("ascending") level(run) parts(1) workers(1) width(1)

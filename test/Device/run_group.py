@@ -38,7 +38,7 @@ def main() -> None:
     from dash_attn.bundle import Bundle
 
     bundle = Bundle.open(arguments.bundle)
-    named = {"sequences": bundle.lists, "levels": bundle.levels, "scores": bundle.scores, "sanitizer": bundle.kernels + bundle.debug + bundle.lists,
+    named = {"sequences": bundle.lists, "levels": bundle.levels, "scores": bundle.scores, "sanitizer": bundle.kernels + bundle.debug + bundle.lists + bundle.scores,
              "given_delta": bundle.given_delta + bundle.kernels + bundle.lists}
     all_of_group = named.get(arguments.group, bundle.kernels + bundle.debug * (arguments.group in WITH_DEBUG))
     kernels = [kernel for kernel in all_of_group

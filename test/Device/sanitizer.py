@@ -22,16 +22,17 @@ ROWS, SECONDS = 200, 100
 
 
 def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:
-    kernel = next((kernel for kernel in kernels if not kernel.fixed_sizes and not kernel.debug), None)
-    listed = next((kernel for kernel in kernels if kernel.is_list and not kernel.debug), None)
-    threads = next((kernel for kernel in kernels if kernel.debug == "threads"), None)
     if quick:
         return []
     which = []
-    if kernel is not None and threads is not None:
-        which += [(tool, threads if tool in OF_THREADS else kernel) for tool in TOOLS + MORE_TOOLS * (kernel.group == MORE_FOR)]
-    if listed is not None and listed.group == MORE_FOR:
-        which += [(tool, listed) for tool in TOOLS + MORE_TOOLS if tool not in OF_THREADS]
+    for is_list in (False, True):
+        some = [kernel for kernel in kernels if kernel.is_list == is_list and kernel.manifest["order"]["source"] == "entry"]
+        kernel = next((kernel for kernel in some if not kernel.debug), None)
+        threads = next((kernel for kernel in some if kernel.debug == "threads"), None)
+        if kernel is not None and threads is not None:
+            which += [(tool, threads if tool in OF_THREADS else kernel) for tool in TOOLS + MORE_TOOLS * (kernel.group == MORE_FOR)]
+        # What a sink's gradient reads and writes, over a list also of sequences without a tile.
+        which += [("memcheck", kernel) for kernel in some if kernel.has_sink]
     return [Test(f"sanitizer {kernel.name} {tool}", kernel.name, lambda kernel=kernel, tool=tool: check(kernel, tool)) for tool, kernel in which]
 
 

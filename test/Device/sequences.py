@@ -1,5 +1,6 @@
 """Lists of sequences: gradients of each beside float64, whatever stands in its neighbours' rows; bits that are those of the
-sequence alone; rows that no sequence has, and rows around the tensors, which nobody touches; lengths that make no sense.
+sequence alone; rows that no sequence has, and rows around the tensors, which nobody touches; lengths that make no sense. Of a kernel with a
+sink, its gradient too: a row a sequence.
 
 Tensors are [rows, heads, head dim], as FlashAttention packs them, between guard rows that are watched.
 """
@@ -38,14 +39,25 @@ class Packed:
     kv_heads: int
     head_dim: int
     tensors: dict[str, torch.Tensor]
-    whole: dict[str, torch.Tensor]  # with guard rows
+    whole: dict[str, torch.Tensor]  # with guard rows, and a row of dsink in front of that of the first sequence and behind that of the last
     gap: int  # rows in front of the first sequence and behind the last that none has
 
     @property
     def scale(self) -> float:
         return self.head_dim**-0.5
 
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        return OUTPUTS + ("dsink",) * ("sink" in self.tensors)
+
+    @property
+    def guard(self) -> dict[str, int]:
+        """Rows of no sequence on each side of an output."""
+        return {name: 1 if name == "dsink" else GUARD for name in self.outputs}
+
     def rows(self, index: int, name: str) -> slice:
+        if name == "dsink":
+            return slice(index, index + 1)
         side = 1 if name in ON_KV else 0
         begin = self.gap + sum(pair[side] for pair in self.lengths[:index])
         return slice(begin, begin + self.lengths[index][side])
@@ -59,7 +71,7 @@ class Packed:
 
 def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:
     found = []
-    plain = {kernel.kind: kernel for kernel in kernels if has_lengths(kernel) and not kernel.debug}
+    plain = {kernel.kind: kernel for kernel in kernels if has_lengths(kernel) and not kernel.debug and scores_of(kernel) == (None, False)}
     for kernel in kernels:
         if kernel.debug:  # other launches, the same bits
             found.append(Test(f"sequences {kernel.name}", kernel.name,
@@ -80,6 +92,10 @@ def has_lengths(kernel: BundledKernel) -> bool:
     return kernel.manifest["order"]["source"] == "entry"
 
 
+def scores_of(kernel: BundledKernel) -> tuple[float | None, bool]:
+    return kernel.softcap, kernel.has_sink
+
+
 def make(kernel: BundledKernel, lengths: list[tuple[int, int]], heads: int, kv_heads: int, seed: int, gap: int = 0) -> Packed:
     """Inputs of all sequences; NaN in rows that none has, in guard rows and in outputs. What a sequence has depends on the seed and
     its own lengths alone."""
@@ -90,20 +106,30 @@ def make(kernel: BundledKernel, lengths: list[tuple[int, int]], heads: int, kv_h
     tensors = {name: tensor[GUARD:-GUARD] for name, tensor in whole.items()}
     whole["lse"] = torch.full((heads, totals[0]), NAN, **options)
     tensors["lse"] = whole["lse"]
+    if kernel.has_sink:
+        tensors["sink"] = torch.linspace(-1.0, 2.0, heads, **options)
+        whole["dsink"] = torch.full((len(lengths) + 2, heads), NAN, **options)
+        tensors["dsink"] = whole["dsink"][1:-1]
     packed = Packed(lengths, heads, kv_heads, d, tensors, whole, gap)
     for index, pair in enumerate(lengths):
         generator = torch.Generator(device="cuda").manual_seed(seed * 1000003 + pair[0] * 4099 + pair[1])
         for name in ("q", "k", "v", "do"):
             packed.of(index, name).copy_(torch.randn(packed.of(index, name).shape, generator=generator, **options))
+        if kernel.softcap:  # so large that the cap is felt
+            packed.of(index, "q").mul_(kernel.softcap / 2)
         if min(pair) > 0:
-            o, lse = reference.forward(packed.of(index, "q"), packed.of(index, "k"), packed.of(index, "v"), scale=packed.scale,
-                                       mask=kernel.mask)
+            o, lse = reference.forward(packed.of(index, "q"), packed.of(index, "k"), packed.of(index, "v"), **asked(kernel, packed))
             packed.of(index, "o").copy_(o)
             packed.of(index, "lse").copy_(torch.where(torch.isfinite(lse), lse, float("inf")).float())
         else:
             packed.of(index, "o").zero_()
             packed.of(index, "lse").fill_(float("inf"))
     return packed
+
+
+def asked(kernel: BundledKernel, packed: Packed) -> dict[str, Any]:
+    """Options of the reference."""
+    return {"scale": packed.scale, "mask": kernel.mask, "softcap": kernel.softcap, "sink": packed.tensors.get("sink")}
 
 
 def bounds(packed: Packed, side: int) -> torch.Tensor:
@@ -115,11 +141,11 @@ def bounds(packed: Packed, side: int) -> torch.Tensor:
 
 def run(kernel: BundledKernel, packed: Packed, cu: tuple[torch.Tensor, torch.Tensor] | None = None) -> dict[str, torch.Tensor]:
     """Copies of the gradients, NaN where nobody wrote."""
-    for name in OUTPUTS:
+    for name in packed.outputs:
         packed.whole[name].fill_(NAN)
     launch(kernel, packed, cu)
     torch.cuda.synchronize()
-    return {name: packed.tensors[name].clone() for name in OUTPUTS}
+    return {name: packed.tensors[name].clone() for name in packed.outputs}
 
 
 def launch(kernel: BundledKernel, packed: Packed, cu: tuple[torch.Tensor, torch.Tensor] | None = None) -> None:
@@ -132,11 +158,11 @@ def launch(kernel: BundledKernel, packed: Packed, cu: tuple[torch.Tensor, torch.
 
 def demand_kept(packed: Packed, found: dict[str, torch.Tensor], when: str) -> None:
     """Guard rows and rows of no sequence are NaN as before, all others are numbers."""
-    for name in OUTPUTS:
+    for name, guard in packed.guard.items():
         whole, owned = packed.whole[name], torch.zeros(found[name].shape[0], dtype=torch.bool, device="cuda")
         for index in range(len(packed.lengths)):
             owned[packed.rows(index, name)] = True
-        outside = torch.cat([whole[:GUARD], whole[-GUARD:], found[name][~owned]])
+        outside = torch.cat([whole[:guard], whole[-guard:], found[name][~owned]])
         demand(bool(torch.isnan(outside).all()), f"{when}: {name} was written outside of its sequences")
         wrong = int((~torch.isfinite(found[name][owned])).sum())
         demand(not wrong, f"{when}: {wrong} elements of {name} are not finite")
@@ -175,18 +201,20 @@ def random_lists(kernel: BundledKernel, count: int) -> dict[str, Any]:
         demand_kept(packed, found, when)
         for index, pair in enumerate(lengths):
             part = {name: found[name][packed.rows(index, name)].transpose(0, 1)[None] for name in OUTPUTS}
+            if kernel.has_sink:
+                part["dsink"] = found["dsink"][packed.rows(index, "dsink")]
             if min(pair) == 0:
                 demand(all(bool((one == 0).all()) for one in part.values()), f"{when}: gradients without a partner are not 0")
                 continue
             if index >= 6:  # the first ones are enough of a long list
                 break
             inputs = [packed.of(index, name) for name in (*INPUTS, "lse")]
-            exact, plain = (reference.backward(*inputs, scale=packed.scale, mask=kernel.mask, corrected=corrected) for corrected in (True, False))
+            exact, plain = (reference.backward(*inputs, **asked(kernel, packed), corrected=corrected) for corrected in (True, False))
             dtype = DTYPES[kernel.element]
-            rounded = reference.backward(*inputs, scale=packed.scale, mask=kernel.mask, rounded=lambda x: x.to(dtype).double())
+            rounded = reference.backward(*inputs, **asked(kernel, packed), rounded=lambda x: x.to(dtype).double())
             ours = errors(part, exact, plain)
-            theirs = errors({name: one.to(dtype) for name, one in rounded.items()}, exact, plain)
-            for name in OUTPUTS:
+            theirs = errors({name: one.to(part[name].dtype) for name, one in rounded.items()}, exact, plain)
+            for name in packed.outputs:
                 worst = max(worst, ours[name])
                 demand(ours[name] <= max(BESIDE_ROUNDING * theirs[name], NOISE),
                        f"{when}: {name} of sequence {index} is {ours[name]:.3e} off, unavoidable roundings {theirs[name]:.3e}")
@@ -197,7 +225,7 @@ def probe_bits(kernel: BundledKernel, others: list[tuple[int, int]], place: int,
     lengths = [*others[:place], PROBE, *others[place:]]
     packed = make(kernel, lengths, heads, kv_heads, seed=7)
     found = run(kernel, packed)
-    return {name: found[name][packed.rows(place, name)] for name in OUTPUTS}
+    return {name: found[name][packed.rows(place, name)] for name in packed.outputs}
 
 
 def company(kernel: BundledKernel) -> dict[str, Any]:
@@ -208,7 +236,7 @@ def company(kernel: BundledKernel) -> dict[str, Any]:
         for name, others in COMPANIES.items():
             for place in {0, len(others) // 2, len(others)}:
                 found = probe_bits(kernel, others, place, heads, kv_heads)
-                different = [text for text in (first_difference(found[out], alone[out], out) for out in OUTPUTS) if text]
+                different = [text for text in (first_difference(found[out], alone[out], out) for out in alone) if text]
                 demand(not different, f"place {place} {name}: {different}")
                 checked += 1
     return {"checked": checked}
@@ -227,7 +255,7 @@ def neighbours(kernel: BundledKernel) -> None:
                 for name in (*INPUTS, "lse"):
                     packed.of(index, name).fill_(value)
         found = run(kernel, packed)
-        for name in OUTPUTS:
+        for name in packed.outputs:
             rows = packed.rows(place, name)
             text = first_difference(found[name][rows], plain[name][rows], name)
             demand(not text, f"{value} in the neighbours' rows: {text}")
@@ -243,7 +271,7 @@ def repeats(kernel: BundledKernel, count: int) -> dict[str, Any]:
             for _ in range(number % 3):
                 torch.matmul(a, a)
         found = run(kernel, packed)
-        for name in OUTPUTS:
+        for name in packed.outputs:
             bits = BITS[found[name].element_size()]
             demand(torch.equal(found[name].view(bits), expected[name].view(bits)), f"run {number}: {name} has other bits")
     return {"repeats": count}
@@ -273,11 +301,11 @@ def graph(kernel: BundledKernel) -> dict[str, Any]:
                 place.tensors[name].copy_(packed.tensors[name])
             for side in (0, 1):
                 cu[side].copy_(bounds(packed, side))
-            for name in OUTPUTS:
+            for name in place.outputs:
                 place.whole[name].fill_(NAN)
             captured.replay()
         stream.synchronize()
-        for name in OUTPUTS:
+        for name in place.outputs:
             text = first_difference(place.tensors[name], expected[number % len(packs)][name], name)
             demand(not text, f"replay {number} with {packed.lengths}: {text}")
     return {"replays": 2 * len(packs)}
@@ -294,11 +322,11 @@ def nonsense(kernel: BundledKernel) -> dict[str, Any]:
         wrong = torch.tensor(numbers, dtype=torch.int32, device="cuda")
         for cu in ((wrong, wrong), (wrong, bounds(packed, 1)), (bounds(packed, 0), wrong)):
             run(kernel, packed, cu)
-            for name in OUTPUTS:
-                guards = torch.cat([packed.whole[name][:GUARD], packed.whole[name][-GUARD:]])
+            for name, guard in packed.guard.items():
+                guards = torch.cat([packed.whole[name][:guard], packed.whole[name][-guard:]])
                 demand(bool(torch.isnan(guards).all()), f"{numbers}: a guard row of {name} was written")
             found = run(kernel, packed)
-            for name in OUTPUTS:
+            for name in packed.outputs:
                 text = first_difference(found[name], expected[name], name)
                 demand(not text, f"after {numbers}: {text}")
     return {"lists": len(lists)}
@@ -326,7 +354,8 @@ def bits_are_those_of(kernel: BundledKernel, plain: BundledKernel, count: int) -
 
 def kinds_differ(kernel: BundledKernel, kernels: list[BundledKernel]) -> dict[str, Any]:
     """The negative control: another order gives other bits, so that equal bits mean something."""
-    other = next((one for one in kernels if one.kind != kernel.kind and has_lengths(one) and not one.debug), None)
+    other = next((one for one in kernels if one.kind != kernel.kind and has_lengths(one) and not one.debug and
+                  scores_of(one) == scores_of(kernel)), None)
     if other is None:
         raise Skip("the bundle has one kind of order for lists of this mask")
     # Long chains: after rounding to 16 bits few elements tell one order from another.

@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT / "tools" / "scripts"))
 from check_ptxas import find  # noqa: E402
 from device_kernels import DEBUG_OPTIONS, device_kernels  # noqa: E402
 
-# (head dim, rows of a q tile, structure that is asked for, or parts, a list, a union, a softcap or more slots of K and V): bytes of stack, of stores and of loads that a thread of the main kernel
+# (head dim, rows of a q tile, structure that is asked for, more slots of K and V, or what of parts, a list, a union and a softcap it has): bytes of stack, of stores and of loads that a thread of the main kernel
 # may have, and why. No other entry may have any. Numbers only go down.
 ALLOWED = {
     (128, 64, ""): (52, "warps that load have 24 registers, for places in the order and 64-bit addresses; a word of a consumer between items"),
@@ -56,8 +56,8 @@ class Kernel:
     @property
     def structure(self) -> str:
         found = re.search(r"structure=(\w+)|(kv-buffers)", self.options)
-        return found[1] or found[2] if found else "parts" if self.parts > 1 else "list" if self.is_list \
-            else "union" if self.mask.startswith("union") else "softcap" if "softcap(" in self.program else ""
+        words = {"parts": self.parts > 1, "list": self.is_list, "union": self.mask.startswith("union"), "softcap": "softcap(" in self.program}
+        return found[1] or found[2] if found else " ".join(word for word, is_so in words.items() if is_so)
 
     @property
     def is_list(self) -> bool:

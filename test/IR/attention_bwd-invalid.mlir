@@ -537,8 +537,8 @@ func.func @sink_alone(%q: !q, %lse: !row, %dq: !q, %dk: !q, %dv: !q, %sink: memr
 !q = memref<1x8x512x128xbf16>
 !row = memref<1x8x512xf32>
 
-func.func @sink_of_a_list(%q: !q, %lse: !row, %dq: !q, %dk: !q, %dv: !q, %sink: memref<8xf32>, %dsink: memref<1x8xf32>) {
-  // expected-error @below {{'dash.attention_bwd' op 'sink' needs a batch of equal sequences, got 'sequences'}}
+func.func @dsink_has_a_row_for_each_of_a_list(%q: !q, %lse: !row, %dq: !q, %dk: !q, %dv: !q, %sink: memref<8xf32>, %dsink: memref<1x8xf32>) {
+  // expected-error @below {{'dash.attention_bwd' op 'dsink' must have a row for each of the 2 sequences, got 1}}
   dash.attention_bwd
     ins(%q, %q, %q, %q, %lse, delta = %lse : !q, !q, !q, !q, !row, !row)
     outs(%dq, %dk, %dv : !q, !q, !q) mask(<full>) level(run) sequences(<[500, 500], [12, 12]>)

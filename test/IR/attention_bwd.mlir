@@ -54,6 +54,19 @@ func.func @sequences(%q: !packed, %k: !packedKv, %v: !packedKv, %do: !packed, %o
   return
 }
 
+// A sink over a list: its gradient has a row for each sequence.
+// CHECK-LABEL: func.func @sinks_of_sequences
+// CHECK:         sequences(<[1000, 1000], [3000, 2000]>) sink(%{{.+}}, %{{.+}} : memref<4xf32>, memref<2x4xf32>)
+func.func @sinks_of_sequences(%q: !packed, %k: !packedKv, %v: !packedKv, %do: !packed, %o: !packed, %lse: !packedRows, %dq: !packed,
+                              %dk: !packedKv, %dv: !packedKv, %sink: memref<4xf32>, %dsink: memref<2x4xf32>) {
+  dash.attention_bwd
+    ins(%q, %k, %v, %do, %lse, o = %o
+        : !packed, !packedKv, !packedKv, !packed, !packedRows, !packed)
+    outs(%dq, %dk, %dv : !packed, !packedKv, !packedKv)
+    mask(<causal>) level(batch) sequences(<[1000, 1000], [3000, 2000]>) sink(%sink, %dsink : memref<4xf32>, memref<2x4xf32>)
+  return
+}
+
 // Scores capped, and a sink, whose gradient has a row for each sequence.
 // CHECK-LABEL: func.func @capped
 // CHECK:         mask(<causal>) level(run) scale(%{{.+}}) sink(%{{.+}}, %{{.+}} : memref<8xf32>, memref<2x8xf32, strided<[?, 1]>>) softcap(5.000000e+01){{$}}

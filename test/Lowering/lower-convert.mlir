@@ -98,3 +98,37 @@ module {
     order <entry = "sink_order">>} {
   }
 }
+
+// Of a list blocks of a head take turns with the sink's gradients of the sequences, from their first tiles on: an empty one has none, and
+// its sum no runs.
+// CHECK:      llvm.func @sinks_convert(
+// CHECK-SAME:   %[[ORDER:[^ ]+]]: !llvm.ptr<1> {dash.parameter = "workspace.order"}, %[[DSINK:[^ ]+]]: !llvm.ptr<1> {dash.parameter = "dsink"}, %[[STRIDE:[^ ]+]]: i64 {dash.parameter = "dsink.stride.batch"}, %[[RUNS:[^ ]+]]: !llvm.ptr<1> {dash.parameter = "workspace.sink_sum"})
+// CHECK:        %[[WARP:.+]] = arith.cmpi slt, %{{.+}}, %c32_i32
+// CHECK:        %[[PLACE:.+]] = arith.remui %[[TILE:.+]], %[[TILES:.+]] : i32
+// CHECK:        %[[FIRST:.+]] = arith.subi %[[TILE]], %[[PLACE]] : i32
+// CHECK:        scf.if %[[WARP]] {
+// CHECK:          scf.for %[[SEQUENCE:.+]] = %[[PLACE]] to %{{.+}} step %[[TILES]]
+// CHECK:          llvm.getelementptr %[[ORDER]]
+// CHECK:          arith.addi %[[FIRST]], %{{.+}} : i32
+// CHECK:          llvm.getelementptr %[[RUNS]]
+// CHECK:          scf.for
+// CHECK:          arith.negf
+// CHECK:          %[[ROW:.+]] = arith.extsi %[[SEQUENCE]] : i32 to i64
+// CHECK-NEXT:     arith.muli %[[ROW]], %[[STRIDE]] : i64
+// CHECK:          llvm.getelementptr %[[DSINK]]
+func.func @sinks(%sum: memref<1x?x?x64xf32>, %dq: memref<1x?x?x64xbf16>, %sink: memref<?xf32>, %lse: memref<1x?x?xf32>,
+                 %delta: memref<1x?x?xf32>, %dsink: memref<?x?xf32>) {
+  dash.sink_gradient ins(%sink, %lse, %delta : memref<?xf32>, memref<1x?x?xf32>, memref<1x?x?xf32>) outs(%dsink : memref<?x?xf32>)
+      sequences(<?>)
+  dash.convert %sum to %dq layout(<accumulator, columns by 2>) : memref<1x?x?x64xf32> to memref<1x?x?x64xbf16>
+  return
+}
+gpu.module @sinks_kernels attributes {dash.program = #dash.program<"sinks"
+  facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>,
+         tiles = <q = 64, kv = 128>, kind = "ascending", level = run, deterministic = true,
+         parts = 1, workers = 132, width = 132, min_workers = 132>
+  derived[<name = "sequences", expression = "bounds - 1">]
+  tensors[<"sink" : f32, read, shape ["heads"], alignment = 4, stride_multiple = 1>,
+          <"dsink" : f32, write, shape ["sequences", "heads"], alignment = 4, stride_multiple = 1>]
+  order <entry = "sinks_order">>} {
+}

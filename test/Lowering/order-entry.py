@@ -21,10 +21,12 @@ sys.path += [str(TESTS / "Schedule" / "lib"), str(TESTS / "Device")]
 
 from check_order import differences  # noqa: E402
 from dash_opt import DashOpt, Request, Tally  # noqa: E402
-from problem import Mask, Problem, Sequence  # noqa: E402
+from problem import Mask, Problem, Sequence, Union  # noqa: E402
 
-# No mask, a diagonal, windows of all sorts: wide and narrow, of one side and of two.
-MASKS = [Mask(), Mask(causal=True), Mask(window=(512, 0)), Mask(window=(100, 40)), Mask(window=(300, -1)), Mask(window=(-1, 70))]
+# No mask, a diagonal, windows of all sorts: wide and narrow, of one side and of two. First columns beside a diagonal, a few of them beside a
+# window, and some within a window, of which rows see but the last.
+MASKS = [Mask(), Mask(causal=True), Mask(window=(512, 0)), Mask(window=(100, 40)), Mask(window=(300, -1)), Mask(window=(-1, 70)),
+         Mask(union=Union(200, (-1, 0))), Mask(causal=True, union=Union(4, (100, -1))), Mask(window=(400, 60), union=Union(330, (30, 20)))]
 # Levels decide which formulas a kind has, not its sizes.
 KINDS = [("ascending", "run"), ("descending", "run"), ("shift", "run"), ("shift", "machine"), ("symmetric-shift", "run"),
          ("symmetric-shift", "machine")]
@@ -170,7 +172,10 @@ def buffers(functions: list[str], calls: list[str], words: list[int], runtime: s
 
 
 def has_formulas(kind: str, mask: Mask) -> bool:
-    """Pairs of `symmetric-shift` are made for a mask without a left side; within one that has it, its order is a table."""
+    """Pairs of `symmetric-shift` are made for a mask without a left side; within one that has it, its order is a table. Of unions
+    shifts are, too."""
+    if mask.union is not None:
+        return kind in ("ascending", "descending")
     return kind != "symmetric-shift" or mask.bounds()[0] is None
 
 

@@ -63,3 +63,11 @@ func.func @heads(%q: !HQ, %k: !HK, %v: !HK, %do: !HQ, %o: !HQ, %lse: !HR, %dq: !
 // SCORES:      min_workers = 132, softcap = 3.000000e+01 : f32>
 // SCORES-SAME: <"dv" : bf16, write, {{[^>]+}}>, <"sink" : f32, read, shape["heads"], alignment = 4, stride_multiple = 1>, <"dsink" : f32, write, shape["batch", "heads"], alignment = 4, stride_multiple = 1>]
 // SCORES-SAME: <name = "sink_sum", bytes = "4*batch*heads*q_tiles*2", alignment = 128, before = any, after = any>]
+
+// Of a list the gradient has a row for each sequence.
+// RUN: sed -e 's/%%scale: f32)/%%scale: f32, %%sink: memref<?xf32>, %dsink: memref<?x?xf32>)/' \
+// RUN:   -e 's/scale(%%scale)/scale(%%scale) sequences(<?>) sink(%%sink, %dsink : memref<?xf32>, memref<?x?xf32>)/' %dash_examples/bwd-causal.mlir \
+// RUN:   | dash-opt --dash-tile --dash-apply-schedule='kind=shift sizes=q:4096' --dash-check-kernels --dash-assign-roles --dash-outline-program \
+// RUN:   | FileCheck %s --check-prefix=SINKS
+// SINKS:       gpu.module @attention_bwd_kernels
+// SINKS:       <"dsink" : f32, write, shape["sequences", "heads"], alignment = 4, stride_multiple = 1>

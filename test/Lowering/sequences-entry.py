@@ -26,12 +26,13 @@ sys.path += [str(TESTS / "Schedule" / "lib"), str(TESTS / "Device"), str(TESTS /
 import check_order  # noqa: E402
 from dash_opt import DashOpt, Request, Tally  # noqa: E402
 from lanes import Memory, Warp  # noqa: E402
-from problem import Mask, Problem, Sequence  # noqa: E402
+from problem import Mask, Problem, Sequence, Union  # noqa: E402
 
 one_thread = import_module("order-entry")
 
 RECORD, HEADER = 12, 8
-MASKS = [Mask(), Mask(causal=True), Mask(window=(100, 40)), Mask(window=(300, -1))]
+MASKS = [Mask(), Mask(causal=True), Mask(window=(100, 40)), Mask(window=(300, -1)), Mask(union=Union(200, (-1, 0))),
+         Mask(causal=True, union=Union(4, (100, -1)))]
 KINDS = [("ascending", "run"), ("descending", "batch"), ("shift", "batch"), ("shift", "machine"), ("symmetric-shift", "batch"),
          ("symmetric-shift", "machine")]
 LENGTHS = [0, 1, 63, 64, 65, 128, 129, 300, 457, 700, 1000]

@@ -53,7 +53,7 @@ func.func @list(%q: !T, %k: !T, %v: !T, %do: !T, %o: !T, %lse: !R, %dq: !T, %dk:
 !T = memref<1x1x64x64xbf16>
 !R = memref<1x1x64xf32>
 func.func @bitmap(%q: !T, %k: !T, %v: !T, %do: !T, %o: !T, %lse: !R, %dq: !T, %dk: !T, %dv: !T) {
-  // expected-error @below {{kernels cover bitmaps and unions of batches of equal sequences, not of 'sequences'}}
+  // expected-error @below {{kernels cover bitmaps of batches of equal sequences, not of 'sequences'}}
   dash.attention_bwd ins(%q, %k, %v, %do, %lse, o = %o : !T, !T, !T, !T, !R, !T) outs(%dq, %dk, %dv : !T, !T, !T)
       mask(<blocks = #dash.blocks<q = 64, kv = 128, bits = dense<1> : tensor<1x1xi1>>>) level(run) sequences(<[40, 40], [24, 24]>)
   return

@@ -17,7 +17,7 @@ import numpy as np  # noqa: E402
 from arithmetic import decode, encode, same_bits  # noqa: E402
 from cost import Cost  # noqa: E402
 from dash_opt import KINDS, Request, Tally  # noqa: E402
-from gradients import float64_gradients, recompute, sink_gradient, slots_of, sum_up  # noqa: E402
+from gradients import float64_gradients, recompute, sink_gradient, sink_gradients, slots_of, sum_up  # noqa: E402
 from orders import random_order  # noqa: E402
 from problem import Blocks, Mask, Problem, Sequence, Union  # noqa: E402
 from report import Numbers, Setting, document, schedule_json  # noqa: E402
@@ -75,14 +75,16 @@ def mask_cases() -> list[Case]:
 
 
 def score_cases() -> list[Case]:
-    """Softcaps from those that scores hardly feel to those that bend all, and sinks: in groups, parts, batches, rows without keys."""
+    """Softcaps from those that scores hardly feel to those that bend all, and sinks: in groups, parts, batches, lists, rows without
+    keys."""
     problems = [
         Problem((Sequence(77, 50),), 16, 32, CAUSAL, 4, 2, 2),
         Problem((Sequence(90, 70),) * 3, 32, 16, Mask(window=(20, 0)), 2, 1, 1),
         Problem((Sequence(1100, 40),), 64, 16, CAUSAL, 2, 1, 1),  # more runs of rows than sums of them
+        Problem((Sequence(33, 47), Sequence(1, 16), Sequence(64, 5), Sequence(1060, 90)), 32, 16, Mask(causal=True, window=(40, -1)), 2, 1, 1),
     ]
-    return [Case(Request(problem, kind, 4, batch=len(problem.sequences) if len(problem.sequences) > 1 else None), softcap=softcap,
-                 has_sink=has_sink, takes_delta=takes_delta, half=half, seed=number)
+    return [Case(Request(problem, kind, 4, batch=len(problem.sequences) if len(set(problem.sequences)) < len(problem.sequences) else None),
+                 is_list=len(set(problem.sequences)) > 1, softcap=softcap, has_sink=has_sink, takes_delta=takes_delta, half=half, seed=number)
             for number, problem in enumerate(problems)
             for kind, softcap, has_sink, takes_delta, half in (
                 ("shift", 50.0, False, False, "bf16"), ("ascending", 0.3, True, True, "f16"), ("symmetric-shift", None, True, False, "bf16"))]
@@ -151,8 +153,7 @@ def recompute_differences(case: Case, ran: Ran) -> list[str]:
     found = recompute(case.problem, ran.schedule, ran.arrays, case.half, case.is_list)
     chains, part_chains = slots_of(ran.schedule)
     differences = []
-    if case.has_sink and not same_bits(
-            sink_gradient(ran.arrays.sink, ran.arrays.lse, ran.arrays.delta), ran.files["dsink"]):
+    if case.has_sink and not same_bits(sink_gradients(case.problem, ran.arrays, case.is_list), ran.files["dsink"]):
         differences.append("dsink, recomputed: has other bits")
     for name, slots in (("dq", chains), ("dk", part_chains), ("dv", part_chains)):
         contributions = getattr(found, name)

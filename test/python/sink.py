@@ -1,6 +1,7 @@
 # RUN: %python %s %dash_src
 # REQUIRES: python, plain-libdash, host-supports-nvptx
-"""Kernels with a sink: what is launched with it, and what is refused; one with a softcap says so, and takes what others take."""
+"""Kernels with a sink: what is launched with it, and what is refused, of lists too; one with a softcap says so, and takes what others
+take."""
 
 from __future__ import annotations
 
@@ -10,10 +11,11 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent / "lib"))
 
-from fixtures import refused, tensors  # noqa: E402
+from fixtures import ON_KV, READS, WRITES, refused, tensors  # noqa: E402
 from stub_driver import StubDriver  # noqa: E402
 
 from dash_attn import ArgumentError, Kernel, Tensor  # noqa: E402
+from dash_attn.tensors import contiguous  # noqa: E402
 
 PROGRAM = (Path(sys.argv[1]) / "dialects/dash/examples/bwd-causal.mlir").read_text(encoding="utf-8")
 BATCH, HEADS, Q_ROWS = 2, 4, 256  # those of fixtures.tensors
@@ -43,6 +45,26 @@ def launches() -> None:
     runs = kernel.workspace().region("sink_sum")[1]
     assert runs == 4 * BATCH * HEADS * Q_ROWS // 32, runs
     kernel.bind(**tensors(), **sinks()).run()
+
+
+def lists() -> None:
+    """A row of dsink for each sequence; as many sums of runs as there may be tiles."""
+    driver, rows, sequences = StubDriver(), 1000, 7
+    kernel = compiled(driver, f"sequences(<?>) sink(%sink, %dsink : {TYPES})")
+    packed: dict[str, Any] = {}
+    for i, name in enumerate((*READS, *WRITES)):
+        shape = (HEADS, rows) if name == "lse" else (rows, 2 if name in ON_KV else HEADS, 128)
+        packed[name] = Tensor((i + 1) << 40, shape, contiguous(shape), "f32" if name == "lse" else "bf16")
+    packed |= {name: Tensor((30 + i) << 40, (sequences + 1,), (1,), "i32") for i, name in enumerate(("cu_seqlens_q", "cu_seqlens_kv"))}
+    of_each = Tensor(21 << 40, (sequences, HEADS), (100, 1), "f32")
+    kernel.backward(**packed, **sinks(dsink=of_each), layout="thd")
+    values = {launch.name: launch.values(entry) for launch, entry in zip(driver.launches(), kernel.manifest["entries"])}
+    convert = values["attention_bwd_convert"]
+    assert (convert["dsink"], convert["dsink.stride.batch"], convert["sequences"]) == (21 << 40, 100, sequences), convert
+    q_tiles = -(-(rows + 63 * (sequences - 1)) // 64)
+    assert kernel.workspace().region("sink_sum")[1] == 4 * HEADS * q_tiles * 2
+    found = refused(lambda: kernel.backward(**packed, **sinks(), layout="thd"), ArgumentError)
+    assert found == f"dsink: expected sequences = {sequences}, found {BATCH} in shape ({BATCH}, {HEADS}) of [sequences, heads]", found
 
 
 def refusals() -> None:
@@ -75,5 +97,6 @@ def softcaps() -> None:
 
 
 launches()
+lists()
 refusals()
 softcaps()

@@ -9,10 +9,12 @@ TARGETS_OWN = 0  # workers: as many as the target has multiprocessors
 KINDS = ("ascending", "descending", "shift", "symmetric-shift", "synthesized", "unordered")
 # The masks, by their names, and the kinds that each has kernels of. Windows: one as models have it, one of which both edges run
 # through a tile at once, one without a right side and one without a left. A bitmap is of stated rows: a block of queries and one of
-# keys have no partner. Unions: 200 first columns of all, a tile and a part of one, beside a diagonal; 4 of them beside a window.
+# keys have no partner. Unions: 200 first columns of all, a tile and a part of one, beside a diagonal; 4 of them beside a window; of each a table
+# and formulas.
 MASKS = {"full": KINDS, "causal": KINDS, "window-512-0": ("ascending", "shift", "synthesized"), "window-100-40": ("shift",),
          "window-300-all": ("shift",), "window-all-70": ("shift",), "blocks-causal": ("shift",),
-         "union-200-all-0-all-all": ("synthesized",), "union-4-100-all-all-0": ("shift",)}
+         "union-200-all-0-all-all": ("synthesized", "descending"), "union-4-100-all-all-0": ("shift", "descending")}
+FORMULAS_OF_UNIONS = ("ascending", "descending")
 WINDOW_OF_EXAMPLE = "window = [512, 0]"
 UNION_OF_EXAMPLE = "causal, union = #dash.union<columns = 4, window = [512, -1]>"
 BITS = "[[1, 0, 1, 1], [0, 0, 0, 1], [0, 0, 0, 0], [0, 0, 0, 1]]"
@@ -34,7 +36,8 @@ DEBUG_OPTIONS = {"contributions": "contributions=true", "delays": "delays=true",
                  "tickets": "tickets=true"}
 TICKETS_KIND = "ascending"
 # Lists of sequences: kinds of orders that the device makes of lengths, and lengths of tables.
-LIST_KINDS = {"full": ("shift", "ascending"), "causal": ("symmetric-shift", "ascending"), "window-100-40": ("shift",)}
+LIST_KINDS = {"full": ("shift", "ascending"), "causal": ("symmetric-shift", "ascending"), "window-100-40": ("shift",),
+              "union-200-all-0-all-all": ("descending",), "union-4-100-all-all-0": ("descending", "ascending")}
 LIST_TABLE = {"causal": "q:700+64+1+1500+129+333,kv:700+640+1+1500+129+100,heads:8,kv-heads:4"}
 # Kernels that take delta in place of o, of batches and of lists.
 GIVEN_DELTA = {"causal": "symmetric-shift"}
@@ -48,9 +51,15 @@ PARTS_SIZES = "heads:16,kv-heads:2"
 LEVEL_KINDS = {"causal": "symmetric-shift", "window-512-0": "shift", "blocks-causal": "synthesized"}
 MADE_FOR, LEVEL_WORKERS, LEVEL_BATCHES = 64, (132, 100, 66), (1, 2, 7)
 LEVEL_TABLE = "parts=1 sizes=q:1024,kv:1024,heads:32,kv-heads:32,batch:"
-# Kernels with other scores: with a softcap, as Gemma 2 has it, and with a sink, as gpt-oss has it. Of a mask: a kind.
+# At level batch a table of a list gives each sequence the order that it has beside others; at level run a search looks at all of them.
+LEVEL_LISTS = {"beside-one": "1000+64", "among-many": "1000+3000+200+1000+1900"}
+# Kernels with other scores: with a softcap, as Gemma 2 has it, and with a sink, as gpt-oss has it. Of a mask: a kind, what each of its
+# kernels of batches has, and what those of lists have.
 SOFTCAP = 50.0
-SCORES = {"causal": ("symmetric-shift", ("softcap", "sink"))}
+SCORES = {"causal": ("symmetric-shift", ("softcap", "sink"), ("softcap", "sink")), "window-512-0": ("shift", ("softcap-sink",), ("sink",)),
+          "union-4-100-all-all-0": ("descending", ("softcap-sink",), ())}
+# Lists of which there is the build that a checker of races understands.
+LIST_THREADS = {"causal": "symmetric-shift"}
 DEBUG_KINDS = {"full": ("ascending", "shift", "symmetric-shift"), "causal": ("ascending", "shift", "symmetric-shift"),
                "window-512-0": ("shift",)}
 
@@ -82,13 +91,13 @@ class DeviceKernel:
             text = text.replace(UNION_OF_EXAMPLE, f"window = [{', '.join(band)}], union = #dash.union<columns = {columns}, "
                                                   f"window = [{left}, {right}]>")
         text = re.sub(r"dense<\[\[.*\]\]>", f"dense<{BITS}>", text)
-        if self.has_lengths:
-            text = text.replace("scale(%scale)", "scale(%scale) sequences(<?>)")
         if self.takes_delta:
             text = text.replace("%o: !tensor", "%delta: !per_row").replace("o = %o", "delta = %delta").replace("!per_row, !tensor)", "!per_row, !per_row)")
         if "sink" in self.scores:
             text = text.replace("%scale: f32)", "%scale: f32, %sink: memref<?xf32>, %dsink: memref<?x?xf32, strided<[?, 1]>>)")
             text = text.replace("scale(%scale)", "scale(%scale) sink(%sink, %dsink : memref<?xf32>, memref<?x?xf32, strided<[?, 1]>>)")
+        if self.has_lengths:
+            text = text.replace("scale(%scale)", "scale(%scale) sequences(<?>)")
         if "softcap" in self.scores:
             text = text.replace("\n  return", f" softcap({SOFTCAP})\n  return")
         return text.replace("x128xbf16", f"x{self.head_dim}xbf16").replace("bf16", self.element)
@@ -101,7 +110,7 @@ def device_kernels(workers: int = TARGETS_OWN) -> list[DeviceKernel]:
             common = f"q-tile={Q_TILES[head_dim, mask]} kv-tile={KV_TILE} workers={workers}"
             for kind in MASKS[mask]:
                 tables = {"": ""}
-                if mask.startswith(("blocks", "union")):
+                if mask.startswith("blocks") or mask.startswith("union") and kind not in FORMULAS_OF_UNIONS:
                     tables = TABLE_SIZES
                 elif kind == "synthesized":
                     tables = TABLE_SIZES | {"bench": TABLE_SIZES_OF_BENCH[head_dim]}
@@ -127,15 +136,19 @@ def device_kernels(workers: int = TARGETS_OWN) -> list[DeviceKernel]:
             kernels += [DeviceKernel(f"d{head_dim}-{mask}-{kind}-list", head_dim, mask, f"kind={kind} level=batch {common}",
                                      has_lengths=True) for kind in LIST_KINDS.get(mask, ())]
             if mask in SCORES:
-                kind, changes = SCORES[mask]
-                kernels += [DeviceKernel(f"d{head_dim}-{mask}-{kind}-{change}", head_dim, mask, f"kind={kind} {common}", scores=(change,))
-                            for change in changes]
+                kind, *changes = SCORES[mask]
+                kernels += [DeviceKernel(f"d{head_dim}-{mask}-{kind}{'-list' * has_lengths}-{change}", head_dim, mask,
+                                         f"kind={kind}{' level=batch' * has_lengths} {common}", has_lengths=has_lengths, scores=tuple(change.split("-")))
+                            for has_lengths in (False, True) for change in changes[has_lengths]]
             if mask in LIST_TABLE:
                 kernels.append(DeviceKernel(f"d{head_dim}-{mask}-synthesized-list", head_dim, mask,
                                             f"kind=synthesized table=true parts=1 {common} sizes={LIST_TABLE[mask]}"))
             if TICKETS_KIND in LIST_KINDS.get(mask, ()):
                 kernels.append(DeviceKernel(f"d{head_dim}-{mask}-{TICKETS_KIND}-list-tickets", head_dim, mask,
                                             f"kind={TICKETS_KIND} level=batch {common} {DEBUG_OPTIONS['tickets']}", has_lengths=True))
+            if (kind := LIST_THREADS.get(mask)):
+                kernels.append(DeviceKernel(f"d{head_dim}-{mask}-{kind}-list-threads", head_dim, mask,
+                                            f"kind={kind} level=batch {common} {DEBUG_OPTIONS['threads']}", has_lengths=True))
             if (kind := GIVEN_DELTA.get(mask)):
                 kernels += [DeviceKernel(f"d{head_dim}-{mask}-{kind}{'-list' * has_lengths}-delta", head_dim, mask, f"kind={kind} level=batch {common}",
                                          has_lengths=has_lengths, takes_delta=True) for has_lengths in (False, True)]
@@ -156,6 +169,11 @@ def level_kernels() -> list[DeviceKernel]:
             orders["batch"] = f"level=batch workers={LEVEL_WORKERS[0]}"
         common = f"kind={kind} q-tile={Q_TILES[head_dim, mask]} kv-tile={KV_TILE}"
         kernels += [DeviceKernel(f"d{head_dim}-{mask}-{kind}-level-{name}", head_dim, mask, f"{common} {order}") for name, order in orders.items()]
+        if mask == "causal":
+            options = f"kind=synthesized table=true parts=1 workers={LEVEL_WORKERS[0]} q-tile={Q_TILES[head_dim, mask]} kv-tile={KV_TILE}"
+            kernels += [DeviceKernel(f"d{head_dim}-{mask}-synthesized-list-level-{level}-{which}", head_dim, mask,
+                                     f"{options} level={level} sizes=q:{rows},kv:{rows},heads:8,kv-heads:4")
+                        for level in ("batch", "run") for which, rows in LEVEL_LISTS.items()]
         if kind in LIST_KINDS.get(mask, ()):
             machine |= {f"batch-{workers}": f"level=batch workers={workers}" for workers in LEVEL_WORKERS[1:]}
             kernels += [DeviceKernel(f"d{head_dim}-{mask}-{kind}-list-level-{name}", head_dim, mask, f"{common} {order}", has_lengths=True)

@@ -25,13 +25,13 @@ def AttentionBwdOp : Dash_Op<"attention_bwd", [AttrSizedOperandSegments, Outside
     With `softcap(c)` scores are c * tanh(scale * Q K^T / c) before the mask is put on them, and dS has the factor 1 - tanh^2 in
     front of dQ and dK. With `sink` each query head has one more score, sink[h], for all of its rows: it has a part in the sum of
     exponentials, which the LSE states, and no value. So dQ, dK and dV are what they are, and sink has a gradient, of each sequence
-    by itself: dsink[b, h] = -sum over rows i of exp(sink[h] - LSE[b, h, i]) * delta[b, h, i]. A caller adds over the batch, in the
-    order that it likes: at every level the bits of an entry depend on no other sequence.
+    by itself: dsink[b, h] = -sum over rows i of exp(sink[h] - LSE[b, h, i]) * delta[b, h, i]; of a list b counts its sequences. A
+    caller adds over them, in the order that it likes: at every level the bits of an entry depend on no other sequence.
 
     q, k, v, d_out, dq, dk and dv are memrefs [batch, heads, rows, head dim]; any strides will do as
     long as the innermost is 1, so the layouts "heads before rows" and "rows before heads" are one
     type with two strides. lse, the logarithm of each row's sum of exponentials, and delta are
-    [batch, heads, q rows], sink is [heads] and dsink [batch, heads]. Exactly one of `o`, the forward's output, and `delta` is given. `scale`
+    [batch, heads, q rows], sink is [heads] and dsink [batch, heads], of a list [sequences, heads]. Exactly one of `o`, the forward's output, and `delta` is given. `scale`
     is 1/sqrt(head dim of q) unless given. With `sequences` the rows of all sequences lie one after
     the other in a batch of 1; without it each batch entry is a sequence.
 
@@ -39,7 +39,7 @@ def AttentionBwdOp : Dash_Op<"attention_bwd", [AttrSizedOperandSegments, Outside
     - q, k, v, d_out and o are bf16, or all f16; so are dq, dk and dv; lse, delta, sink and dsink are f32.
     - Head dims are static: of q and k one of 64, 96, 128, 192, 256; of v the same, or 128 with 192.
     - k and v have the same heads, and q a multiple of them; sizes that must agree do, where static.
-    - The softcap is a finite number above 0. A sink comes with its dsink, and without `sequences`.
+    - The softcap is a finite number above 0. A sink comes with its dsink.
     - Stands outside `dash.items`. No output is the same value as another output or as an input, or
       overlaps one in memory.
 
@@ -101,7 +101,7 @@ def AttentionBwdOp : Dash_Op<"attention_bwd", [AttrSizedOperandSegments, Outside
     - `'sink' must be a memref of rank 1 [heads], got 'memref<1x8xf32>'`, and so for dsink, `[batch, heads]`
     - `'sink' must have the heads of 'q', 8, got 4`
     - `'sink' and 'dsink' come together, got 'sink' alone`
-    - `'sink' needs a batch of equal sequences, got 'sequences'`
+    - `'dsink' must have a row for each of the 2 sequences, got 1`
     - `'softcap' must be a finite number above 0, got -1.0`
     - those of the mask's rules, `'bits' must have 8 rows (kv blocks), for the longest sequence's 1000
       key rows, got 4` for one, where types or `sequences` say how long sequences are
@@ -188,15 +188,16 @@ def SinkGradientOp : Dash_Op<"sink_gradient", [OutsideItems]> {
   let summary = "The gradient of an attention sink, of each sequence";
   let description = [{
     `dsink[b, h] = -sum over i of exp(sink[h] - lse[b, h, i]) * delta[b, h, i]`, in f32, for whole tensors. A row whose lse is
-    infinite counts as 0. The sum has one order, at whatever level, which the sequence's rows alone fix:
+    infinite counts as 0. With `sequences`, those of the `dash.items` that read delta, b counts these, whose rows lie one after the
+    other in a batch of 1. The sum has one order, at whatever level, which the sequence's rows alone fix:
 
     - rows are taken in runs of 32 from the sequence's first; what a run lacks at its end is +0. A run is added in pairs: its row 2i
       and its row 2i + 1, then those sums in pairs, up to one;
     - run r is added to sum r mod 32 of 32 sums, each from +0 and in the order of runs; those are added in pairs, as rows are.
 
-    **Preconditions**: lse and delta have one shape, sink their heads, dsink their batch and heads, wherever static; all are f32. Stands
-    outside `dash.items`.
-    **Postconditions**: dsink is written in full.
+    **Preconditions**: lse and delta have one shape, sink their heads, dsink their batch, or a row a sequence, and heads, wherever static;
+    all are f32. Stands outside `dash.items`.
+    **Postconditions**: dsink is written in full; an empty sequence has a sum of no runs.
 
     **Example**
     ```mlir
@@ -206,21 +207,32 @@ def SinkGradientOp : Dash_Op<"sink_gradient", [OutsideItems]> {
                          outs(%dsink : memref<?x?xf32>)
       return
     }
+
+    // Of sequences whose lengths come with each launch.
+    func.func @sinks_of_list(%sink: memref<8xf32>, %lse: memref<1x8x?xf32>, %delta: memref<1x8x?xf32>,
+                             %dsink: memref<?x8xf32>) {
+      dash.sink_gradient ins(%sink, %lse, %delta : memref<8xf32>, memref<1x8x?xf32>, memref<1x8x?xf32>)
+                         outs(%dsink : memref<?x8xf32>) sequences(<?>)
+      return
+    }
     ```
 
     **Errors**
     - `'delta' must have the rows of 'lse', 512, got 256`, and so for batch and heads, and those of dsink
     - `'sink' must have the heads of 'lse', 8, got 4`
+    - `'sequences' needs a batch of 1, got 2`; `'dsink' must have a row for each of the 2 sequences, got 1`
+    - `must have the sequences of the 'dash.items' that read its delta`
     - `stands outside 'dash.items' only: it works on whole tensors`
   }];
   let arguments = (ins
     Arg<MemRefRankOf<[F32], [1]>, "the scores [heads]", [MemRead]>:$sink,
     Arg<RowMemRef, "log of the sum of exponentials, the sink's too [batch, heads, q rows]", [MemRead]>:$lse,
     Arg<RowMemRef, "rowsum(O * dO), shaped as lse", [MemRead]>:$delta,
-    Arg<MemRefRankOf<[F32], [2]>, "the gradient [batch, heads]", [MemWrite]>:$dsink);
+    Arg<MemRefRankOf<[F32], [2]>, "the gradient [batch, heads], or [sequences, heads]", [MemWrite]>:$dsink,
+    Arg<OptionalAttr<SequencesAttr>, "rows of each sequence, in a batch of 1">:$sequences);
   let assemblyFormat = [{
     `ins` `(` $sink `,` $lse `,` $delta `:` type($sink) `,` type($lse) `,` type($delta) `)`
-    `outs` `(` $dsink `:` type($dsink) `)` attr-dict
+    `outs` `(` $dsink `:` type($dsink) `)` (`sequences` `(` $sequences^ `)`)? attr-dict
   }];
   let extraClassDeclaration = [{
     /// Rows that are added in pairs, and as many sums of such runs. A warp has as many lanes.

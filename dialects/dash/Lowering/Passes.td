@@ -464,7 +464,7 @@ def LowerConvert : Pass<"dash-lower-convert", "::mlir::ModuleOp"> {
     warpgroup writes its own block of rows, in the piece's columns.
 
     Of a `dash.sink_gradient`, which goes too, `NAME_convert` adds the runs that `NAME_prepare` has left in the region `sink_sum`: a
-    warp of the block of a head's first tile has all of the head.
+    warp of the block of a head's first tile has all of the head; of a list blocks take turns with its sequences.
 
     Needs: `dash-outline-program`, `dash-distribute-tiles`. Leaves: the memory that the sums were allocated in. Does not: write dK
     and dV of one part, which the main kernel rounds itself.

@@ -68,7 +68,7 @@ def ApplySchedule : Pass<"dash-apply-schedule", "::mlir::ModuleOp"> {
     for programs that serve all sizes, so an order that is a table is refused.
 
     A kind is formulas where it has some for the mask (all fixed kinds: full, causal and other right
-    bounds; `symmetric-shift` not for windows; none for bitmaps and unions). Elsewhere it is a table for the stated sizes,
+    bounds; `symmetric-shift` not for windows; of unions `ascending` and `descending`; none for bitmaps). Elsewhere it is a table for the stated sizes,
     whatever `form` says, and a remark (missed) tells.
 
     kind=auto takes the kind of least predicted time at level run, for the stated sizes; from level batch

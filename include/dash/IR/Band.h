@@ -130,6 +130,24 @@ private:
   static AffineExpr floorDiv(AffineExpr lhs, int64_t rhs) { return lhs.floorDiv(rhs); }
 };
 
+/// What edges say of tiles. Of a kv tile the q tiles that see something stand side by side, as those of a band do: rows that
+/// see a first column and rows that see one of the tile's others meet. Of a q tile the kv tiles are those of two bands.
+struct TileEdges {
+  TileEdges() = default;
+  TileEdges(const Edges &edges, int64_t qTile, int64_t kvTile)
+      : rest{edges.band, qTile, kvTile}, wide{edges.wide, qTile, kvTile}, last(wide),
+        firstColumns(edges.firstColumns), firstTiles(llvm::divideCeil(edges.firstColumns, kvTile)) {
+    if (wide.band.left >= 0)
+      last.band.left -=
+          std::min(firstTiles * kvTile - firstColumns, wide.band.left - rest.band.left);
+  }
+
+  TileBand rest; ///< of all kv tiles but the first, and of all where there are no first columns
+  TileBand wide; ///< of the first ones,
+  TileBand last; ///< but for the last of them, which may have other columns too
+  int64_t firstColumns = 0, firstTiles = 0;
+};
+
 /// What the consumer of a kernel is told of edges: a number for each tile, its lead, and numbers that all tiles share.
 /// Row i of a q tile sees column j of a kv tile iff `j - i <= lead` and, where there is a width, `lead - width <= j - i`.
 /// Sequences have at most 2^28 rows.

@@ -16,6 +16,9 @@ using TensorNames = llvm::DenseMap<Value, StringRef>;
 /// name of what they become. What is not computed as `dash-tile` spells it stays without a name.
 TensorNames nameTensors(ItemsOp items);
 
+/// The op that adds up the gradient of the sink of scheduled items; null where they have no sink.
+SinkGradientOp findSinkGradient(ItemsOp items);
+
 /// A tensor of a whole program: its name, and what it is to it.
 struct TensorRole {
   StringLiteral name;

@@ -38,6 +38,13 @@ Piecewise dealInTurn(MLIRContext *context);
 /// ones where lengths fall along the issue order.
 Piecewise dealBackAndForth(MLIRContext *context);
 
+/// The widest mask that hides no more than this one and has formulas: its first columns beside a window, if there is no
+/// other rule, else its band.
+Mask maskOfFormulas(const Mask &mask);
+
+/// The turn of a kv tile in a chain that holds its tiles in their order.
+Piecewise turnByTile(const Problem &problem, const LineInputs &in);
+
 /// Splits `units` units of a group into the fewest waves of at most `width`, as even as possible.
 /// The units of a wave walk at once.
 struct Waves {

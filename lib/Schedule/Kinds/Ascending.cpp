@@ -18,9 +18,9 @@ static FailureOr<Order> build(const ScheduleHeader &header, MLIRContext *context
                               EmitError emitError) {
   LineInputs in(context);
   AffineExpr q = in.position;
-  WideOrder wide{header.problem.mask.band(),
+  WideOrder wide{maskOfFormulas(header.problem.mask),
                  {itemsInOrder(context), dealInTurn(context), in.formula(in.first + in.position),
-                  in.formula(in.kv - in.first)},
+                  turnByTile(header.problem, in)},
                  /*step=*/in.formula(q)};
   return orderWithin(header, std::move(wide), emitError);
 }

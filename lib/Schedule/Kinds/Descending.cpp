@@ -18,13 +18,14 @@ static FailureOr<Order> build(const ScheduleHeader &header, MLIRContext *context
                               EmitError emitError) {
   LineInputs in(context);
   AffineExpr q = in.position;
-  // With no bound, or two, items are equally long, and dealing in turn keeps the workers' stagger.
+  // With no bound, or two, items are equally long, but those of first columns, and dealing in turn keeps the workers' stagger.
   const Mask &mask = header.problem.mask;
-  bool isTriangle = (mask.left < 0) != (mask.right < 0);
-  WideOrder wide{mask.band(),
+  Band band = mask.edges().band;
+  bool isTriangle = (band.left < 0) != (band.right < 0);
+  WideOrder wide{maskOfFormulas(mask),
                  {itemsInOrder(context),
                   isTriangle ? dealBackAndForth(context) : dealInTurn(context),
-                  in.formula(in.last - in.position), in.formula(in.kv - in.first)},
+                  in.formula(in.last - in.position), turnByTile(header.problem, in)},
                  /*step=*/in.formula(in.qTiles - 1 - q)};
   return orderWithin(header, std::move(wide), emitError);
 }

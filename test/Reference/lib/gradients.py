@@ -44,6 +44,15 @@ def sink_gradient(sink: np.ndarray, lse: np.ndarray, delta: np.ndarray) -> np.nd
     return -pairwise_sum(sums)
 
 
+def sink_gradients(problem: Problem, arrays: Arrays, is_list: bool) -> np.ndarray:
+    """[sequences, heads]: the above of each sequence by itself."""
+    places, found = Places(problem, is_list), []
+    for sequence in range(len(problem.sequences)):
+        batch, rows = places.rows(sequence, False)
+        found.append(sink_gradient(arrays.sink, arrays.lse[batch:batch + 1, :, rows], arrays.delta[batch:batch + 1, :, rows]))
+    return np.concatenate(found)
+
+
 def delta_of(o: np.ndarray, do: np.ndarray) -> np.ndarray:
     return row_sums(o * do)
 
@@ -176,8 +185,9 @@ def float64_gradients(problem: Problem, arrays: Arrays, is_list: bool) -> dict[s
               for name in ("q", "k", "v")}
     if arrays.sink is not None:
         counts = np.isfinite(wide["lse"])
-        weights = np.exp(arrays.sink.astype(np.float64)[:, None] - np.where(counts, wide["lse"], np.inf))
-        result["dsink"] = Gradient(-(weights * wide["delta"]).sum(-1), (weights * np.abs(wide["delta"])).sum(-1))
+        terms = np.exp(arrays.sink.astype(np.float64)[:, None] - np.where(counts, wide["lse"], np.inf)) * wide["delta"]
+        shares = [terms[batch, :, rows] for batch, rows in (places.rows(s, False) for s in range(len(problem.sequences)))]
+        result["dsink"] = Gradient(np.stack([-share.sum(-1) for share in shares]), np.stack([np.abs(share).sum(-1) for share in shares]))
     for s, lengths in enumerate(problem.sequences):
         seen = visible(problem.mask, lengths.q, lengths.kv)
         (b, rows), (_, columns) = places.rows(s, False), places.rows(s, True)
