@@ -155,7 +155,7 @@ DASH_CAPI_EXPORTED void dashPlanDestroy(DashPlan plan);
  */
 DASH_CAPI_EXPORTED DashTensor dashPlanGetTensor(DashPlan plan, size_t index);
 
-/** Where blocks of memory begin: a multiple of so many bytes. */
+/** Where blocks of memory begin: a multiple of so many bytes. An order may begin at any that suits its regions, which is one of 16. */
 #define DASH_ALIGNMENT 256
 
 /** Bytes of the workspace, which belongs to one run at a time; and those of the order. 0 for a problem without outputs. */
@@ -176,7 +176,7 @@ DASH_CAPI_EXPORTED DashRegion dashPlanGetRegion(DashPlan plan, size_t index);
 
 /*===- Launches -------------------------------------------------------------------------------------===*/
 
-/** A block of device memory, at a multiple of DASH_ALIGNMENT. */
+/** A block of device memory, at a multiple of DASH_ALIGNMENT, or of 16 for an order. */
 typedef struct DashMemory {
   uint64_t address;
   size_t bytes;

@@ -7,6 +7,7 @@
 |*                                                                                                            *|
 |* What comes out is what `dash-opt --dash-to-ptx` would write for these sizes: a manifest and an order, for   *|
 |* `dashKernelCreate`. So equal sizes give equal bits, whoever plans, whenever, and whether an order was kept. *|
+|* Its sizes are those of all problems that have the same tiles.                                               *|
 \*===----------------------------------------------------------------------------------------------------------===*/
 #ifndef DASH_C_PLANNER_H
 #define DASH_C_PLANNER_H
@@ -57,20 +58,33 @@ DASH_CAPI_EXPORTED DashStatus dashPlannerPlan(DashPlanner planner, DashStringRef
                                               DashDiagnosticHandler handler, void *userData,
                                               DashOrder *order);
 
+/** What `kind=auto` takes for a problem. */
+typedef struct DashChoice {
+  DashStringRef kind; /**< of the options of the compiler; lives as long as the library */
+  int64_t parts;      /**< into which query heads of a kv head are cut */
+  int32_t
+      isTable; /**< 1: searched for these sizes, so a table that `dashPlannerPlan` makes; 0: formulas of any sizes */
+  int64_t qRows,
+      kvRows; /**< the most that have the same tiles, and so the same choice and the same table */
+  double makespan,
+      bound; /**< the time that is predicted, and one that none is below, in the units of costs */
+} DashChoice;
+
 /**
- * The number of parts into which `kind=auto` cuts the query heads of a kv head, for a manifest's mask, level, tiles and workers.
+ * Chooses kind and parts of a problem as `kind=auto` does, for a manifest's mask, level, tiles and workers.
  *
  * manifest: of any kernel of a batch, whatever its kind and its own parts.
  * sizes:    a value for each size that the manifest has.
- * parts:    set on success. The kernel of that number is another program, compiled with `parts=N`.
+ * parts:    0 leaves their number to the kind; else it holds.
+ * choice:   set on success. The kernel of another kind or other parts is another program, compiled with `kind=K parts=N`.
  *
- * Takes as long as `kind=auto` takes to order the problem in each number that may be worth it, and keeps nothing: ask once for each set
- * of sizes.
+ * Follows from these arguments and the version of the library alone. Takes as long as a search, and keeps what came out where orders
+ * are kept: with it the table, which `dashPlannerPlan` then only hands out. All else is as there.
  */
-DASH_CAPI_EXPORTED DashStatus dashPlannerChooseParts(DashPlanner planner, DashStringRef manifest,
-                                                     const DashSize *sizes, size_t numSizes,
-                                                     DashDiagnosticHandler handler, void *userData,
-                                                     int64_t *parts);
+DASH_CAPI_EXPORTED DashStatus dashPlannerChoose(DashPlanner planner, DashStringRef manifest,
+                                                const DashSize *sizes, size_t numSizes,
+                                                int64_t parts, DashDiagnosticHandler handler,
+                                                void *userData, DashChoice *choice);
 
 /** Gives an order back, and all strings of it. */
 DASH_CAPI_EXPORTED void dashOrderDestroy(DashOrder order);

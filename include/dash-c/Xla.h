@@ -21,12 +21,13 @@ struct XLA_FFI_Error;
 /**
  * Computes gradients of attention, as a typed custom call (api_version 4). Register it for the stages instantiate, initialize and execute.
  *
- * operands:   q, k, v, do, o, lse.
- * results:    dq, dk, dv, and memory: bytes (u8) for the plan's workspace and its order, which the call makes anew each time, so that
- *             programs may be captured into command buffers; 256 bytes more for each of the two, which begin at multiples of DASH_ALIGNMENT.
+ * operands:   q, k, v, do, o, lse; of a program whose order is a table that too, as bytes (u8), for the sizes of the call.
+ * results:    dq, dk, dv, and memory: bytes (u8) for the plan's workspace and for an order that is no table, which the call makes anew
+ *             each time, so that programs may be captured into command buffers; 256 bytes more for each of these, which begin at
+ *             multiples of DASH_ALIGNMENT.
  * attributes: program, options (strings): what `dashCompile` takes; a process compiles each once, when the first call is instantiated.
- *             certificate (string): that of the kernel for which bytes were counted. Where another library compiles another one, the
- *             call is refused, since its bits would be others.
+ *             certificate (string): that of the kernel for which bytes were counted. Where another library compiles another one, or
+ *             plans another table, the call is refused, since its bits would be others.
  *             layout (string): "bhsd" for [batch, heads, rows, head dim], "bshd" for [batch, rows, heads, head dim].
  *             scale (f32).
  *

@@ -17,9 +17,12 @@ class PlannerHandle {
 public:
   PlannerHandle() : planner(makeOptions()) {}
 
-  std::string takeWarning() {
-    std::lock_guard<std::mutex> lock(mutex);
-    return std::exchange(warning, "");
+  void passWarning(DashDiagnosticHandler handler, void *userData) {
+    std::unique_lock<std::mutex> lock(mutex);
+    std::string message = std::exchange(warning, "");
+    lock.unlock();
+    if (!message.empty())
+      say(DASH_WARNING, message, handler, userData);
   }
 
 private:
@@ -61,16 +64,18 @@ static launch::Outcome checkAsked(DashPlanner planner, DashStringRef manifest,
   return std::nullopt;
 }
 
-DashStatus dashPlannerChooseParts(DashPlanner planner, DashStringRef manifest,
-                                  const DashSize *sizes, size_t numSizes,
-                                  DashDiagnosticHandler handler, void *userData, int64_t *parts) {
-  if (!parts)
-    return refuse("'parts' is NULL: there is no place for the result", handler, userData);
+DashStatus dashPlannerChoose(DashPlanner planner, DashStringRef manifest, const DashSize *sizes,
+                             size_t numSizes, int64_t parts, DashDiagnosticHandler handler,
+                             void *userData, DashChoice *choice) {
+  if (!choice)
+    return refuse("'choice' is NULL: there is no place for the result", handler, userData);
   if (launch::Outcome wrong = checkAsked(planner, manifest, sizes, numSizes))
     return report(wrong, handler, userData);
-  return report(chooseParts(static_cast<PlannerHandle *>(planner.ptr)->planner,
-                            toStringRef(manifest), ArrayRef(sizes, numSizes), *parts),
-                handler, userData);
+  PlannerHandle &one = *static_cast<PlannerHandle *>(planner.ptr);
+  launch::Outcome outcome =
+      choose(one.planner, toStringRef(manifest), ArrayRef(sizes, numSizes), parts, *choice);
+  one.passWarning(handler, userData);
+  return report(outcome, handler, userData);
 }
 
 DashStatus dashPlannerPlan(DashPlanner planner, DashStringRef manifest, const DashSize *sizes,
@@ -84,8 +89,7 @@ DashStatus dashPlannerPlan(DashPlanner planner, DashStringRef manifest, const Da
   auto files = std::make_unique<PlannedFiles>();
   launch::Outcome outcome =
       replan(one.planner, toStringRef(manifest), ArrayRef(sizes, numSizes), *files);
-  if (std::string warning = one.takeWarning(); !warning.empty())
-    say(DASH_WARNING, warning, handler, userData);
+  one.passWarning(handler, userData);
   if (!outcome)
     order->ptr = files.release();
   return report(outcome, handler, userData);

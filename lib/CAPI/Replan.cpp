@@ -21,6 +21,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace mlir::dash;
@@ -121,7 +122,9 @@ public:
     problem.kvHeads = sizes.kvHeads;
     problem.headDim = number("head_dim");
     problem.headDimV = number("head_dim_v");
-    problem.sequences.assign(sizes.batch, {sizes.qRows, sizes.kvRows});
+    findStep(problem);
+    SequenceLengths rows{roundUp(sizes.qRows, step.q), roundUp(sizes.kvRows, step.kv)};
+    problem.sequences.assign(sizes.batch, rows);
     return makeCost(request);
   }
 
@@ -134,6 +137,7 @@ public:
     json::Object &whole = *root.getAsObject();
     for (const launch::Size &size : manifest.sizes)
       (*whole.getObject("sizes"))[size.name] = json::Object{{"value", *sizes.find(size.name)}};
+    stateRows(whole);
     bool waits = mayWait(planned.words);
     bool drawsTickets = llvm::any_of(
         manifest.workspace, [](const launch::Region &region) { return region.name == "tickets"; });
@@ -147,13 +151,13 @@ public:
       if (region.getAsObject()->getString("initial") == "file")
         (*region.getAsObject())["bytes"] = std::to_string(files.order.size());
     (*order)["bytes"] = int64_t(files.order.size());
-    (*order)["sha256"] = hashOf(files.order);
+    std::string hash = hashOf(files.order);
+    (*order)["sha256"] = hash;
     if (StringRef(manifest.orderCommand).contains(sizesOption))
       (*order)["command"] = StringRef(manifest.orderCommand).rsplit(sizesOption).first.str() +
                             sizesOption.str() + describeSizes() + "'";
-    std::string search = searchText();
     files.certificate =
-        certify(*program, "sha256:" + hashOf(files.order), search, "sha256:" + manifest.ptxSha256);
+        certify(*program, "sha256:" + hash, searchText(), "sha256:" + manifest.ptxSha256);
     whole["certificate"] = files.certificate;
     llvm::raw_string_ostream(files.manifest) << llvm::formatv("{0:2}", root) << '\n';
     return files;
@@ -161,6 +165,44 @@ public:
 
 private:
   static constexpr llvm::StringLiteral sizesOption = " sizes=";
+
+  static int64_t roundUp(int64_t rows, int64_t step) { return llvm::divideCeil(rows, step) * step; }
+
+  /// Rows that have the same tiles have the same order, where the mask meets these tiles alike: where it hides nothing, each
+  /// number for itself; where rows see columns by where both are, as many of q as of kv together. Else none share one.
+  void findStep(const Problem &problem) {
+    if (problem.tiles.q < 1 || problem.tiles.kv < 1) // which the planner refuses
+      return;
+    int64_t both = std::gcd(problem.tiles.q, problem.tiles.kv);
+    if (problem.mask.isFull()) {
+      step = problem.tiles;
+    } else if (problem.mask.isBand() && sizes.qRows == sizes.kvRows) {
+      step = {both, both};
+      rowsMustBeEqual = both > 1;
+    }
+  }
+
+  /// Of the sizes that the order serves, the rows, and that they are equal where they have to be.
+  void stateRows(json::Object &whole) {
+    constexpr llvm::StringLiteral areEqual = "q_rows - kv_rows";
+    for (auto [name, rows, each] :
+         {std::tuple("q_rows", sizes.qRows, step.q), {"kv_rows", sizes.kvRows, step.kv}})
+      if (int64_t most = roundUp(rows, each); each > 1)
+        (*whole.getObject("sizes"))[name] = json::Object{{"min", most - each + 1}, {"max", most}};
+    json::Array &constraints = *whole.getArray("constraints");
+    auto said = llvm::find_if(constraints, [&](const json::Value &constraint) {
+      return constraint.getAsObject()->getString("expression") == areEqual;
+    });
+    if (said != constraints.end()) // of an order that was planned before
+      constraints.erase(said);
+    if (rowsMustBeEqual)
+      constraints.push_back(json::Object{
+          {"expression", areEqual},
+          {"equals", 0},
+          {"message",
+           "the order serves as many rows of q as of kv, as the tiles of others are masked "
+           "in another way"}});
+  }
 
   Outcome refuse(const llvm::Twine &what) {
     return fail(DASH_INVALID_MANIFEST, "manifest of '" + manifest.name + "': " + what +
@@ -240,6 +282,8 @@ private:
   json::Value root = nullptr;
   json::Object *program = nullptr, *order = nullptr;
   Sizes sizes;
+  TileShape step = {1, 1}; ///< so many rows share an order
+  bool rowsMustBeEqual = false;
 };
 
 } // namespace
@@ -259,17 +303,21 @@ Outcome dash::replan(Planner &planner, StringRef manifest, ArrayRef<DashSize> si
   return std::nullopt;
 }
 
-Outcome dash::chooseParts(Planner &planner, StringRef manifest, ArrayRef<DashSize> sizes,
-                          int64_t &parts) {
+Outcome dash::choose(Planner &planner, StringRef manifest, ArrayRef<DashSize> sizes, int64_t parts,
+                     DashChoice &result) {
   Replanner replanner;
   ScheduleHeader request;
   Outcome wrong;
   if ((wrong = replanner.read(manifest)) || (wrong = replanner.bind(sizes)) ||
       (wrong = replanner.makeRequest(request)))
     return wrong;
-  llvm::Expected<int64_t> chosen = planner.chooseParts(request);
+  request.parts = parts;
+  llvm::Expected<OrderChoice> chosen = planner.choose(request);
   if (!chosen)
     return fail(DASH_INVALID_ARGUMENT, llvm::toString(chosen.takeError()));
-  parts = *chosen;
+  StringRef kind = findScheduleKind(chosen->kind)->name;
+  const SequenceLengths &rows = request.problem.sequences.front();
+  result = {{kind.data(), kind.size()}, chosen->parts,     chosen->isSearched, rows.q, rows.kv,
+            chosen->makespan,           chosen->lowerBound};
   return std::nullopt;
 }

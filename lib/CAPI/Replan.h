@@ -18,9 +18,10 @@ struct PlannedFiles {
 launch::Outcome replan(Planner &planner, StringRef manifest, ArrayRef<DashSize> sizes,
                        PlannedFiles &result);
 
-/// The number of parts that `kind=auto` takes for a manifest's program at these sizes.
-launch::Outcome chooseParts(Planner &planner, StringRef manifest, ArrayRef<DashSize> sizes,
-                            int64_t &parts);
+/// What `kind=auto` takes for a manifest's program at these sizes; with 0 parts their number is chosen, too. The kind's name lives as
+/// long as the library.
+launch::Outcome choose(Planner &planner, StringRef manifest, ArrayRef<DashSize> sizes,
+                       int64_t parts, DashChoice &result);
 
 } // namespace mlir::dash
 

@@ -8,6 +8,7 @@
 
 #include "dash-c/Xla.h"
 #include "XlaFfi.h"
+#include "dash-c/Planner.h"
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -94,66 +95,97 @@ public:
     if (size_t found = dashProgramGetNumKernels(made->program); found != 1)
       return refuse("program: expected one function with an attention backward, found " +
                     std::to_string(found));
-    DashKernel planned = {nullptr};
-    if (Outcome wrong = made->makeKernel({nullptr}, planned))
+    if (Outcome wrong = made->makeKernel({nullptr}, dashProgramGetManifest(made->program, 0),
+                                         dashProgramGetOrder(made->program, 0), made->compiled))
       return wrong;
-    made->certificate = view(dashKernelGetCertificate(planned));
-    dashKernelDestroy(planned);
+    made->isTable = dashProgramGetOrder(made->program, 0).length != 0;
     result = std::move(made);
     return std::nullopt;
   }
 
-  /// Other bits than those that were promised are an error, whatever the reason.
+  bool hasTable() const { return isTable; }
+
+  /// Of formulas, whose certificate does not depend on sizes.
   Outcome check(const Attributes &given) const {
-    if (given.certificate == certificate)
+    return isTable ? std::nullopt : check(given, dashKernelGetCertificate(compiled));
+  }
+
+  Outcome findPlan(DashDriver driver, DashPlanner planner, int32_t device, const Attributes &given,
+                   const std::vector<DashTensor> &tensors, DashPlan &plan) {
+    std::vector<int64_t> sizes(dashKernelGetNumSizes(compiled));
+    if (Outcome wrong = call([&](DashDiagnosticHandler handler, void *userData) {
+          return dashKernelFindSizes(compiled, tensors.data(), tensors.size(), handler, userData,
+                                     sizes.data(), sizes.size());
+        }))
+      return wrong;
+    auto [place, isNew] = plans.try_emplace({device, sizes});
+    if (isNew) {
+      std::vector<DashSize> named;
+      for (int64_t size : sizes)
+        named.push_back({dashKernelGetSizeName(compiled, named.size()), size});
+      if (Outcome wrong = makePlan(driver, planner, device, named, place->second)) {
+        plans.erase(place);
+        return wrong;
+      }
+    }
+    plan = place->second.plan;
+    return check(given, toC(place->second.certificate));
+  }
+
+private:
+  struct Planned {
+    DashPlan plan = {nullptr};
+    std::string certificate;
+  };
+
+  /// Other bits than those that were promised are an error, whatever the reason.
+  static Outcome check(const Attributes &given, DashStringRef certificate) {
+    if (given.certificate == view(certificate))
       return std::nullopt;
     return Problem{XLA_FFI_Error_Code_FAILED_PRECONDITION,
-                   "certificate: expected " + certificate + ", which " +
+                   "certificate: expected " + std::string(view(certificate)) + ", which " +
                        std::string(view(dashGetVersion())) + " makes of this program, found " +
                        std::string(given.certificate) +
                        "; lower the program again, with the dash of this process"};
   }
 
-  Outcome open(DashDriver driver) { return kernel.ptr ? std::nullopt : makeKernel(driver, kernel); }
-
-  Outcome findPlan(int32_t device, const std::vector<DashTensor> &tensors, DashPlan &plan) {
-    std::vector<int64_t> sizes(dashKernelGetNumSizes(kernel));
-    if (Outcome wrong = call([&](DashDiagnosticHandler handler, void *userData) {
-          return dashKernelFindSizes(kernel, tensors.data(), tensors.size(), handler, userData,
-                                     sizes.data(), sizes.size());
-        }))
-      return wrong;
-    auto [place, isNew] = plans.try_emplace({device, sizes}, DashPlan{nullptr});
-    if (isNew) {
-      std::vector<DashSize> named;
-      for (int64_t size : sizes)
-        named.push_back({dashKernelGetSizeName(kernel, named.size()), size});
-      if (Outcome wrong =
-              make(&place->second, dashPlanCreate, kernel, device, named.data(), named.size())) {
-        plans.erase(place);
-        return wrong;
-      }
-    }
-    plan = place->second;
-    return std::nullopt;
+  Outcome makeKernel(DashDriver driver, DashStringRef manifest, DashStringRef order,
+                     DashKernel &result) const {
+    return make(&result, dashKernelCreate, driver, manifest, dashProgramGetPtx(program, 0), order);
   }
 
-private:
-  Outcome makeKernel(DashDriver driver, DashKernel &result) const {
-    return make(&result, dashKernelCreate, driver, dashProgramGetManifest(program, 0),
-                dashProgramGetPtx(program, 0), dashProgramGetOrder(program, 0));
+  /// A plan keeps what it needs of its kernel. A table is made for the sizes, to know its certificate: what is on the device comes with
+  /// the call.
+  Outcome makePlan(DashDriver driver, DashPlanner planner, int32_t device,
+                   const std::vector<DashSize> &sizes, Planned &result) {
+    DashOrder order = {nullptr};
+    if (isTable)
+      if (Outcome wrong = make(&order, dashPlannerPlan, planner, dashProgramGetManifest(program, 0),
+                               sizes.data(), sizes.size()))
+        return wrong;
+    DashKernel kernel = {nullptr};
+    Outcome wrong = makeKernel(
+        driver, isTable ? dashOrderGetManifest(order) : dashProgramGetManifest(program, 0),
+        isTable ? dashOrderGetBytes(order) : dashProgramGetOrder(program, 0), kernel);
+    dashOrderDestroy(order);
+    if (!wrong)
+      wrong = make(&result.plan, dashPlanCreate, kernel, device, sizes.data(), sizes.size());
+    result.certificate = view(dashKernelGetCertificate(kernel));
+    dashKernelDestroy(kernel);
+    return wrong;
   }
 
   DashProgram program = {nullptr};
-  std::string certificate;
-  DashKernel kernel = {nullptr};
-  std::map<std::pair<int32_t, std::vector<int64_t>>, DashPlan> plans;
+  DashKernel compiled = {nullptr}; ///< without a driver
+  bool isTable = false;            ///< the order is one, and an operand
+  std::map<std::pair<int32_t, std::vector<int64_t>>, Planned> plans;
 };
 
 /// All that a process has compiled. Its lock is held while something is made, which happens once.
 struct Process {
   std::mutex lock;
   DashDriver driver = {nullptr};
+  DashPlanner planner = {nullptr};
   std::map<std::string, std::unique_ptr<Backward>, std::less<>> backwards;
 
   Outcome find(const Attributes &given, Backward *&result) {
@@ -168,6 +200,9 @@ struct Process {
   }
 
   Outcome open() {
+    if (!planner.ptr)
+      if (Outcome wrong = make(&planner, dashPlannerCreate))
+        return wrong;
     return driver.ptr ? std::nullopt : make(&driver, dashDriverOpen, DashStringRef{"", 0});
   }
 };
@@ -247,41 +282,59 @@ Outcome readTensor(const XLA_FFI_Buffer &buffer, std::string_view layout, DashTe
 
 constexpr int64_t numOperands = 6, numResults = 4; // dashKernelGetTensorName, and memory
 
-Outcome readTensors(const XLA_FFI_CallFrame &frame, std::string_view layout,
-                    std::vector<DashTensor> &tensors, DashMemory &memory) {
-  if (frame.args.size != numOperands || frame.rets.size != numResults)
-    return refuse("expected 6 operands and 4 results, found " + std::to_string(frame.args.size) +
-                  " and " + std::to_string(frame.rets.size));
+/// A buffer of bytes.
+Outcome readMemory(const void *given, const char *what, DashMemory &result) {
+  const XLA_FFI_Buffer &bytes = *static_cast<const XLA_FFI_Buffer *>(given);
+  if (bytes.dtype != XLA_FFI_DataType_U8 || bytes.rank != 1)
+    return refuse(std::string("the last ") + what +
+                  ": expected bytes, as u8 of one dimension, found XLA's type " +
+                  std::to_string(static_cast<int>(bytes.dtype)) + " of " +
+                  std::to_string(bytes.rank));
+  result = {reinterpret_cast<uint64_t>(bytes.data), static_cast<size_t>(bytes.dims[0])};
+  return std::nullopt;
+}
+
+/// order: of a table, an operand behind the tensors.
+Outcome readBuffers(const XLA_FFI_CallFrame &frame, std::string_view layout, bool hasTable,
+                    std::vector<DashTensor> &tensors, DashMemory &memory, DashMemory &order) {
+  int64_t operands = numOperands + hasTable;
+  if (frame.args.size != operands || frame.rets.size != numResults)
+    return refuse("expected " + std::to_string(operands) + " operands and 4 results, found " +
+                  std::to_string(frame.args.size) + " and " + std::to_string(frame.rets.size));
   std::vector<const XLA_FFI_Buffer *> buffers;
   for (int64_t i = 0; i < numOperands; ++i)
     buffers.push_back(static_cast<const XLA_FFI_Buffer *>(frame.args.args[i]));
-  for (int64_t i = 0; i < numResults; ++i)
+  for (int64_t i = 0; i + 1 < numResults; ++i)
     buffers.push_back(static_cast<const XLA_FFI_Buffer *>(frame.rets.rets[i]));
-  const XLA_FFI_Buffer &bytes = *buffers.back();
-  if (bytes.dtype != XLA_FFI_DataType_U8 || bytes.rank != 1)
-    return refuse("the last result: expected bytes, as u8 of one dimension, found XLA's type " +
-                  std::to_string(static_cast<int>(bytes.dtype)) + " of " +
-                  std::to_string(bytes.rank));
-  memory = {reinterpret_cast<uint64_t>(bytes.data), static_cast<size_t>(bytes.dims[0])};
-  buffers.pop_back();
+  if (Outcome wrong = readMemory(frame.rets.rets[numResults - 1], "result", memory))
+    return wrong;
+  if (hasTable)
+    if (Outcome wrong = readMemory(frame.args.args[numOperands], "operand", order))
+      return wrong;
   for (const XLA_FFI_Buffer *buffer : buffers)
     if (Outcome wrong = readTensor(*buffer, layout, tensors.emplace_back()))
       return wrong;
   return std::nullopt;
 }
 
-/// Workspace and order in the memory of a call.
-Outcome divide(DashMemory memory, DashPlan plan, DashMemory &workspace, DashMemory &order) {
+/// Workspace, and an order that is no table, in the memory of a call.
+Outcome divide(DashMemory memory, DashPlan plan, bool hasTable, DashMemory &workspace,
+               DashMemory &order) {
   auto align = [](uint64_t address) {
     return (address + DASH_ALIGNMENT - 1) / DASH_ALIGNMENT * DASH_ALIGNMENT;
   };
   workspace = {align(memory.address), dashPlanGetWorkspaceBytes(plan)};
-  order = {align(workspace.address + workspace.bytes), dashPlanGetOrderBytes(plan)};
-  if (order.address + order.bytes <= memory.address + memory.bytes)
+  size_t needed = workspace.bytes + DASH_ALIGNMENT;
+  uint64_t end = workspace.address + workspace.bytes;
+  if (!hasTable) {
+    order = {align(end), dashPlanGetOrderBytes(plan)};
+    needed += order.bytes + DASH_ALIGNMENT;
+    end = order.address + order.bytes;
+  }
+  if (end <= memory.address + memory.bytes)
     return std::nullopt;
-  return refuse("the last result: expected " +
-                std::to_string(workspace.bytes + order.bytes + 2 * DASH_ALIGNMENT) +
-                " bytes, found " + std::to_string(memory.bytes));
+  return refuse("the last result: expected " + std::to_string(needed) + " bytes, found " +
+                std::to_string(memory.bytes));
 }
 
 /// What XLA's own function returns, if it fails, goes back to XLA.
@@ -298,15 +351,17 @@ XLA_FFI_Error *handle(const XLA_FFI_CallFrame &frame, Outcome &wrong) {
   std::vector<DashTensor> tensors;
   DashMemory memory = {};
   DashArguments arguments = {};
-  if ((wrong = readTensors(frame, given.layout, tensors, memory)) || (wrong = process().open()) ||
-      (wrong = backward->open(process().driver)))
+  bool hasTable = backward->hasTable();
+  if ((wrong = readBuffers(frame, given.layout, hasTable, tensors, memory, arguments.order)) ||
+      (wrong = process().open()))
     return nullptr;
   XLA_FFI_DeviceOrdinal_Get_Args device = {sizeof(device), nullptr, frame.ctx, 0};
   if (XLA_FFI_Error *error = frame.api->XLA_FFI_DeviceOrdinal_Get(&device))
     return error;
   DashPlan plan = {};
-  if ((wrong = backward->findPlan(device.device_ordinal, tensors, plan)) ||
-      (wrong = divide(memory, plan, arguments.workspace, arguments.order)) ||
+  if ((wrong = backward->findPlan(process().driver, process().planner, device.device_ordinal, given,
+                                  tensors, plan)) ||
+      (wrong = divide(memory, plan, hasTable, arguments.workspace, arguments.order)) ||
       frame.stage != XLA_FFI_ExecutionStage_EXECUTE)
     return nullptr;
   guard.unlock(); // plans do not change
@@ -317,9 +372,7 @@ XLA_FFI_Error *handle(const XLA_FFI_CallFrame &frame, Outcome &wrong) {
   arguments.tensors = tensors.data();
   arguments.numTensors = tensors.size();
   arguments.scale = given.scale;
-  if (!(wrong = call(dashPlanClear, plan, stream.stream, arguments.workspace)) &&
-      !(wrong = call(dashPlanMakeOrder, plan, stream.stream, arguments.order)))
-    wrong = call(dashPlanRun, plan, stream.stream, &arguments);
+  wrong = call(dashPlanRunAnew, plan, stream.stream, &arguments);
   return nullptr;
 }
 

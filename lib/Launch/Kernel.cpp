@@ -5,6 +5,7 @@
 #include "dash/Launch/CodeCache.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
 using namespace mlir::dash::launch;
@@ -48,7 +49,12 @@ Outcome Kernel::create(std::shared_ptr<Driver> driver, StringRef manifestText, S
       return wrong;
   kernel->cubin = cubin.value_or("").str();
   kernel->manifestText = manifestText.str();
-  kernel->ptx = ptx.str();
+  if (driver)
+    kernel->ptx = driver->programs.find(manifest.ptxSha256);
+  if (!kernel->ptx)
+    kernel->ptx = std::make_shared<const std::string>(ptx);
+  if (driver)
+    driver->programs.keep(manifest.ptxSha256, kernel->ptx);
   kernel->order = order.str();
   kernel->driver = std::move(driver);
   for (const Entry &entry : manifest.entries)
@@ -58,34 +64,41 @@ Outcome Kernel::create(std::shared_ptr<Driver> driver, StringRef manifestText, S
   return std::nullopt;
 }
 
-Kernel::~Kernel() {
-  for (auto &[device, loaded] : devices)
-    unload(loaded);
+/// Failures are left alone: when the process ends, the driver may have gone before.
+LoadedKernel::~LoadedKernel() {
+  if (module) {
+    CurrentContext current(*driver, context);
+    driver->moduleUnload(module);
+  }
+  if (context)
+    driver->primaryCtxRelease(device);
 }
 
-/// Failures are left alone: when the process ends, the driver may have gone before.
-void Kernel::unload(LoadedKernel &loaded) const {
-  if (loaded.module) {
-    CurrentContext current(*driver, loaded.context);
-    driver->moduleUnload(loaded.module);
-  }
-  if (loaded.context)
-    driver->primaryCtxRelease(loaded.device);
+/// All that `prepare` looks at.
+std::string Kernel::codeKey(int device) const {
+  std::string key;
+  raw_string_ostream text(key);
+  text << manifest.ptxSha256 << ' ' << manifest.target << ' ' << device;
+  for (const Entry &entry : manifest.entries)
+    text << ' ' << entry.name << ' ' << entry.sharedBytes << ' ' << entry.block[0] << ' '
+         << entry.block[1] << ' ' << entry.block[2];
+  return key;
 }
 
 Outcome Kernel::load(int device, const LoadedKernel *&result, std::string &warning) {
   std::lock_guard<std::mutex> lock(mutex);
-  auto found = devices.find(device);
-  if (found == devices.end()) {
-    LoadedKernel loaded;
-    loaded.device = device;
-    if (Outcome wrong = prepare(loaded, warning)) {
-      unload(loaded);
+  std::shared_ptr<const LoadedKernel> &place = devices[device];
+  if (!place)
+    place = driver->codes.find(codeKey(device));
+  if (!place) {
+    auto loaded = std::make_shared<LoadedKernel>(driver);
+    loaded->device = device;
+    if (Outcome wrong = prepare(*loaded, warning))
       return wrong;
-    }
-    found = devices.emplace(device, std::move(loaded)).first;
+    place = std::move(loaded);
+    driver->codes.keep(codeKey(device), place);
   }
-  result = &found->second;
+  result = place.get();
   return std::nullopt;
 }
 

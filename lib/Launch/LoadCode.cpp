@@ -74,7 +74,7 @@ Outcome Kernel::loadCode(LoadedKernel &loaded, int capability, std::string &warn
     std::string key = keyOf(*driver, manifest.ptxSha256, capability), code;
     if (std::optional<std::string> kept = cache.find(key); kept && load(*kept))
       return std::nullopt;
-    if (assemble(ptx, manifest.target, code) && load(code)) {
+    if (assemble(*ptx, manifest.target, code) && load(code)) {
       if (Outcome wrong = cache.keep(key, code); wrong && driver->mayWarn())
         warning = wrong->message;
       return std::nullopt;
@@ -83,7 +83,7 @@ Outcome Kernel::loadCode(LoadedKernel &loaded, int capability, std::string &warn
   std::string log(logBytes, '\0');
   int options[] = {errorLogBuffer, errorLogBytes};
   void *values[] = {log.data(), reinterpret_cast<void *>(uintptr_t(log.size()))};
-  int code = driver->moduleLoadDataEx(&loaded.module, ptx.c_str(), 2, options, values);
+  int code = driver->moduleLoadDataEx(&loaded.module, ptx->c_str(), 2, options, values);
   StringRef said = StringRef(log.c_str()).trim();
   return driver->check(code, "assemble '" + manifest.name + "' for " + loaded.deviceName,
                        said.empty() ? Twine() : "\n" + said);

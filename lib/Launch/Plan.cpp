@@ -175,6 +175,8 @@ Outcome Plan::placeRegions(const Values &values) {
     if (Outcome wrong = region.bytes.evaluate(values, bytes))
       return wrong;
     uint64_t &total = region.isOrder() ? orderBytes : workspaceBytes;
+    if (region.isOrder())
+      orderAlignment = std::max<uint64_t>(orderAlignment, region.alignment);
     uint64_t offset = alignTo(total, region.alignment);
     if (bytes < 0 || bytes > INT64_MAX / 4 || offset > INT64_MAX / 4)
       return fail(DASH_INVALID_MANIFEST,

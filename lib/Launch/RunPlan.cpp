@@ -26,16 +26,16 @@ Outcome Plan::checkDriver() const {
                   "' was made without a driver: it can be planned, not launched");
 }
 
-Outcome Plan::checkMemory(DashMemory memory, uint64_t bytes, const char *what) const {
+Outcome Plan::checkMemory(DashMemory memory, uint64_t bytes, uint64_t alignment,
+                          const char *what) const {
   if (bytes == 0)
     return std::nullopt;
   if (memory.address == 0)
     return fail(DASH_INVALID_ARGUMENT, Twine(what) + ": expected memory, found a null pointer");
-  if (memory.address % DASH_ALIGNMENT)
-    return fail(DASH_INVALID_ARGUMENT, Twine(what) +
-                                           ": expected an address that is a multiple of " +
-                                           Twine(DASH_ALIGNMENT) + " bytes, found 0x" +
-                                           utohexstr(memory.address, /*LowerCase=*/true));
+  if (memory.address % alignment)
+    return fail(DASH_INVALID_ARGUMENT,
+                Twine(what) + ": expected an address that is a multiple of " + Twine(alignment) +
+                    " bytes, found 0x" + utohexstr(memory.address, /*LowerCase=*/true));
   if (memory.bytes < bytes || memory.address + bytes < memory.address)
     return fail(DASH_INVALID_ARGUMENT, Twine(what) + ": expected " + Twine(bytes) +
                                            " bytes, found " + Twine(memory.bytes));
@@ -66,7 +66,7 @@ Outcome Plan::clear(void *stream, DashMemory workspace) const {
     return std::nullopt;
   if (Outcome wrong = checkDriver())
     return wrong;
-  if (Outcome wrong = checkMemory(workspace, workspaceBytes, "workspace"))
+  if (Outcome wrong = checkMemory(workspace, workspaceBytes, DASH_ALIGNMENT, "workspace"))
     return wrong;
   const Driver &driver = *kernel->getDriver();
   CurrentContext current(driver, loaded->context);
@@ -89,7 +89,7 @@ Outcome Plan::makeOrder(void *stream, DashMemory order) const {
     return std::nullopt;
   if (Outcome wrong = checkDriver())
     return wrong;
-  if (Outcome wrong = checkMemory(order, orderBytes, "order"))
+  if (Outcome wrong = checkMemory(order, orderBytes, orderAlignment, "order"))
     return wrong;
   const Driver &driver = *kernel->getDriver();
   CurrentContext current(driver, loaded->context);
@@ -192,9 +192,9 @@ Outcome Plan::run(ArrayRef<Step> steps, void *stream, const DashArguments &argum
   DashMemory workspace{arguments.workspace.address, workspaceBytes},
       order{arguments.order.address, orderBytes};
   const std::pair<const char *, DashMemory> blocks[] = {{"workspace", workspace}, {"order", order}};
-  if (Outcome wrong = checkMemory(arguments.workspace, workspaceBytes, "workspace"))
+  if (Outcome wrong = checkMemory(arguments.workspace, workspaceBytes, DASH_ALIGNMENT, "workspace"))
     return wrong;
-  if (Outcome wrong = checkMemory(arguments.order, orderBytes, "order"))
+  if (Outcome wrong = checkMemory(arguments.order, orderBytes, orderAlignment, "order"))
     return wrong;
   if (Outcome wrong = checkArguments(arguments, blocks))
     return wrong;

@@ -3,13 +3,14 @@
 //
 // A file is a line with the hash of all behind it, then text (the request, the kind), and the words. The hash
 // finds damage. It cannot tell who wrote the file, so the order is proven again like any other that comes from
-// outside.
+// outside. A choice has no words: its order is proven where it is planned.
 //
 //===----------------------------------------------------------------------===//
 
 #include "OrderCache.h"
 #include "ReportModule.h"
 #include "dash/IR/ReportFile.h"
+#include "dash/Schedule/ChooseParts.h"
 #include "dash/Schedule/Cost.h"
 #include "dash/Schedule/LayoutSearch.h"
 #include "llvm/ADT/STLExtras.h"
@@ -17,7 +18,6 @@
 #include "llvm/Support/BLAKE3.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -26,6 +26,8 @@ using namespace mlir::dash;
 namespace fs = llvm::sys::fs;
 
 static constexpr llvm::StringLiteral suffix = ".order";
+
+static std::string bitsOf(double value) { return llvm::utohexstr(llvm::bit_cast<uint64_t>(value)); }
 
 std::string dash::describeRequest(const ScheduleHeader &request) {
   const Problem &problem = request.problem;
@@ -37,14 +39,13 @@ std::string dash::describeRequest(const ScheduleHeader &request) {
     ((os << ' ' << values), ...);
     os << '\n';
   };
-  auto bits = [](double value) { return llvm::utohexstr(llvm::bit_cast<uint64_t>(value)); };
   line("dash order", 1);
   line("search", searchVersion, searchBudget, request.maxDqBytes);
   line("kind", request.kind);
   line("level", stringifyDeterminismLevel(request.level));
   line("workers", request.workers, request.width);
-  line("cost", bits(cost.compute), bits(cost.reduce), bits(cost.latency), bits(cost.boundary),
-       bits(cost.piece), cost.buffers);
+  line("cost", bitsOf(cost.compute), bitsOf(cost.reduce), bitsOf(cost.latency),
+       bitsOf(cost.boundary), bitsOf(cost.piece), cost.buffers);
   line("tiles", problem.tiles.q, problem.tiles.kv);
   line("mask", problem.mask.left, problem.mask.right, problem.mask.rules.size());
   line("heads", problem.heads, problem.kvHeads, request.parts);
@@ -121,11 +122,7 @@ static std::optional<StringRef> takeLine(StringRef &text, StringRef key) {
   return line;
 }
 
-static std::optional<PlannedOrder> parse(StringRef text, StringRef description,
-                                         ScheduleHeader header) {
-  std::optional<StringRef> hash = takeLine(text, "blake3 ");
-  if (!hash || *hash != hashOf(text) || !text.consume_front(description))
-    return std::nullopt;
+static std::optional<PlannedOrder> parse(StringRef text, ScheduleHeader header) {
   std::optional<StringRef> kind = takeLine(text, "built by ");
   if (!kind)
     return std::nullopt;
@@ -161,25 +158,43 @@ static std::optional<PlannedOrder> parse(StringRef text, StringRef description,
   return order;
 }
 
-std::shared_ptr<const PlannedOrder> OrderCache::find(const ScheduleHeader &request) const {
+std::unique_ptr<llvm::MemoryBuffer> OrderCache::read(StringRef description, StringRef &body) const {
   if (folder.empty())
     return nullptr;
-  std::string description = describeRequest(request);
   auto buffer = llvm::MemoryBuffer::getFile(pathOf(description), /*IsText=*/false,
                                             /*RequiresNullTerminator=*/false);
   if (!buffer)
     return nullptr;
-  std::optional<PlannedOrder> order = parse((*buffer)->getBuffer(), description, request);
-  return order ? std::make_shared<const PlannedOrder>(std::move(*order)) : nullptr;
+  body = (*buffer)->getBuffer();
+  std::optional<StringRef> hash = takeLine(body, "blake3 ");
+  if (!hash || *hash != hashOf(body) || !body.consume_front(description))
+    return nullptr;
+  return std::move(*buffer);
 }
 
-llvm::Error OrderCache::keep(const ScheduleHeader &request, const PlannedOrder &order) const {
+llvm::Error OrderCache::write(StringRef description, StringRef body) const {
   if (folder.empty())
     return llvm::Error::success();
   if (std::error_code error = fs::create_directories(folder))
     return llvm::createFileError(folder, error);
-  std::string description = describeRequest(request);
-  std::string text = description;
+  std::string text = (description + body).str();
+  llvm::Error error = writeReportFile(pathOf(description), [&](llvm::raw_ostream &file) {
+    file << "blake3 " << hashOf(text) << '\n' << text;
+  });
+  if (!error)
+    prune();
+  return error;
+}
+
+std::shared_ptr<const PlannedOrder> OrderCache::find(const ScheduleHeader &request) const {
+  StringRef body;
+  std::unique_ptr<llvm::MemoryBuffer> file = read(describeRequest(request), body);
+  std::optional<PlannedOrder> order = file ? parse(body, request) : std::nullopt;
+  return order ? std::make_shared<const PlannedOrder>(std::move(*order)) : nullptr;
+}
+
+llvm::Error OrderCache::keep(const ScheduleHeader &request, const PlannedOrder &order) const {
+  std::string text;
   llvm::raw_string_ostream os(text);
   os << "built by " << order.kind << "\nwords\n";
   for (int32_t word : order.words) {
@@ -187,12 +202,43 @@ llvm::Error OrderCache::keep(const ScheduleHeader &request, const PlannedOrder &
     llvm::support::endian::write32le(little, word);
     os.write(little, sizeof(word));
   }
-  llvm::Error error = writeReportFile(pathOf(description), [&](llvm::raw_ostream &file) {
-    file << "blake3 " << hashOf(text) << '\n' << text;
-  });
-  if (!error)
-    prune();
-  return error;
+  return write(describeRequest(request), text);
+}
+
+std::string dash::describeChoice(const ScheduleHeader &request) {
+  return "choice " + bitsOf(request.cost.convert) + '\n' + describeRequest(request);
+}
+
+std::optional<OrderChoice> OrderCache::findChoice(const ScheduleHeader &request) const {
+  StringRef body;
+  std::unique_ptr<llvm::MemoryBuffer> file = read(describeChoice(request), body);
+  if (!file)
+    return std::nullopt;
+  auto number = [&](StringRef key) -> std::optional<double> {
+    std::optional<StringRef> line = takeLine(body, key);
+    uint64_t bits;
+    if (!line || line->getAsInteger(16, bits))
+      return std::nullopt;
+    return llvm::bit_cast<double>(bits);
+  };
+  std::optional<StringRef> name = takeLine(body, "kind "), parts = takeLine(body, "parts ");
+  const ScheduleKind *kind = name ? findScheduleKind(*name) : nullptr;
+  std::optional<double> makespan = number("makespan "), lowerBound = number("bound ");
+  OrderChoice choice;
+  if (!kind || kind->isUnordered || !parts || parts->getAsInteger(10, choice.parts) ||
+      !llvm::is_contained(possibleParts(request.problem), choice.parts) || !makespan || !lowerBound)
+    return std::nullopt;
+  choice.kind = kind->name.str();
+  choice.isSearched = kind->isSearched;
+  choice.makespan = *makespan;
+  choice.lowerBound = *lowerBound;
+  return choice;
+}
+
+llvm::Error OrderCache::keepChoice(const ScheduleHeader &request, const OrderChoice &choice) const {
+  return write(describeChoice(request),
+               "kind " + choice.kind + "\nparts " + std::to_string(choice.parts) + "\nmakespan " +
+                   bitsOf(choice.makespan) + "\nbound " + bitsOf(choice.lowerBound) + "\n");
 }
 
 /// Whatever goes wrong here, another process may have been faster.

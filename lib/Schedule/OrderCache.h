@@ -4,6 +4,7 @@
 #define DASH_LIB_SCHEDULE_ORDERCACHE_H
 
 #include "dash/Schedule/Planner.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 namespace mlir::dash {
 
@@ -11,8 +12,11 @@ namespace mlir::dash {
 /// requests have equal ones, on every machine.
 std::string describeRequest(const ScheduleHeader &request);
 
-/// A folder of planned orders, one to a file. Several processes may use it at once: files appear whole.
-/// What is read is proven anew, and a file that is damaged, or of something else, is as good as none.
+/// The same for what is chosen for a request: the price of rounding sums counts there, and in no order.
+std::string describeChoice(const ScheduleHeader &request);
+
+/// A folder of planned orders and of choices, one to a file. Several processes may use it at once: files appear whole.
+/// An order that is read is proven anew, and a file that is damaged, or of something else, is as good as none.
 class OrderCache {
 public:
   /// Nothing is kept where `folder` is empty.
@@ -23,10 +27,17 @@ public:
   /// Keeps an order. What has been kept longest goes once the folder holds more than `mostBytes`.
   llvm::Error keep(const ScheduleHeader &request, const PlannedOrder &order) const;
 
+  /// The same for what was chosen for a request.
+  std::optional<OrderChoice> findChoice(const ScheduleHeader &request) const;
+  llvm::Error keepChoice(const ScheduleHeader &request, const OrderChoice &choice) const;
+
   static constexpr uint64_t mostBytes = uint64_t(1) << 30;
 
 private:
   std::string pathOf(StringRef description) const;
+  /// What stands in a file behind its hash and description, if both are right.
+  std::unique_ptr<llvm::MemoryBuffer> read(StringRef description, StringRef &body) const;
+  llvm::Error write(StringRef description, StringRef body) const;
   void prune() const;
 
   std::string folder;

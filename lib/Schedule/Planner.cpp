@@ -39,16 +39,21 @@ struct Planner::State {
     if (options.mostKept == 0)
       return;
     std::lock_guard<std::mutex> lock(keptMutex);
+    keptBytes += bytesOf(*order);
     kept.emplace_front(key, std::move(order));
     byKey[key] = kept.begin();
-    if (kept.size() > options.mostKept) {
+    while (kept.size() > 1 &&
+           (kept.size() > options.mostKept || keptBytes > options.mostKeptBytes)) {
+      keptBytes -= bytesOf(*kept.back().second);
       byKey.erase(kept.back().first);
       kept.pop_back();
     }
   }
-  /// Called with `buildMutex` held.
-  void keepOnDisk(const ScheduleHeader &request, const PlannedOrder &order) {
-    llvm::Error error = disk.keep(request, order);
+  static uint64_t bytesOf(const PlannedOrder &order) {
+    return order.words.size() * sizeof(int32_t);
+  }
+  /// What could be kept on disk, or why not. Called with `buildMutex` held.
+  void warnOf(llvm::Error error) {
     if (!error)
       return;
     std::string message = llvm::toString(std::move(error));
@@ -61,7 +66,9 @@ struct Planner::State {
   std::mutex keptMutex;
   Kept kept;
   std::map<std::string, Kept::iterator> byKey;
-  std::mutex buildMutex; ///< the context serves one thread at a time
+  uint64_t keptBytes = 0;
+  std::map<std::string, OrderChoice> choices; ///< guarded by `buildMutex`
+  std::mutex buildMutex;                      ///< the context serves one thread at a time
   bool hasWarned = false;
   MLIRContext context;
 };
@@ -117,22 +124,19 @@ static LogicalResult verifyRequest(const ScheduleHeader &request, EmitError emit
                  failed(verifyCountable(problem, emitError)));
 }
 
-static FailureOr<PlannedOrder> build(ScheduleHeader header, MLIRContext *context,
-                                     EmitError emitError) {
+static LogicalResult verifyWords(const ScheduleHeader &header, EmitError emitError) {
   int64_t items = numItems(header.problem, header.parts), tasks = header.problem.numTasks();
   if (int64_t words = numOrderWords(header.workers, items, tasks); words > maxOrderWords)
     return emitError() << "an order of " << tasks << " tasks takes " << words
                        << " words as a table for kernels, expected at most " << maxOrderWords;
-  FailureOr<ProvenOrder> proven =
-      buildSchedule(std::move(header), /*asFormulas=*/false, context, emitError);
-  if (failed(proven))
-    return failure();
-  const Schedule &schedule = proven->schedule;
-  if (!schedule.isOrdered())
-    return emitError() << "kind '" << schedule.kind << "' has no order to plan";
+  return success();
+}
+
+static PlannedOrder encode(const ProvenOrder &proven) {
+  const Schedule &schedule = proven.schedule;
   PlannedOrder order;
   order.kind = schedule.kind;
-  order.facts = proven->facts;
+  order.facts = proven.facts;
   order.lowerBound = lowerBound(schedule);
   Table written;
   const Table *table = std::get_if<Table>(&schedule.order());
@@ -143,6 +147,19 @@ static FailureOr<PlannedOrder> build(ScheduleHeader header, MLIRContext *context
   order.words =
       encodeOrder(schedule.problem, schedule.parts, schedule.workers, table->items, table->visits);
   return order;
+}
+
+static FailureOr<PlannedOrder> build(ScheduleHeader header, MLIRContext *context,
+                                     EmitError emitError) {
+  if (failed(verifyWords(header, emitError)))
+    return failure();
+  FailureOr<ProvenOrder> proven =
+      buildSchedule(std::move(header), /*asFormulas=*/false, context, emitError);
+  if (failed(proven))
+    return failure();
+  if (!proven->schedule.isOrdered())
+    return emitError() << "kind '" << proven->schedule.kind << "' has no order to plan";
+  return encode(*proven);
 }
 
 template <typename ResultT>
@@ -180,22 +197,46 @@ llvm::Expected<std::shared_ptr<const PlannedOrder>> Planner::plan(const Schedule
     if (failed(built))
       return failure();
     auto order = std::make_shared<const PlannedOrder>(std::move(*built));
-    state->keepOnDisk(request, *order);
+    state->warnOf(state->disk.keep(request, *order));
     state->keep(key, order);
     return Kept(order);
   });
 }
 
-llvm::Expected<int64_t> Planner::chooseParts(ScheduleHeader request) {
+llvm::Expected<OrderChoice> Planner::choose(ScheduleHeader request) {
+  constexpr size_t mostChoices = 4096;
+  request.kind = autoKind.str();
+  std::string key = describeChoice(request);
   std::lock_guard<std::mutex> lock(state->buildMutex);
-  request.kind = "auto";
-  request.parts = 1;
-  return run<int64_t>(request, [&](EmitError emitError) -> FailureOr<int64_t> {
-    request.parts = 0; // stated by nobody
-    FailureOr<ProvenOrder> built =
-        buildSchedule(request, /*asFormulas=*/false, &state->context, emitError);
-    if (failed(built))
-      return failure();
-    return built->schedule.parts;
+  if (auto found = state->choices.find(key); found != state->choices.end())
+    return found->second;
+  ScheduleHeader stated = request;
+  stated.parts = request.parts == 0 ? 1 : request.parts;
+  return run<OrderChoice>(stated, [&](EmitError emitError) -> FailureOr<OrderChoice> {
+    std::optional<OrderChoice> choice = state->disk.findChoice(request);
+    if (!choice) {
+      FailureOr<ProvenOrder> built =
+          buildSchedule(request, /*asFormulas=*/false, &state->context, emitError);
+      if (failed(built))
+        return failure();
+      const Schedule &schedule = built->schedule;
+      choice = {schedule.kind, schedule.parts, findScheduleKind(schedule.kind)->isSearched,
+                built->facts.makespan, lowerBound(schedule)};
+      if (choice->isSearched) {
+        ScheduleHeader named = request;
+        named.kind = choice->kind;
+        named.parts = choice->parts;
+        if (failed(verifyWords(named, emitError)))
+          return failure();
+        auto order = std::make_shared<const PlannedOrder>(encode(*built));
+        state->warnOf(state->disk.keep(named, *order));
+        state->keep(describeRequest(named), order);
+      }
+      state->warnOf(state->disk.keepChoice(request, *choice));
+    }
+    if (state->choices.size() >= mostChoices)
+      state->choices.clear();
+    state->choices[key] = *choice;
+    return std::move(*choice);
   });
 }

@@ -5,19 +5,22 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from .errors import DriverError
 from .library import StringRef, library, make
 
 DEVICE_ORDINAL = 9  # CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+RELAXED = 2  # CU_STREAM_CAPTURE_MODE_RELAXED
+NON_BLOCKING = 1  # CU_STREAM_NON_BLOCKING
 _ADDRESS, _SIZE, _POINTER = ctypes.c_uint64, ctypes.c_size_t, ctypes.c_void_p
 _FUNCTIONS = {
     "cuDevicePrimaryCtxRetain": (_POINTER, ctypes.c_int), "cuCtxPushCurrent_v2": (_POINTER,), "cuCtxPopCurrent_v2": (_POINTER,),
     "cuMemAlloc_v2": (_POINTER, _SIZE), "cuMemFree_v2": (_ADDRESS,), "cuMemcpyHtoD_v2": (_ADDRESS, ctypes.c_char_p, _SIZE),
     "cuMemcpyDtoH_v2": (_POINTER, _ADDRESS, _SIZE), "cuMemsetD8Async": (_ADDRESS, ctypes.c_ubyte, _SIZE, _POINTER),
     "cuPointerGetAttribute": (_POINTER, ctypes.c_int, _ADDRESS), "cuStreamIsCapturing": (_POINTER, _POINTER),
+    "cuStreamCreate": (_POINTER, ctypes.c_uint), "cuStreamDestroy_v2": (_POINTER,), "cuThreadExchangeStreamCaptureMode": (_POINTER,),
     "cuStreamSynchronize": (_POINTER,), "cuGetErrorName": (ctypes.c_int, _POINTER), "cuGetErrorString": (ctypes.c_int, _POINTER)}
 
 
@@ -63,6 +66,27 @@ class Driver:
             return found.value != 0
 
         return is_capturing
+
+    @contextmanager
+    def in_captures(self) -> Iterator[None]:
+        """What this thread does beside streams that are being captured, such as allocating, does not end these captures."""
+        mode = ctypes.c_int(RELAXED)
+        exchange = partial(self._call, "change how captures treat this thread", "cuThreadExchangeStreamCaptureMode", ctypes.byref(mode))
+        exchange()
+        try:
+            yield
+        finally:
+            exchange()  # back to what it was, which is in `mode` now
+
+    @contextmanager
+    def stream(self) -> Iterator[int]:
+        """A stream of the current device that nobody else has, which neither waits for the legacy default stream nor has it wait."""
+        found = ctypes.c_void_p()
+        self._call("make a stream", "cuStreamCreate", ctypes.byref(found), NON_BLOCKING)
+        try:
+            yield found.value or 0
+        finally:
+            self._call("give a stream back", "cuStreamDestroy_v2", found)
 
     def synchronize(self, stream: int) -> None:
         self._call("wait for a stream", "cuStreamSynchronize", stream)

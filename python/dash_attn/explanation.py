@@ -19,17 +19,18 @@ class Explanation:
     workers: int = 0
     certificate: str = ""
     parts: int = 1
+    predicted: float = 0  # the time of the order by that which no order is below; 0 where lengths are not known
 
     @staticmethod
-    def of(forward: str, kernel: Kernel) -> Explanation:
+    def of(forward: str, kernel: Kernel, predicted: float = 0) -> Explanation:
         program = kernel.manifest["program"]
         return Explanation("", forward, f"dash, {program['mask']} mask, {program['element']}, head dim {program['head_dim']}, "
                            f"tiles {program['tiles']['q']} x {program['tiles']['kv']}",
-                           program["kind"], program["level"], program["workers"], kernel.certificate, program["parts"])
+                           program["kind"], program["level"], program["workers"], kernel.certificate, program["parts"], predicted)
 
     @property
-    def _parts(self) -> str:
-        return f", heads in {self.parts} parts" if self.parts > 1 else ""
+    def _rest(self) -> str:
+        return f", heads in {self.parts} parts" * (self.parts > 1) + f", predicted {self.predicted:.3f} x its lower bound" * bool(self.predicted)
 
     def __bool__(self) -> bool:
         return not self.refusal
@@ -38,4 +39,4 @@ class Explanation:
         if self.refusal:
             return f"refused      {self.refusal}"
         return "\n".join((f"forward      {self.forward}", f"backward     {self.backward}",
-                          f"order        {self.order}, level {self.level}, {self.workers} workers{self._parts}", f"certificate  {self.certificate}"))
+                          f"order        {self.order}, level {self.level}, {self.workers} workers{self._rest}", f"certificate  {self.certificate}"))

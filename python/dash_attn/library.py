@@ -7,6 +7,7 @@ import functools
 import os
 import threading
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -42,7 +43,7 @@ class _Diagnostic(ctypes.Structure):
 
 
 class Handle(ctypes.Structure):
-    """Of a driver, a kernel, a plan or a program."""
+    """Of a driver, a kernel, a plan, a program, a planner or an order."""
 
     _fields_ = [("ptr", ctypes.c_void_p)]
 
@@ -52,6 +53,11 @@ class Handle(ctypes.Structure):
 
 class Size(ctypes.Structure):
     _fields_ = [("name", StringRef), ("value", ctypes.c_int64)]
+
+
+class Choice(ctypes.Structure):
+    _fields_ = [("kind", StringRef), ("parts", ctypes.c_int64), ("is_table", ctypes.c_int32), ("q_rows", ctypes.c_int64),
+                ("kv_rows", ctypes.c_int64), ("makespan", ctypes.c_double), ("bound", ctypes.c_double)]
 
 
 class TensorRef(ctypes.Structure):
@@ -78,20 +84,22 @@ _SIZES, _TENSORS, _ARGUMENTS = (ctypes.POINTER(kind) for kind in (Size, TensorRe
 # Functions that fail: their parameters but the last ones, which are the handler, its data and the result, if there is one.
 _CALLS = {"Compile": (StringRef, StringRef, StringRef), "DriverOpen": (StringRef,),
           "KernelCreate": (Handle, StringRef, StringRef, StringRef), "KernelOpen": (Handle, StringRef),
-          "PlannerCreate": (), "PlannerChooseParts": (Handle, StringRef, _SIZES, _SIZE),
+          "PlannerCreate": (), "PlannerChoose": (Handle, StringRef, _SIZES, _SIZE, ctypes.c_int64),
+          "PlannerPlan": (Handle, StringRef, _SIZES, _SIZE),
           "PlanCreate": (Handle, ctypes.c_int32, _SIZES, _SIZE), "KernelFindSizes": (Handle, _TENSORS, _SIZE),
           "PlanClear": (Handle, _STREAM, Memory), "PlanMakeOrder": (Handle, _STREAM, Memory),
           "PlanCheck": (Handle, _STREAM, _ARGUMENTS), "PlanRun": (Handle, _STREAM, _ARGUMENTS),
           "PlanRunAnew": (Handle, _STREAM, _ARGUMENTS), "PlanRunStep": (Handle, _SIZE, _STREAM, _ARGUMENTS)}
-_MAKES = ("Compile", "DriverOpen", "KernelCreate", "KernelOpen", "PlannerCreate", "PlanCreate")
+_MAKES = ("Compile", "DriverOpen", "KernelCreate", "KernelOpen", "PlannerCreate", "PlannerPlan", "PlanCreate")
 # The others: parameters and result.
 _GETS: dict[str, tuple[tuple[Any, ...], Any]] = {
     **{f"ProgramGet{part}": ((Handle, _SIZE), StringRef) for part in ("Name", "Ptx", "Manifest", "Order")},
-    **{f"{kind}Destroy": ((Handle,), None) for kind in ("Program", "Driver", "Kernel", "Plan")},
+    **{f"{kind}Destroy": ((Handle,), None) for kind in ("Program", "Driver", "Kernel", "Plan", "Order")},
     **{f"{kind}Get{what}": ((Handle,), _SIZE) for kind, what in (
         ("Program", "NumKernels"), ("Kernel", "NumSizes"), ("Kernel", "NumTensors"), ("Plan", "WorkspaceBytes"),
         ("Plan", "OrderBytes"), ("Plan", "NumRegions"), ("Plan", "NumSteps"))},
     **{f"KernelGet{what}": ((Handle,), StringRef) for what in ("Name", "Manifest", "Certificate")},
+    **{f"OrderGet{what}": ((Handle,), StringRef) for what in ("Manifest", "Bytes")},
     **{f"{kind}Get{what}": ((Handle, _SIZE), StringRef) for kind, what in (
         ("Kernel", "SizeName"), ("Kernel", "TensorName"), ("Plan", "StepRole"))},
     "KernelGetDefaultScale": ((Handle,), ctypes.c_float), "PlanGetRegion": ((Handle, _SIZE), Region)}
@@ -147,7 +155,7 @@ def library() -> ctypes.CDLL:
         for name, parameters in _CALLS.items():
             result = [ctypes.POINTER(Handle)] if name in _MAKES else \
                 [ctypes.POINTER(ctypes.c_int64), _SIZE] if name == "KernelFindSizes" else \
-                [ctypes.POINTER(ctypes.c_int64)] if name == "PlannerChooseParts" else []
+                [ctypes.POINTER(Choice)] if name == "PlannerChoose" else []
             getattr(lib, f"dash{name}").argtypes = [*parameters, _Handler, ctypes.c_void_p, *result]
         for name, (parameters, result) in _GETS.items():
             function = getattr(lib, f"dash{name}")
@@ -160,11 +168,23 @@ def library() -> ctypes.CDLL:
 
 def make(function: Any, *arguments: Any) -> Handle:
     """What a function of the library makes. Raises what `check` raises; what it warns of is a RuntimeWarning."""
-    handle = Handle()
-    check(function(*arguments, HANDLER, None, ctypes.byref(handle)))
+    return fill(Handle(), function, *arguments)
+
+
+def fill(result: Any, function: Any, *arguments: Any) -> Any:
+    """The same for what is no handle."""
+    check(function(*arguments, HANDLER, None, ctypes.byref(result)))
     for one in _said.take():
         warnings.warn(one.message, RuntimeWarning, stacklevel=3)
-    return handle
+    return result
+
+
+def named(sizes: Mapping[str, int]) -> ctypes.Array[Size]:
+    """Sizes as the library takes them. Its strings live as long as it does."""
+    names = [name.encode() for name in sizes]
+    found = (Size * len(names))(*(Size(StringRef.of(name), value) for name, value in zip(names, sizes.values())))
+    found.names = names
+    return found
 
 
 def check(status: int) -> None:

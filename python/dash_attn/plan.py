@@ -3,20 +3,41 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 import weakref
 from collections.abc import Mapping
 
 from .driver import Driver
-from .library import HANDLER, Arguments, Handle, Memory, Region, Size, StringRef, check, library, make
+from .library import HANDLER, Arguments, Handle, Memory, Region, check, library, make, named
+
+
+class Table:
+    """An order on a device, complete. Its memory is there for as long as somebody has it."""
+
+    total = 0  # bytes of all of them
+    _lock = threading.RLock()  # what collects garbage may do so while it is held
+
+    def __init__(self, driver: Driver, device: int, size: int) -> None:
+        with driver.on(device), driver.in_captures():
+            self.memory = Memory(driver.allocate(size, "the order"), size)
+        with Table._lock:
+            Table.total += size
+        weakref.finalize(self, Table._free, driver, device, self.memory).atexit = False
+
+    @staticmethod
+    def _free(driver: Driver, device: int, memory: Memory) -> None:
+        with Table._lock:
+            Table.total -= memory.bytes
+        with driver.on(device), driver.in_captures():
+            driver.free(memory.address)
 
 
 class Plan:
     """table: where its order is, if that is a table; the same for all plans of a kernel on a device."""
 
-    def __init__(self, kernel: Handle, device: int, sizes: Mapping[str, int], tables: dict[int, Memory], has_table: bool) -> None:
-        lib, names = library(), [name.encode() for name in sizes]
-        given = (Size * len(names))(*(Size(StringRef.of(name), value) for name, value in zip(names, sizes.values())))
-        self.handle = make(lib.dashPlanCreate, kernel, device, given, len(names))
+    def __init__(self, kernel: Handle, device: int, sizes: Mapping[str, int], tables: dict[int, Table], has_table: bool) -> None:
+        lib, given = library(), named(sizes)
+        self.handle = make(lib.dashPlanCreate, kernel, device, given, len(given))
         weakref.finalize(self, lib.dashPlanDestroy, self.handle)
         self.workspace_bytes = lib.dashPlanGetWorkspaceBytes(self.handle)
         self.order_bytes = lib.dashPlanGetOrderBytes(self.handle)
@@ -24,7 +45,7 @@ class Plan:
         self._device, self._tables = device, tables
 
     @property
-    def table(self) -> Memory | None:
+    def table(self) -> Table | None:
         return self._tables.get(self._device) if self.is_table else None
 
     @property
@@ -48,9 +69,9 @@ class Plan:
         check(library().dashPlanMakeOrder(self.handle, stream, order, HANDLER, None))
 
     def copy_table(self, driver: Driver, device: int) -> None:
-        """Once for all streams, and done when it returns."""
-        with driver.on(device):
-            table = Memory(driver.allocate(self.order_bytes, "the order"), self.order_bytes)
-            self.make_order(0, table)
-            driver.synchronize(0)
+        """Once for all streams, and done when it returns. Some stream may be being captured meanwhile."""
+        table = Table(driver, device, self.order_bytes)
+        with driver.on(device), driver.in_captures(), driver.stream() as stream:
+            self.make_order(stream, table.memory)
+            driver.synchronize(stream)
         self._tables[device] = table

@@ -21,9 +21,11 @@ Window = tuple[int, int]  # how many columns before its own a row sees, and how 
 FULL, CAUSAL = (-1, -1), (-1, 0)
 MOST_OF_WINDOW = 2**31 - 1
 
-# For any sizes: the fixed kind that was measured best (docs/measurements.md). Bits follow from it, so nothing else chooses it.
-ORDERS = {FULL: "shift", CAUSAL: "symmetric-shift"}
-OF_WINDOWS = "shift"
+# Of packed sequences, whose lengths only the device knows: the fixed kind that was measured best (docs/measurements.md). Bits follow from it,
+# so nothing else chooses it.
+OF_LISTS = {CAUSAL: "symmetric-shift"}
+OF_OTHER_LISTS = "shift"
+SEARCHED = "synthesized"  # the kind whose order is a table for some sizes
 PROGRAM = """
 !tensor = memref<?x?x?x{head_dim}x{element}, strided<[?, ?, ?, 1], offset: ?>>
 !per_row = memref<?x?x?xf32, strided<[?, ?, 1], offset: ?>>
@@ -140,27 +142,33 @@ def refusal_of_gpu(name: str, capability: tuple[int, int] | None) -> str | None:
 
 
 class Wanted(NamedTuple):
-    """A kernel. element: "bf16" or "f16"; parts: into how many a kv head's query heads are cut; is_list: of packed sequences, whose lengths
-    come with each call; has_sink: of a softmax in which each head has a score without a value."""
+    """A kernel. element: "bf16" or "f16"; kind, parts: of its order, the kind empty before one is chosen, and of packed sequences, whose
+    lengths come with each call (is_list); sizes: those that a table is for, as `orders.SIZES` names them, else empty; has_sink: of a softmax
+    in which each head has a score without a value."""
 
     head_dim: int
     element: str
     window: Window
+    kind: str = ""
     parts: int = 1
+    sizes: tuple[int, ...] = ()
     level: str = "run"
     is_list: bool = False
     has_sink: bool = False
 
 
 def program_of(wanted: Wanted) -> tuple[str, str, str]:
-    """What `Kernel.compile` takes: the program, its options and its name."""
+    """What `Kernel.compile` takes: the program, its options and its name. Its table, if it has one, is for some sizes: others are planned."""
     mask = Mask(*wanted.window)
     clauses = " sequences(<?>)" * wanted.is_list + " sink(%sink, %dsink : !sink, !dsink)" * wanted.has_sink
     text = PROGRAM.format(head_dim=wanted.head_dim, element=wanted.element, mask=mask.text, level=wanted.level, clauses=clauses,
                           arguments=", %sink: !sink, %dsink: !dsink" * wanted.has_sink)
-    # An order is proven at usual sizes, which have one head: parts have to divide these.
-    parts = f" parts={wanted.parts} sizes=heads:{wanted.parts},kv-heads:1" if wanted.parts > 1 else ""
-    return text, f"kind={ORDERS.get(wanted.window, OF_WINDOWS)}{parts}", f"attention of {mask.name} mask"
+    kind = OF_LISTS.get(wanted.window, OF_OTHER_LISTS) if wanted.is_list else wanted.kind
+    # An order is proven at usual sizes, which have one head: parts have to divide these. A table that nobody will use is small.
+    sizes, parts = f" sizes=heads:{wanted.parts},kv-heads:1", f" parts={wanted.parts}"
+    if kind == SEARCHED:
+        return text, f"kind={kind} table=true{parts}{sizes},q:128,kv:128,batch:1", f"attention of {mask.name} mask"
+    return text, f"kind={kind}{f'{parts}{sizes}' if wanted.parts > 1 else ''}", f"attention of {mask.name} mask"
 
 
 def _spelled(layout: str) -> str:

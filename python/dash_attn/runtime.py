@@ -21,8 +21,8 @@ from .compiler import compile_program
 from .driver import Driver, cuda_driver
 from .errors import ArgumentError, CompileError, ManifestError
 from .launch import Launch, references
-from .library import HANDLER, Handle, Memory, StringRef, check, library, make
-from .plan import Plan
+from .library import HANDLER, Handle, StringRef, check, library, make
+from .plan import Plan, Table
 from .tensors import as_tensor, current_stream, signature, stream_handle
 from .workspace import PER_THREAD, Workspace, this_thread
 
@@ -44,16 +44,18 @@ class Kernel:
 
     def __init__(self, make_kernel: Callable[[Handle], Handle], driver: Driver | None = None) -> None:
         """make_kernel: makes the kernel for a driver, or for none. driver: the CUDA driver if None, opened with the first call."""
-        lib, planned = library(), make_kernel(Handle())
-        self._make_kernel, self._driver, self._handle = make_kernel, driver, Handle()
-        try:
-            self.manifest: dict[str, Any] = json.loads(lib.dashKernelGetManifest(planned).text)
-            self.name, self.certificate = lib.dashKernelGetName(planned).text, lib.dashKernelGetCertificate(planned).text
-            self._sizes = [lib.dashKernelGetSizeName(planned, i).text for i in range(lib.dashKernelGetNumSizes(planned))]
-            self._tensors = [lib.dashKernelGetTensorName(planned, i).text for i in range(lib.dashKernelGetNumTensors(planned))]
-            self._scale = lib.dashKernelGetDefaultScale(planned)
-        finally:
-            lib.dashKernelDestroy(planned)
+        lib, made = library(), make_kernel(driver.handle if driver else Handle())
+        self._make_kernel: Callable[[Handle], Handle] | None = make_kernel
+        self._driver, self._handle = driver, Handle()
+        self.manifest: dict[str, Any] = json.loads(lib.dashKernelGetManifest(made).text)
+        self.name, self.certificate = lib.dashKernelGetName(made).text, lib.dashKernelGetCertificate(made).text
+        self._sizes = [lib.dashKernelGetSizeName(made, i).text for i in range(lib.dashKernelGetNumSizes(made))]
+        self._tensors = [lib.dashKernelGetTensorName(made, i).text for i in range(lib.dashKernelGetNumTensors(made))]
+        self._scale = lib.dashKernelGetDefaultScale(made)
+        if driver:
+            self._keep(made)
+        else:
+            lib.dashKernelDestroy(made)
         self._takes_delta = "delta" in self._tensors
         self._names = TENSORS[:OUTPUT] + ("delta" if self._takes_delta else "o",) + TENSORS[OUTPUT + 1:]
         for names in (SINK, LENGTHS):
@@ -63,7 +65,7 @@ class Kernel:
             raise ManifestError(f"'{self.name}': expected the tensors {', '.join(self._names)}; differs in {', '.join(unknown)}")
         self._workspaces: dict[tuple[int, int, object], Workspace] = {}
         self._plans: dict[tuple[int, ...], Plan] = {}
-        self._tables: dict[int, Memory] = {}
+        self._tables: dict[int, Table] = {}
         self._launches: dict[Any, Launch] = {}
         self._lock = threading.RLock()
 
@@ -80,8 +82,7 @@ class Kernel:
         if len(compiled) != 1:
             raise CompileError(f"{name}: expected one function with an attention backward, found {len(compiled)}: "
                                f"{', '.join(one.name for one in compiled)}; compile_program gives all")
-        texts = (compiled[0].manifest.encode(), compiled[0].ptx, compiled[0].order)
-        return cls(lambda driver: make(library().dashKernelCreate, driver, *map(StringRef.of, texts)), driver)
+        return cls(maker_of((compiled[0].manifest.encode(), compiled[0].ptx, compiled[0].order)), driver)
 
     @property
     def driver(self) -> Driver:
@@ -196,17 +197,22 @@ class Kernel:
         return self._make_launch(plan, self.workspace(device, handle), found, scale, allocate)
 
     def _loaded(self) -> Handle:
-        """The kernel with its driver. It is never given back: streams and graphs may go on running it."""
+        """The kernel with its driver."""
         if not self._handle:
-            self._handle = self._make_kernel(self.driver.handle)
+            self._keep(self._make_kernel(self.driver.handle))
         return self._handle
+
+    def _keep(self, handle: Handle) -> None:
+        """It is never given back: streams and graphs may go on running it."""
+        self._handle, self._make_kernel = handle, None  # and what that keeps may go
 
     def _plan(self, device: int, sizes: Mapping[str, int]) -> Plan:
         key = (device, *sorted(sizes.items()))
         if key not in self._plans:
             if len(self._plans) >= MOST_LAUNCHES:
                 self._plans.clear()
-            self._plans[key] = Plan(self._loaded(), device, sizes, self._tables, self.manifest["order"]["source"] == "file")
+            with self.driver.in_captures():  # the first one loads code
+                self._plans[key] = Plan(self._loaded(), device, sizes, self._tables, self.manifest["order"]["source"] == "file")
         return self._plans[key]
 
     def _device_of(self, pointer: int) -> int:
@@ -219,6 +225,11 @@ class Kernel:
             return float(scale)
         except (TypeError, ValueError, OverflowError):
             raise ArgumentError(f"scale: expected a number, found {scale!r}") from None
+
+
+def maker_of(texts: tuple[bytes, bytes, bytes]) -> Callable[[Handle], Handle]:
+    """What makes the kernel for a driver, or for none. It keeps the texts."""
+    return lambda driver: make(library().dashKernelCreate, driver, *map(StringRef.of, texts))
 
 
 def _thread_of(stream: int) -> object:

@@ -14,6 +14,7 @@ from .plan import Plan
 ALIGNMENT = 256  # DASH_ALIGNMENT
 PER_THREAD = 2  # CU_STREAM_PER_THREAD: one handle, and a stream of its own for each thread
 _threads = threading.local()
+_tables: list[Any] = []  # graphs may read them to the end of the process, whatever becomes of their kernels
 
 # Gives (address, what keeps it alive) for a number of bytes, in a stream's order.
 Allocator = Callable[[int, int], tuple[int, Any]]
@@ -48,7 +49,7 @@ class Workspace:
     def place(self, plan: Plan) -> tuple[Memory, Memory]:
         """Where the plan's workspace is, and its order."""
         order = self.pointer + aligned(plan.workspace_bytes)
-        return Memory(self.pointer, plan.workspace_bytes), plan.table or Memory(order, plan.order_bytes)
+        return Memory(self.pointer, plan.workspace_bytes), plan.table.memory if plan.table else Memory(order, plan.order_bytes)
 
     def region(self, name: str) -> tuple[int, int]:
         """Address and bytes of a region of the plan that is ready."""
@@ -63,11 +64,12 @@ class Workspace:
         if self.plan is plan and not (is_capturing or self._is_captured):
             return
         needed = aligned(plan.workspace_bytes) + (0 if plan.is_table else plan.order_bytes)
-        if is_capturing and (needed > self.bytes or plan.is_table and not plan.table):
+        if is_capturing and needed > self.bytes:
             raise ArgumentError(f"the stream is being captured, and needs {needed} bytes of workspace that it does not have yet: "
                                 "call backward or reserve with these sizes on this stream before the capture")
         if plan.is_table and not plan.table:
             plan.copy_table(self.driver, self.device)
+            _tables.append(plan.table)
         if needed > self.bytes:
             self._grow(needed, allocate)
         self._is_captured |= is_capturing

@@ -29,7 +29,7 @@ os.chmod(TOOLS.name, 0o755)
 os.environ["DASH_PTXAS"] = shutil.copy(Path(__file__).parent / "lib/stub-ptxas", TOOLS.name)
 
 
-def first_call(cache: str | Path | None, manifest: Path, kernels: int = 1, **settings: Any) -> tuple[list[list[str]], list[str]]:
+def first_call(cache: str | Path | None, *manifests: Path, **settings: Any) -> tuple[list[list[str]], list[str]]:
     """What is loaded and assembled by new kernels on a new driver, and what it warns of."""
     if cache is None:
         os.environ.pop("DASH_CACHE", None)
@@ -38,7 +38,7 @@ def first_call(cache: str | Path | None, manifest: Path, kernels: int = 1, **set
     driver = StubDriver(**settings)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        for _ in range(kernels):
+        for manifest in manifests:
             Kernel.load(manifest, driver).reserve(**PROBLEM)
     assert all(warning.category is RuntimeWarning for warning in caught)
     calls = [[call[0], call[-1]] for call in driver.calls() if call[0] in ("load", "assemble")]
@@ -96,9 +96,10 @@ def damage_is_noticed(manifest: Path) -> None:
 def folders_that_do_not_serve(manifest: Path) -> None:
     """Everything works without, and it is said once for each driver."""
     (TMP / "file").write_text("", encoding="utf-8")
+    other = write(TMP / "other", lambda raw: raw["entries"][1].update(block=[64, 1, 1]))  # so its code is loaded, too
     hint = "; every process assembles it again, unless the variable DASH_CACHE names another folder, or is 'off'"
     for folder, why in ((TMP / "file", "Not a directory"), (TMP / "file/below", "Not a directory"), ("/proc/none", "")):
-        found = first_call(folder, manifest, kernels=2)
+        found = first_call(folder, manifest, other)
         assert found[0] == ASSEMBLED * 2, found
         (said,) = found[1]
         assert said.startswith(f"cannot keep assembled code in '{folder}': {why}") and said.endswith(hint), said
@@ -142,8 +143,7 @@ def processes(manifest: Path) -> None:
     """Eight at once on an empty folder, twice, and twice on files that are being damaged."""
     cache = TMP / "processes"
     code = ("import sys; from fixtures import *; from dash_attn import *; from dash_attn.driver import Driver\n"
-            "driver = Driver(sys.argv[2])\n"
-            "for _ in range(20): Kernel.load(sys.argv[1], driver).reserve(**dict(zip(SIZES, (2, 4, 4, 256, 256))))\n")
+            "for _ in range(20): Kernel.load(sys.argv[1], Driver(sys.argv[2])).reserve(**dict(zip(SIZES, (2, 4, 4, 256, 256))))\n")
     environment = os.environ | {"DASH_CACHE": str(cache), "DASH_STUB_LOG": "", "PYTHONWARNINGS": "error"}
     for round_ in range(4):
         if round_ % 2 == 0:

@@ -43,7 +43,7 @@ def more_refusals() -> None:
             ([f"workspace {WORKSPACE + 128} 0"], f"error: workspace: expected an address that is a multiple of 256 bytes, found {WORKSPACE + 128:#x}"),
             ([f"workspace {2**64 - 256} 0"], f"error: workspace: expected {total} bytes, found {total}"),
             ([f"workspace {WORKSPACE | 1 << 60} 0"], "error: workspace: expected memory of device 0, found memory of device 1"),
-            ([f"order {ORDER + 1} 0"], f"error: order: expected an address that is a multiple of 256 bytes, found {ORDER + 1:#x}"),
+            ([f"order {ORDER + 1} 0"], f"error: order: expected an address that is a multiple of 16 bytes, found {ORDER + 1:#x}"),
             ([f"order {WORKSPACE + 512} 0"], "error: order: this memory is also that of the workspace"),
             ([f"workspace {right['v'].pointer} 0"], "error: v: this tensor shares memory with the workspace"),
             ([f"order {right['dq'].pointer} 0"], "error: dq: this tensor shares memory with the order"),

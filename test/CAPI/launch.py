@@ -114,7 +114,7 @@ def threads() -> None:
 
 
 def kernels() -> None:
-    """Four threads, a kernel of its own each time: without and with a cache that they share."""
+    """Four threads, a kernel of its own each time: without and with a cache that they share, and with the code that another has loaded."""
     base = write("kernels")
     os.environ["DASH_PTXAS"] = str(Path(__file__).parent / "lib/stub-ptxas")
     shutil.rmtree(TMP / "cache", ignore_errors=True)
@@ -124,7 +124,7 @@ def kernels() -> None:
         assert ran.lines[-1] == "4 threads, 0 failed", ran.lines
         loads = [call[-1] for call in ran.calls if call[0] == "load"]
         links = [call for call in ran.calls if call[0] == "assemble"]
-        assert len(loads) == 80 and [call[0] for call in ran.calls].count("unload") == 80
+        assert 1 <= len(loads) <= 80 and [call[0] for call in ran.calls].count("unload") == len(loads)
         assert set(loads) == {"PTX" if cache == "off" else "cubin"} and (cache == "off") == (not links) and len(links) <= 4, (loads, links)
     assert len(list((TMP / "cache").iterdir())) == 1
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -13,6 +14,7 @@ from pathlib import Path
 
 EXAMPLES, TMP = Path(sys.argv[1]), Path(sys.argv[2])
 SIZES = {"batch": 2, "heads": 4, "kv_heads": 2, "q_rows": 300, "kv_rows": 1100}
+SQUARE = SIZES | {"q_rows": 1100}
 problems: list[str] = []
 
 
@@ -53,6 +55,8 @@ def same_as_compiled() -> None:
         found, compiled = json.loads((TMP / "planned.json").read_text()), json.loads(wanted.read_text())
         for key in ("ptx", "order"):  # files are called as they were
             compiled[key]["file"] = found[key]["file"]
+        if mask == "full":  # which serves more
+            compiled["sizes"] = found["sizes"]
         expect(f"{mask}, {options}: the manifest of the compiler", found == compiled,
                {key: (found[key], compiled[key]) for key in found if found[key] != compiled.get(key)})
         expect(f"{mask}, {options}: its table", (TMP / "planned.order").read_bytes() == wanted.with_suffix(".order").read_bytes())
@@ -124,28 +128,87 @@ def refusals() -> None:
         expect(f"without line {number}", said.splitlines()[-1].startswith(("DASH_INVALID", "sha256:")), said)
 
 
-def parts() -> None:
-    """The number that the compiler takes, whatever order the manifest has; at the same sizes, of few heads and of many."""
+def choices() -> None:
+    """What the compiler takes, whatever order the manifest has, and then the compiler's table; at the same sizes, of few heads and of many."""
     asked, found = 0, set()
-    for mask, options in (("causal", "kind=symmetric-shift"), ("full", "kind=shift"), ("causal", "kind=shift parts=2 level=batch sizes=heads:2,kv-heads:1")):
-        manifest = compile_example("any", mask, options)
-        for rows, batch, heads, kv_heads in ((2048, 1, 8, 1), (8192, 1, 8, 1), (2048, 1, 32, 8), (1000, 1, 6, 1), (2048, 1, 4, 4)):
-            level = " level=batch" * ("level" in options)
-            compiled = compile_example("auto", mask, f"kind=auto{level} {stated(rows, rows, batch, heads, kv_heads)}")
-            expected = json.loads(compiled.read_text())["program"]["parts"]
-            said = call(manifest, "parts", {"batch": batch, "heads": heads, "kv_heads": kv_heads, "q_rows": rows, "kv_rows": rows})
-            expect(f"{mask}, {options}, {rows} rows, {heads} heads over {kv_heads}", said == f"DASH_SUCCESS\n{expected}\n", said)
-            asked, found = asked + 1, found | {expected}
-    expect("numbers differ", asked == 15 and len(found) > 3, found)
-    said = call(TMP / "any.json", "parts", SIZES | {"kv_heads": 3})
-    expect("a refusal", said == "error: 4 heads are not a multiple of 3 kv heads\nDASH_INVALID_ARGUMENT\n-1\n", said)
+    for mask, level in (("causal", ""), ("full", ""), ("window", ""), ("causal", " level=batch")):
+        manifest = compile_example("any", mask, f"kind=shift parts=2{level} sizes=heads:2,kv-heads:1")
+        for q, kv, batch, heads, kv_heads in ((2048, 2048, 1, 8, 1), (2048, 2048, 1, 32, 8), (1000, 1000, 1, 6, 1), (2040, 2040, 1, 4, 4),
+                                              (1000, 3000, 2, 4, 4))[2 * bool(level):]:
+            sizes = dict(zip(SIZES, (batch, heads, kv_heads, q, kv)))
+            exact = stated(q, kv, batch, heads, kv_heads)
+            compiled = compile_example("auto", mask, f"kind=auto{level} {exact}")
+            expected = json.loads(compiled.read_text())
+            kind, parts = expected["program"]["kind"], expected["program"]["parts"]
+            steps = (64, 128) if mask == "full" else (64, 64) if q == kv else (1, 1)
+            rows = "x".join(str(-(-size // step) * step) for size, step in zip((q, kv), steps))
+            said = call(manifest, "choose", sizes)
+            what = f"{mask}{level}, {q} x {kv} rows, {heads} heads over {kv_heads}"
+            start = f"DASH_SUCCESS\n{kind} parts={parts} table={int(kind == 'synthesized')} rows={rows} "
+            expect(what, said.startswith(start) and 1 <= float(said.split()[-1]) < 3, said)
+            asked, found = asked + 1, found | {(kind, parts)}
+            if kind == "synthesized":
+                table = compile_example("table", mask, f"kind=synthesized table=true{level} parts={parts} "
+                                        f"sizes=q:128,kv:128,batch:1,heads:{parts},kv-heads:1")
+                planned = call(table, "plan", sizes)
+                expect(f"{what}: the compiler's table", planned == f"DASH_SUCCESS\n{expected['certificate']}\n", planned)
+                expect(f"{what}: to the last byte", (TMP / "planned.order").read_bytes() == compiled.with_suffix(".order").read_bytes())
+            said = call(manifest, "choose", sizes, PARTS=str(heads // kv_heads))
+            expect(f"{what}: stated parts hold", f" parts={heads // kv_heads} " in said, said)
+    expect("choices differ", asked == 18 and len(found) > 5 and len({kind for kind, _ in found}) > 2, found)
+    for message, sizes, parts in (("4 heads are not a multiple of 3 kv heads", SIZES | {"kv_heads": 3}, "0"),
+                                  ("parts must divide the 2 query heads of a kv head, got 3", SIZES, "3"),
+                                  ("parts must divide the 2 query heads of a kv head, got -1", SIZES, "-1")):
+        said = call(TMP / "any.json", "choose", sizes, PARTS=parts)
+        expect("a refusal", said == f"error: {message}\nDASH_INVALID_ARGUMENT\nuntouched parts=-1 table=-1 rows=-1x-1 0.000000\n", said)
+
+
+def kept_choices() -> None:
+    """With a choice its table: who plans it afterwards finds it. What is damaged is chosen anew."""
+    folder, sizes = TMP / "choices", SQUARE
+    kept = {"DASH_CACHE": str(folder), "PARTS": "1"}
+    first = call(TMP / "small0.json", "choose", sizes, **kept)
+    files = sorted((folder / "orders").iterdir(), key=lambda path: path.stat().st_size)
+    expect("a choice and its table", len(files) == 2 and " table=1 " in first, (files, first))
+    call(TMP / "small0.json", "plan", sizes | {"q_rows": 1090, "kv_rows": 1090}, **kept)  # of the same tiles
+    expect("planning finds it", len(list((folder / "orders").iterdir())) == 2)
+    whole = files[0].read_bytes()
+    expect("the same from the disk", call(TMP / "small0.json", "choose", sizes, **kept) == first)
+    other = whole.replace(b"kind synthesized", b"kind unordered")
+    for damaged in (b"", whole[:-3], whole.replace(b"parts 1", b"parts 2"), b"blake3 " + hashlib.sha256(other).hexdigest().encode() + other[71:]):
+        files[0].write_bytes(damaged)
+        expect("a choice that is damaged", call(TMP / "small0.json", "choose", sizes, **kept) == first)
+        expect("and written again", files[0].read_bytes() == whole)
+
+
+def ranges() -> None:
+    """An order serves all rows of its tiles, where these meet the mask alike; the launcher refuses others."""
+    for manifest, mask, sizes, q, kv, constrained in (
+            ("small0", "causal", SQUARE, {"min": 1089, "max": 1152}, {"min": 1089, "max": 1152}, True),
+            ("small0", "causal", SIZES, {"value": 300}, {"value": 1100}, False),
+            ("small2", "full", SIZES, {"min": 257, "max": 320}, {"min": 1025, "max": 1152}, False)):
+        call(TMP / f"{manifest}.json", "plan", sizes)
+        first = (TMP / "planned.order").read_bytes()
+        planned = json.loads((TMP / "planned.json").read_text())
+        expect(f"{mask}: rows", (planned["sizes"]["q_rows"], planned["sizes"]["kv_rows"]) == (q, kv), planned["sizes"])
+        expressions = [one["expression"] for one in planned["constraints"]]
+        expect(f"{mask}: constraints", (expressions.count("q_rows - kv_rows") == 1) == constrained, expressions)
+        if constrained:  # a manifest of the planner may be planned again
+            (TMP / "again.json").write_text(json.dumps(planned))
+            for rows in (1089, 1152):
+                call(TMP / "again.json", "plan", SIZES | {"q_rows": rows, "kv_rows": rows})
+                expect(f"{rows} rows: the same table", (TMP / "planned.order").read_bytes() == first)
+                expect(f"{rows} rows: the same manifest but for its command", json.loads((TMP / "planned.json").read_text()) | {"order": 0} ==
+                       planned | {"order": 0})
+            call(TMP / "again.json", "plan", SIZES)
+            expect("nothing is left of them", json.loads((TMP / "planned.json").read_text())["constraints"] == planned["constraints"][:1])
 
 
 def misuse() -> None:
     invalid = "DASH_INVALID_ARGUMENT\n"
     said = call(TMP / "small0.json", "misuse")
     expect("misuse", said == "".join((
-        "error: 'parts' is NULL: there is no place for the result\n", invalid,
+        "error: 'choice' is NULL: there is no place for the result\n", invalid,
         "error: 'planner' is NULL: there is no place for the result\n", invalid,
         "error: 'order' is NULL: there is no place for the result\n", invalid, "error: 'planner' is NULL\n", invalid,
         "error: 'sizes' is NULL but not empty\n", invalid, "error: a string is NULL but not empty\n", invalid,
@@ -155,7 +218,9 @@ def misuse() -> None:
 same_as_compiled()
 kept_on_disk()
 refusals()
-parts()
+choices()
+kept_choices()
+ranges()
 misuse()
 if problems:
     sys.exit("\n".join(problems))

@@ -7,30 +7,33 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import threading
 from dataclasses import replace
 from typing import Any
 
-from fixtures import READS, WRITES, tensors
+from fixtures import READS, SIZES, WRITES, tensors
 from stub_driver import Launch, StubDriver
 from xla_frame import EXECUTE, INITIALIZE, INSTANTIATE, PREPARE, Host
 
 from dash_attn import Kernel
 from dash_attn.library import Handle, library
+from dash_attn.orders import order_for, texts_of
 from dash_attn.plan import Plan
 from dash_attn.problem import CAUSAL, FULL, Wanted, program_of
+from dash_attn.runtime import maker_of
 from dash_attn.tensors import contiguous
 from dash_attn.workspace import ALIGNMENT, aligned
 
 HANDLER = library().dashXlaAttentionBackward
 HANDLER.restype = ctypes.c_void_p
-PROGRAM, OPTIONS, _ = program_of(Wanted(128, "bf16", CAUSAL))
+PROGRAM, OPTIONS, _ = program_of(Wanted(128, "bf16", CAUSAL, "symmetric-shift"))
 MEMORY, OTHER_DEVICE = 1 << 50, 1 << 60
 ENQUEUED = ["fill", *(f"attention_bwd_{role}" for role in ("order", "prepare", "main", "convert"))]
 INVALID, EXHAUSTED, PRECONDITION, UNIMPLEMENTED, INTERNAL = 3, 8, 9, 12, 13
 
 driver = StubDriver()
-kernel = Kernel.compile(PROGRAM, OPTIONS, driver=driver)
+kernel, planned = Kernel.compile(PROGRAM, OPTIONS, driver=driver), Kernel.compile(PROGRAM, OPTIONS)
 GIVEN = {"program": PROGRAM, "options": OPTIONS, "certificate": kernel.certificate, "layout": "bhsd", "scale": 0.25}
 
 
@@ -38,7 +41,7 @@ def plan_of(given: dict[str, Any]) -> Plan:
     """Without a driver: it says sizes."""
     q, k = given["q"].shape, given["k"].shape
     sizes = {"batch": q[0], "heads": q[1], "kv_heads": k[1], "q_rows": q[2], "kv_rows": k[2]}
-    return Plan(kernel._make_kernel(Handle()), 0, sizes, {}, False)
+    return Plan(planned._make_kernel(Handle()), 0, sizes, {}, False)
 
 
 def size_of(given: dict[str, Any]) -> int:
@@ -117,6 +120,52 @@ def other_device() -> None:
     assert call(Host(device=1), EXECUTE, there, memory=memory) is None
 
 
+def tables() -> None:
+    """A table is an operand, for the sizes of the call: planned here to know its certificate, and neither made nor copied."""
+    sizes = dict(zip(SIZES, (2, 32, 8, 2000, 2000)))
+    ordered = order_for(Wanted(128, "bf16", CAUSAL), *sizes.values())
+    manifest, ptx, table = texts_of(ordered.wanted)
+    assert ordered.wanted.sizes == (2, 32, 8, 2048, 2048) and len(table) > 100_000, ordered
+    program, options, _ = program_of(ordered.wanted._replace(sizes=()))
+    promised = {"program": program, "options": options, "certificate": json.loads(manifest)["certificate"]}
+    given = tensors(**sizes)
+    made = Kernel(maker_of((manifest, ptx, table)))
+    plan = Plan(made._make_kernel(Handle()), 0, sizes, {}, True)
+    size, host = aligned(plan.workspace_bytes) + ALIGNMENT, Host(stream=7)
+    operands, results = buffers(given, ("u8", (size,), MEMORY + 128))
+    order = ("u8", (len(table),), (1 << 51) + 128)
+
+    def ask(stage: int, *more: Any, memory: Any = results[3], **changed: Any) -> Any:
+        return host.call(HANDLER, stage, [*operands, *more], [*results[:3], memory], GIVEN | promised | changed)
+
+    driver.calls()
+    assert host.call(HANDLER, INSTANTIATE, [], [], GIVEN | promised) is None and not driver.calls()
+    assert ask(INITIALIZE, order) is None and [one[0] for one in driver.calls() if one[0] != "allow"] == ["retain", "load"]
+    for stream in (7, 0xCA):  # the other one is being captured
+        host.stream = stream
+        assert ask(EXECUTE, order) is None
+        calls = driver.calls()
+        assert [one[1] if one[0] == "launch" else one[0] for one in calls] == [ENQUEUED[0], *ENQUEUED[2:]], calls
+    ask(EXECUTE, order)
+    (main,) = [one for one in driver.launches() if one.name == "attention_bwd_main"]
+    entries = {entry["name"]: entry for entry in made.manifest["entries"]}
+    assert main.values(entries[main.name])["workspace.order"] == order[2]
+    words = plan.order_bytes
+    for found, said in (
+            (ask(EXECUTE), (INVALID, "expected 7 operands and 4 results, found 6 and 4")),
+            (ask(EXECUTE, ("f32", (len(table),), order[2])), (INVALID, "the last operand: expected bytes, as u8 of one dimension, found XLA's type 11 "
+                                                              "of 1")),
+            (ask(EXECUTE, ("u8", (len(table) - 1,), order[2])), (INVALID, f"order: expected {words} bytes, found {words - 1}")),
+            (ask(EXECUTE, ("u8", (len(table),), order[2] + 8)), (INVALID, "order: expected an address that is a multiple of 16 bytes, found "
+                                                                 f"{order[2] + 8:#x}")),
+            (ask(EXECUTE, order, memory=("u8", (1024,), MEMORY)), (INVALID, f"the last result: expected {plan.workspace_bytes + ALIGNMENT} bytes, "
+                                                                   "found 1024"))):
+        assert found == (said[0], f"dash: {said[1]}"), (said, found)
+    code, message = ask(INITIALIZE, order, certificate=GIVEN["certificate"])
+    assert code == PRECONDITION and message.startswith(f"dash: certificate: expected {promised['certificate']}, which dash "), message
+    assert not driver.launches()
+
+
 def errors() -> None:
     given, host = tensors(), Host()
     operands, results = buffers(given)
@@ -156,7 +205,7 @@ def errors() -> None:
     # What XLA itself refuses goes back to it as it is.
     assert call(Host(device=None), EXECUTE, given) == (UNIMPLEMENTED, "there is no device")
     assert call(Host(stream=-1), EXECUTE, given) == (UNIMPLEMENTED, "there is no stream")
-    program, options, _ = program_of(Wanted(128, "bf16", FULL))
+    program, options, _ = program_of(Wanted(128, "bf16", FULL, "shift"))
     certificate = Kernel.compile(program, options, driver=driver).certificate
     driver.set(multiprocessors=16)
     assert call(host, INITIALIZE, given, program=program, options=options, certificate=certificate) == \
@@ -194,5 +243,5 @@ def threads() -> None:
         assert found.get("q", (1 << 40) + (thread << 30)) == (1 << 40) + (thread << 30)
 
 
-for test in (stages, same_as_kernel, other_device, errors, threads):
+for test in (stages, same_as_kernel, other_device, tables, errors, threads):
     test()

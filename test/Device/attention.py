@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from accuracy import BESIDE_ROUNDING, NOISE, load
+from accuracy import BESIDE_ROUNDING, NOISE
 from front_ends import demand_accurate, demand_same
 from group import Failed, Test, demand
 from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -20,8 +20,10 @@ from torch.utils.checkpoint import checkpoint
 import dash_attn
 from dash_attn import ArgumentError, attention
 from dash_attn.bundle import BundledKernel
-from dash_attn.problem import OF_WINDOWS, ORDERS
+from dash_attn.orders import texts_of
+from dash_attn.problem import OF_LISTS, OF_OTHER_LISTS, SEARCHED, Wanted
 from dash_attn.reference import CAUSAL, FULL
+from dash_attn.runtime import Kernel, maker_of
 from dash_attn.testing import OUTPUTS, Case, allocate, errors, references
 from dash_attn.torch import kernels as registry
 from dash_attn.torch import operator
@@ -31,6 +33,9 @@ SHAPES = ((1000, 1000, 2, 8, 2, "bshd"), (200, 200, 1, 40, 10, "padded"), (129, 
 REPEATED = (1024, 1024, 2, 8, 2, "bhsd")
 UNGROUPED = (1024, 1024, 2, 8, 8, "bhsd")
 FEW_HEADS = ((2048, 2048, 1, 8, 1, "bhsd"), (8192, 8192, 1, 8, 1, "bhsd"))
+SEARCHED_FOR = ((2048, 2048, 2, 32, 8, "bhsd"), (1900, 1900, 2, 32, 8, "bshd"))  # whose orders are tables, of causal masks
+CAPTURED = (2240, 2240, 2, 32, 8, "bhsd")  # the same, that nothing else asks for
+ORDERED = {FULL: ((1024, 8192, 2, 32, 8, "bhsd"),), CAUSAL: ((8192, 8192, 1, 32, 8, "bhsd"), (2048, 2048, 8, 32, 8, "bhsd"))}
 LARGE = (4096, 4096, 4, 16, 16, "bhsd")
 SMALL = (128, 128, 1, 2, 2, "bhsd")
 ONE_FOR_ALL = (128, "causal")
@@ -50,13 +55,10 @@ def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:
     ways = (from_graph, compiled, drop_in, drop_in_strict, from_threads, from_checkpoint, keeps_nothing, refusals) if is_one else \
         (drop_in,) if first.mask in (FULL, CAUSAL) else ()
     found += [Test(f"{which} {test.__name__}", first.name, lambda test=test: test(case(first, REPEATED))) for test in (repeats, *ways)]
-    kind = ORDERS.get(sides(first), OF_WINDOWS)
-    same = next((kernel for kernel in kernels if kernel.kind == kind and kernel.element == "bf16"), None)
-    if same:
-        measured = (host_times, device_times) if is_one and not quick else ()
-        measured += (in_parts,) if first.mask in (FULL, CAUSAL) else ()
-        found += [Test(f"{which} {test.__name__}", same.name, lambda test=test: test(same)) for test in (same_as_kernel, *measured)]
-    return found
+    of_order = (tables, first_in_capture) if first.mask == CAUSAL else ()
+    of_order += (in_parts, *(() if quick else (orders,))) if first.mask in (FULL, CAUSAL) else ()
+    measured = (host_times, device_times) if is_one and not quick else ()
+    return found + [Test(f"{which} {test.__name__}", first.name, lambda test=test: test(first)) for test in (same_as_kernel, *of_order, *measured)]
 
 
 def case(bundled: BundledKernel, shape: tuple[int, int, int, int, int, str], element: str = "bf16") -> Case | None:
@@ -131,17 +133,65 @@ def demand_repeats(compute: Callable[[], dict[str, torch.Tensor]]) -> dict[str, 
 
 
 def same_as_kernel(bundled: BundledKernel) -> dict[str, Any]:
-    """The kernel of the bundle with the same certificate gives the same bits."""
-    problem = case(bundled, UNGROUPED)
-    tensors = inputs(problem)
-    found = computed(tensors, asked(problem))
-    explained = dash_attn.explain(*(tensors[name] for name in ("q", "k", "v")), **asked(problem))
-    demand(explained.certificate == bundled.manifest["certificate"], f"the certificates differ: {explained}")
-    gradients = {name: torch.empty_like(found[name]) for name in OUTPUTS}
-    load(bundled).backward(**{name: tensor.detach() for name, tensor in tensors.items()}, o=found["o"], lse=found["lse"], **gradients,
-                           scale=problem.scale)
-    demand_same(gradients, found, "Kernel.backward")
-    return {"explained": str(explained)}
+    """The kernel by itself, with memory that it keeps, gives the same bits, of an order that is formulas and of a table."""
+    found = {}
+    for shape in (UNGROUPED, SEARCHED_FOR[0]):
+        problem = case(bundled, shape)
+        tensors = inputs(problem)
+        ours = computed(tensors, asked(problem))
+        explained = dash_attn.explain(*(tensors[name] for name in ("q", "k", "v")), **asked(problem))
+        kernel = Kernel(maker_of(texts_of(wanted_of(problem, tensors))))
+        demand(explained.certificate == kernel.certificate, f"the certificates differ: {explained}")
+        gradients = {name: torch.empty_like(ours[name]) for name in OUTPUTS}
+        kernel.backward(**{name: tensor.detach() for name, tensor in tensors.items()}, o=ours["o"], lse=ours["lse"], **gradients,
+                        scale=problem.scale)
+        demand_same(gradients, ours, "Kernel.backward")
+        found[problem.name] = str(explained)
+    return {"explained": found}
+
+
+def wanted_of(problem: Case, tensors: dict[str, torch.Tensor]) -> Wanted:
+    """The kernel that attention() takes."""
+    return registry.order_of(tensors["q"], tensors["k"], sides(problem), "bhsd").wanted
+
+
+def tables(bundled: BundledKernel) -> dict[str, Any]:
+    """Orders that were searched for: no worse than the peer, and the same bits on every run, also where two sizes take turns."""
+    found, runs = {}, []
+    for shape in SEARCHED_FOR:
+        problem = case(bundled, shape)
+        tensors = inputs(problem)
+        demand(wanted_of(problem, tensors).kind == SEARCHED, f"{problem.name}: expected a table, found {wanted_of(problem, tensors)}")
+        ours = computed(tensors, asked(problem))
+        given = {name: tensor.detach() for name, tensor in tensors.items()} | {name: ours[name] for name in ("o", "lse")}
+        found[problem.name] = demand_accurate(problem, given, ours)
+        runs.append((problem, tensors, ours))
+    for number in range(REPEATS):
+        for problem, tensors, ours in runs:
+            poison_cache()
+            demand_same(computed(tensors, asked(problem)), ours, f"{problem.name}, run {number}")
+    return found | {"repeats": REPEATS}
+
+
+def first_in_capture(bundled: BundledKernel) -> dict[str, Any]:
+    """A backward pass whose kernel is loaded, and whose table is copied, while it is captured; replayed while other tables come and go."""
+    problem = case(bundled, CAPTURED)
+    tensors, stream = inputs(problem), torch.cuda.Stream()
+    given = [tensors[name].detach() for name in ("do", "q", "k", "v")]
+    o, lse = attention(*given[1:], **asked(problem), return_lse=True)
+    demand(not any(one.sizes == wanted_of(problem, tensors).sizes for one in registry.kernels()), "something has asked for this table before")
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=stream):
+        captured = operator.gradients(*given, o, lse, *sides(problem), problem.scale)
+    expected = operator.gradients(*given, o, lse, *sides(problem), problem.scale)
+    for number in range(5):
+        poison_cache()
+        registry._forget_tables()
+        graph.replay()
+        torch.cuda.synchronize()
+        demand_same(dict(zip(OUTPUTS, captured)), dict(zip(OUTPUTS, expected)), f"replay {number}")
+    return {"table": wanted_of(problem, tensors).sizes}
 
 
 def from_graph(problem: Case) -> None:
@@ -327,7 +377,8 @@ def host_times(bundled: BundledKernel) -> dict[str, Any]:
     detached = [leaf.detach() for leaf in leaves]
     given = (do, *detached, found["o"], found["lse"], *sides(bundled), bundled.head_dim**-0.5)
     gradients = [torch.empty_like(leaf) for leaf in detached]
-    kernel, kept = registry.kernel_for(bundled.head_dim, torch.bfloat16, sides(bundled)), load(bundled)
+    wanted = wanted_of(case(bundled, SMALL), tensors)
+    kernel, kept = registry.kernel_of(wanted), Kernel(maker_of(texts_of(wanted)))
     stream = torch.cuda.current_stream().cuda_stream
     whole = (*detached, do, found["o"], found["lse"], *gradients)
     calls: dict[str, Callable[[], Any]] = {
@@ -373,7 +424,7 @@ def host_time(call: Callable[[], Any], rounds: int = 600) -> float:
 
 
 def in_parts(bundled: BundledKernel) -> dict[str, Any]:
-    """Few heads are cut into parts: the same bits on every run, no worse than the peer, and milliseconds beside one part and cuDNN."""
+    """Few heads are cut into parts: the same bits on every run, no worse than the peer."""
     record: dict[str, Any] = {}
     for shape in FEW_HEADS:
         problem = case(bundled, shape)
@@ -387,13 +438,30 @@ def in_parts(bundled: BundledKernel) -> dict[str, Any]:
             demand_same(computed(tensors, asked(problem)), found, f"{problem.name}, run {number}")
         given = {name: tensor.detach() for name, tensor in tensors.items()} | {name: found[name] for name in ("o", "lse")}
         demand_accurate(problem, given, found)
-        whole = [leaf.detach() for leaf in leaves] + [tensors["do"], found["o"], found["lse"]] + [found[name] for name in OUTPUTS]
-        some = registry.kernel_in_parts(*leaves[:2], sides(problem), "bhsd")
-        one, outputs = registry.kernel_for(bundled.head_dim, torch.bfloat16, sides(problem)), by_sdpa(SDPBackend.CUDNN_ATTENTION)
-        calls = {"backward": lambda: some.backward(*whole), "backward of one part": lambda: one.backward(*whole),
+        record[problem.name] = {"parts": parts}
+    return record
+
+
+def fixed(problem: Case) -> Kernel:
+    """Of the kind that lists have: what a choice by hand, from the mask alone, would take."""
+    kind = OF_LISTS.get(sides(problem), OF_OTHER_LISTS)
+    return registry.kernel_of(Wanted(problem.head_dim, problem.element, sides(problem), kind))
+
+
+def orders(bundled: BundledKernel) -> dict[str, Any]:
+    """Milliseconds of a backward pass beside that of a fixed kind, and of both ways beside cuDNN's."""
+    record: dict[str, Any] = {}
+    for shape in ORDERED[bundled.mask] + FEW_HEADS:
+        problem = case(bundled, shape)
+        tensors = inputs(problem)
+        found = computed(tensors, asked(problem))
+        whole = [tensors[name].detach() for name in ("q", "k", "v", "do")] + [found["o"], found["lse"]] + [found[name] for name in OUTPUTS]
+        ours, by_hand, outputs = registry.kernel_of(wanted_of(problem, tensors)), fixed(problem), by_sdpa(SDPBackend.CUDNN_ATTENTION)
+        calls = {"backward": lambda: ours.backward(*whole), "backward of a fixed kind": lambda: by_hand.backward(*whole),
                  "attention": lambda: computed(tensors, asked(problem)),
                  "SDPA, CUDNN_ATTENTION": lambda: of_sdpa(tensors, is_causal(problem), outputs)}
-        record[problem.name] = {"parts": parts} | device_time(calls)
+        ordered = registry.order_of(tensors["q"], tensors["k"], sides(problem), "bhsd")
+        record[problem.name] = {"kind": ordered.wanted.kind, "parts": ordered.wanted.parts, "predicted": ordered.predicted} | device_time(calls)
     return {"milliseconds": record}
 
 
@@ -422,7 +490,8 @@ def device_times(bundled: BundledKernel) -> dict[str, Any]:
         leaves = [tensors[name] for name in ("q", "k", "v")]
         found = computed(tensors, asked(problem))
         whole = [leaf.detach() for leaf in leaves] + [tensors["do"], found["o"], found["lse"]] + [found[name] for name in OUTPUTS]
-        kernel, kept = registry.kernel_for(bundled.head_dim, torch.bfloat16, sides(problem)), load(bundled)
+        wanted = wanted_of(problem, tensors)
+        kernel, kept = registry.kernel_of(wanted), Kernel(maker_of(texts_of(wanted)))
         calls = {"attention": lambda: torch.autograd.grad(attention(*leaves, causal=is_causal(problem)), leaves, tensors["do"]),
                  "SDPA": lambda: torch.autograd.grad(F.scaled_dot_product_attention(*leaves, is_causal=is_causal(problem)), leaves,
                                                      tensors["do"]),

@@ -13,18 +13,20 @@ from typing import Any
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # PyTorch is here, too
 
 import torch  # noqa: E402
-from accuracy import load  # noqa: E402
 from front_ends import demand_accurate, demand_same  # noqa: E402
 from group import Skip, Test, demand  # noqa: E402
 
 from dash_attn.bundle import BundledKernel  # noqa: E402
-from dash_attn.problem import CAUSAL, FULL, OF_WINDOWS, ORDERS  # noqa: E402
+from dash_attn.orders import texts_of  # noqa: E402
+from dash_attn.problem import CAUSAL, FULL, SEARCHED  # noqa: E402
+from dash_attn.runtime import Kernel, maker_of  # noqa: E402
 from dash_attn.testing import OUTPUTS, Case  # noqa: E402
 
 # (rows of q, of k, batch, heads, kv heads, layout, element); causal ones have as many of both.
 SHAPES = ((1000, 1000, 2, 8, 2, "bshd", "bf16"), (200, 200, 1, 40, 10, "bhsd", "f16"), (65, 1000, 2, 4, 4, "bhsd", "bf16"))
 REPEATED = (1024, 1024, 2, 8, 2, "bhsd", "bf16")
 UNGROUPED = (1024, 1024, 2, 8, 8, "bhsd", "bf16")  # heads that are not cut into parts
+TABLE = (2048, 2048, 2, 32, 8, "bhsd", "bf16")  # which causal masks have a table for
 LARGE, SMALL = (4096, 4096, 4, 16, 16, "bhsd", "bf16"), (128, 128, 1, 2, 2, "bhsd", "bf16")
 REPEATS = 50
 TYPES = {"bf16": torch.bfloat16, "f16": torch.float16}
@@ -43,14 +45,13 @@ def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:
     which = f"jax d{first.head_dim}-{first.mask.name}"
     found = [Test(f"{which} {'-'.join(map(str, shape))}", first.name, lambda shape=shape: accurate(case(first, shape), shape[5]))
              for shape in SHAPES if window == FULL or shape[0] == shape[1]]
-    same = next((one for one in kernels if one.kind == ORDERS.get(window, OF_WINDOWS) and one.element == "bf16"), None)
     is_one = (first.head_dim, window) == (128, CAUSAL)
     found += [Test(f"{which} {test.__name__}", first.name, lambda test=test: test(case(first, REPEATED)))
               for test in (repeats, *((captured, from_vmap) if is_one else ()))]
-    if same:
-        found += [Test(f"{which} {test.__name__}", same.name, lambda test=test: test(same))
-                  for test in (same_as_kernel, *((times,) if is_one and not quick else ()))]
-    return found
+    found += [Test(f"{which} {test.__name__} of a table", first.name, lambda test=test: test(case(first, TABLE)))
+              for test in ((repeats, captured) if is_one else ())]
+    return found + [Test(f"{which} {test.__name__}", first.name, lambda test=test: test(first))
+                    for test in (same_as_kernel, *((times,) if is_one and not quick else ()))]
 
 
 def case(bundled: BundledKernel, shape: tuple[int, int, int, int, int, str, str]) -> Case:
@@ -139,11 +140,12 @@ def captured(problem: Case) -> dict[str, Any]:
     handler = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(count)
     captured.handler = handler  # type: ignore[attr-defined]  # XLA calls it to the end of the process
     capsule = jax.ffi.pycapsule(ctypes.cast(handler, ctypes.c_void_p).value)
-    jax.ffi.register_ffi_target(COUNTED, dict.fromkeys(operator.STAGES, capsule), platform="CUDA")
+    counted = f"{COUNTED}_{problem.q_rows}"
+    jax.ffi.register_ffi_target(counted, dict.fromkeys(operator.STAGES, capsule), platform="CUDA")
     given = [to_jax(inputs(problem, seed=seed)) for seed in (0, 1)]
     expected = [to_torch(jax.jit(both_ways(problem))(*values)) for values in given]
     record: dict[str, Any] = {}
-    operator.TARGET, kept = COUNTED, operator.TARGET
+    operator.TARGET, kept = counted, operator.TARGET
     try:
         for name, options in (("captured", CAPTURED), ("not captured", NOT_CAPTURED)):
             compute = jax.jit(both_ways(problem)).lower(*given[0]).compile(compiler_options=options)
@@ -167,15 +169,22 @@ def from_vmap(problem: Case) -> None:
 
 
 def same_as_kernel(bundled: BundledKernel) -> dict[str, Any]:
-    """The kernel of the bundle, launched by Python with PyTorch's tensors, gives the same bits."""
-    problem = case(bundled, UNGROUPED)
-    tensors = inputs(problem)
-    found = to_torch(jax_here().jit(both_ways(problem))(*to_jax(tensors)))
-    gradients = {name: torch.empty_like(found[name]) for name in OUTPUTS}
-    load(bundled).backward(**tensors, o=found["o"], lse=found["lse"], **gradients, scale=problem.scale)
-    torch.cuda.synchronize()
-    demand_same(gradients, found, "Kernel.backward")
-    return {"jax": jax_here().__version__}
+    """The kernel of these sizes, launched by Python with PyTorch's tensors, gives the same bits, of formulas and of a table."""
+    jax, kinds = jax_here(), []
+    from dash_attn.jax import operator
+
+    for shape in (UNGROUPED, TABLE):
+        problem = case(bundled, shape)
+        tensors = inputs(problem)
+        found = to_torch(jax.jit(both_ways(problem))(*to_jax(tensors)))
+        gradients = {name: torch.empty_like(found[name]) for name in OUTPUTS}
+        wanted = operator.order_of(*to_jax(tensors)[:2], (problem.mask.left, problem.mask.right), "bhsd").wanted
+        Kernel(maker_of(texts_of(wanted))).backward(**tensors, o=found["o"], lse=found["lse"], **gradients, scale=problem.scale)
+        torch.cuda.synchronize()
+        demand_same(gradients, found, f"Kernel.backward, {wanted.kind}")
+        kinds.append(wanted.kind)
+    demand(problem.mask.right != 0 or problem.mask.left >= 0 or SEARCHED in kinds, f"expected a table of a causal mask, found {kinds}")
+    return {"jax": jax.__version__, "kinds": kinds}
 
 
 def times(bundled: BundledKernel) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from jax_on_cpu import CALLED, FAILED  # noqa: E402
 
 from dash_attn import ArgumentError  # noqa: E402
 from dash_attn.jax import attention, explain, function, operator, problem  # noqa: E402
-from dash_attn.problem import Wanted, program_of, window_of  # noqa: E402
+from dash_attn.problem import program_of, window_of  # noqa: E402
 
 
 def arrays(batch: int = 2, heads: int = 4, kv_heads: int = 2, rows: int = 12, kv_rows: int | None = None, head_dim: int = 64,
@@ -133,9 +133,11 @@ def sharded() -> None:
 def lowered() -> None:
     """What XLA gets for a GPU: cuDNN's forward pass, whose o and LSE are operands of libdash's call, and memory as its last result."""
     function.forward, kept = jax_on_cpu.FORWARD, function.forward
+    tables = []
     for sizes, options, mask, window in (({}, {"causal": True}, "CAUSAL", 0), ({"layout": "bshd"}, {"layout": "bshd"}, "NO_MASK", 0),
-                                         ({"head_dim": 128}, {"window": (128, 0)}, "CAUSAL", 129)):
-        given = arrays(rows=256, **sizes)
+                                         ({"head_dim": 128}, {"window": (128, 0)}, "CAUSAL", 129),
+                                         ({"heads": 32, "kv_heads": 8, "rows": 2000}, {"causal": True}, "CAUSAL", 0)):
+        given = arrays(**{"rows": 256} | sizes)
         trace = jax.jit(lambda *x: both(attention, list(x), **options)).trace(*given)
         text = trace.lower(lowering_platforms=("cuda",)).as_text()
         (ahead,) = [line for line in text.splitlines() if "__cudnn$fmhaSoftmax" in line]
@@ -144,23 +146,43 @@ def lowered() -> None:
         layout = options.get("layout", "bhsd")
         q, k = given[0].shape, given[1].shape
         sides = window_of(options.get("causal", False), options.get("window"))
-        program, order, _ = program_of(Wanted(q[3], "bf16", sides, parts=explain(*given, **options).parts))
-        kernel = operator.JaxKernel.compile(program, order)
+        wanted = operator.order_of(given[0], given[1], sides, layout).wanted
+        program, order, _ = program_of(wanted._replace(sizes=()))
+        kernel = operator.JaxKernel(wanted)
+        assert kernel.certificate == explain(*given, **options).certificate
         spelled = program.replace("\n", "\\0A")
         assert f'program = "{spelled}"' in back and f'options = "{order}"' in back and f'certificate = "{kernel.certificate}"' in back
         scale = float(re.search(r"scale = (\S+) : f32", back)[1])
         assert f'layout = "{layout}"' in back and np.float32(scale) == np.float32(q[3] ** -0.5), back
         rows = [f"dense<[{', '.join(map(str, reversed(range(rank))))}]> : tensor<{rank}xindex>" for rank in (4, 3)]
-        assert f"operand_layouts = [{', '.join([rows[0]] * 5 + rows[1:])}]" in back
+        tables.append(kernel.table is not None)
+        table = f"tensor<{kernel.table.size}xui8>" if tables[-1] else ""
+        assert f"operand_layouts = [{', '.join([rows[0]] * 5 + rows[1:] + ['dense<0> : tensor<1xindex>'] * tables[-1])}]" in back
         assert f"result_layouts = [{', '.join([rows[0]] * 3)}, dense<0> : tensor<1xindex>]" in back
         types = {name: f"tensor<{'x'.join(map(str, shape))}xbf16>" for name, shape in (("q", q), ("k", k))}
         size = kernel.bytes_of(q, k, layout)
-        assert back.endswith(f": ({types['q']}, {types['k']}, {types['k']}, {types['q']}, {types['q']}, tensor<2x4x256xf32>) -> "
+        sums = f"tensor<2x{'x'.join(str(given[0].shape[layout.index(letter)]) for letter in 'hs')}xf32>"
+        assert back.endswith(f": ({types['q']}, {types['k']}, {types['k']}, {types['q']}, {types['q']}, {sums}"
+                             f"{', ' * tables[-1]}{table}) -> "
                              f"({types['q']}, {types['k']}, {types['k']}, tensor<{size}xui8>)"), back
         operands = re.search(r"@dash_attention_backward\((.*?)\)", back)[1].split(", ")
         result = re.search(r"(%\d+):\d+ = ", ahead)[1]
         assert operands[:3] == ["%arg0", "%arg1", "%arg2"] and operands[5] == f"{result}#1", operands
         assert f"{operands[4]} = stablehlo.transpose {result}#0" in text or operands[4] == f"{result}#0", operands
+        if tables[-1]:  # a constant of the program, there once
+            assert re.search(rf"{operands[6]} = stablehlo.constant .*{table}", text), operands
+            assert kernel.table.nbytes == int(kernel.manifest["order"]["bytes"]) and text.count(table) == 2
+    assert tables == [False, False, False, True], tables
+    # In shard_map each device has the table of its own part, as do batches of vmap.
+    mesh = jax.make_mesh((2,), ("x",), axis_types=(jax.sharding.AxisType.Auto,))
+    whole = [jax.ShapeDtypeStruct((4, heads, 2000, 64), jnp.bfloat16) for heads in (32, 8, 8)]
+    for check in (True, False):
+        divided = jax.shard_map(lambda *x: attention(*x, causal=True), mesh=mesh, in_specs=(PartitionSpec("x"),) * 3,
+                                out_specs=PartitionSpec("x"), check_vma=check)
+        assert table in jax.jit(lambda *x: both(divided, list(x))).trace(*whole).lower(lowering_platforms=("cuda",)).as_text()
+    split = [jax.ShapeDtypeStruct((2, 1, *one.shape[1:]), jnp.bfloat16) for one in whole]
+    mapped = jax.jit(jax.vmap(lambda *x: tuple(both(attention, list(x), causal=True)))).trace(*split)
+    assert table in mapped.lower(lowering_platforms=("cuda",)).as_text()
     function.forward = kept
 
 
@@ -196,11 +218,12 @@ def refusals() -> None:
         if isinstance(given[0], jax.Array):
             assert refused(lambda: jax.jit(lambda *x: attention(*x, **options))(*given), ArgumentError) == said
     why = explain(q, k, v, causal=True)
-    kernel, _, _ = operator.kernel_for(q, k, (-1, 0), "bhsd")
+    kernel = operator.kernel_of(operator.order_of(q, k, (-1, 0), "bhsd").wanted)
     assert why and str(why) == (f"forward      cuDNN's, by XLA, JAX {jax.__version__}\nbackward     dash, causal mask, bf16, head dim 64, "
-                                f"tiles 64 x 128\norder        symmetric-shift, level run, 132 workers\ncertificate  {kernel.certificate}"), why
+                                f"tiles 64 x 128\norder        ascending, level run, 132 workers, heads in 2 "
+                                f"parts, predicted 1.000 x its lower bound\ncertificate  {kernel.certificate}"), why
     few = explain(*arrays(batch=1, heads=8, kv_heads=1, rows=2048), causal=True)  # as kind=auto of the compiler
-    assert few.parts == 8 and "132 workers, heads in 8 parts\n" in str(few), few
+    assert few.parts == 8 and "132 workers, heads in 8 parts, predicted 1." in str(few), few
     traced = refused(lambda: jax.jit(lambda scale: attention(q, k, v, scale=scale))(1.0), ArgumentError)
     assert traced.startswith("scale: expected a number, found "), traced
     # The sizes of a batch that is a name are asked for by whoever exports a program for all of them.
@@ -209,7 +232,7 @@ def refusals() -> None:
     assert found == "q: expected sizes that are known when the program is traced, found (b, 4, 12, 64)", found
     too_many = jax.ShapeDtypeStruct((65536, 1, 1, 64), jnp.bfloat16)
     found = refused(lambda: jax.eval_shape(lambda x: both(attention, [x, x, x]), too_many), ArgumentError)
-    assert found == "'attention_bwd' serves batch = 1 to 65535, found 65536", found
+    assert found == "kernels serve batch from 1 to 65535, found 65536", found
     problem.PLATFORM = "gpu"
     assert refused(lambda: attention(q, k, v), ArgumentError).startswith("q: expected an array on a CUDA device, found one on '")
     problem.PLATFORM = "cpu"

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import struct
 import sys
 from dataclasses import replace
@@ -17,7 +19,8 @@ from stub_driver import Launch, StubDriver  # noqa: E402
 
 from dash_attn import ArgumentError, CapacityError, DriverError, Kernel, ManifestError  # noqa: E402
 from dash_attn.driver import Driver  # noqa: E402
-from dash_attn.library import HANDLER, check, library  # noqa: E402
+from dash_attn.library import HANDLER, StringRef, check, library, make  # noqa: E402
+from dash_attn.plan import Plan  # noqa: E402
 
 TMP = Path(sys.argv[1])
 ORDER, PREPARE, MAIN, CONVERT = (f"attention_bwd_{role}" for role in ("order", "prepare", "main", "convert"))
@@ -182,7 +185,7 @@ def captures() -> None:
 
 
 def tables() -> None:
-    """An order from a file is uploaded once, for all streams, and not in a capture."""
+    """An order from a file is uploaded once, for all streams, on a stream of its own; memory is not taken in a capture."""
     driver, table = StubDriver(capturing=1), bytes(range(64))
     kernel = load("tables", driver, table=table)
     assert "is being captured" in refused(lambda: kernel.backward(**tensors(q_rows=4096, kv_rows=4096), stream=1), ArgumentError)
@@ -192,12 +195,33 @@ def tables() -> None:
     for batch, stream in ((2, 0), (2, 1), (1, 1)):
         kernel.backward(**tensors(batch=batch, q_rows=4096, kv_rows=4096), stream=stream)
         calls = driver.calls()
-        expected = ["allocate", "copy", "synchronize", "allocate"] if stream == 0 else ["allocate"] if batch == 2 else []
-        changes = ("allocate", "copy", "synchronize", "fill", "launch")
+        expected = ["allocate", "stream", "copy", "synchronize", "destroy", "allocate"] if stream == 0 else ["allocate"] if batch == 2 else []
+        changes = ("allocate", "stream", "copy", "synchronize", "destroy", "fill", "launch")
         assert [call[0] for call in calls if call[0] in changes] == [*expected, "fill", *["launch"] * 3], calls
+        assert all(call[-1] == "0x5e" for call in calls if call[0] in ("copy", "synchronize", "destroy")), calls
         orders.add(kernel.workspace(0, stream).region("order"))
     ((address, size),) = orders
     assert driver.read(address, size) == table
+    del kernel  # graphs may still read it
+    gc.collect()
+    assert "free" not in driver.names() and driver.read(address, size) == table
+
+
+def shared_code() -> None:
+    """Kernels that differ in their order alone have one code on a device, until the last of them goes."""
+    driver, lib, table = StubDriver(), library(), bytes(range(64))
+    handles = []
+    for name, order in (("one", table), ("other", table[::-1])):
+        path = os.fsencode(write(TMP / "shared", name=name, table=order))
+        handles.append(make(lib.dashKernelOpen, driver.handle, StringRef.of(path)))
+    plans = [Plan(kernel, device, SIZES | {"q_rows": 4096, "kv_rows": 4096}, {}, True) for kernel in handles for device in (0, 1)]
+    assert [call[0] for call in driver.calls()].count("load") == 2  # devices
+    for kernel in handles:
+        lib.dashKernelDestroy(kernel)
+    del plans[1:]
+    assert "unload" not in [call[0] for call in driver.calls()]
+    plans.clear()
+    assert [call[0] for call in driver.calls()].count("unload") == 2
 
 
 def capacity() -> None:
@@ -265,5 +289,5 @@ def devices() -> None:
     assert found == "k: expected memory of device 0, found memory of device 1", found
 
 
-for test in (parameters, anew, layouts, orders_of_tensors, workspace_is_kept, failures, captures, tables, capacity, drivers, bound, devices):
+for test in (parameters, anew, layouts, orders_of_tensors, workspace_is_kept, failures, captures, tables, shared_code, capacity, drivers, bound, devices):
     test()

@@ -239,7 +239,7 @@ def certificates() -> None:
     assert explain(q, q, q, causal=True)  # asks for the kernel: without a GPU nothing else does
     made = json.loads(json.dumps(audit.certificate(model, found)))
     assert made["run"]["entries"] == len(found.entries) and made["run"]["steps"] == 1
-    assert [(one["order"], one["level"], one["window"]) for one in made["kernels"]] == [("symmetric-shift", "run", [-1, 0])]
+    assert [(one["order"], one["level"], one["window"]) for one in made["kernels"]] == [("ascending", "run", [-1, 0])]
     assert made["versions"]["torch"] == torch.__version__ and made["drop_in"]["is_enabled"] is False
     assert audit.check(made, model) == []
     with torch.no_grad():
@@ -252,7 +252,7 @@ def certificates() -> None:
     assert said[:2] == [f"versions.torch: expected 2.0, found {torch.__version__}", "switches.cudnn_deterministic: expected False, found True"]
     assert said[2] == f"kernels[0].certificate: expected sha256:0, found {made['kernels'][0]['certificate']}" and len(said) == 4, said
     assert said[3].startswith(f"weights.{weight}: expected {made['weights'][weight]}, found "), said
-    assert refused(lambda: audit.check({}), ValueError) == "expected a certificate of version 1, found None"
+    assert refused(lambda: audit.check({}), ValueError) == "expected a certificate of version 2, found None"
 
 
 for test in (finds, hashes, files, certificates):

@@ -12,7 +12,10 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
+#include <string>
 
 namespace mlir::dash::launch {
 
@@ -62,6 +65,26 @@ struct LaunchConfig {
   F(getErrorName, "cuGetErrorName", (int error, const char **text))                                \
   F(getErrorString, "cuGetErrorString", (int error, const char **text))
 
+struct LoadedKernel;
+
+/// What kernels that are equal in something have in common, by what that is, for as long as one of them is there.
+template <typename T> class Shared {
+public:
+  std::shared_ptr<T> find(const std::string &key) {
+    std::lock_guard<std::mutex> lock(mutex);
+    auto found = known.find(key);
+    return found == known.end() ? nullptr : found->second.lock();
+  }
+  void keep(const std::string &key, const std::shared_ptr<T> &value) {
+    std::lock_guard<std::mutex> lock(mutex);
+    known[key] = value;
+  }
+
+private:
+  std::mutex mutex;
+  std::map<std::string, std::weak_ptr<T>> known;
+};
+
 /// The driver's functions. It is initialised once it is open, and stays loaded: others of the process use it too.
 class Driver {
 public:
@@ -73,6 +96,9 @@ public:
       return std::nullopt;
     return explain(code, doing, more);
   }
+
+  Shared<const LoadedKernel> codes;   ///< of kernels that are loaded, by PTX, entries and device
+  Shared<const std::string> programs; ///< PTX, by its hash
 
   /// True for the first who asks: what makes everything slower is said once.
   bool mayWarn() const { return !hasWarned.test_and_set(); }

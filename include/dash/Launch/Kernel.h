@@ -10,8 +10,15 @@
 
 namespace mlir::dash::launch {
 
-/// A kernel on one device. Vectors are in the order of the manifest's entries.
+/// A kernel on one device, and all others that differ from it in their order alone. Vectors are in the order of the manifest's entries.
 struct LoadedKernel {
+  explicit LoadedKernel(std::shared_ptr<Driver> driver) : driver(std::move(driver)) {}
+  /// No launch may be under way.
+  ~LoadedKernel();
+  LoadedKernel(const LoadedKernel &) = delete;
+  LoadedKernel &operator=(const LoadedKernel &) = delete;
+
+  std::shared_ptr<Driver> driver;
   int device = 0;
   void *context = nullptr, *module = nullptr;
   std::vector<void *> functions;
@@ -29,7 +36,6 @@ public:
   /// Reads a manifest, and what it names beside it.
   static Outcome open(std::shared_ptr<Driver> driver, llvm::StringRef path,
                       std::shared_ptr<Kernel> &result);
-  ~Kernel();
 
   const Manifest &getManifest() const { return manifest; }
   /// The manifest as JSON.
@@ -48,14 +54,15 @@ private:
   Outcome loadCode(LoadedKernel &loaded, int capability, std::string &warning) const;
   Outcome checkTarget(int major, int minor, llvm::StringRef deviceName) const;
   Outcome admit(LoadedKernel &loaded, const Entry &entry, int mostShared) const;
-  void unload(LoadedKernel &loaded) const;
+  std::string codeKey(int device) const;
 
   Manifest manifest;
-  std::string manifestText, ptx, order, cubin;
+  std::string manifestText, order, cubin;
+  std::shared_ptr<const std::string> ptx;
   bool hasScale = false;
   std::shared_ptr<Driver> driver;
   std::mutex mutex;
-  std::map<int, LoadedKernel> devices; // guarded by `mutex`; what it holds stays in place
+  std::map<int, std::shared_ptr<const LoadedKernel>> devices; // guarded by `mutex`
 };
 
 } // namespace mlir::dash::launch

@@ -71,7 +71,8 @@ private:
   Outcome checkCapacity(const Entry &entry, size_t index, uint64_t blocks) const;
 
   Outcome checkDriver() const;
-  Outcome checkMemory(DashMemory memory, uint64_t bytes, const char *what) const;
+  Outcome checkMemory(DashMemory memory, uint64_t bytes, uint64_t alignment,
+                      const char *what) const;
   Outcome checkArguments(const DashArguments &arguments, Blocks blocks) const;
   Outcome checkDevices(void *stream, const DashArguments &arguments, Blocks blocks) const;
   Outcome checkDevice(void *stream, uint64_t address, const llvm::Twine &what) const;
@@ -83,7 +84,7 @@ private:
   bool isEmpty = false; ///< no output has an element: nothing happens
   std::vector<Shape> shapes;
   std::vector<Place> regions;
-  uint64_t workspaceBytes = 0, orderBytes = 0;
+  uint64_t workspaceBytes = 0, orderBytes = 0, orderAlignment = 1;
   std::vector<std::string> slotNames;
   std::vector<Source> sources;
   std::vector<Step> orderSteps, steps;

@@ -34,12 +34,21 @@ struct PlannedOrder {
   double lowerBound = 0;
 };
 
+/// What `kind=auto` takes for a problem.
+struct OrderChoice {
+  std::string kind;
+  int64_t parts = 1;
+  bool isSearched = false; ///< else formulas of any sizes
+  double makespan = 0, lowerBound = 0;
+};
+
 /// Where orders are kept between processes: the folder `orders` of that for caches (dash/Support/CacheFolder.h).
 /// Empty, which is nowhere, where there is none.
 std::string orderCacheFolder();
 
 struct PlannerOptions {
-  size_t mostKept = 64; ///< orders in memory
+  size_t mostKept = 64;                       ///< orders in memory,
+  uint64_t mostKeptBytes = uint64_t(1) << 28; ///< which take as much together, or are one
   /// Orders on disk, at most 1 GB of them; empty keeps none. Several processes may share it.
   std::string cacheFolder = orderCacheFolder();
   /// Told once, by the first plan that could not be kept in the folder, why. Planning goes on without it.
@@ -60,8 +69,9 @@ public:
   /// made, the error says why.
   llvm::Expected<std::shared_ptr<const PlannedOrder>> plan(const ScheduleHeader &request);
 
-  /// The number of parts that `kind=auto` takes for a problem, whatever kind and parts the request has. Not kept.
-  llvm::Expected<int64_t> chooseParts(ScheduleHeader request);
+  /// What `kind=auto` takes for a problem, whatever kind the request has; with 0 parts their number is chosen, too. Kept like
+  /// orders. An order that was searched for is kept as well, as that of a request for its kind and parts: one search does for both.
+  llvm::Expected<OrderChoice> choose(ScheduleHeader request);
 
 private:
   /// What `build` makes, one at a time, or what it said.

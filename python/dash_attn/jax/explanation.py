@@ -8,7 +8,7 @@ import jax
 
 from ..explanation import Explanation
 from ..problem import window_of
-from .operator import kernel_for
+from .operator import kernel_of, order_of
 from .problem import refusal_of_arrays, refusal_of_device, refusal_of_forward, refusal_of_options
 
 
@@ -19,5 +19,5 @@ def explain(q: Any, k: Any, v: Any, *, causal: bool = False, window: tuple[int, 
         refusal_of_arrays(q, k, v, layout) or refusal_of_forward(q, k, window_of(causal, window), layout) or refusal_of_device()
     if reason:
         return Explanation(reason)
-    kernel, _, _ = kernel_for(q, k, window_of(causal, window), layout)
-    return Explanation.of(f"cuDNN's, by XLA, JAX {jax.__version__}", kernel)
+    ordered = order_of(q, k, window_of(causal, window), layout)
+    return Explanation.of(f"cuDNN's, by XLA, JAX {jax.__version__}", kernel_of(ordered.wanted), ordered.predicted)

@@ -13,10 +13,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..library import Handle, library
-from ..parts import parts_for
+from ..orders import SIZES, Ordered, order_for, texts_of
 from ..plan import Plan
 from ..problem import ELEMENTS, Wanted, Window, program_of
-from ..runtime import Kernel
+from ..runtime import Kernel, maker_of
 from ..workspace import ALIGNMENT, aligned
 
 TARGET = "dash_attention_backward"
@@ -33,18 +33,27 @@ class Call:
 
 
 class JaxKernel(Kernel):
-    """Is asked for sizes, without a driver. libdash compiles the program once more where it is launched: that may be another process."""
+    """Is asked for sizes, without a driver. libdash compiles the program once more where it is launched: that may be another process.
 
-    def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)
+    table: of its sizes, the same array each time, so that a program has it once; None where an entry makes the order.
+    """
+
+    def __init__(self, wanted: Wanted) -> None:
+        texts = texts_of(wanted)
+        super().__init__(maker_of(texts))
         self._planned = self._make_kernel(Handle())
+        self.program, self.options, _ = program_of(wanted._replace(sizes=()))
+        self.table = np.frombuffer(texts[2], np.uint8) if wanted.sizes else None
 
     def bytes_of(self, q: Sequence[int], k: Sequence[int], layout: str) -> int:
         """What the handler needs beside its arrays. Raises ArgumentError for sizes that no kernel serves."""
-        heads, rows = (1, 2) if layout == "bhsd" else (2, 1)
-        sizes = {"batch": q[0], "heads": q[heads], "kv_heads": k[heads], "q_rows": q[rows], "kv_rows": k[rows]}
-        plan = Plan(self._planned, 0, sizes, {}, False)
-        return aligned(plan.workspace_bytes) + aligned(plan.order_bytes) + 2 * ALIGNMENT
+        plan = Plan(self._planned, 0, dict(zip(SIZES, sizes_of(q, k, layout))), {}, self.table is not None)
+        return aligned(plan.workspace_bytes) + ALIGNMENT + (0 if plan.is_table else aligned(plan.order_bytes) + ALIGNMENT)
+
+
+def sizes_of(q: Sequence[int], k: Sequence[int], layout: str) -> tuple[int, ...]:
+    heads, rows = layout.index("h"), layout.index("s")
+    return q[0], q[heads], k[heads], q[rows], k[rows]
 
 
 def register(platform: str = "CUDA") -> None:
@@ -60,14 +69,15 @@ def apply(function: Callable[..., Any], call: Call, *arrays: Any) -> Any:
 
 def gradients(call: Call, q: Any, k: Any, v: Any, do: Any, o: Any, lse: Any) -> tuple[Any, Any, Any]:
     """dq, dk and dv, by libdash's handler."""
-    kernel, program, options = kernel_for(q, k, call.window, call.layout)
+    kernel = kernel_of(order_of(q, k, call.window, call.layout).wanted)
     # Memory is a result: XLA plans it, and records programs anew that were captured with other addresses. In shard_map each device has its own,
     # as it has its own q.
     size = kernel.bytes_of(q.shape, k.shape, call.layout)
     memory = jax.eval_shape(lambda array: jax.lax.full_like(array, 0, jnp.uint8, (size,)), q)
     results = (*map(jax.typeof, (q, k, v)), memory)
+    order = () if kernel.table is None else (kernel.table,)
     dq, dk, dv, _ = jax.ffi.ffi_call(TARGET, results)(
-        q, k, v, do, o, lse, program=program, options=options, certificate=kernel.certificate, layout=call.layout,
+        q, k, v, do, o, lse, *order, program=kernel.program, options=kernel.options, certificate=kernel.certificate, layout=call.layout,
         scale=np.float32(call.scale))
     return dq, dk, dv
 
@@ -97,19 +107,20 @@ def _refusing_derivatives(function: Any) -> Any:
     return differentiable
 
 
-_kernels: dict[Wanted, tuple[JaxKernel, str, str]] = {}
+_kernels: dict[Wanted, JaxKernel] = {}
 _lock = threading.Lock()
 
 
-def kernel_for(q: Any, k: Any, window: Window, layout: str) -> tuple[JaxKernel, str, str]:
-    """In as many parts as sizes ask for, the same each time; with its program and the options that it is compiled by."""
-    heads, rows = layout.index("h"), layout.index("s")
-    wanted = Wanted(q.shape[3], ELEMENTS[str(q.dtype)], window)
-    wanted = wanted._replace(parts=parts_for(wanted, q.shape[0], q.shape[heads], k.shape[heads], q.shape[rows], k.shape[rows]))
+def order_of(q: Any, k: Any, window: Window, layout: str) -> Ordered:
+    """The kernel, and its order."""
+    return order_for(Wanted(q.shape[3], ELEMENTS[str(q.dtype)], window), *sizes_of(q.shape, k.shape, layout))
+
+
+def kernel_of(wanted: Wanted) -> JaxKernel:
+    """The same object each time."""
     with _lock:
         if wanted not in _kernels:
-            program, options, name = program_of(wanted)
-            _kernels[wanted] = (JaxKernel.compile(program, options, name=name), program, options)
+            _kernels[wanted] = JaxKernel(wanted)
         return _kernels[wanted]
 
 

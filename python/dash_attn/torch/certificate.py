@@ -9,12 +9,13 @@ from typing import Any
 
 import torch
 
-from ..audit import VERSION, Run, differences
+from ..audit import Run, differences
 from ..problem import Wanted
 from .dropin import state
 from .hashing import Log
 from .kernels import kernel_of, kernels
 
+VERSION = 2
 VARIABLES = ("CUBLAS_WORKSPACE_CONFIG", "NVIDIA_TF32_OVERRIDE", "NCCL_ALGO", "NCCL_PROTO", "DASH_CACHE", "DASH_PTXAS")
 
 
@@ -34,7 +35,8 @@ def check(expected: dict[str, Any], model: torch.nn.Module | None = None) -> lis
     """Why a run that goes on here may have other bits than one that goes on where the certificate was made. Compiles its kernels."""
     if expected.get("dash_certificate") != VERSION:
         raise ValueError(f"expected a certificate of version {VERSION}, found {expected.get('dash_certificate')!r}")
-    of_kernels = [describe(Wanted(**{name: one[name] for name in Wanted._fields} | {"window": tuple(one["window"])})) for one in expected["kernels"]]
+    of_kernels = [describe(Wanted(**{name: one[name] for name in Wanted._fields} | {name: tuple(one[name]) for name in ("window", "sizes")}))
+                  for one in expected["kernels"]]
     found = {"versions": versions(), "machine": machine(), "switches": switches(), "kernels": of_kernels}
     if model is not None and "weights" in expected:
         found["weights"] = hashes({**dict(model.named_parameters()), **dict(model.named_buffers())})
@@ -45,7 +47,8 @@ def describe(wanted: Wanted) -> dict[str, Any]:
     """Equal certificates and inputs give equal gradients; the rest says what it is, and on how many workers."""
     kernel = kernel_of(wanted)
     program = kernel.manifest["program"]
-    return wanted._asdict() | {"window": list(wanted.window), "mask": program["mask"], "order": program["kind"], "workers": program["workers"],
+    return wanted._asdict() | {"window": list(wanted.window), "sizes": list(wanted.sizes),
+                               "mask": program["mask"], "order": program["kind"], "workers": program["workers"],
                                "tiles": program["tiles"], "certificate": kernel.certificate}
 
 

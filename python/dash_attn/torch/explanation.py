@@ -7,7 +7,7 @@ from typing import Any
 from ..explanation import Explanation
 from ..problem import LAYOUTS, window_of
 from .forward import operator_of_forward
-from .kernels import kernel_for, kernel_in_parts
+from .kernels import kernel_for, kernel_of, order_of
 from .problem import (Lengths, refusal_of_device, refusal_of_forward, refusal_of_numbers, refusal_of_options, refusal_of_sequences,
                       refusal_of_tensors)
 from .sequences import operator_of_forward as operator_of_lists
@@ -33,6 +33,7 @@ def explain(q: Any, k: Any, v: Any, *, causal: bool = False, window: tuple[int, 
         return Explanation(reason)
     sides = window_of(causal, window)
     if lengths.are_given:
-        return Explanation.of(operator_of_lists(), kernel_for(q.shape[2], q.dtype, sides, level=level, is_list=True))
+        return Explanation.of(operator_of_lists(), kernel_for(q.shape[2], q.dtype, sides, level))
     its_part = ", and the part of the sink" if sink is not None else ""
-    return Explanation.of(operator_of_forward(sides) + its_part, kernel_in_parts(q, k, sides, layout, has_sink=sink is not None))
+    ordered = order_of(q, k, sides, layout, has_sink=sink is not None)
+    return Explanation.of(operator_of_forward(sides) + its_part, kernel_of(ordered.wanted), ordered.predicted)

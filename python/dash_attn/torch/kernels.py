@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+import weakref
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 
+from .. import runtime
+from ..driver import Driver
+from ..errors import DriverError
 from ..launch import WORDS, Launch
-from ..library import HANDLER, check, library
-from ..parts import parts_for
-from ..plan import Plan
-from ..problem import Wanted, Window, program_of
-from ..runtime import Kernel
+from ..library import HANDLER, Handle, check, library
+from ..orders import Ordered, order_for, texts_of
+from ..plan import Plan, Table
+from ..problem import Wanted, Window
+from ..runtime import Kernel, maker_of
 from ..workspace import Workspace, aligned
 from .problem import ELEMENTS
 
+MOST_LAUNCHES = 1024  # more shapes, strides and streams than that begin anew,
+MOST_TABLES = 1 << 30  # and so do more bytes of tables, on all devices together
+launches: dict[Any, tuple[Launch, bool]] = {}  # of the operator, each with whether the gradient of o is copied for it
+
+
 class TorchLaunch(Launch):
-    """Runs in memory out of PyTorch's cache, which it has for that run alone; counters and the order are made in each.
+    """Runs in memory out of PyTorch's cache, which it has for that run alone; counters, and an order that is no table, are made in each.
 
     Nothing is kept between runs: what a graph captured, or compiled programs that plan their memory, may own the memory by then. Not
-    `torch.empty`, which writes to the memory in deterministic mode.
+    `torch.empty`, which writes to the memory in deterministic mode. A table is constant, and all runs of all streams share it.
     """
 
     def __init__(self, plan: Plan, workspace: Workspace, *rest: Any) -> None:
@@ -31,11 +40,11 @@ class TorchLaunch(Launch):
         self._bytes = self._order_at + (0 if plan.is_table else plan.order_bytes)
         self._memory, self._order = self._arguments.workspace, self._arguments.order  # parts of the arguments, not copies
         self._memory.bytes, self._order.bytes = plan.workspace_bytes, plan.order_bytes
-        self._is_table = plan.is_table
+        self._table, self._is_captured = None, False
         if plan.is_table:
-            if not plan.table:
-                plan.copy_table(workspace.driver, workspace.device)
-            self._order.address = plan.table.address
+            self._is_capturing = workspace.driver.capture_query(workspace.stream)
+            self._table = _table_of(plan, workspace, self._is_capturing)
+            self._order.address = self._table.memory.address
 
     def run_with(self, addresses: Sequence[int], scale: float | None) -> None:
         stream = self._stream
@@ -44,8 +53,11 @@ class TorchLaunch(Launch):
                 self._arguments.scale = scale
             self._words[0:WORDS * len(addresses):WORDS] = addresses
             self._memory.address = pointer = allocate(self._bytes, self._device, stream)
-            if not self._is_table:
+            if self._table is None:
                 self._order.address = pointer + self._order_at
+            elif not self._is_captured and self._is_capturing():
+                self._is_captured = True
+                _captured.append(self)
             try:
                 status = self._run(self._handle, stream, self._reference, HANDLER, None)
             finally:
@@ -55,9 +67,29 @@ class TorchLaunch(Launch):
 
 
 class TorchKernel(Kernel):
-    """Launched in memory of PyTorch's."""
+    """Launched in memory of PyTorch's. One that is forgotten is given back, since what graphs may run is not."""
 
     _make_launch = TorchLaunch
+
+    def _keep(self, handle: Handle) -> None:
+        super()._keep(handle)
+        weakref.finalize(self, library().dashKernelDestroy, handle).atexit = False
+
+
+def _table_of(plan: Plan, workspace: Workspace, is_capturing: Callable[[], bool]) -> Table:
+    """The plan's table on the workspace's device. What PyTorch's cache holds back is asked for where memory is short."""
+    if plan.table is None:
+        try:
+            plan.copy_table(workspace.driver, workspace.device)
+        except DriverError:
+            if is_capturing():
+                raise
+            torch.cuda.empty_cache()
+            plan.copy_table(workspace.driver, workspace.device)
+    return plan.table
+
+
+_captured: list[TorchLaunch] = []  # graphs may run them to the end of the process
 
 
 def allocate(size: int, device: int, stream: int) -> int:
@@ -72,33 +104,53 @@ def free(pointer: int) -> None:
 
 
 _kernels: dict[Wanted, TorchKernel] = {}
+_asked: dict[Wanted, None] = {}
+_first: dict[Wanted, Wanted] = {}  # of each program: it keeps the code loaded
 _lock = threading.Lock()
 
 
-def kernel_for(head_dim: int, dtype: torch.dtype, window: Window, **rest: Any) -> TorchKernel:
-    """rest: of `Wanted`."""
-    return kernel_of(Wanted(head_dim, ELEMENTS[dtype], window, **rest))
+def kernel_for(head_dim: int, dtype: torch.dtype, window: Window, level: str) -> TorchKernel:
+    """Of packed sequences."""
+    return kernel_of(Wanted(head_dim, ELEMENTS[dtype], window, level=level, is_list=True))
 
 
-def kernel_in_parts(q: torch.Tensor, k: torch.Tensor, window: Window, layout: str, **rest: Any) -> TorchKernel:
-    """Of a batch, in as many parts as its sizes ask for. rest: of `Wanted`."""
+def order_of(q: torch.Tensor, k: torch.Tensor, window: Window, layout: str, **rest: Any) -> Ordered:
+    """The kernel of a batch, and its order. rest: of `Wanted`."""
     heads, rows = layout.index("h"), layout.index("s")
     wanted = Wanted(q.shape[3], ELEMENTS[q.dtype], window, **rest)
-    return kernel_of(wanted._replace(parts=parts_for(wanted, q.shape[0], q.shape[heads], k.shape[heads], q.shape[rows], k.shape[rows])))
+    return order_for(wanted, q.shape[0], q.shape[heads], k.shape[heads], q.shape[rows], k.shape[rows])
 
 
 def kernel_of(wanted: Wanted) -> TorchKernel:
-    """The same object each time."""
+    """The same object each time, as long as it is not forgotten."""
     found = _kernels.get(wanted)
     if found is None:
         with _lock:
             if wanted not in _kernels:
-                program, options, name = program_of(wanted)
-                _kernels[wanted] = TorchKernel.compile(program, options, name=name)
+                if wanted.sizes and Table.total > MOST_TABLES:
+                    _forget_tables()
+                _kernels[wanted] = TorchKernel(maker_of(texts_of(wanted)), _driver())
+                _first.setdefault(wanted._replace(sizes=()), wanted)
+                _asked[wanted] = None
             found = _kernels[wanted]
     return found
 
 
-def kernels() -> dict[Wanted, TorchKernel]:
+def _forget_tables() -> None:
+    """All that no graph has, but the first of each program. The driver frees memory once nothing runs that may read it."""
+    launches.clear()
+    for wanted in [one for one in _kernels if one.sizes and one not in _first.values()]:
+        del _kernels[wanted]
+
+
+def _driver() -> Driver | None:
+    """With it a kernel need not be made a second time before it is launched."""
+    try:
+        return runtime.cuda_driver()
+    except DriverError:
+        return None  # of who asks to explain, or compares certificates
+
+
+def kernels() -> list[Wanted]:
     """Those that were asked for until now."""
-    return dict(_kernels)
+    return list(_asked)

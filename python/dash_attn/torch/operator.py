@@ -10,7 +10,7 @@ import torch
 from ..launch import Launch
 from ..problem import Window
 from ..workspace import PER_THREAD
-from .kernels import kernel_in_parts
+from .kernels import MOST_LAUNCHES, kernel_of, launches, order_of
 from .problem import is_steppable, signature
 
 # The package may be there twice, once under another name, from Hugging Face's hub; names of operators are one process's.
@@ -19,8 +19,6 @@ SPACE = "dash" if PACKAGE == "dash_attn" else PACKAGE
 NAME = f"{SPACE}::attention_backward"
 torch.library.define(NAME, "(Tensor do, Tensor q, Tensor k, Tensor v, Tensor o, Tensor lse, int left, int right, float scale) "
                            "-> (Tensor, Tensor, Tensor)", tags=torch.Tag.pt2_compliant_tag)
-MOST_LAUNCHES = 1024  # more shapes, strides and streams than that begin anew
-_launches: dict[Any, tuple[Launch, bool]] = {}
 
 
 def launch(do: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, o: torch.Tensor, lse: torch.Tensor, left: int, right: int,
@@ -31,13 +29,13 @@ def launch(do: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, 
     dq, dk, dv = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
     seen = signature(q, k, v, do, o, lse)
     key = (seen, left, right, layout, stream, device)  # that the others are there, too, is looked at for each launch
-    found = _launches.get(key) if seen is not None else None
+    found = launches.get(key) if seen is not None else None
     if found is None:
         found = _prepare(do, q, k, v, o, lse, dq, dk, dv, (left, right), layout, stream)
         if seen is not None and stream != PER_THREAD:
-            if len(_launches) >= MOST_LAUNCHES:
-                _launches.clear()
-            _launches[key] = found
+            if len(launches) >= MOST_LAUNCHES:
+                launches.clear()
+            launches[key] = found
     ready, is_copied = found
     if is_copied:
         do = do.contiguous()
@@ -50,7 +48,7 @@ def _prepare(do: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor
              dk: torch.Tensor, dv: torch.Tensor, window: Window, layout: str, stream: int) -> tuple[Launch, bool]:
     """What launches tensors of these shapes and strides, and whether do is copied for it."""
     is_copied = not is_steppable(do)  # expanded, as that of a sum is, or transposed: nobody chose that
-    kernel = kernel_in_parts(q, k, window, layout)
+    kernel = kernel_of(order_of(q, k, window, layout).wanted)
     of_rows = lse[..., 0] if lse.shape[3:] == (1,) else lse  # as cuDNN has it
     return kernel.bind(q, k, v, do.contiguous() if is_copied else do, o, of_rows, dq, dk, dv, layout=layout, stream=stream), is_copied
 

@@ -24,7 +24,7 @@ NO_VMAP = "packed sequences are a batch: put those of vmap's dimension one behin
 def launch(do: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, o: torch.Tensor, lse: torch.Tensor, cu_q: torch.Tensor,
            cu_k: torch.Tensor, left: int, right: int, scale: float, level: str = "run") -> tuple[torch.Tensor, ...]:
     """dq, dk and dv on the current stream, 0 in rows that no sequence has. Raises ArgumentError before anything is launched."""
-    kernel = kernel_for(q.shape[2], q.dtype, (left, right), level=level, is_list=True)
+    kernel = kernel_for(q.shape[2], q.dtype, (left, right), level)
     do = do if is_steppable(do) else do.contiguous()
     gradients = torch.zeros_like(q), torch.zeros_like(k), torch.zeros_like(v)
     kernel.backward(q, k, v, do, o, lse, *gradients, cu_seqlens_q=cu_q, cu_seqlens_kv=cu_k, scale=scale, layout=PACKED)

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from .forward import forward as forward_without
-from .kernels import kernel_in_parts
+from .kernels import kernel_of, order_of
 from .operator import SPACE, FirstDerivatives, fold, unfold
 from .problem import dtype_of, is_sharded, is_steppable
 
@@ -23,7 +23,7 @@ torch.library.define(NAME, "(Tensor do, Tensor q, Tensor k, Tensor v, Tensor o, 
 def launch(do: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, o: torch.Tensor, lse: torch.Tensor, sink: torch.Tensor,
            left: int, right: int, scale: float) -> tuple[torch.Tensor, ...]:
     """dq, dk, dv and dsink, [batch, heads] of float32, on the current stream. Raises ArgumentError before anything is launched."""
-    kernel = kernel_in_parts(q, k, (left, right), "bhsd", has_sink=True)
+    kernel = kernel_of(order_of(q, k, (left, right), "bhsd", has_sink=True).wanted)
     do = do if is_steppable(do) else do.contiguous()
     found = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v), q.new_empty(q.shape[:2], dtype=torch.float32)
     kernel.backward(q, k, v, do, o, lse, *found[:3], sink=sink, dsink=found[3], scale=scale)

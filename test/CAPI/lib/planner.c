@@ -2,7 +2,7 @@
  *
  *   capi-planner MANIFEST plan NAME=VALUE...     writes the manifest's line to standard output, and the table to the file `order`
  *   capi-planner MANIFEST threads NAME=VALUE...  plans in four threads with one planner, and compares
- *   capi-planner MANIFEST parts NAME=VALUE...    the number of parts that kind=auto takes
+ *   capi-planner MANIFEST choose NAME=VALUE...   what kind=auto takes; of as many parts as PARTS in the environment says
  *   capi-planner MANIFEST misuse                 calls with NULL and the like
  */
 #include "dash-c/Planner.h"
@@ -49,11 +49,14 @@ static int planOnce(void) {
   return 0;
 }
 
-static int chooseParts(void) {
-  int64_t parts = -1;
-  printf("%s\n", dashGetStatusName(dashPlannerChooseParts(planner, manifest, sizes, numSizes, print,
-                                                          NULL, &parts)));
-  printf("%lld\n", (long long)parts);
+static int choose(void) {
+  const char *parts = getenv("PARTS");
+  DashChoice choice = {{"untouched", 9}, -1, -1, -1, -1, 0, 0};
+  printf("%s\n", dashGetStatusName(dashPlannerChoose(planner, manifest, sizes, numSizes,
+                                                     parts ? atoll(parts) : 0, print, NULL, &choice)));
+  printf("%s parts=%lld table=%d rows=%lldx%lld %.6f\n", choice.kind.data, (long long)choice.parts,
+         choice.isTable, (long long)choice.qRows, (long long)choice.kvRows,
+         choice.bound > 0 ? choice.makespan / choice.bound : 0.0);
   return 0;
 }
 
@@ -87,7 +90,7 @@ static int misuse(void) {
   DashPlanner none = {NULL};
   DashSize nameless = {nothing, 1};
   printf("%s\n",
-         dashGetStatusName(dashPlannerChooseParts(planner, manifest, NULL, 0, print, NULL, NULL)));
+         dashGetStatusName(dashPlannerChoose(planner, manifest, NULL, 0, 0, print, NULL, NULL)));
   printf("%s\n", dashGetStatusName(dashPlannerCreate(print, NULL, NULL)));
   printf("%s\n", dashGetStatusName(dashPlannerPlan(planner, manifest, NULL, 0, print, NULL, NULL)));
   printf("%s\n", dashGetStatusName(dashPlannerPlan(none, manifest, NULL, 0, print, NULL, &order)));
@@ -119,7 +122,7 @@ int main(int argc, char **argv) {
   if (dashPlannerCreate(print, NULL, &planner) != DASH_SUCCESS)
     return 2;
   int result = !strcmp(argv[2], "plan")      ? planOnce()
-               : !strcmp(argv[2], "parts")   ? chooseParts()
+               : !strcmp(argv[2], "choose")  ? choose()
                : !strcmp(argv[2], "threads") ? compareThreads()
                                              : misuse();
   dashPlannerDestroy(planner);

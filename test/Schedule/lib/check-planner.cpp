@@ -61,6 +61,15 @@ static void checkMemory() {
   expect(again != b, "what was asked for longest ago to go");
   expect(again->words == b->words, "the same order when it is planned anew");
 
+  PlannerOptions small;
+  small.mostKeptBytes = 1;
+  small.cacheFolder.clear();
+  Planner one(std::move(small));
+  Planned large = plan(one, makeRequest(512));
+  expect(plan(one, makeRequest(512)) == large, "one order to be kept, however large");
+  plan(one, makeRequest(1024));
+  expect(plan(one, makeRequest(512)) != large, "no more bytes to be kept than that");
+
   Planner forgetful = makePlanner(/*mostKept=*/0);
   Planned first = plan(forgetful, makeRequest(512)), second = plan(forgetful, makeRequest(512));
   expect(first != second && first->words == second->words,

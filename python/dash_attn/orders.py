@@ -1,0 +1,78 @@
+"""The order that a problem takes: that of `kind=auto`, which follows from sizes, mask, level and the number of workers alone, and so do bits.
+
+Where `auto` takes formulas, their kernel serves any sizes and makes its order in each call. Where it searches, the kernel is the same for all
+sizes, too, and its order a table for these: planned once, on the device once.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from .compiler import Compiled, compile_program
+from .library import Choice, Handle, StringRef, fill, library, make, named
+from .problem import SEARCHED, Wanted, program_of
+
+SIZES = ("batch", "heads", "kv_heads", "q_rows", "kv_rows")
+FEW = 4  # kv tiles for each worker: with more of them parts save less than ordering the problem in each number takes
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """wanted: the kernel, with its kind and parts, and of a table the sizes that stand for all of the same tiles. predicted: its time by
+    that which no order is below."""
+
+    wanted: Wanted
+    predicted: float
+
+
+def order_for(wanted: Wanted, *sizes: int) -> Ordered:
+    """wanted: of a batch, without an order; sizes: as SIZES names them. Raises ArgumentError for those that no kernel serves."""
+    return _choose(wanted, sizes)
+
+
+@functools.lru_cache(maxsize=4096)
+def _choose(wanted: Wanted, sizes: tuple[int, ...]) -> Ordered:
+    compiled, workers, kv_tile = _any_of(wanted)
+    batch, _, kv_heads, _, kv_rows = sizes
+    are_many = batch * kv_heads * -(-kv_rows // kv_tile) >= FEW * workers
+    given = named(dict(zip(SIZES, sizes)))
+    found = fill(Choice(), library().dashPlannerChoose, _planner(), StringRef.of(compiled.manifest.encode()), given, len(given), int(are_many))
+    of_table = (*sizes[:3], found.q_rows, found.kv_rows) if found.is_table else ()
+    return Ordered(wanted._replace(kind=found.kind.text, parts=found.parts, sizes=of_table), found.makespan / found.bound)
+
+
+def texts_of(wanted: Wanted) -> tuple[bytes, bytes, bytes]:
+    """Manifest, PTX and table of a kernel whose order is chosen, or of packed sequences; no table where there is none."""
+    compiled = _compiled(wanted._replace(sizes=()))
+    manifest = compiled.manifest.encode()
+    if not wanted.sizes:
+        return manifest, compiled.ptx, compiled.order
+    lib, given = library(), named(dict(zip(SIZES, wanted.sizes)))
+    order = make(lib.dashPlannerPlan, _planner(), StringRef.of(manifest), given, len(given))
+    try:
+        return lib.dashOrderGetManifest(order).bytes, compiled.ptx, lib.dashOrderGetBytes(order).bytes
+    finally:
+        lib.dashOrderDestroy(order)
+
+
+@functools.lru_cache(maxsize=None)
+def _compiled(wanted: Wanted) -> Compiled:
+    program, options, name = program_of(wanted)
+    (compiled,) = compile_program(program, options, name=name)
+    return compiled
+
+
+def _any_of(wanted: Wanted) -> tuple[Compiled, int, int]:
+    """A kernel of the mask, its workers and the rows of its kv tiles: that of tables, which most sizes take."""
+    compiled = _compiled(wanted._replace(kind=SEARCHED))
+    about: dict[str, Any] = json.loads(compiled.manifest)["program"]
+    return compiled, about["workers"], about["tiles"]["kv"]
+
+
+@functools.lru_cache(maxsize=None)
+def _planner() -> Handle:
+    """Of the process; never given back."""
+    return make(library().dashPlannerCreate)
