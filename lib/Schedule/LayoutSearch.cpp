@@ -3,6 +3,7 @@
 
 #include "dash/Schedule/LayoutSearch.h"
 #include "Clock.h"
+#include "EstimateRun.h"
 #include "PackItems.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
@@ -10,7 +11,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <queue>
+#include <set>
 
 using namespace mlir;
 using namespace mlir::dash;
@@ -20,15 +21,22 @@ static constexpr int64_t fewestLayouts = 2;
 /// What a hop is taken to last longer, in tasks. Measured on an H200: without it, searched orders of causal masks at head
 /// dim 128 are up to 4 % slower than with a quarter; a half is no faster.
 static constexpr double slowHop = 0.25;
+/// Estimates this near to the least say nothing of which layout is better, or little.
+static constexpr double nearOf = 1.08, sureOf = 1.01;
+/// The first guess is not even tried where its estimate is this far from the least that there could be.
+static constexpr double hopeless = 1.2;
+/// With a run this near to the least the guesses are taken for good, without estimates.
+static constexpr double fineOf = 1.04;
 /// How much longer an order may take whose heads leave room for their Q and dO in L2, which are as many bytes as their dQ.
 static constexpr double crowding = 1.01;
 
 namespace {
 
 enum class ItemOrder {
-  LongestFirst, ///< each to the worker that is free first
-  ByKv,         ///< likewise, as they come
-  Packed        ///< to lists of nearly equal lengths, made beforehand
+  LongestFirst, ///< each to the worker that is free first; of equally long ones, those of a group side by side
+  Interleaved, ///< likewise; of equally long ones, one of each group after the other
+  ByKv,        ///< to whoever is free first, as they come
+  Packed       ///< to lists of nearly equal lengths, made beforehand
 };
 enum class Start { Spread, First, Last };
 
@@ -36,11 +44,11 @@ struct Layout {
   int64_t maxDqBytes, groupsAtOnce;
   ItemOrder itemOrder;
   Start start;
+  bool rotates =
+      false; ///< items of a group begin with one of its heads each, instead of all with the first
 
-  bool operator==(const Layout &other) const {
-    return maxDqBytes == other.maxDqBytes && groupsAtOnce == other.groupsAtOnce &&
-           itemOrder == other.itemOrder && start == other.start;
-  }
+  auto key() const { return std::tuple(maxDqBytes, groupsAtOnce, itemOrder, start, rotates); }
+  bool operator==(const Layout &other) const { return key() == other.key(); }
 };
 
 /// One (sequence, kv head, part).
@@ -86,13 +94,14 @@ private:
 
 class LayoutSearch {
 public:
-  explicit LayoutSearch(const LayoutRequest &request) : request(request), problem(request.problem) {
+  LayoutSearch(const LayoutRequest &request, llvm::function_ref<double(ListSchedule &)> judge)
+      : request(request), problem(request.problem), judge(judge) {
     std::map<std::pair<int64_t, int64_t>, int32_t> known; // looked up only
     for (int32_t s : llvm::seq<int32_t>(problem.numSequences())) {
       const SequenceLengths &lengths = problem.sequences[s];
       auto [shape, isNew] = known.try_emplace({lengths.q, lengths.kv}, shapes.size());
       if (isNew)
-        shapes.push_back({s, problem.numTasksPerHead(s)});
+        addShape(s);
       shapeOf.push_back(shape->second);
       for (int32_t kvHead : llvm::seq<int32_t>(problem.kvHeads))
         for (int32_t part : llvm::seq<int32_t>(request.parts))
@@ -105,80 +114,119 @@ public:
       llvm::append_range(repeated.sequences, problem.sequences);
   }
 
-  void run(llvm::function_ref<double(ListSchedule &)> judge) {
-    ListSchedule run;
-    double least = leastMakespan(request);
-    int64_t tasks = problem.numTasks() * request.copies, simulated = 0;
-    for (const Layout &layout : listLayouts()) {
-      Plan plan = makePlan(layout);
-      double handicap = layout.maxDqBytes > roomyDqBytes() ? crowding : 1;
-      Dispatch dispatch;
-      dispatch.workers = request.workers;
-      dispatch.maxDqBytes = layout.maxDqBytes;
-      dispatch.lanes = layout.itemOrder == ItemOrder::Packed ? request.workers : 1;
-      dispatch.limit = limit / handicap;
-      if (failed(runListScheduler(repeated, plan, cost, dispatch, run)))
-        continue;
-      if (request.copies > 1)
-        takeMiddle(run);
-      limit = judge(run) * handicap;
-      simulated += tasks;
-      if (run.makespan <= least * (simulated < searchBudget ? goodEnough : soonEnough))
-        return;
+  void run() {
+    std::vector<Layout> layouts = listLayouts();
+    int64_t tasks = std::max<int64_t>(1, problem.numTasks() * request.copies);
+    size_t affordable = std::max(fewestLayouts, searchBudget / tasks);
+    if (affordable < layouts.size()) {
+      // Mostly the first guess is good, and so are those behind it.
+      bool isGood = estimate(layouts.front()) <= least * hopeless;
+      if (isGood) {
+        if (isContentWith(layouts.front()))
+          return;
+        isGood = limit <= least * fineOf;
+        layouts.erase(layouts.begin());
+        --affordable;
+      }
+      if (!isGood)
+        sortByEstimates(layouts);
+      layouts.resize(affordable);
     }
+    for (const Layout &layout : layouts)
+      if (isContentWith(layout))
+        return;
   }
 
 private:
+  /// Sequences of equal lengths.
+  struct Shape {
+    int32_t sequence;  ///< the first
+    int64_t tasks = 0; ///< of a head
+    int64_t items = 0; ///< of a group: those that have tasks
+    int64_t rows = 0;  ///< of dQ that are added to
+  };
+
+  Dispatch makeDispatch(const Layout &layout) const {
+    Dispatch dispatch;
+    dispatch.workers = request.workers;
+    dispatch.maxDqBytes = layout.maxDqBytes;
+    dispatch.lanes = layout.itemOrder == ItemOrder::Packed ? request.workers : 1;
+    return dispatch;
+  }
+
+  void addShape(int32_t sequence) {
+    Shape shape{sequence};
+    std::set<int64_t> lengths;
+    for (int64_t kv : llvm::seq(problem.numKvTiles(sequence))) {
+      int64_t tasks = problem.activeQ(sequence, kv).size();
+      shape.tasks += tasks;
+      shape.items += tasks > 0;
+      hasEqualItems |= tasks > 0 && !lengths.insert(tasks).second;
+    }
+    int64_t qRows = problem.sequences[sequence].q, tile = problem.tiles.q;
+    for (int64_t q : llvm::seq(problem.numQTiles(sequence)))
+      if (problem.activeKv(sequence, q).size() > 0)
+        shape.rows += std::min(tile, qRows - q * tile);
+    shapes.push_back(shape);
+  }
+
   /// What leaves room for Q and dO; 0 is no limit.
   int64_t roomyDqBytes() const {
     return request.maxDqBytes > 0 ? std::max<int64_t>(request.maxDqBytes / 2, 1) : 0;
   }
 
+  double handicapOf(const Layout &layout) const {
+    return layout.maxDqBytes > roomyDqBytes() ? crowding : 1;
+  }
+
+  /// f32 dQ that is in flight while a group is unfinished.
+  int64_t dqBytesOf(const Shape &shape, bool rotates) const {
+    int64_t heads = problem.groupSize() / request.parts;
+    if (!rotates) // items walk head after head: no more than two are in flight for long
+      heads = std::min<int64_t>(heads, 2);
+    return heads * shape.rows * problem.headDim * int64_t(sizeof(float));
+  }
+
+  /// What groups have that are enough for an item a worker: with fewer, workers would be idle.
+  int64_t bytesForAllWorkers() const {
+    int64_t fewest = std::numeric_limits<int64_t>::max(), largest = 1;
+    for (const Shape &shape : shapes) {
+      fewest = std::min(fewest, std::max<int64_t>(shape.items, 1));
+      largest = std::max(largest, dqBytesOf(shape, /*rotates=*/false));
+    }
+    return request.maxDqBytes > 0 ? llvm::divideCeil(request.workers, fewest) * largest : 0;
+  }
+
   /// How many groups of the largest kind are in flight with so many bytes of dQ; all of them if 0.
-  int64_t groupsWithin(int64_t bytes) const {
+  int64_t groupsWithin(int64_t bytes, bool rotates = false) const {
     int64_t largest = 1, numGroups = groups.size();
     for (const Shape &shape : shapes)
-      largest = std::max(largest, dqBytesOfGroup(problem, request.parts, shape.sequence));
+      largest = std::max(largest, dqBytesOf(shape, rotates));
     return bytes > 0 ? std::clamp<int64_t>(bytes / largest, 1, numGroups) : numGroups;
   }
 
   /// Half of those that fit, so that the next ones overlap with them; all of them where halves leave workers idle.
   int64_t groupsToBeginWith(int64_t most) {
     auto time = [&](int64_t groupsAtOnce) {
-      return simulateWithoutWaiting(
-          makePlan({0, groupsAtOnce, ItemOrder::LongestFirst, Start::Last}));
+      Layout layout{0, groupsAtOnce, ItemOrder::LongestFirst, Start::Last};
+      return runWithoutWaiting(makePlan(layout), cost, request.workers);
     };
     int64_t half = std::max<int64_t>(most / 2, 1);
     return time(half) > 1.02 * time(most) ? most : half;
   }
 
-  /// Of items that go to whoever is free first, if nobody waited for a turn.
-  double simulateWithoutWaiting(const Plan &plan) const {
-    double between = timeBetweenItems(cost, plan.pieces);
-    std::priority_queue<double, std::vector<double>, std::greater<>> workers;
-    for (int64_t worker = 0; worker < request.workers; ++worker)
-      workers.push(0);
-    double end = 0;
-    for (const PlannedItem &planned : plan.items) {
-      int64_t tasks = planned.tiles.size() * plan.headsPerItem;
-      double time = workers.top() + (tasks ? tasks * cost.compute + between : 0);
-      workers.pop();
-      workers.push(time);
-      end = std::max(end, time);
-    }
-    return end;
-  }
-
-  /// Best guesses first: heads that leave room in L2, and those that fill it, with walks from the end. How many heads run
-  /// at once matters most.
+  /// Best guesses first: heads that leave room in L2 and those that fill it, with walks from the end. How many heads run at
+  /// once matters most.
   std::vector<Layout> listLayouts() {
     std::vector<Layout> layouts;
     int64_t numGroups = groups.size();
     SmallVector<int64_t> limits = {roomyDqBytes()};
-    if (groupsWithin(request.maxDqBytes) > groupsWithin(roomyDqBytes()))
-      limits.push_back(request.maxDqBytes);
-    auto add = [&](int64_t maxDqBytes, int64_t groupsAtOnce, ItemOrder itemOrder, Start start) {
-      Layout layout{maxDqBytes, groupsAtOnce, itemOrder, start};
+    for (int64_t bytes : {request.maxDqBytes, bytesForAllWorkers()})
+      if (groupsWithin(bytes) > groupsWithin(limits.back()))
+        limits.push_back(bytes);
+    auto add = [&](int64_t maxDqBytes, int64_t groupsAtOnce, ItemOrder itemOrder, Start start,
+                   bool rotates = false) {
+      Layout layout{maxDqBytes, groupsAtOnce, itemOrder, start, rotates};
       if (!llvm::is_contained(layouts, layout))
         layouts.push_back(layout);
     };
@@ -201,11 +249,63 @@ private:
         if (most == numGroups && request.copies == 1)
           add(bytes, most, ItemOrder::Packed, start);
       }
-    int64_t tasks = std::max<int64_t>(1, problem.numTasks() * request.copies);
-    int64_t affordable = std::max(fewestLayouts, searchBudget / tasks);
-    if (affordable < int64_t(layouts.size()))
-      layouts.resize(affordable);
+    // Where heads have few q tiles, no more workers than those should be on one.
+    SmallVector<bool> rotations = {false};
+    if (request.parts < problem.groupSize())
+      rotations.push_back(true);
+    for (bool rotates : rotations)
+      for (Start start : {Start::Last, Start::Spread})
+        for (int64_t bytes : limits) {
+          int64_t most = groupsWithin(bytes, rotates);
+          if (hasEqualItems || rotates)
+            for (int64_t size : {most, most / 2, most / 4})
+              if (size == most || (size > 1 && size < most))
+                add(bytes, size, ItemOrder::Interleaved, start, rotates);
+          if (rotates && most == numGroups && request.copies == 1)
+            add(bytes, most, ItemOrder::Packed, start, rotates);
+        }
     return layouts;
+  }
+
+  /// Simulates a layout; true if there is nothing more to look for.
+  bool isContentWith(const Layout &layout) {
+    Plan plan = makePlan(layout);
+    Dispatch dispatch = makeDispatch(layout);
+    dispatch.limit = limit / handicapOf(layout);
+    if (failed(runListScheduler(repeated, plan, cost, dispatch, found)))
+      return false;
+    if (request.copies > 1)
+      takeMiddle(found);
+    limit = judge(found) * handicapOf(layout);
+    simulated += problem.numTasks() * request.copies;
+    return found.makespan <= least * (simulated < searchBudget ? goodEnough : soonEnough);
+  }
+
+  /// About how long a run takes, wherever its walks begin.
+  double estimate(Layout layout) {
+    layout.start = Start::Last;
+    auto [known, isNew] = estimates.try_emplace(layout.key());
+    if (isNew)
+      known->second =
+          handicapOf(layout) * estimateRun(repeated, makePlan(layout), cost, makeDispatch(layout));
+    return known->second;
+  }
+
+  /// The one of the least estimate goes first; of the others those that are near to it, best guesses first.
+  void sortByEstimates(std::vector<Layout> &layouts) {
+    std::vector<std::pair<double, size_t>> order;
+    for (auto [index, layout] : llvm::enumerate(layouts))
+      order.emplace_back(estimate(layout), index);
+    double least = llvm::min_element(order)->first;
+    size_t first =
+        llvm::find_if(order, [&](auto &guess) { return guess.first <= least * sureOf; })->second;
+    for (auto &[time, index] : order)
+      time = index == first ? 0 : std::max(time, least * nearOf);
+    llvm::sort(order);
+    std::vector<Layout> sorted;
+    for (auto [time, index] : order)
+      sorted.push_back(layouts[index]);
+    layouts = std::move(sorted);
   }
 
   ArrayRef<Walks> walksFrom(Start start) {
@@ -219,24 +319,18 @@ private:
   Plan makePlan(const Layout &layout) {
     Plan plan;
     plan.headsPerItem = problem.groupSize() / request.parts;
+    plan.rotates = layout.rotates;
     plan.pieces = numPieces(problem, request.parts, request.cost);
     for (const Group &group : groups)
-      plan.groupDqBytes.push_back(dqBytesOfGroup(problem, request.parts, group.sequence));
+      plan.groupDqBytes.push_back(dqBytesOf(shapes[shapeOf[group.sequence]], layout.rotates));
     ArrayRef<Walks> walks = walksFrom(layout.start);
+    plan.items.reserve(numItems(problem, request.parts));
     // As many groups to a window as allowed, as even as possible.
     int64_t numGroups = groups.size();
     int64_t numWindows = llvm::divideCeil(numGroups, layout.groupsAtOnce);
     for (int64_t window : llvm::seq(numWindows)) {
       int64_t begin = window * numGroups / numWindows, end = (window + 1) * numGroups / numWindows;
-      size_t firstItem = plan.items.size();
-      for (int64_t g : llvm::seq(begin, end))
-        addGroup(plan, g, walks[shapeOf[groups[g].sequence]]);
-      auto key = [](const PlannedItem &planned) {
-        return std::tuple(-int64_t(planned.tiles.size()), planned.group, planned.item.kv);
-      };
-      if (layout.itemOrder != ItemOrder::ByKv)
-        llvm::sort(llvm::drop_begin(plan.items, firstItem),
-                   [&](auto &a, auto &b) { return key(a) < key(b); });
+      addItems(plan, begin, end, walks, layout.itemOrder);
     }
     if (layout.itemOrder == ItemOrder::Packed)
       pack(plan);
@@ -245,19 +339,39 @@ private:
     return plan;
   }
 
-  void addGroup(Plan &plan, int64_t index, const Walks &walks) const {
+  /// Those of some groups, in the order asked for.
+  void addItems(Plan &plan, int64_t begin, int64_t end, ArrayRef<Walks> walks,
+                ItemOrder order) const {
+    std::vector<std::tuple<int64_t, int64_t, int64_t>>
+        keys; // length, and what goes first among equals
+    for (int64_t group : llvm::seq(begin, end)) {
+      const Walks &walk = walks[shapeOf[groups[group].sequence]];
+      for (int64_t kv : llvm::seq(problem.numKvTiles(groups[group].sequence))) {
+        int64_t length = order == ItemOrder::ByKv ? 0 : walk[kv].size();
+        if (order == ItemOrder::Interleaved)
+          keys.emplace_back(-length, kv, group);
+        else
+          keys.emplace_back(-length, group, kv);
+      }
+    }
+    llvm::sort(keys);
+    for (auto [length, group, kv] : keys) {
+      if (order == ItemOrder::Interleaved)
+        std::swap(group, kv);
+      addItem(plan, group, kv, walks[shapeOf[groups[group].sequence]]);
+    }
+  }
+
+  void addItem(Plan &plan, int64_t index, int64_t kv, const Walks &walks) const {
     const Group &group = groups[index];
-    PlannedItem planned;
+    PlannedItem &planned = plan.items.emplace_back();
     planned.group = index;
     planned.item.sequence = group.sequence;
     planned.item.kvHead = group.kvHead;
     planned.item.part = group.part;
+    planned.item.kv = kv;
     planned.firstHead = group.kvHead * problem.groupSize() + group.part * plan.headsPerItem;
-    for (int64_t kv : llvm::seq(problem.numKvTiles(group.sequence))) {
-      planned.item.kv = kv;
-      planned.tiles = walks[kv];
-      plan.items.push_back(planned);
-    }
+    planned.tiles = walks[kv];
   }
 
   /// Makes a group of each worker's items, for lanes of one worker.
@@ -307,30 +421,24 @@ private:
     run.table = std::move(middle);
   }
 
-  /// Sequences of equal lengths.
-  struct Shape {
-    int32_t sequence; ///< the first
-    int64_t tasks;    ///< of a head
-  };
-
   const LayoutRequest &request;
   const Problem &problem;
+  llvm::function_ref<double(ListSchedule &)> judge;
+  const double least = leastMakespan(request);
   const Cost cost = withSlowHops(request.cost);
   Problem repeated; ///< once for each copy
   std::vector<Shape> shapes;
   std::vector<int32_t> shapeOf; ///< of a sequence
   std::vector<Group> groups;
+  bool hasEqualItems = false; ///< a group has two of as many tasks
   std::array<std::vector<Walks>, 3> walksByStart;
+  std::map<std::tuple<int64_t, int64_t, ItemOrder, Start, bool>, double> estimates;
+  ListSchedule found;
   double limit = std::numeric_limits<double>::infinity();
+  int64_t simulated = 0;
 };
 
 } // namespace
-
-int64_t dash::dqBytesOfGroup(const Problem &problem, int64_t parts, int64_t sequence) {
-  // Items walk head after head: no more than two are in flight for long.
-  int64_t heads = std::min<int64_t>(problem.groupSize() / parts, 2);
-  return heads * problem.sequences[sequence].q * problem.headDim * int64_t(sizeof(float));
-}
 
 Cost dash::withSlowHops(Cost cost) {
   cost.latency += slowHop * cost.compute;
@@ -366,5 +474,5 @@ double dash::leastMakespan(const LayoutRequest &request) {
 
 void dash::searchLayouts(const LayoutRequest &request,
                          llvm::function_ref<double(ListSchedule &)> judge) {
-  LayoutSearch(request).run(judge);
+  LayoutSearch(request, judge).run();
 }

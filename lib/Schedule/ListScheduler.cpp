@@ -207,7 +207,10 @@ private:
 
   void enterHead(Worker &worker, const PlannedItem &planned) {
     size_t size = planned.tiles.size();
-    ++worker.head;
+    if (worker.head < 0)
+      worker.head = planned.firstHead + (plan.rotates ? planned.item.kv % plan.headsPerItem : 0);
+    else if (++worker.head == planned.firstHead + plan.headsPerItem)
+      worker.head = planned.firstHead;
     worker.firstChain = chainIds(planned.item.sequence, worker.head, 0);
     worker.left.assign(llvm::divideCeil(size, 64), ~uint64_t(0));
     worker.left.back() >>= -size % 64;
@@ -225,7 +228,7 @@ private:
     worker.item = next;
     worker.visit = 0;
     worker.numVisits = numVisits(planned);
-    worker.head = planned.firstHead - 1;
+    worker.head = -1;
     worker.entry = table.items.size();
     worker.visits = table.visits.data() + table.begin.back();
     table.items.push_back(planned.item);

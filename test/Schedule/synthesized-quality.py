@@ -58,6 +58,16 @@ def cases():
             yield mask, 2048, f"kind=synthesized {options} {sizes(2048)}", 1.10
     for parts in (1, 2, 4, 8):
         yield "causal", 8192, f"kind=synthesized workers=132 parts={parts} {sizes(8192, 1, 8)},kv-heads:1", 1.10
+    # Fewer q tiles than workers that would like to add to them, and problems too large for many runs.
+    for mask, shape in [("full", "q:1024,kv:8192,batch:2,heads:32,kv-heads:8"), ("full", "q:1024,kv:8192,batch:4,heads:32,kv-heads:8"),
+                        ("causal", "q:1024,kv:8192,batch:2,heads:32"), ("causal", "q:512,kv:4096,batch:8,heads:32,kv-heads:8"),
+                        ("causal", "q:4096,kv:16384,heads:64,kv-heads:8"), ("full", "q:2048,kv:32768,heads:16"),
+                        ("full", "q:1024,kv:8192,heads:8,kv-heads:1"), ("causal", "q:8192,kv:1024,batch:4,heads:40,kv-heads:8")]:
+        yield mask, 1024, f"kind=synthesized workers=132 parts=1 sizes={shape}", 1.05
+    yield "window 2048", 1024, "kind=synthesized workers=132 parts=1 sizes=q:1024,kv:8192,batch:8,heads:32,kv-heads:8", 1.05
+    # A sequence of 64 items, of which 132 workers have more than one at a time.
+    yield "causal", 1024, f"kind=synthesized workers=132 level=batch parts=8 {sizes(1024, 4, 8)},kv-heads:1", 1.40
+    yield "causal", 8192, f"kind=synthesized workers=132 level=machine {sizes(8192, 1, 6)}", 1.30
     for level in ("batch", "machine"):
         for length in LENGTHS:
             yield "causal", length, f"kind=synthesized workers=132 level={level} {sizes(length)}", 1.10

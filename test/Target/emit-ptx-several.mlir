@@ -12,7 +12,7 @@
 // CHECK-NEXT: both-second.ptx
 
 // JSON: "file": "both-second.ptx"
-// JSON: "order": {"source":"file","file":"both-second.order","command":"dash-opt …","bytes":12,"sha256":"{{[0-9a-f]+}}","search":"#dash.search<version = 4, budget = 131072, dq_limit = 33554432>","cost":"#dash.cost<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2, boundary = 5.5>"}
+// JSON: "order": {"source":"file","file":"both-second.order","command":"dash-opt …","bytes":12,"sha256":"{{[0-9a-f]+}}","search":"#dash.search<version = 5, budget = 131072, dq_limit = 33554432>","cost":"#dash.cost<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2, boundary = 5.5>"}
 gpu.module @first_kernels attributes {
   dash.program = #dash.program<"first"
     facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <causal>,
@@ -62,7 +62,7 @@ gpu.module @second_kernels attributes {
     tensors[<"q" : bf16, read, shape["batch", "q_rows", "64"], alignment = 16, stride_multiple = 8>,
              <"dq" : bf16, write, shape["batch", "q_rows", "64"], alignment = 16, stride_multiple = 8>]
     workspace[<name = "turns", bytes = "4*batch*q_tiles", alignment = 16, before = zero, after = zero>]
-    order <file = "dash-opt …", search <version = 4, budget = 131072, dq_limit = 33554432>,
+    order <file = "dash-opt …", search <version = 5, budget = 131072, dq_limit = 33554432>,
            cost <compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2, boundary = 5.5>>>} {
   llvm.func @second_main(%from: !llvm.ptr<1> {dash.parameter = "q"}, %to: !llvm.ptr<1> {dash.parameter = "dq"},
                        %stride: i64 {dash.parameter = "dq.stride.row"}, %scale: f32 {dash.parameter = "scale"})

@@ -82,7 +82,7 @@ for name, old, new, changes in [("renamed", "", "", False), ("level", "level = r
 
 # An order of another search is another, whatever it holds.
 text = (folder / "emit-ptx-several.mlir").read_text(encoding="utf-8")
-for name, old, new in [("search", "version = 4,", "version = 5,"), ("budget", "budget = 131072", "budget = 1"),
+for name, old, new in [("search", "version = 5,", "version = 6,"), ("budget", "budget = 131072", "budget = 1"),
                        ("cost", "boundary = 5.5", "boundary = 5.6")]:
     expect(old in text, f"{name}: expected {old} in emit-ptx-several.mlir")
     source = scratch / f"{name}.mlir"

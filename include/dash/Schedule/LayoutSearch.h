@@ -8,7 +8,7 @@
 namespace mlir::dash {
 
 /// Of what a search finds: raised with every change to it that may find another order.
-constexpr int64_t searchVersion = 4;
+constexpr int64_t searchVersion = 5;
 /// Tasks that a search may simulate, over all layouts. A count and no time, so that a search finds the
 /// same everywhere.
 constexpr int64_t searchBudget = int64_t(1) << 17;
@@ -30,8 +30,9 @@ Cost withSlowHops(Cost cost);
 
 /// Lays the items out in several ways, simulates each with slow hops, and shows the runs to `judge`, which may take
 /// one's table, and says before which makespan a run must end to be shown at all. Layouts differ in
-/// how many heads run at once (few keep dQ in L2, many balance better), in whether long items come
-/// first, and in where walks start. Their number depends on the problem alone.
+/// how many heads run at once (few keep dQ in L2, many balance better), in whether long items come first, in how many workers
+/// are on a head at once, and in where walks start. Their number depends on the problem alone. Where not all can be tried, and
+/// the first guess is no good, an estimate says which of the others are.
 void searchLayouts(const LayoutRequest &request, llvm::function_ref<double(ListSchedule &)> judge);
 
 /// No run takes less: all work over all workers, and what the longest items make some worker take.
@@ -40,9 +41,6 @@ double leastMakespan(const LayoutRequest &request);
 constexpr double goodEnough = 1.002;
 /// With this a search is content once its budget is spent.
 constexpr double soonEnough = 1.02;
-
-/// f32 dQ that is in flight while a (sequence, kv head, part) is unfinished.
-int64_t dqBytesOfGroup(const Problem &problem, int64_t parts, int64_t sequence);
 
 } // namespace mlir::dash
 

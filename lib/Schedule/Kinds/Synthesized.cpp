@@ -78,16 +78,26 @@ static void append(Plan &plan, const Table &order, int32_t sequence, int32_t kvH
   }
 }
 
+/// An order of one sequence, or of one of its kv heads, and the workers that suffice for it.
+struct OrderAlone {
+  Table table;
+  int64_t width = 1;
+};
+
 /// The order of one sequence, or of one of its kv heads, by itself. It has to serve alone and among
 /// others, which it cannot know: so it is judged alone and among a few of its own kind.
-static FailureOr<Table> synthesizeAlone(const ScheduleHeader &alone, MLIRContext *context,
-                                        EmitError emitError) {
+/// The fewer workers it is made for, the more of its kind run side by side: where it has few items, half and a quarter of
+/// the workers are tried as well.
+static FailureOr<OrderAlone> synthesizeAlone(const ScheduleHeader &alone, MLIRContext *context,
+                                             EmitError emitError) {
   constexpr int64_t company = 8;
   constexpr double weightAlone = 0.25; // alone is also the first of many
+  constexpr double forFewer =
+      1.06; // an order for fewer workers leaves some over where it has little company
   Problem repeated = alone.problem;
   repeated.sequences.resize(company, alone.problem.sequences.front());
   ListSchedule run;
-  auto judge = [&](const Table &order) {
+  auto judge = [&](const Table &order, int64_t width) {
     double price = 0;
     for (int64_t copies : {int64_t(1), company}) {
       Plan plan;
@@ -97,34 +107,47 @@ static FailureOr<Table> synthesizeAlone(const ScheduleHeader &alone, MLIRContext
       Dispatch dispatch;
       dispatch.workers = alone.workers;
       dispatch.choosesVisits = false;
-      (void)runListScheduler(repeated, plan, withSlowHops(alone.cost), dispatch, run);
-      price += copies == 1 ? weightAlone * run.makespan : run.makespan / copies;
+      double makespan = std::numeric_limits<double>::infinity();
+      for (int64_t lanes = std::min(alone.workers / width, copies); lanes >= 1; lanes /= 2) {
+        dispatch.lanes = lanes;
+        (void)runListScheduler(repeated, plan, withSlowHops(alone.cost), dispatch, run);
+        makespan = std::min(makespan, run.makespan);
+      }
+      price += copies == 1 ? weightAlone * makespan : makespan / copies;
     }
     return price;
   };
 
-  Table best;
+  OrderAlone best;
   double least = std::numeric_limits<double>::infinity();
-  auto consider = [&](Table &order) {
-    double price = judge(order);
+  auto consider = [&](Table &order, int64_t width) {
+    double price = judge(order, width) * (width < alone.workers ? forFewer : 1);
     if (price >= least)
       return;
     least = price;
-    std::swap(best, order);
+    best.width = width;
+    std::swap(best.table, order);
   };
-  for (int64_t copies : {1, 3, 7}) {
-    LayoutRequest request = makeRequest(alone);
-    request.copies = copies;
-    searchLayouts(request, [&](ListSchedule &found) {
-      consider(found.table);
-      return std::numeric_limits<double>::infinity();
-    });
+  int64_t items = numItems(alone.problem, alone.parts);
+  for (int64_t share : {1, 2, 4}) {
+    int64_t width = alone.workers / share;
+    if (share > 1 && (width < 2 || items > 4 * alone.workers))
+      break;
+    for (int64_t copies : {1, 3, 7}) {
+      LayoutRequest request = makeRequest(alone);
+      request.workers = width;
+      request.copies = copies;
+      searchLayouts(request, [&](ListSchedule &found) {
+        consider(found.table, width);
+        return std::numeric_limits<double>::infinity();
+      });
+    }
   }
   constexpr double infinity = std::numeric_limits<double>::infinity();
   if (failed(forEachFixedKind(alone, infinity, context, emitError,
                               [&](const ScheduleKind &, Schedule &schedule, const ScheduleFacts &) {
                                 Table order = inTimeOrder(schedule);
-                                consider(order);
+                                consider(order, alone.workers);
                                 return infinity;
                               })))
     return failure();
@@ -142,7 +165,8 @@ static FailureOr<Order> synthesizeApart(const ScheduleHeader &header, MLIRContex
     sequences.emplace_back(-problem.numTasksPerHead(s), s);
   llvm::sort(sequences);
 
-  std::map<std::pair<int64_t, int64_t>, Table> orders; // by lengths
+  std::map<std::pair<int64_t, int64_t>, OrderAlone> orders; // by lengths
+  int64_t width = 1;
   Plan plan;
   plan.pieces = numPieces(problem, header.parts, header.cost);
   for (auto [tasks, sequence] : sequences) {
@@ -156,23 +180,23 @@ static FailureOr<Order> synthesizeApart(const ScheduleHeader &header, MLIRContex
         alone.problem.kvHeads = 1;
         alone.workers = header.width;
       }
-      FailureOr<Table> found = synthesizeAlone(alone, context, emitError);
+      FailureOr<OrderAlone> found = synthesizeAlone(alone, context, emitError);
       if (failed(found))
         return failure();
       order->second = std::move(*found);
+      width = std::max(width, order->second.width);
     }
     for (int64_t kvHead : llvm::seq<int64_t>(isByKvHead ? problem.kvHeads : 1))
-      append(plan, order->second, sequence, kvHead, problem.groupSize());
+      append(plan, order->second.table, sequence, kvHead, problem.groupSize());
   }
 
   // Lists do not change bits: take the best of several numbers of lanes whose workers suffice.
-  int64_t most = isByKvHead ? header.workers / header.width : 1;
-  most = std::clamp<int64_t>(most, 1, plan.groupDqBytes.size());
+  int64_t most = std::clamp<int64_t>(header.workers / width, 1, plan.groupDqBytes.size());
   ListSchedule best, run;
   Dispatch dispatch;
   dispatch.workers = header.workers;
   dispatch.choosesVisits = false;
-  for (int64_t lanes = most; lanes >= 1; lanes /= 2) {
+  for (int64_t lanes : llvm::reverse(llvm::seq_inclusive<int64_t>(1, most))) {
     dispatch.lanes = lanes;
     if (failed(runListScheduler(problem, plan, header.cost, dispatch, run)))
       continue;
