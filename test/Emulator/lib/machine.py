@@ -16,7 +16,7 @@ from warp import Group, Warp
 
 # How often an engine goes on before a warp does: hardly ever, sometimes, nearly always. Where all warps wait, one does anyhow.
 PACES, STEPS_OF_PACE, LONGEST_TURN = (0.01, 0.2, 0.6, 0.95), 400, 40
-STEPS_OF_CLOCK = 50  # between looks at who sleeps
+STEPS_OF_LOOK, STEPS_OF_CLOCK = 4, 48  # between looks at who waits for others, and at who sleeps
 RESIDENT = 6  # blocks of a grid whose blocks do not wait for each other
 MOST_NAPS = 5000  # in a row, before nothing is expected to happen any more
 
@@ -114,7 +114,7 @@ class Machine:
         if self.steps % STEPS_OF_PACE == 0:
             self.pace = self.random.choice(PACES)
         self.steps += 1
-        if self.changed or not self.ready or self.steps % STEPS_OF_CLOCK == 0:
+        if not self.ready or self.steps % (STEPS_OF_LOOK if self.changed else STEPS_OF_CLOCK) == 0:
             self.changed, waiting = False, self.waiting
             self.waiting = []
             for warp in waiting:

@@ -44,7 +44,7 @@ class Warp:
         self.r["dynamic_shared_memory"] = constant(SHARED, u64)
         self.groups = [Group(0, np.ones(LANES, bool))]
         self.live = LANES
-        self.products = Products(self.r, block.shared, number % 4 * 16)
+        self.products = Products(self.r, block.shared, number % 4 * 16, machine.random)
         self.copies: dict[int, Copies] = {}
 
     def write(self, group: Group, name: str, value: np.ndarray, lanes: np.ndarray | None = None) -> None:
@@ -95,9 +95,9 @@ class Warp:
 
     def branch(self, group: Group, lanes: np.ndarray, target: int) -> None:
         """Some lanes of a group, or all, go elsewhere."""
-        if (lanes == group.lanes).all():
+        if lanes is group.lanes or np.count_nonzero(lanes) == np.count_nonzero(group.lanes):
             group.pc = target
-        elif lanes.any():
+        else:
             self.groups.remove(group)
             self.groups += [Group(target, lanes), Group(group.pc, group.lanes & ~lanes)]
 
