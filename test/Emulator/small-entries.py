@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-import emulate  # noqa: F401 - where modules are
+import emulate  # noqa: F401 - says where modules are
 import numpy as np
 from machine import Machine
 from memory import Global
@@ -149,4 +149,6 @@ fails("writes 4 bytes at", "st.global.b32 [%rd0], %r0;\n" + STORE)
 fails("is not aligned to 16 bytes", "ld.global.v4.b32 {%r6, %r7, %r8, %r9}, [%rd0+4];\n" + STORE)
 fails("uses %r9 before it has a value", STORE)
 fails("expected an instruction that this machine knows, got 'sin.approx.f32'", "sin.approx.f32 %r9, %r0;\n" + STORE)
+for name in ("add.cc.s32", "mul.hi.u32", "setp.ltu.f32", "fma.rn.ftz.f32", "ld.global.b64", "shfl.sync.up.b32", "min.xorsign.abs.f32"):
+    fails(f"got '{name}'", f"{name} %r9, %r0, %r1, 31, -1;\n" + STORE)
 fails("comes to barrier 1 for 96 threads, others for 64", "bar.arrive 1, 64;\nbar.arrive 1, 96;\n" + STORE, threads=32)

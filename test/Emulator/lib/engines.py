@@ -20,6 +20,7 @@ class Copy:
     """Reads at one time and writes at a later one; whoever waits for `read` or `write` may go on behind that stage."""
 
     READ, WRITTEN = 1, 2
+    slow = 0.35  # so many reads and writes take effect only when nothing else happens
 
     def __init__(self, read: Callable[[], np.ndarray], write: Callable[[np.ndarray], None]):
         self.stage, self.read, self.write = 0, read, write
@@ -104,6 +105,8 @@ def words_of(matrix: np.ndarray) -> np.ndarray:
 class Products:
     """Of a warp, in their order. Registers of sums are no numbers from the first product until one waits for the last; factors in registers
     and in shared memory are read when a product happens to run."""
+
+    slow = 0.1
 
     def __init__(self, registers: dict[str, np.ndarray], shared: Shared, first_row: int, random: Random):
         self.registers, self.shared, self.first_row, self.random = registers, shared, first_row, random

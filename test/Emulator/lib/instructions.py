@@ -237,7 +237,7 @@ def wgmma(instruction: Instruction) -> Act | None:
 
     def issue(warp: Warp, group: Group, lanes: np.ndarray) -> None:
         if not warp.products.queue:
-            warp.block.machine.engines.append(warp.products)
+            warp.block.machine.append(warp.products)
         warp.products.issue(product)
 
     return issue

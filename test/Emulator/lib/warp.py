@@ -38,6 +38,7 @@ class Warp:
     def __init__(self, block: Block, number: int, parameters: dict[str, np.ndarray]):
         machine = block.machine
         self.block, self.number, self.program = block, number, machine.program
+        self.identity = block.number * 64 + number
         special = {"%tid.x": number * LANES + LANE, "%laneid": LANE, "%ctaid.x": block.number, "%nctaid.x": machine.blocks,
                    "%ntid.x": machine.threads}
         self.r = {name: np.zeros(LANES, u32) + np.asarray(value, u32) for name, value in special.items()} | parameters
@@ -83,7 +84,7 @@ class Warp:
         unit = self.program.unit(at)
         try:
             group.pc = unit.end
-            if unit.computes:
+            if unit.computed:
                 unit.run(self.r, group)
             else:
                 unit.act(self, group)
