@@ -2,13 +2,15 @@
 
     emulate.py --tmp DIR [--sizes q:200,kv:300,heads:2,kv-heads:1,batch:1] [--seeds 0,1] NAME|MANIFEST ...
 
-NAME is a kernel of tools/scripts/device_kernels.py, which is compiled for `--workers`; a table is made for the sizes. Lengths of a list are
-q:70+0+130,kv:…. Each seed is another interleaving of warps, blocks, copies and products; all must give the same bits.
+NAME is a kernel of tools/scripts/device_kernels.py, or a pattern of names, as '*-list*'; it is compiled for `--workers`, and a table is made for
+the sizes. Lengths of a list are q:70+0+130,kv:…. Each seed is another interleaving of warps, blocks, copies and products; all must give
+the same bits.
 """
 
 from __future__ import annotations
 
 import argparse
+import fnmatch
 import re
 import subprocess
 import sys
@@ -24,7 +26,10 @@ from problem import Inputs, Problem, is_right  # noqa: E402
 from ptx_text import Wrong  # noqa: E402
 
 EXAMPLES = ROOT / "dialects/dash/examples"
-SIZES = "q:200,kv:300,batch:1,heads:2,kv-heads:1"
+# Where none are stated, by what stands in a kernel's name: few rows, but not whole tiles.
+SIZES = {"blocks": "q:1024,kv:1024,batch:1,heads:1,kv-heads:1", "parts": "q:70,kv:130,batch:1,heads:8,kv-heads:1",
+         "synthesized-list": "q:70+1+130,kv:40+50+200,heads:2,kv-heads:1", "list": "q:70+0+65,kv:40+50+130,heads:2,kv-heads:1",
+         "": "q:130,kv:200,batch:1,heads:2,kv-heads:1"}
 
 
 def dash_opt(tool: str, *arguments: str) -> str:
@@ -49,10 +54,10 @@ def compiled(kernel: DeviceKernel, sizes: str, folder: Path, tool: str) -> Path:
     return folder / f"{kernel.name}.json"
 
 
-def check(manifest: Path, sizes: str, seeds: list[int]) -> tuple[bool, str]:
+def check(manifest: Path, sizes: str, seeds: list[int], memory: str) -> tuple[bool, str]:
     kernel = Kernel(manifest)
     inputs = Inputs(kernel.manifest, Problem.parse(sizes), seed=len(sizes))
-    runs = [kernel.run(inputs.tensors, inputs.sizes, inputs.scale, seed) for seed in seeds]
+    runs = [kernel.run(inputs.tensors, inputs.sizes, inputs.scale, seed, memory) for seed in seeds]
     errors = inputs.errors(runs[0])
     text = ", ".join(f"{name} {ours:.2e} ({theirs:.2e})" for name, (ours, theirs) in errors.items())
     if not is_right(errors):
@@ -67,18 +72,23 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("kernels", nargs="+", metavar="NAME|MANIFEST")
     parser.add_argument("--tmp", type=Path, required=True)
-    parser.add_argument("--sizes", default=SIZES)
+    parser.add_argument("--sizes", help="those that suit the kernel, if there are none")
     parser.add_argument("--seeds", default="0")
+    parser.add_argument("--memory", choices=("bhsd", "bshd", "padded"), default="bhsd", help="how tensors lie in memory")
     parser.add_argument("--workers", type=int, default=3)
     parser.add_argument("--dash-opt", default="dash-opt")
     arguments = parser.parse_args()
     arguments.tmp.mkdir(parents=True, exist_ok=True)
     known, failed = {kernel.name: kernel for kernel in device_kernels(arguments.workers)}, False
-    for name in arguments.kernels:
+    found = [(pattern, [pattern] if pattern.endswith(".json") else fnmatch.filter(known, pattern)) for pattern in arguments.kernels]
+    if missing := [pattern for pattern, names in found if not names]:
+        parser.error(f"no kernel is named {', '.join(missing)}")
+    for name in (name for _, names in found for name in names):
         begin = time.monotonic()
+        sizes = arguments.sizes or next(text for word, text in SIZES.items() if word in name)
         try:
-            manifest = Path(name) if name.endswith(".json") else compiled(known[name], arguments.sizes, arguments.tmp, arguments.dash_opt)
-            good, text = check(manifest, arguments.sizes, [int(seed) for seed in arguments.seeds.split(",")])
+            manifest = Path(name) if name.endswith(".json") else compiled(known[name], sizes, arguments.tmp, arguments.dash_opt)
+            good, text = check(manifest, sizes, [int(seed) for seed in arguments.seeds.split(",")], arguments.memory)
         except Wrong as wrong:
             good, text = False, f"wrong: {wrong}"
         failed |= not good

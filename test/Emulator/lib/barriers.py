@@ -50,11 +50,9 @@ class Meetings:
 
     def arrive(self, number: int, wanted: int, threads: int) -> Meeting:
         meeting = self.open.setdefault(number, Meeting(wanted))
-        if meeting.wanted != wanted:
+        if meeting.wanted != wanted or wanted % threads:
             raise Wrong(f"comes to barrier {number} for {wanted} threads, others for {meeting.wanted}")
         meeting.count += threads
-        if meeting.count > wanted:
-            raise Wrong(f"is one of {meeting.count} threads at barrier {number}, expected {wanted}")
         if meeting.is_over():
             del self.open[number]
         return meeting

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import cache
+from random import Random
 
 import numpy as np
 from lanes import LANE, LANES, constant, u16, u32, widened
@@ -19,6 +20,7 @@ class Copy:
     """Reads at one time and writes at a later one; whoever waits for `read` or `write` may go on behind that stage."""
 
     READ, WRITTEN = 1, 2
+    slow = 0.35  # so many reads and writes take effect only when nothing else happens
 
     def __init__(self, read: Callable[[], np.ndarray], write: Callable[[np.ndarray], None]):
         self.stage, self.read, self.write = 0, read, write
@@ -104,8 +106,10 @@ class Products:
     """Of a warp, in their order. Registers of sums are no numbers from the first product until one waits for the last; factors in registers
     and in shared memory are read when a product happens to run."""
 
-    def __init__(self, registers: dict[str, np.ndarray], shared: Shared, first_row: int):
-        self.registers, self.shared, self.first_row = registers, shared, first_row
+    slow = 0.1
+
+    def __init__(self, registers: dict[str, np.ndarray], shared: Shared, first_row: int, random: Random):
+        self.registers, self.shared, self.first_row, self.random = registers, shared, first_row, random
         self.queue: list[tuple[Product, int, int, bool]] = []
         self.sums: dict[tuple[str, ...], np.ndarray] = {}
         self.open: list[Product] = []
@@ -125,6 +129,12 @@ class Products:
         self.issued += 1
 
     def advance(self) -> bool:
+        """Some products, of those that are issued."""
+        for _ in range(self.random.randrange(len(self.queue)) + 1):
+            self.run_one()
+        return bool(self.queue)
+
+    def run_one(self) -> None:
         product, left, right, adds = self.queue.pop(0)
         if product.held:
             halves = np.stack([self.registers[name] for name in product.held]).view(u16).reshape(2, 2, 8, 4, 2)
@@ -136,7 +146,6 @@ class Products:
         result = a.astype(np.float64) @ b.astype(np.float64).T
         self.sums[product.sums] = (result + self.sums[product.sums] if adds else result).astype(np.float32)
         self.run += 1
-        return bool(self.queue)
 
     def commit(self) -> None:
         self.groups.append((self.issued, self.open))

@@ -32,7 +32,7 @@ def action(program: Program, at: int) -> Callable[[Warp, Group], None]:
 
     def guarded(warp: Warp, group: Group) -> None:
         lanes = group.lanes & (warp.r[instruction.guard] != instruction.unless)
-        if lanes.any():
+        if np.count_nonzero(lanes):
             act(warp, group, lanes)
 
     return guarded
@@ -153,7 +153,7 @@ def load(instruction: Instruction) -> Act | None:
         values = memory.load(place(warp.r, lanes), len(targets))
         for i, target in enumerate(targets):
             column = values[:, i].view(i32).astype(i64).view(u64) if widens else values[:, i]
-            if not lanes.all():
+            if len(column) < len(lanes):
                 spread = np.zeros(32, column.dtype)
                 spread[lanes] = column
                 column = spread
@@ -237,7 +237,7 @@ def wgmma(instruction: Instruction) -> Act | None:
 
     def issue(warp: Warp, group: Group, lanes: np.ndarray) -> None:
         if not warp.products.queue:
-            warp.block.machine.engines.append(warp.products)
+            warp.block.machine.append(warp.products)
         warp.products.issue(product)
 
     return issue

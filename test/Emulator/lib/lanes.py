@@ -11,6 +11,7 @@ u16, u32, u64 = np.uint16, np.uint32, np.uint64
 i32, i64 = np.int32, np.int64
 f16, f32, f64 = np.float16, np.float32, np.float64
 SMALLEST = np.finfo(f32).tiny
+HALF, ONE, MOST = u32(16), u32(1), u32(0x7FFF)
 np.seterr(all="ignore")
 
 
@@ -35,7 +36,9 @@ def flushed(x: np.ndarray) -> np.ndarray:
 
 
 def ex2(x: np.ndarray) -> np.ndarray:
-    return flushed(np.exp2(flushed(x)))
+    """Of what is too small for a full mantissa it is 1 anyhow; what becomes so small is 0."""
+    power = np.exp2(x)
+    return np.where(power < SMALLEST, f32(0), power)
 
 
 def rcp(x: np.ndarray) -> np.ndarray:
@@ -45,11 +48,12 @@ def rcp(x: np.ndarray) -> np.ndarray:
 def bf16(x: np.ndarray) -> np.ndarray:
     """To nearest, ties to even; as words of 32 bits."""
     bits = x.view(u32)
-    return np.where(np.isnan(x), u32(0x7FFF), bits + (u32(0x7FFF) + (bits >> u32(16) & u32(1))) >> u32(16))
+    return np.where(x == x, bits + ((bits >> HALF & ONE) + MOST) >> HALF, MOST)
 
 
 def bf16x2(high: np.ndarray, low: np.ndarray) -> np.ndarray:
-    return bf16(high) << u32(16) | bf16(low)
+    both = bf16(np.concatenate([high, low]))
+    return both[:LANES] << HALF | both[LANES:]
 
 
 def f16x2(high: np.ndarray, low: np.ndarray) -> np.ndarray:

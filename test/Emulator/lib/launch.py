@@ -12,10 +12,24 @@ from typing import Any
 import numpy as np
 from lanes import u16
 from machine import Machine
+from memory import POISON
 from ptx_text import Wrong
 
 FUNCTIONS = {"__builtins__": {}, "min": min, "max": max, "ceildiv": lambda a, b: -(-a // b), "align": lambda a, b: -(-a // b) * b}
 BITS = {"f32": np.float32, "i32": np.int32}
+PADDING = 8  # elements behind a row, of tensors that are padded
+
+
+def laid_out(shape: list[int], memory: str) -> tuple[list[int], int]:
+    """Strides, and how many words there are: "bhsd" contiguous, "bshd" with heads behind rows, "padded" with room behind each row."""
+    if len(shape) < 4 or memory == "bhsd":
+        sizes, order = shape, range(len(shape))
+    else:
+        sizes, order = [*shape[:3], shape[3] + PADDING * (memory == "padded")], (0, 2, 1, 3) if memory == "bshd" else range(4)
+    strides, words = [0] * len(shape), 1
+    for dimension in reversed(order):
+        strides[dimension], words = words, words * max(sizes[dimension], 1)
+    return strides, words
 
 
 class Kernel:
@@ -42,21 +56,23 @@ class Kernel:
             values[name] = self.number(text, values)
         return values
 
-    def run(self, inputs: dict[str, np.ndarray], sizes: dict[str, int], scale: float, seed: int, repeats: int = 1) -> dict[str, np.ndarray]:
+    def run(self, inputs: dict[str, np.ndarray], sizes: dict[str, int], scale: float, seed: int, memory: str = "bhsd") -> dict[str, np.ndarray]:
         """Inputs are words of the manifest's types, [batch, heads, rows, head dim] and [batch, heads, rows]; so are the outputs."""
         machine, values = Machine(self.text, seed), self.values(sizes)
         known: dict[str, Any] = values | {"scale": scale}
-        shapes = {}
+        tensors, outputs = {}, []
         for tensor in self.manifest["tensors"]:
             name, dtype = tensor["name"], BITS.get(tensor["element"], u16)
             shape = [self.number(size, values) for size in tensor["shape"]]
-            known[name] = machine.memory.allocate(name, max(int(np.prod(shape)), 1) * np.dtype(dtype).itemsize, tensor["access"] == "write")
-            strides = [int(np.prod(shape[i + 1:])) for i in range(len(shape))]
+            strides, words = laid_out(shape, memory)
+            known[name] = machine.memory.allocate(name, words * np.dtype(dtype).itemsize, tensor["access"] == "write")
             known |= {f"{name}.stride.{dimension}": stride for dimension, stride in zip(("batch", "head", "row"), strides)}
+            tensors[name] = lambda name=name, dtype=dtype, shape=shape, strides=strides: np.lib.stride_tricks.as_strided(
+                machine.memory.view(name, dtype), shape, [stride * np.dtype(dtype).itemsize for stride in strides])
             if tensor["access"] == "write":
-                shapes[name] = (shape, dtype)
+                outputs.append(name)
             else:
-                machine.memory.view(name, dtype)[:] = inputs[name].reshape(-1)
+                tensors[name]()[...] = inputs[name]
         for region in self.manifest["workspace"]:
             name, size = f"workspace.{region['name']}", self.number(region["bytes"], values)
             known[name] = machine.memory.allocate(name, size, region["initial"] != "file")
@@ -64,9 +80,13 @@ class Kernel:
                 machine.memory.view(name, np.uint8)[:] = 0
             elif region["initial"] == "file":
                 machine.memory.view(name, np.uint8)[:len(self.order)] = np.frombuffer(self.order, np.uint8)
-        for _ in range(repeats):
-            self.launch(machine, known, values)
-        return {name: machine.memory.view(name, dtype).reshape(shape).copy() for name, (shape, dtype) in shapes.items()}
+        self.launch(machine, known, values)
+        found = {name: tensors[name]().copy() for name in outputs}
+        for name in outputs:
+            tensors[name]()[...] = np.full(4, POISON, np.uint8).view(found[name].dtype)[0]
+            if (machine.memory.view(name, np.uint8) != POISON).any():
+                raise Wrong(f"writes between the rows of {name}")
+        return found
 
     def launch(self, machine: Machine, known: dict[str, Any], values: dict[str, int]) -> None:
         for entry in self.manifest["entries"]:

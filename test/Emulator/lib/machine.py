@@ -7,48 +7,49 @@ import random
 import numpy as np
 from barriers import Barrier, Meetings
 from engines import Copy, Products
-from instructions import action
+from instructions import Nap, action
 from lanes import constant, u32, u64
 from memory import Global, Shared
 from ptx_text import Wrong, parse
 from translate import Translator
 from warp import Group, Warp
 
-# How often an engine goes on before a warp does: hardly ever, sometimes, nearly always. Where all warps wait, one does anyhow.
-PACES, STEPS_OF_PACE, LONGEST_TURN = (0.01, 0.2, 0.6, 0.95), 400, 40
-STEPS_OF_CLOCK = 50  # between looks at who sleeps
+# A while of so many turns has habits of its own. How often an engine goes on before a warp does: hardly ever, sometimes, nearly always; where
+# all warps wait, one does anyhow. Which engine: any, the one that began last, or first. Which warp: any, or the first by a random rank.
+PACES, LONGEST_WHILE, LONGEST_TURN = (0.01, 0.2, 0.6, 0.95), 800, 40
+IMPATIENCE = 0.15  # how often what is slow happens while others sleep
+STEPS_OF_LOOK, STEPS_OF_CLOCK = 4, 48  # between looks at who waits for others, and at who sleeps
 RESIDENT = 6  # blocks of a grid whose blocks do not wait for each other
-MOST_NAPS = 5000  # in a row, before nothing is expected to happen any more
+MOST_NAPS = 2000  # in a row, before nothing is expected to happen any more
 
 
 class Unit:
     """Instructions from a place on: a run of those that only compute, or one of the others."""
 
     def __init__(self, program: Program, start: int):
-        translator, code = program.translator, program.code
-        self.end, self.computes = start, False
-        while self.end < len(code) and code[self.end].name not in program.acting and translator.translate(code[self.end]) is not None:
+        code, self.end, self.computed = program.code, start, []
+        while self.end < len(code):
+            values = program.translator.translate(code[self.end])
+            if values is None:
+                break
+            self.computed.append((code[self.end], values))
             self.end += 1
             if self.end in program.targets:
                 break
-        if self.end > start:
-            self.computes, self.code, self.translator = True, code[start:self.end], translator
-            self.functions = [None, None]
-        else:
+        self.translator, self.functions = program.translator, [None, None]
+        if not self.computed:
             self.end = start + 1
             self.act = action(program, start)
 
     def run(self, registers: dict[str, np.ndarray], group: Group) -> None:
         function = self.functions[group.full]
         if function is None:
-            function = self.functions[group.full] = self.translator.function(self.code, not group.full)
+            function = self.functions[group.full] = self.translator.function(self.computed, not group.full)
         function(registers, group.lanes)
 
 
 class Program:
     """An entry, decoded where it is run."""
-
-    acting = ("bra", "bra.uni")
 
     def __init__(self, text: str, entry: str, clock: random.Random):
         self.code, self.labels, self.parameters = parse(text, entry)
@@ -79,7 +80,7 @@ class Machine:
     def __init__(self, text: str, seed: int = 0):
         self.text, self.random, self.memory = text, random.Random(seed), Global()
         self.programs: dict[str, Program] = {}
-        self.steps = 0
+        self.steps = self.habits_end = 0
 
     def launch(self, entry: str, blocks: int, threads: int, shared_bytes: int, values: list[tuple[str, int]], together: bool) -> None:
         """Runs an entry to its end. values: (type, bits) of each parameter. together: all blocks are resident."""
@@ -92,13 +93,14 @@ class Machine:
         parameters = {name: constant(bits, u64 if kind in ("ptr", "i64") else u32)
                       for name, (kind, bits) in zip(self.program.parameters, values)}
         self.engines: list[Copy | Products] = []
+        self.slow: list[Copy | Products] = []
         self.ready: list[Warp] = []
         self.waiting: list[Warp] = []
         self.changed, coming, resident = False, list(range(blocks))[::-1], []
         if not together:
             self.random.shuffle(coming)
         try:
-            while coming or self.ready or self.waiting or self.engines:
+            while coming or self.ready or self.waiting or self.engines or self.slow:
                 while coming and (together or len(resident) < RESIDENT):
                     block = Block(self, coming.pop(), parameters, shared_bytes)
                     resident.append(block)
@@ -111,27 +113,50 @@ class Machine:
 
     def turn(self) -> None:
         """One engine or one warp goes on for a while."""
-        if self.steps % STEPS_OF_PACE == 0:
-            self.pace = self.random.choice(PACES)
+        if self.steps >= self.habits_end:
+            self.habits_end = self.steps + self.random.randrange(LONGEST_WHILE)
+            self.pace, self.which = self.random.choice(PACES), self.random.choice(("any", "last", "first"))
+            self.rank = self.random.choice((0, self.random.getrandbits(32)))
         self.steps += 1
-        if self.changed or not self.ready or self.steps % STEPS_OF_CLOCK == 0:
+        if self.changed and (not self.ready or self.steps % STEPS_OF_LOOK == 0) or self.steps % STEPS_OF_CLOCK == 0:
             self.changed, waiting = False, self.waiting
             self.waiting = []
             for warp in waiting:
                 (self.ready if warp.can_go_on() else self.waiting).append(warp)
         if self.engines and (not self.ready or self.random.random() < self.pace):
-            index = self.random.randrange(len(self.engines))
-            if not self.engines[index].advance():
-                self.engines[index] = self.engines[-1]
-                self.engines.pop()
-            self.happens()
+            self.advance(self.engines, {"any": self.random.randrange(len(self.engines)), "last": -1, "first": 0}[self.which])
         elif self.ready:
-            self.go_on(self.random.randrange(len(self.ready)))
-        elif self.waiting:
-            self.naps += 1
+            self.go_on(min(range(len(self.ready)), key=self.place) if self.rank else self.random.randrange(len(self.ready)))
+        elif self.slow or self.waiting:
+            self.idles()
         if self.naps > MOST_NAPS:
             places = [warp.where(group.pc - 1, group) for warp in self.ready + self.waiting for group in warp.groups]
             raise Wrong("nobody can go on:\n  " + "\n  ".join(places))
+
+    def idles(self) -> None:
+        """Who sleeps wakes up, as a rule, before what is slow happens."""
+        naps = [group.wait.until for warp in self.waiting for group in warp.groups if isinstance(group.wait, Nap)]
+        if self.slow and (not naps or self.random.random() < IMPATIENCE):
+            self.advance(self.slow, self.random.randrange(len(self.slow)))
+        elif naps:
+            self.steps, self.changed = max(self.steps, min(naps)), True
+        else:
+            self.naps = MOST_NAPS
+        self.naps += 1
+
+    def append(self, engine: Copy | Products) -> None:
+        """It has something to do, soon or late."""
+        (self.slow if self.random.random() < engine.slow else self.engines).append(engine)
+
+    def advance(self, engines: list[Copy | Products], index: int) -> None:
+        engine = engines.pop(index)
+        if engine.advance():
+            (self if isinstance(engine, Copy) else engines).append(engine)
+        self.happens()
+
+    def place(self, index: int) -> int:
+        """In a random order of warps."""
+        return (self.ready[index].identity ^ self.rank) * 0x9E3779B1 & 0xFFFFFFFF
 
     def go_on(self, index: int) -> None:
         warp = self.ready[index]

@@ -19,13 +19,13 @@ class Memory:
 
     def places(self, addresses: np.ndarray, size: int, writes: bool, alignment: int = 0) -> np.ndarray:
         """Of the first byte of each access of so many bytes."""
-        places = addresses.astype(np.int64) - self.base
-        if places.size and (places.min() < 0 or places.max() + size > len(self.bytes)):
-            outside = (places < 0) | (places + size > len(self.bytes))
-            raise Wrong(f"{'writes' if writes else 'reads'} {size} bytes at {int(addresses[outside][0]):#x}: {self.nearest(addresses[outside][0])}")
-        if (places & ((alignment or size) - 1)).any():
-            raise Wrong(f"is not aligned to {alignment or size} bytes at {int(addresses[(places & ((alignment or size) - 1)) != 0][0]):#x}")
-        return places
+        places = addresses - np.uint64(self.base)  # what lies in front is large
+        if places.size and int(places.max()) + size > len(self.bytes):
+            at = int(addresses[places.argmax()])
+            raise Wrong(f"{'writes' if writes else 'reads'} {size} bytes at {at:#x}: {self.nearest(at)}")
+        if int(np.bitwise_or.reduce(places, initial=0)) & ((alignment or size) - 1):
+            raise Wrong(f"is not aligned to {alignment or size} bytes, at one of {[hex(at) for at in addresses.tolist()]}")
+        return places.view(np.int64)
 
     def nearest(self, address: int) -> str:
         return f"expected addresses from {self.base:#x} to {self.base + len(self.bytes):#x}"

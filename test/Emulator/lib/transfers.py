@@ -107,7 +107,7 @@ def mbarrier(instruction: Instruction) -> Act | None:
 
 def start(warp: Warp, lane: int, read: Callable[[], np.ndarray], write: Callable[[np.ndarray], None], grouped: bool) -> None:
     copy = Copy(read, write)
-    warp.block.machine.engines.append(copy)
+    warp.block.machine.append(copy)
     if grouped:
         warp.copies_of(lane).open.append(copy)
 

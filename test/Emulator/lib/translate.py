@@ -13,8 +13,8 @@ READ = {"pred": "bool", "b16": "u16", "u16": "u16"} | {f"{kind}{bits}": f"{dtype
                                                         (("s", "i"), ("u", "u"), ("b", "u"), ("f", "f")) for bits in (32, 64)}
 KEEP = {"f32": "u32", "i32": "u32", "i64": "u64", "f16": "u16"}
 # Sums, products and negations modulo 2^n do not ask for a sign.
-BINARY = {"add": "{} + {}", "sub": "{} - {}", "mul": "{} * {}", "and": "{} & {}", "or": "{} | {}", "xor": "{} ^ {}", "shl": "{} << {}"}
-SIGNED = {"min": "np.minimum({}, {})", "max": "np.maximum({}, {})", "shr": "{} >> {}", "div": "quotient({}, {})", "rem": "remainder({}, {})"}
+BINARY = {"add": "{} + {}", "sub": "{} - {}", "mul": "{} * {}", "and": "{} & {}", "or": "{} | {}", "xor": "{} ^ {}"}
+SIGNED = {"min": "np.minimum({}, {})", "max": "np.maximum({}, {})", "div": "quotient({}, {})", "rem": "remainder({}, {})"}
 FLOAT = {"add.rn": "{} + {}", "sub.rn": "{} - {}", "mul.rn": "{} * {}", "max": "np.fmax({}, {})", "min": "np.fmin({}, {})"}
 UNARY = {"neg.f32": "-{}", "abs.f32": "np.abs({})", "ex2.approx.ftz.f32": "ex2({})", "rcp.approx.ftz.f32": "rcp({})",
          "neg.s32": "-{}", "neg.s64": "-{}", "not.b32": "~{}", "not.b64": "~{}", "not.pred": "~{}", "popc.b32": "bits_set({})"}
@@ -46,7 +46,8 @@ class Translator:
     def translate(self, instruction: Instruction) -> list[tuple[str, str]] | None:
         """(register, its value) of each that gets one; None of an instruction that does more."""
         name, operands = instruction.name, instruction.operands
-        root, _, last = name.split(".")[0], *name.rpartition(".")[1:]
+        words = name.split(".")
+        root, last = words[0], words[-1]
         dtype = READ.get(last, "u32")
 
         def kept(text: str, kind: str = dtype) -> list[tuple[str, str]]:
@@ -57,13 +58,14 @@ class Translator:
 
         if root == "mov":
             return self.move(operands, dtype)
-        if name.startswith("ld.param"):
+        if name.startswith("ld.param.") and len(words) == 3:
             place = f'r["{operands[1].strip("[]")}"]'
             return [(operands[0], place if last != "s32" else f"{place}.view(i32).astype(i64).view(u64)")]
-        if root == "setp":
-            return [(operands[0], of(f"{{}} {COMPARE[name.split('.')[1]]} {{}}"))]
+        if root == "setp" and len(words) == 3 and words[1] in COMPARE:
+            return [(operands[0], of(f"{{}} {COMPARE[words[1]]} {{}}"))]
         if root == "selp":
-            return [(operands[0], f"np.where({self.read(operands[3], 'bool')}, {', '.join(self.read(o, KEEP.get(dtype, dtype)) for o in operands[1:3])})")]
+            one, other = (self.read(operand, KEEP.get(dtype, dtype)) for operand in operands[1:3])
+            return [(operands[0], f"np.where({self.read(operands[3], 'bool')}, {one}, {other})")]
         if name in CONVERT:
             kind, text = CONVERT[name]
             return kept(of(text, kind), {"cvt.f32.f16": "f32", "cvt.s64.s32": "i64"}.get(name, "u32"))
@@ -81,7 +83,7 @@ class Translator:
         if name in ("mul.wide.s32", "mul.wide.u32"):
             wide = "i64" if name.endswith("s32") else "u64"
             return kept(" * ".join(f"{self.read(operand, dtype)}.astype({wide})" for operand in operands[1:]), wide)
-        if dtype == "f32" or (root in ("mul", "mad") and ".lo." not in name):
+        if dtype == "f32" or len(words) != (3 if root in ("mul", "mad") else 2) or len(words) == 3 and words[1] != "lo":
             return None
         unsigned = KEEP.get(dtype, dtype)
         if root == "mad":
@@ -104,11 +106,11 @@ class Translator:
             return [(operands[0], f"{low}.astype(u64) | {high}.astype(u64) << u64(32)")]
         return [(operands[0], "constant(clock(), u32)" if operands[1] == "%clock" else self.read(operands[1], KEEP.get(dtype, dtype)))]
 
-    def function(self, code: list[Instruction], partial: bool) -> Callable:
+    def function(self, code: list[tuple[Instruction, list[tuple[str, str]]]], partial: bool) -> Callable:
         """Runs instructions on registers `r`, in the lanes `m` alone if it is partial."""
         text = ["def run(r, m):"]
-        for instruction in code:
-            for register, value in self.translate(instruction):
+        for instruction, values in code:
+            for register, value in values:
                 active = ["m"] * partial + [f"{'~' * instruction.unless}r[\"{instruction.guard}\"]"] * bool(instruction.guard)
                 text.append(f'    r["{register}"] = ' + (f'merge({" & ".join(active)}, {value}, r.get("{register}"))' if active else value))
         exec("\n".join(text), self.names)  # noqa: S102 - the text is made above, of registers and numbers

@@ -38,13 +38,14 @@ class Warp:
     def __init__(self, block: Block, number: int, parameters: dict[str, np.ndarray]):
         machine = block.machine
         self.block, self.number, self.program = block, number, machine.program
+        self.identity = block.number * 64 + number
         special = {"%tid.x": number * LANES + LANE, "%laneid": LANE, "%ctaid.x": block.number, "%nctaid.x": machine.blocks,
                    "%ntid.x": machine.threads}
         self.r = {name: np.zeros(LANES, u32) + np.asarray(value, u32) for name, value in special.items()} | parameters
         self.r["dynamic_shared_memory"] = constant(SHARED, u64)
         self.groups = [Group(0, np.ones(LANES, bool))]
         self.live = LANES
-        self.products = Products(self.r, block.shared, number % 4 * 16)
+        self.products = Products(self.r, block.shared, number % 4 * 16, machine.random)
         self.copies: dict[int, Copies] = {}
 
     def write(self, group: Group, name: str, value: np.ndarray, lanes: np.ndarray | None = None) -> None:
@@ -83,7 +84,7 @@ class Warp:
         unit = self.program.unit(at)
         try:
             group.pc = unit.end
-            if unit.computes:
+            if unit.computed:
                 unit.run(self.r, group)
             else:
                 unit.act(self, group)
@@ -95,9 +96,9 @@ class Warp:
 
     def branch(self, group: Group, lanes: np.ndarray, target: int) -> None:
         """Some lanes of a group, or all, go elsewhere."""
-        if (lanes == group.lanes).all():
+        if lanes is group.lanes or np.count_nonzero(lanes) == np.count_nonzero(group.lanes):
             group.pc = target
-        elif lanes.any():
+        else:
             self.groups.remove(group)
             self.groups += [Group(target, lanes), Group(group.pc, group.lanes & ~lanes)]
 
