@@ -115,6 +115,47 @@ def through_pytorch() -> None:
     assert message.startswith("dash_attn.attention has first derivatives only"), message
 
 
+def packed() -> None:
+    """Each sequence as it is alone, the sink's gradient their sum; an empty one between them, and rows that none has."""
+    lengths = [5, 0, ROWS]
+    alone = [[x.detach()[:1, :, :rows] for x in tensors()[:3]] for rows in lengths]
+    sink = tensors()[3]
+    cu = torch.tensor([1, *lengths], dtype=torch.int32).cumsum(0).int()
+    whole = []
+    for i in range(3):
+        rows = torch.cat([one[i][0].transpose(0, 1) for one in alone])
+        whole.append(torch.cat([rows[:1], rows, rows[:2]]).clone().requires_grad_())
+    inputs = [*whole, sink]
+    LAUNCHED.clear()
+    for options, window in (({"causal": True}, (-1, 0)), ({"window": (3, 0)}, (3, 0)), ({}, (-1, -1))):
+        of_all = found(attention, *inputs, cu_seqlens_q=cu, **options)
+        assert LAUNCHED[-1][:2] == ("dash, packed, sink", window), LAUNCHED
+        upstream_of_all, dsink = upstream(of_all[0]), torch.zeros(HEADS, dtype=torch.float64)
+        for number, one in enumerate(alone):
+            rows = slice(int(cu[number]), int(cu[number + 1]))
+            leaves = [x.clone().requires_grad_() for x in (*one, sink.detach())]
+            if lengths[number]:
+                o, lse = attention(*leaves[:3], sink=leaves[3], return_lse=True, **options)
+                do = upstream_of_all[rows].transpose(0, 1)[None].contiguous()
+                each = [o, *torch.autograd.grad(o, leaves, do)]
+                assert (of_all[1][:, rows] - lse[0]).abs().max() < 1e-5
+                for mine, theirs in zip((of_all[0], *of_all[2:5]), each):
+                    assert torch.equal(mine[rows].transpose(0, 1)[None], theirs)
+                dsink += each[-1].double()
+        assert (of_all[-1].double() - dsink).norm() <= 0.02 * dsink.norm()
+        for mine in (of_all[0], *of_all[2:5]):
+            assert not mine[:1].any() and not mine[int(cu[-1]):].any()
+    torch._dynamo.reset()
+    function = torch.compile(attention, backend="aot_eager", fullgraph=True)
+    for offsets in ({"cu_seqlens_q": cu}, {"cu_seqlens_q": cu, "cu_seqlens_k": cu}):
+        demand_same(found(function, *inputs, **offsets), of_all)
+    o, lse = attention(*(x.detach() for x in inputs[:3]), sink=sink.detach(), cu_seqlens_q=cu, return_lse=True)
+    torch.library.opcheck(sinks.gradients_of_sequences, (o, *(x.detach() for x in inputs[:3]), o, lse, sink.detach().float(), cu, cu, -1, -1,
+                                                         0.125, "run"), test_utils=("test_schema", "test_faketensor"))
+    said = explain(*inputs[:3], sink=sink, cu_seqlens_q=cu, causal=True)
+    assert said and said.certificate != explain(*inputs[:3], cu_seqlens_q=cu, causal=True).certificate
+
+
 def in_a_model() -> None:
     """gpt-oss, whose layers have sliding windows and full masks in turn, beside its own attention."""
     tokens = torch.arange(24).reshape(2, 12) * 5 % 64
@@ -150,7 +191,8 @@ def refusals() -> None:
             ((q, k, v), {"sink": sink[:2]}, "sink: expected floating-point numbers, one for each of 4 heads, found bfloat16 of the shape (2,)"),
             ((q, k, v), {"sink": sink.int()}, "sink: expected floating-point numbers, one for each of 4 heads, found int32 of the shape (4,)"),
             ((q, k, v), {"sink": sink.to("meta")}, "sink: expected a tensor on 'cpu' as q, found one on 'meta'"),
-            (packed, {"sink": sink, "cu_seqlens_q": cu}, "sink: expected None beside cu_seqlens: kernels of packed sequences take none")):
+            (packed, {"sink": sink[:3], "cu_seqlens_q": cu}, "sink: expected floating-point numbers, one for each of 4 heads, found bfloat16 of "
+             "the shape (3,)")):
         LAUNCHED.clear()
         reason = refused(lambda arguments=arguments, options=options: attention(*arguments, **options), ArgumentError)
         assert reason == message == explain(*arguments, **options).refusal, reason
@@ -161,5 +203,6 @@ def refusals() -> None:
 
 gradients()
 through_pytorch()
+packed()
 in_a_model()
 refusals()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..explanation import Explanation
-from ..problem import LAYOUTS, window_of
+from ..problem import LAYOUTS, PACKED, window_of
 from .forward import operator_of_forward
 from .kernels import kernel_for, kernel_of, order_of
 from .problem import (Lengths, refusal_of_device, refusal_of_forward, refusal_of_numbers, refusal_of_options, refusal_of_sequences,
@@ -23,7 +23,7 @@ def explain(q: Any, k: Any, v: Any, *, causal: bool = False, window: tuple[int, 
     lengths = Lengths(cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k)
     reason = refusal_of_options(causal, window, scale, level, layout, lengths)
     if not reason and lengths.are_given:
-        reason = refusal_of_sequences(q, k, v, lengths) or refusal_of_sink(sink, q, has_lengths=True) or \
+        reason = refusal_of_sequences(q, k, v, lengths) or refusal_of_sink(sink, q, PACKED) or \
             refusal_of_numbers(q, k, lengths) or refusal_of_device(q.device.index)
     elif not reason:
         layout = layout or LAYOUTS[0]
@@ -32,8 +32,9 @@ def explain(q: Any, k: Any, v: Any, *, causal: bool = False, window: tuple[int, 
     if reason:
         return Explanation(reason)
     sides = window_of(causal, window)
+    has_sink = sink is not None
+    its_part = ", and the part of the sink" * has_sink
     if lengths.are_given:
-        return Explanation.of(operator_of_lists(), kernel_for(q.shape[2], q.dtype, sides, level))
-    its_part = ", and the part of the sink" if sink is not None else ""
-    ordered = order_of(q, k, sides, layout, has_sink=sink is not None)
+        return Explanation.of(operator_of_lists() + its_part, kernel_for(q.shape[2], q.dtype, sides, level, has_sink=has_sink))
+    ordered = order_of(q, k, sides, layout, has_sink=has_sink)
     return Explanation.of(operator_of_forward(sides) + its_part, kernel_of(ordered.wanted), ordered.predicted)

@@ -6,14 +6,14 @@ from typing import Any
 
 import torch
 
-from ..problem import LAYOUTS, Window, demand, window_of
+from ..problem import LAYOUTS, PACKED, Window, demand, window_of
 from .forward import computed, forward
 from .operator import FirstDerivatives, fold, gradients, launch, unfold
 from .problem import (Lengths, is_plain, refusal_of_device, refusal_of_forward, refusal_of_options, refusal_of_sequences, refusal_of_tensors,
                       signature)
 from .sequences import AttentionOfSequences
 from .sharding import refusal_of_sharding
-from .sinks import AttentionWithSink, refusal_of_sink
+from .sinks import AttentionOfSequencesWithSink, AttentionWithSink, refusal_of_sink
 
 _PLAIN = {(bool, type(None), of_scale, str, of_layout) for of_scale in (type(None), float) for of_layout in (type(None), str)}
 MOST_ACCEPTED = 4096  # problems; more than that are asked about anew
@@ -48,9 +48,8 @@ def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, causal: bool
     if is_compiling or torch._C._is_any_autocast_enabled():
         q, k, v = _autocast(q, k, v)
     if cu_seqlens_q is not None or cu_seqlens_k is not None or max_seqlen_q is not None or max_seqlen_k is not None:
-        demand(refusal_of_sink(sink, q, has_lengths=True))
         lengths = Lengths(cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k)
-        o, lse = _of_sequences(q, k, v, causal, window, scale, lengths, level, layout)
+        o, lse = _of_sequences(q, k, v, sink, causal, window, scale, lengths, level, layout)
         return (o, lse.detach()) if return_lse else o
     sides = _window_seen(q, k, v, causal, window, scale, level, layout, is_compiling)
     if layout == "bshd":
@@ -70,11 +69,11 @@ def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, causal: bool
     return (o, lse.detach()) if return_lse else o
 
 
-def _of_sequences(q: Any, k: Any, v: Any, causal: Any, window: Any, scale: Any, lengths: Lengths, level: Any, layout: Any) -> Any:
+def _of_sequences(q: Any, k: Any, v: Any, sink: Any, causal: Any, window: Any, scale: Any, lengths: Lengths, level: Any, layout: Any) -> Any:
     demand(refusal_of_options(causal, window, scale, level, layout, lengths))
-    demand(refusal_of_sequences(q, k, v, lengths) or refusal_of_device(q.device.index))
-    return AttentionOfSequences.apply(q, k, v, *lengths.filled(q, k), *window_of(causal, window), q.shape[2] ** -0.5 if scale is None else scale,
-                                      level)
+    demand(refusal_of_sequences(q, k, v, lengths) or refusal_of_sink(sink, q, PACKED) or refusal_of_device(q.device.index))
+    rest = (*lengths.filled(q, k), *window_of(causal, window), q.shape[2] ** -0.5 if scale is None else scale, level)
+    return AttentionOfSequences.apply(q, k, v, *rest) if sink is None else AttentionOfSequencesWithSink.apply(q, k, v, sink, *rest)
 
 
 def _window_seen(q: Any, k: Any, v: Any, causal: Any, window: Any, scale: Any, level: Any, layout: Any, is_compiling: bool) -> Window:

@@ -109,9 +109,9 @@ _first: dict[Wanted, Wanted] = {}  # of each program: it keeps the code loaded
 _lock = threading.Lock()
 
 
-def kernel_for(head_dim: int, dtype: torch.dtype, window: Window, level: str) -> TorchKernel:
-    """Of packed sequences."""
-    return kernel_of(Wanted(head_dim, ELEMENTS[dtype], window, level=level, is_list=True))
+def kernel_for(head_dim: int, dtype: torch.dtype, window: Window, level: str, **rest: Any) -> TorchKernel:
+    """Of packed sequences. rest: of `Wanted`."""
+    return kernel_of(Wanted(head_dim, ELEMENTS[dtype], window, level=level, is_list=True, **rest))
 
 
 def order_of(q: torch.Tensor, k: torch.Tensor, window: Window, layout: str, **rest: Any) -> Ordered:

@@ -36,11 +36,12 @@ class Lengths(NamedTuple):
         return any(one is not None for one in self)
 
     def filled(self, q: torch.Tensor, k: torch.Tensor) -> Lengths:
-        """Of those that are not refused. A bound of 1 would have FlashAttention decode, in splits."""
+        """Of those that are not refused. A bound of 1 would have FlashAttention decode, in splits. Offsets that are those of q stay None: PyTorch
+        compiles no functions that are given a tensor twice."""
         max_q, max_k = self.max_q, self.max_k
         if self.cu_k is None and max_k is None:
             max_k = max_q
-        return Lengths(self.cu_q, self.cu_q if self.cu_k is None else self.cu_k, max(2, q.shape[0] if max_q is None else max_q),
+        return Lengths(self.cu_q, None if self.cu_k is self.cu_q else self.cu_k, max(2, q.shape[0] if max_q is None else max_q),
                        max(2, k.shape[0] if max_k is None else max_k))
 
 

@@ -47,12 +47,12 @@ def _vmap(*_: Any) -> Any:
 gradients = getattr(torch.ops, SPACE).attention_backward_varlen.default
 
 
-def forward(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, cu_q: torch.Tensor, cu_k: torch.Tensor, max_q: int, max_k: int, left: int,
+def forward(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, cu_q: torch.Tensor, cu_k: torch.Tensor | None, max_q: int, max_k: int, left: int,
             right: int, scale: float, *_: Any) -> tuple[torch.Tensor, torch.Tensor]:
-    """o, and the LSE as [heads, rows]: infinite where a row sees nothing, as in rows that no sequence has."""
+    """o, and the LSE as [heads, rows]: infinite where a row sees nothing, as in rows that no sequence has. cu_k: None is that of q."""
     splits = {"num_splits": 1} if HAS_SPLITS else {}
     o, lse, *_ = torch.ops.aten._flash_attention_forward.default(
-        q, k, v, cu_q, cu_k, max_q, max_k, 0.0, False, False, scale=scale, window_size_left=left, window_size_right=right, **splits)
+        q, k, v, cu_q, cu_q if cu_k is None else cu_k, max_q, max_k, 0.0, False, False, scale=scale, window_size_left=left, window_size_right=right, **splits)
     rows = torch.arange(q.shape[0], device=q.device)
     outside = (rows < cu_q[0]) | (rows >= cu_q[-1])
     return o.masked_fill(outside[:, None, None], 0), lse.masked_fill(outside, torch.inf)
@@ -69,7 +69,7 @@ class AttentionOfSequences(torch.autograd.Function):
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[torch.Tensor, ...]) -> None:
         q, k, v, cu_q, cu_k, _, _, *ctx.given = inputs
-        ctx.save_for_backward(q, k, v, *output, cu_q, cu_k)
+        ctx.save_for_backward(q, k, v, *output, cu_q, cu_q if cu_k is None else cu_k)
         ctx.mark_non_differentiable(output[1])
 
     @staticmethod

@@ -10,10 +10,13 @@ from typing import Any
 
 import torch
 
+from ..problem import PACKED
 from .forward import forward as forward_without
-from .kernels import kernel_of, order_of
+from .kernels import kernel_for, kernel_of, order_of
 from .operator import SPACE, FirstDerivatives, fold, unfold
 from .problem import dtype_of, is_sharded, is_steppable
+from .sequences import NO_VMAP
+from .sequences import forward as forward_of_sequences
 
 NAME = f"{SPACE}::attention_backward_sink"
 torch.library.define(NAME, "(Tensor do, Tensor q, Tensor k, Tensor v, Tensor o, Tensor lse, Tensor sink, int left, int right, float scale) "
@@ -53,12 +56,10 @@ def _demand_one(of_sink: int | None) -> None:
         raise RuntimeError("sink: expected one for all of vmap's dimension, found one for each; call attention in a loop")
 
 
-def refusal_of_sink(sink: Any, q: torch.Tensor, layout: str = "bhsd", has_lengths: bool = False) -> str | None:
+def refusal_of_sink(sink: Any, q: torch.Tensor, layout: str = "bhsd") -> str | None:
     """Why a sink is refused beside a q that is not; None if it is not, or none is given."""
     if sink is None:
         return None
-    if has_lengths:
-        return "sink: expected None beside cu_seqlens: kernels of packed sequences take none"
     if not isinstance(sink, torch.Tensor):
         return f"sink: expected a tensor of PyTorch, found {type(sink).__name__}"
     heads = q.shape[layout.index("h")]
@@ -113,3 +114,77 @@ class GradientsWithSink(FirstDerivatives):
         _demand_one(in_dims[6])
         folded = fold(info.batch_size, in_dims[:6], arguments[:6])
         return unfold(info.batch_size, GradientsWithSink.apply(*folded, *arguments[6:])), (0, 0, 0, 0)
+
+
+# ---- Of packed sequences --------------------------------------------------------------------------------
+
+OF_SEQUENCES = f"{SPACE}::attention_backward_varlen_sink"
+torch.library.define(OF_SEQUENCES, "(Tensor do, Tensor q, Tensor k, Tensor v, Tensor o, Tensor lse, Tensor sink, Tensor cu_seqlens_q, "
+                                   "Tensor cu_seqlens_k, int left, int right, float scale, str level) -> (Tensor, Tensor, Tensor, Tensor)",
+                     tags=torch.Tag.pt2_compliant_tag)
+
+
+def launch_list(do: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, o: torch.Tensor, lse: torch.Tensor, sink: torch.Tensor,
+                cu_q: torch.Tensor, cu_k: torch.Tensor, left: int, right: int, scale: float, level: str) -> tuple[torch.Tensor, ...]:
+    """dq, dk and dv, 0 in rows that no sequence has, and dsink, [sequences, heads] of float32, on the current stream. Raises ArgumentError
+    before anything is launched."""
+    kernel = kernel_for(q.shape[2], q.dtype, (left, right), level, has_sink=True)
+    do = do if is_steppable(do) else do.contiguous()
+    found = torch.zeros_like(q), torch.zeros_like(k), torch.zeros_like(v), _dsink_of_sequences(q, cu_q)
+    kernel.backward(q, k, v, do, o, lse, *found[:3], sink=sink, dsink=found[3], cu_seqlens_q=cu_q, cu_seqlens_kv=cu_k, scale=scale,
+                    layout=PACKED)
+    return found
+
+
+torch.library.impl(OF_SEQUENCES, "CUDA", launch_list)
+
+
+def _dsink_of_sequences(q: torch.Tensor, cu_q: torch.Tensor) -> torch.Tensor:
+    return q.new_empty((cu_q.shape[0] - 1, q.shape[1]), dtype=torch.float32)
+
+
+@torch.library.register_fake(OF_SEQUENCES)
+def _fake_of_sequences(do: Any, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, o: Any, lse: Any, sink: Any, cu_q: torch.Tensor,
+                       *_: Any) -> tuple[torch.Tensor, ...]:
+    return torch.zeros_like(q), torch.zeros_like(k), torch.zeros_like(v), _dsink_of_sequences(q, cu_q)
+
+
+@torch.library.register_vmap(OF_SEQUENCES)
+def _vmap_of_sequences(*_: Any) -> Any:
+    raise RuntimeError(NO_VMAP)
+
+
+gradients_of_sequences = getattr(torch.ops, SPACE).attention_backward_varlen_sink.default
+
+
+class AttentionOfSequencesWithSink(torch.autograd.Function):
+    @staticmethod
+    def forward(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, sink: torch.Tensor, *rest: Any) -> tuple[torch.Tensor, torch.Tensor]:
+        o, lse = forward_of_sequences(q, k, v, *rest)
+        _, lse = with_sink(o.transpose(0, 1), lse, sink.float())
+        return o, lse
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[torch.Tensor, ...]) -> None:
+        q, k, v, sink, cu_q, cu_k, _, _, *ctx.given = inputs
+        ctx.save_for_backward(q, k, v, *output, sink, cu_q, cu_q if cu_k is None else cu_k)
+        ctx.mark_non_differentiable(output[1])
+
+    @staticmethod
+    def backward(ctx: Any, do: torch.Tensor, *_: Any) -> tuple[Any, ...]:
+        *saved, sink, cu_q, cu_k = ctx.saved_tensors
+        function = GradientsOfSequencesWithSink.apply if torch.is_grad_enabled() else gradients_of_sequences
+        *found, dsink = function(do, *saved, sink.float(), cu_q, cu_k, *ctx.given)
+        return (*found, dsink.sum(0).to(sink.dtype), *[None] * 8)
+
+    @staticmethod
+    def vmap(*_: Any) -> Any:
+        raise RuntimeError(NO_VMAP)
+
+
+class GradientsOfSequencesWithSink(FirstDerivatives):
+    @staticmethod
+    def forward(*arguments: Any) -> tuple[torch.Tensor, ...]:
+        return gradients_of_sequences(*arguments)
+
+    vmap = AttentionOfSequencesWithSink.vmap

@@ -102,6 +102,20 @@ def launch_with_sink(do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, sink: An
     return (*(torch.empty_like(x).copy_(found[name]) for x, name in ((q, "dq"), (k, "dk"), (v, "dv"))), found["dsink"].float())
 
 
+def launch_list_with_sink(do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, sink: Any, cu_q: Any, cu_k: Any, left: int, right: int,
+                          scale: float, level: str) -> tuple[Any, ...]:
+    LAUNCHED.append(("dash, packed, sink", (left, right), scale))
+    found = *(torch.zeros_like(x) for x in (q, k, v)), torch.zeros(cu_q.numel() - 1, q.shape[1])
+    for number, (of_q, of_k) in enumerate(sequences(cu_q, cu_k)):
+        if min(of_q.stop - of_q.start, of_k.stop - of_k.start) > 0:
+            given = [one_of(x, rows) for x, rows in ((q, of_q), (k, of_k), (v, of_k), (do, of_q), (o, of_q))]
+            each = reference.backward(*given, lse[None, :, of_q], scale=scale, mask=Mask(left, right), sink=sink)
+            for whole, name, rows in zip(found, ("dq", "dk", "dv"), (of_q, of_k, of_k)):
+                whole[rows] = each[name][0].transpose(0, 1).to(q.dtype)
+            found[3][number] = each["dsink"][0]
+    return found
+
+
 def serve(package: str) -> None:
     """package: dash_attn, or a copy of it under another name."""
     function, dropin, operator, sequences, sinks, problem, explanation = (
@@ -110,6 +124,7 @@ def serve(package: str) -> None:
     torch.library.impl(operator.NAME, "CPU", launch)
     torch.library.impl(sequences.NAME, "CPU", launch_list)
     torch.library.impl(sinks.NAME, "CPU", launch_with_sink)
+    torch.library.impl(sinks.OF_SEQUENCES, "CPU", launch_list_with_sink)
     problem.DEVICE, dropin.KEY, dropin.launch, dropin.launch_list, function.launch = "cpu", "CPU", launch, launch_list, launch
     for module in (function, explanation, dropin):
         module.refusal_of_device = lambda index: None
