@@ -45,10 +45,6 @@ private:
     if (schedule.getParts() > 1 && !schedule.isOrdered())
       return emitError() << "kernels add parts in turns, and kind '" << schedule.getKind()
                          << "' gives none: order the problem with parts=1, or by another kind";
-    if (int64_t group = problem.getHeads() / problem.getKvHeads(); schedule.getParts() > group)
-      return emitError() << "kernels cover parts of whole query heads, got " << schedule.getParts()
-                         << " parts of the " << group
-                         << " query heads of a kv head: order the problem with at most " << group;
     if (failed(checkList(items.getSequencesAttr())))
       return failure();
     if (schedule.getTable() && failed(checkSizes(problem)))
