@@ -8,6 +8,7 @@
 
 #include "dash/IR/DashDialect.h"
 #include "dash/IR/KernelAttrs.h"
+#include "dash/IR/RunsAttr.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
@@ -51,6 +52,7 @@ static bool isKernel(Operation *op) {
 static constexpr KnownAttr knownOfOps[] = {
     {programAttr, "#dash.program<...>", "a 'gpu.module'", is<ProgramAttr>, isGpuModule},
     {formulasAttr, "#dash.formulas<...>", "a 'gpu.module'", is<FormulasAttr>, isGpuModule},
+    {runsAttr, "unit", "a 'gpu.module'", is<UnitAttr>, isGpuModule},
     {orderBufferAttr, "dense i32 elements", "a 'gpu.module' or 'gpu.binary'", isWords, isOfKernels},
     {manifestAttr, "a string", "a 'gpu.binary'", is<StringAttr>, isGpuBinary},
     {entryAttr, "#dash.entry<...>", "a function of a 'gpu.module'", is<EntryAttr>, isKernel},

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/IR/OrderBuffer.h"
+#include "dash/IR/PartCut.h"
 
 using namespace mlir;
 using namespace mlir::dash;
@@ -13,9 +14,8 @@ class OrderEncoder {
 public:
   OrderEncoder(const Problem &problem, int64_t parts, int64_t workers, ArrayRef<Item> items,
                ArrayRef<Visit> visits, bool isList)
-      : problem(problem), headsPerPart(problem.groupSize() / parts), workers(workers), items(items),
-        visits(visits), isList(isList),
-        firstList(isList ? firstListOfList() : int64_t(orderHeaderWords)),
+      : problem(problem), cut(problem, parts), workers(workers), items(items), visits(visits),
+        isList(isList), firstList(isList ? firstListOfList() : int64_t(orderHeaderWords)),
         firstItem(llvm::alignTo(firstList + workers + 1, orderItemWords)),
         firstVisit(firstItem + orderItemWords * int64_t(items.size())),
         words(firstVisit + orderVisitWords * int64_t(visits.size())) {}
@@ -86,7 +86,7 @@ private:
       lists[worker + 1] += lists[worker];
   }
 
-  /// What the items of a sequence share: by q tile the last turn, by kv tile how many visits.
+  /// What the items of a sequence share: by q tile the last turn, by kv tile how many visits to a head.
   struct Lines {
     std::vector<int32_t> lastTurn, numVisits;
   };
@@ -95,7 +95,7 @@ private:
     for (int64_t q : llvm::seq(problem.numQTiles(sequence)))
       lines.lastTurn.push_back(problem.activeKv(sequence, q).size() - 1);
     for (int64_t kv : llvm::seq(problem.numKvTiles(sequence)))
-      lines.numVisits.push_back(problem.activeQ(sequence, kv).size() * headsPerPart);
+      lines.numVisits.push_back(problem.activeQ(sequence, kv).size());
     return lines;
   }
 
@@ -110,23 +110,25 @@ private:
     int32_t *word = words.data() + firstVisit;
     for (const Item &item : items) {
       const auto &[lastTurn, numVisits] = lines[isList ? item.sequence : 0];
-      int32_t firstHead = item.kvHead * problem.groupSize() + item.part * headsPerPart;
-      int32_t record[] = {item.sequence, item.kvHead,        item.kv, firstHead,
-                          begin,         numVisits[item.kv], 1,       item.partTurn};
+      int32_t firstHead = cut.firstHead(item.kvHead, item.part);
+      int32_t numTasks = cut.numTasks(item.part, numVisits[item.kv]);
+      int32_t record[] = {item.sequence, item.kvHead, item.kv, firstHead,
+                          begin,         numTasks,    1,       item.partTurn};
       std::copy(std::begin(record), std::end(record),
                 words.begin() + firstItem + orderItemWords * next[item.worker]++);
-      for (const Visit &visit : visits.slice(begin, numVisits[item.kv])) {
+      for (const Visit &visit : visits.slice(begin, numTasks)) {
         *word++ = visit.head - firstHead;
         *word++ = visit.q;
         *word++ = visit.turn;
         *word++ = visit.turn == lastTurn[visit.q];
       }
-      begin += numVisits[item.kv];
+      begin += numTasks;
     }
   }
 
   const Problem &problem;
-  int64_t headsPerPart, workers;
+  PartCut cut;
+  int64_t workers;
   ArrayRef<Item> items;
   ArrayRef<Visit> visits;
   bool isList;

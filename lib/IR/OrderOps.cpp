@@ -8,6 +8,7 @@
 #include "Assembly.h"
 #include "Checks.h"
 #include "dash/IR/Limits.h"
+#include "dash/IR/PartCut.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -65,8 +66,9 @@ LogicalResult ScheduleOp::verify() {
     if (value < 1 || value > maxWorkers)
       return emitOpError() << name << " must be from 1 to " << maxWorkers << ", got " << value;
   int64_t group = getProblem().getHeads() / getProblem().getKvHeads();
-  if (group % getParts() != 0)
-    return emitOpError() << "parts must divide the " << group << " query heads of a kv head, got "
+  if (!PartCut::isPossible(group, getParts()))
+    return emitOpError() << "parts must divide the " << group
+                         << " query heads of a kv head or be a multiple of them, got "
                          << getParts();
   if (getLevel() < DeterminismLevel::Machine && getWidth() != getWorkers())
     return emitOpError() << "width must be workers, " << getWorkers() << ", at level '"

@@ -8,6 +8,7 @@
 #include "DescribeProgram.h"
 #include "OrderBuffer.h"
 #include "TmaDescriptors.h"
+#include "dash/IR/PartCut.h"
 #include "dash/IR/PtxName.h"
 #include "dash/IR/TensorNames.h"
 #include "dash/Pipeline/Coverage.h"
@@ -87,7 +88,13 @@ private:
   SmallVector<ConstraintAttr> describeConstraints() {
     SmallVector<ConstraintAttr> constraints = {ConstraintAttr::get(
         context, "heads % kv_heads", 0, "heads must be a multiple of kv_heads")};
-    if (int64_t parts = schedule.getParts(); parts > 1)
+    int64_t parts = schedule.getParts();
+    if (PartCut(problem.getHeads() / problem.getKvHeads(), parts).hasRuns())
+      constraints.push_back(ConstraintAttr::get(
+          context, formatv("(kv_heads*{0}) % heads", parts).str(), 0,
+          formatv("the {0} parts of a kv head must be a multiple of its query heads", parts)
+              .str()));
+    else if (parts > 1)
       constraints.push_back(ConstraintAttr::get(
           context, formatv("heads % (kv_heads*{0})", parts).str(), 0,
           formatv("heads must be a multiple of kv_heads and their {0} parts", parts).str()));

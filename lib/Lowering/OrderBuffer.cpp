@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "OrderBuffer.h"
+#include "dash/IR/PartCut.h"
 #include "llvm/ADT/DenseMap.h"
 
 using namespace mlir;
@@ -21,14 +22,14 @@ static bool isBelow(int64_t number, int64_t count) { return number >= 0 && numbe
 /// Whether each item and each of its visits is one of the problem's.
 static bool isOfProblem(const Problem &problem, int64_t parts, int64_t workers,
                         ArrayRef<Item> items, ArrayRef<Visit> visits) {
+  PartCut cut(problem, parts);
   const Visit *visit = visits.begin();
   for (const Item &item : items) {
     if (!isBelow(item.worker, workers) || !isBelow(item.sequence, problem.numSequences()) ||
         !isBelow(item.kvHead, problem.kvHeads) || !isBelow(item.part, parts) ||
         !isBelow(item.kv, problem.numKvTiles(item.sequence)))
       return false;
-    int64_t numVisits =
-        problem.activeQ(item.sequence, item.kv).size() * (problem.groupSize() / parts);
+    int64_t numVisits = cut.numTasks(item.part, problem.activeQ(item.sequence, item.kv).size());
     int64_t qTiles = problem.numQTiles(item.sequence);
     auto isVisit = [&](const Visit &visit) {
       return isBelow(visit.head, problem.heads) && isBelow(visit.q, qTiles);
@@ -59,6 +60,7 @@ bool dash::mayWait(ScheduleOp schedule) {
   Problem problem = toProblem(schedule.getProblem());
   std::vector<Visit> visits = rowsOf<Visit>(table.getVisits());
   int64_t parts = schedule.getParts();
+  PartCut cut(problem, parts);
   std::vector<int64_t> firstQTile = {0}; // by sequence, through the list
   for (int64_t sequence : llvm::seq(problem.numSequences()))
     firstQTile.push_back(firstQTile.back() + problem.numQTiles(sequence));
@@ -69,8 +71,7 @@ bool dash::mayWait(ScheduleOp schedule) {
     int64_t partChain = -1 - (kvHead * problem.numKvTiles(0) + item.kv);
     if (parts > 1 && workers.try_emplace(partChain, item.worker).first->second != item.worker)
       return true;
-    int64_t numVisits =
-        problem.activeQ(item.sequence, item.kv).size() * int64_t(problem.groupSize() / parts);
+    int64_t numVisits = cut.numTasks(item.part, problem.activeQ(item.sequence, item.kv).size());
     for (const Visit *end = visit + numVisits; visit != end; ++visit) {
       int64_t chain = visit->head * firstQTile.back() + firstQTile[item.sequence] + visit->q;
       if (workers.try_emplace(chain, item.worker).first->second != item.worker)

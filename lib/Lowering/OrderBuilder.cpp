@@ -5,6 +5,7 @@
 #include "FormulaEmitter.h"
 #include "HopperOps.h"
 #include "dash/IR/OrderBuffer.h"
+#include "dash/IR/RunsAttr.h"
 
 using namespace mlir;
 using namespace mlir::dash;
@@ -29,7 +30,7 @@ OrderBuilder::OrderBuilder(const Kernels &kernels, FormulasAttr formulas)
 
 OrderBuilder::OrderBuilder(const Kernels &kernels, FormulasAttr formulas, const EntryLaunch &launch,
                            const ParameterList &parameters)
-    : facts(kernels.facts), formulas(formulas),
+    : facts(kernels.facts), formulas(formulas), hasRuns(kernels.module->hasAttr(runsAttr)),
       b(kernels.module->getLoc(), kernels.module, kernels.facts.name + "_order", launch,
         parameters) {}
 
@@ -65,7 +66,12 @@ void OrderBuilder::readSizes() {
   groups = b.mul(size("batch"), kvHeads);
   if (facts.parts > 1) { // items are of parts, which are counted fastest
     groups = b.mul(groups, facts.parts);
-    groupSize = b.quotient(groupSize, facts.parts);
+    if (hasRuns) {
+      runs = b.quotient(b.mul(kvHeads, facts.parts), size("heads"));
+      groupSize = b.i64(1); // of a part
+    } else {
+      groupSize = b.quotient(groupSize, facts.parts);
+    }
   }
   numItems = b.mul(groups, kvTiles);
   offset = b.sub(kvRows, qRows);
@@ -181,14 +187,18 @@ void OrderBuilder::writeItem(const ItemValues &item, Value place) {
   Value kvHead = b.remainder(run, kvHeads), heads = kvHead;
   if (facts.parts > 1)
     heads = b.add(b.mul(kvHead, facts.parts), part);
-  SmallVector<Value> words = {sequence,
-                              kvHead,
-                              item.kv,
-                              b.mul(heads, groupSize),
-                              firstVisitOf(item),
-                              activeQ(item.kv).size,
-                              groupSize,
-                              part};
+  Value firstHead, first, count;
+  if (runs) {
+    auto [begin, end] = stepsOf(b.remainder(part, runs));
+    firstHead = b.quotient(heads, runs);
+    first = b.add(firstVisitOf(item), begin);
+    count = b.sub(end, begin);
+  } else {
+    firstHead = b.mul(heads, groupSize);
+    first = firstVisitOf(item);
+    count = activeQ(item.kv).size;
+  }
+  SmallVector<Value> words = {sequence, kvHead, item.kv, firstHead, first, count, groupSize, part};
   for (Value &word : words)
     word = b.toI32(word);
   storeWords(words, b.add(firstItem, b.mul(b.toI64(place), orderItemWords)));
@@ -222,6 +232,8 @@ void OrderBuilder::writeVisits() {
 
 /// The rest of a line stays as it is: nobody reads it.
 void OrderBuilder::writeVisitOfLine(Value index, Value kv, Value step) {
+  if (runs)
+    return writeVisitOfRun(index, kv, step);
   b.ifThen(b.below(step, activeQ(kv).size), [&] { writeVisit(index, kv, step); });
 }
 
@@ -237,6 +249,33 @@ void OrderBuilder::writeVisit(Value index, Value kv, Value step) {
   Value turn = evaluate("turn", formulas.getTurn(),
                         {{"kv", kv}, {"q", q}, {"first", firstKv}, {"last", lastKv}})
                    .front();
+  storeVisit(index, q, turn, numKv);
+}
+
+std::pair<Value, Value> OrderBuilder::stepsOf(Value run) {
+  return {b.quotient(b.mul(run, qTiles), runs), b.quotient(b.mul(b.add(run, 1), qTiles), runs)};
+}
+
+/// No mask cuts a run's grid, whose q tiles count from its first: a kv tile's runs share its line, one behind the other.
+void OrderBuilder::writeVisitOfRun(Value index, Value kv, Value step) {
+  Value run = b.quotient(b.add(b.mul(b.add(step, 1), runs), -1), qTiles);
+  auto [begin, end] = stepsOf(run);
+  llvm::StringMap<Value> ofLine = symbols;
+  symbols["q_tiles"] = b.sub(end, begin);
+  symbols["offset"] = b.add(offset, b.mul(begin, facts.qTile));
+  Value zero = b.i64(0), lastQ = b.add(symbols["q_tiles"], -1), lastKv = b.add(kvTiles, -1);
+  Value ofRun =
+      evaluate("visit", formulas.getVisit(),
+               {{"kv", kv}, {"step", b.sub(step, begin)}, {"first", zero}, {"last", lastQ}})
+          .front();
+  Value turn = evaluate("turn", formulas.getTurn(),
+                        {{"kv", kv}, {"q", ofRun}, {"first", zero}, {"last", lastKv}})
+                   .front();
+  symbols = std::move(ofLine);
+  storeVisit(index, b.add(begin, ofRun), turn, kvTiles);
+}
+
+void OrderBuilder::storeVisit(Value index, Value q, Value turn, Value numKv) {
   Value isEnd = b.compare(CmpIPredicate::eq, turn, b.add(numKv, -1));
   Value isLast = b.choose(isEnd, b.i32(1), b.i32(0));
   storeWords({b.i32(0), b.toI32(q), b.toI32(turn), isLast},

@@ -55,9 +55,11 @@ protected:
 
   ProgramFacts facts;
   FormulasAttr formulas;
+  bool hasRuns; ///< of q tiles, which parts are
   EntryBuilder b;
   Value thread, block, numBlockThreads, lane, warp, shared; ///< threads as i32, their number as i64
   Value kvHeads, workers, width, groupSize, numItems, numSequences;
+  Value runs; ///< into which a head's q tiles are cut; null where parts have whole heads
   Value qTiles, kvTiles, groups, offset;  ///< of the sequences at hand
   Value firstList, firstItem, firstVisit; ///< words of the buffer
   llvm::StringMap<Value> symbols;         ///< of formulas, by their names
@@ -69,6 +71,10 @@ private:
   void writeItems(Value firstOfList);
   void writeItem(const ItemValues &item, Value place);
   void writeVisit(Value index, Value kv, Value step);
+  /// What a run of a line of q tiles has: its first step, and the one behind its last.
+  std::pair<Value, Value> stepsOf(Value run);
+  void writeVisitOfRun(Value index, Value kv, Value step);
+  void storeVisit(Value index, Value q, Value turn, Value numKv);
   ActiveTiles activeQ(Value kv) { return LineEmitter(b, facts.edges, offset).activeQ(kv, qTiles); }
   ActiveTiles activeKv(Value q) { return LineEmitter(b, facts.edges, offset).activeKv(q, kvTiles); }
 };

@@ -4,6 +4,8 @@
 #include "DescribeProgram.h"
 #include "OrderBuffer.h"
 #include "dash/IR/KernelAttrs.h"
+#include "dash/IR/PartCut.h"
+#include "dash/IR/RunsAttr.h"
 #include "dash/IR/TensorNames.h"
 #include "dash/Lowering/Passes.h"
 #include "dash/Pipeline/Coverage.h"
@@ -108,6 +110,8 @@ private:
       kernels->setAttr(orderBufferAttr, DenseElementsAttr::get(type, ArrayRef<int32_t>(words)));
     } else {
       kernels->setAttr(formulasAttr, schedule.getFormulas());
+      if (PartCut(toProblem(schedule.getProblem()), schedule.getParts()).hasRuns())
+        kernels->setAttr(runsAttr, b.getUnitAttr());
     }
     table.insert(kernels, std::next(Block::iterator(function)));
     return success();

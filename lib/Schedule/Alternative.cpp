@@ -42,7 +42,7 @@ std::string dash::explainChoice(const Schedule &schedule, double makespan, MLIRC
   if (!choice)
     return "kind=auto serves no such problem";
   std::string text;
-  if (schedule.problem.groupSize() > 1)
+  if (schedule.problem.groupSize() > 1 || schedule.parts > 1)
     text = llvm::formatv("in as many parts ({0}) ", schedule.parts).str();
   text += "kind=auto takes " + describe(*choice);
   if (double least = choice->facts.makespan; least < makespan)
@@ -61,13 +61,20 @@ std::string dash::explainChoice(const Schedule &schedule, double makespan, MLIRC
   return text;
 }
 
+/// What an item has of its kv tile.
+static std::string describeShare(const PartCut &cut) {
+  if (!cut.hasRuns())
+    return llvm::formatv("{0} query heads", cut.heads());
+  return llvm::formatv("a query head's q tiles in {0} runs, one", cut.runs());
+}
+
 std::string dash::explainParts(const Schedule &schedule, bool tries, MLIRContext *context,
                                Location loc) {
   std::string text = "1: dK and dV need no sums in memory";
   if (schedule.parts > 1)
-    text = llvm::formatv("{0} of {1} query heads each: an item adds its dK and dV in {2:f1}, "
-                         "rounding the sums takes {3:f1}",
-                         schedule.parts, schedule.headsPerPart(),
+    text = llvm::formatv("{0} of {1} each: an item adds its dK and dV in {2:f1}, rounding the sums "
+                         "takes {3:f1}",
+                         schedule.parts, describeShare(schedule.cut()),
                          numPieces(schedule.problem, schedule.parts, schedule.cost) *
                              schedule.cost.piece,
                          roundingTime(schedule))

@@ -9,6 +9,7 @@
 #include "OrderItems.h"
 #include "dash/IR/TargetDescription.h"
 #include "dash/Schedule/ChooseOrder.h"
+#include "dash/Schedule/ChooseParts.h"
 #include "dash/Schedule/OrderFile.h"
 #include "dash/Schedule/OrderWithin.h"
 #include "dash/Schedule/Passes.h"
@@ -243,10 +244,7 @@ private:
     if (dqLimit < 0 || dqLimit > maxWorkers)
       return emitError() << "dq-limit must be from 0 to " << maxWorkers << " MiB, got "
                          << dqLimit.getValue();
-    if (parts < 0 || (parts > 0 && problem.groupSize() % parts != 0))
-      return emitError() << "parts must divide the " << problem.groupSize()
-                         << " query heads of a kv head, got " << parts.getValue();
-    return success();
+    return parts == 0 ? success() : verifyParts(problem, parts, emitError);
   }
 };
 

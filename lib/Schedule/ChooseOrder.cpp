@@ -35,6 +35,8 @@ FailureOr<ProvenOrder> dash::prove(FailureOr<Schedule> schedule, EmitError emitE
 LogicalResult dash::forEachFixedKind(
     const ScheduleHeader &header, double limit, MLIRContext *context, EmitError emitError,
     llvm::function_ref<double(const ScheduleKind &, Schedule &, const ScheduleFacts &)> judge) {
+  if (header.cut().hasRuns() && !header.problem.mask.isFull())
+    return success(); // none of them serves it
   for (const ScheduleKind *kind : scheduleKinds()) {
     if (kind->isSearched || kind->isUnordered)
       continue;
@@ -99,6 +101,8 @@ static FailureOr<const ScheduleKind *> chooseFixedKind(ScheduleHeader header, bo
     header.problem.kvHeads = 1;
     header.workers = header.width;
   }
+  if (failed(verifyFormulasServe(header, emitError)))
+    return failure();
   const ScheduleKind *best = nullptr;
   auto choose = [&](bool takesTables) {
     double least = infinity;

@@ -25,6 +25,20 @@ SmallVector<int64_t> dash::possibleParts(const Problem &problem) {
       llvm::make_filter_range(llvm::seq_inclusive<int64_t>(1, problem.groupSize()), divides));
 }
 
+LogicalResult dash::verifyParts(const Problem &problem, int64_t parts, EmitError emitError) {
+  int64_t group = problem.groupSize(), qTiles = 0;
+  if (!PartCut::isPossible(group, parts))
+    return emitError() << "parts must divide the " << group
+                       << " query heads of a kv head or be a multiple of them, got " << parts;
+  for (int64_t s : llvm::seq(problem.numSequences()))
+    qTiles = std::max(qTiles, problem.numQTiles(s));
+  if (int64_t runs = PartCut(problem, parts).runs(); runs > qTiles)
+    return emitError() << parts << " parts cut the " << qTiles << " q tiles of a head into " << runs
+                       << " runs, expected at most one a tile: state at most " << qTiles * group
+                       << " parts";
+  return success();
+}
+
 double dash::roundingTime(const ScheduleHeader &header) {
   if (header.parts == 1)
     return 0;

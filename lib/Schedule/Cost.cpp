@@ -163,12 +163,11 @@ private:
   std::vector<Span> pairs;
 };
 
-/// Adds up what the workers do not compute. Between the ends of compute k-1 and of reduction k-b, no reduction in front of
-/// k-b can run, because compute k-1 waited for the one before. A part is one of several uses of the buffers.
+/// Adds up what the workers do not compute. Reductions that ended by the end of the last compute are in no later gap. Those behind it
+/// are no more than there are buffers, and the parts of items behind, which may have no task.
 class Waits {
 public:
-  explicit Waits(const Schedule &schedule)
-      : buffers(schedule.cost.buffers), workers(schedule.workers) {}
+  explicit Waits(const Schedule &schedule) : workers(schedule.workers) {}
 
   void add(const TimedTask &task) {
     Worker &worker = workers[task.worker];
@@ -181,7 +180,7 @@ public:
       forBuffer += reducing;
     }
     worker.computeEnd = task.computeEnd;
-    if (int64_t(worker.reductions.size()) > buffers)
+    while (!worker.reductions.empty() && worker.reductions.front().second <= worker.computeEnd)
       worker.reductions.pop_front();
     worker.reductions.push_back({task.reduceStart, task.reduceEnd});
   }
@@ -208,9 +207,8 @@ public:
 private:
   struct Worker {
     double computeEnd = 0;
-    std::deque<std::pair<double, double>> reductions; ///< of the last `buffers` tasks, and a part
+    std::deque<std::pair<double, double>> reductions; ///< that end behind the last compute
   };
-  int64_t buffers;
   std::vector<Worker> workers;
   double forTurn = 0, forBuffer = 0;
 };

@@ -132,7 +132,7 @@ private:
   }
 
   void writeParts() {
-    if (schedule.problem.groupSize() > 1)
+    if (schedule.problem.groupSize() > 1 || schedule.parts > 1)
       rows("parts", explainParts(schedule, canSearch(), context, loc));
   }
 

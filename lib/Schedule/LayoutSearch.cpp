@@ -63,7 +63,8 @@ struct Group {
 /// sequences of its lengths, walk.
 class Walks {
 public:
-  Walks(const Problem &problem, int64_t sequence, int64_t workers, Start start) {
+  Walks(const Problem &problem, const PartCut &cut, int64_t sequence, int64_t workers, Start start)
+      : runs(cut.runs()) {
     int64_t numKvTiles = problem.numKvTiles(sequence);
     int64_t places = std::min(numKvTiles, workers);
     for (int64_t kv : llvm::seq(numKvTiles)) {
@@ -72,22 +73,29 @@ public:
         llvm::append_range(tiles, llvm::seq<int32_t>(active.hull().begin, active.hull().end));
       else
         llvm::append_range(tiles, active.tiles());
-      auto walk = tiles.begin() + begin.back();
-      int64_t n = tiles.end() - walk;
-      if (start == Start::Last)
-        std::reverse(walk, tiles.end());
-      // Spread walks start evenly over their tiles, as those of `shift` do.
-      if (start == Start::Spread)
-        std::rotate(walk, walk + kv % places * n / places, tiles.end());
-      begin.push_back(tiles.size());
+      auto first = tiles.begin() + begin.back();
+      int64_t numTiles = tiles.end() - first;
+      for (int64_t run : llvm::seq(runs)) {
+        TileRange mine = cut.places(run, numTiles);
+        auto walk = first + mine.begin, end = first + mine.end;
+        if (start == Start::Last)
+          std::reverse(walk, end);
+        // Spread walks start evenly over their tiles, as those of `shift` do.
+        if (start == Start::Spread)
+          std::rotate(walk, walk + kv % places * mine.size() / places, end);
+        begin.push_back(end - tiles.begin());
+      }
     }
   }
-  ArrayRef<int32_t> operator[](int64_t kv) const {
-    return ArrayRef(tiles).slice(begin[kv], begin[kv + 1] - begin[kv]);
+  /// What a part has of a kv tile.
+  ArrayRef<int32_t> operator()(int64_t kv, int64_t part) const {
+    int64_t walk = kv * runs + part % runs;
+    return ArrayRef(tiles).slice(begin[walk], begin[walk + 1] - begin[walk]);
   }
   int64_t numTasks() const { return tiles.size(); }
 
 private:
+  int64_t runs;
   std::vector<int64_t> begin = {0};
   std::vector<int32_t> tiles;
 };
@@ -181,10 +189,10 @@ private:
 
   /// f32 dQ that is in flight while a group is unfinished.
   int64_t dqBytesOf(const Shape &shape, bool rotates) const {
-    int64_t heads = problem.groupSize() / request.parts;
+    int64_t heads = cut.heads();
     if (!rotates) // items walk head after head: no more than two are in flight for long
       heads = std::min<int64_t>(heads, 2);
-    return heads * shape.rows * problem.headDim * int64_t(sizeof(float));
+    return heads * shape.rows * problem.headDim * int64_t(sizeof(float)) / cut.runs();
   }
 
   /// What groups have that are enough for an item a worker: with fewer, workers would be idle.
@@ -312,13 +320,13 @@ private:
     std::vector<Walks> &walks = walksByStart[size_t(start)];
     if (walks.empty())
       for (const Shape &shape : shapes)
-        walks.emplace_back(problem, shape.sequence, request.workers, start);
+        walks.emplace_back(problem, cut, shape.sequence, request.workers, start);
     return walks;
   }
 
   Plan makePlan(const Layout &layout) {
     Plan plan;
-    plan.headsPerItem = problem.groupSize() / request.parts;
+    plan.headsPerItem = cut.heads();
     plan.rotates = layout.rotates;
     plan.pieces = numPieces(problem, request.parts, request.cost);
     for (const Group &group : groups)
@@ -347,7 +355,7 @@ private:
     for (int64_t group : llvm::seq(begin, end)) {
       const Walks &walk = walks[shapeOf[groups[group].sequence]];
       for (int64_t kv : llvm::seq(problem.numKvTiles(groups[group].sequence))) {
-        int64_t length = order == ItemOrder::ByKv ? 0 : walk[kv].size();
+        int64_t length = order == ItemOrder::ByKv ? 0 : walk(kv, groups[group].part).size();
         if (order == ItemOrder::Interleaved)
           keys.emplace_back(-length, kv, group);
         else
@@ -370,8 +378,8 @@ private:
     planned.item.kvHead = group.kvHead;
     planned.item.part = group.part;
     planned.item.kv = kv;
-    planned.firstHead = group.kvHead * problem.groupSize() + group.part * plan.headsPerItem;
-    planned.tiles = walks[kv];
+    planned.firstHead = cut.firstHead(group.kvHead, group.part);
+    planned.tiles = walks(kv, group.part);
   }
 
   /// Makes a group of each worker's items, for lanes of one worker.
@@ -424,6 +432,7 @@ private:
   const LayoutRequest &request;
   const Problem &problem;
   llvm::function_ref<double(ListSchedule &)> judge;
+  const PartCut cut{problem, request.parts};
   const double least = leastMakespan(request);
   const Cost cost = withSlowHops(request.cost);
   Problem repeated; ///< once for each copy
@@ -450,14 +459,16 @@ double dash::leastMakespan(const LayoutRequest &request) {
   const Cost &cost = request.cost;
   int64_t pieces = numPieces(problem, request.parts, cost);
   std::map<int64_t, int64_t, std::greater<>> itemsOfTasks; // most tasks first; without tasks, none
-  int64_t headsPerPart = problem.groupSize() / request.parts;
+  PartCut cut(problem, request.parts);
   for (int64_t begin = 0, end; begin < problem.numSequences(); begin = end) {
     for (end = begin + 1;
          end < problem.numSequences() && problem.sequences[end] == problem.sequences[begin];)
       ++end;
     for (int64_t kv : llvm::seq(problem.numKvTiles(begin)))
-      if (int64_t tasks = problem.activeQ(begin, kv).size() * headsPerPart; tasks > 0)
-        itemsOfTasks[tasks] += (end - begin) * problem.kvHeads * request.parts * request.copies;
+      for (int64_t run : llvm::seq(cut.runs()))
+        if (int64_t tasks = cut.numTasks(run, problem.activeQ(begin, kv).size()); tasks > 0)
+          itemsOfTasks[tasks] +=
+              (end - begin) * problem.kvHeads * (request.parts / cut.runs()) * request.copies;
   }
   std::vector<int64_t> sum = {0}; // of the tasks of the first items
   for (auto [tasks, items] : itemsOfTasks)

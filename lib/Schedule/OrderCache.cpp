@@ -20,6 +20,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
+#include <set>
 
 using namespace mlir;
 using namespace mlir::dash;
@@ -28,6 +29,9 @@ namespace fs = llvm::sys::fs;
 static constexpr llvm::StringLiteral suffix = ".order";
 
 static std::string bitsOf(double value) { return llvm::utohexstr(llvm::bit_cast<uint64_t>(value)); }
+
+/// Sequence, kv head, kv tile and part.
+using ItemKey = std::tuple<int32_t, int32_t, int32_t, int64_t>;
 
 std::string dash::describeRequest(const ScheduleHeader &request) {
   const Problem &problem = request.problem;
@@ -72,6 +76,29 @@ std::string OrderCache::pathOf(StringRef description) const {
   return std::string(path);
 }
 
+/// Which part has a record's item: of a head's runs the one that has the first of its visits, or the next that is empty.
+static std::optional<int64_t> partOf(const int32_t *record, const int32_t *visits,
+                                     const ScheduleHeader &header, std::set<ItemKey> &taken) {
+  const Problem &problem = header.problem;
+  PartCut cut = header.cut();
+  int64_t sequence = record[0], kv = record[2];
+  int64_t part = record[3] / cut.heads() * cut.runs() % header.parts;
+  if (!cut.hasRuns())
+    return part;
+  if (sequence < 0 || sequence >= problem.numSequences() || kv < 0 ||
+      kv >= problem.numKvTiles(sequence))
+    return std::nullopt;
+  TileSet active = problem.activeQ(sequence, kv);
+  for (int64_t end = part + cut.runs(); part < end; ++part) {
+    TileRange tiles = cut.tiles(part, active);
+    bool isIts =
+        record[5] == 0 ? tiles.size() == 0 : visits[1] >= tiles.begin && visits[1] < tiles.end;
+    if (isIts && taken.insert({record[0], record[1], record[2], part}).second)
+      return part;
+  }
+  return std::nullopt;
+}
+
 /// The items and visits that words hold, as they were issued: in the order of their visits, and those that
 /// have none in front of the next. Nothing where they are not what `encodeOrder` writes.
 static std::optional<Table> decodeOrder(ArrayRef<int32_t> words, const ScheduleHeader &header) {
@@ -96,13 +123,16 @@ static std::optional<Table> decodeOrder(ArrayRef<int32_t> words, const ScheduleH
   llvm::sort(items, [](const Record &a, const Record &b) { return a.key() < b.key(); });
   Table table;
   table.visits.reserve(tasks);
+  std::set<ItemKey> taken;
   for (const Record &item : items) {
     int64_t firstHead = item.words[3], begin = item.words[4], count = item.words[5];
     if (begin < 0 || count < 0 || begin + count > tasks)
       return std::nullopt;
-    int64_t headsPerPart = header.problem.groupSize() / header.parts;
-    int64_t part = firstHead / headsPerPart % header.parts;
-    table.items.push_back({item.worker, item.words[0], item.words[1], int32_t(part), item.words[2],
+    std::optional<int64_t> part =
+        partOf(item.words, visits + begin * orderVisitWords, header, taken);
+    if (!part)
+      return std::nullopt;
+    table.items.push_back({item.worker, item.words[0], item.words[1], int32_t(*part), item.words[2],
                            /*partTurn=*/item.words[7]});
     for (const int32_t *visit = visits + begin * orderVisitWords,
                        *end = visit + count * orderVisitWords;

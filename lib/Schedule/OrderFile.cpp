@@ -5,6 +5,7 @@
 #include "JsonFile.h"
 #include "OrderJson.h"
 #include "Replay.h"
+#include "dash/Schedule/ChooseParts.h"
 #include "dash/Schedule/Prices.h"
 #include "dash/Schedule/Report.h"
 #include "llvm/ADT/STLExtras.h"
@@ -61,7 +62,7 @@ private:
             failed(check("items", index, "q tile", q, problem.numQTiles(item.sequence))))
           return failure();
         auto key = std::pair(chains(item.sequence, head, q), int64_t(item.kv));
-        if (!visitOf.try_emplace(key, table.visits.size()).second)
+        if (!visitOf.try_emplace(key, table.visits.size(), item.part).second)
           return error("items", index) << "kv tile " << item.kv << " and q tile " << q
                                        << " of head " << head << " meet more than once";
         table.visits.push_back({int32_t(head), int32_t(q), /*turn=*/-1});
@@ -99,15 +100,13 @@ private:
   }
 
   LogicalResult readChain(size_t index, const order_json::Chain &entry, int64_t chain) {
-    int64_t headsPerPart = problem.groupSize() / parts;
-    int64_t part = entry.head % problem.groupSize() / headsPerPart;
     for (auto [turn, contribution] : llvm::enumerate(entry.order)) {
       auto it = visitOf.find({chain, contribution.first});
-      if (contribution.second != part || it == visitOf.end())
+      if (it == visitOf.end() || contribution.second != it->second.second)
         return error("chains", index)
                << "order[" << turn << "] is kv tile " << contribution.first << " of part "
                << contribution.second << ", but no such item visits this q tile";
-      int32_t &known = table.visits[it->second].turn;
+      int32_t &known = table.visits[it->second.first].turn;
       if (known >= 0)
         return error("chains", index) << "order[" << turn << "] is kv tile " << contribution.first
                                       << ", which already has turn " << known;
@@ -159,7 +158,8 @@ private:
   ChainIds chains;
   KvTileIds kvTiles;
   Table table;
-  llvm::DenseMap<std::pair<int64_t, int64_t>, int64_t> visitOf; // (chain, kv); looked up only
+  /// A visit and its part, by (chain, kv); looked up only.
+  llvm::DenseMap<std::pair<int64_t, int64_t>, std::pair<int64_t, int64_t>> visitOf;
 };
 
 } // namespace
@@ -274,9 +274,8 @@ static FailureOr<ScheduleHeader> readHeader(const order_json::Schedule &file,
   if (workers < 1 || workers > maxWorkers)
     return emitError() << place << ".workers: expected 1 to " << maxWorkers << ", got " << workers;
   int64_t parts = file.parts.value_or(request.parts.value_or(1));
-  if (parts < 1 || request.problem.groupSize() % parts != 0)
-    return emitError() << place << ".parts: expected a divisor of the "
-                       << request.problem.groupSize() << " query heads of a kv head, got " << parts;
+  if (failed(verifyParts(request.problem, parts, [&] { return emitError() << place << ": "; })))
+    return failure();
   std::string levelName = file.level.value_or(stringifyDeterminismLevel(request.needed).str());
   std::optional<DeterminismLevel> level = symbolizeDeterminismLevel(levelName);
   if (!level || *level == DeterminismLevel::World)

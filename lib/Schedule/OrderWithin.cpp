@@ -115,6 +115,8 @@ LogicalResult dash::verifyTableFits(const Problem &problem, EmitError emitError)
 
 FailureOr<Order> dash::orderWithin(const ScheduleHeader &header, WideOrder wide,
                                    EmitError emitError) {
+  if (failed(verifyFormulasServe(header, emitError)))
+    return failure();
   if (header.problem.mask == wide.mask)
     return Order(std::move(wide.formulas));
   if (failed(verifyTableFits(header.problem, emitError)))
@@ -131,7 +133,7 @@ FailureOr<Order> dash::orderWithin(const ScheduleHeader &header, WideOrder wide,
   for (const Item &item : table.items) {
     order.enterSequence(item.sequence);
     int64_t firstHead = dealt->firstHead(item);
-    for (int64_t head : llvm::seq(firstHead, firstHead + dealt->headsPerPart()))
+    for (int64_t head : llvm::seq(firstHead, firstHead + header.cut().heads()))
       for (Visit visit : order.walk(item.kv)) {
         visit.head = head;
         table.visits.push_back(visit);

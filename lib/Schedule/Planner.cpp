@@ -4,6 +4,7 @@
 #include "dash/Schedule/Planner.h"
 #include "OrderCache.h"
 #include "dash/Schedule/ChooseOrder.h"
+#include "dash/Schedule/ChooseParts.h"
 #include "dash/Schedule/Cost.h"
 #include "dash/Schedule/Kinds.h"
 #include "dash/Schedule/Prices.h"
@@ -112,9 +113,8 @@ static LogicalResult verifyRequest(const ScheduleHeader &request, EmitError emit
   if (problem.heads % problem.kvHeads != 0)
     return emitError() << problem.heads << " heads are not a multiple of " << problem.kvHeads
                        << " kv heads";
-  if (request.parts < 1 || problem.groupSize() % request.parts != 0)
-    return emitError() << "parts must divide the " << problem.groupSize()
-                       << " query heads of a kv head, got " << request.parts;
+  if (failed(verifyParts(problem, request.parts, emitError)))
+    return failure();
   if (problem.mask.left < -1 || problem.mask.right < -1)
     return emitError() << "bounds of a mask must be at least -1, which is none";
   if (request.maxDqBytes < 0)

@@ -125,12 +125,11 @@ const Prices &Prices::shipped() {
 Cost Prices::of(const Problem &problem) const {
   MaskClass mask = problem.mask.isFull() ? MaskClass::Full : MaskClass::Masked;
   int64_t headDim = std::max(problem.headDim, problem.headDimV), last = entries.back().headDim;
-  Cost cost = llvm::find_if(entries, [&](const Entry &entry) {
-                return entry.mask == mask && entry.headDim >= std::min(headDim, last);
-              })->cost;
-  if (problem.groupSize() == 1)
-    cost.piece = cost.convert = 0; // there is nothing to cut
-  return cost;
+  return llvm::find_if(entries,
+                       [&](const Entry &entry) {
+                         return entry.mask == mask && entry.headDim >= std::min(headDim, last);
+                       })
+      ->cost;
 }
 
 LogicalResult dash::verifyCost(const Cost &cost, EmitError emitError) {

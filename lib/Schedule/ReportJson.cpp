@@ -31,27 +31,27 @@ std::string dash::toDecimal(double value) {
 
 namespace {
 
-/// The contributions of each dQ tile in turn order, as kv tiles.
+/// The contributions of each dQ tile in turn order, as items.
 struct ChainTable {
   explicit ChainTable(const Schedule &schedule) {
     const Problem &problem = schedule.problem;
     for (int64_t s : llvm::seq(problem.numSequences()))
       for (int64_t i = 0, qTiles = problem.numQTiles(s); i < problem.heads * qTiles; ++i)
         begin.push_back(begin.back() + problem.activeKv(s, i % qTiles).size());
-    kv.resize(begin.back());
+    items.resize(begin.back());
     ChainIds chains(problem);
     VisitReader reader(schedule);
     SmallVector<Visit, 0> storage;
     for (auto [index, item] : llvm::enumerate(schedule.items()))
       for (const Visit &visit : *reader.read(index, storage))
-        kv[begin[chains(item.sequence, visit.head, visit.q)] + visit.turn] = item.kv;
+        items[begin[chains(item.sequence, visit.head, visit.q)] + visit.turn] = index;
   }
   ArrayRef<int32_t> operator[](int64_t chain) const {
-    return ArrayRef(kv).slice(begin[chain], begin[chain + 1] - begin[chain]);
+    return ArrayRef(items).slice(begin[chain], begin[chain + 1] - begin[chain]);
   }
 
   std::vector<int64_t> begin = {0};
-  std::vector<int32_t> kv;
+  std::vector<int32_t> items;
 };
 
 class JsonReport {
@@ -153,16 +153,15 @@ private:
         for (int64_t head : llvm::seq(problem.heads))
           for (int64_t q : llvm::seq(problem.numQTiles(s)))
             lineValue([&](json::OStream &out) {
-              int64_t part = head % problem.groupSize() / schedule.headsPerPart();
               out.object([&] {
                 out.attribute("sequence", s);
                 out.attribute("head", head);
                 out.attribute("q", q);
                 out.attributeArray("order", [&] {
-                  for (int32_t kv : chains[chain++])
+                  for (int32_t index : chains[chain++])
                     out.array([&] {
-                      out.value(kv);
-                      out.value(part);
+                      out.value(schedule.items()[index].kv);
+                      out.value(schedule.items()[index].part);
                     });
                 });
               });

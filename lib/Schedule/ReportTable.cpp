@@ -71,8 +71,9 @@ static void writeFacts(llvm::raw_ostream &os, const ReportEntry &entry) {
   row("cost") << "compute " << toDecimal(cost.compute) << ", reduce " << toDecimal(cost.reduce)
               << ", latency " << toDecimal(cost.latency) << ", boundary "
               << toDecimal(cost.boundary) << ", ";
-  for (auto [name, value] : pricesOfParts(cost))
-    os << name << " " << toDecimal(value) << ", ";
+  if (schedule.parts > 1 || schedule.problem.groupSize() > 1)
+    for (auto [name, value] : pricesOfParts(cost))
+      os << name << " " << toDecimal(value) << ", ";
   os << counted(cost.buffers, "dQ buffer") << "\n";
   row("makespan") << rounded(entry.makespan) << ", lower bound " << rounded(entry.lowerBound);
   if (entry.lowerBound > 0)

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/Schedule/Schedule.h"
+#include "dash/Schedule/Report.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
 
@@ -106,13 +107,24 @@ private:
 
 } // namespace
 
+LogicalResult dash::verifyFormulasServe(const ScheduleHeader &header, EmitError emitError) {
+  PartCut cut = header.cut();
+  if (!cut.hasRuns() || header.problem.mask.isFull())
+    return success();
+  return emitError() << "formulas of kind '" << header.kind << "' cut a head's q tiles into "
+                     << cut.runs() << " runs on full masks only, got mask '"
+                     << maskName(header.problem.mask) << "': take kind=synthesized, or at most "
+                     << header.problem.groupSize() << " parts";
+}
+
 /// Compares sums as they grow, so that none overflows.
 static LogicalResult verifyWithinLimits(const ScheduleHeader &header, EmitError emitError) {
   const Problem &problem = header.problem;
   double items = 0, chains = 0, tasks = 0;
   for (int64_t s : llvm::seq(problem.numSequences())) {
     double qTiles = problem.numQTiles(s), kvTiles = problem.numKvTiles(s), heads = problem.heads;
-    items += kvTiles * heads; // at most: one part a query head
+    // At most one part a query head, unless there are stated to be more.
+    items += kvTiles * std::max(heads, double(problem.kvHeads) * header.parts);
     chains += qTiles * heads;
     tasks += qTiles * kvTiles * heads;
     int64_t rows = std::max(problem.sequences[s].q, problem.sequences[s].kv);
@@ -136,6 +148,8 @@ FailureOr<Schedule> Schedule::get(ScheduleHeader header, Order order, EmitError 
     schedule.itemStorage = table->items;
     return schedule;
   }
+  if (failed(verifyFormulasServe(schedule, emitError)))
+    return failure();
   ItemDealer dealer(schedule, std::get<Formulas>(schedule.orderStorage), schedule.itemStorage,
                     emitError);
   if (failed(dealer.deal()))
@@ -159,7 +173,7 @@ struct VisitReader::FormulaState {
   SmallVector<int64_t, 0> firstKv, lastKv;             // by q tile
   SmallVector<int64_t, 0> step, q, first, last, place; // by step; place is the turn
 
-  /// Heads are alike: what a kv tile of this sequence's lengths visits on one, with head 0. Kept where it is
+  /// Heads are alike: what a kv tile of this sequence's lengths visits on one, run after run, with head 0. Kept where it is
   /// asked for again, as long as it is not much.
   static constexpr int64_t mostKept = int64_t(1) << 22;
   bool keepsRows = false;
@@ -174,18 +188,20 @@ VisitReader::VisitReader(const Schedule &schedule) : schedule(schedule) {
 
 VisitReader::~VisitReader() = default;
 
-FailureOr<ArrayRef<Visit>> VisitReader::read(int64_t index, SmallVectorImpl<Visit> &storage) {
+FailureOr<ArrayRef<Visit>> VisitReader::read(int64_t itemIndex, SmallVectorImpl<Visit> &storage) {
   if (!state)
-    return std::get<Table>(schedule.order()).visitsOf(index);
-  const Item &item = schedule.items()[index];
+    return std::get<Table>(schedule.order()).visitsOf(itemIndex);
+  const Item &item = schedule.items()[itemIndex];
   enterSequence(item.sequence);
-  SmallVector<Visit, 0> &row = state->keepsRows ? state->rows[item.kv] : state->row;
+  PartCut cut = schedule.cut();
+  int64_t index = item.kv * cut.runs() + item.part % cut.runs();
+  SmallVector<Visit, 0> &row = state->keepsRows ? state->rows[index] : state->row;
   if (!state->keepsRows || row.empty())
-    if (failed(evaluate(item)))
+    if (failed(evaluate(item, row)))
       return failure();
 
   // Heads of a part are walked one after the other, each in the same order.
-  int32_t firstHead = schedule.firstHead(item), numHeads = schedule.headsPerPart();
+  int32_t firstHead = schedule.firstHead(item), numHeads = cut.heads();
   storage.resize_for_overwrite(row.size() * numHeads);
   Visit *out = storage.data();
   for (int32_t head : llvm::seq(firstHead, firstHead + numHeads))
@@ -215,18 +231,23 @@ void VisitReader::enterSequence(int64_t sequence) {
   for (auto *column : {&state->q, &state->first, &state->last, &state->place})
     column->resize(qTiles);
   state->keepsRows = qTiles * kvTiles <= FormulaState::mostKept;
-  state->rows.assign(state->keepsRows ? kvTiles : 0, {});
+  state->rows.assign(state->keepsRows ? kvTiles * schedule.cut().runs() : 0, {});
 }
 
-/// Fills the row of an item's kv tile.
-LogicalResult VisitReader::evaluate(const Item &item) {
+/// Fills the row of an item's kv tile. A run of q tiles is a grid of its own, whose q tiles count from its first.
+LogicalResult VisitReader::evaluate(const Item &item, SmallVector<Visit, 0> &row) {
   const SequenceLengths &lengths = schedule.problem.sequences[item.sequence];
   int64_t qTiles = state->firstKv.size(), kvTiles = schedule.problem.numKvTiles(item.sequence);
-  int64_t offset = lengths.kv - lengths.q;
   TileSet activeQ = schedule.problem.activeQ(item.sequence, item.kv);
   TileRange active = activeQ.hull();
-  int64_t n = activeQ.size();
-  SmallVector<Visit, 0> &row = state->keepsRows ? state->rows[item.kv] : state->row;
+  int64_t n = activeQ.size(), begin = 0;
+  if (PartCut cut = schedule.cut(); cut.hasRuns()) {
+    TileRange mine = cut.tiles(item.part, activeQ);
+    begin = mine.begin;
+    active = {0, mine.size()};
+    n = qTiles = mine.size();
+  }
+  int64_t offset = lengths.offset() + begin * schedule.problem.tiles.q;
   row.resize_for_overwrite(n);
   if (n == 0)
     return success();
@@ -237,8 +258,8 @@ LogicalResult VisitReader::evaluate(const Item &item) {
   for (int64_t step : llvm::seq(n)) {
     int64_t q = state->q[step];
     bool isTile = q >= 0 && q < qTiles; // `verify` reports the others
-    state->first[step] = isTile ? state->firstKv[q] : 0;
-    state->last[step] = isTile ? state->lastKv[q] : 0;
+    state->first[step] = isTile ? state->firstKv[begin + q] : 0;
+    state->last[step] = isTile ? state->lastKv[begin + q] : 0;
   }
   if (failed(state->turn.evaluate({item.kv, state->q.data(), qTiles, kvTiles, schedule.width,
                                    state->first.data(), state->last.data(), offset},
@@ -246,7 +267,7 @@ LogicalResult VisitReader::evaluate(const Item &item) {
     return failure();
   auto narrow = [](int64_t value) { return llvm::isInt<32>(value) ? int32_t(value) : -1; };
   for (int64_t step : llvm::seq(n))
-    row[step] = {/*head=*/0, narrow(state->q[step]), narrow(state->place[step])};
+    row[step] = {/*head=*/0, narrow(begin + state->q[step]), narrow(state->place[step])};
   return success();
 }
 

@@ -92,8 +92,8 @@ static FailureOr<Table> toTable(TableAttr attr, const ScheduleHeader &header, Em
     const Item &item = table.items.back();
     if (failed(verifyItemRange(header, item, table.items.size() - 1, emitError)))
       return failure();
-    int64_t numTasks = header.problem.activeQ(item.sequence, item.kv).size() *
-                       (header.problem.groupSize() / header.parts);
+    int64_t numTasks =
+        header.cut().numTasks(item.part, header.problem.activeQ(item.sequence, item.kv).size());
     table.begin.push_back(table.begin.back() + numTasks);
   }
   if (int64_t(visits.size()) != table.begin.back() * 3)

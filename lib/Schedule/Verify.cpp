@@ -46,34 +46,45 @@ static LogicalResult verifyItems(const Schedule &schedule, EmitError emitError) 
 
 namespace {
 
-/// Which tiles the mask leaves of the sequences that are entered, where it leaves gaps: asked once for all
-/// heads.
+/// Which tiles the mask leaves of the sequences that are entered, where it leaves gaps, and what of them each part of a kv tile
+/// has: asked once for all heads.
 class SeenTiles {
 public:
-  explicit SeenTiles(const Problem &problem) : problem(problem) {}
+  SeenTiles(const Problem &problem, const PartCut &cut) : problem(problem), cut(cut) {}
 
   void enterSequence(int64_t sequence) {
-    if (problem.mask.isBand())
-      return;
     qTiles = problem.numQTiles(sequence);
-    isSeen.assign(qTiles * problem.numKvTiles(sequence), false);
-    sizes.assign(problem.numKvTiles(sequence), 0);
-    for (int64_t kv : llvm::seq<int64_t>(sizes.size()))
-      for (int64_t q : problem.activeQ(sequence, kv).tiles()) {
-        isSeen[kv * qTiles + q] = true;
-        ++sizes[kv];
-      }
+    shares.clear();
+    isSeen.assign(problem.mask.isBand() ? 0 : qTiles * problem.numKvTiles(sequence), false);
+    for (int64_t kv : llvm::seq(problem.numKvTiles(sequence))) {
+      TileSet active = problem.activeQ(sequence, kv);
+      int64_t size = problem.mask.isBand() ? active.hull().size() : 0;
+      if (!problem.mask.isBand())
+        for (int64_t q : active.tiles()) {
+          isSeen[kv * qTiles + q] = true;
+          ++size;
+        }
+      for (int64_t run : llvm::seq(cut.runs()))
+        shares.push_back({cut.tiles(run, active), cut.numTasks(run, size)});
+    }
   }
   bool contains(int64_t kv, int64_t q) const { return isSeen.empty() || isSeen[kv * qTiles + q]; }
-  int64_t size(int64_t kv, const TileRange &hull) const {
-    return isSeen.empty() ? hull.size() : sizes[kv];
+
+  /// Of a head, the q tiles that an item has are those that are seen of a range.
+  struct Share {
+    TileRange tiles;
+    int64_t numTasks; ///< of all heads of the item
+  };
+  const Share &shareOf(const Item &item) const {
+    return shares[item.kv * cut.runs() + item.part % cut.runs()];
   }
 
 private:
   const Problem &problem;
+  PartCut cut;
   int64_t qTiles = 0;
   std::vector<bool> isSeen;
-  std::vector<int64_t> sizes;
+  std::vector<Share> shares;
 };
 
 /// Checks each item's tasks against the mask, and whether anything waits for a later item; keeps the
@@ -82,8 +93,9 @@ class Proof {
 public:
   Proof(const Schedule &schedule, double limit, EmitError emitError)
       : schedule(schedule), emitError(emitError), isOrdered(schedule.isOrdered()),
-        numHeads(schedule.headsPerPart()), seenTiles(schedule.problem), workers(schedule.workers),
-        chains(ChainIds(schedule.problem).size()), lastItem(chains.size(), -1),
+        cut(schedule.cut()), numHeads(cut.heads()), seenTiles(schedule.problem, cut),
+        workers(schedule.workers), chains(ChainIds(schedule.problem).size()),
+        lastItem(chains.size(), -1),
         lastPart(schedule.parts > 1 ? KvTileIds(schedule.problem).size() : 0, -1),
         pieces(numPieces(schedule.problem, schedule.parts, schedule.cost)),
         partChains(pieces > 0 ? lastPart.size() : 0), lost(schedule.cost, pieces),
@@ -94,7 +106,7 @@ public:
     const Item &item = schedule.items()[index];
     int64_t firstHead = schedule.firstHead(item);
     enterSequence(item.sequence);
-    TileRange active = hulls[item.kv];
+    const auto &[active, numTasks] = seenTiles.shareOf(item);
     int64_t numTiles = active.size();
     int32_t *marks = seen.data();
     const int32_t *chainLength = chainLengths.data();
@@ -115,7 +127,7 @@ public:
                            << " at q tile " << visit.q << " of head " << visit.head
                            << ", expected 0 to " << chainLength[visit.q] - 1;
     }
-    if (int64_t(visits.size()) == numHeads * seenTiles.size(item.kv, active))
+    if (int64_t(visits.size()) == numTasks)
       return success();
     return refuseMissing(item, active);
   }
@@ -149,7 +161,8 @@ public:
 private:
   int64_t numItemsWithTasks() const {
     return llvm::count_if(schedule.items(), [&](const Item &item) {
-      return schedule.problem.activeQ(item.sequence, item.kv).hull().size() > 0;
+      TileSet active = schedule.problem.activeQ(item.sequence, item.kv);
+      return cut.tiles(item.part, active).size() > 0;
     });
   }
 
@@ -163,7 +176,9 @@ private:
       return error << ", which the mask hides";
     error << ", expected ";
     if (active.size() == 0)
-      return error << "no task: the mask hides all of its columns";
+      return error << "no task: "
+                   << (cut.hasRuns() ? "its kv tile has fewer q tiles than runs"
+                                     : "the mask hides all of its columns");
     return error << "q tiles " << active.begin << " to " << active.end - 1 << " of heads "
                  << firstHead << " to " << firstHead + numHeads - 1;
   }
@@ -189,9 +204,6 @@ private:
     chainLengths.resize(problem.numQTiles(index));
     for (auto [q, length] : llvm::enumerate(chainLengths))
       length = isOrdered ? problem.activeKv(index, q).size() : 1;
-    hulls.clear();
-    for (int64_t kv : llvm::seq(problem.numKvTiles(index)))
-      hulls.push_back(problem.activeQ(index, kv).hull());
     seen.resize(std::max<size_t>(seen.size(), numHeads * chainLengths.size()));
     seenTiles.enterSequence(index);
   }
@@ -208,6 +220,7 @@ private:
   const Schedule &schedule;
   EmitError emitError;
   bool isOrdered;
+  PartCut cut;
   int64_t numHeads; ///< of an item
   SeenTiles seenTiles;
   std::vector<Worker> workers;
@@ -219,7 +232,6 @@ private:
   double spare;
   int64_t sequence = -1;
   std::vector<int32_t> chainLengths; // by q tile of `sequence`; without chains, the only turn is 0
-  std::vector<TileRange> hulls;      // by kv tile of `sequence`
   std::vector<int32_t> seen;         // by task of an item: the last stamp that saw it
   int32_t stamp = 0;                 // there are fewer items than numbers
 };
@@ -252,16 +264,18 @@ FailureOr<ScheduleFacts> dash::verify(const Schedule &schedule, EmitError emitEr
 static double longestList(const Schedule &schedule) {
   const Problem &problem = schedule.problem;
   std::vector<std::pair<int64_t, int64_t>> lists(schedule.workers); // tasks, items that have some
-  std::vector<int64_t> tasks;                                       // of the sequence's kv tiles
+  std::vector<int64_t> qTiles;                                      // of the sequence's kv tiles
+  PartCut cut = schedule.cut();
   int64_t sequence = -1;
   for (const Item &item : schedule.items()) {
     if (item.sequence != std::exchange(sequence, item.sequence)) {
-      tasks.clear();
+      qTiles.clear();
       for (int64_t kv : llvm::seq(problem.numKvTiles(sequence)))
-        tasks.push_back(problem.activeQ(sequence, kv).size() * schedule.headsPerPart());
+        qTiles.push_back(problem.activeQ(sequence, kv).size());
     }
-    lists[item.worker].first += tasks[item.kv];
-    lists[item.worker].second += tasks[item.kv] > 0;
+    int64_t tasks = cut.numTasks(item.part, qTiles[item.kv]);
+    lists[item.worker].first += tasks;
+    lists[item.worker].second += tasks > 0;
   }
   int64_t pieces = numPieces(problem, schedule.parts, schedule.cost);
   double longest = 0;

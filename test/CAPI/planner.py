@@ -98,7 +98,7 @@ def refusals() -> None:
         "kernels serve q_rows from 1 to 2097152, found 0": (table, SIZES | {"q_rows": 0}),
         "kernels serve heads from 1 to 65535, found 65536": (table, SIZES | {"heads": 65536}),
         "4 heads are not a multiple of 3 kv heads": (table, SIZES | {"kv_heads": 3}),
-        "parts must divide the 3 query heads of a kv head, got 2": (TMP / "small1.json", SIZES | {"heads": 6}),
+        "parts must divide the 3 query heads of a kv head or be a multiple of them, got 2": (TMP / "small1.json", SIZES | {"heads": 6}),
         "the order of 'attention_bwd' is made by an entry for any sizes: there is no table to plan": (formulas, SIZES),
         "a planner serves masks without bitmaps and unions; use dash-opt for others": (blocks, SIZES),
         "the order of 'attention_bwd' is of kind 'file', which nobody can plan: compile it anew":

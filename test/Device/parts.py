@@ -1,4 +1,4 @@
-"""Kernels whose items are parts of a kv head's query heads: dK and dV are sums over parts, in the order of their chains.
+"""Kernels whose items are parts of a kv head's query heads, or of one's q tiles: dK and dV are sums over parts, in the order of their chains.
 
 As the other groups ask of dQ: errors beside float64 on poisoned memory, the same bits on every run, alone, beside other work and from
 builds that sleep, sums replayed from kept contributions; and at level batch the same bits whatever is in the batch."""
@@ -21,6 +21,10 @@ from dash_attn.testing import OUTPUTS, make_inputs, poison, poison_workspace, ru
 SHAPES = ((1, 1, 1, 8, 1, "bhsd"), (65, 65, 2, 8, 1, "bshd"), (129, 129, 1, 16, 2, "packed"), (1000, 1000, 2, 8, 1, "padded"),
           (2048, 2048, 1, 8, 1, "bshd"), (65, 1000, 1, 8, 1, "bhsd"), (1000, 65, 2, 16, 2, "bshd"), (128, 4097, 1, 16, 1, "padded"))
 REPEATED_SHAPE = (2048, 2048, 2, 8, 1, "bhsd")
+# Parts are runs of q tiles: some without one, of lengths that runs do not divide, and few heads at usual lengths.
+RUNS_SHAPES = ((1, 1, 1, 1, 1, "bhsd"), (65, 65, 2, 2, 2, "bshd"), (577, 577, 1, 2, 2, "packed"), (1000, 1000, 2, 3, 3, "padded"),
+               (2048, 2048, 1, 2, 2, "bshd"), (4096, 4096, 1, 1, 1, "bhsd"), (128, 4097, 1, 2, 2, "padded"), (16384, 16384, 1, 2, 2, "bhsd"))
+REPEATED_RUNS = (2048, 2048, 1, 2, 2, "bhsd")
 REPEATS = 200
 
 
@@ -32,17 +36,20 @@ def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:
 
     plain = {(kernel.kind, kernel.manifest["program"]["parts"]): kernel for kernel in kernels if not kernel.debug}
     for kernel in kernels:
+        shapes, repeated = SHAPES, REPEATED_SHAPE
+        if "-runs" in kernel.name:  # a table has sizes of its own
+            shapes, repeated = (REPEATED_RUNS,) if kernel.kind == "synthesized" else RUNS_SHAPES, REPEATED_RUNS
         same = plain.get((kernel.kind, kernel.manifest["program"]["parts"]))
         if kernel.debug == "contributions":
-            for shape in SHAPES[2:4] if quick else SHAPES:
+            for shape in shapes[2:4] or shapes if quick else shapes:
                 add(f"chains {shape}", kernel, sums_follow_chains, same, shape)
         elif kernel.debug == "delays":
-            add("delays", kernel, bits_are_those_of, same, REPEATED_SHAPE)
+            add("delays", kernel, bits_are_those_of, same, repeated)
         elif not kernel.debug:
-            for seed, shape in enumerate(SHAPES[1:5] if quick else SHAPES):
+            for seed, shape in enumerate(shapes[1:5] or shapes if quick else shapes):
                 add(f"accuracy {shape}", kernel, check, case(kernel, shape, seed))
             for name, test in (("alone", alone), ("beside", beside)):
-                add(name, kernel, test, REPEATS // 10 if quick else REPEATS, REPEATED_SHAPE)
+                add(name, kernel, test, REPEATS // 10 if quick else REPEATS, repeated)
             if kernel.manifest["program"]["level"] in ("batch", "machine"):
                 add("in a batch", kernel, batch_changes_nothing)
     return found

@@ -30,7 +30,7 @@ dash.schedule @width_has_a_bound kind("shift") level(run) parts(1) workers(132) 
 
 // -----
 
-// expected-error @below {{'dash.schedule' op parts must divide the 4 query heads of a kv head, got 3}}
+// expected-error @below {{'dash.schedule' op parts must divide the 4 query heads of a kv head or be a multiple of them, got 3}}
 dash.schedule @parts_divide_group kind("shift") level(run) parts(3) workers(132) width(132)
   problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 8, kv_heads = 2, head_dim = 128,
            head_dim_v = 128, sequences = <[64, 256]>>)

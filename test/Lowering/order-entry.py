@@ -179,10 +179,10 @@ def has_formulas(kind: str, mask: Mask) -> bool:
     return kind != "symmetric-shift" or mask.bounds()[0] is None
 
 
-def requests(kind: str, level: str, mask: Mask, seed: int) -> list[Request]:
+def requests(kind: str, level: str, mask: Mask, seed: int, runs: int = 1) -> list[Request]:
     """Sizes of one entry, which is of one number of parts: tiles that are full and not, more queries and fewer, batches, groups,
-    workers of all sorts."""
-    parts = (1, 2, 4)[seed % 3]
+    workers of all sorts. Where parts are runs of q tiles, there are more of them than heads of a group."""
+    parts = runs if runs > 1 else (1, 2, 4)[seed % 3]
     rng = random.Random(seed)
     tile_q = rng.choice([64, 128])
     rows = [(1, 1), (64, 128), (1024, 1024), (65, 3000), (3000, 130)]
@@ -190,7 +190,8 @@ def requests(kind: str, level: str, mask: Mask, seed: int) -> list[Request]:
     found = []
     for q, kv in rows:
         heads, kv_heads = rng.choice([(1, 1), (3, 3), (4, 2), (8, 1), (6, 3)] if parts == 1 else
-                                     [(parts, 1), (8, 1), (3 * parts, 3), (16, 2)])
+                                     [(parts, 1), (8, 1), (3 * parts, 3), (16, 2)] if runs == 1 else
+                                     [(1, 1), (2, 2)] + [(group * 2, 2) for group in (2, 3) if parts % group == 0 and parts > group])
         batch, made_for = rng.choice([1, 1, 2, 5]), rng.choice([1, 2, 3, 8])
         workers = rng.randrange(made_for, 40) if level == "machine" else rng.randrange(1, 70)
         problem = Problem((Sequence(q, kv),) * batch, tile_q, 128, mask, heads, kv_heads, parts)
@@ -204,10 +205,11 @@ def main() -> int:
     arguments, rest = parser.parse_known_args()
     sys.argv[1:] = rest
     tool, tally = DashOpt.from_arguments(__doc__), Tally()
-    groups = [(kind, level, mask) for kind, level in KINDS for mask in MASKS if has_formulas(kind, mask)]
-    for number, (kind, level, mask) in enumerate(groups):
+    groups = [(kind, level, mask, 1) for kind, level in KINDS for mask in MASKS if has_formulas(kind, mask)]
+    groups += [(kind, level, MASKS[0], runs) for kind, level in KINDS for runs in (2, 6)]
+    for number, (kind, level, mask, runs) in enumerate(groups):
         # Shifts refuse fewer workers than a wave walks at once, which is not what is tested here.
-        asked = [(request, tool.run(request)) for request in requests(kind, level, mask, number)]
+        asked = [(request, tool.run(request)) for request in requests(kind, level, mask, number, runs)]
         served = [(request, answer) for request, answer in asked if answer.document is not None]
         entries = {entry_of(tool, request) for request, _ in (served[0], served[-1])}
         tally.check([] if len(entries) == 1 else [f"{kind}, {level}: the entry depends on the sizes that it was proven for"])

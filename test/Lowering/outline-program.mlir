@@ -5,6 +5,8 @@
 // RUN: dash-opt %s --dash-tile='q=128 kv=128' --dash-apply-schedule='kind=ascending workers=2 form=table' \
 // RUN:   --dash-check-kernels --dash-assign-roles --dash-outline-program=tickets=true | FileCheck %s --check-prefix=TICKETS
 // RUN: dash-opt %s --dash-tile='q=128 kv=128' --dash-apply-schedule='kind=ascending workers=2 form=table' | FileCheck %s --check-prefix=PROVEN
+// RUN: dash-opt %dash_examples/bwd-full.mlir --dash-tile='q=64 kv=128' --dash-apply-schedule='kind=shift parts=6 sizes=q:4096,heads:2,kv-heads:1' \
+// RUN:   --dash-check-kernels --dash-assign-roles --dash-outline-program | FileCheck %s --check-prefix=RUNS
 
 // An order of formulas serves all sizes, and all workers must be there.
 // FORMULAS:      gpu.module @attention_bwd_kernels attributes {dash.formulas = #dash.formulas<
@@ -15,6 +17,11 @@
 // FORMULAS-SAME: tensors[<"q" : bf16, read, shape["batch", "heads", "q_rows", "128"], alignment = 16, stride_multiple = 8>, {{.+}}, <"lse" : f32, read, shape["batch", "heads", "q_rows"], alignment = 4, stride_multiple = 1>, {{.+}}, <"dv" : bf16, write, shape["batch", "kv_heads", "kv_rows", "128"], alignment = 16, stride_multiple = 8>]
 // FORMULAS-SAME: workspace[<name = "descriptors", bytes = "768", alignment = 128, before = any, after = any>, {{.+}}, <name = "dq_sum", bytes = "4*batch*heads*q_tiles*64*128", alignment = 128, before = any, after = any>, <name = "turns", bytes = "4*batch*heads*q_tiles", alignment = 16, before = zero, after = zero>, <name = "order", bytes = "4*(align(9 + workers, 8) + 8*batch*kv_heads*kv_tiles + 4*q_tiles*kv_tiles)", alignment = 16, before = entry, after = any>]
 // FORMULAS-SAME: order <entry = "attention_bwd_order">>} {
+
+// More parts than query heads are runs of q tiles, also at other sizes.
+// RUNS:      gpu.module @attention_bwd_kernels attributes {dash.formulas = #dash.formulas<
+// RUNS:      <expression = "(kv_heads*6) % heads", equals = 0, message = "the 6 parts of a kv head must be a multiple of its query heads">
+// RUNS-SAME: dash.runs} {
 
 // A table is for its sizes, and comes as a buffer: a header; lists, each of one item; items of two tasks; visits.
 // TABLE:      gpu.module @small_kernels attributes {dash.order_buffer = dense<[

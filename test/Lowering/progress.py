@@ -38,7 +38,7 @@ def schedules_of(tool, powers, rng):
     problems = [maker.problem() for _ in range(A_MODULE)]
     source, report = tool.path("in.mlir"), tool.path("out.json")
     source.write_text(module_text(["run"] * A_MODULE, problems), encoding="utf-8")
-    asked = Asked.draw(rng, powers.kinds)
+    asked = Asked.draw(rng, powers.kinds).serving(problems)
     kind, options = asked.kind, asked.options(maker.parts)
     if rng.random() < 0.2:
         file, kind = tool.path("order.json"), "file"

@@ -16,7 +16,7 @@ from programs import Case, Ran, Tools  # noqa: E402  (finds the models of schedu
 import numpy as np  # noqa: E402
 from arithmetic import decode, encode, same_bits  # noqa: E402
 from cost import Cost  # noqa: E402
-from dash_opt import KINDS, Request, Tally  # noqa: E402
+from dash_opt import KINDS, Request, Tally, serves  # noqa: E402
 from gradients import float64_gradients, recompute, sink_gradient, sink_gradients, slots_of, sum_up  # noqa: E402
 from orders import random_order  # noqa: E402
 from problem import Blocks, Mask, Problem, Sequence, Union  # noqa: E402
@@ -38,6 +38,7 @@ def named_cases() -> list[Case]:
         ((Sequence(41, 90),), 32, 16, 4, 2, 2),  # groups, split in parts
         (lists, 16, 32, 2, 1, 2),  # a list of sequences
         ((Sequence(50, 50), Sequence(50, 50)), 16, 16, 3, 3, 1),  # a batch
+        ((Sequence(75, 60),), 16, 16, 2, 1, 6),  # heads, split in runs of q tiles; causal, in runs without one
     ]
     return [
         Case(Request(Problem(rows, q, kv, mask, *heads), kind, workers=3 + number, batch=2 if batch else None),
@@ -46,6 +47,7 @@ def named_cases() -> list[Case]:
         for batch in [number == 3]
         for mask in (FULL, CAUSAL)
         for kind in KINDS
+        if serves(kind, Problem(rows, q, kv, mask, *heads))
     ]
 
 

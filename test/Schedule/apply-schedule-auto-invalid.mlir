@@ -6,7 +6,7 @@
 // RUN: not dash-opt %s --dash-apply-schedule='kind=auto parts=-1 sizes=q:1024,heads:8,kv-heads:1' 2>&1 | FileCheck %s --check-prefix=NEGATIVE
 
 // LENGTHS: :{{[0-9]+}}:3: error: at level 'batch' each sequence chooses its parts by itself: 1024 x 1024 rows take 8, 8192 x 8192 rows 4; state parts, which all have
-// NEGATIVE: :{{[0-9]+}}:3: error: parts must divide the 8 query heads of a kv head, got -1
+// NEGATIVE: :{{[0-9]+}}:3: error: parts must divide the 8 query heads of a kv head or be a multiple of them, got -1
 // One kind for sequences of several lengths would look at their neighbours.
 // SEVERAL: error: kind=auto cannot choose one kind for sequences of several lengths at level 'batch' without looking at their neighbours: name a kind
 // A batch that is too large for a table does not turn its sequences to another kind than each would have alone.

@@ -9,6 +9,8 @@
 // RUN: not dash-opt %s --dash-apply-schedule='target=sm_80 sizes=q:64' 2>&1 | FileCheck %s --check-prefix=TARGET
 // RUN: not dash-opt %s --dash-apply-schedule='for-workers=-1 sizes=q:64' 2>&1 | FileCheck %s --check-prefix=FORWORKERS
 // RUN: not dash-opt %s --dash-apply-schedule='parts=3 sizes=q:64' 2>&1 | FileCheck %s --check-prefix=PARTS
+// RUN: not dash-opt %s --dash-apply-schedule='parts=6 sizes=q:100,kv:500' 2>&1 | FileCheck %s --check-prefix=RUNS
+// RUN: not dash-opt %s --dash-apply-schedule='kind=shift parts=4 sizes=q:500' 2>&1 | FileCheck %s --check-prefix=GRID
 // RUN: not dash-opt %s --dash-apply-schedule='compute=nan sizes=q:64' 2>&1 | FileCheck %s --check-prefix=COMPUTE
 // RUN: not dash-opt %s --dash-apply-schedule='reduce=-1.5 sizes=q:64' 2>&1 | FileCheck %s --check-prefix=REDUCE
 // RUN: not dash-opt %s --dash-apply-schedule='latency=-0.5 sizes=q:64' 2>&1 | FileCheck %s --check-prefix=LATENCY
@@ -52,7 +54,9 @@ func.func @attention_bwd(%q: memref<1x4x?x128xbf16>, %k: memref<1x2x?x128xbf16>)
 // WORKERS: :{{[0-9]+}}:3: error: workers must be from 1 to 1048576, or 0 for the multiprocessors of the target, got -1
 // TARGET: :{{[0-9]+}}:3: error: unknown target 'sm_80', expected one of sm_90a
 // FORWORKERS: :{{[0-9]+}}:3: error: for-workers must be from 1 to 1048576, got -1
-// PARTS: :{{[0-9]+}}:3: error: parts must divide the 2 query heads of a kv head, got 3
+// PARTS: :{{[0-9]+}}:3: error: parts must divide the 2 query heads of a kv head or be a multiple of them, got 3
+// RUNS: :{{[0-9]+}}:3: error: 6 parts cut the 2 q tiles of a head into 3 runs, expected at most one a tile: state at most 4 parts
+// GRID: :{{[0-9]+}}:3: error: formulas of kind 'shift' cut a head's q tiles into 2 runs on full masks only, got mask 'causal': take kind=synthesized, or at most 2 parts
 // COMPUTE: :{{[0-9]+}}:3: error: 'compute' must be above 0 and at most 1e100, got nan
 // REDUCE: :{{[0-9]+}}:3: error: 'reduce' must be above 0 and at most 1e100, got -1.5
 // LATENCY: :{{[0-9]+}}:3: error: 'latency' must be from 0 to 1e100, got -0.5

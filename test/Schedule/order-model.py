@@ -92,9 +92,17 @@ class Masks(unittest.TestCase):
     def test_parts_share_a_group(self) -> None:
         problem = Problem((Sequence(16, 16),), heads=8, kv_heads=2, parts=2)
         self.assertEqual([list(problem.part_heads(1, part)) for part in range(2)], [[4, 5], [6, 7]])
-        self.assertEqual([problem.head_place(head) for head in (0, 3, 4, 7)],
-                         [(0, 0), (0, 1), (1, 0), (1, 1)])
+        self.assertEqual([problem.owners()[0, head, 0, 0] for head in (0, 3, 4, 7)], [0, 1, 0, 1])
         self.assertEqual(problem.num_tasks(), 8)
+
+    def test_parts_share_a_head(self) -> None:
+        problem = Problem((Sequence(80, 48),), mask=Mask(causal=True), heads=4, kv_heads=2, parts=4)
+        self.assertEqual([list(problem.part_heads(1, part)) for part in range(4)], [[2], [2], [3], [3]])
+        tasks = {key: problem.item_tasks(key) for key in problem.item_keys()}
+        # q tiles from 2 on see kv tile 0, those from 4 on kv tile 2: its one is of the second run.
+        self.assertEqual([tasks[0, 1, 2, 0], tasks[0, 1, 3, 0]], [[(3, 2)], [(3, 3), (3, 4)]])
+        self.assertEqual([tasks[0, 1, 2, 2], tasks[0, 1, 3, 2]], [[], [(3, 4)]])
+        self.assertEqual(sum(map(len, tasks.values())), problem.num_tasks())
 
 
 def two_by_two(chain_of_last: list[int], **cost: Any) -> float:

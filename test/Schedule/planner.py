@@ -93,8 +93,9 @@ REFUSED = {
     "--sizes=q:0": "sizes: 'q' must be a number from 1 to 2147483647, got '0'",
     "--sizes=q:64+64,kv:64+64": "expected sizes of equal sequences",
     "--sizes=q:64,heads:5,kv-heads:2": "5 heads are not a multiple of 2 kv heads",
-    "--sizes=q:64,heads:8,kv-heads:2 --parts=3": "parts must divide the 4 query heads of a kv head, got 3",
-    "--sizes=q:64,heads:8,kv-heads:2 --parts=0": "parts must divide the 4 query heads of a kv head, got 0",
+    "--sizes=q:64,heads:8,kv-heads:2 --parts=3": "parts must divide the 4 query heads of a kv head or be a multiple of them, got 3",
+    "--sizes=q:64,heads:8,kv-heads:2 --parts=0": "parts must divide the 4 query heads of a kv head or be a multiple of them, got 0",
+    "--sizes=q:256,heads:2 --parts=5": "5 parts cut the 4 q tiles of a head into 5 runs, expected at most one a tile: state at most 4 parts",
     "--sizes=q:64 --workers=0": "workers must be from 1 to 1048576, got 0",
     "--sizes=q:64 --kind=spiral": "unknown schedule 'spiral', expected one of",
     "--sizes=q:64 --kind=unordered": "kind 'unordered' has no order to plan",
@@ -118,6 +119,9 @@ def main():
         problems += check(mask, "synthesized", 8, "q:700,kv:700,batch:2,heads:4", "machine")
         for kind in ("shift", "synthesized"):
             problems += check(mask, kind, 5, "q:700,kv:900,heads:8,kv-heads:1", parts=4)
+        for level in ("run", "batch", "machine"):
+            problems += check(mask, "synthesized", 8, "q:700,kv:900,batch:2,heads:4,kv-heads:2", level, parts=6)
+    problems += check("full", "shift", 5, "q:700,kv:900,batch:2,heads:2", parts=3)
     for options, message in REFUSED.items():
         answer = plan(*options.split())
         if answer.returncode != 1 or message not in answer.stderr:

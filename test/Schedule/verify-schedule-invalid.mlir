@@ -86,6 +86,15 @@ dash.schedule @head_of_another_part kind("file") level(run) parts(2) workers(2) 
 
 // -----
 
+// expected-error @below {{'dash.schedule' op item (sequence 0, kv head 0, part 0, kv tile 0) visits q tile 1 of head 0, expected q tiles 0 to 0 of heads 0 to 0}}
+dash.schedule @q_tile_of_another_run kind("file") level(run) parts(2) workers(2) width(2)
+  problem(<tiles = <q = 16, kv = 16>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 64, head_dim_v = 64,
+           sequences = <[32, 16]>>)
+  cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)
+  order(#dash.table<items = dense<[[0, 0, 0, 0, 0, 0], [1, 0, 0, 1, 0, 1]]> : tensor<2x6xi32>, visits = dense<[[0, 1, 0], [0, 0, 0]]> : tensor<2x3xi32>>)
+
+// -----
+
 // Total order.
 
 // expected-error @below {{'dash.schedule' op turn 0 of q tile 0, head 0, sequence 0 is given to item (sequence 0, kv head 0, part 0, kv tile 0) and to item (sequence 0, kv head 0, part 0, kv tile 1), expected each turn once}}

@@ -28,12 +28,12 @@ def make(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
 
 def contents() -> None:
     made = make(TMP / "bundle", "--filter=d64-causal")
-    assert made.returncode == 1 and "32 of 33 kernels" in made.stdout, made
+    assert made.returncode == 1 and "34 of 35 kernels" in made.stdout, made
     assert "d64-causal-unordered: program.mlir:3:1: error: no such kind" in made.stdout, made.stdout
     bundle = Bundle.open(TMP / "bundle")
     assert [kernel.name for kernel in bundle.kernels] == [
         f"d64-causal-{kind}" for kind in ("ascending", "descending", "shift", "symmetric-shift", "file", "symmetric-shift-parts8",
-                                          "symmetric-shift-f16", "synthesized-small", "synthesized-bench")]
+                                          "symmetric-shift-f16", "synthesized-small", "synthesized-runs4", "synthesized-bench")]
     assert [kernel.name for kernel in bundle.lists] == [f"d64-causal-{kind}-list{build}" for kind, build in (
         ("symmetric-shift", ""), ("ascending", ""), ("symmetric-shift", "-softcap"), ("symmetric-shift", "-sink"), ("synthesized", ""),
         ("ascending", "-tickets"), ("symmetric-shift", "-threads"))]

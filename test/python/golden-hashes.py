@@ -67,7 +67,7 @@ def logarithms_are_sane() -> None:
 
 # Groups of device tests hold these to bits of others: a sequence's alone, chains replayed, the same order at another level, delta from o,
 # no sink. Softcaps are held to float64 and to repeats.
-HELD_ELSEWHERE = ("-list", "-parts", "-level-", "-delta", "-sink", "-softcap")
+HELD_ELSEWHERE = ("-list", "-parts", "-runs", "-level-", "-delta", "-sink", "-softcap")
 # The group golden has not run on a GPU with them yet: it fails there until their hashes are recorded.
 AWAITED = ("-union-",)
 

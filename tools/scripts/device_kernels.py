@@ -46,6 +46,8 @@ F16_KINDS = {"full": "shift", "causal": "symmetric-shift"}
 # Of a mask: a kind, its parts and its level. The usual sizes that an order is proven for have heads that they divide.
 PARTS = {"full": ("shift", 4, "run"), "causal": ("symmetric-shift", 8, "batch")}
 PARTS_SIZES = "heads:16,kv-heads:2"
+# More parts than a kv head has query heads: runs of q tiles. Of a mask: a kind, its parts and sizes, of formulas the usual ones.
+RUNS = {"full": ("shift", 3, "heads:1,kv-heads:1"), "causal": ("synthesized", 4, "q:2048,kv:2048,batch:1,heads:2,kv-heads:2")}
 # Kernels for tests of levels: of a class of masks, a kind of order. At level machine it is made for so many workers and run by others, at
 # level batch it serves any batch (orders of bitmaps are tables: one for each); kernels of a lower level beside them do have other bits.
 LEVEL_KINDS = {"causal": "symmetric-shift", "window-512-0": "shift", "blocks-causal": "synthesized"}
@@ -128,6 +130,10 @@ def device_kernels(workers: int = TARGETS_OWN) -> list[DeviceKernel]:
                         kernels += [DeviceKernel(f"{name}-parts{of_mask[1]}{suffix}", head_dim, mask, f"{options} {option}")
                                     for suffix, option in (("", ""), ("-contributions", DEBUG_OPTIONS["contributions"]),
                                                            ("-delays", DEBUG_OPTIONS["delays"]))]
+                    if (of_mask := RUNS.get(mask)) and of_mask[0] == kind and suffix in ("", "small"):
+                        options = f"kind={kind} {common} parts={of_mask[1]} sizes={of_mask[2]}"
+                        kernels += [DeviceKernel(f"d{head_dim}-{mask}-{kind}-runs{of_mask[1]}{build}", head_dim, mask, f"{options} {option}")
+                                    for build, option in (("", ""), ("-contributions", DEBUG_OPTIONS["contributions"]))]
                     if kind == F16_KINDS.get(mask):
                         kernels.append(DeviceKernel(f"{name}-f16", head_dim, mask, f"kind={kind} {common}", element="f16"))
                     if kind in DEBUG_KINDS.get(mask, ()):

@@ -30,7 +30,7 @@ def ScheduleOp : Dash_Op<"schedule", [Symbol]> {
     finish when they are resident at once and start in index order.
 
     **Preconditions**
-    - `parts` divides the query heads of a kv head; `workers` and `width` are from 1 to 1048576.
+    - `parts` divides the query heads of a kv head, or is a multiple of them; `workers` and `width` are from 1 to 1048576.
     - `width` is `workers` unless the level is `machine` or `world`.
     - `min_workers` is from 1 to `workers`.
     - A table is in the text (not elided), and has a row for each item:
@@ -56,7 +56,7 @@ def ScheduleOp : Dash_Op<"schedule", [Symbol]> {
     - `parts must be at least 1, got 0`
     - `workers must be from 1 to 1048576, got 0`, and so for width
     - `kind must be UTF-8, got 'x'`
-    - `parts must divide the 4 query heads of a kv head, got 3`
+    - `parts must divide the 4 query heads of a kv head or be a multiple of them, got 3`
     - `width must be workers, 132, at level 'run', got 32`
     - `min_workers must be from 1 to workers, 132, got 133`
     - `table 'items' is not in the text (dense_resource '__elided__'): print the module again

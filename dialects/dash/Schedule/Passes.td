@@ -47,7 +47,8 @@ def ApplySchedule : Pass<"dash-apply-schedule", "::mlir::ModuleOp"> {
     kind=unordered leaves them as they are: it is there to compare with, and not deterministic.
 
     With `parts` > 1 the query heads of a kv head are split over several items; their dK and dV then
-    have chains too, and are summed in f32 like dQ. Where `parts` is not stated, kind=auto and
+    have chains too, and are summed in f32 like dQ. More parts than query heads are a multiple of them: each has a run of the q tiles
+    of one head, which kind=synthesized, kind=auto and kind=file cut on every mask, the fixed kinds on full masks. Where `parts` is not stated, kind=auto and
     kind=synthesized take the number, among the divisors of a group, whose order with the rounding of its sums is
     predicted to take least; more than one part has to be 1 % faster than one. From level batch on that is asked of
     each sequence by itself, at level machine of one kv head: where lengths disagree, `parts` must be stated.

@@ -10,6 +10,9 @@ namespace mlir::dash {
 /// The numbers of parts that the query heads of a kv head can be cut into, least first.
 SmallVector<int64_t> possibleParts(const Problem &problem);
 
+/// Fails unless the tasks of a kv tile can be cut into so many parts, none of which is empty everywhere.
+LogicalResult verifyParts(const Problem &problem, int64_t parts, EmitError emitError);
+
 /// What rounding the sums of dK and dV takes behind an order of several parts, all workers at it.
 double roundingTime(const ScheduleHeader &header);
 

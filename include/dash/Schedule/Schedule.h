@@ -5,6 +5,7 @@
 
 #include "dash/IR/Limits.h"
 #include "dash/IR/OrderBuffer.h"
+#include "dash/IR/PartCut.h"
 #include "dash/IR/Problem.h"
 #include "dash/Schedule/Formulas.h"
 #include "mlir/IR/Diagnostics.h"
@@ -60,6 +61,8 @@ struct ScheduleHeader {
   std::optional<Search> search;
 
   bool isOrdered() const { return !unordered; }
+  /// Precondition: so many parts are possible.
+  PartCut cut() const { return PartCut(problem, parts); }
 };
 
 /// Limits on what can be scheduled: beyond them a proof would take hours, or more than 2 GB. They are
@@ -83,13 +86,10 @@ public:
   const Order &order() const { return orderStorage; }
   bool isTable() const { return std::holds_alternative<Table>(orderStorage); }
 
-  int64_t headsPerPart() const { return problem.groupSize() / parts; }
-  int64_t firstHead(const Item &item) const {
-    return item.kvHead * problem.groupSize() + item.part * headsPerPart();
-  }
+  int64_t firstHead(const Item &item) const { return cut().firstHead(item.kvHead, item.part); }
   /// Number of tasks that the mask leaves to an item.
   int64_t numTasks(const Item &item) const {
-    return problem.activeQ(item.sequence, item.kv).size() * headsPerPart();
+    return cut().numTasks(item.part, problem.activeQ(item.sequence, item.kv).size());
   }
 
 private:
@@ -99,6 +99,10 @@ private:
   Order orderStorage;
   std::vector<Item> itemStorage;
 };
+
+/// Fails where the formulas of a kind would have to cut what they cannot: they see q tiles as a grid, and so does a run of them
+/// only where no mask cuts it.
+LogicalResult verifyFormulasServe(const ScheduleHeader &header, EmitError emitError);
 
 /// Number of items that a schedule of `problem` has.
 int64_t numItems(const Problem &problem, int64_t parts);
@@ -118,7 +122,7 @@ public:
   FailureOr<ArrayRef<Visit>> read(int64_t index, SmallVectorImpl<Visit> &storage);
 
 private:
-  LogicalResult evaluate(const Item &item);
+  LogicalResult evaluate(const Item &item, SmallVector<Visit, 0> &row);
   void enterSequence(int64_t sequence);
 
   const Schedule &schedule;

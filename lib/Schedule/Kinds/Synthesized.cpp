@@ -45,6 +45,10 @@ static Table inTimeOrder(const Schedule &schedule) {
     starts[task.item].first = std::min(starts[task.item].first, task.reduceStart);
     ends[task.item].first = std::max(ends[task.item].first, task.reduceEnd);
   });
+  // Items without tasks whose adds have no price are behind all others in both orders: a part may be one, beside others of its kv tile.
+  for (auto [start, end] : llvm::zip_equal(starts, ends))
+    if (start.first == std::numeric_limits<double>::infinity())
+      end.first = start.first;
   llvm::sort(starts);
   llvm::sort(ends);
   std::map<std::tuple<int32_t, int32_t, int32_t>, int32_t> turns;

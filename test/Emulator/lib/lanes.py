@@ -26,6 +26,14 @@ def merge(lanes: np.ndarray, new: np.ndarray, old: np.ndarray | None) -> np.ndar
     return np.where(lanes, new, constant(-1, new.dtype.type if new.dtype != bool else bool) if old is None else old)
 
 
+def high_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The upper 64 bits of the products of u64 numbers, by halves."""
+    low, half = u64(0xFFFFFFFF), u64(32)
+    across = (a >> half) * (b & low) + ((a & low) * (b & low) >> half)
+    other = (a & low) * (b >> half) + (across & low)
+    return (a >> half) * (b >> half) + (across >> half) + (other >> half)
+
+
 def fma(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
     """The product is exact; the sum is rounded to 53 bits and then to 24, which is twice only where the first rounding meets a tie."""
     return (a.astype(f64) * b + c).astype(f32)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import random
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from checks import document_differences
 from cost import Cost
+from dash_opt import serves
 from orders import random_order
 from problem import Blocks, Mask, Problem, Sequence, Union
 from report import (
@@ -105,6 +106,10 @@ class Maker:
         self.rng, self.powers = rng, powers
         self.tiles = rng.choice([(16, 16), (64, 128), (64, 64), (128, 64), (16, 48), (80, 32), (256, 16)])
         self.parts = rng.choice([1, 1, 1, 2, 3, 4])
+        # Of one head, runs of its q tiles: then the query heads of a kv head are given.
+        self.group = rng.choice([1, 1, 2]) if rng.random() < 0.25 else None
+        if self.group:
+            self.parts = self.group * rng.choice([2, 2, 3, 5])
 
     def length(self, tile: int) -> int:
         """Rows of few tiles, the last as often full, or of one row, as not."""
@@ -142,9 +147,10 @@ class Maker:
     def problem(self) -> Problem:
         while True:
             sequences, kv_heads = self.sequences(), self.rng.choice([1, 1, 2, 3])
-            heads = kv_heads * self.parts * self.rng.choice([1, 1, 2, 3])
+            heads = kv_heads * (self.group or self.parts * self.rng.choice([1, 1, 2, 3]))
             drawn = Problem(sequences, *self.tiles, self.mask(sequences), heads, kv_heads, self.parts)
-            if sum(drawn.q_tiles(s) * drawn.kv_tiles(s) for s in range(len(sequences))) * heads <= MOST_TASKS:
+            if drawn.runs <= max(map(drawn.q_tiles, range(len(sequences)))) and \
+               sum(drawn.q_tiles(s) * drawn.kv_tiles(s) for s in range(len(sequences))) * heads <= MOST_TASKS:
                 return drawn
 
 
@@ -165,6 +171,10 @@ class Asked:
         cost = rng.choice([*COSTS, Cost(rng.uniform(0.1, 4), rng.uniform(0.1, 4), rng.uniform(0, 2), rng.randint(1, 4), rng.uniform(0, 6), rng.uniform(0, 3), 1.5)])
         return Asked(rng.choice(kinds), rng.choice(["run", "batch", "machine"]), workers,
                      rng.randint(1, workers), cost, rng.choice(["formulas", "table"]))
+
+    def serving(self, problems: list[Problem]) -> Asked:
+        """Of a kind that cuts as these problems are cut."""
+        return self if all(serves(self.kind, problem) for problem in problems) else replace(self, kind="synthesized")
 
     def options(self, parts: int) -> str:
         cost = self.cost
@@ -195,6 +205,7 @@ def built_differences(tool: Tool, powers: Powers, seed: int, count: int) -> list
     rng = random.Random(seed)
     maker, asked = Maker(rng, powers), Asked.draw(rng, powers.kinds)
     problems = [maker.problem() for _ in range(count)]
+    asked = asked.serving(problems)
     source, report, again, ordered, trace = (
         tool.path(name) for name in ("in.mlir", "a.json", "b.json", "out.mlir", "trace.json"))
     source.write_text(module_text(["run"] * count, problems), encoding="utf-8")

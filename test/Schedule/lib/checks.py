@@ -59,14 +59,13 @@ def chain_differences(problem: Problem, schedule: Json) -> list[str]:
         [column.nonzero()[0].tolist() for column in problem.active(sequence).T]
         for sequence in range(len(problem.sequences))
     ]
-    known = set(problem.chain_keys())
+    known, owners = set(problem.chain_keys()), problem.owners()
     for key, chain in zip(keys, schedule["chains"]):
         if key not in known:
             continue
         sequence, head, q = key
-        part = problem.head_place(head)[1]
         turns = [(kv, part) for kv, part in chain["order"]]
-        expected = [(kv, part) for kv in columns[sequence][q]]
+        expected = [(kv, owners[sequence, head, q, kv]) for kv in columns[sequence][q]]
         lines += _same(f"chain {key}, turn of (kv, part)", turns, expected)
     return lines
 
@@ -139,8 +138,9 @@ def schedule_differences(schedule: Json) -> list[str]:
     """All that is wrong with one schedule of a valid document."""
     if schedule["heads"] % schedule["kvHeads"]:
         return [f"heads {schedule['heads']}: not a multiple of kvHeads {schedule['kvHeads']}"]
-    if schedule["heads"] // schedule["kvHeads"] % schedule["parts"]:
-        return [f"parts {schedule['parts']}: does not divide the group"]
+    group, parts = schedule["heads"] // schedule["kvHeads"], schedule["parts"]
+    if group % parts and parts % group:
+        return [f"parts {parts}: neither divides the group nor is a multiple of it"]
     lines = order_differences(schedule)
     if lines:
         return lines

@@ -91,12 +91,7 @@ def lower_bound(problem: Problem, workers: int, cost: Cost) -> float:
 
 def _item_sizes(problem: Problem) -> list[int]:
     """The number of tasks of every item."""
-    heads = problem.group // problem.parts
-    sizes: list[int] = []
-    for sequence in range(len(problem.sequences)):
-        rows = (problem.active(sequence).sum(axis=1) * heads).tolist()
-        sizes += rows * (problem.kv_heads * problem.parts)
-    return sizes
+    return [len(problem.item_tasks(key)) for key in problem.item_keys()]
 
 
 def _crowded(descending: Sequence[int], workers: int) -> list[tuple[int, int]]:

@@ -39,6 +39,13 @@ def mask_text(mask: Mask) -> str:
     return f"mask(<{', '.join(entries) or 'full'}>)"
 
 
+def serves(kind: str, problem: Problem) -> bool:
+    """Whether a kind cuts so: into runs of q tiles formulas do on full masks, and nobody into more than a head has tiles."""
+    is_full = problem.mask in (Mask(), Mask(window=(-1, -1)))
+    return problem.runs <= max(map(problem.q_tiles, range(len(problem.sequences)))) and (
+        problem.runs == 1 or is_full or kind in ("synthesized", "auto", "file"))
+
+
 @dataclass(frozen=True)
 class Request:
     """What is asked of --dash-apply-schedule; `order` is the file of kind=file."""

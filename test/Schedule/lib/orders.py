@@ -68,8 +68,7 @@ def all_orders(problem: Problem, workers: int, up_to_q_names: bool = False) -> I
         visits[0] = visits[0][:1]
     columns = [
         [(key[3], key[2]) for key in keys
-         if key[:3] == (sequence, *problem.head_place(head))
-         and (head, q) in problem.item_tasks(key)]
+         if key[0] == sequence and (head, q) in problem.item_tasks(key)]
         for sequence, head, q in problem.chain_keys()
     ]
     chains = [

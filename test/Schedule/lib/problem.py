@@ -75,7 +75,7 @@ class Problem:
     parts: int = 1
 
     def __post_init__(self) -> None:
-        if self.heads % self.kv_heads or self.group % self.parts:
+        if self.heads % self.kv_heads or (self.group % self.parts and self.parts % self.group):
             raise ValueError(f"heads {self.heads}, kv heads {self.kv_heads}, parts {self.parts}")
 
     @property
@@ -89,10 +89,15 @@ class Problem:
         return _ceil_div(self.sequences[sequence].kv, self.tile_kv)
 
     def part_heads(self, kv_head: int, part: int) -> range:
-        """The query heads of one part of a kv head's group."""
-        size = self.group // self.parts
-        first = kv_head * self.group + part * size
+        """The query heads of one part of a kv head's group: a run of them, or one, of which the part has a run of q tiles."""
+        size = max(self.group // self.parts, 1)
+        first = kv_head * self.group + part // self.runs * size
         return range(first, first + size)
+
+    @property
+    def runs(self) -> int:
+        """Into how many runs a head's q tiles are cut: with more parts than heads, as many as there are parts for a head."""
+        return max(self.parts // self.group, 1)
 
     def active(self, sequence: int) -> np.ndarray:
         """active[kv tile, q tile]: whether at least one (row, column) of the tile is visible."""
@@ -115,6 +120,8 @@ class Problem:
         """The (head, q tile) pairs of an item, heads and q tiles ascending."""
         sequence, kv_head, part, kv = key
         tiles = np.flatnonzero(self.active(sequence)[kv]).tolist()
+        run = part % self.runs
+        tiles = tiles[run * len(tiles) // self.runs:(run + 1) * len(tiles) // self.runs]
         return [(head, q) for head in self.part_heads(kv_head, part) for q in tiles]
 
     def chain_keys(self) -> list[tuple[int, int, int]]:
@@ -126,10 +133,9 @@ class Problem:
             for q in range(self.q_tiles(sequence))
         ]
 
-    def head_place(self, head: int) -> tuple[int, int]:
-        """The (kv head, part) that a query head belongs to."""
-        kv_head, within = divmod(head, self.group)
-        return kv_head, within // (self.group // self.parts)
+    def owners(self) -> dict[tuple[int, int, int, int], int]:
+        """Which part has a task (sequence, head, q tile, kv tile)."""
+        return {(key[0], head, q, key[3]): key[2] for key in self.item_keys() for head, q in self.item_tasks(key)}
 
     def part_chain_keys(self) -> list[tuple[int, int, int]]:
         """Every (sequence, kv head, kv tile), also where there is one part only."""

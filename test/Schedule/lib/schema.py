@@ -32,10 +32,10 @@ def _shape(value: Any) -> Any:
 
 
 def _thinned(value: Any) -> Any:
-    """The same value with one element of each shape left in long lists."""
+    """The same value with one element of each shape left in long lists, but for those of numbers, whose length a schema may state."""
     if isinstance(value, dict):
         return {key: _thinned(element) for key, element in value.items()}
-    if isinstance(value, list) and len(value) > 2:
+    if isinstance(value, list) and len(value) > 2 and not isinstance(value[0], int):
         return [_thinned(element) for element in {_shape(e): e for e in value}.values()]
     if isinstance(value, list):
         return [_thinned(element) for element in value]

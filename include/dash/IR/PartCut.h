@@ -1,0 +1,65 @@
+//===- PartCut.h - how a kv tile's tasks are cut into parts ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DASH_IR_PARTCUT_H
+#define DASH_IR_PARTCUT_H
+
+#include "dash/IR/Problem.h"
+#include "llvm/ADT/SmallVector.h"
+#include <algorithm>
+
+namespace mlir::dash {
+
+/// How the tasks of a kv tile are cut into the parts of its kv head. As long as there are query heads in its group, a part is a
+/// run of them. Where there are more parts than heads, as many for each, a part is one head and a run of q tiles: the tile's
+/// active q tiles, ascending, are cut into runs that are as long as each other, within one. The cut depends on the sequence, the
+/// mask and the number of parts alone.
+class PartCut {
+public:
+  /// Whether a group can be cut into so many parts.
+  static bool isPossible(int64_t groupSize, int64_t parts) {
+    return parts >= 1 && (groupSize % parts == 0 || parts % groupSize == 0);
+  }
+
+  /// Precondition: isPossible.
+  PartCut(int64_t groupSize, int64_t parts)
+      : groupSize(groupSize), numHeads(std::max<int64_t>(groupSize / parts, 1)),
+        numRuns(std::max<int64_t>(parts / groupSize, 1)) {}
+  PartCut(const Problem &problem, int64_t parts) : PartCut(problem.groupSize(), parts) {}
+
+  int64_t heads() const { return numHeads; } ///< of a part
+  int64_t runs() const { return numRuns; }   ///< of q tiles
+  bool hasRuns() const { return numRuns > 1; }
+
+  int64_t firstHead(int64_t kvHead, int64_t part) const {
+    return kvHead * groupSize + part / numRuns * numHeads;
+  }
+  /// Which of `numTiles` active q tiles of a head a part has.
+  TileRange places(int64_t part, int64_t numTiles) const {
+    int64_t run = part % numRuns;
+    return {run * numTiles / numRuns, (run + 1) * numTiles / numRuns};
+  }
+  /// The smallest range that holds those of `active` that a part has, and no others of them; {0, 0} where it has none.
+  TileRange tiles(int64_t part, const TileSet &active) const {
+    TileRange hull = active.hull();
+    if (!hasRuns())
+      return hull;
+    TileRange mine = places(part, active.size());
+    if (mine.size() == 0)
+      return {};
+    if (active.size() == hull.size())
+      return {hull.begin + mine.begin, hull.begin + mine.end};
+    auto tiles = llvm::to_vector<0>(active.tiles());
+    return {tiles[mine.begin], tiles[mine.end - 1] + 1};
+  }
+  /// How many tasks a part has of a kv tile with so many active q tiles.
+  int64_t numTasks(int64_t part, int64_t numTiles) const {
+    return hasRuns() ? places(part, numTiles).size() : numHeads * numTiles;
+  }
+
+private:
+  int64_t groupSize, numHeads, numRuns;
+};
+
+} // namespace mlir::dash
+
+#endif // DASH_IR_PARTCUT_H
