@@ -103,9 +103,9 @@ private:
   /// A warp of a head's first block; of a list blocks take turns with its sequences, whatever tiles they have themselves, because
   /// an empty sequence has none.
   void sumSinks() {
-    Value isWarp = b.below(thread, threadsOfWarp);
     if (!facts.isList)
-      return b.ifThen(b.both(b.equal(tile.q, 0), isWarp), [&] { sumSink(tile); });
+      return b.ifThen(b.both(b.equal(tile.q, 0), b.below(thread, threadsOfWarp)),
+                      [&] { sumSink(tile); });
     Value tilesOfHead = b.parameter("q_tiles"), place = b.remainder(tile.index, tilesOfHead);
     Value firstOfHead = b.sub(tile.index, place), sequences = b.parameter("sequences");
     auto sumOne = [&](Value sequence, ValueRange) -> SmallVector<Value> {
@@ -118,7 +118,8 @@ private:
       sumSink(first);
       return {};
     };
-    b.ifThen(isWarp, [&] { b.forEach(place, sequences, tilesOfHead, ValueRange{}, sumOne); });
+    b.ifThen(b.below(thread, threadsOfWarp),
+             [&] { b.forEach(place, sequences, tilesOfHead, ValueRange{}, sumOne); });
   }
 
   /// The warp has all runs of rows of a head, from its first tile on: each lane every 32nd, one after the other.
