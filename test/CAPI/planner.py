@@ -157,8 +157,8 @@ def choices() -> None:
             expect(f"{what}: stated parts hold", f" parts={heads // kv_heads} " in said, said)
     expect("choices differ", asked == 18 and len(found) > 5 and len({kind for kind, _ in found}) > 2, found)
     for message, sizes, parts in (("4 heads are not a multiple of 3 kv heads", SIZES | {"kv_heads": 3}, "0"),
-                                  ("parts must divide the 2 query heads of a kv head, got 3", SIZES, "3"),
-                                  ("parts must divide the 2 query heads of a kv head, got -1", SIZES, "-1")):
+                                  ("parts must divide the 2 query heads of a kv head or be a multiple of them, got 3", SIZES, "3"),
+                                  ("parts must divide the 2 query heads of a kv head or be a multiple of them, got -1", SIZES, "-1")):
         said = call(TMP / "any.json", "choose", sizes, PARTS=parts)
         expect("a refusal", said == f"error: {message}\nDASH_INVALID_ARGUMENT\nuntouched parts=-1 table=-1 rows=-1x-1 0.000000\n", said)
 

@@ -37,7 +37,7 @@
 
 // Parts are of the query heads of a kv head.
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='kind=shift parts=3 sizes=q:512,batch:1,heads:8,kv-heads:1' 2>&1 | FileCheck %s --check-prefix=PARTS
-// PARTS: bwd-causal.mlir:{{[0-9]+}}:3: error: parts must divide the 8 query heads of a kv head, got 3
+// PARTS: bwd-causal.mlir:{{[0-9]+}}:3: error: parts must divide the 8 query heads of a kv head or be a multiple of them, got 3
 
 // Orders from files: tables for other sizes, workers and tiles.
 // RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='kind=shift workers=4 sizes=q:512,kv:512,batch:1,heads:2,kv-heads:1' --dash-report-schedule='format=json output=%t/order.json' -o /dev/null

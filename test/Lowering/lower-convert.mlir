@@ -103,9 +103,10 @@ module {
 // its sum no runs.
 // CHECK:      llvm.func @sinks_convert(
 // CHECK-SAME:   %[[ORDER:[^ ]+]]: !llvm.ptr<1> {dash.parameter = "workspace.order"}, %[[DSINK:[^ ]+]]: !llvm.ptr<1> {dash.parameter = "dsink"}, %[[STRIDE:[^ ]+]]: i64 {dash.parameter = "dsink.stride.batch"}, %[[RUNS:[^ ]+]]: !llvm.ptr<1> {dash.parameter = "workspace.sink_sum"})
-// CHECK:        %[[WARP:.+]] = arith.cmpi slt, %{{.+}}, %c32_i32
+// CHECK-COUNT-2: scf.if
 // CHECK:        %[[PLACE:.+]] = arith.remui %[[TILE:.+]], %[[TILES:.+]] : i32
 // CHECK:        %[[FIRST:.+]] = arith.subi %[[TILE]], %[[PLACE]] : i32
+// CHECK:        %[[WARP:.+]] = arith.cmpi slt, %{{.+}}, %c32_i32
 // CHECK:        scf.if %[[WARP]] {
 // CHECK:          scf.for %[[SEQUENCE:.+]] = %[[PLACE]] to %{{.+}} step %[[TILES]]
 // CHECK:          llvm.getelementptr %[[ORDER]]
