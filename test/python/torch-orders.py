@@ -10,6 +10,7 @@ import json
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent / "lib"))
 
@@ -36,25 +37,30 @@ def wanted(window: tuple[int, int] = CAUSAL) -> Wanted:
 
 
 def as_compiled() -> None:
-    """Kind and parts are those that the compiler takes, and so is a table, to its certificate."""
+    """Kind and parts are those that the compiler takes, and so is a table for the sizes that it stands for, to its certificate."""
+    def manifest(program: str, name: str, sizes: tuple[int, ...]) -> Any:
+        stated = ",".join(f"{key}:{size}" for key, size in zip(("batch", "heads", "kv-heads", "q", "kv"), sizes))
+        (compiled,) = compile_program(program, f"kind=auto sizes={stated}", name=name)
+        return json.loads(compiled.manifest)
+
     found = set()
     for window, sizes in ((CAUSAL, (1, 8, 1, 2048, 2048)), (CAUSAL, (2, 32, 8, 2048, 2048)), (CAUSAL, (2, 6, 1, 1000, 1000)),
                           (CAUSAL, (1, 4, 4, 100, 100)), (FULL, (2, 32, 8, 1024, 8192)), (FULL, (28, 16, 16, 577, 577)),
                           (FULL, (1, 8, 1, 2048, 2048)), ((300, 0), (2, 8, 8, 2000, 2000)), ((300, 0), (2, 8, 8, 1000, 2000))):
         has_sink = sizes == (2, 32, 8, 2048, 2048)
         program, _, name = program_of(wanted(window)._replace(kind="shift", has_sink=has_sink))
-        stated = ",".join(f"{key}:{size}" for key, size in zip(("batch", "heads", "kv-heads", "q", "kv"), sizes))
-        (compiled,) = compile_program(program, f"kind=auto sizes={stated}", name=name)
-        expected = json.loads(compiled.manifest)
+        expected = manifest(program, name, sizes)
         q, k = (torch.empty(sizes[0], heads, rows, 64, dtype=torch.bfloat16) for heads, rows in ((sizes[1], sizes[3]), (sizes[2], sizes[4])))
         explained = dash_attn.explain(q, k, k, causal=window == CAUSAL, window=None if window == CAUSAL else window,
                                       sink=torch.zeros(32) if has_sink else None)
         assert (explained.order, explained.parts) == (expected["program"]["kind"], expected["program"]["parts"]), (sizes, explained)
-        assert explained.order != "synthesized" or explained.certificate == expected["certificate"], sizes
         assert 1 <= explained.predicted < 2 and f"predicted {explained.predicted:.3f} x its lower bound\n" in str(explained), explained
         assert (f", heads in {explained.parts} parts, " in str(explained)) == (explained.parts > 1)
         ordered = kernels.order_of(q.transpose(1, 2), k.transpose(1, 2), window, "bshd")
         assert ordered == kernels.order_of(q, k, window, "bhsd") and bool(ordered.wanted.sizes) == (explained.order == "synthesized")
+        if table := ordered.wanted.sizes:
+            of_table = expected if table == sizes else manifest(program, name, table)
+            assert explained.certificate == of_table["certificate"], (sizes, table)
         assert ordered.wanted._replace(has_sink=has_sink) in kernels.kernels()
         found.add((explained.order, explained.parts))
     assert len(found) > 5 and ("synthesized", 1) in found, found
