@@ -13,10 +13,9 @@ struct HeldSlot {
   SlotUse slot;
   BarrierSide side;
   bool isUnfenced = false; ///< written by threads, and not yet seen by copy engine and tensor core
-  bool isUnmet =
-      false; ///< written, or unfenced, since the warpgroup's threads have met: one cannot speak for all
-  bool isCopied = false; ///< one thread's copy has read it, which the others do not know
-  bool isRead = false;   ///< by threads, in front of no fence: a copy into it might overtake
+  bool isUnmet = false;    ///< written, or unfenced, since the warpgroup's threads have met
+  bool isCopied = false;   ///< one thread's copy has read it, which the others do not know
+  bool isRead = false;     ///< by threads, in front of no fence: a copy into it might overtake
 
   bool isOf(const HeldSlot &other) const { return slot == other.slot && side == other.side; }
   bool operator==(const HeldSlot &other) const {

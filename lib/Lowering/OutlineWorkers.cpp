@@ -143,15 +143,20 @@ static EntryBuilder makeEntry(WorkersOp workers, const Kernels &kernels, bool dr
                       parameters);
 }
 
-/// What the entry has in place of a value of the function, which has a name or is a constant; null otherwise.
+/// Whether an entry has something in place of a value of the function.
+static bool isKnownInside(Value outside) {
+  if (isa<MemRefType>(outside.getType()))
+    return symbolizeKernelTensor(memoryName(outside)).has_value();
+  return matchPattern(outside, m_Constant()) || nameOfArgument(outside) == "scale";
+}
+
+/// What the entry has in place of a value that is known inside.
 static Value insideOf(EntryBuilder &b, Value outside) {
-  if (isa<MemRefType>(outside.getType())) {
-    std::optional<KernelTensor> name = symbolizeKernelTensor(memoryName(outside));
-    return name ? Value(TensorOp::create(b, outside.getType(), *name)) : Value();
-  }
+  if (isa<MemRefType>(outside.getType()))
+    return TensorOp::create(b, outside.getType(), *symbolizeKernelTensor(memoryName(outside)));
   if (matchPattern(outside, m_Constant()))
     return b.clone(*outside.getDefiningOp())->getResult(0);
-  return nameOfArgument(outside) == "scale" ? b.parameter("scale") : Value();
+  return b.parameter("scale");
 }
 
 static LogicalResult outline(WorkersOp workers) {
@@ -172,10 +177,9 @@ static LogicalResult outline(WorkersOp workers) {
   llvm::SetVector<Value> outside;
   getUsedValuesDefinedAbove(workers.getBody(), outside);
   for (Value value : outside)
-    if (!isa<MemRefType>(value.getType()) && !matchPattern(value, m_Constant()) &&
-        nameOfArgument(value) != "scale")
-      return workers.emitError() << "uses a value of the function that is neither a tensor, a "
-                                    "constant nor the scale, of type "
+    if (!isKnownInside(value))
+      return workers.emitError() << "uses a value of the function that is neither a tensor that "
+                                    "kernels know, a constant nor the scale, of type "
                                  << value.getType();
 
   if (keepsContributions)

@@ -148,7 +148,7 @@ gpu.module @outputs_are_not_read_kernels attributes {dash.program = #dash.progra
 
 // Nothing else of the function is known to a kernel.
 func.func @numbers_are_constants_or_the_scale(%number: index) {
-  // expected-error @below {{uses a value of the function that is neither a tensor, a constant nor the scale, of type 'index'}}
+  // expected-error @below {{uses a value of the function that is neither a tensor that kernels know, a constant nor the scale, of type 'index'}}
   dash.workers registers(168) shared_bytes(66560) {
     dash.role "load" producer warps(1) registers(24) {
       %next = arith.addi %number, %number : index
@@ -160,4 +160,23 @@ gpu.module @numbers_are_constants_or_the_scale_kernels attributes {dash.program 
     facts <element = bf16, head_dim = 128, head_dim_v = 128, mask = <full>, tiles = <q = 64, kv = 128>,
            kind = "shift", level = run, deterministic = true, parts = 1, workers = 132, width = 132, min_workers = 2>
     order <entry = "numbers_are_constants_or_the_scale_order">>} {
+}
+
+// -----
+
+// Main kernels know tensors by what they are: O is for the entry that makes delta of it.
+func.func @tensors_are_known(%o: memref<?x?x?x128xbf16> {dash.name = "o"}) {
+  // expected-error @below {{uses a value of the function that is neither a tensor that kernels know, a constant nor the scale, of type 'memref<?x?x?x128xbf16>'}}
+  dash.workers registers(168) shared_bytes(66560) {
+    dash.role "load" producer warps(1) registers(24) {
+      %zero = arith.constant 0 : index
+      %tile = dash.load %o[%zero, %zero, %zero] : memref<?x?x?x128xbf16> -> tensor<64x128xbf16>
+    }
+  }
+  return
+}
+gpu.module @tensors_are_known_kernels attributes {dash.program = #dash.program<"tensors_are_known"
+    facts <element = bf16, head_dim = 128, head_dim_v = 128, mask = <full>, tiles = <q = 64, kv = 128>,
+           kind = "shift", level = run, deterministic = true, parts = 1, workers = 132, width = 132, min_workers = 2>
+    order <entry = "tensors_are_known_order">>} {
 }

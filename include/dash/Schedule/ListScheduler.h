@@ -21,9 +21,8 @@ struct Plan {
   std::vector<PlannedItem> items;
   std::vector<int64_t> groupDqBytes; ///< f32 dQ in flight while a group is unfinished
   int64_t headsPerItem = 1;          ///< where visits are chosen
-  bool rotates =
-      false; ///< likewise: items begin with a head each, by their kv tiles, instead of all with the first
-  int64_t pieces = 0; ///< of an item's sums, where it is a part (numPieces)
+  bool rotates = false;              ///< likewise: items begin with a head each, by their kv tiles
+  int64_t pieces = 0;                ///< of an item's sums, where it is a part (numPieces)
 };
 
 /// How free workers come by items.
