@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
 TARGETS_OWN = 0  # workers: as many as the target has multiprocessors
 KINDS = ("ascending", "descending", "shift", "symmetric-shift", "synthesized", "unordered")
@@ -27,6 +28,9 @@ TABLE_SIZES = {"small": "q:1024,kv:1024,batch:2,heads:4,kv-heads:4"}
 TABLE_SIZES_OF_BENCH = {128: "q:4096,kv:4096,batch:4,heads:16,kv-heads:16",
                         64: "q:4096,kv:4096,batch:4,heads:32,kv-heads:32"}
 
+
+# What tables are searched with: costs of a machine that is measured anew must not change bits that golden.json holds.
+COSTS = Path(__file__).resolve().parents[2] / "test/Device/golden-costs.json"
 
 # The kind whose order is written to a file, and read from it: the kernel's kind is "file", and its order a table.
 FROM_FILE = "symmetric-shift"
@@ -118,7 +122,7 @@ def device_kernels(workers: int = TARGETS_OWN) -> list[DeviceKernel]:
                     tables = TABLE_SIZES | {"bench": TABLE_SIZES_OF_BENCH[head_dim]}
                 for suffix, sizes in tables.items():
                     name = "-".join(filter(None, (f"d{head_dim}", mask, kind, suffix)))
-                    stated = f" sizes={sizes}" if sizes else ""
+                    stated = f" sizes={sizes} costs={COSTS}" if sizes else ""
                     kernels.append(DeviceKernel(name, head_dim, mask, f"kind={kind} {common}{stated}"))
                     if kind == FROM_FILE and not suffix:
                         stated = f"workers={workers} sizes={TABLE_SIZES['small']}"
