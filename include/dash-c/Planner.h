@@ -61,7 +61,7 @@ DASH_CAPI_EXPORTED DashStatus dashPlannerPlan(DashPlanner planner, DashStringRef
 /** What `kind=auto` takes for a problem. */
 typedef struct DashChoice {
   DashStringRef kind; /**< of the options of the compiler; lives as long as the library */
-  int64_t parts;      /**< into which query heads of a kv head are cut */
+  int64_t parts;      /**< into which a kv head's query heads, or q tiles of each, are cut */
   int32_t
       isTable; /**< 1: searched for these sizes, so a table that `dashPlannerPlan` makes; 0: formulas of any sizes */
   int64_t qRows,
@@ -76,7 +76,8 @@ typedef struct DashChoice {
  * manifest: of any kernel of a batch, whatever its kind and its own parts.
  * sizes:    a value for each size that the manifest has.
  * parts:    0 leaves their number to the kind; else it holds.
- * choice:   set on success. The kernel of another kind or other parts is another program, compiled with `kind=K parts=N`.
+ * choice:   set on success. The kernel of another kind or other parts is another program, compiled with `kind=K parts=N` and
+ *           `sizes=heads:N,kv-heads:1`; of more parts than a kv head has query heads with `sizes=heads:1,kv-heads:1`.
  *
  * Follows from these arguments and the version of the library alone. Takes as long as a search, and keeps what came out where orders
  * are kept: with it the table, which `dashPlannerPlan` then only hands out. All else is as there.

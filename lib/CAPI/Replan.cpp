@@ -225,7 +225,8 @@ private:
 
   /// An order of a fixed kind does not depend on costs.
   Outcome makeCost(ScheduleHeader &request) {
-    request.cost = Prices::shipped().of(request.problem);
+    Cost shipped = Prices::shipped().of(request.problem);
+    request.cost = shipped;
     if (searchText().empty())
       return std::nullopt;
     auto search = parse<SearchAttr>(order->getString("search")->str());
@@ -240,6 +241,10 @@ private:
                       " and " + llvm::Twine(searchBudget) + ": compile it anew");
     request.maxDqBytes = search.getDqLimit();
     request.cost = toCost(cost);
+    // A manifest leaves out what its order does not follow from, and a choice of parts does.
+    if (request.cost.piece == 0)
+      request.cost.piece = shipped.piece;
+    request.cost.convert = shipped.convert;
     return std::nullopt;
   }
 

@@ -84,7 +84,7 @@ std::string dash::explainParts(const Schedule &schedule, bool tries, MLIRContext
   std::string list;
   int64_t taken = 1;
   double least = std::numeric_limits<double>::infinity();
-  for (int64_t parts : possibleParts(schedule.problem)) {
+  for (int64_t parts : partsToTry(schedule)) {
     ScheduleHeader header = schedule;
     header.kind = autoKind;
     header.unordered = false;

@@ -1,8 +1,9 @@
 //===- ChooseParts.cpp - into how many parts heads are cut ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Few heads have few kv tiles, which leave workers idle; parts make more items of them, each of which adds its sums in
-// turn. Which is worth more, the cost model says: every number that its bound leaves a chance is ordered.
+// Few heads have few kv tiles, which leave workers idle; parts make more items of them, of some query heads each or of runs of
+// their q tiles, each of which adds its sums in turn. Which is worth more, the cost model says: every number that is tried and
+// that its bound leaves a chance is ordered.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,19 +20,43 @@ using namespace mlir::dash;
 /// How much faster more parts than one have to be.
 static constexpr double worthTheirSums = 1.01;
 
-SmallVector<int64_t> dash::possibleParts(const Problem &problem) {
-  auto divides = [&](int64_t parts) { return problem.groupSize() % parts == 0; };
-  return llvm::to_vector(
-      llvm::make_filter_range(llvm::seq_inclusive<int64_t>(1, problem.groupSize()), divides));
+/// Runs of q tiles make items of a kv tile as long as there are not so many for each worker.
+static constexpr int64_t enoughItems = 2;
+
+/// Numbers of runs to try, least first: powers of two, and one and a half times each.
+static int64_t nextRuns(int64_t runs) {
+  return runs < 3 ? runs + 1 : llvm::isPowerOf2_64(runs) ? runs + runs / 2 : runs / 3 * 4;
+}
+
+static int64_t mostQTiles(const Problem &problem) {
+  int64_t most = 0;
+  for (int64_t s : llvm::seq(problem.numSequences()))
+    most = std::max(most, problem.numQTiles(s));
+  return most;
+}
+
+SmallVector<int64_t> dash::partsToTry(const ScheduleHeader &header) {
+  const Problem &problem = header.problem;
+  int64_t group = problem.groupSize();
+  SmallVector<int64_t> parts;
+  for (int64_t part : llvm::seq_inclusive<int64_t>(1, group))
+    if (group % part == 0)
+      parts.push_back(part);
+  // How long runs are worth to be follows from how many items are beside them, which no sequence knows from level batch on.
+  if (header.level != DeterminismLevel::Run)
+    return parts;
+  int64_t items = numItems(problem, group), most = mostQTiles(problem);
+  for (int64_t before = 1, runs = 2; runs <= most && items * before < enoughItems * header.workers;
+       before = std::exchange(runs, nextRuns(runs)))
+    parts.push_back(group * runs);
+  return parts;
 }
 
 LogicalResult dash::verifyParts(const Problem &problem, int64_t parts, EmitError emitError) {
-  int64_t group = problem.groupSize(), qTiles = 0;
+  int64_t group = problem.groupSize(), qTiles = mostQTiles(problem);
   if (!PartCut::isPossible(group, parts))
     return emitError() << "parts must divide the " << group
                        << " query heads of a kv head or be a multiple of them, got " << parts;
-  for (int64_t s : llvm::seq(problem.numSequences()))
-    qTiles = std::max(qTiles, problem.numQTiles(s));
   if (int64_t runs = PartCut(problem, parts).runs(); runs > qTiles)
     return emitError() << parts << " parts cut the " << qTiles << " q tiles of a head into " << runs
                        << " runs, expected at most one a tile: state at most " << qTiles * group
@@ -42,7 +67,9 @@ LogicalResult dash::verifyParts(const Problem &problem, int64_t parts, EmitError
 double dash::roundingTime(const ScheduleHeader &header) {
   if (header.parts == 1)
     return 0;
-  return header.cost.convert * numItems(header.problem, /*parts=*/1) / header.workers;
+  // Launching both entries has no price of its own: it takes about as long as the boundary of an item.
+  return header.cost.boundary +
+         header.cost.convert * numItems(header.problem, /*parts=*/1) / header.workers;
 }
 
 double dash::priceInParts(const ScheduleHeader &header, double makespan) {
@@ -53,7 +80,7 @@ double dash::priceInParts(const ScheduleHeader &header, double makespan) {
 static FailureOr<ProvenOrder> buildBest(ScheduleHeader header, MLIRContext *context,
                                         EmitError emitError) {
   SmallVector<std::pair<double, int64_t>> candidates; // with the price that none is below
-  for (int64_t parts : possibleParts(header.problem)) {
+  for (int64_t parts : partsToTry(header)) {
     header.parts = parts;
     double bound =
         leastMakespan({header.problem, parts, header.workers, header.maxDqBytes, header.cost});
@@ -112,8 +139,6 @@ static FailureOr<int64_t> choosePartsApart(const ScheduleHeader &header, MLIRCon
 FailureOr<ProvenOrder> dash::buildInParts(ScheduleHeader header, MLIRContext *context,
                                           EmitError emitError) {
   header.parts = 1;
-  if (header.problem.groupSize() == 1)
-    return buildSchedule(std::move(header), /*asFormulas=*/false, context, emitError);
   if (failed(verifyCountable(header.problem, emitError)))
     return failure();
   if (header.level == DeterminismLevel::Run)

@@ -132,7 +132,7 @@ private:
   }
 
   void writeParts() {
-    if (schedule.problem.groupSize() > 1 || schedule.parts > 1)
+    if (schedule.parts > 1 || partsToTry(schedule).size() > 1)
       rows("parts", explainParts(schedule, canSearch(), context, loc));
   }
 
@@ -205,7 +205,7 @@ private:
     }
     if (!kind || kind->isSearched)
       return result;
-    for (int64_t parts : possibleParts(schedule.problem)) {
+    for (int64_t parts : partsToTry(schedule)) {
       if (parts == schedule.parts)
         continue;
       ScheduleHeader header = schedule;

@@ -236,7 +236,7 @@ llvm::Error OrderCache::keep(const ScheduleHeader &request, const PlannedOrder &
 }
 
 std::string dash::describeChoice(const ScheduleHeader &request) {
-  return "choice " + bitsOf(request.cost.convert) + '\n' + describeRequest(request);
+  return "choice 2 " + bitsOf(request.cost.convert) + '\n' + describeRequest(request);
 }
 
 std::optional<OrderChoice> OrderCache::findChoice(const ScheduleHeader &request) const {
@@ -256,7 +256,8 @@ std::optional<OrderChoice> OrderCache::findChoice(const ScheduleHeader &request)
   std::optional<double> makespan = number("makespan "), lowerBound = number("bound ");
   OrderChoice choice;
   if (!kind || kind->isUnordered || !parts || parts->getAsInteger(10, choice.parts) ||
-      !llvm::is_contained(possibleParts(request.problem), choice.parts) || !makespan || !lowerBound)
+      (choice.parts != request.parts && !llvm::is_contained(partsToTry(request), choice.parts)) ||
+      !makespan || !lowerBound)
     return std::nullopt;
   choice.kind = kind->name.str();
   choice.isSearched = kind->isSearched;

@@ -41,7 +41,8 @@ def _choose(wanted: Wanted, sizes: tuple[int, ...]) -> Ordered:
     given = named(dict(zip(SIZES, sizes)))
     found = fill(Choice(), library().dashPlannerChoose, _planner(), StringRef.of(compiled.manifest.encode()), given, len(given), int(are_many))
     of_table = (*sizes[:3], found.q_rows, found.kv_rows) if found.is_table else ()
-    return Ordered(wanted._replace(kind=found.kind.text, parts=found.parts, sizes=of_table), found.makespan / found.bound)
+    has_runs = found.parts > sizes[1] // kv_heads
+    return Ordered(wanted._replace(kind=found.kind.text, parts=found.parts, has_runs=has_runs, sizes=of_table), found.makespan / found.bound)
 
 
 def texts_of(wanted: Wanted) -> tuple[bytes, bytes, bytes]:

@@ -25,6 +25,7 @@ MOST_OF_WINDOW = 2**31 - 1
 # so nothing else chooses it.
 OF_LISTS = {CAUSAL: "symmetric-shift"}
 OF_OTHER_LISTS = "shift"
+Q_TILE = 64  # rows
 SEARCHED = "synthesized"  # the kind whose order is a table for some sizes
 PROGRAM = """
 !tensor = memref<?x?x?x{head_dim}x{element}, strided<[?, ?, ?, 1], offset: ?>>
@@ -143,14 +144,15 @@ def refusal_of_gpu(name: str, capability: tuple[int, int] | None) -> str | None:
 
 class Wanted(NamedTuple):
     """A kernel. element: "bf16" or "f16"; kind, parts: of its order, the kind empty before one is chosen, and of packed sequences, whose
-    lengths come with each call (is_list); sizes: those that a table is for, as `orders.SIZES` names them, else empty; has_sink: of a softmax
-    in which each head has a score without a value."""
+    lengths come with each call (is_list); has_runs: whether parts are runs of a query head's q tiles; sizes: those that a table is for, as
+    `orders.SIZES` names them, else empty; has_sink: of a softmax in which each head has a score without a value."""
 
     head_dim: int
     element: str
     window: Window
     kind: str = ""
     parts: int = 1
+    has_runs: bool = False
     sizes: tuple[int, ...] = ()
     level: str = "run"
     is_list: bool = False
@@ -164,10 +166,12 @@ def program_of(wanted: Wanted) -> tuple[str, str, str]:
     text = PROGRAM.format(head_dim=wanted.head_dim, element=wanted.element, mask=mask.text, level=wanted.level, clauses=clauses,
                           arguments=", %sink: !sink, %dsink: !dsink" * wanted.has_sink)
     kind = OF_LISTS.get(wanted.window, OF_OTHER_LISTS) if wanted.is_list else wanted.kind
-    # An order is proven at usual sizes, which have one head: parts have to divide these. A table that nobody will use is small.
-    sizes, parts = f" sizes=heads:{wanted.parts},kv-heads:1", f" parts={wanted.parts}"
-    if kind == SEARCHED:
-        return text, f"kind={kind} table=true{parts}{sizes},q:128,kv:128,batch:1", f"attention of {mask.name} mask"
+    parts = f" parts={wanted.parts}"
+    # An order is proven at usual sizes, which have one head: whole heads have to make as many parts.
+    sizes = f" sizes=heads:{1 if wanted.has_runs else wanted.parts},kv-heads:1"
+    if kind == SEARCHED:  # a table that nobody will use is small
+        rows = Q_TILE * max(2, wanted.parts) if wanted.has_runs else 2 * Q_TILE
+        return text, f"kind={kind} table=true{parts}{sizes},q:{rows},kv:128,batch:1", f"attention of {mask.name} mask"
     return text, f"kind={kind}{f'{parts}{sizes}' if wanted.parts > 1 else ''}", f"attention of {mask.name} mask"
 
 

@@ -32,7 +32,7 @@ from dash_attn.torch import operator
 SHAPES = ((1000, 1000, 2, 8, 2, "bshd"), (200, 200, 1, 40, 10, "padded"), (129, 129, 3, 5, 5, "packed"), (65, 1000, 2, 4, 4, "bhsd"))
 REPEATED = (1024, 1024, 2, 8, 2, "bhsd")
 UNGROUPED = (1024, 1024, 2, 8, 8, "bhsd")
-FEW_HEADS = ((2048, 2048, 1, 8, 1, "bhsd"), (8192, 8192, 1, 8, 1, "bhsd"))
+FEW_HEADS = ((2048, 2048, 1, 8, 1, "bhsd"), (8192, 8192, 1, 8, 1, "bhsd"), (2048, 2048, 1, 2, 2, "bhsd"))  # the last in runs of q tiles
 SEARCHED_FOR = ((2048, 2048, 2, 32, 8, "bhsd"), (1900, 1900, 2, 32, 8, "bshd"))  # whose orders are tables, of causal masks
 CAPTURED = (2240, 2240, 2, 32, 8, "bhsd")  # the same, that nothing else asks for
 ORDERED = {FULL: ((1024, 8192, 2, 32, 8, "bhsd"),), CAUSAL: ((8192, 8192, 1, 32, 8, "bhsd"), (2048, 2048, 8, 32, 8, "bhsd"))}

@@ -15,6 +15,12 @@
 // RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='kind=auto level=batch sizes=q:1024,heads:8,kv-heads:1' --dash-verify-schedule | FileCheck %s --check-prefix=INBATCH
 // RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='kind=auto level=machine sizes=q:1024,heads:16,kv-heads:2' --dash-verify-schedule | FileCheck %s --check-prefix=ONMACHINE
 // RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='kind=auto level=machine workers=64 sizes=q:1024,batch:3,heads:8,kv-heads:1' --dash-verify-schedule | FileCheck %s --check-prefix=ONMACHINE
+// RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='kind=auto sizes=q:8192,heads:1' --dash-verify-schedule | FileCheck %s --check-prefix=RUNS
+// RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='kind=synthesized sizes=q:2048,heads:8,kv-heads:1' --dash-verify-schedule | FileCheck %s --check-prefix=MORE
+// RUN: dash-opt %dash_examples/bwd-full.mlir --dash-tile --dash-apply-schedule='kind=auto sizes=q:4096,kv:128,heads:8' --dash-verify-schedule | FileCheck %s --check-prefix=LONG
+// RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='kind=auto sizes=q:512,heads:2' --dash-verify-schedule | FileCheck %s --check-prefix=LITTLE
+// RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='kind=auto level=batch sizes=q:8192,heads:1' --dash-verify-schedule | FileCheck %s --check-prefix=ALONE
+// RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='kind=auto level=machine sizes=q:8192,heads:1' --dash-verify-schedule | FileCheck %s --check-prefix=ALONE
 
 // The kind of least predicted time, and by its name: a search beats the fixed kinds here.
 // SEARCHED: dash.schedule @attention_bwd_order kind("synthesized") level(run)
@@ -38,6 +44,14 @@
 // ONE: kind("shift") level(run) parts(1)
 // ENOUGH: level(run) parts(1)
 // COSTLY: level(run) parts(1)
+
+// Where even all query heads are too few, parts are runs of q tiles, also of one kv tile; not where launching what rounds the sums
+// takes more than they save, nor from level batch on, where others may be beside a sequence.
+// RUNS: kind("synthesized") level(run) parts(4)
+// MORE: kind("synthesized") level(run) parts(16)
+// LONG: kind("{{.*}}") level(run) parts(8)
+// LITTLE: level(run) parts(1)
+// ALONE: parts(1)
 
 // From level batch on the number is that of a sequence alone, at level machine of one kv head on the stated workers.
 // INBATCH: kind("synthesized") level(batch) parts(8)

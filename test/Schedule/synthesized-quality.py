@@ -33,7 +33,8 @@ def mask_text(mask, length):
 
 
 def ratio(mask, length, options):
-    """Makespan over lower bound."""
+    """Makespan over lower bound, in as many parts as the options state, or one: a number that is chosen would have another bound."""
+    options += " parts=1" * (" parts=" not in options)
     name = f"{args.tmp}/{abs(hash((mask, length, options)))}"
     text = (Path(args.examples) / "bwd-causal.mlir").read_text()
     Path(name + ".mlir").write_text(text.replace("mask(<causal>)", f"mask(<{mask_text(mask, length)}>)"))

@@ -252,7 +252,7 @@ def certificates() -> None:
     assert said[:2] == [f"versions.torch: expected 2.0, found {torch.__version__}", "switches.cudnn_deterministic: expected False, found True"]
     assert said[2] == f"kernels[0].certificate: expected sha256:0, found {made['kernels'][0]['certificate']}" and len(said) == 4, said
     assert said[3].startswith(f"weights.{weight}: expected {made['weights'][weight]}, found "), said
-    assert refused(lambda: audit.check({}), ValueError) == "expected a certificate of version 2, found None"
+    assert refused(lambda: audit.check({}), ValueError) == "expected a certificate of version 3, found None"
 
 
 for test in (finds, hashes, files, certificates):

@@ -46,7 +46,7 @@ def as_compiled() -> None:
     found = set()
     for window, sizes in ((CAUSAL, (1, 8, 1, 2048, 2048)), (CAUSAL, (2, 32, 8, 2048, 2048)), (CAUSAL, (2, 6, 1, 1000, 1000)),
                           (CAUSAL, (1, 4, 4, 100, 100)), (FULL, (2, 32, 8, 1024, 8192)), (FULL, (28, 16, 16, 577, 577)),
-                          (FULL, (1, 8, 1, 2048, 2048)), ((300, 0), (2, 8, 8, 2000, 2000)), ((300, 0), (2, 8, 8, 1000, 2000))):
+                          (FULL, (1, 8, 1, 2048, 2048)), (CAUSAL, (1, 2, 2, 3000, 3000)), (FULL, (1, 2, 2, 2048, 2048)), ((300, 0), (2, 8, 8, 2000, 2000)), ((300, 0), (2, 8, 8, 1000, 2000))):
         has_sink = sizes == (2, 32, 8, 2048, 2048)
         program, _, name = program_of(wanted(window)._replace(kind="shift", has_sink=has_sink))
         expected = manifest(program, name, sizes)

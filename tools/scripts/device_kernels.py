@@ -122,7 +122,7 @@ def device_kernels(workers: int = TARGETS_OWN) -> list[DeviceKernel]:
                     tables = TABLE_SIZES | {"bench": TABLE_SIZES_OF_BENCH[head_dim]}
                 for suffix, sizes in tables.items():
                     name = "-".join(filter(None, (f"d{head_dim}", mask, kind, suffix)))
-                    stated = f" sizes={sizes} costs={COSTS}" if sizes else ""
+                    stated = f" parts=1 sizes={sizes} costs={COSTS}" if sizes else ""
                     kernels.append(DeviceKernel(name, head_dim, mask, f"kind={kind} {common}{stated}"))
                     if kind == FROM_FILE and not suffix:
                         stated = f"workers={workers} sizes={TABLE_SIZES['small']}"

@@ -7,17 +7,18 @@
 
 namespace mlir::dash {
 
-/// The numbers of parts that the query heads of a kv head can be cut into, least first.
-SmallVector<int64_t> possibleParts(const Problem &problem);
+/// The numbers of parts that a kind takes the best of, least first: those that divide the query heads of a kv head and, at level
+/// run, multiples of them while there are few items for each worker.
+SmallVector<int64_t> partsToTry(const ScheduleHeader &header);
 
 /// Fails unless the tasks of a kv tile can be cut into so many parts, none of which is empty everywhere.
 LogicalResult verifyParts(const Problem &problem, int64_t parts, EmitError emitError);
 
-/// What rounding the sums of dK and dV takes behind an order of several parts, all workers at it.
+/// What rounding the sums of dK and dV takes behind an order of several parts: launching two entries, and all workers at it.
 double roundingTime(const ScheduleHeader &header);
 
 /// What an order of such a makespan is worth beside others: its time with the rounding of its sums. More parts than one also
-/// take memory and two launches, for which they have to be faster by a hundredth.
+/// take memory, for which they have to be faster by a hundredth.
 double priceInParts(const ScheduleHeader &header, double makespan);
 
 /// The schedule of a kind that looks at sizes, in the number of parts whose price is least. From level batch on that is

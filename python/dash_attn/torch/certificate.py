@@ -15,7 +15,7 @@ from .dropin import state
 from .hashing import Log
 from .kernels import kernel_of, kernels
 
-VERSION = 2
+VERSION = 3
 VARIABLES = ("CUBLAS_WORKSPACE_CONFIG", "NVIDIA_TF32_OVERRIDE", "NCCL_ALGO", "NCCL_PROTO", "DASH_CACHE", "DASH_PTXAS")
 
 
