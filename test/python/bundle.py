@@ -62,6 +62,8 @@ def mistakes() -> None:
     assert (TMP / "other/notes.txt").exists()
     found = refused(lambda: Bundle.open(TMP / "other"), ManifestError)
     assert found.startswith(f"{TMP}/other: expected a bundle of tools/make-device-bundle: "), found
+    checked = subprocess.run([sys.executable, str(SOURCE / "tools/check-device"), str(TMP / "other")], capture_output=True, text=True, check=False)
+    assert (checked.returncode, checked.stdout) == (1, "") and checked.stderr.startswith(f"error: {TMP}/other: expected a bundle of "), checked
 
 
 def without_gpu() -> None:

@@ -1,12 +1,14 @@
 # RUN: %python %s %t
 # REQUIRES: python
-"""tools/check-device goes on behind a test that hangs or ends its process, without the kernel that hung."""
+"""tools/check-device goes on behind a test that hangs or ends its process, without the kernel that hung; groups that measure times run
+alone, others beside each other."""
 
 from __future__ import annotations
 
 import argparse
 import shutil
 import sys
+import threading
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
@@ -38,3 +40,21 @@ assert found == [
 results = check_device.run_process(bundle, "repeat", "d64-full", argparse.Namespace(filter="", quick=True))
 assert [(result["name"], result["status"]) for result in results] == [("repeat d64-full", "failed")], results
 assert results[0]["message"].startswith("the process ended with status 1: ModuleNotFoundError"), results
+
+running, beside, both = set(), {}, threading.Barrier(2, timeout=10)
+
+
+def outcomes(of):
+    running.add(of)
+    if of[0] == "golden":
+        both.wait()  # for ever, if nothing ran beside it
+    beside[of] = len(running)
+    if of[0] == "golden":
+        both.wait()
+    running.remove(of)
+    return [{"name": " ".join(of)}]
+
+
+results = check_device.run_all(["golden", "audit"], ["d64-full", "d64-causal"], 2, outcomes)
+assert [result["name"] for result in results] == ["audit d64-full", "audit d64-causal", "golden d64-full", "golden d64-causal"], results
+assert list(beside.values()) == [1, 1, 2, 2], beside
