@@ -28,8 +28,8 @@ from ptx_text import Wrong  # noqa: E402
 EXAMPLES = ROOT / "dialects/dash/examples"
 # Where none are stated, by what stands in a kernel's name: few rows, but not whole tiles.
 SIZES = {"blocks": "q:1024,kv:1024,batch:1,heads:1,kv-heads:1", "parts": "q:70,kv:130,batch:1,heads:8,kv-heads:1",
-         "synthesized-list": "q:70+1+130,kv:40+50+200,heads:2,kv-heads:1", "list": "q:70+0+65,kv:40+50+130,heads:2,kv-heads:1",
-         "": "q:130,kv:200,batch:1,heads:2,kv-heads:1"}
+         "runs": "q:260,kv:260,batch:1,heads:1,kv-heads:1", "synthesized-list": "q:70+1+130,kv:40+50+200,heads:2,kv-heads:1",
+         "list": "q:70+0+65,kv:40+50+130,heads:2,kv-heads:1", "": "q:130,kv:200,batch:1,heads:2,kv-heads:1"}
 
 
 def dash_opt(tool: str, *arguments: str) -> str:
