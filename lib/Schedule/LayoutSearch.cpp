@@ -35,8 +35,9 @@ namespace {
 enum class ItemOrder {
   LongestFirst, ///< each to the worker that is free first; of equally long ones, those of a group side by side
   Interleaved, ///< likewise; of equally long ones, one of each group after the other
-  ByKv,        ///< to whoever is free first, as they come
-  Packed       ///< to lists of nearly equal lengths, made beforehand
+  Checkered, ///< likewise, but first one of two of each group and of each kv tile: half as many add to one sum at once
+  ByKv,      ///< to whoever is free first, as they come
+  Packed     ///< to lists of nearly equal lengths, made beforehand
 };
 enum class Start { Spread, First, Last };
 
@@ -272,6 +273,15 @@ private:
           if (rotates && most == numGroups && request.copies == 1)
             add(bytes, most, ItemOrder::Packed, start, rotates);
         }
+    // All parts of a kv tile that begin together end together, and wait for each other.
+    if (request.parts > 1)
+      for (Start start : {Start::Last, Start::Spread})
+        for (int64_t bytes : limits) {
+          int64_t most = groupsWithin(bytes);
+          for (int64_t size : {most, most / 2})
+            if (size > 1)
+              add(bytes, size, ItemOrder::Checkered, start);
+        }
     return layouts;
   }
 
@@ -350,20 +360,21 @@ private:
   /// Those of some groups, in the order asked for.
   void addItems(Plan &plan, int64_t begin, int64_t end, ArrayRef<Walks> walks,
                 ItemOrder order) const {
-    std::vector<std::tuple<int64_t, int64_t, int64_t>>
-        keys; // length, and what goes first among equals
+    // Field of the board, length, and what goes first among equals.
+    std::vector<std::tuple<int64_t, int64_t, int64_t, int64_t>> keys;
     for (int64_t group : llvm::seq(begin, end)) {
       const Walks &walk = walks[shapeOf[groups[group].sequence]];
       for (int64_t kv : llvm::seq(problem.numKvTiles(groups[group].sequence))) {
         int64_t length = order == ItemOrder::ByKv ? 0 : walk(kv, groups[group].part).size();
+        int64_t field = order == ItemOrder::Checkered ? (group + kv) % 2 : 0;
         if (order == ItemOrder::Interleaved)
-          keys.emplace_back(-length, kv, group);
+          keys.emplace_back(field, -length, kv, group);
         else
-          keys.emplace_back(-length, group, kv);
+          keys.emplace_back(field, -length, group, kv);
       }
     }
     llvm::sort(keys);
-    for (auto [length, group, kv] : keys) {
+    for (auto [field, length, group, kv] : keys) {
       if (order == ItemOrder::Interleaved)
         std::swap(group, kv);
       addItem(plan, group, kv, walks[shapeOf[groups[group].sequence]]);
