@@ -21,10 +21,11 @@ struct XLA_FFI_Error;
 /**
  * Computes gradients of attention, as a typed custom call (api_version 4). Register it for the stages instantiate, initialize and execute.
  *
- * operands:   q, k, v, do, o, lse; of a program whose order is a table that too, as bytes (u8), for the sizes of the call.
- * results:    dq, dk, dv, and memory: bytes (u8) for the plan's workspace and for an order that is no table, which the call makes anew
- *             each time, so that programs may be captured into command buffers; 256 bytes more for each of these, which begin at
- *             multiples of DASH_ALIGNMENT.
+ * operands:   q, k, v, do, o, lse; of a program with a sink that; of one whose order is a table that too, as bytes (u8), for the sizes of
+ *             the call.
+ * results:    dq, dk, dv; of a program with a sink dsink, [batch, heads], too; and memory: bytes (u8) for the plan's workspace and for an
+ *             order that is no table, which the call makes anew each time, so that programs may be captured into command buffers; 256
+ *             bytes more for each of these, which begin at multiples of DASH_ALIGNMENT.
  * attributes: program, options (strings): what `dashCompile` takes; a process compiles each once, when the first call is instantiated.
  *             certificate (string): that of the kernel for which bytes were counted. Where another library compiles another one, or
  *             plans another table, the call is refused, since its bits would be others.

@@ -99,11 +99,16 @@ public:
                                          dashProgramGetOrder(made->program, 0), made->compiled))
       return wrong;
     made->isTable = dashProgramGetOrder(made->program, 0).length != 0;
+    for (size_t i = 0; i < dashKernelGetNumTensors(made->compiled); ++i)
+      made->areResults.push_back(isResult(view(dashKernelGetTensorName(made->compiled, i))));
     result = std::move(made);
     return std::nullopt;
   }
 
   bool hasTable() const { return isTable; }
+
+  /// Of its tensors, in their order: which XLA has among results, all others being operands.
+  const std::vector<bool> &getAreResults() const { return areResults; }
 
   /// Of formulas, whose certificate does not depend on sizes.
   Outcome check(const Attributes &given) const {
@@ -137,6 +142,10 @@ private:
     DashPlan plan = {nullptr};
     std::string certificate;
   };
+
+  static bool isResult(std::string_view name) {
+    return name == "dq" || name == "dk" || name == "dv" || name == "dsink";
+  }
 
   /// Other bits than those that were promised are an error, whatever the reason.
   static Outcome check(const Attributes &given, DashStringRef certificate) {
@@ -178,6 +187,7 @@ private:
   DashProgram program = {nullptr};
   DashKernel compiled = {nullptr}; ///< without a driver
   bool isTable = false;            ///< the order is one, and an operand
+  std::vector<bool> areResults;
   std::map<std::pair<int32_t, std::vector<int64_t>>, Planned> plans;
 };
 
@@ -280,8 +290,6 @@ Outcome readTensor(const XLA_FFI_Buffer &buffer, std::string_view layout, DashTe
   return std::nullopt;
 }
 
-constexpr int64_t numOperands = 6, numResults = 4; // dashKernelGetTensorName, and memory
-
 /// A buffer of bytes.
 Outcome readMemory(const void *given, const char *what, DashMemory &result) {
   const XLA_FFI_Buffer &bytes = *static_cast<const XLA_FFI_Buffer *>(given);
@@ -294,25 +302,28 @@ Outcome readMemory(const void *given, const char *what, DashMemory &result) {
   return std::nullopt;
 }
 
-/// order: of a table, an operand behind the tensors.
-Outcome readBuffers(const XLA_FFI_CallFrame &frame, std::string_view layout, bool hasTable,
-                    std::vector<DashTensor> &tensors, DashMemory &memory, DashMemory &order) {
-  int64_t operands = numOperands + hasTable;
-  if (frame.args.size != operands || frame.rets.size != numResults)
-    return refuse("expected " + std::to_string(operands) + " operands and 4 results, found " +
-                  std::to_string(frame.args.size) + " and " + std::to_string(frame.rets.size));
-  std::vector<const XLA_FFI_Buffer *> buffers;
-  for (int64_t i = 0; i < numOperands; ++i)
-    buffers.push_back(static_cast<const XLA_FFI_Buffer *>(frame.args.args[i]));
-  for (int64_t i = 0; i + 1 < numResults; ++i)
-    buffers.push_back(static_cast<const XLA_FFI_Buffer *>(frame.rets.rets[i]));
-  if (Outcome wrong = readMemory(frame.rets.rets[numResults - 1], "result", memory))
+/// tensors: as `dashKernelGetTensorName` has them; memory: the last result; order: of a table, the last operand.
+Outcome readBuffers(const XLA_FFI_CallFrame &frame, std::string_view layout,
+                    const Backward &backward, std::vector<DashTensor> &tensors, DashMemory &memory,
+                    DashMemory &order) {
+  const std::vector<bool> &areResults = backward.getAreResults();
+  int64_t written = std::count(areResults.begin(), areResults.end(), true);
+  int64_t read = static_cast<int64_t>(areResults.size()) - written;
+  int64_t operands = read + backward.hasTable(), results = written + 1;
+  if (frame.args.size != operands || frame.rets.size != results)
+    return refuse("expected " + std::to_string(operands) + " operands and " +
+                  std::to_string(results) + " results, found " + std::to_string(frame.args.size) +
+                  " and " + std::to_string(frame.rets.size));
+  if (Outcome wrong = readMemory(frame.rets.rets[written], "result", memory))
     return wrong;
-  if (hasTable)
-    if (Outcome wrong = readMemory(frame.args.args[numOperands], "operand", order))
+  if (backward.hasTable())
+    if (Outcome wrong = readMemory(frame.args.args[read], "operand", order))
       return wrong;
-  for (const XLA_FFI_Buffer *buffer : buffers)
-    if (Outcome wrong = readTensor(*buffer, layout, tensors.emplace_back()))
+  void **nextOperand = frame.args.args, **nextResult = frame.rets.rets;
+  for (bool isResult : areResults)
+    if (Outcome wrong = readTensor(
+            *static_cast<const XLA_FFI_Buffer *>(isResult ? *nextResult++ : *nextOperand++), layout,
+            tensors.emplace_back()))
       return wrong;
   return std::nullopt;
 }
@@ -352,7 +363,7 @@ XLA_FFI_Error *handle(const XLA_FFI_CallFrame &frame, Outcome &wrong) {
   DashMemory memory = {};
   DashArguments arguments = {};
   bool hasTable = backward->hasTable();
-  if ((wrong = readBuffers(frame, given.layout, hasTable, tensors, memory, arguments.order)) ||
+  if ((wrong = readBuffers(frame, given.layout, *backward, tensors, memory, arguments.order)) ||
       (wrong = process().open()))
     return nullptr;
   XLA_FFI_DeviceOrdinal_Get_Args device = {sizeof(device), nullptr, frame.ctx, 0};

@@ -83,12 +83,13 @@ private:
     if (failed(level))
       return failure();
     const TargetDescription *described = findTarget(target, emitError);
-    if (!described)
+    if (!described || failed(verifyOptions(*problem, emitError)))
       return failure();
     const ScheduleKind *builder = findScheduleKind(kind);
-    bool isSurelyTable = kind == "file" || form == OrderForm::Table;
-    if ((isSurelyTable || (builder && builder->isSearched)) &&
-        failed(verifyStated(assumed, emitError)))
+    bool isAskedFor = kind == "file" || form == OrderForm::Table;
+    auto alternatives = [&] { return isAskedFor ? "" : inFormulas(*problem, *level, *described); };
+    if ((isAskedFor || (builder && builder->isSearched)) &&
+        failed(verifyStated(assumed, alternatives, emitError)))
       return failure();
     if (form == OrderForm::Table && failed(verifyTableFits(*problem, emitError)))
       return failure();
@@ -97,7 +98,7 @@ private:
     if (failed(proven))
       return failure();
     Schedule *schedule = &proven->schedule;
-    if ((schedule->isTable() && failed(verifyStated(assumed, emitError))) ||
+    if ((schedule->isTable() && failed(verifyStated(assumed, alternatives, emitError))) ||
         failed(verifyCanBeOrdered(items, schedule->parts)))
       return failure();
     if (form == OrderForm::Formulas && schedule->isTable() && kind != "file")
@@ -114,8 +115,8 @@ private:
     if (SequencesAttr list = items.getSequencesAttr(); list && list.isOpen() && schedule->isTable())
       return emitError() << "lengths of sequences that are known at run time only need an order by "
                             "formulas, but that of kind '"
-                         << schedule->kind
-                         << "' is a table: state the lengths, or take a kind with formulas";
+                         << schedule->kind << "' is a table: state the lengths"
+                         << inFormulas(*problem, *level, *described);
     if (!assumed.empty()) {
       auto taken = remark::analysis(items.getLoc(),
                                     remark::RemarkOpts::name("assumed").category(getArgument()));
@@ -132,14 +133,39 @@ private:
 
   /// Formulas are proven for assumed sizes and serve any; a table would serve only those, which
   /// nobody asked for.
-  LogicalResult verifyStated(ArrayRef<AssumedSize> assumed, EmitError emitError) {
+  LogicalResult verifyStated(ArrayRef<AssumedSize> assumed,
+                             function_ref<std::string()> alternatives, EmitError emitError) {
     if (assumed.empty())
       return success();
     AssumedSize size = assumed.front();
     return emitError() << "size '" << size.key
                        << "' is not in the types, and the order is a table, "
                        << "which serves no other size: state it, as in sizes=" << size.key << ":"
-                       << size.value;
+                       << size.value << alternatives();
+  }
+
+  /// Behind what else can be done: which kinds serve all sizes. Nothing where none has formulas for the mask.
+  std::string inFormulas(const Problem &problem, DeterminismLevel level,
+                         const TargetDescription &described) {
+    ScheduleHeader header = headerOf(problem, level, described);
+    header.parts = std::max<int64_t>(header.parts, 1);
+    SmallVector<StringRef> kinds = kindsWithFormulas(std::move(header), &getContext());
+    return kinds.empty()
+               ? ""
+               : ", or take a kind with formulas for this mask: " + llvm::join(kinds, ", ");
+  }
+
+  ScheduleHeader headerOf(const Problem &problem, DeterminismLevel level,
+                          const TargetDescription &described) {
+    ScheduleHeader header;
+    header.kind = kind;
+    header.level = level;
+    header.problem = problem;
+    header.parts = parts;
+    header.workers = workers == 0 ? described.multiprocessors : workers;
+    header.width = level == DeterminismLevel::Machine ? forWorkers : header.workers;
+    header.maxDqBytes = dqLimit << 20;
+    return header;
   }
 
   /// The level that was asked for, which must not be weaker than what the problem needs.
@@ -162,20 +188,13 @@ private:
                                const TargetDescription &described, bool servesAllSizes,
                                EmitError emitError) {
     FailureOr<Cost> cost = resolveCost(problem, emitError);
-    if (failed(cost) || failed(verifyOptions(problem, emitError)))
+    if (failed(cost))
       return failure();
     if (kind == "file")
       return readFile(name, problem, level, *cost, emitError);
 
-    ScheduleHeader header;
-    header.kind = kind;
-    header.level = level;
-    header.problem = problem;
-    header.parts = parts;
-    header.workers = workers == 0 ? described.multiprocessors : workers;
-    header.width = level == DeterminismLevel::Machine ? forWorkers : header.workers;
+    ScheduleHeader header = headerOf(problem, level, described);
     header.cost = *cost;
-    header.maxDqBytes = dqLimit << 20;
     return buildSchedule(std::move(header), servesAllSizes, &getContext(), emitError);
   }
 

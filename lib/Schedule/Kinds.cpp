@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/Schedule/Kinds.h"
+#include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -26,4 +27,20 @@ ArrayRef<const ScheduleKind *> dash::scheduleKinds() {
 const ScheduleKind *dash::findScheduleKind(StringRef name) {
   auto *found = llvm::find_if(scheduleKinds(), [&](auto *kind) { return kind->name == name; });
   return found == scheduleKinds().end() ? nullptr : *found;
+}
+
+SmallVector<StringRef> dash::kindsWithFormulas(ScheduleHeader header, MLIRContext *context) {
+  // What a kind cannot do is no error of who asks.
+  ScopedDiagnosticHandler quiet(context, [](Diagnostic &) { return success(); });
+  auto emitError = [&] { return mlir::emitError(UnknownLoc::get(context)); };
+  SmallVector<StringRef> found;
+  for (const ScheduleKind *kind : scheduleKinds()) {
+    if (kind->isSearched || kind->isUnordered)
+      continue;
+    header.kind = kind->name.str();
+    FailureOr<Order> order = kind->build(header, context, emitError);
+    if (succeeded(order) && std::holds_alternative<Formulas>(*order))
+      found.push_back(kind->name);
+  }
+  return found;
 }

@@ -31,6 +31,7 @@ class Launch:
         """Raises ArgumentError where `run` would."""
         self.plan, self.workspace, self._tensors, self._allocate = plan, workspace, tensors, allocate
         self._words = (ctypes.c_uint64 * (WORDS * len(tensors))).from_buffer(tensors)
+        self._places = slice(0, WORDS * len(tensors), WORDS)  # of all addresses
         self._arguments = Arguments(tensors, len(tensors), scale)
         self._reference, self._moves = ctypes.byref(self._arguments), -1
         self._run, self._handle, self._stream = library().dashPlanRun, plan.handle, workspace.stream
@@ -41,11 +42,12 @@ class Launch:
         self.run_with((), None)
 
     def run_with(self, addresses: Sequence[int], scale: float | None) -> None:
-        """The same with other addresses, in the order of the tensors, and another scale."""
+        """The same with other addresses, of all tensors in their order or of none, and another scale."""
         with self.workspace.lock:
             if scale is not None:
                 self._arguments.scale = scale
-            self._words[0:WORDS * len(addresses):WORDS] = addresses
+            if addresses:
+                self._words[self._places] = addresses
             self.ready()
             status = self._run(self._handle, self._stream, self._reference, HANDLER, None)
             if status:

@@ -125,6 +125,16 @@ def refusal_of_sizes(q: Sequence[int], k: Sequence[int], v: Sequence[int], layou
     return None
 
 
+def refusal_of_sink(is_floating: bool, dtype: str, shape: Sequence[int], heads: int) -> str | None:
+    """Why an array is no sink of so many heads."""
+    if is_floating and tuple(shape) == (heads,):
+        return None
+    return f"sink: expected floating-point numbers, one for each of {heads} heads, found {dtype} of the shape {tuple(shape)}"
+
+
+ONE_SINK = "sink: expected one for all of vmap's dimension, found one for each; call attention in a loop"
+
+
 def refusal_of_rectangle(q: Sequence[int], k: Sequence[int], layout: str, whose: str) -> str | None:
     """Why a mask with a bound on the right is refused: cuDNN's is aligned at the top left, ours at the bottom right."""
     rows = 2 if layout == "bhsd" else 1

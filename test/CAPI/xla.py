@@ -16,7 +16,7 @@ from fixtures import READS, SIZES, WRITES, tensors
 from stub_driver import Launch, StubDriver
 from xla_frame import EXECUTE, INITIALIZE, INSTANTIATE, PREPARE, Host
 
-from dash_attn import Kernel
+from dash_attn import Kernel, Tensor
 from dash_attn.library import Handle, library
 from dash_attn.orders import order_for, texts_of
 from dash_attn.plan import Plan
@@ -166,6 +166,42 @@ def tables() -> None:
     assert not driver.launches()
 
 
+def sinks() -> None:
+    """A sink is an operand behind the LSE, dsink a result behind dv; what is launched is that of Kernel.backward."""
+    program, options, _ = program_of(Wanted(128, "bf16", CAUSAL, "symmetric-shift", has_sink=True))
+    made, given = Kernel.compile(program, options, driver=driver), tensors(kv_heads=2, q_rows=200, kv_rows=200)
+    promised = GIVEN | {"program": program, "options": options, "certificate": made.certificate}
+    of_sink = {"sink": Tensor(20 << 40, (4,), (1,), "f32"), "dsink": Tensor(21 << 40, (2, 4), (4, 1), "f32")}
+    plan = Plan(Kernel.compile(program, options)._make_kernel(Handle()), 0, dict(zip(SIZES, (2, 4, 2, 200, 200))), {}, False)
+    size, host = aligned(plan.workspace_bytes) + aligned(plan.order_bytes) + 2 * ALIGNMENT, Host(stream=7)
+    operands, (*results, memory) = buffers(given, ("u8", (size,), MEMORY + 128))
+    sink, dsink = (("f32", one.shape, one.pointer) for one in of_sink.values())
+
+    def ask(operands: list[Any], results: list[Any]) -> Any:
+        return host.call(HANDLER, EXECUTE, operands, results, promised)
+
+    driver.calls()
+    assert ask([*operands, sink], [*results, dsink, memory]) is None
+    ours = driver.launches()
+    made.backward(**given, **of_sink, scale=0.25)
+    theirs = driver.launches()[-len(ours):]
+    entries = {entry["name"]: entry for entry in made.manifest["entries"]}
+    assert len(ours) == 4
+    for one, other in zip(ours, theirs, strict=True):
+        assert one.name == other.name
+        assert {name: value for name, value in one.values(entries[one.name]).items() if not is_workspace(name)} == \
+            {name: value for name, value in other.values(entries[one.name]).items() if not is_workspace(name)}
+    assert ours[-1].values(entries["attention_bwd_convert"])["dsink"] == 21 << 40
+    for found, said in ((ask(operands, [*results, dsink, memory]), "expected 7 operands and 5 results, found 6 and 5"),
+                        (ask([*operands, sink], [*results, memory]), "expected 7 operands and 5 results, found 7 and 4"),
+                        (ask([*operands, ("f32", (3,), 20 << 40)], [*results, dsink, memory]), "sink: expected heads = 4, found 3 in shape (3,) of "
+                         "[heads]"),
+                        (ask([*operands, sink], [*results, ("f32", (4, 2), 21 << 40), memory]), "dsink: expected batch = 2, found 4 in shape (4, 2) "
+                         "of [batch, heads]")):
+        assert found == (INVALID, f"dash: {said}"), found
+    assert not driver.launches()
+
+
 def errors() -> None:
     given, host = tensors(), Host()
     operands, results = buffers(given)
@@ -243,5 +279,5 @@ def threads() -> None:
         assert found.get("q", (1 << 40) + (thread << 30)) == (1 << 40) + (thread << 30)
 
 
-for test in (stages, same_as_kernel, other_device, tables, errors, threads):
+for test in (stages, same_as_kernel, other_device, tables, sinks, errors, threads):
     test()

@@ -6,9 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import torch
-from accuracy import BESIDE_ROUNDING, NOISE, yardstick
 from attention import REPEATED, SHAPES, asked, case, demand_repeats, inputs, poison_cache
-from front_ends import MOST_LSE, demand_same
+from front_ends import demand_accurate, demand_same
 from group import Test, demand
 from packed import inputs as packed_inputs
 
@@ -50,24 +49,11 @@ def computed(tensors: dict[str, torch.Tensor], options: dict[str, Any], function
 
 
 def accurate(problem: Case) -> dict[str, Any]:
-    """o is rounded twice, by the forward pass and with the sink's part; gradients follow from what came of it."""
     tensors = with_sink(problem)
     poison_cache()
     found = computed(tensors, asked(problem))
-    given = {name: tensor.detach() for name, tensor in tensors.items()}
-    o, lse = reference.forward(given["q"], given["k"], given["v"], **problem.options(given))
-    seen = torch.isfinite(lse)
-    of_o, rounded = reference.relative_error(found["o"], o, o), reference.relative_error(o.to(problem.dtype), o, o)
-    of_lse = float((found["lse"] - lse)[seen].abs().max())
-    demand(of_lse < MOST_LSE and of_o < 2 * BESIDE_ROUNDING * rounded, "the forward pass is not exact", lse=of_lse, o=of_o, rounded=rounded)
-    given |= found
-    exact = references(problem, given)
-    whole = [{**each, "dsink": each["dsink"].sum(0)} for each in exact]
-    ours = errors({name: found[name] for name in (*OUTPUTS, "dsink")}, *whole)
-    peer, theirs, allowed = yardstick(problem, given, exact)
-    record = {"o": of_o, "o_rounded": rounded, "lse": of_lse, "ours": ours, "theirs": theirs, "peer": peer}
-    demand(all(ours[name] <= max(allowed * theirs.get(name, 0), NOISE) for name in ours), "gradients are worse than the peer's", **record)
-    return record
+    given = {name: tensor.detach() for name, tensor in tensors.items()} | {name: found[name] for name in ("o", "lse")}
+    return demand_accurate(problem, given, found)
 
 
 def repeats(problem: Case) -> dict[str, Any]:

@@ -4,6 +4,7 @@ XLA runs them, replays of command buffers, costs."""
 from __future__ import annotations
 
 import ctypes
+import itertools
 import os
 import statistics
 import time
@@ -45,18 +46,21 @@ def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:
     which = f"jax d{first.head_dim}-{first.mask.name}"
     found = [Test(f"{which} {'-'.join(map(str, shape))}", first.name, lambda shape=shape: accurate(case(first, shape), shape[5]))
              for shape in SHAPES if window == FULL or shape[0] == shape[1]]
+    found.append(Test(f"{which} accurate with a sink", first.name, lambda: accurate(case(first, SHAPES[0], has_sink=True), SHAPES[0][5])))
     is_one = (first.head_dim, window) == (128, CAUSAL)
     found += [Test(f"{which} {test.__name__}", first.name, lambda test=test: test(case(first, REPEATED)))
               for test in (repeats, *((captured, from_vmap) if is_one else ()))]
     found += [Test(f"{which} {test.__name__} of a table", first.name, lambda test=test: test(case(first, TABLE)))
               for test in ((repeats, captured) if is_one else ())]
+    found += [Test(f"{which} {test.__name__} with a sink", first.name, lambda test=test: test(case(first, REPEATED, has_sink=True)))
+              for test in ((repeats, captured, from_vmap) if is_one else (repeats,))]
     return found + [Test(f"{which} {test.__name__}", first.name, lambda test=test: test(first))
                     for test in (same_as_kernel, *((times,) if is_one and not quick else ()))]
 
 
-def case(bundled: BundledKernel, shape: tuple[int, int, int, int, int, str, str]) -> Case:
+def case(bundled: BundledKernel, shape: tuple[int, int, int, int, int, str, str], has_sink: bool = False) -> Case:
     *sizes, _, element = shape
-    return Case(bundled.head_dim, bundled.mask, *sizes, element=element)
+    return Case(bundled.head_dim, bundled.mask, *sizes, element=element, has_sink=has_sink)
 
 
 def jax_here() -> Any:
@@ -75,40 +79,48 @@ def inputs(problem: Case, layout: str = "bhsd", seed: int = 0) -> dict[str, torc
         heads, rows = (problem.kv_heads, problem.kv_rows) if name in ("k", "v") else (problem.heads, problem.q_rows)
         shape = (heads, rows) if layout == "bhsd" else (rows, heads)
         found[name] = torch.randn(problem.batch, *shape, problem.head_dim, device="cuda", generator=generator).to(TYPES[problem.element])
+    if problem.has_sink:
+        found["sink"] = torch.randn(problem.heads, device="cuda", generator=generator)
     torch.cuda.synchronize()
     return found
 
 
 def both_ways(problem: Case, layout: str = "bhsd") -> Callable[..., Any]:
-    """o, lse and gradients of arrays."""
+    """o, lse and gradients of arrays, which may have a sink behind them."""
     jax = jax_here()
     from dash_attn.jax import attention
 
     window = (problem.mask.left, problem.mask.right)
     options = {"layout": layout} | ({"causal": window == CAUSAL} if window in (FULL, CAUSAL) else {"window": window})
 
-    def compute(q: Any, k: Any, v: Any, do: Any) -> Any:
-        (o, lse), pull = jax.vjp(lambda *x: attention(*x, **options, return_lse=True), q, k, v)
+    def compute(q: Any, k: Any, v: Any, do: Any, sink: Any = None) -> Any:
+        given = (q, k, v) if sink is None else (q, k, v, sink)
+        (o, lse), pull = jax.vjp(lambda q, k, v, sink=None: attention(q, k, v, sink=sink, **options, return_lse=True), *given)
         return o, lse, *pull((do, jax.numpy.zeros_like(lse)))
 
     return compute
 
 
 def to_jax(tensors: dict[str, torch.Tensor]) -> list[Any]:
-    return [jax_here().numpy.from_dlpack(tensors[name]) for name in ("q", "k", "v", "do")]
+    return [jax_here().numpy.from_dlpack(tensors[name]) for name in ("q", "k", "v", "do", "sink") if name in tensors]
 
 
 def to_torch(arrays: Any, layout: str = "bhsd") -> dict[str, torch.Tensor]:
     """As views [batch, heads, rows, head_dim]."""
     jax_here().block_until_ready(arrays)
-    found = dict(zip(("o", "lse", *OUTPUTS), map(torch.from_dlpack, arrays), strict=True))
-    return {name: x.transpose(1, 2) if layout == "bshd" and name != "lse" else x for name, x in found.items()}
+    names = ("o", "lse", *OUTPUTS, "dsink")[:len(arrays)]
+    found = dict(zip(names, map(torch.from_dlpack, arrays), strict=True))
+    return {name: as_bhsd(x, layout) for name, x in found.items()}
+
+
+def as_bhsd(tensor: torch.Tensor, layout: str) -> torch.Tensor:
+    return tensor.transpose(1, 2) if layout == "bshd" and tensor.dim() == 4 else tensor
 
 
 def accurate(problem: Case, layout: str) -> dict[str, Any]:
     jax, tensors = jax_here(), inputs(problem, layout)
     found = to_torch(jax.jit(both_ways(problem, layout))(*to_jax(tensors)), layout)
-    given = {name: x.transpose(1, 2) if layout == "bshd" else x for name, x in tensors.items()} | {name: found[name] for name in ("o", "lse")}
+    given = {name: as_bhsd(x, layout) for name, x in tensors.items()} | {name: found[name] for name in ("o", "lse")}
     return demand_accurate(problem, given, found)
 
 
@@ -140,7 +152,7 @@ def captured(problem: Case) -> dict[str, Any]:
     handler = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(count)
     captured.handler = handler  # type: ignore[attr-defined]  # XLA calls it to the end of the process
     capsule = jax.ffi.pycapsule(ctypes.cast(handler, ctypes.c_void_p).value)
-    counted = f"{COUNTED}_{problem.q_rows}"
+    counted = f"{COUNTED}_{problem.q_rows}{'_sink' * problem.has_sink}"
     jax.ffi.register_ffi_target(counted, dict.fromkeys(operator.STAGES, capsule), platform="CUDA")
     given = [to_jax(inputs(problem, seed=seed)) for seed in (0, 1)]
     expected = [to_torch(jax.jit(both_ways(problem))(*values)) for values in given]
@@ -161,11 +173,15 @@ def captured(problem: Case) -> dict[str, Any]:
 
 
 def from_vmap(problem: Case) -> None:
+    """A sink is that of all, and has a gradient from each."""
     jax, given = jax_here(), to_jax(inputs(problem))
+    from dash_attn.jax.sinks import summed
+
     expected = to_torch(jax.jit(both_ways(problem))(*given))
-    split = [x.reshape(problem.batch, 1, *x.shape[1:]) for x in given]
-    found = jax.jit(jax.vmap(both_ways(problem)))(*split)
-    demand_same(to_torch([x.reshape(-1, *x.shape[2:]) for x in found]), expected, "vmap")
+    *tensors, last = given if problem.has_sink else (*given, None)
+    split = [x.reshape(problem.batch, 1, *x.shape[1:]) for x in tensors]
+    found = jax.jit(jax.vmap(both_ways(problem), (0,) * 4 + (None,)))(*split, last)
+    demand_same(to_torch([summed(x) if x.ndim == 2 else x.reshape(-1, *x.shape[2:]) for x in found]), expected, "vmap")
 
 
 def same_as_kernel(bundled: BundledKernel) -> dict[str, Any]:
@@ -173,14 +189,18 @@ def same_as_kernel(bundled: BundledKernel) -> dict[str, Any]:
     jax, kinds = jax_here(), []
     from dash_attn.jax import operator
 
-    for shape in (UNGROUPED, TABLE):
-        problem = case(bundled, shape)
+    for shape, has_sink in itertools.product((UNGROUPED, TABLE), (False, True)):
+        problem = case(bundled, shape, has_sink)
         tensors = inputs(problem)
         found = to_torch(jax.jit(both_ways(problem))(*to_jax(tensors)))
         gradients = {name: torch.empty_like(found[name]) for name in OUTPUTS}
-        wanted = operator.order_of(*to_jax(tensors)[:2], (problem.mask.left, problem.mask.right), "bhsd").wanted
+        if has_sink:
+            gradients["dsink"] = torch.empty(problem.batch, problem.heads, device="cuda")
+        wanted = operator.order_of(*to_jax(tensors)[:2], (problem.mask.left, problem.mask.right), "bhsd", has_sink=has_sink).wanted
         Kernel(maker_of(texts_of(wanted))).backward(**tensors, o=found["o"], lse=found["lse"], **gradients, scale=problem.scale)
         torch.cuda.synchronize()
+        if has_sink:
+            gradients["dsink"] = gradients["dsink"][0] + gradients["dsink"][1]  # of two batches
         demand_same(gradients, found, f"Kernel.backward, {wanted.kind}")
         kinds.append(wanted.kind)
     demand(problem.mask.right != 0 or problem.mask.left >= 0 or SEARCHED in kinds, f"expected a table of a causal mask, found {kinds}")

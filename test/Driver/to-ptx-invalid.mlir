@@ -46,7 +46,7 @@
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='kind=file path=%t/order.json workers=8 sizes=q:512,kv:512,batch:1,heads:2,kv-heads:1' 2>&1 | FileCheck %s --check-prefix=WORKERS
 // WORKERS: bwd-causal.mlir:{{[0-9]+}}:3: error: order file '{{.+}}/order.json': schedules[0]: order is for workers 4, expected 8
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='kind=synthesized' 2>&1 | FileCheck %s --check-prefix=TABLE
-// TABLE: bwd-causal.mlir:{{[0-9]+}}:3: error: size 'q' is not in the types, and the order is a table, which serves no other size: state it, as in sizes=q:4096
+// TABLE: bwd-causal.mlir:{{[0-9]+}}:3: error: size 'q' is not in the types, and the order is a table, which serves no other size: state it, as in sizes=q:4096, or take a kind with formulas for this mask: ascending, descending, shift, symmetric-shift
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='sizes=q:512,heads:3,kv-heads:2' 2>&1 | FileCheck %s --check-prefix=HEADS
 // HEADS: bwd-causal.mlir:{{[0-9]+}}:3: error: heads must be a multiple of kv-heads, got 3 and 2
 

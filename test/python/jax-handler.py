@@ -49,6 +49,12 @@ assert run(q, k, k, q, q, lse[:1]) == \
 assert run(q, k, k, q.astype(jnp.float16), q, lse) == "INVALID_ARGUMENT: dash: do: expected elements of bf16, found f16"
 assert run(q, k, k, q.astype(jnp.int32), q, lse) == \
     "INVALID_ARGUMENT: dash: expected buffers of bf16, f16 and f32, found one of XLA's type 4"
+sink = jnp.ones((4,), jnp.float32)
+of_sink = operator.Call((-1, 0), 0.125, "bhsd", has_sink=True)
+for given, said in ((sink, "UNIMPLEMENTED: XLA FFI GPU context is not available"),
+                    (sink[:3], "INVALID_ARGUMENT: dash: sink: expected heads = 4, found 3 in shape (3,) of [heads]")):
+    found = refused(lambda: jax.jit(lambda *x: operator.gradients(of_sink, *x))(q, k, k, q, q, lse, given), jax.errors.JaxRuntimeError)
+    assert found == said, found
 assert changed(scale="1") == "INVALID_ARGUMENT: dash: attributes: expected a number of f32 'scale', found none"
 assert changed(layout="bh") == "INVALID_ARGUMENT: dash: layout: expected 'bhsd' or 'bshd', found 'bh'"
 assert changed(certificate="sha256:0").startswith("FAILED_PRECONDITION: dash: certificate: expected sha256:")

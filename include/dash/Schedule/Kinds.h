@@ -31,6 +31,9 @@ ArrayRef<const ScheduleKind *> scheduleKinds();
 /// The kind called `name`, or null.
 const ScheduleKind *findScheduleKind(StringRef name);
 
+/// Those that are formulas on the mask of `header`, and deterministic. Its kind does not matter. Says nothing of errors.
+SmallVector<StringRef> kindsWithFormulas(ScheduleHeader header, MLIRContext *context);
+
 } // namespace mlir::dash
 
 #endif // DASH_SCHEDULE_KINDS_H

@@ -6,16 +6,18 @@ import functools
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 from jax._src.cudnn import fused_attention_stablehlo as cudnn
 
 from ..problem import demand, window_of
 from .operator import Call, apply, gradients
 from .problem import refusal_of_arrays, refusal_of_device, refusal_of_forward, refusal_of_options
+from .sinks import refusal_of_sink, summed, with_sink
 
 
 def attention(q: jax.Array, k: jax.Array, v: jax.Array, *, causal: bool = False, window: tuple[int, int] | None = None,
               scale: float | None = None, cu_seqlens_q: jax.Array | None = None, cu_seqlens_k: jax.Array | None = None,
-              level: str = "run", layout: str = "bhsd", return_lse: bool = False) -> Any:
+              sink: jax.Array | None = None, level: str = "run", layout: str = "bhsd", return_lse: bool = False) -> Any:
     """softmax(scale * q k^T) v, with gradients that are the same bits on every run.
 
     q: [batch, heads, rows, head_dim]; k, v: [batch, kv_heads, kv_rows, head_dim], where kv_heads divides heads; bfloat16 or float16,
@@ -23,15 +25,19 @@ def attention(q: jax.Array, k: jax.Array, v: jax.Array, *, causal: bool = False,
     own a row sees. scale: a number, head_dim^-0.5 if None. return_lse: also gives the natural logarithms of the sums, [batch, heads,
     rows] of float32, through which no gradients go.
 
+    sink: [heads], any floating-point numbers: of each head a score that has a part in every row's softmax, and no value (gpt-oss). It is in
+    the LSE, and has gradients. Its part is taken from the o of the forward pass, which is rounded once more.
+
     All but the arrays has to be known when a program is traced. In `shard_map`, batch and heads may be divided among devices: each
     computes its own. Raises ArgumentError for what is not served, and says what to do instead; `dash_attn.jax.explain` says it without
     raising.
     """
     demand(refusal_of_options(causal, window, scale, (cu_seqlens_q, cu_seqlens_k), level, layout))
     sides = window_of(causal, window)
-    demand(refusal_of_arrays(q, k, v, layout) or refusal_of_forward(q, k, sides, layout) or refusal_of_device())
-    call = Call(sides, q.shape[3] ** -0.5 if scale is None else float(scale), layout)
-    o, lse = _attention(call, *_as_varying(q, k, v))
+    demand(refusal_of_arrays(q, k, v, layout) or refusal_of_forward(q, k, sides, layout) or refusal_of_sink(sink, q, layout) or
+           refusal_of_device())
+    call = Call(sides, q.shape[3] ** -0.5 if scale is None else float(scale), layout, sink is not None)
+    o, lse = _attention(call, *_as_varying(q, k, v, *(() if sink is None else (sink.astype(jnp.float32),))))
     return (o, jax.lax.stop_gradient(lse)) if return_lse else o
 
 
@@ -51,19 +57,25 @@ def forward(call: Call, q: Any, k: Any, v: Any) -> tuple[Any, Any]:
         qkv_layout="BNTH" if call.layout == "bhsd" else "BTNH", sliding_window_length=left + 1 if left >= 0 else None, return_residual=True)
 
 
+def _computed(call: Call, q: Any, k: Any, v: Any, *sink: Any) -> tuple[Any, Any]:
+    o, lse = forward(call, q, k, v)
+    return with_sink(o, lse, *sink, call.layout) if call.has_sink else (o, lse)
+
+
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
-def _attention(call: Call, q: Any, k: Any, v: Any) -> tuple[Any, Any]:
-    return apply(forward, call, q, k, v)
+def _attention(call: Call, *given: Any) -> tuple[Any, Any]:
+    return apply(_computed, call, *given)
 
 
-def _forward_and_saved(call: Call, q: Any, k: Any, v: Any) -> Any:
-    o, lse = apply(forward, call, q, k, v)
-    return (o, lse), (q, k, v, o, lse)
+def _forward_and_saved(call: Call, *given: Any) -> Any:
+    o, lse = apply(_computed, call, *given)
+    return (o, lse), (given, o, lse)
 
 
-def _backward(call: Call, saved: Any, upstream: Any) -> tuple[Any, Any, Any]:
-    q, k, v, o, lse = saved
-    return apply(gradients, call, q, k, v, upstream[0], o, lse)
+def _backward(call: Call, saved: Any, upstream: Any) -> tuple[Any, ...]:
+    (q, k, v, *sink), o, lse = saved
+    *found, last = apply(gradients, call, q, k, v, upstream[0], o, lse, *sink)
+    return (*found, summed(last) if call.has_sink else last)
 
 
 _attention.defvjp(_forward_and_saved, _backward)

@@ -15,7 +15,7 @@ import numpy as np
 from ..library import Handle, library
 from ..orders import SIZES, Ordered, order_for, texts_of
 from ..plan import Plan
-from ..problem import ELEMENTS, Wanted, Window, program_of
+from ..problem import ELEMENTS, ONE_SINK, Wanted, Window, demand, program_of
 from ..runtime import Kernel, maker_of
 from ..workspace import ALIGNMENT, aligned
 
@@ -25,11 +25,12 @@ STAGES = ("instantiate", "initialize", "execute")
 
 @dataclass(frozen=True)
 class Call:
-    """What of a call is no array."""
+    """What of a call is no array. has_sink: the last of its arrays is a sink, [heads] of float32, which has no batch."""
 
     window: Window
     scale: float
     layout: str
+    has_sink: bool = False
 
 
 class JaxKernel(Kernel):
@@ -67,19 +68,22 @@ def apply(function: Callable[..., Any], call: Call, *arrays: Any) -> Any:
     return _refusing_derivatives(_folded(function, call))(*arrays)
 
 
-def gradients(call: Call, q: Any, k: Any, v: Any, do: Any, o: Any, lse: Any) -> tuple[Any, Any, Any]:
-    """dq, dk and dv, by libdash's handler."""
-    kernel = kernel_of(order_of(q, k, call.window, call.layout).wanted)
-    # Memory is a result: XLA plans it, and records programs anew that were captured with other addresses. In shard_map each device has its own,
-    # as it has its own q.
-    size = kernel.bytes_of(q.shape, k.shape, call.layout)
-    memory = jax.eval_shape(lambda array: jax.lax.full_like(array, 0, jnp.uint8, (size,)), q)
-    results = (*map(jax.typeof, (q, k, v)), memory)
+def gradients(call: Call, q: Any, k: Any, v: Any, do: Any, o: Any, lse: Any, *sink: Any) -> tuple[Any, ...]:
+    """dq, dk and dv, and of a sink dsink, [batch, heads] of float32, by libdash's handler."""
+    kernel = kernel_of(order_of(q, k, call.window, call.layout, has_sink=call.has_sink).wanted)
+
+    def typed(dtype: Any, *shape: int) -> Any:
+        """In shard_map each device has its own, as it has its own q."""
+        return jax.eval_shape(lambda array: jax.lax.full_like(array, 0, dtype, shape), q)
+
+    dsink = (typed(jnp.float32, q.shape[0], *sink[0].shape),) if call.has_sink else ()
+    # Memory is a result: XLA plans it, and records programs anew that were captured with other addresses.
+    memory = typed(jnp.uint8, kernel.bytes_of(q.shape, k.shape, call.layout))
     order = () if kernel.table is None else (kernel.table,)
-    dq, dk, dv, _ = jax.ffi.ffi_call(TARGET, results)(
-        q, k, v, do, o, lse, *order, program=kernel.program, options=kernel.options, certificate=kernel.certificate, layout=call.layout,
-        scale=np.float32(call.scale))
-    return dq, dk, dv
+    *found, _ = jax.ffi.ffi_call(TARGET, (*map(jax.typeof, (q, k, v)), *dsink, memory))(
+        q, k, v, do, o, lse, *sink, *order, program=kernel.program, options=kernel.options, certificate=kernel.certificate,
+        layout=call.layout, scale=np.float32(call.scale))
+    return tuple(found)
 
 
 def _folded(function: Callable[..., Any], call: Call) -> Any:
@@ -89,8 +93,10 @@ def _folded(function: Callable[..., Any], call: Call) -> Any:
 
     @folded.def_vmap
     def _rule(size: int, are_batched: Sequence[bool], *arrays: Any) -> Any:
-        whole = [array if is_batched else jnp.broadcast_to(array, (size, *array.shape)) for array, is_batched in zip(arrays, are_batched)]
-        found = _folded(function, call)(*(array.reshape(-1, *array.shape[2:]) for array in whole))
+        count = len(arrays) - call.has_sink
+        demand(ONE_SINK if any(are_batched[count:]) else None)
+        whole = [array if is_batched else jnp.broadcast_to(array, (size, *array.shape)) for array, is_batched in zip(arrays[:count], are_batched)]
+        found = _folded(function, call)(*(array.reshape(-1, *array.shape[2:]) for array in whole), *arrays[count:])
         return tuple(array.reshape(size, -1, *array.shape[1:]) for array in found), (True,) * len(found)
 
     return folded
@@ -111,9 +117,9 @@ _kernels: dict[Wanted, JaxKernel] = {}
 _lock = threading.Lock()
 
 
-def order_of(q: Any, k: Any, window: Window, layout: str) -> Ordered:
-    """The kernel, and its order."""
-    return order_for(Wanted(q.shape[3], ELEMENTS[str(q.dtype)], window), *sizes_of(q.shape, k.shape, layout))
+def order_of(q: Any, k: Any, window: Window, layout: str, **rest: Any) -> Ordered:
+    """The kernel, and its order. rest: of `Wanted`."""
+    return order_for(Wanted(q.shape[3], ELEMENTS[str(q.dtype)], window, **rest), *sizes_of(q.shape, k.shape, layout))
 
 
 def kernel_of(wanted: Wanted) -> JaxKernel:

@@ -22,16 +22,22 @@ def refusal_of_options(causal: Any, window: Any, scale: Any, cu_seqlens: tuple[A
     return refusal_of_layout(layout) or problem.refusal_of_options(causal, window, scale, level) or refusal_of_level(level, OWN_FORWARD)
 
 
+def refusal_of_place(name: str, array: Any) -> str | None:
+    """Why this is no array for a GPU."""
+    if not isinstance(array, jax.Array):
+        return f"{name}: expected an array of JAX, found {type(array).__name__}"
+    if not isinstance(array, jax.core.Tracer):  # in a program that is traced, arrays are nowhere yet
+        found = next((device for device in array.devices() if device.platform != PLATFORM), None)
+        if found is not None:
+            return f"{name}: expected an array on a CUDA device, found one on '{found}'"
+    return None
+
+
 def refusal_of_arrays(q: Any, k: Any, v: Any, layout: str) -> str | None:
     """Why no kernel serves these arrays; None if one does."""
     for name, array in zip(NAMES, (q, k, v)):
-        if not isinstance(array, jax.Array):
-            return f"{name}: expected an array of JAX, found {type(array).__name__}"
-        if not isinstance(array, jax.core.Tracer):  # in a program that is traced, arrays are nowhere yet
-            found = next((device for device in array.devices() if device.platform != PLATFORM), None)
-            if found is not None:
-                return f"{name}: expected an array on a CUDA device, found one on '{found}'"
-        reason = refusal_of_array(name, str(array.dtype), str(q.dtype), array.ndim, array.shape, layout, "cast it")
+        reason = refusal_of_place(name, array) or \
+            refusal_of_array(name, str(array.dtype), str(q.dtype), array.ndim, array.shape, layout, "cast it")
         if reason:
             return reason
         if not all(type(size) is int for size in array.shape):

@@ -85,18 +85,21 @@ def _window_seen(q: Any, k: Any, v: Any, causal: Any, window: Any, scale: Any, l
         if tuple(map(type, options)) not in _PLAIN:
             options = tuple(map(repr, options))  # 1 is not True, and [] no key
         key = None if seen is None else (seen, q.device, k.device, v.device, *options)
-    found = None if key is None else _accepted.get(key)
-    if found is None:
-        demand(refusal_of_options(causal, window, scale, level, layout))
-        found, layout = window_of(causal, window), layout or LAYOUTS[0]
-        demand(refusal_of_tensors(q, k, v, layout) or refusal_of_forward(q, k, found, layout))
-        if not is_compiling:
-            demand(refusal_of_sharding(q, k, layout))
-        demand(refusal_of_device(q.device.index))
-        if key is not None:
-            if len(_accepted) >= MOST_ACCEPTED:
-                _accepted.clear()
-            _accepted[key] = found
+    if key is not None:
+        try:
+            return _accepted[key]
+        except KeyError:
+            pass
+    demand(refusal_of_options(causal, window, scale, level, layout))
+    found, layout = window_of(causal, window), layout or LAYOUTS[0]
+    demand(refusal_of_tensors(q, k, v, layout) or refusal_of_forward(q, k, found, layout))
+    if not is_compiling:
+        demand(refusal_of_sharding(q, k, layout))
+    demand(refusal_of_device(q.device.index))
+    if key is not None:
+        if len(_accepted) >= MOST_ACCEPTED:
+            _accepted.clear()
+        _accepted[key] = found
     return found
 
 

@@ -12,7 +12,7 @@ import torch
 from .. import runtime
 from ..driver import Driver
 from ..errors import DriverError
-from ..launch import WORDS, Launch
+from ..launch import Launch
 from ..library import HANDLER, Handle, check, library
 from ..orders import Ordered, order_for, texts_of
 from ..plan import Plan, Table
@@ -51,7 +51,8 @@ class TorchLaunch(Launch):
         with self.workspace.lock:
             if scale is not None:
                 self._arguments.scale = scale
-            self._words[0:WORDS * len(addresses):WORDS] = addresses
+            if addresses:
+                self._words[self._places] = addresses
             self._memory.address = pointer = allocate(self._bytes, self._device, stream)
             if self._table is None:
                 self._order.address = pointer + self._order_at

@@ -29,8 +29,11 @@ def launch(do: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, 
     dq, dk, dv = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
     seen = signature(q, k, v, do, o, lse)
     key = (seen, left, right, layout, stream, device)  # that the others are there, too, is looked at for each launch
-    found = launches.get(key) if seen is not None else None
-    if found is None:
+    try:
+        found = launches[key]  # none has a `seen` of None
+    except KeyError:
+        found = None
+    if found is None:  # what is refused has no context
         found = _prepare(do, q, k, v, o, lse, dq, dk, dv, (left, right), layout, stream)
         if seen is not None and stream != PER_THREAD:
             if len(launches) >= MOST_LAUNCHES:

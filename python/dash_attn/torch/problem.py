@@ -146,11 +146,12 @@ def signature(*tensors: torch.Tensor) -> tuple[Any, ...] | None:
 
 
 def is_plain(*tensors: torch.Tensor) -> bool:
-    """Whether nothing looks on that has to see operators: no mode, no transform, no profiler, no compiler."""
+    """Whether nothing looks on that has to see operators: no mode, no transform, no profiler, no compiler (Dynamo; all others trace by a
+    mode)."""
     for tensor in tensors:
         if type(tensor) is not torch.Tensor:
             return False
-    return not (torch.compiler.is_compiling() or torch._C._len_torch_dispatch_stack() or
+    return not (torch.compiler.is_dynamo_compiling() or torch._C._len_torch_dispatch_stack() or
                 torch._C._are_functorch_transforms_active() or torch.autograd._profiler_enabled())
 
 

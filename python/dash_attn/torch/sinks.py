@@ -10,7 +10,8 @@ from typing import Any
 
 import torch
 
-from ..problem import PACKED
+from .. import problem
+from ..problem import ONE_SINK, PACKED
 from .forward import forward as forward_without
 from .kernels import kernel_for, kernel_of, order_of
 from .operator import SPACE, FirstDerivatives, fold, unfold
@@ -53,7 +54,7 @@ gradients = getattr(torch.ops, SPACE).attention_backward_sink.default
 
 def _demand_one(of_sink: int | None) -> None:
     if of_sink is not None:
-        raise RuntimeError("sink: expected one for all of vmap's dimension, found one for each; call attention in a loop")
+        raise RuntimeError(ONE_SINK)
 
 
 def refusal_of_sink(sink: Any, q: torch.Tensor, layout: str = "bhsd") -> str | None:
@@ -62,9 +63,9 @@ def refusal_of_sink(sink: Any, q: torch.Tensor, layout: str = "bhsd") -> str | N
         return None
     if not isinstance(sink, torch.Tensor):
         return f"sink: expected a tensor of PyTorch, found {type(sink).__name__}"
-    heads = q.shape[layout.index("h")]
-    if not sink.is_floating_point() or sink.shape != (heads,):
-        return f"sink: expected floating-point numbers, one for each of {heads} heads, found {dtype_of(sink)} of the shape {tuple(sink.shape)}"
+    reason = problem.refusal_of_sink(sink.is_floating_point(), dtype_of(sink), sink.shape, q.shape[layout.index("h")])
+    if reason:
+        return reason
     if sink.device != q.device:
         return f"sink: expected a tensor on '{q.device}' as q, found one on '{sink.device}'"
     if is_sharded(sink) != is_sharded(q):

@@ -65,11 +65,11 @@ def _compute(frame: Frame) -> None:
     attributes = _attributes(frame)
     operands = [_array(frame.operands.buffers[i]) for i in range(frame.operands.size)]
     *results, memory = (_array(frame.results.buffers[i]) for i in range(frame.results.size))
-    q, k, v, do, o, lse = (x.swapaxes(1, 2) if attributes["layout"] == "bshd" and x.ndim == 4 else x for x in operands)
+    q, k, v, do, o, lse, *sink = (x.swapaxes(1, 2) if attributes["layout"] == "bshd" and x.ndim == 4 else x for x in operands)
     mask = Mask.parse(attributes["program"].split("mask(<")[1].split(">)")[0])
-    found = reference.backward(q, k, v, do, o, lse, scale=attributes["scale"], mask=mask)
+    found = reference.backward(q, k, v, do, o, lse, scale=attributes["scale"], mask=mask, sink=sink[0] if sink else None)
     for result, gradient in zip(results, found.values(), strict=True):
-        result[...] = gradient.swapaxes(1, 2) if attributes["layout"] == "bshd" else gradient
+        result[...] = gradient.swapaxes(1, 2) if attributes["layout"] == "bshd" and gradient.ndim == 4 else gradient
     CALLED.append(attributes | {"shapes": [x.shape for x in operands], "bytes": memory.shape[0]})
 
 
