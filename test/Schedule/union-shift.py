@@ -67,7 +67,7 @@ def of_bound(problem: Problem, kind: str, arguments: argparse.Namespace) -> floa
     assert problem.mask in program
     found = subprocess.run(
         [arguments.dash_opt, f"--dash-tile=q={Q_TILE} kv={KV_TILE}",
-         f"--dash-apply-schedule=kind={kind} workers={WORKERS} sizes=q:{problem.rows},heads:{problem.heads}", "--dash-report-schedule", "-o",
+         f"--dash-apply-schedule=kind={kind} workers={WORKERS} parts=1 sizes=q:{problem.rows},heads:{problem.heads}", "--dash-report-schedule", "-o",
          "/dev/null"], input=program, capture_output=True, text=True, check=True).stdout
     return float(re.search(r"lower bound \S+: (\S+) of it", found)[1])
 
