@@ -98,6 +98,18 @@ LogicalResult ProtocolRun::copyIn(Process &process, const Instruction &instructi
       .bring(instruction.op, channel.getType().getElementBytes(place.element), clock);
 }
 
+/// What is read again is what was told before.
+static LogicalResult checkToldAgain(const Instruction &instruction, ArrayRef<int64_t> registers,
+                                    ArrayRef<int64_t> words) {
+  ArrayRef<int64_t> indices = *cast<HideOp>(instruction.op).getIndices();
+  for (auto [source, index] : llvm::zip_equal(instruction.in, indices))
+    if (registers[source] != words[index])
+      return instruction.op->emitError()
+             << "was told " << registers[source] << " and reads " << words[index]
+             << " again, as index " << index << " of its slot";
+  return success();
+}
+
 LogicalResult ProtocolRun::access(Process &process, const Instruction &instruction,
                                   const Event &event) {
   const SlotPlace &place = instruction.places.front();
@@ -113,6 +125,8 @@ LogicalResult ProtocolRun::access(Process &process, const Instruction &instructi
   int64_t count = what.channel.getType().getNumIndices();
   int64_t *words =
       indices[place.channel].data() + what.use % int64_t(what.channel.getDepth()) * count;
+  if (instruction.opcode == Opcode::ReadAgain)
+    return checkToldAgain(instruction, process.registers, ArrayRef(words, count));
   for (auto [i, source] : llvm::enumerate(instruction.in))
     words[i] = process.registers[source];
   if (instruction.opcode == Opcode::ReadIndices)

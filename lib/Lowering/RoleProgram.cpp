@@ -225,16 +225,18 @@ private:
     return success();
   }
 
-  /// A slot that tells it the kv tile is read once more where it stands.
+  /// The numbers that it is told, and the slot in which it reads them again.
   LogicalResult readHide(HideOp op) {
-    auto told = op.getKvTile().getDefiningOp<ReadIndicesOp>();
-    if (!told)
+    if (!op.getChannel())
       return success();
-    FailureOr<SlotPlace> place = placeOf(op, told.getChannel(), told.getSlot(),
-                                         told.getChannel().getType().getNumTiles(), true);
+    SmallVector<Value, 2> told = {op.getKvTile()};
+    if (op.getSequence())
+      told.push_back(op.getSequence());
+    FailureOr<SlotPlace> place =
+        placeOf(op, op.getChannel(), op.getSlot(), op.getChannel().getType().getNumTiles(), true);
     if (failed(place))
       return failure();
-    add(Opcode::LoadRow, op, {}).places.push_back(*place);
+    add(Opcode::ReadAgain, op, told).places.push_back(*place);
     return success();
   }
 

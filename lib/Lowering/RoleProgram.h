@@ -36,6 +36,7 @@ enum class Opcode : uint8_t {
   CopyOut,
   WriteIndices,
   ReadIndices,
+  ReadAgain, ///< indices that it has been told before
   LoadRow,
   StoreFragment,
   // Products.
