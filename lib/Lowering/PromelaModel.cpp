@@ -42,6 +42,7 @@ NeededNumbers::NeededNumbers(ArrayRef<RoleProgram> programs, const ModelLayout &
         switch (instruction.opcode) {
         case Opcode::WaitProducts: // waits for sums, not for numbers
         case Opcode::ReadAgain:    // knows them
+        case Opcode::ComputeTile:
           continue;
         case Opcode::Copy:
           for (auto [source, target] : llvm::zip_equal(instruction.in, instruction.out))
