@@ -115,6 +115,31 @@ LogicalResult LogProbabilityOp::verify() {
                        << " elements, one for each column of the scores, got " << found;
 }
 
+LogicalResult HideOp::verify() {
+  if (bool(getChannel()) != bool(getSlot()) || bool(getChannel()) != bool(getIndices()))
+    return emitOpError("needs a channel, its slot and indices to read again, or none of them");
+  if (!getChannel())
+    return success();
+  ArrayRef<int64_t> indices = *getIndices();
+  size_t expected = getSequence() ? 2 : 1, found = indices.size();
+  if (found != expected)
+    return emitOpError() << "reads "
+                         << (getSequence() ? "2 numbers again, the kv tile and the sequence"
+                                           : "1 number again, the kv tile")
+                         << ", got " << found << " of their indices";
+  int64_t last = int64_t(getChannel().getType().getNumIndices()) - 1;
+  for (int64_t index : indices)
+    if (index < 0 || index > last)
+      return emitOpError() << "index must be from 0 to " << last << ", those of the slot, got "
+                           << index;
+  return success();
+}
+
+/// A slot that is read before it is full, or behind its release, gives anything.
+Speculation::Speculatability HideOp::getSpeculatability() {
+  return getChannel() ? Speculation::NotSpeculatable : Speculation::Speculatable;
+}
+
 LogicalResult HeldOp::verify() {
   ChannelType channel = getChannel().getType();
   if (getTiles().size() == channel.getNumTiles() &&

@@ -88,7 +88,7 @@ LogicalResult SwizzledAttr::verifyEncoding(ArrayRef<int64_t> shape, Type element
   if (!elementType) // the parser has said what is wrong with it
     return failure();
   bool isHalf = elementType.isF16() || elementType.isBF16();
-  if (isHalf && shape.size() == 2 && shape[0] % 8 == 0 && shape[1] % columnsOfPanel == 0)
+  if (isHalf && shape.size() == 2 && shape[0] % rowsOfGroup == 0 && shape[1] % columnsOfPanel == 0)
     return success();
   return emitError() << *this
                      << " needs rows that are a multiple of 8 and columns that are a multiple of "

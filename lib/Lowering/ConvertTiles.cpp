@@ -20,7 +20,7 @@ static FloatType elementOf(Value tile) { return cast<FloatType>(getElementTypeOr
 
 static SharedFactor sharedFactor(Value address, RankedTensorType type, bool outerIsRow) {
   SharedFactor factor;
-  factor.tile = {address, type.getDimSize(0), type.getDimSize(1)};
+  factor.tile = {address, type.getShape()};
   factor.outerIsRow = outerIsRow;
   return factor;
 }
@@ -176,8 +176,8 @@ struct ConvertHide : KernelPattern<HideOp> {
         hides,
         [&] {
           ThreadPlace place = ThreadPlace::readAnew(b);
-          Value end = kvRowsAgain(b, op, adaptor, rewriter);
-          Value firstRow = b.mul(readAgain(b, op.getKvTile(), adaptor.getKvTile(), rewriter), rows);
+          Value end = kvRowsAgain(b, op, adaptor);
+          Value firstRow = b.mul(readAgain(b, op, adaptor, 0, adaptor.getKvTile()), rows);
           return hide(b, place, layout.getFirstRow(consumer->warpgroup), adaptor.getValue(), lead,
                       edges, firstRow, b.sub(end, firstRow));
         },
@@ -224,23 +224,22 @@ private:
     Value sequence = sequenceWord(b, adaptor.getSequence());
     return kernel.readSequence(b, sequence, /*isKeyValue=*/true).rows;
   }
-  Value kvRowsAgain(PtxBuilder &b, HideOp op, Adaptor adaptor,
-                    ConversionPatternRewriter &rewriter) const {
+  Value kvRowsAgain(PtxBuilder &b, HideOp op, Adaptor adaptor) const {
     if (!kernel.isList())
       return kernel.kvRows;
-    Value sequence = readAgain(b, op.getSequence(), adaptor.getSequence(), rewriter);
+    Value sequence = readAgain(b, op, adaptor, 1, adaptor.getSequence());
     return kernel.readSequence(b, sequence, /*isKeyValue=*/true).rows;
   }
 
-  /// A number out of the slot that told it, which is still held: --dash-verify-protocol proves that.
-  Value readAgain(PtxBuilder &b, Value number, ValueRange converted,
-                  ConversionPatternRewriter &rewriter) const {
-    auto told = number.getDefiningOp<ReadIndicesOp>();
-    if (!told)
-      return word(b, converted);
-    auto channel = told.getChannel().getDefiningOp<ChannelOp>();
-    unsigned element = channel.getType().getNumTiles() + cast<OpResult>(number).getResultNumber();
-    Value slot = word(b, rewriter.getRemappedValue(told.getSlot()));
+  /// A number out of the slot that told it, if the op says which that is; it is still held: --dash-verify-waits and
+  /// --dash-verify-protocol prove that.
+  Value readAgain(PtxBuilder &b, HideOp op, Adaptor adaptor, unsigned which,
+                  ValueRange told) const {
+    if (!op.getChannel())
+      return word(b, told);
+    auto channel = op.getChannel().getDefiningOp<ChannelOp>();
+    unsigned element = channel.getType().getNumTiles() + (*op.getIndices())[which];
+    Value slot = word(b, adaptor.getSlot());
     return b.uniform(hopper::loadWord(b, kernel.element(b, channel, element, slot)));
   }
 

@@ -3,6 +3,7 @@
 
 #include "EntryBuilder.h"
 #include "dash/IR/KernelAttrs.h"
+#include "dash/Pipeline/BufferPlan.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
@@ -69,7 +70,7 @@ Value dash::sharedMemoryBase(PtxBuilder &b, Operation *module) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(&module->getRegion(0).front());
     LLVM::GlobalOp::create(b, type, /*isConstant=*/false, LLVM::Linkage::External, symbol,
-                           /*value=*/Attribute(), /*alignment=*/1024, shared);
+                           /*value=*/Attribute(), /*alignment=*/tileAlignment, shared);
   }
   Value address =
       LLVM::AddressOfOp::create(b, LLVM::LLVMPointerType::get(b.getContext(), shared), symbol);

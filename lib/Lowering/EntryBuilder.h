@@ -36,7 +36,7 @@ public:
                ArrayRef<Parameter> parameters);
 
   Value parameter(StringRef name) const;
-  /// The dynamic shared memory, as a 32-bit address, 1024-byte aligned.
+  /// The dynamic shared memory, as a 32-bit address, aligned as tiles want it.
   Value sharedBase();
   /// Returns from the kernel.
   void finish();
@@ -47,8 +47,8 @@ private:
   llvm::StringMap<Value> values;
 };
 
-/// Where the dynamic shared memory of the entry begins in which the builder stands: a 32-bit address, 1024-byte
-/// aligned. `module` is the entry's.
+/// Where the dynamic shared memory of the entry begins in which the builder stands: a 32-bit address,
+/// aligned as tiles want it. `module` is the entry's.
 Value sharedMemoryBase(PtxBuilder &b, Operation *module);
 
 } // namespace mlir::dash

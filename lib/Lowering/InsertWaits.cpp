@@ -125,6 +125,22 @@ private:
       return;
     auto read = ReadIndicesOp::create(b, indices.getTypes(), op.getChannel(), ring.getSlot());
     indices.replaceAllUsesWith(read.getIndices());
+    for (Operation *user : llvm::make_early_inc_range(read->getUsers()))
+      if (auto hide = dyn_cast<HideOp>(user); hide && !hide.getChannel())
+        readAgain(hide, read);
+  }
+
+  /// A consumer has no registers to keep where a tile is until one is cut: the slot is held, and tells it again.
+  void readAgain(HideOp hide, ReadIndicesOp read) {
+    SmallVector<int64_t, 2> told;
+    for (Value number : {hide.getKvTile(), hide.getSequence()})
+      if (number && number.getDefiningOp() == read)
+        told.push_back(cast<OpResult>(number).getResultNumber());
+      else if (number)
+        return;
+    hide.getChannelMutable().assign(read.getChannel());
+    hide.getSlotMutable().assign(read.getSlot());
+    hide.setIndices(told);
   }
 
   void readTiles(ValueRange tiles, Value channel, RingOp ring) {

@@ -41,6 +41,8 @@ NeededNumbers::NeededNumbers(ArrayRef<RoleProgram> programs, const ModelLayout &
           need(program, place.use);
         switch (instruction.opcode) {
         case Opcode::WaitProducts: // waits for sums, not for numbers
+        case Opcode::ReadAgain:    // knows them
+        case Opcode::ComputeTile:
           continue;
         case Opcode::Copy:
           for (auto [source, target] : llvm::zip_equal(instruction.in, instruction.out))

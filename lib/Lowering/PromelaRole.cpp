@@ -251,6 +251,8 @@ std::string RolePrinter::effectOnSlot(const Instruction &instruction) {
 
 std::string RolePrinter::effectOf(const Instruction &instruction) {
   switch (instruction.opcode) {
+  case Opcode::ComputeTile: // no tile has a value here
+    return "";
   case Opcode::NumItems:
   case Opcode::ReadItem:
   case Opcode::ReadPart:

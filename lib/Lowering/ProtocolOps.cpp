@@ -92,10 +92,24 @@ LogicalResult ProtocolRun::copyIn(Process &process, const Instruction &instructi
   for (SlotPart &part : partsOf(process, place))
     if (failed(writePart(part, {channel, use, place.element}, event, process.clock)))
       return failure();
+  if (failed(followTile(process, instruction)))
+    return failure();
   Clock clock = newClock();
   clock[agent] = event.time;
   return barrier(place.channel, BarrierSide::Full, use)
       .bring(instruction.op, channel.getType().getElementBytes(place.element), clock);
+}
+
+/// What is read again is what was told before.
+static LogicalResult checkToldAgain(const Instruction &instruction, ArrayRef<int64_t> registers,
+                                    ArrayRef<int64_t> words) {
+  ArrayRef<int64_t> indices = *cast<HideOp>(instruction.op).getIndices();
+  for (auto [source, index] : llvm::zip_equal(instruction.in, indices))
+    if (registers[source] != words[index])
+      return instruction.op->emitError()
+             << "was told " << registers[source] << " and reads " << words[index]
+             << " again, as index " << index << " of its slot";
+  return success();
 }
 
 LogicalResult ProtocolRun::access(Process &process, const Instruction &instruction,
@@ -110,9 +124,13 @@ LogicalResult ProtocolRun::access(Process &process, const Instruction &instructi
                        : readPart(part, what, event, process.clock,
                                   instruction.opcode == Opcode::CopyOut)))
       return failure();
+  if (failed(followTile(process, instruction)))
+    return failure();
   int64_t count = what.channel.getType().getNumIndices();
   int64_t *words =
       indices[place.channel].data() + what.use % int64_t(what.channel.getDepth()) * count;
+  if (instruction.opcode == Opcode::ReadAgain)
+    return checkToldAgain(instruction, process.registers, ArrayRef(words, count));
   for (auto [i, source] : llvm::enumerate(instruction.in))
     words[i] = process.registers[source];
   if (instruction.opcode == Opcode::ReadIndices)
@@ -152,7 +170,7 @@ ProtocolRun::Outcome ProtocolRun::onTurn(Process &process, const Instruction &in
       }
     }
     process.products.push_back(group);
-    return Outcome::Ran;
+    return succeeded(computeTile(process, instruction)) ? Outcome::Ran : Outcome::Wrong;
   }
   case Opcode::WaitProducts: {
     size_t pending = cast<WgmmaWaitOp>(instruction.op).getPending();
@@ -246,7 +264,7 @@ LogicalResult ProtocolRun::addTile(Process &process, const Instruction &instruct
     part.underWay.push_back(instruction.op);
     process.openCopies.push_back({&part, instruction.op});
   }
-  return success();
+  return followTile(process, instruction);
 }
 
 /// Takes and gives are the two halves of a barrier of two warpgroups: whoever gives twice completes it alone.

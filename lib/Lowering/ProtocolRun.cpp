@@ -68,6 +68,8 @@ ProtocolRun::Outcome ProtocolRun::step(size_t number) {
   ++process.at;
   if (compute(process, instruction))
     return Outcome::Ran;
+  if (instruction.opcode == Opcode::ComputeTile)
+    return succeeded(computeTile(process, instruction)) ? Outcome::Ran : Outcome::Wrong;
   for (const SlotPlace &place : instruction.places)
     if (int64_t use = process.registers[place.use]; use < 0) {
       instruction.op->emitError() << "is at use " << use << " of channel '"

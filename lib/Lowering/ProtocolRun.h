@@ -5,6 +5,7 @@
 
 #include "RoleProgram.h"
 #include "SlotMemory.h"
+#include "TileOrigins.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace mlir::dash {
@@ -86,6 +87,10 @@ private:
   LogicalResult readList(Process &process, const Instruction &instruction);
   Outcome wait(Process &process, const Instruction &instruction, const Event &event);
   LogicalResult copyIn(Process &process, const Instruction &instruction);
+  LogicalResult followTile(Process &process, const Instruction &instruction);
+  FailureOr<TileOrigin> originIn(Process &process, const Instruction &instruction,
+                                 const SlotPlace &place);
+  LogicalResult computeTile(Process &process, const Instruction &instruction);
   LogicalResult access(Process &process, const Instruction &instruction, const Event &event);
   void finish(Process &process, size_t number, ArrayRef<Read> reads);
   TileKey tileOf(const Process &process, const Instruction &instruction);
@@ -108,6 +113,7 @@ private:
   std::vector<Process> processes;
   unsigned warpgroups = 1;
   int64_t stepsLeft;
+  TileOrigins origins;
   std::vector<std::vector<SlotPart>> parts;        ///< of each channel: slots, elements, warpgroups
   std::vector<std::vector<PhaseBarrier>> barriers; ///< of each channel: slots, sides
   std::vector<std::vector<int64_t>> indices;       ///< of each channel: slots, indices

@@ -41,14 +41,22 @@ private:
         .Case<MbarrierWaitOp>([&](auto op) { return readWait(op); })
         .Case<MbarrierArriveOp>([&](auto op) { return readSlot(Opcode::Arrive, op); })
         .Case<MbarrierExpectOp>([&](auto op) { return readSlot(Opcode::Expect, op); })
-        .Case<CopyInOp>([&](auto op) { return readSlot(Opcode::CopyIn, op, op.getElement()); })
-        .Case<CopyOutOp>(
-            [&](auto op) { return readSlot(Opcode::CopyOut, op, op.getElement(), false); })
-        .Case<LoadRowOp>([&](auto op) { return readSlot(Opcode::LoadRow, op, op.getElement()); })
+        .Case<CopyInOp>([&](auto op) {
+          return readSlot(Opcode::CopyIn, op, op.getElement(), true, {},
+                          {op.getSequence(), op.getHead(), op.getTile()});
+        })
+        .Case<CopyOutOp>([&](auto op) {
+          return readSlot(Opcode::CopyOut, op, op.getElement(), false, {},
+                          {op.getSequence(), op.getHead(), op.getTile()});
+        })
+        .Case<LoadRowOp>([&](auto op) {
+          return readSlot(Opcode::LoadRow, op, op.getElement(), true, {}, op.getResult());
+        })
         .Case<LoadFactorOp>([&](auto op) { return readFactor(op); })
         .Case<HideOp>([&](auto op) { return readHide(op); })
-        .Case<StoreFragmentOp>(
-            [&](auto op) { return readSlot(Opcode::StoreFragment, op, op.getElement(), false); })
+        .Case<StoreFragmentOp>([&](auto op) {
+          return readSlot(Opcode::StoreFragment, op, op.getElement(), false, {}, op.getValue());
+        })
         .Case<WriteIndicesOp>([&](auto op) {
           return readSlot(Opcode::WriteIndices, op, op.getChannel().getType().getNumTiles(), true,
                           op.getIndices());
@@ -65,6 +73,12 @@ private:
           return readTurn(op);
         })
         .Case<MatmulOp>([&](auto op) { return readProduct(op); })
+        .Case<WgmmaWaitOp>([&](auto op) {
+          add(Opcode::WaitProducts, op, op->getOperands());
+          return copy(op, op.getInputs(), op.getOutputs()), success();
+        })
+        .Case<RoundOp, PieceOp, SoftcapOp, LogProbabilityOp, Exp2Op, DampOp, ScoreGradientOp>(
+            [&](auto op) { return computeTile(op), success(); })
         .Default([&](Operation *op) { return readOther(op); });
   }
 
@@ -84,7 +98,6 @@ private:
             .Case<ReadPartOp>([](auto) { return Opcode::ReadPart; })
             .Case<ReadVisitOp>([](auto) { return Opcode::ReadVisit; })
             .Case<WarpOfRoleOp>([](auto) { return Opcode::WarpOfRole; })
-            .Case<WgmmaWaitOp>([](auto) { return Opcode::WaitProducts; })
             .Case<TakeTensorCoreOp>([](auto) { return Opcode::TakeTensorCore; })
             .Case<GiveTensorCoreOp>([](auto) { return Opcode::GiveTensorCore; })
             .Case<NVVM::CpAsyncBulkCommitGroupOp>([](auto) { return Opcode::CommitCopies; })
@@ -92,10 +105,9 @@ private:
             .Default([](Operation *) { return Known(); });
     if (opcode)
       return add(*opcode, op, op->getOperands()), success();
-    // A constant's register has its value. Fences are verify-waits' business; tiles in registers are nobody's.
+    // A constant's register has its value. Fences are verify-waits' business.
     if (matchPattern(op, m_Constant()) ||
-        isa<SlotTileOp, RoundOp, PieceOp, SoftcapOp, LogProbabilityOp, Exp2Op, DampOp,
-            ScoreGradientOp, BandLeadOp, SyncWarpgroupOp, DelayOp, NVVM::FenceProxyOp>(op))
+        isa<SlotTileOp, BandLeadOp, SyncWarpgroupOp, DelayOp, NVVM::FenceProxyOp>(op))
       return success();
     return op->emitError("is unknown to the proof of the protocol: what it does to slots, barriers "
                          "and numbers must be said in RoleProgram.cpp");
@@ -124,6 +136,15 @@ private:
   Instruction &add(Opcode opcode, Operation *op, ValueRange in) {
     program.code.push_back({opcode, op, registersOf(in), registersOf(op->getResults()), {}});
     return program.code.back();
+  }
+
+  void setTiles(Instruction &instruction, ValueRange operands, ValueRange result = {}) {
+    instruction.tiles = registersOf(operands);
+    llvm::append_range(instruction.tiles, registersOf(result));
+  }
+
+  void computeTile(Operation *op) {
+    setTiles(add(Opcode::ComputeTile, op, {}), op->getOperands(), op->getResults());
   }
 
   void copy(Operation *op, ValueRange from, ValueRange to) {
@@ -192,11 +213,13 @@ private:
 
   template <typename OpT>
   LogicalResult readSlot(Opcode opcode, OpT op, unsigned element = 0, bool isWhole = true,
-                         ValueRange in = {}) {
+                         ValueRange in = {}, ValueRange tiles = {}) {
     FailureOr<SlotPlace> place = placeOf(op, op.getChannel(), op.getSlot(), element, isWhole);
     if (failed(place))
       return failure();
-    add(opcode, op, in).places.push_back(*place);
+    Instruction &instruction = add(opcode, op, in);
+    instruction.places.push_back(*place);
+    setTiles(instruction, tiles);
     return success();
   }
 
@@ -221,20 +244,25 @@ private:
     FailureOr<SlotPlace> place = placeOfTile(op, op.getTile(), /*isWhole=*/false);
     if (failed(place))
       return failure();
-    add(Opcode::LoadRow, op, {}).places.push_back(*place);
+    Instruction &instruction = add(Opcode::LoadRow, op, {});
+    instruction.places.push_back(*place);
+    setTiles(instruction, op.getResult());
     return success();
   }
 
-  /// A slot that tells it the kv tile is read once more where it stands.
+  /// The numbers that it is told, and the slot in which it reads them again.
   LogicalResult readHide(HideOp op) {
-    auto told = op.getKvTile().getDefiningOp<ReadIndicesOp>();
-    if (!told)
+    computeTile(op);
+    if (!op.getChannel())
       return success();
-    FailureOr<SlotPlace> place = placeOf(op, told.getChannel(), told.getSlot(),
-                                         told.getChannel().getType().getNumTiles(), true);
+    SmallVector<Value, 2> told = {op.getKvTile()};
+    if (op.getSequence())
+      told.push_back(op.getSequence());
+    FailureOr<SlotPlace> place =
+        placeOf(op, op.getChannel(), op.getSlot(), op.getChannel().getType().getNumTiles(), true);
     if (failed(place))
       return failure();
-    add(Opcode::LoadRow, op, {}).places.push_back(*place);
+    add(Opcode::ReadAgain, op, told).places.push_back(*place);
     return success();
   }
 
@@ -251,7 +279,9 @@ private:
         return failure();
       places.push_back(*place);
     }
-    add(Opcode::Issue, op, {}).places = places;
+    Instruction &instruction = add(Opcode::Issue, op, {});
+    instruction.places = places;
+    setTiles(instruction, op->getOperands(), op->getResults());
     return success();
   }
 

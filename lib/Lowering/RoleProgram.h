@@ -21,6 +21,8 @@ enum class Opcode : uint8_t {
   Jump,
   JumpIfZero,
   JumpAtEnd,
+  // Tiles in registers, of which it is known where they come from.
+  ComputeTile,
   // The worker's list.
   NumItems,
   ReadItem,
@@ -36,6 +38,7 @@ enum class Opcode : uint8_t {
   CopyOut,
   WriteIndices,
   ReadIndices,
+  ReadAgain, ///< indices that it has been told before
   LoadRow,
   StoreFragment,
   // Products.
@@ -65,10 +68,13 @@ struct Instruction {
   SmallVector<unsigned, 4> in, out;
   SmallVector<SlotPlace, 2> places;
   size_t target = 0; ///< of a jump
+  /// Registers that say where tiles come from: those of operands, then that of the result. Of a copy, where it is in memory.
+  SmallVector<unsigned, 4> tiles{};
 };
 
-/// A role as a machine runs it: loops and branches are jumps, values are registers. Only integers have values; of tiles it
-/// is known which slots they are read from and written to. Ops that do nothing to slots, barriers and numbers are left out.
+/// A role as a machine runs it: loops and branches are jumps, values are registers. Integers have values; of tiles it is
+/// known which slots they are read from and written to, and a register says which tiles of memory they come from
+/// (TileOrigins.h). Ops that do nothing to slots, barriers, numbers and tiles are left out.
 struct RoleProgram {
   RoleOp role;
   std::vector<Instruction> code;

@@ -74,6 +74,7 @@ private:
 struct SlotPart {
   Event writer;
   int64_t use = -1;                    ///< of the channel, that they are of
+  int64_t origin = 0;                  ///< of what lies there, by its number (TileOrigins)
   bool isOutput = false;               ///< a consumer's results, which leave through the slot
   SmallVector<Event> readers;          ///< the last of each agent
   SmallVector<Operation *> underWay{}; ///< copies and products that still read

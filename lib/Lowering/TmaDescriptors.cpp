@@ -16,14 +16,14 @@ using namespace mlir;
 using namespace mlir::dash;
 
 std::array<TensorMap, numDescriptors> dash::tensorMaps(const ProgramFacts &facts) {
-  int64_t panels = facts.headDim / 64;
+  int64_t panels = facts.headDim / SwizzledAttr::columnsOfPanel;
   return {{{"q", "q_rows", "heads", facts.qTile, panels},
            {"k", "kv_rows", "kv_heads", facts.kvTile, panels},
            {"v", "kv_rows", "kv_heads", facts.kvTile, panels},
            {"do", "q_rows", "heads", facts.qTile, panels},
-           // Gradients leave by 64 rows and columns: what one warpgroup holds of a panel.
-           {"dk", "kv_rows", "kv_heads", 64, 1},
-           {"dv", "kv_rows", "kv_heads", 64, 1}}};
+           // Gradients leave by what one warpgroup holds of a panel.
+           {"dk", "kv_rows", "kv_heads", FragmentAttr::rowsOfWarpgroup, 1},
+           {"dv", "kv_rows", "kv_heads", FragmentAttr::rowsOfWarpgroup, 1}}};
 }
 
 void dash::addMappedTensors(ParameterList &parameters, const ProgramFacts &facts) {
@@ -61,13 +61,14 @@ static void writeFields(EntryBuilder &b, const ProgramFacts &facts, const Tensor
   FieldWriter field(b, descriptor);
   Value rows = b.parameter(map.rows);
   // The last dimension of a list is rows once more: see TensorMap.
-  Value sizes[] = {b.i32(64), rows, b.i32(facts.headDim / 64), b.parameter(map.heads),
+  constexpr int64_t columns = SwizzledAttr::columnsOfPanel;
+  Value sizes[] = {b.i32(columns), rows, b.i32(facts.headDim / columns), b.parameter(map.heads),
                    facts.isList ? b.add(rows, 1) : b.parameter("batch")};
-  int64_t boxes[] = {64, map.boxRows, map.boxPanels, 1, 1};
+  int64_t boxes[] = {columns, map.boxRows, map.boxPanels, 1, 1};
   auto bytes = [&](StringRef dim) {
     return b.mul(b.parameter((map.tensor + ".stride." + dim).str()), 2);
   };
-  Value strides[] = {bytes("row"), b.i64(128), bytes("head"), bytes("batch")};
+  Value strides[] = {bytes("row"), b.i64(SwizzledAttr::bytesOfRow), bytes("head"), bytes("batch")};
   Value address = b.address(b.parameter(map.tensor));
   if (facts.isList) {
     strides[0] = strides[3] = b.choose(b.equal(rows, 1), b.i64(16), strides[0]);

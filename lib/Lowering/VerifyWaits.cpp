@@ -51,6 +51,9 @@ private:
               NVVM::FenceProxyOp>([&](auto op) { return visit(op, state); })
         .Case<SlotTileOp, ReadIndicesOp>(
             [&](auto op) { return read(op, op.getChannel(), op.getSlot(), state); })
+        .Case<HideOp>([&](auto op) {
+          return op.getChannel() ? read(op, op.getChannel(), op.getSlot(), state) : success();
+        })
         .Case<LoadRowOp>(
             [&](auto op) { return readByThreads(op, op.getChannel(), op.getSlot(), state); })
         .Case<LoadFactorOp>([&](auto op) {

@@ -15,18 +15,20 @@ using namespace mlir;
 using namespace mlir::dash;
 
 // Matrix descriptors (PTX ISA 9.7.15.5.1): address / 16 in bits 0-13, leading byte offset / 16 from bit 16,
-// stride byte offset / 16 from bit 32, swizzle mode from bit 62. Groups of 8 rows are 1024 bytes apart.
-static constexpr uint32_t descriptorHigh = 1024 / 16 | 1u << 30;
+// stride byte offset / 16 from bit 32, swizzle mode from bit 62. The stride leads from one group of rows to the next.
+static constexpr uint32_t descriptorHigh = SwizzledAttr::bytesOfGroup / 16 | 1u << 30;
 
 /// What the low word of a factor's descriptor is more than address / 16 of its tile, at step `k`.
 static int64_t descriptorOffset(const SharedFactor &factor, int64_t k) {
-  const SharedTile &tile = factor.tile;
+  ArrayRef<int64_t> shape = factor.tile.shape;
   if (factor.outerIsRow) {
     constexpr int64_t unusedLeadingOffset = 1;
-    return tile.offsetOf(factor.firstOuter, 16 * k) / 16 + (unusedLeadingOffset << 16);
+    return SwizzledAttr::getOffset(shape, factor.firstOuter, 16 * k) / 16 +
+           (unusedLeadingOffset << 16);
   }
-  // The leading offset leads from one panel of 64 outer indices to the next.
-  return tile.offsetOf(16 * k, factor.firstOuter) / 16 + (tile.panelBytes() / 16 << 16);
+  // The leading offset leads from one panel of outer indices to the next.
+  return SwizzledAttr::getOffset(shape, 16 * k, factor.firstOuter) / 16 +
+         (SwizzledAttr::getPanelBytes(shape) / 16 << 16);
 }
 
 static Value descriptorBase(PtxBuilder &b, const SharedFactor &factor) {

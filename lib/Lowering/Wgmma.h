@@ -4,20 +4,14 @@
 #define DASH_LIB_LOWERING_WGMMA_H
 
 #include "PtxBuilder.h"
+#include "dash/IR/DashAttrs.h"
 
 namespace mlir::dash {
 
-/// A tile of 16-bit elements in shared memory, as the copy engine writes it: panels of 64 columns, one
-/// behind the other, each of `rows` rows of 128 bytes, swizzled in groups of 8 rows.
+/// A tile of 16-bit elements in shared memory, which lies there as `#dash.swizzled` says.
 struct SharedTile {
-  Value address; ///< a multiple of 1024
-  int64_t rows = 0, columns = 0;
-
-  int64_t panelBytes() const { return rows * 128; }
-  /// Where element (row, column) lies but for the swizzle; row a multiple of 8.
-  int64_t offsetOf(int64_t row, int64_t column) const {
-    return column / 64 * panelBytes() + row * 128 + column % 64 * 2;
-  }
+  Value address;
+  ArrayRef<int64_t> shape; ///< of a type
 };
 
 /// A factor in shared memory. The first index of A and the second of B are the `outer` one, the other is

@@ -298,6 +298,7 @@ private:
     MaskAttr mask = isOneEdge ? MaskAttr() : items.getMask();
     Value sequence = items.getSequencesAttr() ? find(items.getSequence()) : Value();
     return HideOp::create(b, tile.getType(), tile, lead, find(items.getKvTile()), sequence, mask,
+                          /*channel=*/Value(), /*slot=*/Value(), /*indices=*/DenseI64ArrayAttr(),
                           /*stage=*/IntegerAttr());
   }
 

@@ -37,3 +37,68 @@ func.func @lists_belong_to_workers() {
   %n = dash.num_items
   return
 }
+
+// -----
+
+!C = !dash.channel<tensor<64xf32>, index, index>
+
+// One index of the slot for each number.
+func.func @reads_the_sequence_again(%x: tensor<128x64xf32>, %i: index) {
+  dash.workers {
+    %rows = dash.channel "rows" depth(1) : !C
+    dash.role "compute" consumer warps(8) {
+      // expected-error @below {{'dash.hide' op reads 2 numbers again, the kv tile and the sequence, got 1 of their indices}}
+      %y = dash.hide %x band(%i, %i) of(%i) again(%rows[%i] indices([0]) : !C) : tensor<128x64xf32>
+    }
+  }
+  return
+}
+
+// -----
+
+!C = !dash.channel<tensor<64xf32>, index, index>
+
+// A batch's sequences have the same rows: nobody asks which it is.
+func.func @reads_no_sequence_again(%x: tensor<128x64xf32>, %i: index) {
+  dash.workers {
+    %rows = dash.channel "rows" depth(1) : !C
+    dash.role "compute" consumer warps(8) {
+      // expected-error @below {{'dash.hide' op reads 1 number again, the kv tile, got 2 of their indices}}
+      %y = dash.hide %x band(%i, %i) again(%rows[%i] indices([0, 1]) : !C) : tensor<128x64xf32>
+    }
+  }
+  return
+}
+
+// -----
+
+!C = !dash.channel<tensor<64xf32>, index, index>
+
+// Indices are counted behind the tiles.
+func.func @reads_an_index_of_the_slot(%x: tensor<128x64xf32>, %i: index) {
+  dash.workers {
+    %rows = dash.channel "rows" depth(1) : !C
+    dash.role "compute" consumer warps(8) {
+      // expected-error @below {{'dash.hide' op index must be from 0 to 1, those of the slot, got 2}}
+      %y = dash.hide %x band(%i, %i) again(%rows[%i] indices([2]) : !C) : tensor<128x64xf32>
+    }
+  }
+  return
+}
+
+// -----
+
+!C = !dash.channel<tensor<64xf32>, index, index>
+
+// A slot is one of a channel.
+func.func @reads_a_channel(%x: tensor<128x64xf32>, %i: index) {
+  dash.workers {
+    %rows = dash.channel "rows" depth(1) : !C
+    dash.role "compute" consumer warps(8) {
+      // expected-error @below {{'dash.hide' op needs a channel, its slot and indices to read again, or none of them}}
+      %y = "dash.hide"(%x, %i, %i, %i) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 1>}> :
+        (tensor<128x64xf32>, index, index, index) -> tensor<128x64xf32>
+    }
+  }
+  return
+}

@@ -46,6 +46,7 @@ func.func @producer_reads_the_order(%q: !T, %lse: memref<?x?x?xf32>) {
 // CHECK-NEXT:    %[[LOG:.+]] = dash.log_probability %[[S]], %[[L]] scale(%{{.+}}) : tensor<128x64xf32>, tensor<64xf32>
 // CHECK-NEXT:    %[[SHOWN:.+]] = dash.hide %[[LOG]] band(%[[LEAD]], %[[KV]]) : tensor<128x64xf32>
 // CHECK-NEXT:    dash.hide %[[LOG]] band(%[[LEAD]], %[[KV]]) mask(<window = [512, 0]>) stage(0) : tensor<128x64xf32>
+// CHECK-NEXT:    dash.hide %[[LOG]] band(%[[LEAD]], %[[KV]]) of(%[[USE]]) again(%k_tiles[%[[USE]]] indices([0, 0]) : !dash.channel<tensor<128x128xbf16>, index>) : tensor<128x64xf32>
 // CHECK-NEXT:    dash.exp2 %[[SHOWN]] : tensor<128x64xf32>
 // CHECK-NEXT:    %{{.+}}:2 = dash.held %q_tiles[%[[USE]]] : <tensor<64x128xbf16>, tensor<64xf32>, index> -> tensor<64x128xbf16>, tensor<64xf32>
 // CHECK-NEXT:    dash.release %q_tiles[%[[USE]]] :
@@ -62,6 +63,7 @@ func.func @consumer_is_told(%scale: f32) {
       %log = dash.log_probability %s, %l scale(%scale) : tensor<128x64xf32>, tensor<64xf32>
       %shown = dash.hide %log band(%lead, %kv) : tensor<128x64xf32>
       %between = dash.hide %log band(%lead, %kv) mask(<window = [512, 0]>) stage(0) : tensor<128x64xf32>
+      %again = dash.hide %log band(%lead, %kv) of(%use) again(%k_tiles[%use] indices([0, 0]) : !K) : tensor<128x64xf32>
       %p = dash.exp2 %shown : tensor<128x64xf32>
       %held:2 = dash.held %q_tiles[%use] : !Q -> tensor<64x128xbf16>, tensor<64xf32>
       dash.release %q_tiles[%use] : !Q

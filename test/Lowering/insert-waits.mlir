@@ -112,7 +112,7 @@ func.func @kernel(%q: !T, %k: !T, %v: !T, %do: !T, %lse: !R, %delta: !R, %dq_sum
 // CHECK:      %[[KSLOT:.*]], %[[PHASE:.*]] = dash.ring %k_tiles[%{{.*}}]
 // CHECK-NEXT: dash.mbarrier_wait %k_tiles full[%[[KSLOT]]] phase(%[[PHASE]])
 // CHECK-NEXT: %[[K:.*]] = dash.slot_tile %k_tiles[%[[KSLOT]]] element(0)
-// CHECK-NEXT: dash.read_indices %k_tiles[%[[KSLOT]]]
+// CHECK-NEXT: %[[TOLD:.*]]:4 = dash.read_indices %k_tiles[%[[KSLOT]]]
 // CHECK-NEXT: arith.cmpi
         %kt, %steps, %seq, %kvh, %kv = dash.wait %k_tiles[%i] : !KCh -> !kv, index, index, index, index
         %vt = dash.wait %v_tiles[%i] : !VCh -> !kv
@@ -132,7 +132,7 @@ func.func @kernel(%q: !T, %k: !T, %v: !T, %do: !T, %lse: !R, %delta: !R, %dq_sum
 // CHECK-NEXT: %[[DP:.*]] = dash.matmul %[[V]], transpose %{{.*}} async
 // CHECK-NEXT: %[[S1:.*]] = dash.wgmma_wait %[[S]] pending(1)
 // CHECK-NEXT: %[[LOG:.*]] = dash.log_probability %[[S1]],
-// CHECK-NEXT: dash.hide %[[LOG]] band(%[[LEAD]],
+// CHECK-NEXT: dash.hide %[[LOG]] band(%[[LEAD]], %[[TOLD]]#3) again(%k_tiles[%[[KSLOT]]] indices([3]) :
         %sums:2 = scf.if %many -> (!sum, !sum) {
           %u1 = arith.addi %u0, %c1 : index
           %end = arith.addi %u0, %steps : index

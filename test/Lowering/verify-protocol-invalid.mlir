@@ -475,7 +475,37 @@ func.func @hides_by_what_is_gone() {
       %told:2 = dash.read_indices %c[%slot] : !C -> index, index
       dash.mbarrier_arrive %c empty[%slot] by warp : !C
       // expected-note @below {{this op}}
-      %shown = dash.hide %log band(%told#0, %told#1) : !P
+      %shown = dash.hide %log band(%told#0, %told#1) again(%c[%slot] indices([1]) : !C) : !P
+    }
+  }
+  return
+}
+
+// -----
+
+!C = !dash.channel<index, index>
+!P = tensor<128x64xf32, #dash.fragment<accumulator, rows by 2>>
+// What hides has been told the kv tile, and reads another number where it says that it stands.
+func.func @hides_by_another_number() {
+  %c3 = arith.constant 3 : index
+  %c7 = arith.constant 7 : index
+  %log = arith.constant dense<0.0> : !P
+  dash.workers {
+    %c = dash.channel "c" depth(1) arrivals([1, 4]) : !C
+    dash.role "load" producer warps(1) {
+      %c0 = arith.constant 0 : index
+      %slot, %phase = dash.ring %c[%c0] : !C
+      dash.write_indices %c3, %c7 to %c[%slot] : !C
+      dash.mbarrier_arrive %c full[%slot] by thread : !C
+    }
+    dash.role "compute" consumer warps(4) {
+      %c0 = arith.constant 0 : index
+      %slot, %phase = dash.ring %c[%c0] : !C
+      dash.mbarrier_wait %c full[%slot] phase(%phase) : !C
+      %told:2 = dash.read_indices %c[%slot] : !C -> index, index
+      // expected-error @below {{was told 7 and reads 3 again, as index 0 of its slot}}
+      %shown = dash.hide %log band(%told#0, %told#1) again(%c[%slot] indices([0]) : !C) : !P
+      dash.mbarrier_arrive %c empty[%slot] by warp : !C
     }
   }
   return

@@ -618,3 +618,24 @@ func.func @adds_unfenced(%dq: !T) {
   }
   return
 }
+
+// -----
+
+!K = !dash.channel<tensor<128x128xbf16, #dash.swizzled>, index>
+!s = tensor<128x64xf32, #dash.fragment<accumulator, rows by 2>>
+
+func.func @hides_behind_the_release(%log: !s, %lead: index) {
+  dash.workers {
+    %k_tiles = dash.channel "k" depth(1) : !K
+    dash.role "compute" consumer warps(8) {
+      %c0 = arith.constant 0 : index
+      %slot, %phase = dash.ring %k_tiles[%c0] : !K
+      dash.mbarrier_wait %k_tiles full[%slot] phase(%phase) : !K
+      %kv = dash.read_indices %k_tiles[%slot] : !K -> index
+      dash.mbarrier_arrive %k_tiles empty[%slot] by warp : !K
+      // expected-error @below {{reads a slot of channel 'k' that is not known to be full: it stands before the wait, or behind the arrival that gives the slot back}}
+      %shown = dash.hide %log band(%lead, %kv) again(%k_tiles[%slot] indices([0]) : !K) : !s
+    }
+  }
+  return
+}

@@ -88,6 +88,8 @@ def SwizzledAttr : Dash_Attr<"Swizzled", "swizzled", [
   }];
   let extraClassDeclaration = [{
     static constexpr int64_t columnsOfPanel = 64, bytesOfRow = 128;
+    /// The swizzle's period, and where tiles start.
+    static constexpr int64_t rowsOfGroup = 8, bytesOfGroup = rowsOfGroup * bytesOfRow;
     static int64_t getPanelBytes(ArrayRef<int64_t> shape) { return shape[0] * bytesOfRow; }
     /// Byte of an element but for the swizzle; row a multiple of 8.
     static int64_t getOffset(ArrayRef<int64_t> shape, int64_t row, int64_t column) {

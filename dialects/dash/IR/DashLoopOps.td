@@ -78,7 +78,8 @@ def LogProbabilityOp : Dash_ElementwiseOp<"log_probability", [AllTypesMatch<["sc
   let hasVerifier = 1;
 }
 
-def HideOp : Dash_ElementwiseOp<"hide", [AllTypesMatch<["value", "result"]>]> {
+def HideOp : Dash_StagedOp<"hide", [InsideRole, AttrSizedOperandSegments, AllTypesMatch<["value", "result"]>,
+    DeclareOpInterfaceMethods<ConditionallySpeculatable>]> {
   let summary = "A logarithm of P, or a capped score, as the mask leaves it";
   let description = [{
     -inf where the mask hides an element, so that P is 0 there whatever scores and lse are; else the value. A
@@ -90,13 +91,26 @@ def HideOp : Dash_ElementwiseOp<"hide", [AllTypesMatch<["value", "result"]>]> {
     It stands in front of the exponentials: few tiles have hidden elements, the others branch around it, and what stands
     behind the branch is one block, in which exponentials and the arithmetic of dS are interleaved.
 
-    **Preconditions**: the value is kv tile rows by q tile rows.
+    Only tiles that are cut need to know where they are, so no register keeps it for the others: with `again`, which
+    `--dash-insert-waits` adds, the kv tile and the sequence are read once more out of the slot that told them, as its
+    indices of these numbers. So the op has no effect without `again`, and with it reads the channel: nothing moves it
+    behind the arrival that gives the slot back.
+
+    **Preconditions**: the value is kv tile rows by q tile rows; the slot of `again` is full, and its indices are the kv tile
+    and the sequence that the op is told.
     **Postconditions**: none.
     **Example**: `%y = dash.hide %x band(%lead, %kv) : tensor<128x64xf32>`, as in test/Pipeline/assign-roles.mlir;
     `%y = dash.hide %x band(%lead, %kv) mask(<window = [512, 0]>) : tensor<128x64xf32>`, as in
     test/Pipeline/assign-roles-window.mlir;
-    `%y = dash.hide %x band(%lead, %kv) of(%seq) : tensor<128x64xf32>`, as in test/Pipeline/assign-roles-sequences.mlir.
-    **Errors**: `stands inside 'dash.role' only: channels connect roles`.
+    `%y = dash.hide %x band(%lead, %kv) of(%seq) : tensor<128x64xf32>`, as in test/Pipeline/assign-roles-sequences.mlir;
+    `%y = dash.hide %x band(%lead, %kv) again(%k_tiles[%slot] indices([3]) : !dash.channel<tensor<128x128xbf16>, index,
+    index, index, index>) : tensor<128x64xf32>`, as in test/Lowering/insert-waits.mlir.
+    **Errors**
+    - `reads 2 numbers again, the kv tile and the sequence, got 1 of their indices`; without a sequence `1 number again, the
+      kv tile`
+    - `index must be from 0 to 3, those of the slot, got 4`
+    - `needs a channel, its slot and indices to read again, or none of them`
+    - `stands inside 'dash.role' only: channels connect roles`
   }];
   let arguments = (ins
     Arg<SumTile, "log of P or capped scores, transposed: kv rows by q rows">:$value,
@@ -104,11 +118,17 @@ def HideOp : Dash_ElementwiseOp<"hide", [AllTypesMatch<["value", "result"]>]> {
     Arg<Index, "kv tile of the sequence">:$kv_tile,
     Arg<Optional<Index>, "sequence, of a list: whose kv rows count">:$sequence,
     Arg<OptionalAttr<MaskAttr>, "the mask, if one edge does not say all of it">:$mask,
+    Arg<Optional<ChannelType>, "the channel whose slot told the kv tile and the sequence", [MemRead]>:$channel,
+    Arg<Optional<Index>, "that slot">:$slot,
+    Arg<OptionalAttr<DenseI64ArrayAttr>, "which of its indices the kv tile and the sequence are">:$indices,
     StageArg:$stage);
   let results = (outs Res<SumTile, "the same, -inf where hidden">:$result);
   let assemblyFormat = [{
-    $value `band` `(` $lead `,` $kv_tile `)` (`of` `(` $sequence^ `)`)? (`mask` `(` $mask^ `)`)? (`stage` `(` $stage^ `)`)? attr-dict `:` type($value)
+    $value `band` `(` $lead `,` $kv_tile `)` (`of` `(` $sequence^ `)`)? (`mask` `(` $mask^ `)`)?
+    (`again` `(` $channel^ `[` $slot `]` `indices` `(` $indices `)` `:` type($channel) `)`)?
+    (`stage` `(` $stage^ `)`)? attr-dict `:` type($value)
   }];
+  let hasVerifier = 1;
 }
 
 def Exp2Op : Dash_ElementwiseOp<"exp2", [AllTypesMatch<["value", "result"]>]> {

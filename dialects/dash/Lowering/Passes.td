@@ -357,6 +357,10 @@ def VerifyProtocol : Pass<"dash-verify-protocol", "::mlir::ModuleOp"> {
       next one cannot complete before it has looked; nobody arrives more often than a phase has `arrivals`;
     - what reads a slot's element finds what was written for its use of the channel, and not results that leave through the
       slot; what writes one does so behind all who read it, copies and products under way among them;
+    - tiles that meet belong together. A tile's rows and columns are those of tiles of memory, from where it was copied on: S has the
+      rows of K and, as columns, those of Q. What a product sums over, what it adds to, and what an element-wise op takes, must be
+      of the same rows; both sides of scores are of one sequence; what leaves (dQ, dK, dV) goes where its rows are, which the
+      role that adds has found in the order by itself; and what K's slot tells is the tile beside it;
     - warpgroups take the tensor core as often as they are given it, and in turn;
     - an add has its tile's turn, the first turn of a chain stores, and a turn is given on when the add is complete;
     - where all roles end, slots are empty, copies are complete and not only read, and counters are as they were.
@@ -365,8 +369,9 @@ def VerifyProtocol : Pass<"dash-verify-protocol", "::mlir::ModuleOp"> {
     one run of a list stands for all speeds of the roles.
 
     Needs: `dash-insert-waits`, `dash-split-warpgroups`. Leaves: everything. Does not: look at sums in flight and fences, which
-    `dash-verify-waits` does; know other workers: turns of several are the business of `dash-verify-schedule`; read ops
-    that it does not know: they are errors.
+    `dash-verify-waits` does; know other workers: turns of several are the business of `dash-verify-schedule`; tell tensors
+    with equal rows apart (Q and dO, K and V), or the lead that is told of a mask's edges from another; read ops that it does
+    not know: they are errors.
 
     (* example filepath=test/Lowering/verify-protocol.mlir *)
   }];

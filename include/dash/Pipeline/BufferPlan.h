@@ -8,7 +8,7 @@
 #ifndef DASH_PIPELINE_BUFFERPLAN_H
 #define DASH_PIPELINE_BUFFERPLAN_H
 
-#include <cstdint>
+#include "dash/IR/DashAttrs.h"
 
 namespace mlir::dash {
 
@@ -17,8 +17,8 @@ constexpr int64_t reservedBytes = 1024;
 /// Bytes of an mbarrier, and those of reserved memory for the indices of a slot: one load brings all of them.
 constexpr int64_t barrierBytes = 8, indexBytesOfSlot = 16;
 
-/// Where tiles start: the period of a 128-byte swizzle. Where row vectors start: a bank row.
-constexpr int64_t tileAlignment = 1024, rowAlignment = 128;
+/// Where tiles start: the period of the swizzle. Where row vectors start: a bank row.
+constexpr int64_t tileAlignment = SwizzledAttr::bytesOfGroup, rowAlignment = 128;
 
 /// Slots of a channel at most; more never fit.
 constexpr int64_t maxDepth = 8;
