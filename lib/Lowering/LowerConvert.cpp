@@ -231,7 +231,13 @@ struct LowerConvert : public dash::impl::LowerConvertBase<LowerConvert> {
       if (failed(checkLayout(op, kernels->facts)))
         return signalPassFailure();
       StringRef gradient = nameOfArgument(op.getTarget());
-      ConvertBuilder(op, *kernels, gradient.empty() ? "dq" : gradient).build();
+      if (gradient != "dq" && gradient != "dk" && gradient != "dv") {
+        op.emitError() << "rounds sums into "
+                       << (gradient.empty() ? "memory without a name" : "'" + gradient.str() + "'")
+                       << ", expected dq, dk or dv; run --dash-outline-program first";
+        return signalPassFailure();
+      }
+      ConvertBuilder(op, *kernels, gradient).build();
       // A sink's runs of rows were added by the entry before the main kernel, and those sums are by that of dQ.
       if (kernels->facts.hasSink)
         op->getParentOfType<FunctionOpInterface>().walk([](SinkGradientOp sink) { sink.erase(); });

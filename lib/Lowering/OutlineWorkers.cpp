@@ -42,7 +42,7 @@ static StringRef memoryName(Value memory) {
   for (Operation *user : memory.getUsers())
     if (auto convert = dyn_cast<ConvertOp>(user); convert && convert.getSource() == memory)
       return nameOfArgument(convert.getTarget());
-  return "dq";
+  return {};
 }
 
 static LogicalResult checkName(Operation *op, Value memory, ArrayRef<StringRef> expected) {
@@ -51,8 +51,11 @@ static LogicalResult checkName(Operation *op, Value memory, ArrayRef<StringRef> 
     return success();
   InFlightDiagnostic diagnostic = op->emitError() << "kernels cover '"
                                                   << llvm::join(expected, "', '") << "' here, got ";
-  return name.empty() ? diagnostic << "memory without a name; run --dash-outline-program first"
-                      : diagnostic << "'" << name << "'";
+  if (!name.empty())
+    return diagnostic << "'" << name << "'";
+  return memory.getDefiningOp<memref::AllocOp>()
+             ? diagnostic << "sums that no 'dash.convert' rounds"
+             : diagnostic << "memory without a name; run --dash-outline-program first";
 }
 
 static LogicalResult checkNames(Operation *op, bool hasParts) {

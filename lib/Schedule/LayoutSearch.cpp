@@ -29,6 +29,8 @@ static constexpr double hopeless = 1.2;
 static constexpr double fineOf = 1.04;
 /// How much longer an order may take whose heads leave room for their Q and dO in L2, which are as many bytes as their dQ.
 static constexpr double crowding = 1.01;
+/// How much longer one that keeps more dQ in flight than it may: adds that leave L2 take twice as long.
+static constexpr double spilling = 1.5;
 
 namespace {
 
@@ -131,7 +133,7 @@ public:
       // Mostly the first guess is good, and so are those behind it.
       bool isGood = estimate(layouts.front()) <= least * hopeless;
       if (isGood) {
-        if (isContentWith(layouts.front()))
+        if (isContentWith(layouts.front(), handicapOf(layouts.front())))
           return;
         isGood = limit <= least * fineOf;
         layouts.erase(layouts.begin());
@@ -142,8 +144,14 @@ public:
       layouts.resize(affordable);
     }
     for (const Layout &layout : layouts)
-      if (isContentWith(layout))
+      if (isContentWith(layout, handicapOf(layout)))
         return;
+    // Where each head has one tile that takes longer than all others of those in flight, only more heads keep workers busy.
+    if (request.maxDqBytes > 0 && limit > least * spilling)
+      for (int64_t bytes : {4 * request.maxDqBytes, int64_t(0)})
+        if (groupsWithin(bytes) > groupsWithin(request.maxDqBytes))
+          isContentWith({bytes, groupsWithin(bytes), ItemOrder::LongestFirst, Start::Last},
+                        spilling);
   }
 
 private:
@@ -285,16 +293,16 @@ private:
     return layouts;
   }
 
-  /// Simulates a layout; true if there is nothing more to look for.
-  bool isContentWith(const Layout &layout) {
+  /// Simulates a layout, which has to be so much better than the others; true if there is nothing more to look for.
+  bool isContentWith(const Layout &layout, double handicap) {
     Plan plan = makePlan(layout);
     Dispatch dispatch = makeDispatch(layout);
-    dispatch.limit = limit / handicapOf(layout);
+    dispatch.limit = limit / handicap;
     if (failed(runListScheduler(repeated, plan, cost, dispatch, found)))
       return false;
     if (request.copies > 1)
       takeMiddle(found);
-    limit = judge(found) * handicapOf(layout);
+    limit = judge(found) * handicap;
     simulated += problem.numTasks() * request.copies;
     return found.makespan <= least * (simulated < searchBudget ? goodEnough : soonEnough);
   }
@@ -463,35 +471,6 @@ private:
 Cost dash::withSlowHops(Cost cost) {
   cost.latency += slowHop * cost.compute;
   return cost;
-}
-
-double dash::leastMakespan(const LayoutRequest &request) {
-  const Problem &problem = request.problem;
-  const Cost &cost = request.cost;
-  int64_t pieces = numPieces(problem, request.parts, cost);
-  std::map<int64_t, int64_t, std::greater<>> itemsOfTasks; // most tasks first; without tasks, none
-  PartCut cut(problem, request.parts);
-  for (int64_t begin = 0, end; begin < problem.numSequences(); begin = end) {
-    for (end = begin + 1;
-         end < problem.numSequences() && problem.sequences[end] == problem.sequences[begin];)
-      ++end;
-    for (int64_t kv : llvm::seq(problem.numKvTiles(begin)))
-      for (int64_t run : llvm::seq(cut.runs()))
-        if (int64_t tasks = cut.numTasks(run, problem.activeQ(begin, kv).size()); tasks > 0)
-          itemsOfTasks[tasks] +=
-              (end - begin) * problem.kvHeads * (request.parts / cut.runs()) * request.copies;
-  }
-  std::vector<int64_t> sum = {0}; // of the tasks of the first items
-  for (auto [tasks, items] : itemsOfTasks)
-    for (int64_t i = 0; i < items; ++i)
-      sum.push_back(sum.back() + tasks);
-  int64_t items = sum.size() - 1;
-  double least = timeWithoutWaiting(cost, pieces, sum.back(), items) / request.workers;
-  for (int64_t k = 0; k * request.workers < items; ++k) {
-    int64_t end = k * request.workers + 1;
-    least = std::max(least, timeWithoutWaiting(cost, pieces, sum[end] - sum[end - k - 1], k + 1));
-  }
-  return least;
 }
 
 void dash::searchLayouts(const LayoutRequest &request,

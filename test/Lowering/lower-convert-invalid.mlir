@@ -61,3 +61,32 @@ gpu.module @attention_bwd_kernels attributes {dash.program = #dash.program<"atte
            parts = 1, workers = 132, width = 132, min_workers = 132>
     order <entry = "attention_bwd_order">>} {
 }
+
+// -----
+
+// Which gradient it is, the name of its memory says.
+func.func @attention_bwd(%sum: memref<?x?x?x64xf32>, %dq: memref<?x?x?x64xbf16>) {
+  // expected-error @below {{rounds sums into memory without a name, expected dq, dk or dv; run --dash-outline-program first}}
+  dash.convert %sum to %dq layout(<accumulator, columns by 2>) : memref<?x?x?x64xf32> to memref<?x?x?x64xbf16>
+  return
+}
+gpu.module @attention_bwd_kernels attributes {dash.program = #dash.program<"attention_bwd"
+    facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>,
+           tiles = <q = 64, kv = 128>, kind = "ascending", level = run, deterministic = true,
+           parts = 1, workers = 132, width = 132, min_workers = 132>
+    order <entry = "attention_bwd_order">>} {
+}
+
+// -----
+
+func.func @attention_bwd(%sum: memref<?x?x?x64xf32>, %k: memref<?x?x?x64xbf16> {dash.name = "k"}) {
+  // expected-error @below {{rounds sums into 'k', expected dq, dk or dv; run --dash-outline-program first}}
+  dash.convert %sum to %k layout(<accumulator, columns by 2>) : memref<?x?x?x64xf32> to memref<?x?x?x64xbf16>
+  return
+}
+gpu.module @attention_bwd_kernels attributes {dash.program = #dash.program<"attention_bwd"
+    facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>,
+           tiles = <q = 64, kv = 128>, kind = "ascending", level = run, deterministic = true,
+           parts = 1, workers = 132, width = 132, min_workers = 132>
+    order <entry = "attention_bwd_order">>} {
+}

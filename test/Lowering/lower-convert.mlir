@@ -23,7 +23,7 @@
 // CHECK-NOT:      llvm.store
 // CHECK:          llvm.return
 module {
-  func.func @attention_bwd(%sum: memref<?x?x?x128xf32>, %dq: memref<?x?x?x128xbf16>, %scale: f32) {
+  func.func @attention_bwd(%sum: memref<?x?x?x128xf32>, %dq: memref<?x?x?x128xbf16> {dash.name = "dq"}, %scale: f32) {
     dash.convert %sum to %dq scale(%scale) layout(<accumulator, columns by 2>) : memref<?x?x?x128xf32> to memref<?x?x?x128xbf16>
     return
   }
@@ -41,7 +41,7 @@ module {
   // CHECK-COUNT-8: "ld.global.nc.L1::no_allocate.v4.b32
   // CHECK-NOT:    arith.mulf
   // CHECK:        llvm.return
-  func.func @small(%sum: memref<?x?x?x64xf32>, %dq: memref<?x?x?x64xbf16>) {
+  func.func @small(%sum: memref<?x?x?x64xf32>, %dq: memref<?x?x?x64xbf16> {dash.name = "dq"}) {
     dash.convert %sum to %dq layout(<accumulator, rows by 2>) : memref<?x?x?x64xf32> to memref<?x?x?x64xbf16>
     return
   }
@@ -56,7 +56,7 @@ module {
   // CHECK-NOT:    "scale"
   // CHECK:        %[[FACTOR:.+]] = arith.constant 1.250000e-01 : f32
   // CHECK:        arith.mulf %{{.+}}, %[[FACTOR]] : f32
-  func.func @constant(%sum: memref<?x?x?x64xf32>, %dq: memref<?x?x?x64xbf16>) {
+  func.func @constant(%sum: memref<?x?x?x64xf32>, %dq: memref<?x?x?x64xbf16> {dash.name = "dq"}) {
     %scale = arith.constant 0.125 : f32
     dash.convert %sum to %dq scale(%scale) layout(<accumulator, columns by 2>) : memref<?x?x?x64xf32> to memref<?x?x?x64xbf16>
     return
@@ -83,7 +83,7 @@ module {
   // CHECK:        arith.muli %{{.+}}, %[[STRIDE]] : i64
   // CHECK:        llvm.getelementptr %[[DSINK]]
   // CHECK:        llvm.store %{{.+}}, %{{.+}} {alignment = 4 : i64} : f32, !llvm.ptr<1>
-  func.func @sink(%sum: memref<?x?x?x64xf32>, %dq: memref<?x?x?x64xbf16>, %sink: memref<?xf32>, %lse: memref<?x?x?xf32>,
+  func.func @sink(%sum: memref<?x?x?x64xf32>, %dq: memref<?x?x?x64xbf16> {dash.name = "dq"}, %sink: memref<?xf32>, %lse: memref<?x?x?xf32>,
                   %delta: memref<?x?x?xf32>, %dsink: memref<?x?xf32>) {
     dash.sink_gradient ins(%sink, %lse, %delta : memref<?xf32>, memref<?x?x?xf32>, memref<?x?x?xf32>) outs(%dsink : memref<?x?xf32>)
     dash.convert %sum to %dq layout(<accumulator, columns by 2>) : memref<?x?x?x64xf32> to memref<?x?x?x64xbf16>
@@ -117,7 +117,7 @@ module {
 // CHECK:          %[[ROW:.+]] = arith.extsi %[[SEQUENCE]] : i32 to i64
 // CHECK-NEXT:     arith.muli %[[ROW]], %[[STRIDE]] : i64
 // CHECK:          llvm.getelementptr %[[DSINK]]
-func.func @sinks(%sum: memref<1x?x?x64xf32>, %dq: memref<1x?x?x64xbf16>, %sink: memref<?xf32>, %lse: memref<1x?x?xf32>,
+func.func @sinks(%sum: memref<1x?x?x64xf32>, %dq: memref<1x?x?x64xbf16> {dash.name = "dq"}, %sink: memref<?xf32>, %lse: memref<1x?x?xf32>,
                  %delta: memref<1x?x?xf32>, %dsink: memref<?x?xf32>) {
   dash.sink_gradient ins(%sink, %lse, %delta : memref<?xf32>, memref<1x?x?xf32>, memref<1x?x?xf32>) outs(%dsink : memref<?x?xf32>)
       sequences(<?>)

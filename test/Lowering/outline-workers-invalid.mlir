@@ -180,3 +180,24 @@ gpu.module @tensors_are_known_kernels attributes {dash.program = #dash.program<"
            kind = "shift", level = run, deterministic = true, parts = 1, workers = 132, width = 132, min_workers = 2>
     order <entry = "tensors_are_known_order">>} {
 }
+
+// -----
+
+// Sums have the name of what they are rounded into.
+func.func @sums_are_rounded(%rows: index) {
+  %sum = memref.alloc(%rows, %rows, %rows) : memref<?x?x?x128xf32>
+  %zero = arith.constant 0 : index
+  dash.workers registers(168) shared_bytes(33792) {
+    %tiles = dash.channel "dq" depth(1) at([1024], [32768]) barriers([16, 24]) arrivals([8, 1]) : !dash.channel<tensor<64x128xf32>>
+    dash.role "reduce" reducer warps(1) registers(24) {
+      // expected-error @below {{kernels cover 'dq' here, got sums that no 'dash.convert' rounds}}
+      dash.bulk_add %tiles[%zero] into %sum[%zero, %zero, %zero] : !dash.channel<tensor<64x128xf32>> into memref<?x?x?x128xf32>
+    }
+  }
+  return
+}
+gpu.module @sums_are_rounded_kernels attributes {dash.program = #dash.program<"sums_are_rounded"
+    facts <element = bf16, head_dim = 128, head_dim_v = 128, mask = <full>, tiles = <q = 64, kv = 128>,
+           kind = "shift", level = run, deterministic = true, parts = 1, workers = 132, width = 132, min_workers = 2>
+    order <entry = "sums_are_rounded_order">>} {
+}

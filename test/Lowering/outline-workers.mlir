@@ -30,7 +30,7 @@
 !CD = !dash.channel<tensor<64x128xf32>>
 
 func.func @attention_bwd(%q: !T {dash.name = "q"}, %lse: !R {dash.name = "lse"}, %dk: !T {dash.name = "dk"},
-                         %scale: f32 {dash.name = "scale"}, %rows: index) {
+                         %dq: !T {dash.name = "dq"}, %scale: f32 {dash.name = "scale"}, %rows: index) {
   %delta = memref.alloc(%rows, %rows, %rows) : !R
   %sum = memref.alloc(%rows, %rows, %rows) : !S
   %zero = arith.constant 0 : index
@@ -51,6 +51,7 @@ func.func @attention_bwd(%q: !T {dash.name = "q"}, %lse: !R {dash.name = "lse"},
       dash.copy_out %q_tiles[%zero] element(0) to %dk[%zero, %zero, %zero] : !CQ to !T
     }
   }
+  dash.convert %sum to %dq : !S to !T
   return
 }
 gpu.module @attention_bwd_kernels attributes {dash.program = #dash.program<"attention_bwd"
@@ -65,7 +66,7 @@ gpu.module @attention_bwd_kernels attributes {dash.program = #dash.program<"atte
 // CHECK:         llvm.func @keeps_main
 // CHECK-SAME:    %{{[^,]+}}: !llvm.ptr<1> {dash.parameter = "workspace.contributions"})
 // CHECK-SAME:    cooperative = false
-func.func @keeps(%rows: index) {
+func.func @keeps(%dq: !T {dash.name = "dq"}, %rows: index) {
   %sum = memref.alloc(%rows, %rows, %rows) : !S
   %zero = arith.constant 0 : index
   dash.workers registers(168) shared_bytes(33792) {
@@ -74,6 +75,7 @@ func.func @keeps(%rows: index) {
       dash.bulk_store %dq_tiles[%zero] into %sum[%zero, %zero, %zero] keep(%zero) : !CD into !S
     }
   }
+  dash.convert %sum to %dq : !S to !T
   return
 }
 gpu.module @keeps_kernels attributes {dash.program = #dash.program<"keeps"
@@ -88,7 +90,7 @@ gpu.module @keeps_kernels attributes {dash.program = #dash.program<"keeps"
 // CHECK-SAME:    %{{[^,]+}}: !llvm.ptr<1> {dash.parameter = "workspace.tickets"})
 // CHECK-SAME:    shared_bytes = 33808, cooperative = false
 // CHECK:         dash.workers registers(168) shared_bytes(33792)
-func.func @draws(%rows: index) {
+func.func @draws(%dq: !T {dash.name = "dq"}, %rows: index) {
   %sum = memref.alloc(%rows, %rows, %rows) : !S
   %zero = arith.constant 0 : index
   dash.workers registers(168) shared_bytes(33792) {
@@ -97,6 +99,7 @@ func.func @draws(%rows: index) {
       dash.bulk_store %dq_tiles[%zero] into %sum[%zero, %zero, %zero] : !CD into !S
     }
   }
+  dash.convert %sum to %dq : !S to !T
   return
 }
 gpu.module @draws_kernels attributes {dash.program = #dash.program<"draws"
