@@ -63,7 +63,7 @@ typedef struct DashChoice {
   DashStringRef kind; /**< of the options of the compiler; lives as long as the library */
   int64_t parts;      /**< into which a kv head's query heads, or q tiles of each, are cut */
   int32_t
-      isTable; /**< 1: searched for these sizes, so a table that `dashPlannerPlan` makes; 0: formulas of any sizes */
+      isTable; /**< 1: a table for these sizes, which `dashPlannerPlan` makes; 0: formulas of any sizes */
   int64_t qRows,
       kvRows; /**< the most that have the same tiles, and so the same choice and the same table */
   double makespan,

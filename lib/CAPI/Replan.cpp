@@ -322,7 +322,7 @@ Outcome dash::choose(Planner &planner, StringRef manifest, ArrayRef<DashSize> si
     return fail(DASH_INVALID_ARGUMENT, llvm::toString(chosen.takeError()));
   StringRef kind = findScheduleKind(chosen->kind)->name;
   const SequenceLengths &rows = request.problem.sequences.front();
-  result = {{kind.data(), kind.size()}, chosen->parts,     chosen->isSearched, rows.q, rows.kv,
+  result = {{kind.data(), kind.size()}, chosen->parts,     chosen->isTable, rows.q, rows.kv,
             chosen->makespan,           chosen->lowerBound};
   return std::nullopt;
 }

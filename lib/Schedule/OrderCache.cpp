@@ -236,7 +236,7 @@ llvm::Error OrderCache::keep(const ScheduleHeader &request, const PlannedOrder &
 }
 
 std::string dash::describeChoice(const ScheduleHeader &request) {
-  return "choice 2 " + bitsOf(request.cost.convert) + '\n' + describeRequest(request);
+  return "choice 3 " + bitsOf(request.cost.convert) + '\n' + describeRequest(request);
 }
 
 std::optional<OrderChoice> OrderCache::findChoice(const ScheduleHeader &request) const {
@@ -253,14 +253,15 @@ std::optional<OrderChoice> OrderCache::findChoice(const ScheduleHeader &request)
   };
   std::optional<StringRef> name = takeLine(body, "kind "), parts = takeLine(body, "parts ");
   const ScheduleKind *kind = name ? findScheduleKind(*name) : nullptr;
+  std::optional<StringRef> form = takeLine(body, "form ");
   std::optional<double> makespan = number("makespan "), lowerBound = number("bound ");
   OrderChoice choice;
   if (!kind || kind->isUnordered || !parts || parts->getAsInteger(10, choice.parts) ||
       (choice.parts != request.parts && !llvm::is_contained(partsToTry(request), choice.parts)) ||
-      !makespan || !lowerBound)
+      !form || !makespan || !lowerBound)
     return std::nullopt;
   choice.kind = kind->name.str();
-  choice.isSearched = kind->isSearched;
+  choice.isTable = *form == "table";
   choice.makespan = *makespan;
   choice.lowerBound = *lowerBound;
   return choice;
@@ -268,7 +269,8 @@ std::optional<OrderChoice> OrderCache::findChoice(const ScheduleHeader &request)
 
 llvm::Error OrderCache::keepChoice(const ScheduleHeader &request, const OrderChoice &choice) const {
   return write(describeChoice(request),
-               "kind " + choice.kind + "\nparts " + std::to_string(choice.parts) + "\nmakespan " +
+               "kind " + choice.kind + "\nparts " + std::to_string(choice.parts) + "\nform " +
+                   (choice.isTable ? "table" : "formulas") + "\nmakespan " +
                    bitsOf(choice.makespan) + "\nbound " + bitsOf(choice.lowerBound) + "\n");
 }
 

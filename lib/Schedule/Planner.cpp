@@ -220,9 +220,9 @@ llvm::Expected<OrderChoice> Planner::choose(ScheduleHeader request) {
       if (failed(built))
         return failure();
       const Schedule &schedule = built->schedule;
-      choice = {schedule.kind, schedule.parts, findScheduleKind(schedule.kind)->isSearched,
+      choice = {schedule.kind, schedule.parts, schedule.isTable(),
                 built->facts.makespan, lowerBound(schedule)};
-      if (choice->isSearched) {
+      if (choice->isTable) {
         ScheduleHeader named = request;
         named.kind = choice->kind;
         named.parts = choice->parts;

@@ -1,7 +1,8 @@
 """Measures attention by each framework's own call, or a bundle's kernels: python3 -m dash_attn.bench [BUNDLE] --json FILE --svg FILE
 
 Without a bundle: forward and backward of dash_attn.attention, of PyTorch's attention by each backend, and of flash-attn where it is
-installed, on shapes that people have; time, memory and the host's time. With a bundle: its kernels beside PyTorch's backward passes.
+installed, on shapes that people have; time, memory and the host's time; with --backward the backward passes alone, of few heads and short
+problems, replayed out of CUDA graphs. With a bundle: its kernels beside PyTorch's backward passes.
 
 One process, a GPU of its own. For each problem all variants run once per round, in a random order; times are medians of rounds, by
 CUDA events around the whole of it (of a backward pass: preparation, main kernel, conversion; what makes an order runs when sizes change, as in
@@ -29,6 +30,7 @@ import torch
 import torch.nn.functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from . import bench_graphs
 from .bench_calls import measure_calls, shapes
 from .bench_picture import draw, draw_calls
 from .bench_report import print_calls, print_table, problem_of
@@ -41,7 +43,7 @@ TOKENS, HIDDEN = 16384, 2048
 LENGTHS = (512, 1024, 2048, 4096, 8192, 16384)
 PEERS = {"flash": SDPBackend.FLASH_ATTENTION, "cudnn": SDPBackend.CUDNN_ATTENTION}
 BASELINES = Path(__file__).with_name("baselines.json")
-BUSY_CYCLES = 1_000_000  # about 0.5 ms: longer than the host needs to launch one backward, or both ways
+BUSY_CYCLES = 4_000_000  # about 2 ms: longer than the host needs to launch one backward, or both ways
 
 
 @dataclass
@@ -196,6 +198,8 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("bundle", type=Path, nargs="?", help="of tools/make-device-bundle")
     parser.add_argument("--shapes", default="", help="without a bundle: only those with this in their name, such as 8k")
+    parser.add_argument("--backward", action="store_true",
+                        help="without a bundle: backward passes alone, of few heads and short problems, replayed out of CUDA graphs")
     parser.add_argument("--kinds", default="", help="only these, with commas between")
     parser.add_argument("--lengths", default=",".join(map(str, LENGTHS)))
     parser.add_argument("--head-dims", default="128,64")
@@ -214,6 +218,9 @@ def main(argv: list[str] | None = None) -> int:
     if not torch.cuda.is_available():
         print("dash_attn.bench: expected a GPU, found none", file=sys.stderr)
         return 1
+    if arguments.backward and arguments.bundle:
+        print("dash_attn.bench: expected --backward without a bundle, whose kernels are backward passes alone", file=sys.stderr)
+        return 2
     return of_calls(arguments) if arguments.bundle is None else of_bundle(arguments)
 
 
@@ -228,9 +235,10 @@ def of_calls(arguments: argparse.Namespace) -> int:
     begun, generator = time.monotonic(), random.Random(arguments.seed)
     flush = torch.empty(256 << 20, dtype=torch.uint8, device="cuda") if arguments.flush else None
     results: list[dict[str, Any]] = []
-    wanted = {name: case for name, case in shapes().items() if arguments.shapes in name}
+    known = bench_graphs.shapes() if arguments.backward else shapes()
+    wanted = {name: case for name, case in known.items() if arguments.shapes in name}
     if not wanted:
-        print(f"dash_attn.bench: expected one of {', '.join(shapes())}, found '{arguments.shapes}'", file=sys.stderr)
+        print(f"dash_attn.bench: expected one of {'; '.join(known)}, found '{arguments.shapes}'", file=sys.stderr)
         return 2
     left_out = list(wanted)
     record = {**about(arguments, left_out), "results": results}
@@ -238,12 +246,12 @@ def of_calls(arguments: argparse.Namespace) -> int:
         progress.set_description(name)
         if time.monotonic() - begun > arguments.seconds:
             break
-        results += measure_calls(name, case, arguments.rounds, flush, generator)
+        results += measure_calls(name, case, arguments.rounds, flush, generator, arguments.backward)
         left_out.remove(name)
         if arguments.json:  # each time: whoever ends it early has what was measured
             arguments.json.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
         torch.cuda.empty_cache()
-    print_calls(results)
+    print_calls(results, "the backward pass" if arguments.backward else "both ways")
     if left_out:
         print(f"no time was left for {', '.join(left_out)}")
     if arguments.svg:

@@ -111,11 +111,14 @@ def runs_of(case: Case, device: str = "cuda") -> tuple[dict[str, Callable[[], An
     return runs, refused
 
 
-def measure_calls(name: str, case: Case, rounds: int, flush: torch.Tensor | None, generator: random.Random) -> list[dict[str, Any]]:
-    """A row for each call that there is: milliseconds, TFLOP/s, MiB beside the tensors, microseconds of the host."""
+def measure_calls(name: str, case: Case, rounds: int, flush: torch.Tensor | None, generator: random.Random,
+                  is_backward: bool = False) -> list[dict[str, Any]]:
+    """A row for each call that there is: milliseconds, TFLOP/s, MiB beside the tensors, microseconds of the host. The backward pass alone
+    (is_backward) has neither of the last two."""
     from .bench import Variant, measure_whole, summary  # which asks for this module
+    from .bench_graphs import replays_of
 
-    runs, refused = runs_of(case)
+    runs, refused = replays_of(case) if is_backward else runs_of(case)
     variants = [Variant(call, run) for call, run in runs.items()]
     begun = time.perf_counter()
     for variant in variants:
@@ -123,8 +126,9 @@ def measure_calls(name: str, case: Case, rounds: int, flush: torch.Tensor | None
     torch.cuda.synchronize()
     few = max(3, min(rounds, int(SECONDS / (time.perf_counter() - begun))))
     measure_whole(variants, few, flush, generator, warm_up=1)
-    rows = [summary(case, variant, BOTH_WAYS) | {"shape": name, "mib": peak(variant.run), "host_us": host_time(variant.run, few)}
-            for variant in variants]
+    rows = [summary(case, variant, 1 if is_backward else BOTH_WAYS) | {"shape": name} for variant in variants]
+    if not is_backward:
+        rows = [row | {"mib": peak(variant.run), "host_us": host_time(variant.run, few)} for row, variant in zip(rows, variants)]
     return rows + [{"shape": name, "variant": call, "refused": reason} for call, reason in refused.items()]
 
 

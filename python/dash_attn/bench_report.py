@@ -32,12 +32,14 @@ def print_table(results: list[dict[str, Any]], baselines: dict[str, Any], means:
                   f"whole {1e3 * result['ms']:.0f} ({1e3 * result['ms_p10']:.0f} to {1e3 * result['ms_p90']:.0f})")
 
 
-def print_calls(results: list[dict[str, Any]]) -> None:
+def print_calls(results: list[dict[str, Any]], what: str = "both ways") -> None:
     """A table for each thing that was measured, a row for each shape; then why calls refuse shapes."""
     names = list(dict.fromkeys(result["variant"] for result in results if "ms" in result))
     found = {(result["shape"], result["variant"]): result for result in results}
-    for title, key, digits in (("milliseconds of both ways", "ms", 3), ("TFLOP/s", "tflops", 0), ("MiB beside the inputs, at most", "mib", 0),
+    for title, key, digits in ((f"milliseconds of {what}", "ms", 3), ("TFLOP/s", "tflops", 0), ("MiB beside the inputs, at most", "mib", 0),
                                ("microseconds on the host", "host_us", 0)):
+        if not any(key in result for result in results):
+            continue
         table = [[title, *names]]
         for shape in dict.fromkeys(result["shape"] for result in results):
             rows = [found.get((shape, name), {}) for name in names]

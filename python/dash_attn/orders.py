@@ -1,7 +1,7 @@
 """The order that a problem takes: that of `kind=auto`, which follows from sizes, mask, level and the number of workers alone, and so do bits.
 
-Where `auto` takes formulas, their kernel serves any sizes and makes its order in each call. Where it searches, the kernel is the same for all
-sizes, too, and its order a table for these: planned once, on the device once.
+Where `auto` takes formulas, their kernel serves any sizes and makes its order in each call. Where it searches, or takes a
+kind without formulas for the mask, the kernel is the same for all sizes, too, and its order a table for these: planned once, on the device once.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from .compiler import Compiled, compile_program
 from .library import Choice, Handle, StringRef, fill, library, make, named
-from .problem import SEARCHED, Wanted, program_of
+from .problem import ANY_SIZES, SEARCHED, Wanted, for_any_sizes, program_of
 
 SIZES = ("batch", "heads", "kv_heads", "q_rows", "kv_rows")
 FEW = 4  # kv tiles for each worker: with more of them parts save less than ordering the problem in each number takes
@@ -47,7 +47,7 @@ def _choose(wanted: Wanted, sizes: tuple[int, ...]) -> Ordered:
 
 def texts_of(wanted: Wanted) -> tuple[bytes, bytes, bytes]:
     """Manifest, PTX and table of a kernel whose order is chosen, or of packed sequences; no table where there is none."""
-    compiled = _compiled(wanted._replace(sizes=()))
+    compiled = _compiled(for_any_sizes(wanted))
     manifest = compiled.manifest.encode()
     if not wanted.sizes:
         return manifest, compiled.ptx, compiled.order
@@ -68,7 +68,7 @@ def _compiled(wanted: Wanted) -> Compiled:
 
 def _any_of(wanted: Wanted) -> tuple[Compiled, int, int]:
     """A kernel of the mask, its workers and the rows of its kv tiles: that of tables, which most sizes take."""
-    compiled = _compiled(wanted._replace(kind=SEARCHED))
+    compiled = _compiled(wanted._replace(kind=SEARCHED, sizes=ANY_SIZES))
     about: dict[str, Any] = json.loads(compiled.manifest)["program"]
     return compiled, about["workers"], about["tiles"]["kv"]
 

@@ -26,7 +26,8 @@ MOST_OF_WINDOW = 2**31 - 1
 OF_LISTS = {CAUSAL: "symmetric-shift"}
 OF_OTHER_LISTS = "shift"
 Q_TILE = 64  # rows
-SEARCHED = "synthesized"  # the kind whose order is a table for some sizes
+SEARCHED = "synthesized"  # the kind that most sizes take; its order is a table
+ANY_SIZES = (0, 0, 0, 0, 0)
 PROGRAM = """
 !tensor = memref<?x?x?x{head_dim}x{element}, strided<[?, ?, ?, 1], offset: ?>>
 !per_row = memref<?x?x?xf32, strided<[?, ?, 1], offset: ?>>
@@ -169,20 +170,24 @@ class Wanted(NamedTuple):
     has_sink: bool = False
 
 
+def for_any_sizes(wanted: Wanted) -> Wanted:
+    """The same for all that the same program serves."""
+    return wanted._replace(sizes=wanted.sizes and ANY_SIZES)
+
+
 def program_of(wanted: Wanted) -> tuple[str, str, str]:
-    """What `Kernel.compile` takes: the program, its options and its name. Its table, if it has one, is for some sizes: others are planned."""
+    """What `Kernel.compile` takes: the program, its options and its name. If it has a table, that is for other sizes: those wanted are planned."""
     mask = Mask(*wanted.window)
     clauses = " sequences(<?>)" * wanted.is_list + " sink(%sink, %dsink : !sink, !dsink)" * wanted.has_sink
     text = PROGRAM.format(head_dim=wanted.head_dim, element=wanted.element, mask=mask.text, level=wanted.level, clauses=clauses,
                           arguments=", %sink: !sink, %dsink: !dsink" * wanted.has_sink)
     kind = OF_LISTS.get(wanted.window, OF_OTHER_LISTS) if wanted.is_list else wanted.kind
-    parts = f" parts={wanted.parts}"
     # An order is proven at usual sizes, which have one head: whole heads have to make as many parts.
-    sizes = f" sizes=heads:{1 if wanted.has_runs else wanted.parts},kv-heads:1"
-    if kind == SEARCHED:  # a table that nobody will use is small
+    parts = f" parts={wanted.parts} sizes=heads:{1 if wanted.has_runs else wanted.parts},kv-heads:1"
+    if wanted.sizes:  # a table that nobody will use is small
         rows = Q_TILE * max(2, wanted.parts) if wanted.has_runs else 2 * Q_TILE
-        return text, f"kind={kind} table=true{parts}{sizes},q:{rows},kv:128,batch:1", f"attention of {mask.name} mask"
-    return text, f"kind={kind}{f'{parts}{sizes}' if wanted.parts > 1 else ''}", f"attention of {mask.name} mask"
+        return text, f"kind={kind} table=true{parts},q:{rows},kv:128,batch:1", f"attention of {mask.name} mask"
+    return text, f"kind={kind}{parts if wanted.parts > 1 else ''}", f"attention of {mask.name} mask"
 
 
 def _spelled(layout: str) -> str:

@@ -116,7 +116,7 @@ dash.schedule @rows_have_a_bound kind("shift") level(run) parts(1) workers(132) 
 // -----
 
 // A short text can state a long table.
-// expected-error @below {{'dash.schedule' op table 'visits' may have at most 33554432 rows, got 9223372036854775807}}
+// expected-error @below {{'dash.schedule' op table 'visits' may have at most 67108864 rows, got 9223372036854775807}}
 dash.schedule @table_has_a_bound kind("shift") level(run) parts(1) workers(132) width(132)
   problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 8, kv_heads = 2, head_dim = 128,
            head_dim_v = 128, sequences = <[64, 256]>>)

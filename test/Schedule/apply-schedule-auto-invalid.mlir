@@ -1,6 +1,6 @@
-// RUN: not dash-opt %s --dash-apply-schedule='kind=auto level=batch sizes=q:300000+200000,kv:300000+200000,heads:4' 2>&1 | FileCheck %s --check-prefix=SEVERAL
+// RUN: not dash-opt %s --dash-apply-schedule='kind=auto level=batch sizes=q:900000+800000,kv:900000+800000,heads:4' 2>&1 | FileCheck %s --check-prefix=SEVERAL
 // RUN: not dash-opt %s --dash-apply-schedule='kind=auto sizes=q:2147483647' 2>&1 | FileCheck %s --check-prefix=LARGE
-// RUN: not dash-opt %s --dash-apply-schedule='kind=auto level=batch sizes=q:65536,heads:16,batch:8' 2>&1 | FileCheck %s --check-prefix=BATCH
+// RUN: not dash-opt %s --dash-apply-schedule='kind=auto level=batch sizes=q:65536,heads:16,batch:32' 2>&1 | FileCheck %s --check-prefix=BATCH
 // RUN: not dash-opt %s --dash-apply-schedule='kind=auto' 2>&1 | FileCheck %s --check-prefix=OPEN
 // RUN: not dash-opt %s --dash-apply-schedule='kind=auto level=batch sizes=q:1024+8192,kv:1024+8192,heads:8,kv-heads:1' 2>&1 | FileCheck %s --check-prefix=LENGTHS
 // RUN: not dash-opt %s --dash-apply-schedule='kind=auto parts=-1 sizes=q:1024,heads:8,kv-heads:1' 2>&1 | FileCheck %s --check-prefix=NEGATIVE
@@ -10,7 +10,7 @@
 // One kind for sequences of several lengths would look at their neighbours.
 // SEVERAL: error: kind=auto cannot choose one kind for sequences of several lengths at level 'batch' without looking at their neighbours: name a kind
 // A batch that is too large for a table does not turn its sequences to another kind than each would have alone.
-// BATCH: error: schedule 'synthesized' writes out at most 16777216 tasks
+// BATCH: error: schedule 'synthesized' writes out at most 67108864 tasks
 // LARGE: error: problem has more than 17179869184 tasks over all heads and sequences, which is the most that can be scheduled
 // OPEN: error: size 'q' is not in the types: state it, as in sizes=q:4096
 func.func @attention_bwd(%q: memref<?x?x?x128xbf16>) {

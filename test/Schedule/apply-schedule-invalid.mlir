@@ -29,8 +29,8 @@
 // RUN: not dash-opt %s --dash-apply-schedule='sizes=q:64,heads:8' 2>&1 | FileCheck %s --check-prefix=CONTRADICTS
 // RUN: not dash-opt %s --dash-apply-schedule='sizes=q:2147483647' 2>&1 | FileCheck %s --check-prefix=TOOLARGE
 // RUN: not dash-opt %s --dash-apply-schedule='dq-limit=-1 sizes=q:64' 2>&1 | FileCheck %s --check-prefix=DQLIMIT
-// RUN: not dash-opt %s --dash-apply-schedule='kind=synthesized sizes=q:400000' 2>&1 | FileCheck %s --check-prefix=SYNLARGE
-// RUN: not dash-opt %s --dash-apply-schedule='kind=shift form=table sizes=q:400000' 2>&1 | FileCheck %s --check-prefix=TABLE
+// RUN: not dash-opt %s --dash-apply-schedule='kind=synthesized sizes=q:600000' 2>&1 | FileCheck %s --check-prefix=SYNLARGE
+// RUN: not dash-opt %s --dash-apply-schedule='kind=shift form=table sizes=q:600000' 2>&1 | FileCheck %s --check-prefix=TABLE
 // RUN: not dash-opt %s --dash-apply-schedule='boundary=-2 sizes=q:64' 2>&1 | FileCheck %s --check-prefix=BOUNDARY
 // RUN: not dash-opt %s --dash-apply-schedule='kind=synthesized level=machine workers=7 sizes=q:4096' 2>&1 | FileCheck %s --check-prefix=SYNWORKERS
 // RUN: not dash-opt %s --dash-apply-schedule='sizes=q:64,heads' 2>&1 | FileCheck %s --check-prefix=NOVALUE
@@ -76,10 +76,10 @@ func.func @attention_bwd(%q: memref<1x4x?x128xbf16>, %k: memref<1x2x?x128xbf16>)
 // TOOLARGE: :{{[0-9]+}}:3: error: problem is too large to be scheduled: expected at most 8388608 kv tiles, 16777216 q tiles and 17179869184 tasks over all heads and sequences
 // WAVES: note: lower for-workers (which changes the bits), or use 'ascending' or 'descending', which have no waves
 // DQLIMIT: :{{[0-9]+}}:3: error: dq-limit must be from 0 to 1048576 MiB, got -1
-// SYNLARGE: :{{[0-9]+}}:3: error: schedule 'synthesized' writes out at most 16777216 tasks, got 39075000
+// SYNLARGE: :{{[0-9]+}}:3: error: schedule 'synthesized' writes out at most 67108864 tasks, got {{[0-9]+}}
 // SYNWORKERS: :{{[0-9]+}}:3: error: schedule 'synthesized' is made for 32 workers at level 'machine', got 7 workers
 // SYNLARGE: note: use a kind that is formulas, such as 'shift' or 'symmetric-shift'
-// TABLE: :{{[0-9]+}}:3: error: an order of this problem is too large for a table, which has at most 33554432 tasks; a kind that has formulas for the mask needs no table
+// TABLE: :{{[0-9]+}}:3: error: an order of this problem is too large for a table, which has at most 67108864 tasks; a kind that has formulas for the mask needs no table
 // BOUNDARY: :{{[0-9]+}}:3: error: 'boundary' must be from 0 to 1e100, got -2.0
 // SYNWORKERS: note: lower for-workers (which changes the bits)
 // NOVALUE: :{{[0-9]+}}:3: error: sizes: 'heads' has no value, expected as in heads:4096

@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parent / "lib"))
 import on_cpu  # noqa: E402, F401
 import torch  # noqa: E402
 
-from dash_attn import bench, bench_calls  # noqa: E402
+from dash_attn import bench, bench_calls, bench_graphs  # noqa: E402
 from dash_attn.reference import CAUSAL, FULL  # noqa: E402
 from dash_attn.testing import Case  # noqa: E402
 
@@ -40,6 +40,12 @@ def names() -> None:
     assert len(shapes) == len(bench_calls.MODELS) == 16 and shapes["32/8 heads, 2k"].batch == 8 and shapes["one of 128k"].batch == 1
     assert {case.heads for case in shapes.values()} == {12, 16, 32, 40} and shapes["ViT, 577"].mask == FULL
     assert set(bench_calls.functions(True)) == {"dash", "SDPA flash", "SDPA cuDNN", "SDPA efficient", "SDPA flash det"}
+    few = bench_graphs.shapes()
+    for name, case in few.items():
+        assert case.batch == 1 and case.q_rows > 0, name
+        if name.startswith("as many"):  # within 3 % of the operations of the shape above it
+            assert case.heads == case.kv_heads == 16 and abs(bench.operations(case) / before - 1) < 0.03, (name, bench.operations(case) / before)
+        before = bench.operations(case)
     sys.modules["flash_attn"] = types.SimpleNamespace(flash_attn_func=flash_attn_func)
     sys.modules["flash_attn_interface"] = types.SimpleNamespace()
 
@@ -76,6 +82,15 @@ def rows() -> None:
         record = json.loads(paths[0].read_text())
         assert {row["shape"] for row in record["results"]} == {"small", "wide"} and paths[1].read_text().startswith("<svg")
         assert bench.main(["--seconds=-1"]) == 0 and bench.main(["--shapes=none"]) == 2
+        bench_graphs.shapes = lambda: {"few": CASE}
+        bench_graphs.replays_of = lambda case: bench_calls.runs_of(case, "cpu")
+        assert bench.main(["--backward", f"--json={paths[0]}"]) == 0
+        (ours,) = (row for row in json.loads(paths[0].read_text())["results"] if row["variant"] == "dash")
+        assert ours["shape"] == "few" and ours["tflops"] == bench.operations(CASE) / 2e9 and "host_us" not in ours
+        assert "milliseconds of the backward pass" in said.getvalue()
+        with contextlib.redirect_stderr(io.StringIO()) as error:
+            assert bench.main(["--backward", "bundle"]) == 2
+        assert "expected --backward without a bundle" in error.getvalue()
     assert "no time was left for small, wide" in said.getvalue() and "small: SDPA cuDNN refuses: " in said.getvalue(), said.getvalue()
     torch.cuda.is_available = lambda: False
     assert bench.main([]) == 1

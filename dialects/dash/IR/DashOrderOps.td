@@ -34,7 +34,7 @@ def ScheduleOp : Dash_Op<"schedule", [Symbol]> {
     - `width` is `workers` unless the level is `machine` or `world`.
     - `min_workers` is from 1 to `workers`.
     - A table is in the text (not elided), and has a row for each item:
-      N = sum over sequences of kv_heads * parts * ceil(kv rows / rows of a kv tile). It has at most 33554432 rows.
+      N = sum over sequences of kv_heads * parts * ceil(kv rows / rows of a kv tile). It has at most 67108864 rows.
     - Sequences have at most 2147483647 rows.
     - `kind` is UTF-8, as reports and manifests are.
 
@@ -62,7 +62,7 @@ def ScheduleOp : Dash_Op<"schedule", [Symbol]> {
     - `table 'items' is not in the text (dense_resource '__elided__'): print the module again
       without --mlir-elide-elementsattrs-if-larger`
     - `sequences may have at most 2147483647 rows, got 2147483648`
-    - `table 'visits' may have at most 33554432 rows, got 1000000000`
+    - `table 'visits' may have at most 67108864 rows, got 1000000000`
     - `table 'items' must have a row for each of the problem's 4 items, got 3`
     - `'bits' are not in the text (dense_resource '__elided__'): print the module again without
       --mlir-elide-elementsattrs-if-larger`, about the mask

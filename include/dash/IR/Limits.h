@@ -13,7 +13,7 @@ namespace mlir::dash {
 
 constexpr int64_t maxRows = std::numeric_limits<int32_t>::max(); ///< of a sequence
 constexpr int64_t maxWorkers = int64_t(1) << 20;
-constexpr int64_t maxTableRows = int64_t(1) << 25; ///< items, and visits, of a table
+constexpr int64_t maxTableRows = int64_t(1) << 26; ///< items, and visits, of a table
 
 } // namespace mlir::dash
 

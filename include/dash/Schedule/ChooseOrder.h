@@ -12,7 +12,7 @@ namespace mlir::dash {
 inline constexpr llvm::StringLiteral autoKind = "auto";
 
 /// Tables of more tasks would fill gigabytes of text: searched orders are written out up to here.
-constexpr int64_t maxSynthesizedTasks = int64_t(1) << 24;
+constexpr int64_t maxSynthesizedTasks = int64_t(1) << 26;
 
 /// Fails where the tasks of a problem are more than can be scheduled, and than 64 bits might count.
 LogicalResult verifyCountable(const Problem &problem, EmitError emitError);

@@ -15,7 +15,7 @@ import numpy as np
 from ..library import Handle, library
 from ..orders import SIZES, Ordered, order_for, texts_of
 from ..plan import Plan
-from ..problem import ELEMENTS, ONE_SINK, Wanted, Window, demand, program_of
+from ..problem import ELEMENTS, ONE_SINK, Wanted, Window, demand, for_any_sizes, program_of
 from ..runtime import Kernel, maker_of
 from ..workspace import ALIGNMENT, aligned
 
@@ -43,7 +43,7 @@ class JaxKernel(Kernel):
         texts = texts_of(wanted)
         super().__init__(maker_of(texts))
         self._planned = self._make_kernel(Handle())
-        self.program, self.options, _ = program_of(wanted._replace(sizes=()))
+        self.program, self.options, _ = program_of(for_any_sizes(wanted))
         self.table = np.frombuffer(texts[2], np.uint8) if wanted.sizes else None
 
     def bytes_of(self, q: Sequence[int], k: Sequence[int], layout: str) -> int:

@@ -16,7 +16,7 @@ from ..launch import Launch
 from ..library import HANDLER, Handle, check, library
 from ..orders import Ordered, order_for, texts_of
 from ..plan import Plan, Table
-from ..problem import Wanted, Window
+from ..problem import Wanted, Window, for_any_sizes
 from ..runtime import Kernel, maker_of
 from ..workspace import Workspace, aligned
 from .problem import ELEMENTS
@@ -131,7 +131,7 @@ def kernel_of(wanted: Wanted) -> TorchKernel:
                 if wanted.sizes and Table.total > MOST_TABLES:
                     _forget_tables()
                 _kernels[wanted] = TorchKernel(maker_of(texts_of(wanted)), _driver())
-                _first.setdefault(wanted._replace(sizes=()), wanted)
+                _first.setdefault(for_any_sizes(wanted), wanted)
                 _asked[wanted] = None
             found = _kernels[wanted]
     return found
