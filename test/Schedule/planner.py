@@ -105,7 +105,7 @@ REFUSED = {
     "--sizes=q:64,heads:16777217": "heads must be from 1 to 16777216, got 16777217",
     "--sizes=q:2000000000": "problem has more than 17179869184 tasks over all heads",
     "--sizes=q:4000000": "words as a table for kernels, expected at most 2147483647",
-    "--sizes=q:600000 --kind=synthesized": "schedule 'synthesized' writes out at most 67108864 tasks",
+    "--sizes=q:1200000 --kind=synthesized": "schedule 'synthesized' writes out at most 67108864 tasks",
     "--sizes=q:2097152,heads:2 --mask=full --kind=shift": "words as a table for kernels, expected at most 2147483647",
 }
 

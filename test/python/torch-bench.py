@@ -43,8 +43,8 @@ def names() -> None:
     few = bench_graphs.shapes()
     for name, case in few.items():
         assert case.batch == 1 and case.q_rows > 0, name
-        if name.startswith("as many"):  # within 3 % of the operations of the shape above it
-            assert case.heads == case.kv_heads == 16 and abs(bench.operations(case) / before - 1) < 0.03, (name, bench.operations(case) / before)
+        if name.startswith("as many"):  # within 5 % of the operations of the shape above it
+            assert case.heads == case.kv_heads == 16 and abs(bench.operations(case) / before - 1) < 0.05, (name, bench.operations(case) / before)
         before = bench.operations(case)
     sys.modules["flash_attn"] = types.SimpleNamespace(flash_attn_func=flash_attn_func)
     sys.modules["flash_attn_interface"] = types.SimpleNamespace()
