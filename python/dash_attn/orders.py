@@ -1,7 +1,8 @@
 """The order that a problem takes: that of `kind=auto`, which follows from sizes, mask, level and the number of workers alone, and so do bits.
 
-Where `auto` takes formulas, their kernel serves any sizes and makes its order in each call. Where it searches, or takes a
-kind without formulas for the mask, the kernel is the same for all sizes, too, and its order a table for these: planned once, on the device once.
+Where `auto` takes formulas, their kernel serves any sizes and makes its order in each call. Where it searches, takes a
+kind without formulas for the mask, or the problem is small, the kernel is the same for all sizes, too, and its order a table for these: planned
+once, on the device once.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from typing import Any
 
 from .compiler import Compiled, compile_program
 from .library import Choice, Handle, StringRef, fill, library, make, named
-from .problem import ANY_SIZES, SEARCHED, Wanted, for_any_sizes, program_of
+from .problem import ANY_SIZES, Q_TILE, SEARCHED, Wanted, for_any_sizes, program_of
 
 SIZES = ("batch", "heads", "kv_heads", "q_rows", "kv_rows")
+LAUNCHED = 1 << 16  # tasks; formulas of fewer are written out, too: the entry that makes their order takes longer than they gain
 FEW = 4  # kv tiles for each worker: with more of them parts save less than ordering the problem in each number takes
 
 
@@ -40,7 +42,8 @@ def _choose(wanted: Wanted, sizes: tuple[int, ...]) -> Ordered:
     are_many = batch * kv_heads * -(-kv_rows // kv_tile) >= FEW * workers
     given = named(dict(zip(SIZES, sizes)))
     found = fill(Choice(), library().dashPlannerChoose, _planner(), StringRef.of(compiled.manifest.encode()), given, len(given), int(are_many))
-    of_table = (*sizes[:3], found.q_rows, found.kv_rows) if found.is_table else ()
+    tasks = batch * sizes[1] * -(-sizes[3] // Q_TILE) * -(-kv_rows // kv_tile)
+    of_table = (*sizes[:3], found.q_rows, found.kv_rows) if found.is_table or tasks < LAUNCHED else ()
     has_runs = found.parts > sizes[1] // kv_heads
     return Ordered(wanted._replace(kind=found.kind.text, parts=found.parts, has_runs=has_runs, sizes=of_table), found.makespan / found.bound)
 
