@@ -183,8 +183,8 @@ typedef struct DashMemory {
 } DashMemory;
 
 /**
- * Enqueues the zeroing of what has to be zero in a workspace. Needed once for new memory, and after a run that failed: a run
- * leaves it zero. May be captured; but a capture only writes it down.
+ * Enqueues the zeroing of what has to be zero in a workspace: the tickets of a program that draws them, and nothing of others. Needed
+ * once for new memory, and after a run that failed: a run leaves it zero. May be captured; but a capture only writes it down.
  */
 DASH_CAPI_EXPORTED DashStatus dashPlanClear(DashPlan plan, void *stream, DashMemory workspace,
                                             DashDiagnosticHandler handler, void *userData);

@@ -162,7 +162,7 @@ private:
         region("lse2", perRow, 128),
         region("delta", perRow, 128),
         region("dq_sum", perRow + "*" + std::to_string(headDim), 128),
-        region("turns", perTile, 16, RegionBefore::Zero, RegionAfter::Zero),
+        region("turns", perTile, 16, RegionBefore::Any, RegionAfter::Zero),
         region("order", describeOrderBytes(), 16, order)};
     // Of each kv tile, in pieces as large as a q tile's sums, each with a counter.
     auto perKvTile = [](int64_t bytes) {
@@ -173,7 +173,7 @@ private:
       if (parts == 1)
         break;
       regions.push_back(region(sumsRegion(gradient), perKvTile(4 * tiles.getKv() * headDim), 128));
-      regions.push_back(region(turnsRegion(gradient), perKvTile(4 * pieces), 16, RegionBefore::Zero,
+      regions.push_back(region(turnsRegion(gradient), perKvTile(4 * pieces), 16, RegionBefore::Any,
                                RegionAfter::Zero));
     }
     if (hasSink())

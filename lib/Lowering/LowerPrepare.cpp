@@ -46,6 +46,8 @@ public:
     thread = b.special("tid.x");
     tile = queryTileOfBlock(b, facts);
     shared = b.sharedBase();
+    if (facts.isOrdered)
+      clearTurns();
     if (!facts.takesDelta)
       whereTileIs(b, tile, [&] { sumRows(); });
     buildDescriptors();
@@ -73,6 +75,8 @@ private:
     parameters.sizes({"batch", "heads", "kv_heads", "q_rows", "kv_rows"});
     for (StringRef region : {"descriptors", "lse2", "delta", "dq_sum"})
       parameters.workspace(region);
+    for (StringRef gradient : chained(facts))
+      parameters.workspace(turnsRegion(gradient));
     if (facts.isList)
       addListParameters(parameters);
     if (facts.hasSink)
@@ -194,6 +198,33 @@ private:
     SmallVector<Value> zeros(4, b.i32(0));
     for (int64_t at = 0; at < tileBytes; at += 16 * numThreads)
       b.store16(zeros, b.offset(sums, at));
+  }
+
+  /// The sums of which gradients are added in turns.
+  static ArrayRef<StringRef> chained(const ProgramFacts &facts) {
+    static constexpr StringRef gradients[] = {"dq", "dk", "dv"};
+    return ArrayRef(gradients).take_front(!facts.isOrdered ? 0 : facts.parts == 1 ? 1 : 3);
+  }
+  /// Chains begin with the turn 0: a counter of dQ is the block's, those of dK and dV are shared among all threads.
+  void clearTurns() {
+    Value zero = b.i32(0);
+    b.ifThen(b.equal(thread, 0), [&] {
+      b.store(zero, tileOf(b, turnsRegion("dq"), 4, tile), 4);
+    });
+    if (facts.parts == 1)
+      return;
+    Value kvTiles = b.ceilDiv(b.parameter("kv_rows"), facts.kvTile);
+    Value heads = b.mul(b.parameter("batch"), b.parameter("kv_heads"));
+    Value end = b.mul(b.toI64(b.mul(heads, kvTiles)), facts.numPieces());
+    Value begin = b.add(b.mul(b.toI64(tile.index), numThreads), b.toI64(thread));
+    Value step = b.mul(b.toI64(b.special("nctaid.x")), numThreads);
+    b.forEach(begin, end, step, {}, [&](Value i, ValueRange) -> SmallVector<Value> {
+      for (StringRef gradient : chained(facts).drop_front()) {
+        Value turns = b.parameter("workspace." + turnsRegion(gradient));
+        b.store(zero, b.offset(turns, b.mul(i, 4)), 4);
+      }
+      return {};
+    });
   }
 
   void buildDescriptors() {

@@ -141,7 +141,7 @@ def measure_entries(variants: list[Variant], rounds: int, flush: torch.Tensor | 
         variant.launch.ready()
     for _ in range(rounds):
         for variant in generator.sample(ours, len(ours)):
-            # One after the other, and all of them: the main kernel leaves counters as the next launch needs them.
+            # One after the other, and all of them: each needs what those before it leave.
             steps = variant.launch.plan.steps
             times = timed([partial(variant.launch.run_step, index) for index in range(len(steps))], flush)
             for role, milliseconds in zip(steps, times):

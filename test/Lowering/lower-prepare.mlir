@@ -6,8 +6,18 @@
 // F16:       llvm.fpext %{{.+}} : f16 to f32
 // F16:       "llvm.nvvm.tensormap.replace.elemtype"(%{{.+}}, %c6_i32
 
-// CHECK:      llvm.func @attention_bwd_prepare(%{{.+}}: !llvm.ptr<1> {dash.parameter = "q"}, {{.+}} {dash.parameter = "dv.stride.row"}, %{{.+}}: !llvm.ptr<1> {dash.parameter = "o"}, {{.+}} {dash.parameter = "lse.stride.head"}, %[[BATCH:.+]]: i32 {dash.parameter = "batch"}, %[[HEADS:.+]]: i32 {dash.parameter = "heads"}, %{{.+}}: i32 {dash.parameter = "kv_heads"}, %[[QROWS:.+]]: i32 {dash.parameter = "q_rows"}, %[[KVROWS:.+]]: i32 {dash.parameter = "kv_rows"}, %[[MAPS:.+]]: !llvm.ptr<1> {dash.parameter = "workspace.descriptors"}, %[[LSE2:.+]]: !llvm.ptr<1> {dash.parameter = "workspace.lse2"}, %[[DELTA:.+]]: !llvm.ptr<1> {dash.parameter = "workspace.delta"}, %[[SUM:.+]]: !llvm.ptr<1> {dash.parameter = "workspace.dq_sum"})
+// CHECK:      llvm.func @attention_bwd_prepare(%{{.+}}: !llvm.ptr<1> {dash.parameter = "q"}, {{.+}} {dash.parameter = "dv.stride.row"}, %{{.+}}: !llvm.ptr<1> {dash.parameter = "o"}, {{.+}} {dash.parameter = "lse.stride.head"}, %[[BATCH:.+]]: i32 {dash.parameter = "batch"}, %[[HEADS:.+]]: i32 {dash.parameter = "heads"}, %{{.+}}: i32 {dash.parameter = "kv_heads"}, %[[QROWS:.+]]: i32 {dash.parameter = "q_rows"}, %[[KVROWS:.+]]: i32 {dash.parameter = "kv_rows"}, %[[MAPS:.+]]: !llvm.ptr<1> {dash.parameter = "workspace.descriptors"}, %[[LSE2:.+]]: !llvm.ptr<1> {dash.parameter = "workspace.lse2"}, %[[DELTA:.+]]: !llvm.ptr<1> {dash.parameter = "workspace.delta"}, %[[SUM:.+]]: !llvm.ptr<1> {dash.parameter = "workspace.dq_sum"}, %[[TURNS:.+]]: !llvm.ptr<1> {dash.parameter = "workspace.turns"})
 // CHECK-SAME:   dash.entry = #dash.entry<prepare, always, grid["batch*heads*q_tiles", "1", "1"], block[256, 1, 1], cluster[1, 1, 1], shared_bytes = 1024, cooperative = false>
+
+// The block's counter of turns is the tile's.
+// CHECK:        %[[THREAD:.+]] = llvm.call_intrinsic "llvm.nvvm.read.ptx.sreg.tid.x"
+// CHECK:        %[[TILE:.+]] = llvm.call_intrinsic "llvm.nvvm.read.ptx.sreg.ctaid.x"
+// CHECK:        %[[ISFIRST:.+]] = arith.cmpi eq, %[[THREAD]], %c0_i32{{.*}} : i32
+// CHECK-NEXT:   scf.if %[[ISFIRST]] {
+// CHECK-NEXT:     %[[INDEX:.+]] = arith.extsi %[[TILE]]
+// CHECK:          %[[AT:.+]] = arith.muli %[[INDEX]], %c4_i64
+// CHECK-NEXT:     %[[COUNTER:.+]] = llvm.getelementptr %[[TURNS]][%[[AT]]]
+// CHECK-NEXT:     llvm.store %c0_i32{{.*}}, %[[COUNTER]]
 
 // A block's 64 rows of O and dO, loaded before the first is used, and summed over the 16 lanes of a row.
 // CHECK-COUNT-8: "ld.global.nc.L1::no_allocate.v4.b32
@@ -95,6 +105,29 @@ module {
            parts = 1, workers = 132, width = 132, min_workers = 132>
     sizes[<name = "q_rows", min = 576, max = 576>, <name = "kv_rows", min = 300, max = 300>]
     order <file = "PROGRAM">>} {
+  }
+
+  // With parts those of dK and dV are shared among all threads, whatever the grid: two for each kv tile of 128 rows.
+  // CHECK:      llvm.func @parts_prepare(
+  // CHECK-SAME:   {dash.parameter = "workspace.turns"}, %[[DKTURNS:.+]]: !llvm.ptr<1> {dash.parameter = "workspace.dk_turns"}, %[[DVTURNS:.+]]: !llvm.ptr<1> {dash.parameter = "workspace.dv_turns"})
+  // CHECK:        %[[END:.+]] = arith.muli %{{.+}}, %c2_i64
+  // CHECK:        %[[GRID:.+]] = llvm.call_intrinsic "llvm.nvvm.read.ptx.sreg.nctaid.x"
+  // CHECK:        %[[BLOCKS:.+]] = arith.extsi %[[GRID]]
+  // CHECK:        %[[STEP:.+]] = arith.muli %[[BLOCKS]], %c256_i64
+  // CHECK:        scf.for %{{.+}} = %{{.+}} to %[[END]] step %[[STEP]]
+  // CHECK:          llvm.getelementptr %[[DKTURNS]]
+  // CHECK-NEXT:     llvm.store %c0_i32
+  // CHECK:          llvm.getelementptr %[[DVTURNS]]
+  // CHECK-NEXT:     llvm.store %c0_i32
+  func.func @parts(%o: memref<?x?x?x64xbf16>, %do: memref<?x?x?x64xbf16>, %delta: memref<?x?x?xf32>) {
+    dash.delta ins(%o, %do : memref<?x?x?x64xbf16>, memref<?x?x?x64xbf16>) outs(%delta : memref<?x?x?xf32>)
+    return
+  }
+  gpu.module @parts_kernels attributes {dash.program = #dash.program<"parts"
+    facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>,
+           tiles = <q = 64, kv = 128>, kind = "shift", level = run, deterministic = true,
+           parts = 2, workers = 132, width = 132, min_workers = 132>
+    order <entry = "parts_order">>} {
   }
 
   // Delta that is given is read as LSE is: nothing is summed, no row of O or dO is loaded, and threads wait for nobody.

@@ -15,7 +15,7 @@
 // FORMULAS-SAME: constraints[<expression = "heads % kv_heads", equals = 0, message = "heads must be a multiple of kv_heads">]
 // FORMULAS-SAME: derived[<name = "q_tiles", expression = "ceildiv(q_rows, 64)">, <name = "kv_tiles", expression = "ceildiv(kv_rows, 128)">]
 // FORMULAS-SAME: tensors[<"q" : bf16, read, shape["batch", "heads", "q_rows", "128"], alignment = 16, stride_multiple = 8>, {{.+}}, <"lse" : f32, read, shape["batch", "heads", "q_rows"], alignment = 4, stride_multiple = 1>, {{.+}}, <"dv" : bf16, write, shape["batch", "kv_heads", "kv_rows", "128"], alignment = 16, stride_multiple = 8>]
-// FORMULAS-SAME: workspace[<name = "descriptors", bytes = "768", alignment = 128, before = any, after = any>, {{.+}}, <name = "dq_sum", bytes = "4*batch*heads*q_tiles*64*128", alignment = 128, before = any, after = any>, <name = "turns", bytes = "4*batch*heads*q_tiles", alignment = 16, before = zero, after = zero>, <name = "order", bytes = "4*(align(9 + workers, 8) + 8*batch*kv_heads*kv_tiles + 4*q_tiles*kv_tiles)", alignment = 16, before = entry, after = any>]
+// FORMULAS-SAME: workspace[<name = "descriptors", bytes = "768", alignment = 128, before = any, after = any>, {{.+}}, <name = "dq_sum", bytes = "4*batch*heads*q_tiles*64*128", alignment = 128, before = any, after = any>, <name = "turns", bytes = "4*batch*heads*q_tiles", alignment = 16, before = any, after = zero>, <name = "order", bytes = "4*(align(9 + workers, 8) + 8*batch*kv_heads*kv_tiles + 4*q_tiles*kv_tiles)", alignment = 16, before = entry, after = any>]
 // FORMULAS-SAME: order <entry = "attention_bwd_order">>} {
 
 // More parts than query heads are runs of q tiles, also at other sizes.

@@ -20,14 +20,17 @@ from `main` to what follows. Each step comes from the emitted PTX, and is left o
 # CHECK-NEXT: a row, from prepare to main: proven
 # CHECK-NEXT:   the end of prepare nothing goes wrong
 # CHECK-NEXT: sums and turns, over two launches: proven
-# CHECK-NEXT:   st.relaxed.gpu.global.b32 [turn] nothing waits for ever
+# CHECK-NEXT:   st.relaxed.gpu.global.b32 [turn] nothing goes wrong
 # CHECK-NEXT:   st.relaxed.gpu.global.b32 [turn] weak as before
+# CHECK-NEXT:   st.global.b32 [turn], 0 of prepare nothing waits for ever
 # CHECK-NEXT:   the end of main nothing goes wrong
 # PARTS-NEXT: sums and turns of dK, over two launches: proven
-# PARTS-NEXT:   st.relaxed.gpu.global.b32 [turn] nothing waits for ever
+# PARTS-NEXT:   st.relaxed.gpu.global.b32 [turn] nothing goes wrong
+# PARTS-NEXT:   st.global.b32 [turn], 0 of prepare nothing waits for ever
 # PARTS-NEXT:   the end of main nothing goes wrong
 # PARTS-NEXT: sums and turns of dV, over two launches: proven
-# PARTS-NEXT:   st.relaxed.gpu.global.b32 [turn] nothing waits for ever
+# PARTS-NEXT:   st.relaxed.gpu.global.b32 [turn] nothing goes wrong
+# PARTS-NEXT:   st.global.b32 [turn], 0 of prepare nothing waits for ever
 # PARTS-NEXT:   the end of main nothing goes wrong
 # COPIED-NEXT: dV, from main to its reader: proven
 # COPIED-NEXT:   cp.async.bulk.wait_group.read 0 nothing as before
@@ -64,6 +67,7 @@ from traces import Step, Tracer  # noqa: E402
 adds = importlib.import_module("ordered-add").adds
 NAME = "attention_bwd"
 OVERLAP = Change(old="the end of a grid")  # the next one starts with it
+UNCLEARED, CLEAR = Change(old="the zero of a counter"), ", 0;"
 DESCRIPTOR, WORD = 1, 2  # where things of `prepare` are, which is read as text
 PREPARE = 1 << 20  # lines of `prepare` are counted from here
 
@@ -124,7 +128,7 @@ def row(tracer: Tracer, ptx: str, change: Change) -> Program:
     """A word of LSE or delta: a thread's store in `prepare`, a bulk copy in `main`."""
     program, names = Program(), {WORD: Place("row")}
     lines = ptx_paths.instructions_of(ptx, f"{NAME}_prepare")
-    store = next(line for line in lines if line.startswith("st.global.b32"))
+    store = next(line for line in lines if line.startswith("st.global.b32") and not line.endswith(CLEAR))
     thread = Thread(program, "thread", "block", "prepare")
     thread.registers[store.split(",")[1].strip(" ;")] = 7
     replay(thread, [Step(0, PREPARE, store, "st.global.b32", False, {re.search(r"\[.*\]", store)[0]: WORD})], names, tracer, change)
@@ -144,17 +148,21 @@ def wrong_row(model: Model):
 def two_launches(sums: int, convert: str, tracer: Tracer, ptx: str, change: Change) -> Program:
     chain = adds(tracer, sums)
     turn = next(iter(chain[0][0].addresses.values()))
-    program = Program(initial={"sum": 5000, "turn": 0} | {f"tile {block}{n}": n * value for n in (1, 2)
+    clear = [line for line in ptx_paths.instructions_of(ptx, f"{NAME}_prepare") if line.startswith("st.global.b32") and line.endswith(CLEAR)][sums]
+    program = Program(initial={"sum": 5000, "turn": 5000} | {f"tile {block}{n}": n * value for n in (1, 2)
                                                           for block, value in (("A", 1), ("B", 10))})
     load = next(line for line in ptx_paths.instructions_of(ptx, f"{NAME}_{convert}") if line.startswith("ld.global.nc"))
     for n in (1, 2):
+        if change != UNCLEARED:
+            Thread(program, f"prepare {n}", "block", f"prepare {n}").run(clear, lambda _: [Place("turn")])
+        end(program, f"prepare {n}", f"main {n}", change)
         for block, steps in zip("AB", chain):
             total, tile = next(step for step in steps if step.accesses).addresses.values()
             names = {turn: Place("turn"), total: Place("sum"), tile: Place(f"tile {block}{n}", "shared")}
             replay(Thread(program, f"{block}{n}", f"{block}{n}", f"main {n}"), steps, names, tracer, change)
         end(program, f"main {n}", f"convert {n}", change)
         Thread(program, f"convert {n}", "block", f"convert {n}").run(load, lambda _: [Place("sum")])
-        end(program, f"convert {n}", f"main {n + 1}", change)
+        end(program, f"convert {n}", f"prepare {n + 1}", change)
     return program
 
 
@@ -245,10 +253,11 @@ def main() -> int:
         ("sums and turns, over two launches", partial(two_launches, 0, "convert"), wrong_sums, [
             ("st.relaxed.gpu.global.b32 [turn]", "nothing", reset),
             ("st.relaxed.gpu.global.b32 [turn]", "weak", Change(reset.lines, "relaxed.gpu", "weak")),
-            ("the end of main", "nothing", OVERLAP)])]
+            ("st.global.b32 [turn], 0 of prepare", "nothing", UNCLEARED), ("the end of main", "nothing", OVERLAP)])]
     if f"{NAME}_convert_dk(" in ptx:
         questions += [(f"sums and turns of {name}, over two launches", partial(two_launches, sums, f"convert_{name.lower()}"), wrong_sums, [
-            ("st.relaxed.gpu.global.b32 [turn]", "nothing", reset), ("the end of main", "nothing", OVERLAP)])
+            ("st.relaxed.gpu.global.b32 [turn]", "nothing", reset), ("st.global.b32 [turn], 0 of prepare", "nothing", UNCLEARED),
+            ("the end of main", "nothing", OVERLAP)])
             for sums, name in ((1, "dK"), (2, "dV"))]
     else:
         read, complete = (Change((step.line,)) for step in copies_of(tracer)[-2:])

@@ -27,7 +27,7 @@ launches: dict[Any, tuple[Launch, bool]] = {}  # of the operator, each with whet
 
 
 class TorchLaunch(Launch):
-    """Runs in memory out of PyTorch's cache, which it has for that run alone; counters, and an order that is no table, are made in each.
+    """Runs in memory out of PyTorch's cache, which it has for that run alone; an order that is no table is made in each.
 
     Nothing is kept between runs: what a graph captured, or compiled programs that plan their memory, may own the memory by then. Not
     `torch.empty`, which writes to the memory in deterministic mode. A table is constant, and all runs of all streams share it.
