@@ -14,6 +14,7 @@ import torch.nn.functional as F
 from accuracy import BESIDE_ROUNDING, NOISE
 from front_ends import demand_accurate, demand_same
 from group import Failed, Test, demand
+from run_group import ONE_FOR_ALL
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.checkpoint import checkpoint
 
@@ -39,7 +40,6 @@ CAPTURED = (2240, 2240, 2, 32, 8, "bhsd")  # the same, that nothing else asks fo
 ORDERED = {FULL: ((1024, 8192, 2, 32, 8, "bhsd"),), CAUSAL: ((8192, 8192, 1, 32, 8, "bhsd"), (2048, 2048, 8, 32, 8, "bhsd"))}
 LARGE = (4096, 4096, 4, 16, 16, "bhsd")
 SMALL = (128, 128, 1, 2, 2, "bhsd")
-ONE_FOR_ALL = (128, "causal")
 NAMES = ("o", "lse", *OUTPUTS)
 REPEATS = 50
 LAYERS = 20  # of which the cost on the host is measured
@@ -47,12 +47,10 @@ LAYERS = 20  # of which the cost on the host is measured
 
 def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:
     first = kernels[0]
-    if not first.mask.is_band:
-        return []
     which = f"attention d{first.head_dim}-{first.mask.name}"
     found = [Test(f"{which} {one.name}", first.name, lambda one=one: accurate(one))
              for shape in SHAPES for element in ("bf16", "f16") if (one := case(first, shape, element)) is not None]
-    is_one = (first.head_dim, first.mask.name) == ONE_FOR_ALL
+    is_one = first.group == ONE_FOR_ALL
     ways = (from_graph, compiled, drop_in, drop_in_strict, from_threads, from_checkpoint, keeps_nothing, refusals) if is_one else \
         (drop_in,) if first.mask in (FULL, CAUSAL) else ()
     found += [Test(f"{which} {test.__name__}", first.name, lambda test=test: test(case(first, REPEATED))) for test in (repeats, *ways)]

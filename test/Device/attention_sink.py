@@ -21,8 +21,6 @@ ROUNDING = 2.5e-3  # of gradients, to 16 bits, in factors and results
 
 def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:
     first = kernels[0]
-    if not first.mask.is_band:
-        return []
     which = f"attention with a sink d{first.head_dim}-{first.mask.name}"
     found = [Test(f"{which} {one.name}", first.name, lambda one=one: accurate(one))
              for shape in SHAPES for element in ("bf16", "f16") if (one := problem_of(first, shape, element)) is not None]

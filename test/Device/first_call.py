@@ -31,12 +31,11 @@ from dash_attn.testing import OUTPUTS, Case, make_inputs  # noqa: E402
 
 MOST_SECONDS = 0.05  # of a first call that has nothing to assemble
 LAUNCHES = 2000
-ONE_FOR_ALL = "d128-causal"
 
 
 def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:
     kernel = next((kernel for kernel in kernels if not kernel.fixed_sizes and not kernel.debug), None)
-    if kernel is None or quick or kernel.group != ONE_FOR_ALL:
+    if kernel is None:
         return []
     return [Test(f"first_call {kernel.name} {test.__name__}", kernel.name, lambda test=test: test(kernel))
             for test in (from_cache, from_cubin, two_processes)]

@@ -9,16 +9,29 @@ from accuracy import BESIDE_ROUNDING, NOISE, yardstick
 from group import demand
 
 from dash_attn import reference
-from dash_attn.testing import Case, errors, references
+from dash_attn.testing import BITS, Case, errors, references
 
 MOST_LSE = 1e-4  # of the logarithms beside float64
 
 
 def demand_same(found: dict[str, torch.Tensor], expected: dict[str, torch.Tensor], when: str) -> None:
-    for name, one in found.items():
-        bits = torch.int32 if name == "lse" else torch.int16
-        differ = int((one.contiguous().view(bits) != expected[name].contiguous().view(bits)).sum())
-        demand(not differ, f"{when}: {differ} of {one.numel()} elements of {name} differ")
+    different = [text for name, one in found.items() if (text := difference(one, expected[name], name))]
+    demand(not different, f"{when}: {'; '.join(different)}")
+
+
+def difference(found: torch.Tensor, expected: torch.Tensor, name: str) -> str:
+    """Empty if both have the same bits; else in how many elements they differ, and how far. Infinities of one sign are no distance, and NaN has none."""
+    if found.shape != expected.shape or found.dtype != expected.dtype:
+        return f"{name}: expected {expected.dtype} {tuple(expected.shape)}, found {found.dtype} {tuple(found.shape)}"
+    bits = BITS[found.element_size()]
+    differs = found.contiguous().view(bits) != expected.contiguous().view(bits)
+    count = int(differs.sum())
+    if not count:
+        return ""
+    one, other = found[differs].double(), expected[differs].double()
+    apart = torch.where(one == other, 0, (one - other).abs()).nan_to_num(0, posinf=torch.inf)
+    return (f"{count} of {found.numel()} elements of {name} differ, by {float(apart.max()):.3g} at most of {float(expected.double().abs().max()):.3g}, "
+            f"{int(one.isnan().sum())} found and {int(other.isnan().sum())} expected are NaN")
 
 
 def demand_accurate(problem: Case, given: dict[str, torch.Tensor], found: dict[str, torch.Tensor]) -> dict[str, Any]:

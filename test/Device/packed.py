@@ -9,9 +9,10 @@ from typing import Any
 
 import torch
 from accuracy import NOISE
-from attention import ONE_FOR_ALL, asked, demand_repeats, device_time, poison_cache, sides
+from attention import asked, demand_repeats, device_time, poison_cache, sides
 from front_ends import MOST_LSE, demand_same
 from group import Failed, Test, demand
+from run_group import ONE_FOR_ALL
 from sequences import random_list
 
 import dash_attn
@@ -32,11 +33,9 @@ DOCUMENTS = {"8 documents of 2k": [2048] * 8, "23 documents of 16 to 2048": [204
 
 def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:
     first = kernels[0]
-    if not first.mask.is_band:
-        return []
     which = f"packed d{first.head_dim}-{first.mask.name}"
     ways: tuple[Callable[..., Any], ...] = (accurate, repeats, drop_in)
-    if (first.head_dim, first.mask.name) == ONE_FOR_ALL:
+    if first.group == ONE_FOR_ALL:
         ways += (from_graph, compiled, waits_for_nothing, refusals) + (() if quick else (times,))
     return [Test(f"{which} {test.__name__}", first.name, lambda test=test: test(first)) for test in ways]
 

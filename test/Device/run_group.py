@@ -7,6 +7,10 @@ import argparse
 import importlib
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dash_attn.bundle import Bundle, BundledKernel
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parents[1] / "python")]
@@ -18,6 +22,23 @@ SOAK = "soak"  # takes as long as it is told, so it runs only where it is named
 WITH_DEBUG, WITH_BENCH = ("golden", "chains", "parts", SOAK), ("golden",)
 # Kernels with parts serve heads in groups only: they have a group of their own.
 WITH_PARTS = "parts"
+# What is no matter of head dims and masks is tested with one; calls that name no kernel know windows only; and what is left out in short runs.
+ONE_FOR_ALL, OF_ONE = "d128-causal", ("audit", "training", "first_call", "two_gpus")
+OF_WINDOWS = ("attention", "attention_sink", "jax_attention", "packed")
+NOT_QUICK = ("first_call", "sanitizer")
+
+
+def kernels_of(bundle: Bundle, group: str, which: str, quick: bool) -> list[BundledKernel]:
+    """Of a head dim and mask those that a group tests; if there are none, it has nothing to do."""
+    if group in OF_ONE and which != ONE_FOR_ALL or group in NOT_QUICK and quick:
+        return []
+    if group == "given_delta" and not any(kernel.group == which for kernel in bundle.given_delta):
+        return []  # others are what these are compared with
+    named = {"sequences": bundle.lists, "levels": bundle.levels, "scores": bundle.scores, "sanitizer": bundle.kernels + bundle.debug + bundle.lists + bundle.scores,
+             "given_delta": bundle.given_delta + bundle.kernels + bundle.lists}
+    return [kernel for kernel in named.get(group, bundle.kernels + bundle.debug * (group in WITH_DEBUG))
+            if kernel.group == which and (kernel.manifest["program"]["parts"] > 1) == (group == WITH_PARTS)
+            and (group in WITH_BENCH or not kernel.name.endswith("-bench")) and (kernel.mask.is_band or group not in OF_WINDOWS)]
 
 
 def main() -> None:
@@ -37,13 +58,7 @@ def main() -> None:
 
     from dash_attn.bundle import Bundle
 
-    bundle = Bundle.open(arguments.bundle)
-    named = {"sequences": bundle.lists, "levels": bundle.levels, "scores": bundle.scores, "sanitizer": bundle.kernels + bundle.debug + bundle.lists + bundle.scores,
-             "given_delta": bundle.given_delta + bundle.kernels + bundle.lists}
-    all_of_group = named.get(arguments.group, bundle.kernels + bundle.debug * (arguments.group in WITH_DEBUG))
-    kernels = [kernel for kernel in all_of_group
-               if kernel.group == arguments.which and (kernel.manifest["program"]["parts"] > 1) == (arguments.group == WITH_PARTS)
-               and (arguments.group in WITH_BENCH or not kernel.name.endswith("-bench"))]
+    kernels = kernels_of(Bundle.open(arguments.bundle), arguments.group, arguments.which, arguments.quick)
     options = (arguments.soak, arguments.seed) if arguments.group == SOAK else (arguments.quick,)
     tests: list[Test] = importlib.import_module(arguments.group).tests(kernels, *options) if kernels else []
     tests = [test for test in tests if arguments.filter in test.name]

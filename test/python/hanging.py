@@ -1,7 +1,7 @@
 # RUN: %python %s %t
 # REQUIRES: python
 """tools/check-device goes on behind a test that hangs or ends its process, without the kernel that hung; groups that measure times run
-alone, others beside each other."""
+alone, others beside each other; and it begins no process that has no test."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent / "lib"))
 
 from fixtures import SOURCE  # noqa: E402
+
+from dash_attn.bundle import BundledKernel  # noqa: E402
+from dash_attn.reference import Mask  # noqa: E402
 
 TMP = Path(sys.argv[1])
 loader = SourceFileLoader("check_device", str(SOURCE / "tools/check-device"))
@@ -55,6 +58,25 @@ def outcomes(of):
     return [{"name": " ".join(of)}]
 
 
-results = check_device.run_all(["golden", "audit"], ["d64-full", "d64-causal"], 2, outcomes)
-assert [result["name"] for result in results] == ["audit d64-full", "audit d64-causal", "golden d64-full", "golden d64-causal"], results
+cases = ("d64-full", "d64-causal")
+results = check_device.run_all([(group, which) for group in ("golden", "jax_attention") for which in cases], 2, outcomes)
+assert [result["name"] for result in results] == ["jax_attention d64-full", "jax_attention d64-causal", "golden d64-full", "golden d64-causal"], results
 assert list(beside.values()) == [1, 1, 2, 2], beside
+
+
+def kernel(name: str, mask: str = "causal", parts: int = 1) -> BundledKernel:
+    return BundledKernel(name, 128, "bf16", Mask.named(mask), "shift", True, TMP, {"program": {"parts": parts}})
+
+
+plain, union, table, list_ = kernel("plain"), kernel("union", "union-4-100-all-all-0"), kernel("table-bench"), kernel("list", "full")
+bundle = argparse.Namespace(kernels=[plain, union, table, kernel("parts", parts=2)], debug=[kernel("delays")], lists=[list_], levels=[], scores=[],
+                            given_delta=[])
+for quick in (False, True):
+    tested = {group: {which: [one.name for one in check_device.kernels_of(bundle, group, which, quick)]
+                      for which in ("d128-causal", "d128-full", union.group)} for group in check_device.GROUPS}
+    assert tested["golden"] == {"d128-causal": ["plain", "table-bench", "delays"], "d128-full": [], union.group: ["union"]}, tested
+    assert tested["accuracy"] == {"d128-causal": ["plain"], "d128-full": [], union.group: ["union"]}, tested
+    assert tested["attention"] == tested["audit"] == {"d128-causal": ["plain"], "d128-full": [], union.group: []}, tested
+    assert tested["sequences"] == {"d128-causal": [], "d128-full": ["list"], union.group: []}, tested
+    assert tested["parts"]["d128-causal"] == ["parts"] and not any(tested["levels"].values()), tested
+    assert any(tested["sanitizer"].values()) == any(tested["first_call"].values()) != quick, tested

@@ -21,6 +21,7 @@ from torch.distributed.tensor import Partial, Replicate, Shard, distribute_tenso
 from torch.distributed.tensor.debug import CommDebugMode  # noqa: E402
 
 from dash_attn import ArgumentError, attention, explain  # noqa: E402
+from dash_attn.torch.sinks import add_sink  # noqa: E402
 
 DEVICES = 2
 
@@ -65,6 +66,10 @@ def with_sink(mesh: Any) -> None:
         expected = torch.autograd.grad(attention(*whole[:3], causal=True, sink=whole[3]), whole, do)
         ways = [Shard(dim)] * 3 + [of_sink]
         parts = [distribute_tensor(x.detach(), mesh, [way]).requires_grad_() for x, way in zip(whole, ways)]
+        operands = [whole[0].detach(), whole[0].detach()[..., 0].float(), whole[3].detach().float()]  # of the forward pass's operator
+        found = add_sink(*(distribute_tensor(x, mesh, [way]) for x, way in zip(operands, ways[1:])))
+        for one, other in zip(found, add_sink(*operands), strict=True):
+            assert one.placements == (Shard(dim),) and torch.equal(one.full_tensor(), other)
         o = attention(*parts[:3], causal=True, sink=parts[3])
         found = torch.autograd.grad(o, parts, distribute_tensor(do, mesh, [Shard(dim)]))
         assert o.placements == (Shard(dim),) and found[3].placements in ((Partial(),), (Shard(0),), (Replicate(),)), found[3].placements

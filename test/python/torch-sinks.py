@@ -16,6 +16,8 @@ from on_cpu import LAUNCHED  # noqa: E402
 from transformers import GptOssConfig, GptOssForCausalLM  # noqa: E402
 
 import dash_attn.transformers  # noqa: E402
+from torch._dynamo.testing import AotEagerAndRecordGraphs  # noqa: E402
+
 from dash_attn import ArgumentError, attention, explain  # noqa: E402
 from dash_attn.torch import sinks  # noqa: E402
 
@@ -82,13 +84,39 @@ def gradients() -> None:
     assert torch.equal(none, attention(q, k, v, causal=True))
 
 
+def compiled(*inputs: torch.Tensor, dynamic: bool = False, **options: Any) -> list[torch.Tensor]:
+    """By a graph that has the operator for the sink's part, and no sigmoid that a compiler would compute by code of its own."""
+    torch._dynamo.reset()
+    backend = AotEagerAndRecordGraphs()
+    ours = found(torch.compile(attention, backend=backend, fullgraph=True, dynamic=dynamic), *inputs, **options)
+    called = [node.target for graph in backend.fw_graphs for node in graph.graph.nodes]
+    assert called.count(sinks.add_sink) == 1 and not any("sigmoid" in str(one) for one in called), called
+    return ours
+
+
+def in_operator() -> None:
+    """The same bits and strides as what is computed in place, with o of rows that lie in any order; those of a compiler, too."""
+    for dtype in (torch.bfloat16, torch.float16):
+        for o in (torch.randn(3, HEADS, 500, 64), torch.randn(3, 500, HEADS, 64).transpose(1, 2), torch.randn(500, HEADS, 64).transpose(0, 1)):
+            o, lse, sink = o.to(dtype), 4 * torch.randn(o.shape[:-1]), torch.linspace(-2, 3, HEADS)
+            lse[..., 7] = torch.inf
+            before, theirs = o.clone(), sinks.with_sink(o.clone(), lse, sink)
+            ours = sinks.add_sink(o, lse, sink)
+            demand_same(ours, theirs)
+            assert torch.equal(o, before) and [x.stride() for x in ours] == [x.stride() for x in theirs]
+            torch.library.opcheck(sinks.add_sink, (o, lse, sink), test_utils=("test_schema", "test_faketensor", "test_aot_dispatch_dynamic"))
+    for options in ({}, {"causal": True}, {"window": (3, 0)}, {"causal": True, "layout": "bshd"}):
+        inputs = tensors(layout=options.get("layout", "bhsd"))
+        ours, theirs = compiled(*inputs, **options), found(attention, *inputs, **options)
+        demand_same(ours, theirs)
+        assert [x.stride() for x in ours] == [x.stride() for x in theirs]
+
+
 def through_pytorch() -> None:
     inputs = tensors()
     eager = found(attention, *inputs, causal=True)
     for dynamic in (False, True):
-        torch._dynamo.reset()
-        function = torch.compile(attention, backend="aot_eager", fullgraph=True, dynamic=dynamic)
-        demand_same(found(function, *inputs, causal=True), eager)
+        demand_same(compiled(*inputs, dynamic=dynamic, causal=True), eager)
     q, k, v, sink = (x.detach() for x in inputs)
     o, lse = attention(q, k, v, sink=sink, return_lse=True)
     torch.library.opcheck(sinks.gradients, (o, q, k, v, o, lse, sink.float(), -1, -1, 0.125),
@@ -97,12 +125,18 @@ def through_pytorch() -> None:
     def loss(q: Any, k: Any, v: Any, sink: Any) -> Any:
         return attention(q, k, v, causal=True, sink=sink).square().sum()
 
+    def attended(q: Any, k: Any, v: Any, sink: Any) -> Any:
+        return attention(q, k, v, causal=True, sink=sink)
+
     grad, one = torch.func.grad(loss, (0, 1, 2, 3)), (q, k, v, sink)
     leaves = [x.clone().requires_grad_() for x in one]
     demand_same(grad(*one), torch.autograd.grad(loss(*leaves), leaves))
     batches = [torch.stack([x, x.flip(0)]) for x in one[:3]]
     both = torch.vmap(grad, (0, 0, 0, None))(*batches, sink)
     demand_same([x[1] for x in both], grad(*(x[1] for x in batches), sink))
+    torch._dynamo.reset()
+    demand_same(torch.compile(torch.vmap(attended, (0, 0, 0, None)), backend="aot_eager")(*batches, sink),
+                torch.vmap(attended, (0, 0, 0, None))(*batches, sink))
     message = "sink: expected one for all of vmap's dimension, found one for each; call attention in a loop"
     assert refused(lambda: torch.vmap(grad)(*batches, torch.stack([sink, sink])), RuntimeError) == message
     wide = [x.float().requires_grad_() for x in one]
@@ -145,10 +179,10 @@ def packed() -> None:
         assert (of_all[-1].double() - dsink).norm() <= 0.02 * dsink.norm()
         for mine in (of_all[0], *of_all[2:5]):
             assert not mine[:1].any() and not mine[int(cu[-1]):].any()
-    torch._dynamo.reset()
-    function = torch.compile(attention, backend="aot_eager", fullgraph=True)
     for offsets in ({"cu_seqlens_q": cu}, {"cu_seqlens_q": cu, "cu_seqlens_k": cu}):
-        demand_same(found(function, *inputs, **offsets), of_all)
+        ours = compiled(*inputs, **offsets)
+        demand_same(ours, of_all)
+        assert [x.stride() for x in ours] == [x.stride() for x in of_all]
     o, lse = attention(*(x.detach() for x in inputs[:3]), sink=sink.detach(), cu_seqlens_q=cu, return_lse=True)
     torch.library.opcheck(sinks.gradients_of_sequences, (o, *(x.detach() for x in inputs[:3]), o, lse, sink.detach().float(), cu, cu, -1, -1,
                                                          0.125, "run"), test_utils=("test_schema", "test_faketensor"))
@@ -202,6 +236,7 @@ def refusals() -> None:
 
 
 gradients()
+in_operator()
 through_pytorch()
 packed()
 in_a_model()

@@ -6,6 +6,7 @@ import sys
 from typing import Any
 
 from .operator import gradients
+from .sinks import add_sink
 from .sinks import gradients as gradients_with_sink
 
 _known = False
@@ -34,6 +35,7 @@ def _teach() -> None:
     from torch.distributed.tensor.experimental import register_sharding
 
     ways = (Replicate(), Shard(0), Shard(1))  # whole, or parts of the batch, or of the heads
+    of_sinks = (Replicate(), Replicate(), Shard(0))
 
     @register_sharding(gradients)
     def rule(do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, left: int, right: int, scale: float) -> list[Any]:
@@ -41,7 +43,10 @@ def _teach() -> None:
 
     @register_sharding(gradients_with_sink)
     def rule_with_sink(do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, sink: Any, left: int, right: int, scale: float) -> list[Any]:
-        of_heads = (Replicate(), Replicate(), Shard(0))
-        return [([way] * 4, [*[way] * 6, of_sink, *[None] * 3]) for way, of_sink in zip(ways, of_heads)]
+        return [([way] * 4, [*[way] * 6, of_sink, *[None] * 3]) for way, of_sink in zip(ways, of_sinks)]
+
+    @register_sharding(add_sink)
+    def rule_of_forward(o: Any, lse: Any, sink: Any) -> list[Any]:
+        return [([way] * 2, [way, way, of_sink]) for way, of_sink in zip(ways, of_sinks)]
 
     _known = True

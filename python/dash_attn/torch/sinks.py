@@ -73,10 +73,40 @@ def refusal_of_sink(sink: Any, q: torch.Tensor, layout: str = "bhsd") -> str | N
     return None
 
 
-def with_sink(o: torch.Tensor, lse: torch.Tensor, sink: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """o and the LSE, [..., heads, rows, head_dim] and without the last, of a softmax that has the sink, too. Writes to o."""
+# ---- The forward pass -----------------------------------------------------------------------------------
+
+ADDED = f"{SPACE}::add_sink"
+torch.library.define(ADDED, "(Tensor o, Tensor lse, Tensor sink) -> (Tensor, Tensor)", tags=torch.Tag.pt2_compliant_tag)
+
+
+@torch.library.impl(ADDED, "CompositeExplicitAutograd")
+def _add(o: torch.Tensor, lse: torch.Tensor, sink: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    factor, lse = _parts(lse, sink)
+    return torch.mul(o, factor, out=torch.empty_like(o)), lse
+
+
+@torch.library.register_fake(ADDED)
+def _fake_added(o: torch.Tensor, lse: torch.Tensor, sink: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    return torch.empty_like(o), torch.logaddexp(lse, sink[:, None])
+
+
+add_sink = getattr(torch.ops, SPACE).add_sink.default
+
+
+def _parts(lse: torch.Tensor, sink: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """What the rows of o shrink by, and the LSE with the sink."""
     logarithm = sink[:, None]
-    return o.mul_(torch.sigmoid(lse - logarithm)[..., None]), torch.logaddexp(lse, logarithm)
+    return torch.sigmoid(lse - logarithm)[..., None], torch.logaddexp(lse, logarithm)
+
+
+def with_sink(o: torch.Tensor, lse: torch.Tensor, sink: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """o and the LSE, [..., heads, rows, head_dim] and without the last, of a softmax that has the sink, too. May write to o.
+
+    Compilers have sigmoids and logarithms of their own, whose last bits are others: they are given an operator to call."""
+    if torch.compiler.is_compiling():
+        return add_sink(o, lse, sink)
+    factor, lse = _parts(lse, sink)
+    return o.mul_(factor), lse
 
 
 class AttentionWithSink(torch.autograd.Function):
@@ -162,8 +192,8 @@ class AttentionOfSequencesWithSink(torch.autograd.Function):
     @staticmethod
     def forward(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, sink: torch.Tensor, *rest: Any) -> tuple[torch.Tensor, torch.Tensor]:
         o, lse = forward_of_sequences(q, k, v, *rest)
-        _, lse = with_sink(o.transpose(0, 1), lse, sink.float())
-        return o, lse
+        o, lse = with_sink(o.transpose(0, 1), lse, sink.float())
+        return o.transpose(0, 1), lse
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[torch.Tensor, ...]) -> None:

@@ -37,7 +37,7 @@ def flash_forward(q: Any, k: Any, v: Any, cum_q: Any, cum_k: Any, max_q: int, ma
     o, lse = reference.forward(*(x.transpose(1, 2) for x in (q, k, v)), scale=q.shape[3] ** -0.5 if scale is None else scale,
                                mask=Mask(window_size_left, window_size_right))
     none = torch.empty(0)
-    return torch.empty(q.shape, dtype=q.dtype).copy_(o.transpose(1, 2)), lse.float(), none, none, none
+    return torch.empty_like(q).copy_(o.transpose(1, 2)), lse.float(), none, none, none
 
 
 def sequences(cu_q: Any, cu_k: Any) -> Iterator[tuple[slice, slice]]:
