@@ -208,9 +208,7 @@ private:
   /// Chains begin with the turn 0: a counter of dQ is the block's, those of dK and dV are shared among all threads.
   void clearTurns() {
     Value zero = b.i32(0);
-    b.ifThen(b.equal(thread, 0), [&] {
-      b.store(zero, tileOf(b, turnsRegion("dq"), 4, tile), 4);
-    });
+    b.ifThen(b.equal(thread, 0), [&] { b.store(zero, tileOf(b, turnsRegion("dq"), 4, tile), 4); });
     if (facts.parts == 1)
       return;
     Value kvTiles = b.ceilDiv(b.parameter("kv_rows"), facts.kvTile);

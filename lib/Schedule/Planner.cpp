@@ -220,8 +220,8 @@ llvm::Expected<OrderChoice> Planner::choose(ScheduleHeader request) {
       if (failed(built))
         return failure();
       const Schedule &schedule = built->schedule;
-      choice = {schedule.kind, schedule.parts, schedule.isTable(),
-                built->facts.makespan, lowerBound(schedule)};
+      choice = {schedule.kind, schedule.parts, schedule.isTable(), built->facts.makespan,
+                lowerBound(schedule)};
       if (choice->isTable) {
         ScheduleHeader named = request;
         named.kind = choice->kind;

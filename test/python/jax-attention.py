@@ -22,7 +22,7 @@ from jax_on_cpu import CALLED, FAILED  # noqa: E402
 
 from dash_attn import ArgumentError  # noqa: E402
 from dash_attn.jax import attention, explain, function, operator, problem  # noqa: E402
-from dash_attn.problem import program_of, window_of  # noqa: E402
+from dash_attn.problem import for_any_sizes, program_of, window_of  # noqa: E402
 
 
 def arrays(batch: int = 2, heads: int = 4, kv_heads: int = 2, rows: int = 12, kv_rows: int | None = None, head_dim: int = 64,
@@ -136,6 +136,7 @@ def lowered() -> None:
     tables = []
     for sizes, options, mask, window in (({}, {"causal": True}, "CAUSAL", 0), ({"layout": "bshd"}, {"layout": "bshd"}, "NO_MASK", 0),
                                          ({"head_dim": 128}, {"window": (128, 0)}, "CAUSAL", 129),
+                                         ({"rows": 32768, "heads": 1, "kv_heads": 1}, {}, "NO_MASK", 0),
                                          ({"heads": 32, "kv_heads": 8, "rows": 2000}, {"causal": True}, "CAUSAL", 0)):
         given = arrays(**{"rows": 256} | sizes)
         trace = jax.jit(lambda *x: both(attention, list(x), **options)).trace(*given)
@@ -147,7 +148,7 @@ def lowered() -> None:
         q, k = given[0].shape, given[1].shape
         sides = window_of(options.get("causal", False), options.get("window"))
         wanted = operator.order_of(given[0], given[1], sides, layout).wanted
-        program, order, _ = program_of(wanted._replace(sizes=()))
+        program, order, _ = program_of(for_any_sizes(wanted))
         kernel = operator.JaxKernel(wanted)
         assert kernel.certificate == explain(*given, **options).certificate
         spelled = program.replace("\n", "\\0A")
@@ -172,7 +173,7 @@ def lowered() -> None:
         if tables[-1]:  # a constant of the program, there once
             assert re.search(rf"{operands[6]} = stablehlo.constant .*{table}", text), operands
             assert kernel.table.nbytes == int(kernel.manifest["order"]["bytes"]) and text.count(table) == 2
-    assert tables == [False, False, False, True], tables
+    assert tables == [True, True, True, False, True], tables
     # In shard_map each device has the table of its own part, as do batches of vmap.
     mesh = jax.make_mesh((2,), ("x",), axis_types=(jax.sharding.AxisType.Auto,))
     whole = [jax.ShapeDtypeStruct((4, heads, 2000, 64), jnp.bfloat16) for heads in (32, 8, 8)]

@@ -191,13 +191,13 @@ def refusals() -> None:
 def registry() -> None:
     """One kernel for each program, whoever asks first; explained without a GPU."""
     asked: list[Any] = []
-    threads = [threading.Thread(target=lambda: asked.append(kernels.kernel_of(Wanted(64, "bf16", (-1, 0), "ascending")))) for _ in range(4)]
+    q, k, v = tensors(kv_heads=4)
+    threads = [threading.Thread(target=lambda: asked.append(kernels.kernel_of(kernels.order_of(q, k, (-1, 0), "bhsd").wanted))) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     assert len({id(kernel) for kernel in asked}) == 1
-    q, k, v = tensors(kv_heads=4)
     explained = dash_attn.explain(q, k, v, causal=True)
     assert explained and explained.certificate == asked[0].certificate, explained
     assert [line.split()[0] for line in str(explained).splitlines()] == ["forward", "backward", "order", "certificate"]

@@ -64,6 +64,7 @@ def _attributes(frame: Frame) -> dict[str, Any]:
 def _compute(frame: Frame) -> None:
     attributes = _attributes(frame)
     operands = [_array(frame.operands.buffers[i]) for i in range(frame.operands.size)]
+    operands = [x for x in operands if x.dtype != np.uint8]  # the last may be an order's table
     *results, memory = (_array(frame.results.buffers[i]) for i in range(frame.results.size))
     q, k, v, do, o, lse, *sink = (x.swapaxes(1, 2) if attributes["layout"] == "bshd" and x.ndim == 4 else x for x in operands)
     mask = Mask.parse(attributes["program"].split("mask(<")[1].split(">)")[0])
