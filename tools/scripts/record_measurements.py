@@ -4,8 +4,8 @@
   tools/scripts/record_measurements.py             writes README.md, python/README.md, measurements.md and measurements.svg
   tools/scripts/record_measurements.py --check     refuses those that say something else
 
-Records are test/Device/records/*-bench.json and *-calls.json, of `python3 -m dash_attn.bench --json` with a bundle and without one, *-auto.json,
-of test/Device/auto_kind.py, and *-peers.json: dash beside its peers in one process. In a page, what stands between <!-- NAME --> and
+Records are test/Device/records/*-bench.json, *-calls.json and *-few.json, of `python3 -m dash_attn.bench --json` with a bundle, without one and
+with --backward, *-auto.json, of test/Device/auto_kind.py, and *-peers.json: dash beside its peers in one process. In a page, what stands between <!-- NAME --> and
 <!-- end NAME --> is written.
 """
 
@@ -29,6 +29,7 @@ KINDS = ("ascending", "descending", "shift", "symmetric-shift")
 OTHERS = ("unordered (nd)", "flash (nd)", "cudnn (nd)")
 SCALED = " FlashAttention-4's numbers are those of another process, the day before, times how FA3 nd ran here to how it ran there."
 CALLS = ("dash", "SDPA cuDNN", "SDPA flash", "SDPA flash det")
+EQUAL = "as many operations: "  # how dash_attn.bench names equal heads
 PEERS = ("FA3 nd", "FA3 det", "FA4 nd", "FA4 det", "cuDNN nd")
 
 
@@ -40,6 +41,7 @@ def main() -> None:
     baselines = json.loads(house.read(root / "python/dash_attn/baselines.json"))
     page = replace(house.read(root / DOCS / "measurements.md"), "measurements", measurements(bench, bench_name, baselines))
     page = replace(page, "auto", chosen_kinds(*newest(root, "auto")))
+    page = replace(page, "few", few_heads(*newest(root, "few")))
     front_ends = Path("python/README.md")
     contents = {Path("README.md"): replace(house.read(root / "README.md"), "speed", summary(peers)),
                 front_ends: replace(house.read(root / front_ends), "calls", both_ways(*newest(root, "calls"))),
@@ -172,9 +174,7 @@ def chosen_kinds(record: dict, name: str) -> str:
 
 
 def both_ways(record: dict, name: str) -> str:
-    shapes: dict[str, dict[str, dict]] = {}
-    for row in record["results"]:
-        shapes.setdefault(row["shape"], {})[row["variant"]] = row
+    shapes = by_shape(record)
     left_out = f" No time was left for {' and '.join(record['left_out'])}." if record["left_out"] else ""
     lines = [f"{record['gpu']}, PyTorch {record['torch']}, {record['date']}, medians of {record['rounds']} rounds "
              f"([record](../{RECORDS / name})). Only dash and `SDPA flash det` are deterministic. The fastest is bold.{left_out}", "",
@@ -190,6 +190,51 @@ def both_ways(record: dict, name: str) -> str:
                      + " | ".join(times) + f" | {row['mib']:.0f} | {variants['SDPA cuDNN']['mib']:.0f} |")
         last = title
     return "\n" + "\n".join(lines) + "\n\n"
+
+
+def few_heads(record: dict, name: str) -> str:
+    """Few heads, each row beside 16 equal heads of as many operations; then short problems: how many times as fast as cuDNN's."""
+    shapes = by_shape(record)
+    lines = [f"{record['gpu']}, PyTorch {record['torch']}, {record['date']}, commit {record['commit']}, batch 1, medians of {record['rounds']} rounds "
+             f"([record]({link(name)})). *Equal* are 16 heads, none of them grouped, of as many operations.", "",
+             "| heads of 128, rows, mask | dash, ms | cuDNN nd, ms | TFLOP/s | of equal heads | to cuDNN |", "|---|---|---|---|---|---|"]
+    titles = [title for title in shapes if not title.startswith("short: ")]
+    equals = [shapes[title]["dash"] for title in titles if title.startswith(EQUAL)]
+    for title in titles:
+        if title.startswith(EQUAL):
+            continue
+        ours, theirs = (shapes[title][call] for call in ("dash", "SDPA cuDNN"))
+        equal = min((row for row in equals if row["mask"] == ours["mask"]), key=lambda row: abs(math.log(operations(row) / operations(ours))))
+        lines.append(f"| {title} | **{ours['ms']:.3f}** | {theirs['ms']:.3f} | {ours['tflops']:.0f} | "
+                     f"{ours['tflops'] / equal['tflops']:.2f} | {theirs['ms'] / ours['ms']:.2f} |")
+    short = {title.removeprefix("short: "): calls for title, calls in shapes.items() if title.startswith("short: ")}
+    ratios = [calls["SDPA cuDNN"]["ms"] / calls["dash"]["ms"] for calls in short.values()]
+    lines += ["", f"Of the {len(short)} short problems dash is ahead of cuDNN on {sum(ratio > 1 for ratio in ratios)}, {mean(ratios):.2f} times as fast in geometric "
+              "mean. Microseconds, dash / cuDNN nd, and in bold where dash is ahead:", ""]
+    columns = list(dict.fromkeys(title.rpartition(", ")[2].split()[0] for title in short if " x " not in title and title.startswith("2/2")))
+    lines += ["| heads, head dim, mask | " + " | ".join(f"S {rows}" for rows in columns) + " |", "|---|" + "---|" * len(columns)]
+    for heads in dict.fromkeys(title.rpartition(", ")[0] for title in short if title.startswith(("2/2", "8/8", "32/8")) and " x " not in title):
+        for mask in ("causal", "full"):
+            lines.append(f"| {heads} {mask} | " + " | ".join(in_microseconds(short[f"{heads}, {rows} {mask}"]) for rows in columns) + " |")
+    others = [title for title in short if " x " in title or title.startswith("ViT")]
+    lines += ["", "; ".join(f"{title}: {in_microseconds(short[title])}" for title in others) + "."]
+    return "\n" + "\n".join(lines) + "\n\n"
+
+
+def operations(row: dict) -> float:
+    return row["tflops"] * row["ms"]
+
+
+def by_shape(record: dict) -> dict[str, dict[str, dict]]:
+    shapes: dict[str, dict[str, dict]] = {}
+    for row in record["results"]:
+        shapes.setdefault(row["shape"], {})[row["variant"]] = row
+    return shapes
+
+
+def in_microseconds(calls: dict[str, dict]) -> str:
+    ours, theirs = (1e3 * calls[call]["ms"] for call in ("dash", "SDPA cuDNN"))
+    return f"**{ours:.0f}** / {theirs:.0f}" if ours < theirs else f"{ours:.0f} / {theirs:.0f}"
 
 
 def summary(record: dict) -> str:
