@@ -20,7 +20,7 @@ from dash_attn import Kernel, Tensor
 from dash_attn.library import Handle, library
 from dash_attn.orders import order_for, texts_of
 from dash_attn.plan import Plan
-from dash_attn.problem import CAUSAL, FULL, Wanted, program_of
+from dash_attn.problem import CAUSAL, FULL, Wanted, for_any_sizes, program_of
 from dash_attn.runtime import maker_of
 from dash_attn.tensors import contiguous
 from dash_attn.workspace import ALIGNMENT, aligned
@@ -123,7 +123,7 @@ def tables() -> None:
     ordered = order_for(Wanted(128, "bf16", CAUSAL), *sizes.values())
     manifest, ptx, table = texts_of(ordered.wanted)
     assert ordered.wanted.sizes == (2, 32, 8, 2048, 2048) and len(table) > 100_000, ordered
-    program, options, _ = program_of(ordered.wanted._replace(sizes=()))
+    program, options, _ = program_of(for_any_sizes(ordered.wanted))
     promised = {"program": program, "options": options, "certificate": json.loads(manifest)["certificate"]}
     given = tensors(**sizes)
     made = Kernel(maker_of((manifest, ptx, table)))
