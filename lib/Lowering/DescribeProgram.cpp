@@ -157,12 +157,13 @@ private:
     RegionBefore order = isTable()  ? RegionBefore::File
                          : isOpen() ? RegionBefore::Any // each launch has lengths of its own
                                     : RegionBefore::Entry;
+    RegionAfter turns = schedule.isOrdered() ? RegionAfter::Zero : RegionAfter::Any;
     SmallVector<RegionAttr> regions = {
         region("descriptors", std::to_string(numDescriptors * descriptorBytes), 128),
         region("lse2", perRow, 128),
         region("delta", perRow, 128),
         region("dq_sum", perRow + "*" + std::to_string(headDim), 128),
-        region("turns", perTile, 16, RegionBefore::Any, RegionAfter::Zero),
+        region("turns", perTile, 16, RegionBefore::Any, turns),
         region("order", describeOrderBytes(), 16, order)};
     // Of each kv tile, in pieces as large as a q tile's sums, each with a counter.
     auto perKvTile = [](int64_t bytes) {
@@ -173,8 +174,8 @@ private:
       if (parts == 1)
         break;
       regions.push_back(region(sumsRegion(gradient), perKvTile(4 * tiles.getKv() * headDim), 128));
-      regions.push_back(region(turnsRegion(gradient), perKvTile(4 * pieces), 16, RegionBefore::Any,
-                               RegionAfter::Zero));
+      regions.push_back(
+          region(turnsRegion(gradient), perKvTile(4 * pieces), 16, RegionBefore::Any, turns));
     }
     if (hasSink())
       regions.push_back(region(sinkRegion, sinkRegionBytes(tiles.getQ()), 128));
