@@ -17,7 +17,7 @@ from .library import Choice, Handle, StringRef, fill, library, make, named
 from .problem import ANY_SIZES, Q_TILE, SEARCHED, Wanted, for_any_sizes, program_of
 
 SIZES = ("batch", "heads", "kv_heads", "q_rows", "kv_rows")
-FEWEST_OF_FORMULAS = 1 << 16  # tasks; formulas of fewer are written out, too: the entry that makes their order takes longer than they gain
+FEWEST_OF_FORMULAS = 1 << 16  # pairs of tiles; formulas of fewer are written out, too: the entry that makes their order takes longer than they gain
 FEW = 4  # kv tiles for each worker: with more of them parts save less than ordering the problem in each number takes
 
 
@@ -42,8 +42,8 @@ def _choose(wanted: Wanted, sizes: tuple[int, ...]) -> Ordered:
     are_many = batch * kv_heads * -(-kv_rows // kv_tile) >= FEW * workers
     given = named(dict(zip(SIZES, sizes)))
     found = fill(Choice(), library().dashPlannerChoose, _planner(), StringRef.of(compiled.manifest.encode()), given, len(given), int(are_many))
-    tasks = batch * sizes[1] * -(-sizes[3] // Q_TILE) * -(-kv_rows // kv_tile)
-    of_table = (*sizes[:3], found.q_rows, found.kv_rows) if found.is_table or tasks < FEWEST_OF_FORMULAS else ()
+    pairs = batch * sizes[1] * -(-sizes[3] // Q_TILE) * -(-kv_rows // kv_tile)
+    of_table = (*sizes[:3], found.q_rows, found.kv_rows) if found.is_table or pairs < FEWEST_OF_FORMULAS else ()
     has_runs = found.parts > sizes[1] // kv_heads
     return Ordered(wanted._replace(kind=found.kind.text, parts=found.parts, has_runs=has_runs, sizes=of_table), found.makespan / found.bound)
 
