@@ -5,7 +5,7 @@
 // two columns of two rows. Read in that order every load is of neighbours; four lanes that hold the same eight columns
 // turn their pieces among themselves, so that each also writes 16 neighbouring bytes.
 //
-// With parts, dK and dV are rounded from sums, too, by an entry each. Their tiles were added in pieces: a block has one.
+// With parts, dK and dV are rounded from sums, too, by blocks of the same entry. Their tiles were added in pieces: a block has one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,31 +32,111 @@ constexpr int64_t warpgroup = FragmentAttr::threadsOfWarpgroup;
 
 namespace {
 
+/// Sums that an entry rounds, and what a block of theirs has.
+struct Rounded {
+  Rounded(ConvertOp op)
+      : op(op), gradient(nameOfArgument(op.getTarget())), isOfQuery(gradient == "dq"),
+        pieces(op.getPieces().value_or(1)), layout(op.getLayoutAttr()) {}
+
+  StringRef heads() const { return isOfQuery ? "heads" : "kv_heads"; }
+  StringRef rows() const { return isOfQuery ? "q_rows" : "kv_rows"; }
+  std::string grid() const {
+    if (isOfQuery)
+      return queryTileGrid.str();
+    return "batch*kv_heads*kv_tiles" + (pieces == 1 ? "" : "*" + std::to_string(pieces));
+  }
+  int64_t threads() const { return layout.getWarpgroups() * warpgroup; }
+
+  ConvertOp op;
+  StringRef gradient;
+  bool isOfQuery;
+  int64_t pieces;      ///< of a tile of the gradient
+  FragmentAttr layout; ///< of a tile of the sums, or of a piece
+  Value scale;         ///< null for 1
+  QueryTile tile;      ///< or piece of a kv tile
+};
+
 class ConvertBuilder {
 public:
-  ConvertBuilder(ConvertOp op, const Kernels &kernels, StringRef gradient)
-      : op(op), facts(kernels.facts), gradient(gradient), isOfQuery(gradient == "dq"),
-        pieces(op.getPieces().value_or(1)), layout(op.getLayoutAttr()),
-        b(makeEntry(op, kernels, gradient)) {}
+  ConvertBuilder(ArrayRef<Rounded> all, const Kernels &kernels)
+      : all(all), facts(kernels.facts), b(makeEntry(all, kernels)) {}
 
   void build() {
     thread = b.special("tid.x");
-    tile = isOfQuery ? queryTileOfBlock(b, facts)
-                     : tileOfBlock(b, "kv_heads", rows(), facts.kvTile, pieces);
-    if (op.getScale())
-      scale = scaleFactor(b, op.getScale());
+    if (all.size() == 1)
+      round(all.front());
+    else
+      shareBlocks();
+    b.finish();
+  }
+
+private:
+  static EntryBuilder makeEntry(ArrayRef<Rounded> all, const Kernels &kernels) {
+    EntryLaunch launch;
+    launch.role = EntryRole::Convert;
+    launch.grid[0] = llvm::join(llvm::map_range(all, [](auto &one) { return one.grid(); }), " + ");
+    launch.threads = all.front().threads();
+    ParameterList parameters;
+    SetVector<StringRef> sizes;
+    for (const Rounded &one : all) {
+      parameters.tensor(one.gradient);
+      sizes.insert(one.heads());
+      sizes.insert(one.rows());
+    }
+    if (all.size() > 1)
+      sizes.insert("batch");
+    parameters.sizes(sizes.getArrayRef());
+    if (llvm::any_of(all,
+                     [](Rounded one) { return isa_and_present<BlockArgument>(one.op.getScale()); }))
+      parameters.scale();
+    for (const Rounded &one : all)
+      parameters.workspace(sumsRegion(one.gradient));
+    if (kernels.facts.isList)
+      addListParameters(parameters);
+    if (llvm::any_of(all, [&](const Rounded &one) { return sumsSink(kernels.facts, one); }))
+      parameters.pointer("dsink").stride("dsink.stride.batch").workspace(sinkRegion);
+    ConvertOp first = all.front().op;
+    return EntryBuilder(first.getLoc(), kernels.module, kernels.facts.name + "_convert", launch,
+                        parameters);
+  }
+  static bool sumsSink(const ProgramFacts &facts, const Rounded &one) {
+    return facts.hasSink && one.isOfQuery;
+  }
+
+  /// Blocks of one gradient stand behind those of the one before: a launch for each would take longer than what it rounds.
+  void shareBlocks() {
+    Value block = b.special("ctaid.x"), begin = b.i32(0);
+    for (const Rounded &one : all) {
+      Value tiles = b.ceilDiv(b.parameter(one.rows()), one.isOfQuery ? facts.qTile : facts.kvTile);
+      Value heads = b.mul(b.parameter("batch"), b.parameter(one.heads()));
+      Value end = b.add(begin, b.mul(b.mul(heads, tiles), one.pieces));
+      Value isBehind = b.bitXor(b.below(block, begin), b.i1(true));
+      b.ifThen(b.both(isBehind, b.below(block, end)), [&] { round(one, b.sub(block, begin)); });
+      begin = end;
+    }
+  }
+
+  /// index: of the block's tile or piece; the block's own if null.
+  void round(Rounded one, Value index = {}) {
+    one.tile = one.isOfQuery
+                   ? queryTileOfBlock(b, facts, index)
+                   : tileOfBlock(b, one.heads(), one.rows(), facts.kvTile, one.pieces, index);
+    if (one.op.getScale())
+      one.scale = scaleFactor(b, one.op.getScale());
     // Thread t finds what thread t of those that add holds.
     Value group = b.quotient(thread, warpgroup), local = b.remainder(thread, warpgroup);
     int64_t shape[] = {facts.qTile, facts.headDim};
+    FragmentAttr layout = one.layout;
     Value firstRow = b.add(b.mul(b.shiftRight(local, 5), 16), b.bitAnd(b.shiftRight(local, 2), 7));
     // Of a piece a warpgroup has its own block of rows, and all of them have the same columns.
-    firstRow = b.add(firstRow, b.mul(group, pieces > 1 ? shape[0] : layout.getFirstRow(1)));
+    firstRow = b.add(firstRow, b.mul(group, one.pieces > 1 ? shape[0] : layout.getFirstRow(1)));
     Value firstColumn = b.mul(b.bitAnd(local, 3), 8);
     firstColumn =
-        b.add(firstColumn, pieces > 1 ? b.mul(b.remainder(tile.q, pieces), layout.getColumns(shape))
-                                      : b.mul(group, layout.getFirstColumn(shape, 1)));
+        b.add(firstColumn,
+              one.pieces > 1 ? b.mul(b.remainder(one.tile.q, one.pieces), layout.getColumns(shape))
+                             : b.mul(group, layout.getFirstColumn(shape, 1)));
 
-    Value sums = tileOf(b, sumsRegion(gradient), 4 * facts.qTile * facts.headDim, tile);
+    Value sums = tileOf(b, sumsRegion(one.gradient), 4 * facts.qTile * facts.headDim, one.tile);
     Value pieces = b.offset(sums, b.add(b.mul(group, layout.getMemoryOffset(shape, 1)),
                                         b.mul(local, 4 * FragmentAttr::wordsOfPiece)));
     // All loads first: what hides their latency is their number.
@@ -64,45 +144,15 @@ public:
     for (int64_t i : llvm::seq(layout.getNumRegisters(shape) / FragmentAttr::wordsOfPiece))
       words.push_back(b.streamIn(b.offset(pieces, FragmentAttr::getPieceOffset(i))));
     for (int64_t half : {0, 1})
-      writeRows(words, half, b.add(firstRow, FragmentAttr::getRowOffset(2 * half)), firstColumn);
-    if (sumsSink(facts, isOfQuery))
-      sumSinks();
-    b.finish();
-  }
-
-private:
-  static EntryBuilder makeEntry(ConvertOp op, const Kernels &kernels, StringRef gradient) {
-    bool isOfQuery = gradient == "dq";
-    int64_t pieces = op.getPieces().value_or(1);
-    EntryLaunch launch;
-    launch.role = EntryRole::Convert;
-    launch.grid[0] = isOfQuery     ? queryTileGrid.str()
-                     : pieces == 1 ? "batch*kv_heads*kv_tiles"
-                                   : "batch*kv_heads*kv_tiles*" + std::to_string(pieces);
-    launch.threads = op.getLayoutAttr().getWarpgroups() * warpgroup;
-    ParameterList parameters;
-    if (isOfQuery)
-      parameters.tensor(gradient).sizes({"heads", "q_rows"});
-    else
-      parameters.tensor(gradient).sizes({"kv_heads", "kv_rows"});
-    if (isa_and_present<BlockArgument>(op.getScale()))
-      parameters.scale();
-    parameters.workspace(sumsRegion(gradient));
-    if (kernels.facts.isList)
-      addListParameters(parameters);
-    if (sumsSink(kernels.facts, isOfQuery))
-      parameters.pointer("dsink").stride("dsink.stride.batch").workspace(sinkRegion);
-    std::string suffix = isOfQuery ? "_convert" : ("_convert_" + gradient).str();
-    return EntryBuilder(op.getLoc(), kernels.module, kernels.facts.name + suffix, launch,
-                        parameters);
-  }
-  static bool sumsSink(const ProgramFacts &facts, bool isOfQuery) {
-    return facts.hasSink && isOfQuery;
+      writeRows(one, words, half, b.add(firstRow, FragmentAttr::getRowOffset(2 * half)),
+                firstColumn);
+    if (sumsSink(facts, one))
+      sumSinks(one.tile);
   }
 
   /// A warp of a head's first block; of a list blocks take turns with its sequences, whatever tiles they have themselves, because
   /// an empty sequence has none.
-  void sumSinks() {
+  void sumSinks(const QueryTile &tile) {
     if (!facts.isList)
       return b.ifThen(b.both(b.equal(tile.q, 0), b.below(thread, threadsOfWarp)),
                       [&] { sumSink(tile); });
@@ -142,10 +192,8 @@ private:
     b.inOneLane(thread, [&] { b.store(sum, b.offset(b.parameter("dsink"), place), 4); });
   }
 
-  StringRef rows() const { return isOfQuery ? "q_rows" : "kv_rows"; }
-
   /// The pair of elements of one half (rows r or r + 8) of a piece.
-  Value roundPiece(ArrayRef<Value> words, int64_t half) {
+  Value roundPiece(Value scale, ArrayRef<Value> words, int64_t half) {
     Value low = b.toF32(words[2 * half]), high = b.toF32(words[2 * half + 1]);
     if (scale) {
       low = b.mul(low, scale);
@@ -171,34 +219,28 @@ private:
     return words;
   }
 
-  void writeRows(ArrayRef<SmallVector<Value>> words, int64_t half, Value localRow,
-                 Value firstColumn) {
+  void writeRows(const Rounded &one, ArrayRef<SmallVector<Value>> words, int64_t half,
+                 Value localRow, Value firstColumn) {
     SmallVector<SmallVector<Value>> lines;
     for (size_t i = 0; i < words.size(); i += 4) {
       SmallVector<Value> pairs;
       for (const SmallVector<Value> &piece : words.slice(i, 4))
-        pairs.push_back(roundPiece(piece, half));
+        pairs.push_back(roundPiece(one.scale, piece, half));
       lines.push_back(transpose(pairs));
     }
-    Value row = b.add(tile.firstRow, localRow);
-    b.ifThen(b.below(row, tile.rows), [&] {
-      Value target = b.offset(rowOf(b, gradient, 2, tile, row), b.mul(firstColumn, 2));
+    Value row = b.add(one.tile.firstRow, localRow);
+    b.ifThen(b.below(row, one.tile.rows), [&] {
+      Value target = b.offset(rowOf(b, one.gradient, 2, one.tile, row), b.mul(firstColumn, 2));
       // A line is eight columns of this lane, thirty-two of its four.
       for (auto [i, line] : llvm::enumerate(lines))
         b.store16(line, b.offset(target, i * 64));
     });
   }
 
-  ConvertOp op;
+  ArrayRef<Rounded> all;
   ProgramFacts facts;
-  StringRef gradient;
-  bool isOfQuery;
-  int64_t pieces;      ///< of a tile of the gradient
-  FragmentAttr layout; ///< of a tile of the sums, or of a piece
   EntryBuilder b;
   Value thread;
-  Value scale;    ///< null for 1
-  QueryTile tile; ///< or piece of a kv tile
 };
 
 /// Sums are found where whoever added them has left them.
@@ -222,28 +264,41 @@ struct LowerConvert : public dash::impl::LowerConvertBase<LowerConvert> {
   using LowerConvertBase::LowerConvertBase;
 
   void runOnOperation() override {
-    SmallVector<ConvertOp> ops;
-    getOperation()->walk([&](ConvertOp op) { ops.push_back(op); });
-    for (ConvertOp op : ops) {
-      FailureOr<Kernels> kernels = findKernels(op);
-      if (failed(kernels))
-        return signalPassFailure();
-      if (failed(checkLayout(op, kernels->facts)))
-        return signalPassFailure();
-      StringRef gradient = nameOfArgument(op.getTarget());
-      if (gradient != "dq" && gradient != "dk" && gradient != "dv") {
-        op.emitError() << "rounds sums into "
-                       << (gradient.empty() ? "memory without a name" : "'" + gradient.str() + "'")
-                       << ", expected dq, dk or dv; run --dash-outline-program first";
-        return signalPassFailure();
-      }
-      ConvertBuilder(op, *kernels, gradient).build();
-      // A sink's runs of rows were added by the entry before the main kernel, and those sums are by that of dQ.
-      if (kernels->facts.hasSink)
-        op->getParentOfType<FunctionOpInterface>().walk([](SinkGradientOp sink) { sink.erase(); });
-      op.erase();
-      ++numLowered;
+    WalkResult result = getOperation()->walk([&](FunctionOpInterface function) {
+      SmallVector<Rounded> all;
+      function.walk([&](ConvertOp op) { all.push_back(op); });
+      return WalkResult(all.empty() ? success() : lower(function, all));
+    });
+    if (result.wasInterrupted())
+      signalPassFailure();
+  }
+
+private:
+  LogicalResult lower(FunctionOpInterface function, ArrayRef<Rounded> all) {
+    FailureOr<Kernels> kernels = findKernels(all.front().op);
+    if (failed(kernels))
+      return failure();
+    for (Rounded one : all) {
+      if (failed(checkLayout(one.op, kernels->facts)))
+        return failure();
+      if (one.gradient != "dq" && one.gradient != "dk" && one.gradient != "dv")
+        return one.op.emitError() << "rounds sums into "
+                                  << (one.gradient.empty() ? "memory without a name"
+                                                           : "'" + one.gradient.str() + "'")
+                                  << ", expected dq, dk or dv; run --dash-outline-program first";
+      if (one.threads() != all.front().threads())
+        return one.op.emitError() << "rounds sums of " << one.threads() << " threads, expected "
+                                  << all.front().threads() << " as those of '"
+                                  << all.front().gradient << "'";
     }
+    ConvertBuilder(all, *kernels).build();
+    // A sink's runs of rows were added by the entry before the main kernel, and those sums are by that of dQ.
+    if (kernels->facts.hasSink)
+      function.walk([](SinkGradientOp sink) { sink.erase(); });
+    for (Rounded one : all)
+      one.op.erase();
+    numLowered += all.size();
+    return success();
   }
 };
 

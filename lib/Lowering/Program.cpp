@@ -122,19 +122,19 @@ static void findTileInList(EntryBuilder &b, const ProgramFacts &facts, QueryTile
   tile.firstRow = b.mul(tile.q, facts.qTile);
 }
 
-QueryTile dash::queryTileOfBlock(EntryBuilder &b, const ProgramFacts &facts) {
+QueryTile dash::queryTileOfBlock(EntryBuilder &b, const ProgramFacts &facts, Value index) {
   if (!facts.isList)
-    return tileOfBlock(b, "heads", "q_rows", facts.qTile);
+    return tileOfBlock(b, "heads", "q_rows", facts.qTile, /*pieces=*/1, index);
   QueryTile tile;
-  tile.index = b.special("ctaid.x");
+  tile.index = index ? index : b.special("ctaid.x");
   findTileInList(b, facts, tile);
   return tile;
 }
 
 QueryTile dash::tileOfBlock(EntryBuilder &b, StringRef heads, StringRef rows, int64_t rowsOfTile,
-                            int64_t pieces) {
+                            int64_t pieces, Value index) {
   QueryTile tile;
-  tile.index = b.special("ctaid.x");
+  tile.index = index ? index : b.special("ctaid.x");
   tile.rows = b.parameter(rows);
   Value qTiles = b.ceilDiv(tile.rows, rowsOfTile);
   if (pieces > 1)

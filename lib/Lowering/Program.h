@@ -95,13 +95,13 @@ struct QueryTile {
       isThere; ///< of a list: the sequence's first row in the tensor; whether a sequence has the tile
 };
 
-/// The grid of which each block has a tile of queries, and the tile of the block that runs.
+/// The grid of which each block has a tile of queries, and the tile of the block that runs, or of another index.
 constexpr StringLiteral queryTileGrid = "batch*heads*q_tiles";
-QueryTile queryTileOfBlock(EntryBuilder &b, const ProgramFacts &facts);
+QueryTile queryTileOfBlock(EntryBuilder &b, const ProgramFacts &facts, Value index = {});
 /// The same of another grid: the block's tile, or piece of one, of the heads and rows of these sizes. `q` and `qTiles` count
 /// pieces.
 QueryTile tileOfBlock(EntryBuilder &b, StringRef heads, StringRef rows, int64_t rowsOfTile,
-                      int64_t pieces = 1);
+                      int64_t pieces = 1, Value index = {});
 
 /// The name that dash-outline-program has given an argument of the function; empty if it has none.
 StringRef nameOfArgument(Value value);

@@ -67,7 +67,7 @@ LogicalResult dash::verifyParts(const Problem &problem, int64_t parts, EmitError
 double dash::roundingTime(const ScheduleHeader &header) {
   if (header.parts == 1)
     return 0;
-  // Launching both entries has no price of its own: it takes about as long as the boundary of an item.
+  // What begins and ends these blocks has no price of its own: it is taken to last as long as the boundary of an item.
   return header.cost.boundary +
          header.cost.convert * numItems(header.problem, /*parts=*/1) / header.workers;
 }

@@ -90,3 +90,20 @@ gpu.module @attention_bwd_kernels attributes {dash.program = #dash.program<"atte
            parts = 1, workers = 132, width = 132, min_workers = 132>
     order <entry = "attention_bwd_order">>} {
 }
+
+// -----
+
+// One entry rounds all of them: its blocks have so many threads as hold a tile's sums.
+func.func @attention_bwd(%dqsum: memref<?x?x?x64xf32>, %dksum: memref<?x?x?x64xf32>, %dq: memref<?x?x?x64xbf16> {dash.name = "dq"},
+                         %dk: memref<?x?x?x64xbf16> {dash.name = "dk"}) {
+  dash.convert %dqsum to %dq layout(<accumulator, columns by 2>) : memref<?x?x?x64xf32> to memref<?x?x?x64xbf16>
+  // expected-error @below {{rounds sums of 128 threads, expected 256 as those of 'dq'}}
+  dash.convert %dksum to %dk layout(<accumulator, columns by 1>) : memref<?x?x?x64xf32> to memref<?x?x?x64xbf16>
+  return
+}
+gpu.module @attention_bwd_kernels attributes {dash.program = #dash.program<"attention_bwd"
+    facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>,
+           tiles = <q = 64, kv = 128>, kind = "ascending", level = run, deterministic = true,
+           parts = 2, workers = 132, width = 132, min_workers = 132>
+    order <entry = "attention_bwd_order">>} {
+}

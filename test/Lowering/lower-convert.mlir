@@ -99,6 +99,41 @@ module {
   }
 }
 
+// With parts one entry rounds all sums: its blocks are those of the gradients, one behind the other, and each knows which it has.
+// CHECK:      llvm.func @parts_convert(
+// CHECK-SAME:   {dash.parameter = "dk"}, {{.+}} {dash.parameter = "dv"}, {{.+}} {dash.parameter = "dq"}
+// CHECK-SAME:   %[[KVHEADS:[^ ]+]]: i32 {dash.parameter = "kv_heads"}, %[[KVROWS:[^ ]+]]: i32 {dash.parameter = "kv_rows"}, %[[HEADS:[^ ]+]]: i32 {dash.parameter = "heads"}, %[[QROWS:[^ ]+]]: i32 {dash.parameter = "q_rows"}, %[[BATCH:[^ ]+]]: i32 {dash.parameter = "batch"}, %[[SCALE:[^ ]+]]: f32 {dash.parameter = "scale"}, %[[DK:[^ ]+]]: !llvm.ptr<1> {dash.parameter = "workspace.dk_sum"}, %[[DV:[^ ]+]]: !llvm.ptr<1> {dash.parameter = "workspace.dv_sum"}, %[[DQ:[^ ]+]]: !llvm.ptr<1> {dash.parameter = "workspace.dq_sum"})
+// CHECK-SAME:   grid["batch*kv_heads*kv_tiles*2 + batch*kv_heads*kv_tiles*2 + batch*heads*q_tiles", "1", "1"], block[256, 1, 1]
+// CHECK:        %[[BLOCK:.+]] = llvm.call_intrinsic "llvm.nvvm.read.ptx.sreg.ctaid.x"
+// CHECK:        %[[OFDK:.+]] = arith.muli %{{.+}}, %c2_i32
+// CHECK-NEXT:   %[[ENDOFDK:.+]] = arith.addi %{{.+}}, %[[OFDK]]
+// CHECK:        scf.if
+// CHECK:          llvm.getelementptr %[[DK]]
+// CHECK:          arith.mulf %{{.+}}, %[[SCALE]] : f32
+// CHECK:        %[[ENDOFDV:.+]] = arith.addi %[[ENDOFDK]], %{{.+}} : i32
+// CHECK:        scf.if
+// CHECK-NEXT:     arith.subi %[[BLOCK]], %[[ENDOFDK]]
+// CHECK:          llvm.getelementptr %[[DV]]
+// CHECK-NOT:      arith.mulf %{{.+}}, %[[SCALE]] : f32
+// CHECK:        arith.addi %[[ENDOFDV]], %{{.+}} : i32
+// CHECK:        scf.if
+// CHECK-NEXT:     arith.subi %[[BLOCK]], %[[ENDOFDV]]
+// CHECK:          llvm.getelementptr %[[DQ]]
+// CHECK:          arith.mulf %{{.+}}, %[[SCALE]] : f32
+func.func @parts(%dqsum: memref<?x?x?x64xf32>, %dksum: memref<?x?x?x64xf32>, %dvsum: memref<?x?x?x64xf32>, %dq: memref<?x?x?x64xbf16> {dash.name = "dq"},
+                 %dk: memref<?x?x?x64xbf16> {dash.name = "dk"}, %dv: memref<?x?x?x64xbf16> {dash.name = "dv"}, %scale: f32) {
+  dash.convert %dksum to %dk scale(%scale) layout(<accumulator, columns by 2>) pieces(2) : memref<?x?x?x64xf32> to memref<?x?x?x64xbf16>
+  dash.convert %dvsum to %dv layout(<accumulator, columns by 2>) pieces(2) : memref<?x?x?x64xf32> to memref<?x?x?x64xbf16>
+  dash.convert %dqsum to %dq scale(%scale) layout(<accumulator, columns by 2>) : memref<?x?x?x64xf32> to memref<?x?x?x64xbf16>
+  return
+}
+gpu.module @parts_kernels attributes {dash.program = #dash.program<"parts"
+  facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>,
+         tiles = <q = 64, kv = 128>, kind = "shift", level = run, deterministic = true,
+         parts = 2, workers = 132, width = 132, min_workers = 132>
+  order <entry = "parts_order">>} {
+}
+
 // Of a list blocks of a head take turns with the sink's gradients of the sequences, from their first tiles on: an empty one has none, and
 // its sum no runs.
 // CHECK:      llvm.func @sinks_convert(

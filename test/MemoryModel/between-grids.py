@@ -145,13 +145,19 @@ def wrong_row(model: Model):
 
 # ---- Sums and turns.
 
-def two_launches(sums: int, convert: str, tracer: Tracer, ptx: str, change: Change) -> Program:
+def clears_of(ptx: str) -> list[str]:
+    """Of the counters of dQ, dK and dV."""
+    lines = ptx_paths.instructions_of(ptx, f"{NAME}_prepare")
+    return [line for line in lines if line.startswith("st.global.b32") and line.endswith(CLEAR)]
+
+
+def two_launches(sums: int, tracer: Tracer, ptx: str, change: Change) -> Program:
     chain = adds(tracer, sums)
     turn = next(iter(chain[0][0].addresses.values()))
-    clear = [line for line in ptx_paths.instructions_of(ptx, f"{NAME}_prepare") if line.startswith("st.global.b32") and line.endswith(CLEAR)][sums]
+    clear = clears_of(ptx)[sums]
     program = Program(initial={"sum": 5000, "turn": 5000} | {f"tile {block}{n}": n * value for n in (1, 2)
                                                           for block, value in (("A", 1), ("B", 10))})
-    load = next(line for line in ptx_paths.instructions_of(ptx, f"{NAME}_{convert}") if line.startswith("ld.global.nc"))
+    load = next(line for line in ptx_paths.instructions_of(ptx, f"{NAME}_convert") if line.startswith("ld.global.nc"))
     for n in (1, 2):
         if change != UNCLEARED:
             Thread(program, f"prepare {n}", "block", f"prepare {n}").run(clear, lambda _: [Place("turn")])
@@ -250,12 +256,12 @@ def main() -> int:
              Change(lines_of(tracer.steps, "fence.proxy.tensormap"))),
             ("the end of prepare", "nothing", OVERLAP)]),
         ("a row, from prepare to main", row, wrong_row, [("the end of prepare", "nothing", OVERLAP)]),
-        ("sums and turns, over two launches", partial(two_launches, 0, "convert"), wrong_sums, [
+        ("sums and turns, over two launches", partial(two_launches, 0), wrong_sums, [
             ("st.relaxed.gpu.global.b32 [turn]", "nothing", reset),
             ("st.relaxed.gpu.global.b32 [turn]", "weak", Change(reset.lines, "relaxed.gpu", "weak")),
             ("st.global.b32 [turn], 0 of prepare", "nothing", UNCLEARED), ("the end of main", "nothing", OVERLAP)])]
-    if f"{NAME}_convert_dk(" in ptx:
-        questions += [(f"sums and turns of {name}, over two launches", partial(two_launches, sums, f"convert_{name.lower()}"), wrong_sums, [
+    if len(clears_of(ptx)) > 1:
+        questions += [(f"sums and turns of {name}, over two launches", partial(two_launches, sums), wrong_sums, [
             ("st.relaxed.gpu.global.b32 [turn]", "nothing", reset), ("st.global.b32 [turn], 0 of prepare", "nothing", UNCLEARED),
             ("the end of main", "nothing", OVERLAP)])
             for sums, name in ((1, "dK"), (2, "dV"))]

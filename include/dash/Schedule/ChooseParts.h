@@ -14,7 +14,7 @@ SmallVector<int64_t> partsToTry(const ScheduleHeader &header);
 /// Fails unless the tasks of a kv tile can be cut into so many parts, none of which is empty everywhere.
 LogicalResult verifyParts(const Problem &problem, int64_t parts, EmitError emitError);
 
-/// What rounding the sums of dK and dV takes behind an order of several parts: launching two entries, and all workers at it.
+/// What rounding the sums of dK and dV takes behind an order of several parts: the blocks that all workers then have beside those of dQ.
 double roundingTime(const ScheduleHeader &header);
 
 /// What an order of such a makespan is worth beside others: its time with the rounding of its sums. More parts than one also
