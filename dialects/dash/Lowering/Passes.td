@@ -465,8 +465,8 @@ def LowerConvert : Pass<"dash-lower-convert", "::mlir::ModuleOp"> {
     thread t of a block finds what thread t of theirs added. A block has a tile; four lanes exchange their words, so that
     each writes 16 neighbouring bytes. Rows past the end are not written.
 
-    With parts dK and dV have such an entry each, `NAME_convert_dk` and `NAME_convert_dv`. A block has a piece of a tile: each
-    warpgroup writes its own block of rows, in the piece's columns.
+    With parts the entry rounds dK and dV, too, and its grid is the sum of theirs: a block has a piece of a tile of one of them, of which
+    each warpgroup writes its own block of rows, in the piece's columns.
 
     Of a `dash.sink_gradient`, which goes too, `NAME_convert` adds the runs that `NAME_prepare` has left in the region `sink_sum`: a
     warp of the block of a head's first tile has all of the head; of a list blocks take turns with its sequences.
