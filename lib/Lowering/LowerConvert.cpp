@@ -1,4 +1,4 @@
-//===- LowerConvert.cpp - the entry that rounds sums ---------------------===//
+//===- LowerConvert.cpp - the entry that rounds sums ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The main kernel leaves the sums as its matrix products hold them, in the layout that the op names: 16 bytes are

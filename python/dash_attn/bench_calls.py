@@ -85,8 +85,8 @@ def deterministic(name: str) -> Iterator[None]:
         torch.utils.deterministic.fill_uninitialized_memory = was
 
 
-def runs_of(case: Case, device: str = "cuda") -> tuple[dict[str, Callable[[], Any]], dict[str, str]]:
-    """What computes o and gradients, and why others refuse; all of them were called once."""
+def inputs_of(case: Case, device: str) -> tuple[list[torch.Tensor], torch.Tensor]:
+    """q, k and v, which want gradients, and do."""
     torch.manual_seed(case.seed)
     tensors = allocate(case, ("q", "k", "v", "do"), device)
     for tensor in tensors.values():
@@ -94,6 +94,17 @@ def runs_of(case: Case, device: str = "cuda") -> tuple[dict[str, Callable[[], An
     *leaves, do = tensors.values()
     for leaf in leaves:
         leaf.requires_grad_()
+    return leaves, do
+
+
+def why(error: Exception) -> str:
+    """Its first line."""
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
+
+
+def runs_of(case: Case, device: str = "cuda") -> tuple[dict[str, Callable[[], Any]], dict[str, str]]:
+    """What computes o and gradients, and why others refuse; all of them were called once."""
+    leaves, do = inputs_of(case, device)
     runs, refused = {}, {}
     for name, function in functions(case.mask == CAUSAL).items():
         def run(name: str = name, function: Function = function) -> Any:
@@ -107,7 +118,7 @@ def runs_of(case: Case, device: str = "cuda") -> tuple[dict[str, Callable[[], An
                 run()
             runs[name] = run
         except (RuntimeError, ValueError, TypeError) as error:
-            refused[name] = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+            refused[name] = why(error)
     return runs, refused
 
 

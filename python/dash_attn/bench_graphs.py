@@ -13,9 +13,9 @@ from typing import Any
 
 import torch
 
-from .bench_calls import deterministic, functions
+from .bench_calls import deterministic, functions, inputs_of, why
 from .reference import CAUSAL, FULL
-from .testing import Case, allocate
+from .testing import Case
 
 # Few heads: head dim, query heads, kv heads, rows; both masks.
 FEW = ((128, 8, 1, 2048), (128, 8, 1, 8192), (128, 8, 1, 32768), (128, 16, 2, 4096), (128, 2, 2, 16384))
@@ -49,13 +49,7 @@ def shapes() -> dict[str, Case]:
 
 def replays_of(case: Case) -> tuple[dict[str, Callable[[], Any]], dict[str, str]]:
     """What replays a backward pass, and why others refuse."""
-    torch.manual_seed(case.seed)
-    tensors = allocate(case, ("q", "k", "v", "do"), "cuda")
-    for tensor in tensors.values():
-        tensor.normal_()
-    *leaves, do = tensors.values()
-    for leaf in leaves:
-        leaf.requires_grad_()
+    leaves, do = inputs_of(case, "cuda")
     runs, refused = {}, {}
     for name, function in functions(case.mask == CAUSAL).items():
         try:
@@ -63,7 +57,7 @@ def replays_of(case: Case) -> tuple[dict[str, Callable[[], Any]], dict[str, str]
                 warnings.simplefilter("ignore")
                 runs[name] = replay(function, leaves, do)
         except (RuntimeError, ValueError, TypeError) as error:
-            refused[name] = (str(error).strip() or type(error).__name__).splitlines()[0]
+            refused[name] = why(error)
     return runs, refused
 
 

@@ -9,7 +9,7 @@ from accuracy import BESIDE_ROUNDING, NOISE, yardstick
 from group import demand
 
 from dash_attn import reference
-from dash_attn.testing import BITS, Case, errors, references
+from dash_attn.testing import Case, errors, first_difference, references
 
 MOST_LSE = 1e-4  # of the logarithms beside float64
 
@@ -21,16 +21,12 @@ def demand_same(found: dict[str, torch.Tensor], expected: dict[str, torch.Tensor
 
 def difference(found: torch.Tensor, expected: torch.Tensor, name: str) -> str:
     """Empty if both have the same bits; else in how many elements they differ, and how far. Infinities of one sign are no distance, and NaN has none."""
-    if found.shape != expected.shape or found.dtype != expected.dtype:
-        return f"{name}: expected {expected.dtype} {tuple(expected.shape)}, found {found.dtype} {tuple(found.shape)}"
-    bits = BITS[found.element_size()]
-    differs = found.contiguous().view(bits) != expected.contiguous().view(bits)
-    count = int(differs.sum())
-    if not count:
-        return ""
-    one, other = found[differs].double(), expected[differs].double()
+    said = first_difference(found, expected, name)
+    if not said or found.shape != expected.shape:
+        return said
+    one, other = found.double(), expected.double()
     apart = torch.where(one == other, 0, (one - other).abs()).nan_to_num(0, posinf=torch.inf)
-    return (f"{count} of {found.numel()} elements of {name} differ, by {float(apart.max()):.3g} at most of {float(expected.double().abs().max()):.3g}, "
+    return (f"{said}; they differ by {float(apart.max()):.3g} at most of {float(other.abs().max()):.3g}, "
             f"{int(one.isnan().sum())} found and {int(other.isnan().sum())} expected are NaN")
 
 

@@ -3,6 +3,7 @@
 #ifndef DASH_SCHEDULE_CHOOSEORDER_H
 #define DASH_SCHEDULE_CHOOSEORDER_H
 
+#include "dash/IR/Limits.h"
 #include "dash/Schedule/Kinds.h"
 #include "dash/Schedule/Verify.h"
 
@@ -11,8 +12,8 @@ namespace mlir::dash {
 /// What `kind=` says where the kind is to be chosen.
 inline constexpr llvm::StringLiteral autoKind = "auto";
 
-/// Tables of more tasks would fill gigabytes of text: searched orders are written out up to here.
-constexpr int64_t maxSynthesizedTasks = int64_t(1) << 26;
+/// A searched order is a table, with a row for each task.
+constexpr int64_t maxSynthesizedTasks = maxTableRows;
 
 /// Fails where the tasks of a problem are more than can be scheduled, and than 64 bits might count.
 LogicalResult verifyCountable(const Problem &problem, EmitError emitError);
