@@ -1,8 +1,8 @@
 //===- LowerRoles.cpp - roles as branches on the warp ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One thread initialises the barriers of all slots, and draws the worker's index where indices are drawn; then each warp goes to what its role does, in all lanes for a
-// consumer, else in one.
+// One thread initialises the barriers of all slots, and draws the worker's index where indices are drawn; then each warp goes to what its
+// role does, in all lanes for a consumer, else in one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,6 +10,7 @@
 #include "dash/IR/KernelAttrs.h"
 #include "dash/IR/TargetDescription.h"
 #include "dash/Lowering/Passes.h"
+#include "dash/Pipeline/BufferPlan.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -76,7 +77,7 @@ private:
   /// The last one to draw leaves the word as it was: zero.
   void drawTicket(Value base, Value tickets) {
     Value last = b.sub(b.special("nctaid.x"), b.i32(1));
-    hopper::storeWord(b, hopper::drawTicket(b, tickets, last), ticketAddress(b, base, workers));
+    hopper::storeWord(b, hopper::drawTicket(b, tickets, last), b.add(base, ticketOffset));
   }
 
   /// Registers belong to warpgroups, so the branch is on the warpgroup first.

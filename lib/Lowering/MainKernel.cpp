@@ -42,14 +42,10 @@ Value MainKernel::parameter(StringRef name) const {
   return found;
 }
 
-Value dash::ticketAddress(PtxBuilder &b, Value base, WorkersOp workers) {
-  return b.add(base, *workers.getSharedBytes());
-}
-
 Value MainKernel::worker(PtxBuilder &b) const {
   if (!findParameter(entry, "workspace.tickets"))
     return b.special("ctaid.x");
-  return hopper::loadWord(b, ticketAddress(b, base, workers));
+  return hopper::loadWord(b, b.add(base, ticketOffset));
 }
 
 /// Tensors that the role copies by descriptors, in the order of their first use.

@@ -67,9 +67,6 @@ StringRef tensorName(Value memref);
 /// The parameter of an entry that has that name; null if there is none.
 Value findParameter(Operation *entry, StringRef name);
 
-/// Where a worker that draws its index keeps it: behind the shared memory of the plan, in `ticketBytes`.
-Value ticketAddress(PtxBuilder &b, Value base, WorkersOp workers);
-
 /// Address of a slot's mbarrier, where shared memory begins at `base`.
 Value barrierAddress(PtxBuilder &b, Value base, ChannelOp channel, BarrierSide side, Value slot);
 

@@ -121,7 +121,7 @@ static EntryBuilder makeEntry(WorkersOp workers, const Kernels &kernels, bool dr
   launch.role = EntryRole::Main;
   launch.grid[0] = "workers";
   launch.threads = workers.getNumWarps() * threadsOfWarp;
-  launch.sharedBytes = *workers.getSharedBytes() + (drawsTickets ? ticketBytes : 0);
+  launch.sharedBytes = *workers.getSharedBytes();
   launch.cooperative = kernels.facts.minWorkers > 1 && !drawsTickets;
   ParameterList parameters;
   for (StringRef region : {"descriptors", "lse2", "delta", "dq_sum", "turns", "order"})

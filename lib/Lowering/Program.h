@@ -26,9 +26,6 @@ struct ProgramFacts {
   int64_t numPieces() const { return kvTile / qTile; }
 };
 
-/// Shared memory for a worker's ticket: a word, and shared memory is given out in so many bytes.
-constexpr int64_t ticketBytes = 16;
-
 /// The region with a number a row, as kernels take it: LSE to base 2, or delta.
 inline std::string rowsRegion(StringRef tensor) { return tensor == "lse" ? "lse2" : tensor.str(); }
 

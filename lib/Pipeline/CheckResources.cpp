@@ -59,9 +59,9 @@ static LogicalResult verifyBarriers(WorkersOp workers) {
   for (ChannelOp channel : workers.getChannels())
     bytes += channel.getDepth() *
              (2 * barrierBytes + (channel.getType().getNumIndices() ? indexBytesOfSlot : 0));
-  if (bytes > reservedBytes)
+  if (bytes > ticketOffset)
     return workers.emitError() << "barriers and indices of slots take " << bytes << " bytes, but "
-                               << reservedBytes << " are left for them";
+                               << ticketOffset << " are left for them";
   return success();
 }
 
@@ -76,10 +76,10 @@ static LogicalResult verifyPlaces(WorkersOp workers) {
     ArrayRef<int64_t> barriers = *channel.getBarriers();
     for (int64_t barrier : barriers) {
       int64_t end = barrier + channel.getDepth() * barrierBytes;
-      if (barrier < 0 || end > reservedBytes || barrier % barrierBytes != 0)
+      if (barrier < 0 || end > ticketOffset || barrier % barrierBytes != 0)
         return channel.emitError()
                << "barriers start at byte " << barrier << ", but must start at a multiple of "
-               << barrierBytes << " and end within the first " << reservedBytes;
+               << barrierBytes << " and end within the first " << ticketOffset;
       extents.push_back({barrier, end, channel});
     }
     for (auto [i, offset, stride] : llvm::enumerate(*channel.getOffsets(), *channel.getStrides())) {
@@ -87,10 +87,10 @@ static LogicalResult verifyPlaces(WorkersOp workers) {
       int64_t alignment = !tile ? 4 : tile.getRank() == 1 ? rowAlignment : tileAlignment;
       for (int64_t slot = 0; slot < int64_t(channel.getDepth()); ++slot) {
         int64_t begin = offset + slot * stride, end = begin + channel.getType().getElementBytes(i);
-        if (!tile && (begin < 0 || end > reservedBytes || begin % alignment != 0))
+        if (!tile && (begin < 0 || end > ticketOffset || begin % alignment != 0))
           return channel.emitError() << "element " << i << " of slot " << slot << " starts at byte "
                                      << begin << ", but an index must lie in the first "
-                                     << reservedBytes << ", at a multiple of " << alignment;
+                                     << ticketOffset << ", at a multiple of " << alignment;
         if (tile && (begin < reservedBytes || begin % alignment != 0))
           return channel.emitError()
                  << "element " << i << " of slot " << slot << " starts at byte " << begin

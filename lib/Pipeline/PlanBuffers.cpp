@@ -1,8 +1,8 @@
 //===- PlanBuffers.cpp - depths, registers, shared memory -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// All of it is arithmetic on the tiles of channels. Nothing is tried and nothing refused here: what
-// a plan needs and what there is are compared in one place, dash-check-resources.
+// All of it is arithmetic on the tiles of channels. Nothing is refused here: what a plan needs and what there is are compared in one
+// place, dash-check-resources.
 //
 //===----------------------------------------------------------------------===//
 
@@ -58,8 +58,10 @@ public:
       placeRows(channel);
   }
 
-  /// Writes the places down; the bytes that they take.
-  int64_t apply() {
+  int64_t getBytes() const { return layout.getEnd(); }
+
+  /// Writes the places down.
+  void apply() {
     Builder b(places.front().first->getContext());
     for (auto &[channel, tiles] : places) {
       auto offsets = llvm::map_to_vector(tiles, [](Place place) { return place.offset; });
@@ -69,7 +71,6 @@ public:
       op.setStrides(strides);
       op.setBarriers(barriers[channel]);
     }
-    return layout.getEnd();
   }
 
 private:
@@ -145,11 +146,12 @@ struct PlanBuffers : public dash::impl::PlanBuffersBase<PlanBuffers> {
     for (WorkersOp workers : all) {
       if (failed(verifyOptions(workers)))
         return signalPassFailure();
-      planDepths(workers);
+      planDepths(workers, *described);
       planRegisters(workers, *described);
-      int64_t bytes = workers.getChannels().empty() ? reservedBytes : Placement(workers).apply();
-      workers.setSharedBytes(bytes);
-      numBytes += bytes;
+      if (!workers.getChannels().empty())
+        Placement(workers).apply();
+      workers.setSharedBytes(bytesOf(workers));
+      numBytes += bytesOf(workers);
     }
   }
 
@@ -172,11 +174,29 @@ private:
     return asked ? asked : overlaps && isHeldLonger ? 4 : 2;
   }
 
-  void planDepths(WorkersOp workers) {
+  /// Tiles of an item get a second slot where a block has room for it: then the next item's are loaded beside this one's.
+  void planDepths(WorkersOp workers, const TargetDescription &target) {
+    planDepthsOfSteps(workers);
+    setDepthOfItems(workers, kvBuffers ? kvBuffers : 2);
+    if (!kvBuffers && bytesOf(workers) > target.sharedBytes)
+      setDepthOfItems(workers, 1);
+  }
+
+  static void setDepthOfItems(WorkersOp workers, int64_t depth) {
+    for (ChannelOp channel : workers.getChannels())
+      if (!channel.isPerStep())
+        channel.setDepth(depth);
+  }
+
+  static int64_t bytesOf(WorkersOp workers) {
+    return workers.getChannels().empty() ? reservedBytes : Placement(workers).getBytes();
+  }
+
+  void planDepthsOfSteps(WorkersOp workers) {
     for (ChannelOp channel : workers.getChannels()) {
       if (!channel.isPerStep())
-        channel.setDepth(kvBuffers ? kvBuffers : 1);
-      else if (channel.isLoaded())
+        continue;
+      if (channel.isLoaded())
         channel.setDepth(orDefault(loadStages, workers, /*isHeldLonger=*/true));
       else if (channel.isExchange())
         channel.setDepth(orDefault(dsBuffers, workers, /*isHeldLonger=*/true));

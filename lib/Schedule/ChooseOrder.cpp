@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/Schedule/ChooseOrder.h"
+#include "PackItems.h"
 #include "dash/Schedule/ChooseParts.h"
 #include "dash/Schedule/LayoutSearch.h"
 #include "dash/Schedule/OrderWithin.h"
@@ -139,8 +140,11 @@ static FailureOr<ProvenOrder> proveBuilt(ScheduleHeader header, const ScheduleKi
                                          Order order, EmitError emitError) {
   header.kind = kind.name.str();
   header.unordered = kind.isUnordered;
-  if (kind.isSearched)
+  if (kind.isSearched) {
     header.search = {searchVersion, searchBudget, header.maxDqBytes};
+    if (auto *table = std::get_if<Table>(&order); table && header.parts == 1)
+      dealEmptyItems(*table, header.cost, header.workers);
+  }
   return dash::prove(Schedule::get(std::move(header), std::move(order), emitError), emitError);
 }
 

@@ -67,9 +67,7 @@ LogicalResult dash::verifyParts(const Problem &problem, int64_t parts, EmitError
 double dash::roundingTime(const ScheduleHeader &header) {
   if (header.parts == 1)
     return 0;
-  // What begins and ends these blocks has no price of its own: it is taken to last as long as the boundary of an item.
-  return header.cost.boundary +
-         header.cost.convert * numItems(header.problem, /*parts=*/1) / header.workers;
+  return header.cost.convert * numItems(header.problem, /*parts=*/1) / header.workers;
 }
 
 double dash::priceInParts(const ScheduleHeader &header, double makespan) {

@@ -7,10 +7,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "PackItems.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <numeric>
+#include <queue>
 
 using namespace mlir;
 using namespace mlir::dash;
@@ -119,4 +122,34 @@ std::vector<int32_t> dash::packItems(llvm::ArrayRef<int64_t> lengths, int64_t wo
   }
   packs(high);
   return lists;
+}
+
+void dash::dealEmptyItems(Table &table, const Cost &cost, int64_t workers) {
+  std::vector<Item> items, empty;
+  std::vector<int64_t> begin = {0};
+  std::vector<double> times(workers);
+  for (auto [index, item] : llvm::enumerate(table.items)) {
+    int64_t tasks = table.begin[index + 1] - table.begin[index];
+    if (tasks == 0) {
+      empty.push_back(item);
+      continue;
+    }
+    items.push_back(item);
+    begin.push_back(table.begin[index + 1]);
+    times[item.worker] += tasks * cost.compute + cost.boundary;
+  }
+  using Entry = std::pair<double, int32_t>;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
+  for (int32_t worker : llvm::seq<int32_t>(workers))
+    queue.emplace(times[worker], worker);
+  for (Item &item : empty) {
+    auto [time, worker] = queue.top();
+    queue.pop();
+    queue.emplace(time + cost.boundary + cost.compute, worker);
+    item.worker = worker;
+    items.push_back(item);
+    begin.push_back(table.visits.size());
+  }
+  table.items = std::move(items);
+  table.begin = std::move(begin);
 }

@@ -88,7 +88,7 @@ gpu.module @keeps_kernels attributes {dash.program = #dash.program<"keeps"
 // CHECK-LABEL: gpu.module @draws_kernels
 // CHECK:         llvm.func @draws_main
 // CHECK-SAME:    %{{[^,]+}}: !llvm.ptr<1> {dash.parameter = "workspace.tickets"})
-// CHECK-SAME:    shared_bytes = 33808, cooperative = false
+// CHECK-SAME:    shared_bytes = 33792, cooperative = false
 // CHECK:         dash.workers registers(168) shared_bytes(33792)
 func.func @draws(%dq: !T {dash.name = "dq"}, %rows: index) {
   %sum = memref.alloc(%rows, %rows, %rows) : !S

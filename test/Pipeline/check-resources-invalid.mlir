@@ -187,7 +187,7 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 
 // Two barriers a slot.
 func.func @barriers_fit(%q: !T, %k: !T, %v: !T) {
-  // expected-error @below {{barriers and indices of slots take 1152 bytes, but 1024 are left for them}}
+  // expected-error @below {{barriers and indices of slots take 1152 bytes, but 1008 are left for them}}
   dash.workers registers(168) shared_bytes(2360320) {
     %k_tiles = dash.channel "k" depth(72) at([1024], [32768]) barriers([0, 576]) : !C
     dash.role "load" producer warps(4) registers(24) {
@@ -297,7 +297,7 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 // mbarriers have a place of their own.
 func.func @barriers_lie_in_front(%q: !T, %k: !T, %v: !T) {
   dash.workers registers(168) shared_bytes(33792) {
-    // expected-error @below {{barriers start at byte 1024, but must start at a multiple of 8 and end within the first 1024}}
+    // expected-error @below {{barriers start at byte 1024, but must start at a multiple of 8 and end within the first 1008}}
     %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) barriers([0, 1024]) : !C
     dash.role "load" producer warps(4) registers(24) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
@@ -333,7 +333,7 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 // And 8 bytes.
 func.func @barriers_are_aligned(%q: !T, %k: !T, %v: !T) {
   dash.workers registers(168) shared_bytes(33792) {
-    // expected-error @below {{barriers start at byte 4, but must start at a multiple of 8 and end within the first 1024}}
+    // expected-error @below {{barriers start at byte 4, but must start at a multiple of 8 and end within the first 1008}}
     %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) barriers([4, 16]) : !C
     dash.role "load" producer warps(4) registers(24) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
@@ -369,7 +369,7 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 // Indices stand with the barriers.
 func.func @indices_lie_in_front(%q: !T, %k: !T, %v: !T) {
   dash.workers registers(168) shared_bytes(34816) {
-    // expected-error @below {{element 1 of slot 0 starts at byte 33792, but an index must lie in the first 1024, at a multiple of 4}}
+    // expected-error @below {{element 1 of slot 0 starts at byte 33792, but an index must lie in the first 1008, at a multiple of 4}}
     %k_tiles = dash.channel "k" depth(1) at([1024, 33792], [32768, 16]) barriers([0, 8]) : !C
     dash.role "load" producer warps(4) registers(24) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)

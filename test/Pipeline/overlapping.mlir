@@ -77,14 +77,14 @@ dash.schedule @order64 kind("ascending") level(run) parts(1) workers(2) width(2)
 
 // Loaded and exchanged tiles stay while two steps more are begun, so they have 4 slots.
 // PLAN-LABEL: func.func @products_overlap_element_wise_work
-// PLAN:         dash.workers structure(overlapping) registers(168) shared_bytes(199680) {
+// PLAN:         dash.workers structure(overlapping) registers(168) shared_bytes(232448) {
 // PLAN:           dash.channel "q_do" depth(4)
 // PLAN-NEXT:      dash.channel "ds" depth(4)
 // PLAN-NEXT:      dash.channel "dq" depth(2)
 
 // The other structure can be asked for; it is the one that is not printed.
 // ASKED-LABEL: func.func @products_overlap_element_wise_work
-// ASKED:         dash.workers registers(168) shared_bytes(133120) {
+// ASKED:         dash.workers registers(168) shared_bytes(165888) {
 // ASKED:           dash.channel "q" depth(2)
 // ASKED-NEXT:      dash.channel "do" depth(2)
 func.func @products_overlap_element_wise_work(%q: !T64, %k: !T64, %v: !T64, %do: !T64, %lse: !R, %delta: !R, %sum: memref<?x?x?x64xf32>, %dk: !T64, %dv: !T64) {

@@ -18,7 +18,7 @@
 // RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='kind=auto sizes=q:8192,heads:1' --dash-verify-schedule | FileCheck %s --check-prefix=RUNS
 // RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='kind=synthesized sizes=q:2048,heads:8,kv-heads:1' --dash-verify-schedule | FileCheck %s --check-prefix=MORE
 // RUN: dash-opt %dash_examples/bwd-full.mlir --dash-tile --dash-apply-schedule='kind=auto sizes=q:4096,kv:128,heads:8' --dash-verify-schedule | FileCheck %s --check-prefix=LONG
-// RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='kind=auto sizes=q:512,heads:2' --dash-verify-schedule | FileCheck %s --check-prefix=LITTLE
+// RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='kind=auto sizes=q:256,heads:2' --dash-verify-schedule | FileCheck %s --check-prefix=LITTLE
 // RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='kind=auto level=batch sizes=q:8192,heads:1' --dash-verify-schedule | FileCheck %s --check-prefix=ALONE
 // RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='kind=auto level=machine sizes=q:8192,heads:1' --dash-verify-schedule | FileCheck %s --check-prefix=ALONE
 
@@ -45,7 +45,7 @@
 // ENOUGH: level(run) parts(1)
 // COSTLY: level(run) parts(1)
 
-// Where even all query heads are too few, parts are runs of q tiles, also of one kv tile; not where launching what rounds the sums
+// Where even all query heads are too few, parts are runs of q tiles, also of one kv tile; not where adding and rounding sums
 // takes more than they save, nor from level batch on, where others may be beside a sequence.
 // RUNS: kind("synthesized") level(run) parts(4)
 // MORE: kind("synthesized") level(run) parts(16)

@@ -16,7 +16,7 @@
 // CHECK-NEXT:    level        machine for 4 workers; takes 0.724 times as long as at level run: 142.3
 // CHECK-NEXT:    auto         kind=auto takes 'synthesized', which chooses for each sequence by itself; tried here at level run
 // CHECK-NEXT:    faster       kind=symmetric-shift takes 89.1 (13.5 % less); kind=synthesized searches for one
-// CHECK-NEXT:    not faster   kind=descending 117.9, parts=2 141.4, kind=ascending 144.7
+// CHECK-NEXT:    not faster   kind=descending 117.9, parts=2 134.6, kind=ascending 144.7
 
 // The best of the fixed kinds.
 // BEST-LABEL: schedule shift of @attention_bwd
@@ -33,13 +33,13 @@
 
 // RUN: dash-opt %dash_examples/bwd-full.mlir --dash-tile --dash-apply-schedule='kind=auto sizes=q:2048,heads:8,kv-heads:1' --dash-explain -o /dev/null | FileCheck %s --check-prefix=PARTS
 // RUN: dash-opt %dash_examples/bwd-full.mlir --dash-tile --dash-apply-schedule='kind=shift sizes=q:2048,heads:8,kv-heads:1' --dash-explain -o /dev/null | FileCheck %s --check-prefix=ONEPART
-// What parts cost and bring, and why so many: on an H200 these take 472, 256, 150 and 102 microseconds, with preparation and conversion.
-// PARTS: parts        8 of 1 query heads each: an item adds its dK and dV in 5.8, rounding the sums takes 6.6
-// PARTS-NEXT:         kind=auto takes 8: 1 part 505.1, 2 parts 263.9 + 6.6, 4 parts 143.1 + 6.6, 8 parts 88.2 + 6.6, 16 parts {{[0-9.]+}} + 6.6, 24 parts {{[0-9.]+}} + 6.6 with the rounding
-// PARTS: auto         in as many parts (8) kind=auto takes shift 88.2 (
+// What parts cost and bring, and why so many: on an H200 these take 468, 250, 145 and 96 microseconds, with preparation and conversion.
+// PARTS: parts        8 of 1 query heads each: an item adds its dK and dV in 4.6, rounding the sums takes 0.8
+// PARTS-NEXT:         kind=auto takes 8: 1 part 505.1, 2 parts 262.3 + 0.8, 4 parts 140.9 + 0.8, 8 parts 84.8 + 0.8, 16 parts {{[0-9.]+}} + 0.8, 24 parts {{[0-9.]+}} + 0.8 with the rounding
+// PARTS: auto         in as many parts (8) kind=auto takes shift 84.8 (
 // ONEPART: parts        1: dK and dV need no sums in memory
 // ONEPART-NEXT:         kind=auto takes 8: 1 part 505.1, 2 parts
-// ONEPART: faster       parts=8 takes 94.8 (81.2 % less)
+// ONEPART: faster       parts=8 takes 85.6 (83.1 % less)
 
 // RUN: dash-opt %dash_examples/bwd-window.mlir --dash-tile --dash-apply-schedule='kind=shift workers=8 sizes=q:1024' --dash-explain -o /dev/null | FileCheck %s --check-prefix=WINDOW
 // A kind may be made for several masks.
@@ -47,5 +47,5 @@
 
 // RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='kind=auto sizes=q:8192,heads:1' --dash-explain -o /dev/null | FileCheck %s --check-prefix=RUNS
 // A head that is alone is cut into runs of its q tiles.
-// RUNS: parts        4 of a query head's q tiles in 4 runs, one each: an item adds its dK and dV in 5.4, rounding the sums takes 9.2
+// RUNS: parts        4 of a query head's q tiles in 4 runs, one each: an item adds its dK and dV in 4.6, rounding the sums takes 3.4
 // RUNS-NEXT:         kind=auto takes 4: 1 part 247.3, 2 parts

@@ -157,16 +157,17 @@ def PlaceReleases : Pass<"dash-place-releases"> {
 def PlanBuffers : Pass<"dash-plan-buffers"> {
   let summary = "Choose depths, registers, and where slots lie in shared memory";
   let description = [{
-    Depth: what the options say, or the structure: 1 for tiles of an item, 2 for those of a step, and in `overlapping` 4 for loaded and
-    for exchanged ones, which stay while two steps more are begun. With 2 for tiles of an item, those of the next are loaded beside
-    this one's. One warp of the role that adds serves one
+    Depth: what the options say, or the structure: 2 for tiles of a step, and in `overlapping` 4 for loaded and for exchanged ones, which
+    stay while two steps more are begun. Tiles of an item get 2 where a block then still has the shared memory, so that those of the next are
+    loaded beside this one's, else 1. One warp of the role that adds serves one
     buffer, so it gets as many warps.
 
     Registers: at launch what those of a block give each thread, in whole units; then the fewest that
     may be asked for for roles that move tiles, and for those that multiply what the rest leaves, up to
     the most. On sm_90a these numbers are 65536, 8, 24 and 240.
 
-    Shared memory: the first 1024 bytes have the barriers of slots, and behind them their indices. Tiles start at multiples of 1024, as
+    Shared memory: the first 1024 bytes have the barriers of slots, behind them their indices, and at the end a word for the
+    index of a worker that draws it. Tiles start at multiples of 1024, as
     swizzled copies want; channels of one depth share a period, so that one number addresses a stage
     of all of them; row vectors, which would leave gaps, lie behind all tiles.
 
@@ -183,7 +184,7 @@ def PlanBuffers : Pass<"dash-plan-buffers"> {
     Option<"dqBuffers", "dq-buffers", "int64_t", /*default=*/"0",
            "Slots of tiles that wait to be added: contributions to dQ; 0 is what the structure wants">,
     Option<"kvBuffers", "kv-buffers", "int64_t", /*default=*/"0",
-           "Slots of tiles of an item: K and V; 0 is what the structure wants">,
+           "Slots of tiles of an item: K and V; 0 is 2 where they fit, else 1">,
     Option<"target", "target", "std::string", /*default=*/"::mlir::dash::defaultTarget.str()",
            "The chip that is planned for, by its name in PTX">,
   ];

@@ -64,7 +64,7 @@ struct ToPtxOptions : public PassPipelineOptions<ToPtxOptions> {
       llvm::cl::desc("Slots of dQ, and warps that add them; 0 is what the structure wants"),
       llvm::cl::init(0)};
   Option<int64_t> kvBuffers{*this, "kv-buffers",
-                            llvm::cl::desc("Slots of K and V; 0 is what the structure wants"),
+                            llvm::cl::desc("Slots of K and V; 0 is 2 where they fit, else 1"),
                             llvm::cl::init(0)};
   Option<std::string> output{*this, "output",
                              llvm::cl::desc("Where to write: `DIR/name`; in the module if empty"),

@@ -12,8 +12,9 @@
 
 namespace mlir::dash {
 
-/// The first bytes of shared memory are reserved for barriers and the indices of slots.
-constexpr int64_t reservedBytes = 1024;
+/// The first bytes of shared memory are reserved for barriers and the indices of slots, and from `ticketOffset` on for a worker's index
+/// where it draws that: slots may take all the rest of a block's.
+constexpr int64_t reservedBytes = 1024, ticketOffset = reservedBytes - 16;
 /// Bytes of an mbarrier, and those of reserved memory for the indices of a slot: one load brings all of them.
 constexpr int64_t barrierBytes = 8, indexBytesOfSlot = 16;
 

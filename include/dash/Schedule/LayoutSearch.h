@@ -8,7 +8,7 @@
 namespace mlir::dash {
 
 /// Of what a search finds: raised with every change to it that may find another order.
-constexpr int64_t searchVersion = 6;
+constexpr int64_t searchVersion = 7;
 /// Tasks that a search may simulate, over all layouts. A count and no time, so that a search finds the
 /// same everywhere.
 constexpr int64_t searchBudget = int64_t(1) << 17;

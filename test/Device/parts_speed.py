@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""parts_speed.py --json FILE: short backward passes whole and entry by entry, in the order that attention() takes and in other numbers of parts.
+
+A graph has the backward pass, or one of its entries ten times; times are medians of rounds in a random order, in microseconds, those of an entry
+of one run. Inputs stay in L2 from run to run. Prices of parts (`piece`, `convert` in costs-h200.json) come from such a record.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "python")]
+
+import torch  # noqa: E402
+
+from dash_attn import Kernel  # noqa: E402
+from dash_attn.bench import Variant, make_tensors, measure_whole, summary  # noqa: E402
+from dash_attn.orders import order_for, texts_of  # noqa: E402
+from dash_attn.problem import SEARCHED, Wanted  # noqa: E402
+from dash_attn.reference import CAUSAL, FULL, Mask  # noqa: E402
+from dash_attn.runtime import maker_of  # noqa: E402
+from dash_attn.testing import Case  # noqa: E402
+
+# Head dim, mask, query heads, kv heads, rows of q and of kv; one sequence.
+PROBLEMS: tuple[tuple[int, Mask, int, int, int, int], ...] = (
+    (128, CAUSAL, 32, 8, 128, 128), (128, FULL, 32, 8, 512, 512), (128, FULL, 2, 2, 128, 128), (64, FULL, 32, 8, 128, 128),
+    (128, CAUSAL, 8, 1, 2048, 2048), (128, FULL, 8, 1, 2048, 2048), (128, FULL, 32, 8, 1, 4096))
+PARTS = (1, 2, 4)
+REPEATS = 10  # of an entry in its graph
+
+
+def graph_of(stream: torch.cuda.Stream, run: Callable[[], Any]) -> torch.cuda.CUDAGraph:
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=stream):
+        run()
+    return graph
+
+
+def orders_of(wanted: Wanted, sizes: tuple[int, ...]) -> dict[str, Wanted]:
+    """The one that attention() takes, and searched ones in whole query heads."""
+    chosen = order_for(wanted, *sizes).wanted
+    others = [parts for parts in PARTS if parts != chosen.parts and parts <= sizes[1] // sizes[2]]
+    return {"attention()": chosen} | {f"{parts} parts": wanted._replace(kind=SEARCHED, parts=parts, has_runs=False, sizes=sizes) for parts in others}
+
+
+def measured(problem: tuple[int, Mask, int, int, int, int], rounds: int, rng: random.Random) -> list[dict[str, Any]]:
+    head_dim, mask, heads, kv_heads, q_rows, kv_rows = problem
+    case = Case(head_dim, mask, q_rows, kv_rows, 1, heads, kv_heads)
+    tensors = {name: tensor.detach() for name, tensor in make_tensors(case, {})[0].items()}
+    rows, variants, kept = [], [], []
+    for name, wanted in orders_of(Wanted(head_dim, "bf16", (mask.left, mask.right)), (1, heads, kv_heads, q_rows, kv_rows)).items():
+        stream = torch.cuda.Stream()
+        stream.wait_stream(torch.cuda.current_stream())
+        kernel = Kernel(maker_of(texts_of(wanted)))
+        launch = kernel.bind(**tensors, scale=case.scale, stream=stream.cuda_stream)
+        with torch.cuda.stream(stream):
+            launch.run()  # what happens once does not belong into a graph
+        torch.cuda.synchronize()
+        whole = Variant(name, graph_of(stream, launch.run).replay)
+        entries = {role: Variant(f"{name} {role}", graph_of(stream, lambda i=i, launch=launch: [launch.run_step(i) for _ in range(REPEATS)]).replay)
+                   for i, role in enumerate(launch.plan.steps)}
+        variants += [whole, *entries.values()]
+        kept.append((kernel, launch, stream))
+        rows.append({"head_dim": head_dim, "mask": mask.text, "heads": heads, "kv_heads": kv_heads, "rows": q_rows, "kv_rows": kv_rows, "order": name,
+                     "kind": wanted.kind, "parts": wanted.parts, "whole": whole, "entries": entries})
+    measure_whole(variants, rounds, None, rng)
+    for row in rows:
+        row["whole_us"] = 1e3 * summary(case, row.pop("whole"))["ms"]
+        row["entries_us"] = {role: 1e3 / REPEATS * summary(case, variant)["ms"] for role, variant in row.pop("entries").items()}
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=0, help="of the order in which graphs run")
+    parser.add_argument("--json", type=Path)
+    arguments = parser.parse_args()
+    results: list[dict[str, Any]] = []
+    for problem in PROBLEMS:
+        rows = measured(problem, arguments.rounds, random.Random(arguments.seed))
+        results += rows
+        for row in rows:
+            entries = ", ".join(f"{role} {us:.1f}" for role, us in row["entries_us"].items())
+            print(f"{row['head_dim']} {row['mask']:10s} {row['heads']}/{row['kv_heads']} heads, {row['rows']} x {row['kv_rows']}, {row['order']:12s} "
+                  f"{row['kind']} in {row['parts']}: {row['whole_us']:.1f} us; {entries}", flush=True)
+    if arguments.json:
+        about = {"date": time.strftime("%Y-%m-%d"), "gpu": torch.cuda.get_device_name(), "torch": torch.__version__, "rounds": arguments.rounds,
+                 "results": results}
+        arguments.json.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
