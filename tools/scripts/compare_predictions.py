@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""compare_predictions.py - what the cost model predicts beside what a GPU took, for the newest record of measurements.
+"""compare_predictions.py - what the cost model predicts beside what a GPU took, for the newest measurements of each head dim.
 
   tools/scripts/compare_predictions.py [--dash-opt build/bin/dash-opt]     prints the tables
   tools/scripts/compare_predictions.py --write                             puts them into dialects/dash/docs/benchmarks.md
   tools/scripts/compare_predictions.py --check                             refuses a page that says something else
 
-Records are test/Device/records/*-bench.json. Measured is the main kernel alone; predicted is the makespan of the same problem and kind
-with 132 workers and the costs that come with dash, which dash_attn.tune fits to a record.
+Records are test/Device/records/*-tune-HEAD_DIM.json, of dash_attn.tune. Measured is the main kernel alone; predicted is the makespan of the same
+problem and kind with 132 workers and the costs that come with dash.
 """
 
 from __future__ import annotations
@@ -29,9 +29,11 @@ PAGE = "dialects/dash/docs/benchmarks.md"
 NOISE = 1.02  # kinds that are nearer than this are not told apart by measuring
 
 
-def newest(root: Path) -> tuple[dict, str]:
-    records = [(json.loads(house.read(path)), path.name) for path in sorted((root / "test/Device/records").glob("*-bench.json"))]
-    return max(records, key=lambda record: record[0]["date"])
+def newest(root: Path) -> dict[str, dict]:
+    """The newest record of each head dim, by its name."""
+    records = sorted(path for path in (root / "test/Device/records").glob("*-tune-*.json") if path.stem.rpartition("-")[2].isdigit())
+    latest = {path.stem.rpartition("-")[2]: path for path in records}  # names begin with dates
+    return {path.name: json.loads(house.read(path)) for path in latest.values()}
 
 
 def ranks(values: list[float]) -> list[float]:
@@ -46,8 +48,8 @@ def correlation(pairs: list[tuple[float, float]]) -> float:
     return statistics.correlation(first, second)
 
 
-def tables(record: dict, name: str, dash_opt: Path) -> str:
-    rows = [row for row in record["results"] if row["variant"] in KINDS]
+def tables(records: dict[str, dict], dash_opt: Path) -> str:
+    rows = [row for record in records.values() for row in record["results"] if row["variant"] in KINDS]
     predicted = predict(rows, WORKERS, dash_opt=[str(dash_opt)])
     found = {(row["head_dim"], row["mask"], row["rows"], row["variant"]): (makespan / 1000, row["entries_ms"]["main"])
              for row, (makespan, _) in zip(rows, predicted)}
@@ -78,8 +80,9 @@ def tables(record: dict, name: str, dash_opt: Path) -> str:
     summary.append(f"- Which of two kinds is faster on a problem is predicted right in {right} of {pairs} pairs that differ by more than "
                    f"{100 * (NOISE - 1):.0f} %. The kind that is predicted best takes {statistics.geometric_mean(loss for loss, _ in losses):.3f} "
                    f"times as long as the fastest in geometric mean, {worst[0]:.3f} at worst (head dim {worst[1][0]}, {worst[1][1]}, S {worst[1][2]}).")
-    return (f"`tools/scripts/compare_predictions.py`, {record['gpu']}, {record['date']}, commit {record['commit']} "
-            f"([record](../../../test/Device/records/{name})). Predicted / measured main kernel, ms.\n\n"
+    sources = "; ".join(f"{record['gpu']}, {record['date']}, commit {record['commit']} ([record](../../../test/Device/records/{name}))"
+                        for name, record in records.items())
+    return (f"`tools/scripts/compare_predictions.py`; {sources}. Predicted / measured main kernel, ms.\n\n"
             + "\n".join(lines) + "\n\n" + "\n".join(summary) + "\n")
 
 
@@ -89,8 +92,7 @@ def main() -> None:
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--check", action="store_true")
     args = parser.parse_args()
-    record, name = newest(house.ROOT)
-    text = tables(record, name, args.dash_opt)
+    text = tables(newest(house.ROOT), args.dash_opt)
     if not args.write and not args.check:
         print(text, end="")
         return

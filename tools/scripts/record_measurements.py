@@ -5,8 +5,8 @@
   tools/scripts/record_measurements.py --check     refuses those that say something else
 
 Records are test/Device/records/*-bench.json, *-calls.json and *-few.json, of `python3 -m dash_attn.bench --json` with a bundle, without one and
-with --backward, *-auto.json, of test/Device/auto_kind.py, and *-peers.json: dash beside its peers in one process. In a page, what stands between <!-- NAME --> and
-<!-- end NAME --> is written.
+with --backward, *-auto.json, of test/Device/auto_kind.py, *-masks.json, of test/Device/mask_speed.py, and *-peers.json: dash beside its peers in one
+process. In a page, what stands between <!-- NAME --> and <!-- end NAME --> is written.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ def main() -> None:
     page = replace(house.read(root / DOCS / "measurements.md"), "measurements", measurements(bench, bench_name, baselines))
     page = replace(page, "auto", chosen_kinds(*newest(root, "auto")))
     page = replace(page, "few", few_heads(*newest(root, "few")))
+    page = replace(page, "masks", by_active_task(*newest(root, "masks")))
     front_ends = Path("python/README.md")
     contents = {Path("README.md"): replace(house.read(root / "README.md"), "speed", summary(peers)),
                 front_ends: replace(house.read(root / front_ends), "calls", both_ways(*newest(root, "calls"))),
@@ -170,6 +171,26 @@ def chosen_kinds(record: dict, name: str) -> str:
     return "\n" + "\n".join(lines) + "\n\n"
 
 
+# ---- Masks, by active task -------------------------------------------------------------------------------
+
+
+def by_active_task(record: dict, name: str) -> str:
+    lines = [f"{record['gpu']}, PyTorch {record['torch']}, {record['date']}, commit {record['commit']}, medians of {record['rounds']} rounds "
+             f"([record]({link(name)})). What is above its bound is bold.", "",
+             "| head dim, rows | mask | order | n | main, ns a task | bound | dash, ms | FlashAttention-2, ms |", "|---|---|---|---|---|---|---|---|"]
+    last = None
+    for row in record["results"]:
+        time, bound = row["ns_of_task_in_main"], row["bound"]
+        shown = f"**{time:.0f}**" if time > bound else f"{time:.0f}"
+        title = f"{row['head_dim']}, {row['rows']}"
+        theirs = f"{row['flash_ms']:.3f}" if row["flash_ms"] else "–"
+        lines.append(f"| {title if title != last else ''} | {row['mask']} | {row['kind']} | {row['tasks_of_item']:.1f} | {shown} | {bound:.0f} | {row['ms']:.3f} | {theirs} |")
+        last = title
+    ratios = [row["flash_ms"] / row["ms"] for row in record["results"] if row["flash_ms"]]
+    lines += ["", f"Where PyTorch's FlashAttention-2 knows the mask, dash is {min(ratios):.2f} to {max(ratios):.2f} times as fast."]
+    return "\n" + "\n".join(lines) + "\n\n"
+
+
 # ---- Both ways, by each framework's own call ------------------------------------------------------------
 
 
@@ -244,8 +265,8 @@ def summary(record: dict) -> str:
     worst = min(nd for pairs in ratios_to_peers(record).values() for nd, _ in pairs)
     text = (f"On an {record['gpu'].removeprefix('NVIDIA ')}, in bf16 at head dim 128, the backward pass of dash ({record['commit'][:7]}) runs at "
             f"**{means[128][0]:.2f}** of the fastest non-deterministic one of FlashAttention-3, FlashAttention-4{scaled} "
-            f"and cuDNN, and at {means[128][1]:.2f} of their fastest deterministic one. Head dim 64 is its weak side: {means[64][0]:.2f} and "
-            f"{means[64][1]:.2f}, at worst {worst:.2f} of the fastest ([measurements](dialects/dash/docs/measurements.md)).")
+            f"and cuDNN, and at {means[128][1]:.2f} of their fastest deterministic one; at head dim 64 at {means[64][0]:.2f} and "
+            f"{means[64][1]:.2f}. Long causal problems are its weak side: {worst:.2f} ([measurements](dialects/dash/docs/measurements.md)).")
     return textwrap.fill(text, 130, break_long_words=False, break_on_hyphens=False) + "\n"
 
 
