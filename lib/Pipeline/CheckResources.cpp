@@ -38,8 +38,7 @@ static LogicalResult verifyPlanned(WorkersOp workers) {
 //===----------------------------------------------------------------------===//
 
 static LogicalResult verifySharedBytes(WorkersOp workers, const TargetDescription &target) {
-  auto entry = workers->getParentOp()->getAttrOfType<EntryAttr>(entryAttr);
-  int64_t bytes = entry ? entry.getSharedBytes() : *workers.getSharedBytes();
+  int64_t bytes = *workers.getSharedBytes();
   if (bytes <= target.sharedBytes)
     return success();
   auto diagnostic =

@@ -150,8 +150,9 @@ struct PlanBuffers : public dash::impl::PlanBuffersBase<PlanBuffers> {
       planRegisters(workers, *described);
       if (!workers.getChannels().empty())
         Placement(workers).apply();
-      workers.setSharedBytes(bytesOf(workers));
-      numBytes += bytesOf(workers);
+      int64_t bytes = bytesOf(workers);
+      workers.setSharedBytes(bytes);
+      numBytes += bytes;
     }
   }
 
@@ -163,7 +164,7 @@ private:
                                std::pair<StringRef, int64_t>("kv-buffers", kvBuffers)})
       if (slots < 0 || slots > maxDepth)
         return workers.emitError() << name << " must be from 1 to " << maxDepth
-                                   << ", or 0 for what the structure wants, got " << slots;
+                                   << ", or 0 for the default, got " << slots;
     return success();
   }
 

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Best fit asks for the list with the least room that is enough. Lists with equal room are a stack, and stacks
-// are found through a tree of bits, so that an item costs a few steps however many lists there are.
+// are found through a tree of bits, so that an item costs a few steps however many lists there are. Items without tasks are dealt by
+// themselves, at the end.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,6 +13,7 @@
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <queue>
 
@@ -138,6 +140,8 @@ void dash::dealEmptyItems(Table &table, const Cost &cost, int64_t workers) {
     begin.push_back(table.begin[index + 1]);
     times[item.worker] += tasks * cost.compute + cost.boundary;
   }
+  if (empty.empty())
+    return;
   using Entry = std::pair<double, int32_t>;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
   for (int32_t worker : llvm::seq<int32_t>(workers))

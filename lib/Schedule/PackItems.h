@@ -15,7 +15,7 @@ namespace mlir::dash {
 /// list of each item.
 std::vector<int32_t> packItems(llvm::ArrayRef<int64_t> lengths, int64_t workers);
 
-/// Deals the items that have no tasks anew: behind all others, each to the worker that has the least to do. Nobody waits for them, so
+/// Deals the items that have no tasks anew: behind all others, each to the worker that has the least to compute. Nobody waits for them, so
 /// the model gives them no time, and one worker would get many; but each has zeros to write, which takes about as long as an item of one task.
 /// Precondition: one part, so that they have no turns.
 void dealEmptyItems(Table &table, const Cost &cost, int64_t workers);

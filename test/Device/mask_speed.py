@@ -29,6 +29,7 @@ from dash_attn.bench import Variant, measure  # noqa: E402
 from dash_attn.predict import predict, program  # noqa: E402
 from dash_attn.reference import CAUSAL, Blocks, Mask, Union  # noqa: E402
 from dash_attn.testing import OUTPUTS, Case, allocate, flash_arguments  # noqa: E402
+from dash_attn.tune import commit  # noqa: E402
 from random_blocks import random_bits  # noqa: E402
 
 TOKENS, HIDDEN, TILE_Q, TILE_KV = 16384, 2048, 64, 128
@@ -128,7 +129,7 @@ def main() -> int:
                       f"{row['ns_of_task_in_main']:6.0f} ns a task in main, bound {row['bound']:6.0f}{flash}", flush=True)
                 torch.cuda.empty_cache()
     if arguments.json:
-        about = {"date": time.strftime("%Y-%m-%d"), "gpu": torch.cuda.get_device_name(), "torch": torch.__version__, "rounds": arguments.rounds,
+        about = {"commit": commit(), "date": time.strftime("%Y-%m-%d"), "gpu": torch.cuda.get_device_name(), "torch": torch.__version__, "rounds": arguments.rounds,
                  "left_out": late, "above": above, "results": results}
         arguments.json.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
     for what, names in (("no time was left for", late), ("above their bound:", above)):

@@ -2,7 +2,7 @@
 """parts_speed.py --json FILE: short backward passes whole and entry by entry, in the order that attention() takes and in other numbers of parts.
 
 A graph has the backward pass, or one of its entries ten times; times are medians of rounds in a random order, in microseconds, those of an entry
-of one run. Inputs stay in L2 from run to run. Prices of parts (`piece`, `convert` in costs-h200.json) come from such a record.
+of one run. Inputs stay in L2 from run to run. The price `piece` in costs-h200.json comes from such a record.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from dash_attn.problem import SEARCHED, Wanted  # noqa: E402
 from dash_attn.reference import CAUSAL, FULL, Mask  # noqa: E402
 from dash_attn.runtime import maker_of  # noqa: E402
 from dash_attn.testing import Case  # noqa: E402
+from dash_attn.tune import commit  # noqa: E402
 
 # Head dim, mask, query heads, kv heads, rows of q and of kv; one sequence.
 PROBLEMS: tuple[tuple[int, Mask, int, int, int, int], ...] = (
@@ -93,7 +94,7 @@ def main() -> None:
             print(f"{row['head_dim']} {row['mask']:10s} {row['heads']}/{row['kv_heads']} heads, {row['rows']} x {row['kv_rows']}, {row['order']:12s} "
                   f"{row['kind']} in {row['parts']}: {row['whole_us']:.1f} us; {entries}", flush=True)
     if arguments.json:
-        about = {"date": time.strftime("%Y-%m-%d"), "gpu": torch.cuda.get_device_name(), "torch": torch.__version__, "rounds": arguments.rounds,
+        about = {"commit": commit(), "date": time.strftime("%Y-%m-%d"), "gpu": torch.cuda.get_device_name(), "torch": torch.__version__, "rounds": arguments.rounds,
                  "results": results}
         arguments.json.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
 

@@ -84,7 +84,7 @@ gpu.module @keeps_kernels attributes {dash.program = #dash.program<"keeps"
     order <entry = "keeps_order">>} {
 }
 
-// Workers that draw tickets start in order: they need no cooperative launch, but a word for the ticket behind the slots.
+// Workers that draw tickets start in order: they need no cooperative launch, and no more shared memory: the plan keeps a word for the ticket.
 // CHECK-LABEL: gpu.module @draws_kernels
 // CHECK:         llvm.func @draws_main
 // CHECK-SAME:    %{{[^,]+}}: !llvm.ptr<1> {dash.parameter = "workspace.tickets"})

@@ -8,10 +8,10 @@
 // What is not described cannot be planned for.
 // TARGET: error: unknown target 'sm_80', expected one of sm_90a
 
-// LOAD: error: load-stages must be from 1 to 8, or 0 for what the structure wants, got 10
-// DS: error: ds-buffers must be from 1 to 8, or 0 for what the structure wants, got 9
-// KV: error: kv-buffers must be from 1 to 8, or 0 for what the structure wants, got 9
-// DQ: error: dq-buffers must be from 1 to 8, or 0 for what the structure wants, got -1
+// LOAD: error: load-stages must be from 1 to 8, or 0 for the default, got 10
+// DS: error: ds-buffers must be from 1 to 8, or 0 for the default, got 9
+// KV: error: kv-buffers must be from 1 to 8, or 0 for the default, got 9
+// DQ: error: dq-buffers must be from 1 to 8, or 0 for the default, got -1
 dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
   problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
            head_dim_v = 128, sequences = <[128, 256]>>)

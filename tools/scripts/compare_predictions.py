@@ -30,10 +30,15 @@ NOISE = 1.02  # kinds that are nearer than this are not told apart by measuring
 
 
 def newest(root: Path) -> dict[str, dict]:
-    """The newest record of each head dim, by its name."""
-    records = sorted(path for path in (root / "test/Device/records").glob("*-tune-*.json") if path.stem.rpartition("-")[2].isdigit())
-    latest = {path.stem.rpartition("-")[2]: path for path in records}  # names begin with dates
-    return {path.name: json.loads(house.read(path)) for path in latest.values()}
+    """The newest record of each head dim, by the name of its file."""
+    records: dict[str, tuple[str, dict]] = {}
+    for path in sorted((root / "test/Device/records").glob("*-tune-*.json")):
+        head_dim, record = path.stem.rpartition("-")[2], json.loads(house.read(path))
+        if head_dim.isdigit() and (head_dim not in records or record["date"] >= records[head_dim][1]["date"]):
+            records[head_dim] = path.name, record
+    if not records:
+        sys.exit("error: expected a record test/Device/records/*-tune-HEAD_DIM.json, found none")
+    return dict(records.values())
 
 
 def ranks(values: list[float]) -> list[float]:
@@ -103,7 +108,7 @@ def main() -> None:
     if args.write:
         page.write_text(new, encoding="utf-8")
     elif new != old:
-        sys.exit(f"error: {PAGE} says something else than the newest record; run: tools/scripts/compare_predictions.py --write")
+        sys.exit(f"error: {PAGE} says something else than the newest records; run: tools/scripts/compare_predictions.py --write")
 
 
 if __name__ == "__main__":

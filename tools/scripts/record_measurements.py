@@ -262,11 +262,12 @@ def summary(record: dict) -> str:
     """The README's number, its weak side beside it."""
     means = {head_dim: [mean(pair[i] for pair in pairs) for i in (0, 1)] for head_dim, pairs in ratios_to_peers(record).items()}
     scaled = " (measured apart)" if record["families"]["fa4"].get("scaled") else ""
-    worst = min(nd for pairs in ratios_to_peers(record).values() for nd, _ in pairs)
+    worst, (head_dim, mask, rows) = min((best_of(variants, True, True)["tflops"] / best_of(variants, False, False)["tflops"], problem)
+                                        for problem, variants in by_problem(record).items())
     text = (f"On an {record['gpu'].removeprefix('NVIDIA ')}, in bf16 at head dim 128, the backward pass of dash ({record['commit'][:7]}) runs at "
             f"**{means[128][0]:.2f}** of the fastest non-deterministic one of FlashAttention-3, FlashAttention-4{scaled} "
             f"and cuDNN, and at {means[128][1]:.2f} of their fastest deterministic one; at head dim 64 at {means[64][0]:.2f} and "
-            f"{means[64][1]:.2f}. Long causal problems are its weak side: {worst:.2f} ([measurements](dialects/dash/docs/measurements.md)).")
+            f"{means[64][1]:.2f}. The weakest row, S {rows} {mask} at {head_dim}, has {worst:.3f} ([measurements](dialects/dash/docs/measurements.md)).")
     return textwrap.fill(text, 130, break_long_words=False, break_on_hyphens=False) + "\n"
 
 

@@ -328,7 +328,7 @@ def OutlineWorkers : Pass<"dash-outline-workers", "::mlir::ModuleOp"> {
   let description = [{
     Makes an entry of the function's kernels, with the parameters that the main kernel has, and moves `dash.workers`
     into it. Its block has all warps of a worker and its shared memory; it is cooperative where several workers must
-    run at once and draw no tickets; with tickets, the block's has a word behind the memory of the plan.
+    run at once and draw no tickets. The plan's memory has a word for a ticket in any case.
 
     Memory is known by names: a memref becomes a `dash.tensor` of the name that `dash-outline-program` has given the
     argument; what the function allocates is "delta" where it has one number a row, else sums, which have the name of the gradient that

@@ -157,9 +157,9 @@ def PlaceReleases : Pass<"dash-place-releases"> {
 def PlanBuffers : Pass<"dash-plan-buffers"> {
   let summary = "Choose depths, registers, and where slots lie in shared memory";
   let description = [{
-    Depth: what the options say, or the structure: 2 for tiles of a step, and in `overlapping` 4 for loaded and for exchanged ones, which
-    stay while two steps more are begun. Tiles of an item get 2 where a block then still has the shared memory, so that those of the next are
-    loaded beside this one's, else 1. One warp of the role that adds serves one
+    Depth: what the options say. Else 2 for tiles of a step, and in `overlapping` 4 for loaded and exchanged ones, which stay while two
+    steps more are begun; for tiles of an item 2 where a block has the shared memory, so that the next item's are loaded beside this
+    one's, else 1. One warp of the role that adds serves one
     buffer, so it gets as many warps.
 
     Registers: at launch what those of a block give each thread, in whole units; then the fewest that

@@ -12,8 +12,8 @@
 
 namespace mlir::dash {
 
-/// The first bytes of shared memory are reserved for barriers and the indices of slots, and from `ticketOffset` on for a worker's index
-/// where it draws that: slots may take all the rest of a block's.
+/// The first bytes of shared memory are reserved: for barriers, for the indices of slots, and from `ticketOffset` on for the index of a
+/// worker that draws it. Slots may take all other bytes of a block.
 constexpr int64_t reservedBytes = 1024, ticketOffset = reservedBytes - 16;
 /// Bytes of an mbarrier, and those of reserved memory for the indices of a slot: one load brings all of them.
 constexpr int64_t barrierBytes = 8, indexBytesOfSlot = 16;
