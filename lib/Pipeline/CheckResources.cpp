@@ -9,7 +9,6 @@
 #include "ChannelProtocol.h"
 #include "IssueOrder.h"
 #include "RegisterEstimate.h"
-#include "dash/IR/KernelAttrs.h"
 #include "dash/IR/TargetDescription.h"
 #include "dash/Pipeline/BufferPlan.h"
 #include "dash/Pipeline/Passes.h"

@@ -34,7 +34,7 @@ from . import bench_graphs
 from .bench_calls import measure_calls, shapes
 from .bench_picture import draw, draw_calls
 from .bench_report import print_calls, print_table, problem_of
-from .bundle import Bundle, BundledKernel
+from .bundle import Bundle, BundledKernel, commit
 from .runtime import Kernel
 from .reference import CAUSAL, FULL, Mask, visible
 from .testing import OUTPUTS, Case, allocate, flash_arguments, sizes_of
@@ -241,7 +241,7 @@ def of_calls(arguments: argparse.Namespace) -> int:
         print(f"dash_attn.bench: expected one of {'; '.join(known)}, found '{arguments.shapes}'", file=sys.stderr)
         return 2
     left_out = list(wanted)
-    record = {**about(arguments, left_out), "results": results}
+    record = {"commit": commit(), **about(arguments, left_out), "results": results}
     for name, case in (progress := tqdm(wanted.items(), disable=None)):
         progress.set_description(name)
         if time.monotonic() - begun > arguments.seconds:

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import tarfile
 import tempfile
@@ -22,6 +23,17 @@ from .reference import Mask
 from .runtime import Kernel
 
 DEBUG_BUILDS = ("contributions", "delays", "threads", "tickets")
+
+
+def commit() -> str:
+    """Of the bundle that this package lies in; or the package's version."""
+    bundle = Path(__file__).parents[1] / "bundle.json"
+    if bundle.exists():
+        return json.loads(bundle.read_text(encoding="utf-8"))["commit"]
+    try:
+        return importlib.metadata.version("dash-attn")
+    except importlib.metadata.PackageNotFoundError:
+        return "unknown"
 
 
 @dataclass(frozen=True)

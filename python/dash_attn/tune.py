@@ -11,7 +11,6 @@ measurements. In Python: fit(measure()).
 from __future__ import annotations
 
 import argparse
-import importlib.metadata
 import importlib.util
 import json
 import random
@@ -22,6 +21,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from .bundle import commit
 from .errors import ArgumentError, CompileError, DriverError, LibraryError
 from .files import appears
 from .fit import fit
@@ -42,17 +42,6 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=0, help="of the order in which kernels run")
     parser.add_argument("--dash-opt", type=shlex.split, default=DASH_OPT, help="the compiler; that of libdash by default")
     return parser.parse_args(arguments)
-
-
-def commit() -> str:
-    """Of the bundle that this package lies in; or the package's version."""
-    bundle = Path(__file__).parents[1] / "bundle.json"
-    if bundle.exists():
-        return json.loads(bundle.read_text(encoding="utf-8"))["commit"]
-    try:
-        return importlib.metadata.version("dash-attn")
-    except importlib.metadata.PackageNotFoundError:
-        return "unknown"
 
 
 def measure(head_dims: Sequence[int] = (64, 128), seconds: float = 120, rounds: int = 15, seed: int = 0) -> dict[str, Any]:

@@ -23,12 +23,12 @@ import torch  # noqa: E402
 
 from dash_attn import Kernel  # noqa: E402
 from dash_attn.bench import Variant, make_tensors, measure_whole, summary  # noqa: E402
+from dash_attn.bundle import commit  # noqa: E402
 from dash_attn.orders import order_for, texts_of  # noqa: E402
 from dash_attn.problem import SEARCHED, Wanted  # noqa: E402
 from dash_attn.reference import CAUSAL, FULL, Mask  # noqa: E402
 from dash_attn.runtime import maker_of  # noqa: E402
 from dash_attn.testing import Case  # noqa: E402
-from dash_attn.tune import commit  # noqa: E402
 
 # Head dim, mask, query heads, kv heads, rows of q and of kv; one sequence.
 PROBLEMS: tuple[tuple[int, Mask, int, int, int, int], ...] = (

@@ -53,7 +53,9 @@ def as_compiled() -> None:
         explained = dash_attn.explain(q, k, k, causal=window == CAUSAL, window=None if window == CAUSAL else window,
                                       sink=torch.zeros(32) if has_sink else None)
         assert (explained.order, explained.parts) == (expected["program"]["kind"], expected["program"]["parts"]), (sizes, explained)
-        assert 1 <= explained.predicted < 3 and f"predicted {explained.predicted:.3f} x its lower bound\n" in str(explained), explained
+        # A chain of 16 parts is 2.19 of a bound that has only their work.
+        most = 2.2 if (window, sizes) == (CAUSAL, (1, 8, 1, 2048, 2048)) else 2
+        assert 1 <= explained.predicted < most and f"predicted {explained.predicted:.3f} x its lower bound\n" in str(explained), explained
         assert (f", heads in {explained.parts} parts, " in str(explained)) == (explained.parts > 1)
         ordered = kernels.order_of(q.transpose(1, 2), k.transpose(1, 2), window, "bshd")
         assert ordered == kernels.order_of(q, k, window, "bhsd")
