@@ -118,6 +118,8 @@ def work(rank: int, port: int) -> None:
     sharded()
     with_fsdp()
     dist.destroy_process_group()
+    sys.stdout.flush()
+    os._exit(0)  # a thread of gloo that lets go of a tensor while the interpreter ends aborts the process
 
 
 if __name__ == "__main__":
