@@ -248,11 +248,14 @@ private:
     return std::nullopt;
   }
 
-  /// Whether two workers add to one q tile, or, with parts, to one kv tile.
+  /// Whether two workers add to one q tile, or, with parts, to one kv tile, where contributions are not kept apart.
   bool mayWait(ArrayRef<int32_t> words) const {
     // By (sequence, head) and tile; kv heads are numbers below 0.
     llvm::DenseMap<std::pair<int64_t, int32_t>, int64_t> workerOf;
-    bool hasParts = program->getInteger("parts") != 1;
+    std::optional<StringRef> apart = program->getString("apart");
+    if (apart == "all")
+      return false;
+    bool hasParts = program->getInteger("parts") != 1 && !apart;
     ArrayRef<int32_t> lists = words.slice(orderHeaderWords, manifest.workers + 1);
     for (int64_t worker = 0; worker < manifest.workers; ++worker)
       for (int32_t index = lists[worker]; index < lists[worker + 1]; ++index) {

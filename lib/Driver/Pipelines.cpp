@@ -43,6 +43,8 @@ void dash::buildToPtxPipeline(OpPassManager &manager, const ToPtxOptions &option
   // tiles in an order -> roles and channels
   manager.addPass(createCheckKernels());
   manager.addPass(createAssignRoles(AssignRolesOptions{options.structure, options.target}));
+  if (options.apart != Apart::None)
+    manager.addPass(createKeepApart(KeepApartOptions{options.apart}));
   manager.addPass(createOrderProducts());
   manager.addPass(createPlaceReleases());
   manager.addPass(

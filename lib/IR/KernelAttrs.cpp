@@ -25,8 +25,8 @@ using EmitError = function_ref<InFlightDiagnostic()>;
 
 LogicalResult FactsAttr::verify(EmitError emitError, Type element, int64_t headDim,
                                 int64_t headDimV, MaskAttr, TilesAttr, StringRef, DeterminismLevel,
-                                bool, int64_t parts, int64_t workers, int64_t width,
-                                int64_t minWorkers, FloatAttr) {
+                                bool isOrdered, int64_t parts, int64_t workers, int64_t width,
+                                int64_t minWorkers, FloatAttr, Apart apart) {
   if (!isa<BFloat16Type, Float16Type>(element))
     return emitError() << "'element' must be bf16 or f16, got " << element;
   for (auto [name, value] : {std::pair<StringRef, int64_t>("head_dim", headDim),
@@ -43,6 +43,8 @@ LogicalResult FactsAttr::verify(EmitError emitError, Type element, int64_t headD
   if (minWorkers > workers)
     return emitError() << "'min_workers' must be at most the workers, " << workers << ", got "
                        << minWorkers;
+  if (apart != Apart::None && !isOrdered)
+    return emitError() << "'apart' keeps contributions by their turns, and this program has none";
   return success();
 }
 

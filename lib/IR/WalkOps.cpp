@@ -190,7 +190,24 @@ LogicalResult ReduceOp::verify() {
   return verifyTileOf(*this, getValue().getType(), getTarget().getType());
 }
 
+/// Whoever rounds the sums has to know that they are none yet.
+static LogicalResult verifyApart(OrderedReduceOp op) {
+  for (Operation *user : op.getTarget().getUsers())
+    if (auto convert = dyn_cast<ConvertOp>(user);
+        convert && convert.getSource() == op.getTarget() && convert.getApart() != op.getApart()) {
+      auto diagnostic =
+          op.emitOpError(op.getApart() ? "is kept apart, but 'dash.convert' does not add "
+                                         "contributions up"
+                                       : "adds to a sum, but 'dash.convert' adds contributions up "
+                                         "that are kept apart");
+      return diagnostic.attachNote(convert.getLoc()) << "the 'dash.convert' of its target";
+    }
+  return success();
+}
+
 LogicalResult OrderedReduceOp::verify() {
+  if (failed(verifyApart(*this)))
+    return failure();
   if (std::optional<int64_t> piece = getPiece()) {
     int64_t pieces = *getPieces();
     if (*piece < 0 || *piece >= pieces || pieces < 2)

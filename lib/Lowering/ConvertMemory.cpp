@@ -148,6 +148,22 @@ struct ConvertReleaseTurn : SumPattern<ReleaseTurnOp> {
   }
 };
 
+struct ConvertCountTurns : SumPattern<CountTurnsOp> {
+  using SumPattern::SumPattern;
+
+  LogicalResult matchAndRewrite(CountTurnsOp op, Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    PtxBuilder b(op.getLoc(), rewriter);
+    Value isLast = b.equal(word(b, adaptor.getIsLast()), 1);
+    b.ifThen(isLast, [&] {
+      Value count = b.add(word(b, adaptor.getTurn()), 1);
+      hopper::storeRelaxed(b, counter(b, op, adaptor), count);
+    });
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
 struct ConvertBulkAdd : SumPattern<BulkAddOp> {
   using SumPattern::SumPattern;
 
@@ -239,8 +255,9 @@ private:
 
 void dash::populateMemoryPatterns(const TypeConverter &types, const MainKernel &kernel,
                                   RewritePatternSet &patterns) {
-  patterns.add<ConvertCopyIn, ConvertCopyOut, ConvertAcquireTurn, ConvertReleaseTurn,
-               ConvertBulkAdd, ConvertBulkStore, ConvertDelay, BarrierPattern<TakeTensorCoreOp>,
-               BarrierPattern<GiveTensorCoreOp>, BarrierPattern<SyncWarpgroupOp>>(
-      types, patterns.getContext(), kernel);
+  patterns
+      .add<ConvertCopyIn, ConvertCopyOut, ConvertAcquireTurn, ConvertReleaseTurn, ConvertCountTurns,
+           ConvertBulkAdd, ConvertBulkStore, ConvertDelay, BarrierPattern<TakeTensorCoreOp>,
+           BarrierPattern<GiveTensorCoreOp>, BarrierPattern<SyncWarpgroupOp>>(
+          types, patterns.getContext(), kernel);
 }

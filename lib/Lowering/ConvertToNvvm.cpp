@@ -128,7 +128,7 @@ private:
     workers.walk([&](Operation *op) {
       llvm::TypeSwitch<Operation *>(op)
           .Case<NumItemsOp, ReadItemOp, ReadVisitOp, ReadPartOp>([&](auto) { needRegion("order"); })
-          .Case<AcquireTurnOp, ReleaseTurnOp>(
+          .Case<AcquireTurnOp, ReleaseTurnOp, CountTurnsOp>(
               [&](auto op) { needSums(op.getSums(), &turnsRegion); })
           .Case<BulkAddOp>([&](auto op) { needSums(op.getSums(), &sumsRegion); })
           .Case<BulkStoreOp>([&](auto op) {

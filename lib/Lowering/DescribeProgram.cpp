@@ -7,6 +7,7 @@
 
 #include "DescribeProgram.h"
 #include "OrderBuffer.h"
+#include "Program.h"
 #include "TmaDescriptors.h"
 #include "dash/IR/PartCut.h"
 #include "dash/IR/PtxName.h"
@@ -26,12 +27,12 @@ namespace {
 class Describer {
 public:
   Describer(StringRef name, ArrayRef<TensorRole> roles, ArrayRef<MemRefType> tensors,
-            ScheduleOp schedule, SequencesAttr list, FloatAttr softcap, int64_t numOrderWords,
-            bool drawsTickets)
+            ScheduleOp schedule, SequencesAttr list, FloatAttr softcap, Apart apart,
+            int64_t numOrderWords, bool drawsTickets)
       : name(name), roles(roles), tensors(tensors), schedule(schedule),
         problem(schedule.getProblem()), rows(problem.getSequences()), tiles(problem.getTiles()),
-        list(list), softcap(softcap), numOrderWords(numOrderWords), drawsTickets(drawsTickets),
-        context(schedule.getContext()) {}
+        list(list), softcap(softcap), apart(apart), numOrderWords(numOrderWords),
+        drawsTickets(drawsTickets), context(schedule.getContext()) {}
 
   ProgramAttr describe() {
     return ProgramAttr::get(context, name, describeFacts(), describeSizes(), describeConstraints(),
@@ -46,13 +47,13 @@ private:
 
   FactsAttr describeFacts() {
     // The proof's number counts workers that start in index order, which no launch promises, but tickets do.
-    int64_t minWorkers = !mayWait(schedule)          ? 1
+    int64_t minWorkers = !mayWait(schedule, apart)   ? 1
                          : drawsTickets && isTable() ? *schedule.getMinWorkers()
                                                      : schedule.getWorkers();
     return FactsAttr::get(context, tensors.front().getElementType(), problem.getHeadDim(),
                           problem.getHeadDimV(), problem.getMask(), tiles, schedule.getKind(),
                           schedule.getLevel(), schedule.isOrdered(), schedule.getParts(),
-                          schedule.getWorkers(), schedule.getWidth(), minWorkers, softcap);
+                          schedule.getWorkers(), schedule.getWidth(), minWorkers, softcap, apart);
   }
 
   /// The size that a dimension of the tensors' types states, or -1.
@@ -157,14 +158,22 @@ private:
     RegionBefore order = isTable()  ? RegionBefore::File
                          : isOpen() ? RegionBefore::Any // each launch has lengths of its own
                                     : RegionBefore::Entry;
-    RegionAfter turns = schedule.isOrdered() ? RegionAfter::Zero : RegionAfter::Any;
+    // Sums and their counters, or contributions and their numbers.
+    auto addSums = [&](SmallVector<RegionAttr> &regions, StringRef gradient,
+                       const std::string &sumBytes, const std::string &turnBytes) {
+      bool isApart = apart == Apart::All || (apart == Apart::Parts && gradient != "dq");
+      regions.push_back(isApart ? region(contributionsRegion(gradient),
+                                         contributionsBytes(gradient, tiles, headDim, parts), 128)
+                                : region(sumsRegion(gradient), sumBytes, 128));
+      regions.push_back(
+          region(turnsRegion(gradient), turnBytes, 16, RegionBefore::Any,
+                 schedule.isOrdered() && !isApart ? RegionAfter::Zero : RegionAfter::Any));
+    };
     SmallVector<RegionAttr> regions = {
         region("descriptors", std::to_string(numDescriptors * descriptorBytes), 128),
-        region("lse2", perRow, 128),
-        region("delta", perRow, 128),
-        region("dq_sum", perRow + "*" + std::to_string(headDim), 128),
-        region("turns", perTile, 16, RegionBefore::Any, turns),
-        region("order", describeOrderBytes(), 16, order)};
+        region("lse2", perRow, 128), region("delta", perRow, 128)};
+    addSums(regions, "dq", perRow + "*" + std::to_string(headDim), perTile);
+    regions.push_back(region("order", describeOrderBytes(), 16, order));
     // Of each kv tile, in pieces as large as a q tile's sums, each with a counter.
     auto perKvTile = [](int64_t bytes) {
       return "batch*kv_heads*kv_tiles*" + std::to_string(bytes);
@@ -173,9 +182,7 @@ private:
     for (StringRef gradient : {"dk", "dv"}) {
       if (parts == 1)
         break;
-      regions.push_back(region(sumsRegion(gradient), perKvTile(4 * tiles.getKv() * headDim), 128));
-      regions.push_back(
-          region(turnsRegion(gradient), perKvTile(4 * pieces), 16, RegionBefore::Any, turns));
+      addSums(regions, gradient, perKvTile(4 * tiles.getKv() * headDim), perKvTile(4 * pieces));
     }
     if (hasSink())
       regions.push_back(region(sinkRegion, sinkRegionBytes(tiles.getQ()), 128));
@@ -278,6 +285,7 @@ private:
   TilesAttr tiles;
   SequencesAttr list; ///< null of a batch
   FloatAttr softcap;  ///< null where scores have none
+  Apart apart;
   int64_t numOrderWords;
   bool drawsTickets;
   MLIRContext *context;
@@ -287,8 +295,9 @@ private:
 
 ProgramAttr dash::describeProgram(StringRef name, ArrayRef<TensorRole> roles,
                                   ArrayRef<MemRefType> tensors, ScheduleOp schedule,
-                                  SequencesAttr list, FloatAttr softcap, int64_t numOrderWords,
-                                  bool drawsTickets) {
-  return Describer(name, roles, tensors, schedule, list, softcap, numOrderWords, drawsTickets)
+                                  SequencesAttr list, FloatAttr softcap, Apart apart,
+                                  int64_t numOrderWords, bool drawsTickets) {
+  return Describer(name, roles, tensors, schedule, list, softcap, apart, numOrderWords,
+                   drawsTickets)
       .describe();
 }

@@ -192,3 +192,9 @@ Value hopper::exp2(PtxBuilder &b, Value x) {
 Value hopper::reciprocal(PtxBuilder &b, Value x) {
   return NVVM::RcpApproxFtzF32Op::create(b, b.getF32Type(), x);
 }
+
+Value hopper::addFlushed(PtxBuilder &b, Value x, Value y) {
+  return LLVM::CallIntrinsicOp::create(b, b.getF32Type(), b.getStringAttr("llvm.nvvm.add.rn.ftz.f"),
+                                       ValueRange{x, y})
+      .getResult(0);
+}

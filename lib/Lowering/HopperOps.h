@@ -77,6 +77,8 @@ void sleepSometime(PtxBuilder &b);
 // ---- Numbers.
 Value exp2(PtxBuilder &b, Value x);       ///< approximate, subnormals to zero
 Value reciprocal(PtxBuilder &b, Value x); ///< the same; of infinity zero
+/// Rounds to nearest even, subnormal terms and sums to zero of their sign: what copies that add do in memory.
+Value addFlushed(PtxBuilder &b, Value x, Value y);
 
 } // namespace mlir::dash::hopper
 

@@ -7,6 +7,9 @@
 //
 // With parts, dK and dV are rounded from sums, too, by blocks of the same entry. Their tiles were added in pieces: a block has one.
 //
+// Contributions that were kept apart are added up first, in the order of their turns, as `dash.ordered_reduce` adds: a sum hangs on
+// the one before, but no load does, so several turns are loaded at once, and a block has no more of a tile than four lanes turn.
+//
 //===----------------------------------------------------------------------===//
 
 #include "ElementType.h"
@@ -29,6 +32,11 @@ using namespace mlir;
 using namespace mlir::dash;
 
 constexpr int64_t warpgroup = FragmentAttr::threadsOfWarpgroup;
+/// Pieces of 16 bytes, of eight columns of the four lanes that hold them, whose rows the lanes turn among themselves.
+constexpr int64_t piecesOfLine = 4;
+constexpr int64_t columnsOfLine = 8 * piecesOfLine;
+/// Turns whose loads are under way at once.
+constexpr int64_t turnsAtOnce = 4;
 
 namespace {
 
@@ -36,14 +44,22 @@ namespace {
 struct Rounded {
   Rounded(ConvertOp op)
       : op(op), gradient(nameOfArgument(op.getTarget())), isOfQuery(gradient == "dq"),
-        pieces(op.getPieces().value_or(1)), layout(op.getLayoutAttr()) {}
+        pieces(op.getPieces().value_or(1)), isApart(op.getApart()), layout(op.getLayoutAttr()) {}
 
   StringRef heads() const { return isOfQuery ? "heads" : "kv_heads"; }
   StringRef rows() const { return isOfQuery ? "q_rows" : "kv_rows"; }
-  std::string grid() const {
-    if (isOfQuery)
-      return queryTileGrid.str();
-    return "batch*kv_heads*kv_tiles" + (pieces == 1 ? "" : "*" + std::to_string(pieces));
+  std::string grid(const ProgramFacts &facts) const {
+    int64_t blocks = (isOfQuery ? 1 : pieces) * shares(facts);
+    return (isOfQuery ? queryTileGrid.str() : "batch*kv_heads*kv_tiles") +
+           (blocks == 1 ? "" : "*" + std::to_string(blocks));
+  }
+  /// Blocks that share a tile or a piece.
+  int64_t shares(const ProgramFacts &facts) const {
+    return isApart ? numPieces(facts) / piecesOfLine : 1;
+  }
+  /// Pieces of 16 bytes that a thread has of a tile or a piece.
+  int64_t numPieces(const ProgramFacts &facts) const {
+    return layout.getNumRegisters({facts.qTile, facts.headDim}) / FragmentAttr::wordsOfPiece;
   }
   int64_t threads() const { return layout.getWarpgroups() * warpgroup; }
 
@@ -51,6 +67,7 @@ struct Rounded {
   StringRef gradient;
   bool isOfQuery;
   int64_t pieces;      ///< of a tile of the gradient
+  bool isApart;        ///< contributions are still to be added up
   FragmentAttr layout; ///< of a tile of the sums, or of a piece
   Value scale;         ///< null for 1
   QueryTile tile;      ///< or piece of a kv tile
@@ -74,7 +91,8 @@ private:
   static EntryBuilder makeEntry(ArrayRef<Rounded> all, const Kernels &kernels) {
     EntryLaunch launch;
     launch.role = EntryRole::Convert;
-    launch.grid[0] = llvm::join(llvm::map_range(all, [](auto &one) { return one.grid(); }), " + ");
+    launch.grid[0] =
+        llvm::join(llvm::map_range(all, [&](auto &one) { return one.grid(kernels.facts); }), " + ");
     launch.threads = all.front().threads();
     ParameterList parameters;
     SetVector<StringRef> sizes;
@@ -85,12 +103,19 @@ private:
     }
     if (all.size() > 1)
       sizes.insert("batch");
+    if (llvm::any_of(all, [](const Rounded &one) { return one.isApart && one.isOfQuery; }))
+      sizes.insert("kv_rows");
     parameters.sizes(sizes.getArrayRef());
     if (llvm::any_of(all,
                      [](Rounded one) { return isa_and_present<BlockArgument>(one.op.getScale()); }))
       parameters.scale();
-    for (const Rounded &one : all)
-      parameters.workspace(sumsRegion(one.gradient));
+    for (const Rounded &one : all) {
+      if (!one.isApart)
+        parameters.workspace(sumsRegion(one.gradient));
+      else
+        parameters.workspace(contributionsRegion(one.gradient))
+            .workspace(turnsRegion(one.gradient));
+    }
     if (kernels.facts.isList)
       addListParameters(parameters);
     if (llvm::any_of(all, [&](const Rounded &one) { return sumsSink(kernels.facts, one); }))
@@ -109,15 +134,21 @@ private:
     for (const Rounded &one : all) {
       Value tiles = b.ceilDiv(b.parameter(one.rows()), one.isOfQuery ? facts.qTile : facts.kvTile);
       Value heads = b.mul(b.parameter("batch"), b.parameter(one.heads()));
-      Value end = b.add(begin, b.mul(b.mul(heads, tiles), one.pieces));
+      Value end = b.add(begin, b.mul(b.mul(heads, tiles), one.pieces * one.shares(facts)));
       Value isBehind = b.bitXor(b.below(block, begin), b.i1(true));
       b.ifThen(b.both(isBehind, b.below(block, end)), [&] { round(one, b.sub(block, begin)); });
       begin = end;
     }
   }
 
-  /// index: of the block's tile or piece; the block's own if null.
+  /// index: of the block's share of a tile or piece; the block's own if null.
   void round(Rounded one, Value index = {}) {
+    Value share;
+    if (int64_t shares = one.shares(facts); shares > 1) {
+      Value block = index ? index : b.special("ctaid.x");
+      share = b.remainder(block, shares);
+      index = b.quotient(block, shares);
+    }
     one.tile = one.isOfQuery
                    ? queryTileOfBlock(b, facts, index)
                    : tileOfBlock(b, one.heads(), one.rows(), facts.kvTile, one.pieces, index);
@@ -136,18 +167,80 @@ private:
               one.pieces > 1 ? b.mul(b.remainder(one.tile.q, one.pieces), layout.getColumns(shape))
                              : b.mul(group, layout.getFirstColumn(shape, 1)));
 
-    Value sums = tileOf(b, sumsRegion(one.gradient), 4 * facts.qTile * facts.headDim, one.tile);
-    Value pieces = b.offset(sums, b.add(b.mul(group, layout.getMemoryOffset(shape, 1)),
-                                        b.mul(local, 4 * FragmentAttr::wordsOfPiece)));
-    // All loads first: what hides their latency is their number.
-    SmallVector<SmallVector<Value>> words;
-    for (int64_t i : llvm::seq(layout.getNumRegisters(shape) / FragmentAttr::wordsOfPiece))
-      words.push_back(b.streamIn(b.offset(pieces, FragmentAttr::getPieceOffset(i))));
+    Value place = b.add(b.mul(group, layout.getMemoryOffset(shape, 1)),
+                        b.mul(local, 4 * FragmentAttr::wordsOfPiece));
+    if (share) {
+      place = b.add(place, b.mul(share, FragmentAttr::getPieceOffset(piecesOfLine)));
+      firstColumn = b.add(firstColumn, b.mul(share, columnsOfLine));
+    }
+    SmallVector<SmallVector<Value>> words =
+        one.isApart
+            ? addUp(one, place, b.below(b.add(one.tile.firstRow, firstRow), one.tile.rows))
+            : loadPieces(
+                  b.offset(tileOf(b, sumsRegion(one.gradient), bytesOfTile(), one.tile), place),
+                  one.numPieces(facts));
     for (int64_t half : {0, 1})
       writeRows(one, words, half, b.add(firstRow, FragmentAttr::getRowOffset(2 * half)),
                 firstColumn);
-    if (sumsSink(facts, one))
-      sumSinks(one.tile);
+    if (!sumsSink(facts, one))
+      return;
+    if (!share)
+      return sumSinks(one.tile);
+    b.ifThen(b.equal(share, 0), [&] { sumSinks(one.tile); });
+  }
+
+  int64_t bytesOfTile() const { return 4 * facts.qTile * facts.headDim; }
+
+  /// All loads first: what hides their latency is their number.
+  SmallVector<SmallVector<Value>> loadPieces(Value first, int64_t count) {
+    SmallVector<SmallVector<Value>> words;
+    for (int64_t i : llvm::seq(count))
+      words.push_back(b.streamIn(b.offset(first, FragmentAttr::getPieceOffset(i))));
+    return words;
+  }
+
+  /// The sum of a tile's contributions, in the order of turns. The first is taken as it is, a tile without any is zero. Threads
+  /// that hold rows past the end load nothing: of a few rows of Q, most threads.
+  SmallVector<SmallVector<Value>> addUp(const Rounded &one, Value place, Value hasRows) {
+    constexpr int64_t numWords = piecesOfLine * FragmentAttr::wordsOfPiece;
+    Value index = b.toI64(one.tile.index);
+    Value turns = b.parameter("workspace." + turnsRegion(one.gradient));
+    Value count = b.load(b.getI32Type(), b.offset(turns, b.mul(index, 4)), 4);
+    count = b.choose(hasRows, count, b.i32(0));
+    Value slots = one.isOfQuery ? b.toI64(b.ceilDiv(b.parameter("kv_rows"), facts.kvTile))
+                                : b.i64(facts.parts);
+    Value first = b.offset(b.parameter("workspace." + contributionsRegion(one.gradient)),
+                           b.mul(b.mul(index, slots), bytesOfTile()));
+    first = b.offset(first, place);
+    Value last = b.add(count, -1);
+    auto addSome = [&](Value turn, ValueRange carried) {
+      SmallVector<SmallVector<Value>> loaded;
+      for (int64_t i : llvm::seq(turnsAtOnce)) {
+        Value at = b.toI64(b.min(b.add(turn, i), last));
+        for (SmallVector<Value> &piece :
+             loadPieces(b.offset(first, b.mul(at, bytesOfTile())), piecesOfLine))
+          loaded.push_back(std::move(piece));
+      }
+      SmallVector<Value> sums(carried);
+      for (int64_t i : llvm::seq(turnsAtOnce)) {
+        Value isThere = b.below(b.add(turn, i), count), isFirst = b.equal(b.add(turn, i), 0);
+        for (int64_t word : llvm::seq(numWords)) {
+          Value term = b.toF32(loaded[i * piecesOfLine + word / FragmentAttr::wordsOfPiece]
+                                     [word % FragmentAttr::wordsOfPiece]);
+          Value sum = hopper::addFlushed(b, sums[word], term);
+          if (i == 0) // no other turn of a round is the first of all
+            sum = b.choose(isFirst, term, sum);
+          sums[word] = b.choose(isThere, sum, sums[word]);
+        }
+      }
+      return sums;
+    };
+    SmallVector<Value> zeros(numWords, b.f32(0));
+    SmallVector<Value> sums = b.forEach(b.i32(0), count, b.i32(turnsAtOnce), zeros, addSome);
+    SmallVector<SmallVector<Value>> words(piecesOfLine);
+    for (auto [i, sum] : llvm::enumerate(sums))
+      words[i / FragmentAttr::wordsOfPiece].push_back(b.toBits(sum));
+    return words;
   }
 
   /// A warp of a head's first block; of a list blocks take turns with its sequences, whatever tiles they have themselves, because
@@ -222,9 +315,9 @@ private:
   void writeRows(const Rounded &one, ArrayRef<SmallVector<Value>> words, int64_t half,
                  Value localRow, Value firstColumn) {
     SmallVector<SmallVector<Value>> lines;
-    for (size_t i = 0; i < words.size(); i += 4) {
+    for (size_t i = 0; i < words.size(); i += piecesOfLine) {
       SmallVector<Value> pairs;
-      for (const SmallVector<Value> &piece : words.slice(i, 4))
+      for (const SmallVector<Value> &piece : words.slice(i, piecesOfLine))
         pairs.push_back(roundPiece(one.scale, piece, half));
       lines.push_back(transpose(pairs));
     }
@@ -286,6 +379,12 @@ private:
                                   << (one.gradient.empty() ? "memory without a name"
                                                            : "'" + one.gradient.str() + "'")
                                   << ", expected dq, dk or dv; run --dash-outline-program first";
+      if (one.isApart != kernels->facts.isApart(one.gradient))
+        return one.op.emitError() << (one.isApart ? "adds contributions up that are kept apart"
+                                                  : "rounds sums")
+                                  << ", but its kernels say that contributions to '" << one.gradient
+                                  << "' are " << (one.isApart ? "added in turns" : "kept apart")
+                                  << "; run --dash-outline-program behind --dash-keep-apart";
       if (one.threads() != all.front().threads())
         return one.op.emitError() << "rounds sums of " << one.threads() << " threads, expected "
                                   << all.front().threads() << " as those of '"

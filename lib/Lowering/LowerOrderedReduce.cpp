@@ -12,6 +12,8 @@
 // A warp never waits for a turn while an add of its own is unreleased: that would be a cycle that no
 // verifier of schedules sees. So each warp finishes one tile before it looks at the next.
 //
+// A contribution that is kept apart is stored in a place of its own, and waits for nobody but its slot.
+//
 //===----------------------------------------------------------------------===//
 
 #include "dash/IR/DashOps.h"
@@ -46,6 +48,9 @@ struct LowerOrderedReduce : public dash::impl::LowerOrderedReduceBase<LowerOrder
   }
 
 private:
+  static constexpr const char *notRead =
+      "does not say which turn is the last; run --dash-read-order first";
+
   /// A slot that a reducer adds: where it is waited for and where it is released, in the block of the add.
   struct Slot {
     WaitOp wait;
@@ -59,9 +64,12 @@ private:
     SmallVector<ReduceOp> unordered;
     role.walk([&](OrderedReduceOp op) { ordered.push_back(op); });
     role.walk([&](ReduceOp op) { unordered.push_back(op); });
-    for (OrderedReduceOp op : ordered)
-      if (failed(lower(op)))
+    bool waitsAtEnd = !unordered.empty(); // nobody reads the sums before the kernel's end
+    for (OrderedReduceOp op : ordered) {
+      waitsAtEnd |= op.getApart();
+      if (failed(op.getApart() ? keepApart(op) : lower(op)))
         return failure();
+    }
     if (contributions && !unordered.empty())
       return unordered.front().emitError(
           "adds in no order, so contributions have no turns to be kept "
@@ -69,7 +77,7 @@ private:
     for (ReduceOp op : unordered)
       if (failed(lower(op)))
         return failure();
-    if (!unordered.empty()) { // nobody reads the sums before the kernel's end
+    if (waitsAtEnd) {
       auto b = ImplicitLocOpBuilder::atBlockEnd(role.getLoc(), &role.getBody().front());
       waitCopies(b, /*read=*/false);
     }
@@ -101,22 +109,44 @@ private:
       DelayOp::create(b);
   }
 
+  /// The pieces of a tile lie one behind the other.
+  static Value tileOf(ImplicitLocOpBuilder &b, OrderedReduceOp op) {
+    std::optional<int64_t> piece = op.getPiece();
+    if (!piece)
+      return op.getTile();
+    Value pieces = arith::ConstantIndexOp::create(b, *op.getPieces());
+    Value first = arith::MulIOp::create(b, op.getTile(), pieces);
+    return arith::AddIOp::create(b, first, arith::ConstantIndexOp::create(b, *piece));
+  }
+
+  LogicalResult keepApart(OrderedReduceOp op) {
+    FailureOr<Slot> slot = findSlot(op, op.getValue());
+    if (failed(slot))
+      return failure();
+    if (!op.getIsLast())
+      return op.emitError(notRead);
+    ImplicitLocOpBuilder b(op.getLoc(), op);
+    Value target = op.getTarget(), sequence = op.getSequence(), head = op.getHead();
+    Value tile = tileOf(b, op);
+    BulkStoreOp::create(b, target, sequence, head, tile, slot->wait.getChannel(),
+                        slotOf(b, slot->wait), op.getTurn());
+    NVVM::CpAsyncBulkCommitGroupOp::create(b);
+    CountTurnsOp::create(b, target, sequence, head, tile, op.getTurn(), op.getIsLast());
+    waitCopies(b, /*read=*/true);
+    op.erase();
+    ++numLowered;
+    return success();
+  }
+
   LogicalResult lower(OrderedReduceOp op) {
     FailureOr<Slot> slot = findSlot(op, op.getValue());
     if (failed(slot))
       return failure();
     if (!op.getIsLast())
-      return op.emitError("does not say which turn is the last; run --dash-read-order first");
-    Value target = op.getTarget(), sequence = op.getSequence(), head = op.getHead();
-    Value tile = op.getTile(), turn = op.getTurn(), channel = slot->wait.getChannel();
-
+      return op.emitError(notRead);
     ImplicitLocOpBuilder b(op.getLoc(), op);
-    if (std::optional<int64_t> piece =
-            op.getPiece()) { // the pieces of a tile lie one behind the other
-      Value pieces = arith::ConstantIndexOp::create(b, *op.getPieces());
-      Value first = arith::MulIOp::create(b, tile, pieces);
-      tile = arith::AddIOp::create(b, first, arith::ConstantIndexOp::create(b, *piece));
-    }
+    Value target = op.getTarget(), sequence = op.getSequence(), head = op.getHead();
+    Value tile = tileOf(b, op), turn = op.getTurn(), channel = slot->wait.getChannel();
     delay(b);
     AcquireTurnOp::create(b, target, sequence, head, tile, turn);
     slot->wait->moveBefore(op);

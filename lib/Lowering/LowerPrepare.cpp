@@ -55,7 +55,8 @@ public:
       b.syncBlock();
     whereTileIs(b, tile, [&] {
       b.ifThen(b.below(thread, facts.qTile), [&] { writeRowNumbers(); });
-      b.ifThen(getsNoAdd(), [&] { writeZeros(); });
+      if (!facts.isApart("dq")) // of which none are zero
+        b.ifThen(getsNoAdd(), [&] { writeZeros(); });
     });
     b.finish();
   }
@@ -73,8 +74,10 @@ private:
     parameters.tensor(facts.takesDelta ? "delta" : "o", /*isPerRow=*/facts.takesDelta);
     parameters.tensor("lse", /*isPerRow=*/true);
     parameters.sizes({"batch", "heads", "kv_heads", "q_rows", "kv_rows"});
-    for (StringRef region : {"descriptors", "lse2", "delta", "dq_sum"})
+    for (StringRef region : {"descriptors", "lse2", "delta"})
       parameters.workspace(region);
+    if (!facts.isApart("dq"))
+      parameters.workspace(sumsRegion("dq"));
     for (StringRef gradient : chained(facts))
       parameters.workspace(turnsRegion(gradient));
     if (facts.isList)

@@ -53,8 +53,10 @@ FailureOr<std::vector<int32_t>> dash::encodeOrder(ScheduleOp schedule, bool isLi
   return encodeOrder(problem, schedule.getParts(), schedule.getWorkers(), items, visits, isList);
 }
 
-bool dash::mayWait(ScheduleOp schedule) {
+bool dash::mayWait(ScheduleOp schedule, Apart apart) {
   TableAttr table = schedule.getTable();
+  if (apart == Apart::All)
+    return false;
   if (!schedule.isOrdered() || schedule.getWorkers() == 1 || !table)
     return schedule.isOrdered() && schedule.getWorkers() > 1;
   Problem problem = toProblem(schedule.getProblem());
@@ -69,7 +71,8 @@ bool dash::mayWait(ScheduleOp schedule) {
   for (const Item &item : rowsOf<Item>(table.getItems())) {
     int64_t kvHead = item.sequence * problem.kvHeads + item.kvHead;
     int64_t partChain = -1 - (kvHead * problem.numKvTiles(0) + item.kv);
-    if (parts > 1 && workers.try_emplace(partChain, item.worker).first->second != item.worker)
+    if (parts > 1 && apart == Apart::None &&
+        workers.try_emplace(partChain, item.worker).first->second != item.worker)
       return true;
     int64_t numVisits = cut.numTasks(item.part, problem.activeQ(item.sequence, item.kv).size());
     for (const Visit *end = visit + numVisits; visit != end; ++visit) {

@@ -13,9 +13,9 @@ namespace mlir::dash {
 FailureOr<std::vector<int32_t>> encodeOrder(ScheduleOp schedule, bool isList,
                                             function_ref<InFlightDiagnostic()> emitError);
 
-/// Whether a worker may wait for another: whether two of them add to one q tile, in turns. Formulas serve all sizes, so
-/// theirs may. A table must be one that `encodeOrder` takes.
-bool mayWait(ScheduleOp schedule);
+/// Whether a worker may wait for another: whether two of them add to one sum, in turns. Formulas serve all sizes, so
+/// theirs may; nobody waits for contributions that are kept apart. A table must be one that `encodeOrder` takes.
+bool mayWait(ScheduleOp schedule, Apart apart);
 
 } // namespace mlir::dash
 

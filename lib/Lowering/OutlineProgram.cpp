@@ -103,8 +103,13 @@ private:
     auto kernels = gpu::GPUModuleOp::create(b, function.getLoc(), name);
     FloatAttr softcap;
     workers.walk([&](SoftcapOp op) { softcap = op.getCapAttr(); });
+    Apart apart = Apart::None;
+    workers.walk([&](OrderedReduceOp op) {
+      if (op.getApart())
+        apart = std::max(apart, op->getParentOfType<WalkOp>() ? Apart::All : Apart::Parts);
+    });
     kernels->setAttr(programAttr, describeProgram(function.getName(), roles, *tensors, schedule,
-                                                  list, softcap, words.size(), tickets));
+                                                  list, softcap, apart, words.size(), tickets));
     if (schedule.getTable()) {
       auto type = RankedTensorType::get(words.size(), b.getI32Type());
       kernels->setAttr(orderBufferAttr, DenseElementsAttr::get(type, ArrayRef<int32_t>(words)));

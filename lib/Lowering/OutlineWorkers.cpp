@@ -65,7 +65,7 @@ static LogicalResult checkNames(Operation *op, bool hasParts) {
                : checkName(op, in.getSource(), {"lse", "delta"});
   if (auto out = dyn_cast<CopyOutOp>(op))
     return checkName(op, out.getTarget(), {"dk", "dv"});
-  if (isa<AcquireTurnOp, ReleaseTurnOp, BulkAddOp, BulkStoreOp>(op))
+  if (isa<AcquireTurnOp, ReleaseTurnOp, CountTurnsOp, BulkAddOp, BulkStoreOp>(op))
     return checkName(op, op->getOperand(0),
                      hasParts ? ArrayRef<StringRef>{"dq", "dk", "dv"} : ArrayRef<StringRef>{"dq"});
   return success();
@@ -97,20 +97,18 @@ static ArrayRef<StringRef> summedGradients(const ProgramFacts &facts) {
   return ArrayRef(all).take_front(facts.parts > 1 ? 3 : 1);
 }
 
-/// Regions with a slot for each contribution: as many for each q tile as there are kv tiles, and for each kv tile as there
-/// are parts.
+/// Regions with a slot for each contribution that is kept beside the sums; those that are kept apart have theirs.
 static void addContributions(const Kernels &kernels) {
   Operation *module = kernels.module;
-  const ProgramFacts &facts = kernels.facts;
-  for (StringRef gradient : summedGradients(facts)) {
-    std::string bytes =
-        gradient == "dq"
-            ? "batch*heads*q_tiles*kv_tiles*" + std::to_string(4 * facts.qTile * facts.headDim)
-            : "batch*kv_heads*kv_tiles*" +
-                  std::to_string(4 * facts.parts * facts.kvTile * facts.headDim);
-    auto region = RegionAttr::get(module->getContext(), contributionsRegion(gradient), bytes,
-                                  /*alignment=*/128, RegionBefore::Any, RegionAfter::Any);
+  for (StringRef gradient : summedGradients(kernels.facts)) {
+    if (kernels.facts.isApart(gradient))
+      continue;
     auto program = module->getAttrOfType<ProgramAttr>(programAttr);
+    FactsAttr facts = program.getFacts();
+    auto region = RegionAttr::get(
+        module->getContext(), contributionsRegion(gradient),
+        contributionsBytes(gradient, facts.getTiles(), facts.getHeadDim(), facts.getParts()),
+        /*alignment=*/128, RegionBefore::Any, RegionAfter::Any);
     module->setAttr(programAttr, program.withRegion(region));
   }
 }
@@ -124,10 +122,17 @@ static EntryBuilder makeEntry(WorkersOp workers, const Kernels &kernels, bool dr
   launch.sharedBytes = *workers.getSharedBytes();
   launch.cooperative = kernels.facts.minWorkers > 1 && !drawsTickets;
   ParameterList parameters;
-  for (StringRef region : {"descriptors", "lse2", "delta", "dq_sum", "turns", "order"})
+  auto addSums = [&](StringRef gradient) {
+    bool isApart = kernels.facts.isApart(gradient);
+    parameters.workspace(isApart ? contributionsRegion(gradient) : sumsRegion(gradient))
+        .workspace(turnsRegion(gradient));
+  };
+  for (StringRef region : {"descriptors", "lse2", "delta"})
     parameters.workspace(region);
+  addSums("dq");
+  parameters.workspace("order");
   for (StringRef gradient : summedGradients(kernels.facts).drop_front())
-    parameters.workspace(sumsRegion(gradient)).workspace(turnsRegion(gradient));
+    addSums(gradient);
   parameters.sizes({"heads", "q_rows", "kv_rows"});
   if (kernels.facts.parts > 1)
     parameters.sizes({"kv_heads"});
@@ -139,7 +144,8 @@ static EntryBuilder makeEntry(WorkersOp workers, const Kernels &kernels, bool dr
     parameters.scale();
   if (keepsContributions)
     for (StringRef gradient : summedGradients(kernels.facts))
-      parameters.workspace(contributionsRegion(gradient));
+      if (!kernels.facts.isApart(gradient))
+        parameters.workspace(contributionsRegion(gradient));
   if (drawsTickets)
     parameters.workspace("tickets");
   return EntryBuilder(workers.getLoc(), kernels.module, kernels.facts.name + "_main", launch,
@@ -171,7 +177,7 @@ static LogicalResult outline(WorkersOp workers) {
   bool keepsContributions = false;
   WalkResult result = workers.walk([&](Operation *op) {
     if (auto store = dyn_cast<BulkStoreOp>(op))
-      keepsContributions |= bool(store.getTurn());
+      keepsContributions |= store.getTurn() && !kernels->facts.isApart(memoryName(store.getSums()));
     return failed(checkNames(op, kernels->facts.parts > 1)) ? WalkResult::interrupt()
                                                             : WalkResult::advance();
   });

@@ -33,7 +33,8 @@ FailureOr<Kernels> dash::readKernels(Operation *module) {
                   facts.getHeadDim(), qTile, kvTile, edges, facts.getDeterministic(),
                   facts.getMinWorkers(), facts.getParts(), program.isList(), takesDelta,
                   llvm::any_of(program.getTensors(),
-                               [](TensorAttr tensor) { return tensor.getName() == "sink"; })}};
+                               [](TensorAttr tensor) { return tensor.getName() == "sink"; }),
+                  facts.getApart()}};
 }
 
 FailureOr<Kernels> dash::findKernels(Operation *op) {
@@ -49,6 +50,13 @@ FailureOr<Kernels> dash::findKernels(Operation *op) {
 
 std::string dash::sinkRegionBytes(int64_t qTile) {
   return "4*batch*heads*q_tiles*" + std::to_string(sinkRuns(qTile));
+}
+
+std::string dash::contributionsBytes(StringRef gradient, TilesAttr tiles, int64_t headDim,
+                                     int64_t parts) {
+  if (gradient == "dq")
+    return "batch*heads*q_tiles*kv_tiles*" + std::to_string(4 * tiles.getQ() * headDim);
+  return "batch*kv_heads*kv_tiles*" + std::to_string(4 * parts * tiles.getKv() * headDim);
 }
 
 //===----------------------------------------------------------------------===//

@@ -19,8 +19,13 @@ struct ProgramFacts {
   int64_t minWorkers = 1; ///< that must be resident at once
   int64_t parts = 1;   ///< of a kv head's query heads; with several, sums of dK and dV are memory's
   bool isList = false; ///< of sequences, each with lengths of its own
-  bool takesDelta = false; ///< as a tensor, instead of o
-  bool hasSink = false;    ///< whose gradient is computed, of each sequence and head
+  bool takesDelta = false;   ///< as a tensor, instead of o
+  bool hasSink = false;      ///< whose gradient is computed, of each sequence and head
+  Apart apart = Apart::None; ///< contributions that are kept apart
+
+  bool isApart(StringRef gradient) const {
+    return apart == Apart::All || (apart == Apart::Parts && gradient != "dq");
+  }
 
   /// In how many pieces a kv tile's sums leave, which are as large as a q tile's.
   int64_t numPieces() const { return kvTile / qTile; }
@@ -37,6 +42,9 @@ inline std::string turnsRegion(StringRef gradient) {
 inline std::string contributionsRegion(StringRef gradient) {
   return gradient == "dq" ? "contributions" : (gradient + "_contributions").str();
 }
+
+/// How large it is: as many slots for each q tile as there are kv tiles, and for each kv tile as there are parts.
+std::string contributionsBytes(StringRef gradient, TilesAttr tiles, int64_t headDim, int64_t parts);
 
 /// The region with a number of each run of rows, whose sum is a sink's gradient.
 constexpr StringLiteral sinkRegion = "sink_sum";

@@ -105,9 +105,9 @@ private:
             .Default([](Operation *) { return Known(); });
     if (opcode)
       return add(*opcode, op, op->getOperands()), success();
-    // A constant's register has its value. Fences are verify-waits' business.
+    // A constant's register has its value. Fences are verify-waits' business; for a number of turns nobody waits.
     if (matchPattern(op, m_Constant()) ||
-        isa<SlotTileOp, BandLeadOp, SyncWarpgroupOp, DelayOp, NVVM::FenceProxyOp>(op))
+        isa<SlotTileOp, BandLeadOp, SyncWarpgroupOp, DelayOp, CountTurnsOp, NVVM::FenceProxyOp>(op))
       return success();
     return op->emitError("is unknown to the proof of the protocol: what it does to slots, barriers "
                          "and numbers must be said in RoleProgram.cpp");

@@ -83,6 +83,8 @@ static llvm::json::Object factsOf(FactsAttr facts) {
       {"min_workers", facts.getMinWorkers()}};
   if (FloatAttr softcap = facts.getSoftcap())
     object["softcap"] = softcap.getValueAsDouble();
+  if (facts.getApart() != Apart::None)
+    object["apart"] = stringifyApart(facts.getApart());
   return object;
 }
 
@@ -98,8 +100,9 @@ static void writeFacts(OStream &json, FactsAttr facts) {
     for (StringRef key :
          {"kind", "level", "deterministic", "parts", "workers", "width", "min_workers"})
       json.attribute(key, std::move(program[key]));
-    if (auto softcap = program.find("softcap"); softcap != program.end())
-      json.attribute("softcap", std::move(softcap->second));
+    for (StringRef key : {"softcap", "apart"})
+      if (auto optional = program.find(key); optional != program.end())
+        json.attribute(key, std::move(optional->second));
   });
 }
 

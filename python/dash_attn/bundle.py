@@ -71,6 +71,11 @@ class BundledKernel:
         return "-level-" in self.name
 
     @property
+    def is_apart(self) -> bool:
+        """Contributions are kept apart, and added up at the end."""
+        return "apart" in self.manifest["program"]
+
+    @property
     def softcap(self) -> float | None:
         return self.manifest["program"].get("softcap")
 
@@ -98,6 +103,7 @@ class Bundle:
     levels: tuple[BundledKernel, ...] = ()  # of levels of determinism, for tests of these
     given_delta: tuple[BundledKernel, ...] = ()  # that take delta in place of o
     scores: tuple[BundledKernel, ...] = ()  # of batches, with a softcap or a sink
+    apart: tuple[BundledKernel, ...] = ()  # whose contributions are kept apart
 
     @staticmethod
     def open(path: str | Path) -> Bundle:
@@ -117,10 +123,11 @@ class Bundle:
         levels = tuple(kernel for kernel in kernels if kernel.is_for_levels)
         given_delta = tuple(kernel for kernel in kernels if kernel.takes_delta)
         scores = tuple(kernel for kernel in kernels if (kernel.softcap or kernel.has_sink) and not kernel.is_list)
-        rest = [kernel for kernel in kernels if kernel not in levels + given_delta + scores]
+        apart = tuple(kernel for kernel in kernels if kernel.is_apart)
+        rest = [kernel for kernel in kernels if kernel not in levels + given_delta + scores + apart]
         return Bundle(path, about["commit"], about["date"], tuple(kernel for kernel in rest if not kernel.debug and not kernel.is_list),
                       tuple(kernel for kernel in rest if kernel.debug and not kernel.is_list), tuple(kernel for kernel in rest if kernel.is_list),
-                      levels, given_delta, scores)
+                      levels, given_delta, scores, apart)
 
 
 def _kernel(name: str, path: Path) -> BundledKernel:

@@ -156,7 +156,8 @@ def refusal_of_gpu(name: str, capability: tuple[int, int] | None) -> str | None:
 class Wanted(NamedTuple):
     """A kernel. element: "bf16" or "f16"; kind, parts: of its order, the kind empty before one is chosen, and of packed sequences, whose
     lengths come with each call (is_list); has_runs: whether parts are runs of a query head's q tiles; sizes: those that a table is for, as
-    `orders.SIZES` names them, else empty; has_sink: of a softmax in which each head has a score without a value."""
+    `orders.SIZES` names them, else empty; has_sink: of a softmax in which each head has a score without a value; apart: contributions that
+    are kept apart, those of "parts" or "all", or "" where sums grow turn by turn. It changes no bit."""
 
     head_dim: int
     element: str
@@ -168,6 +169,7 @@ class Wanted(NamedTuple):
     level: str = "run"
     is_list: bool = False
     has_sink: bool = False
+    apart: str = ""
 
 
 def for_any_sizes(wanted: Wanted) -> Wanted:
@@ -184,10 +186,11 @@ def program_of(wanted: Wanted) -> tuple[str, str, str]:
     kind = OF_LISTS.get(wanted.window, OF_OTHER_LISTS) if wanted.is_list else wanted.kind
     # An order is proven at usual sizes, which have one head: whole heads have to make as many parts.
     parts = f" parts={wanted.parts} sizes=heads:{1 if wanted.has_runs else wanted.parts},kv-heads:1"
+    apart = f" apart={wanted.apart}" if wanted.apart else ""
     if wanted.sizes:  # a table that nobody will use is small
         rows = Q_TILE * max(2, wanted.parts) if wanted.has_runs else 2 * Q_TILE
-        return text, f"kind={kind} table=true{parts},q:{rows},kv:128,batch:1", f"attention of {mask.name} mask"
-    return text, f"kind={kind}{parts if wanted.parts > 1 else ''}", f"attention of {mask.name} mask"
+        return text, f"kind={kind}{apart} table=true{parts},q:{rows},kv:128,batch:1", f"attention of {mask.name} mask"
+    return text, f"kind={kind}{apart}{parts if wanted.parts > 1 else ''}", f"attention of {mask.name} mask"
 
 
 def _spelled(layout: str) -> str:

@@ -48,7 +48,10 @@ def same_as_compiled() -> None:
             ("causal", "kind=synthesized workers=16 parts=1 level=machine for-workers=8", SIZES),
             ("window", "kind=synthesized workers=8 parts=1", SIZES), ("causal", "kind=synthesized workers=1 parts=1", SIZES),
             ("causal", "kind=synthesized workers=8 parts=1 tickets=true", SIZES),
-            ("causal", "kind=synthesized workers=8 parts=1", SIZES | {"kv_rows": 100}))):  # one kv tile: nobody waits
+            ("causal", "kind=synthesized workers=8 parts=1", SIZES | {"kv_rows": 100}),  # one kv tile: nobody waits
+            ("causal", "kind=synthesized workers=8 parts=2 apart=all table=true", SIZES),
+            ("causal", "kind=synthesized workers=8 parts=2 apart=parts table=true", SIZES),
+            ("causal", "kind=synthesized workers=8 parts=2 apart=parts table=true", SIZES | {"kv_rows": 100}))):  # and not for its parts
         manifest = compile_example(f"small{number}", mask, f"{options} {small}")
         wanted = compile_example(f"other{number}", mask, f"{options} {others.replace('1100', str(sizes['kv_rows']))}")
         said = call(manifest, "plan", sizes)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""parts_speed.py --json FILE: short backward passes whole and entry by entry, in the order that attention() takes and in other numbers of parts.
+"""parts_speed.py --json FILE: short backward passes whole and entry by entry, in the order that attention() takes and in other numbers of parts,
+and of the first in runs of q tiles; each with sums that grow turn by turn, and with contributions that are kept apart.
 
 A graph has the backward pass, or one of its entries ten times; times are medians of rounds in a random order, in microseconds, those of an entry
 of one run. Inputs stay in L2 from run to run. The price `piece` in costs-h200.json comes from such a record.
@@ -25,7 +26,7 @@ from dash_attn import Kernel  # noqa: E402
 from dash_attn.bench import Variant, make_tensors, measure_whole, summary  # noqa: E402
 from dash_attn.bundle import commit  # noqa: E402
 from dash_attn.orders import order_for, texts_of  # noqa: E402
-from dash_attn.problem import SEARCHED, Wanted  # noqa: E402
+from dash_attn.problem import Q_TILE, SEARCHED, Wanted  # noqa: E402
 from dash_attn.reference import CAUSAL, FULL, Mask  # noqa: E402
 from dash_attn.runtime import maker_of  # noqa: E402
 from dash_attn.testing import Case  # noqa: E402
@@ -33,8 +34,10 @@ from dash_attn.testing import Case  # noqa: E402
 # Head dim, mask, query heads, kv heads, rows of q and of kv; one sequence.
 PROBLEMS: tuple[tuple[int, Mask, int, int, int, int], ...] = (
     (128, CAUSAL, 32, 8, 128, 128), (128, FULL, 32, 8, 512, 512), (128, FULL, 2, 2, 128, 128), (64, FULL, 32, 8, 128, 128),
-    (128, CAUSAL, 8, 1, 2048, 2048), (128, FULL, 8, 1, 2048, 2048), (128, FULL, 32, 8, 1, 4096))
-PARTS = (1, 2, 4)
+    (128, CAUSAL, 8, 1, 2048, 2048), (128, FULL, 8, 1, 2048, 2048), (128, FULL, 32, 8, 1, 4096), (128, FULL, 32, 8, 16, 4096),
+    (128, CAUSAL, 32, 8, 512, 512), (128, CAUSAL, 8, 8, 1024, 1024), (64, CAUSAL, 8, 8, 1024, 1024), (128, CAUSAL, 2, 2, 2048, 2048))
+PARTS = (1, 2, 4, 8)
+APART = ("", "parts", "all")
 REPEATS = 10  # of an entry in its graph
 
 
@@ -48,8 +51,11 @@ def graph_of(stream: torch.cuda.Stream, run: Callable[[], Any]) -> torch.cuda.CU
 def orders_of(wanted: Wanted, sizes: tuple[int, ...]) -> dict[str, Wanted]:
     """The one that attention() takes, and searched ones in whole query heads."""
     chosen = order_for(wanted, *sizes).wanted
-    others = [parts for parts in PARTS if parts != chosen.parts and parts <= sizes[1] // sizes[2]]
-    return {"attention()": chosen} | {f"{parts} parts": wanted._replace(kind=SEARCHED, parts=parts, has_runs=False, sizes=sizes) for parts in others}
+    group = sizes[1] // sizes[2]
+    others = [parts for parts in PARTS if parts != chosen.parts and (parts <= group or parts % group == 0 and parts // group * Q_TILE <= sizes[3])]
+    orders = {"attention()": chosen} | {f"{parts} parts": wanted._replace(kind=SEARCHED, parts=parts, has_runs=parts > group, sizes=sizes) for parts in others}
+    return {f"{name}{f', apart={apart}' if apart else ''}": order._replace(apart=apart) for name, order in orders.items()
+            for apart in APART if apart != "parts" or order.parts > 1}
 
 
 def measured(problem: tuple[int, Mask, int, int, int, int], rounds: int, rng: random.Random) -> list[dict[str, Any]]:
@@ -71,7 +77,7 @@ def measured(problem: tuple[int, Mask, int, int, int, int], rounds: int, rng: ra
         variants += [whole, *entries.values()]
         kept.append((kernel, launch, stream))
         rows.append({"head_dim": head_dim, "mask": mask.text, "heads": heads, "kv_heads": kv_heads, "rows": q_rows, "kv_rows": kv_rows, "order": name,
-                     "kind": wanted.kind, "parts": wanted.parts, "whole": whole, "entries": entries})
+                     "kind": wanted.kind, "parts": wanted.parts, "apart": wanted.apart, "whole": whole, "entries": entries})
     measure_whole(variants, rounds, None, rng)
     for row in rows:
         row["whole_us"] = 1e3 * summary(case, row.pop("whole"))["ms"]
@@ -91,7 +97,7 @@ def main() -> None:
         results += rows
         for row in rows:
             entries = ", ".join(f"{role} {us:.1f}" for role, us in row["entries_us"].items())
-            print(f"{row['head_dim']} {row['mask']:10s} {row['heads']}/{row['kv_heads']} heads, {row['rows']} x {row['kv_rows']}, {row['order']:12s} "
+            print(f"{row['head_dim']} {row['mask']:10s} {row['heads']}/{row['kv_heads']} heads, {row['rows']} x {row['kv_rows']}, {row['order']:24s} "
                   f"{row['kind']} in {row['parts']}: {row['whole_us']:.1f} us; {entries}", flush=True)
     if arguments.json:
         about = {"commit": commit(), "date": time.strftime("%Y-%m-%d"), "gpu": torch.cuda.get_device_name(), "torch": torch.__version__, "rounds": arguments.rounds,

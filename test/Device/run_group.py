@@ -16,12 +16,12 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parents[1] / "python")]
 
 GROUPS = ("golden", "accuracy", "hard_numbers", "repeat", "chains", "launches", "attention", "attention_sink", "jax_attention", "audit", "training",
-          "first_call", "sequences", "packed", "two_gpus", "levels", "given_delta", "sanitizer", "parts", "scores")
+          "first_call", "sequences", "packed", "two_gpus", "levels", "given_delta", "sanitizer", "parts", "scores", "apart")
 SOAK = "soak"  # takes as long as it is told, so it runs only where it is named
 # Those that are given builds for tests as well, and those that are given tables of the benchmark's sizes.
 WITH_DEBUG, WITH_BENCH = ("golden", "chains", "parts", SOAK), ("golden",)
-# Kernels with parts serve heads in groups only: they have a group of their own.
-WITH_PARTS = "parts"
+# Kernels with parts serve heads in groups only: they have a group of their own; those that keep contributions apart are compared with them.
+WITH_PARTS, WITH_BOTH = "parts", "apart"
 # What is no matter of head dims and masks is tested with one; calls that name no kernel know windows only; and what is left out in short runs.
 ONE_FOR_ALL, OF_ONE = "d128-causal", ("audit", "training", "first_call", "two_gpus")
 OF_WINDOWS = ("attention", "attention_sink", "jax_attention", "packed")
@@ -34,10 +34,12 @@ def kernels_of(bundle: Bundle, group: str, which: str, quick: bool) -> list[Bund
         return []
     if group == "given_delta" and not any(kernel.group == which for kernel in bundle.given_delta):
         return []  # others are what these are compared with
+    if group == WITH_BOTH and not any(kernel.group == which for kernel in bundle.apart):
+        return []
     named = {"sequences": bundle.lists, "levels": bundle.levels, "scores": bundle.scores, "sanitizer": bundle.kernels + bundle.debug + bundle.lists + bundle.scores,
-             "given_delta": bundle.given_delta + bundle.kernels + bundle.lists}
+             "given_delta": bundle.given_delta + bundle.kernels + bundle.lists, "apart": bundle.apart + bundle.kernels}
     return [kernel for kernel in named.get(group, bundle.kernels + bundle.debug * (group in WITH_DEBUG))
-            if kernel.group == which and (kernel.manifest["program"]["parts"] > 1) == (group == WITH_PARTS)
+            if kernel.group == which and (group == WITH_BOTH or (kernel.manifest["program"]["parts"] > 1) == (group == WITH_PARTS))
             and (group in WITH_BENCH or not kernel.name.endswith("-bench")) and (kernel.mask.is_band or group not in OF_WINDOWS)]
 
 

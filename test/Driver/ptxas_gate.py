@@ -27,6 +27,10 @@ ALLOWED = {
     (64, 64, ""): (40, "as above, without the word"),
     (128, 64, "parts"): (124, "as the first, and what loading and adding warps know of an item behind its walk: its part, its turn, pieces and sums"),
     (64, 64, "parts"): (136, "as above"),
+    (128, 64, "apart"): (44, "as the first, without the word"),
+    (64, 64, "apart"): (44, "as above"),
+    (128, 64, "parts apart"): (156, "as the parts, and of each piece its place among others, and their number"),
+    (64, 64, "parts apart"): (156, "as above"),
     (128, 64, "list"): (56, "as the first, and where a sequence ends, in warps that load"),
     (64, 64, "list"): (44, "as the second, and where a sequence ends"),
     (128, 64, "softcap"): (36, "as the second"),
@@ -62,12 +66,18 @@ class Kernel:
     @property
     def structure(self) -> str:
         found = re.search(r"structure=(\w+)|(kv-buffers)", self.options)
-        words = {"parts": self.parts > 1, "list": self.is_list, "union": self.mask.startswith("union"), "softcap": "softcap(" in self.program}
+        words = {"parts": self.parts > 1, "list": self.is_list, "union": self.mask.startswith("union"), "softcap": "softcap(" in self.program,
+                 "apart": bool(self.apart)}
         return found[1] or found[2] if found else " ".join(word for word, is_so in words.items() if is_so)
 
     @property
     def is_list(self) -> bool:
         return "sequences(" in self.program or "+" in self.options
+
+    @property
+    def apart(self) -> str:
+        found = re.search(r" apart=\w+", self.options)
+        return found[0] if found else ""
 
     @property
     def parts(self) -> int:
@@ -82,7 +92,7 @@ class Kernel:
     def group(self) -> tuple:
         """Kernels of one group have one main kernel. The scale is a parameter, or one of them for itself."""
         scale = "" if "%scale: f32" in self.program else self.name
-        return *self.shape, self.parts, self.mask, "xf16" in self.program, "kind=unordered" in self.options, scale, self.debug
+        return *self.shape, self.parts, self.apart, self.mask, "xf16" in self.program, "kind=unordered" in self.options, scale, self.debug
 
     @property
     def debug(self) -> str:

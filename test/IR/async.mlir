@@ -99,6 +99,7 @@ func.func @computes(%use: index, %p: !p) {
 // CHECK-NEXT:    dash.bulk_store %dq_tiles[%[[I]]] into %[[SUMS]][%[[I]], %[[I]], %[[I]]] keep(%[[I]]) : <{{.+}}> into memref<?x?x?x128xf32>
 // CHECK-NEXT:    dash.bulk_add %dq_tiles[%[[I]]] into %[[SUMS]][%[[I]], %[[I]], %[[I]]] : <{{.+}}> into memref<?x?x?x128xf32>
 // CHECK-NEXT:    dash.release_turn %[[SUMS]][%[[I]], %[[I]], %[[I]]] last(%[[I]]) : memref<?x?x?x128xf32>
+// CHECK-NEXT:    dash.count_turns %[[SUMS]][%[[I]], %[[I]], %[[I]]] turn(%[[I]]) last(%[[I]]) : memref<?x?x?x128xf32>
 func.func @adds(%i: index) {
   %dq = dash.tensor dq : !S
   dash.workers {
@@ -109,6 +110,7 @@ func.func @adds(%i: index) {
       dash.bulk_store %dq_tiles[%i] into %dq[%i, %i, %i] keep(%i) : !D into !S
       dash.bulk_add %dq_tiles[%i] into %dq[%i, %i, %i] : !D into !S
       dash.release_turn %dq[%i, %i, %i] last(%i) : !S
+      dash.count_turns %dq[%i, %i, %i] turn(%i) last(%i) : !S
     }
   }
   return

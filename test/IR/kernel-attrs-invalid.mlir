@@ -15,6 +15,11 @@
 
 // -----
 
+// expected-error @below {{'apart' keeps contributions by their turns, and this program has none}}
+#facts = #dash.facts<element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>, tiles = <q = 64, kv = 128>, kind = "unordered", level = run, deterministic = false, parts = 1, workers = 4, width = 4, min_workers = 1, apart = all>
+
+// -----
+
 // expected-error @below {{'workers' must be at most 1048576, got 9223372036854775807}}
 #facts = #dash.facts<element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>, tiles = <q = 64, kv = 128>, kind = "shift", level = run, deterministic = true, parts = 1, workers = 9223372036854775807, width = 4, min_workers = 4>
 

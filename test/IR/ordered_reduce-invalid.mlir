@@ -77,3 +77,37 @@ func.func @piece_is_one_of_the_tile(%q: !T, %k: !T, %v: !T, %t: tensor<64x128xf3
   }
   return
 }
+
+// -----
+
+!S = memref<?x?x?x128xf32>
+!T = memref<?x?x?x128xbf16>
+
+func.func @nobody_adds_up(%a: tensor<64x128xf32>, %sum: !S, %dq: !T, %i: index) {
+  dash.workers {
+    dash.role "reduce" reducer warps(2) {
+      // expected-error @below {{'dash.ordered_reduce' op is kept apart, but 'dash.convert' does not add contributions up}}
+      dash.ordered_reduce %a into %sum[%i, %i, %i] turn(%i) last(%i) apart : tensor<64x128xf32> into !S
+    }
+  }
+  // expected-note @below {{the 'dash.convert' of its target}}
+  dash.convert %sum to %dq : !S to !T
+  return
+}
+
+// -----
+
+!S = memref<?x?x?x128xf32>
+!T = memref<?x?x?x128xbf16>
+
+func.func @nothing_is_apart(%a: tensor<64x128xf32>, %sum: !S, %dq: !T, %i: index) {
+  dash.workers {
+    dash.role "reduce" reducer warps(2) {
+      // expected-error @below {{'dash.ordered_reduce' op adds to a sum, but 'dash.convert' adds contributions up that are kept apart}}
+      dash.ordered_reduce %a into %sum[%i, %i, %i] turn(%i) last(%i) : tensor<64x128xf32> into !S
+    }
+  }
+  // expected-note @below {{the 'dash.convert' of its target}}
+  dash.convert %sum to %dq apart : !S to !T
+  return
+}

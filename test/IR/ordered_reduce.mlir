@@ -44,3 +44,17 @@ func.func @last_turn(%a: tensor<64x128xf32>, %dq: !S, %i: index) {
   }
   return
 }
+
+// Kept apart, which whoever rounds the sum has to know.
+// CHECK-LABEL: func.func @apart
+// CHECK:         dash.ordered_reduce %{{.+}} into %[[SUM:.+]][%[[I:.+]], %[[I]], %[[I]]] turn(%[[I]]) last(%[[I]]) apart : tensor<64x128xf32> into memref<?x?x?x128xf32>
+// CHECK:         dash.convert %[[SUM]] to %{{.+}} apart : memref<?x?x?x128xf32> to memref<?x?x?x128xbf16>
+func.func @apart(%a: tensor<64x128xf32>, %sum: !S, %dq: !T, %i: index) {
+  dash.workers {
+    dash.role "reduce" reducer warps(2) {
+      dash.ordered_reduce %a into %sum[%i, %i, %i] turn(%i) last(%i) apart : tensor<64x128xf32> into !S
+    }
+  }
+  dash.convert %sum to %dq apart : !S to !T
+  return
+}

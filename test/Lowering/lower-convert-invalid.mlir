@@ -107,3 +107,32 @@ gpu.module @attention_bwd_kernels attributes {dash.program = #dash.program<"atte
            parts = 2, workers = 132, width = 132, min_workers = 132>
     order <entry = "attention_bwd_order">>} {
 }
+
+// -----
+
+// What main kernels leave, their module says.
+func.func @attention_bwd(%sum: memref<?x?x?x64xf32>, %dq: memref<?x?x?x64xbf16> {dash.name = "dq"}) {
+  // expected-error @below {{adds contributions up that are kept apart, but its kernels say that contributions to 'dq' are added in turns; run --dash-outline-program behind --dash-keep-apart}}
+  dash.convert %sum to %dq layout(<accumulator, columns by 2>) apart : memref<?x?x?x64xf32> to memref<?x?x?x64xbf16>
+  return
+}
+gpu.module @attention_bwd_kernels attributes {dash.program = #dash.program<"attention_bwd"
+    facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>,
+           tiles = <q = 64, kv = 128>, kind = "ascending", level = run, deterministic = true,
+           parts = 1, workers = 132, width = 132, min_workers = 132>
+    order <entry = "attention_bwd_order">>} {
+}
+
+// -----
+
+func.func @attention_bwd(%sum: memref<?x?x?x64xf32>, %dq: memref<?x?x?x64xbf16> {dash.name = "dq"}) {
+  // expected-error @below {{rounds sums, but its kernels say that contributions to 'dq' are kept apart; run --dash-outline-program behind --dash-keep-apart}}
+  dash.convert %sum to %dq layout(<accumulator, columns by 2>) : memref<?x?x?x64xf32> to memref<?x?x?x64xbf16>
+  return
+}
+gpu.module @attention_bwd_kernels attributes {dash.program = #dash.program<"attention_bwd"
+    facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>,
+           tiles = <q = 64, kv = 128>, kind = "ascending", level = run, deterministic = true,
+           parts = 1, workers = 132, width = 132, min_workers = 1, apart = all>
+    order <entry = "attention_bwd_order">>} {
+}

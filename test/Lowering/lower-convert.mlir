@@ -168,3 +168,31 @@ gpu.module @sinks_kernels attributes {dash.program = #dash.program<"sinks"
           <"dsink" : f32, write, shape ["sequences", "heads"], alignment = 4, stride_multiple = 1>]
   order <entry = "sinks_order">>} {
 }
+
+// Contributions that are kept apart are added up as copies add them, in the order of turns. A block has a half of a tile's columns, so
+// that those of four turns fit in registers; threads whose rows are past the end add nothing up.
+// CHECK:      llvm.func @apart_convert(
+// CHECK-SAME:   %[[ROWS:[^ ]+]]: i32 {dash.parameter = "q_rows"}, %[[KVROWS:[^ ]+]]: i32 {dash.parameter = "kv_rows"}, %[[KEPT:[^ ]+]]: !llvm.ptr<1> {dash.parameter = "workspace.contributions"}, %[[TURNS:[^ ]+]]: !llvm.ptr<1> {dash.parameter = "workspace.turns"})
+// CHECK-SAME:   grid["batch*heads*q_tiles*2", "1", "1"], block[256, 1, 1]
+// CHECK:        %[[AT:.+]] = llvm.getelementptr %[[TURNS]]
+// CHECK:        %[[ALL:.+]] = llvm.load %[[AT]] {alignment = 4 : i64} : !llvm.ptr<1> -> i32
+// CHECK:        %[[COUNT:.+]] = arith.select %{{.+}}, %[[ALL]], %{{.+}} : i32
+// CHECK:        llvm.getelementptr %[[KEPT]]
+// CHECK:        scf.for %[[TURN:.+]] = %c0_i32{{.*}} to %[[COUNT]] step %c4_i32{{.*}} iter_args(
+// CHECK-COUNT-16: "ld.global.nc.L1::no_allocate.v4.b32
+// CHECK-NOT:      "ld.global
+// CHECK:          %[[FIRST:.+]] = arith.cmpi eq, %{{.+}}, %{{.+}} : i32
+// CHECK:          %[[SUM:.+]] = llvm.call_intrinsic "llvm.nvvm.add.rn.ftz.f"(%{{.+}}, %[[TERM:.+]]) : (f32, f32) -> f32
+// CHECK-NEXT:     arith.select %[[FIRST]], %[[TERM]], %[[SUM]] : f32
+// CHECK:          scf.yield
+// CHECK:        llvm.return
+func.func @apart(%sum: memref<?x?x?x128xf32>, %dq: memref<?x?x?x128xbf16> {dash.name = "dq"}) {
+  dash.convert %sum to %dq layout(<accumulator, columns by 2>) apart : memref<?x?x?x128xf32> to memref<?x?x?x128xbf16>
+  return
+}
+gpu.module @apart_kernels attributes {dash.program = #dash.program<"apart"
+  facts <element = bf16, head_dim = 128, head_dim_v = 128, mask = <full>,
+         tiles = <q = 64, kv = 128>, kind = "shift", level = run, deterministic = true,
+         parts = 1, workers = 132, width = 132, min_workers = 1, apart = all>
+  order <entry = "apart_order">>} {
+}

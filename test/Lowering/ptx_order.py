@@ -45,6 +45,16 @@ def order_buffer(walks: list[int], parts: int, is_list: bool) -> dict[int, int]:
     return {ORDER + 4 * i: word for i, word in enumerate(words)}
 
 
+def check_numbers(program: dict, walks: list[int], region: str, found: dict[int, int]) -> None:
+    """Of contributions to each q tile, or to each piece of a kv tile."""
+    parts, pieces = program["parts"], program["tiles"]["kv"] // program["tiles"]["q"]
+    expected = {q: sum(q < steps for steps in walks) for q in range(max(walks))}
+    if region != "workspace.turns":
+        expected = dict.fromkeys(range(-(-len(walks) // parts) * pieces), parts)
+    if found != expected:
+        raise Wrong(f"{region} has {found}, expected {expected} contributions to its tiles")
+
+
 def run(text: str, manifest: dict, walks: list[int]) -> Machine:
     entry = next(e for e in manifest["entries"] if e["name"] == ENTRY)
     values = {p["name"]: (i + 1) << 32 for i, p in enumerate(entry["parameters"])}
@@ -53,10 +63,12 @@ def run(text: str, manifest: dict, walks: list[int]) -> Machine:
     memory = order_buffer(walks, manifest["program"]["parts"], "sequences" in manifest["derived"])
     machine = Machine(text, ENTRY, values, memory, entry["block"][0] // 128)
     machine.run()
-    for region, turns in values.items():
-        left = [at for at, word in memory.items() if word and 0 <= at - turns < 1 << 20] if region.endswith("turns") else []
-        if left:
-            raise Wrong(f"the turn of tile {(left[0] - turns) // 4} of {region} is not set back")
+    for region, turns in ((name, at) for name, at in values.items() if name.endswith("turns")):
+        left = {(at - turns) // 4: word for at, word in memory.items() if word and 0 <= at - turns < 1 << 20}
+        if manifest["program"].get("apart") in (("all",) if region == "workspace.turns" else ("all", "parts")):  # their number is left
+            check_numbers(manifest["program"], walks, region, left)
+        elif left:
+            raise Wrong(f"the turn of tile {min(left)} of {region} is not set back")
     if machine.counts["tickets"] != ("workspace.tickets" in values) or memory.get(values.get("workspace.tickets"), 0):
         raise Wrong("a block draws one ticket where there are any, and the last one to draw leaves none")
     return machine

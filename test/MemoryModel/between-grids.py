@@ -5,6 +5,8 @@
 # RUN: sed 's/scale(%%scale)/scale(%%scale) sequences(<?>)/' %dash_examples/bwd-causal.mlir \
 # RUN:   | dash-opt --dash-to-ptx='kind=symmetric-shift level=batch output=between-grids-list' -o /dev/null
 # RUN: %python %s between-grids-list.ptx | FileCheck %s --check-prefixes=CHECK,COPIED,LIST
+# RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='kind=symmetric-shift apart=all output=between-grids-apart' -o /dev/null \
+# RUN:   && %python %s between-grids-apart.ptx | FileCheck %s --check-prefix=APART
 # REQUIRES: python, z3, host-supports-nvptx
 """What one grid leaves to the next, against the memory model: descriptors and rows from `prepare` to `main`, sums, turns and gradients
 from `main` to what follows. Each step comes from the emitted PTX, and is left out or made weaker.
@@ -40,6 +42,15 @@ from `main` to what follows. Each step comes from the emitted PTX, and is left o
 # LIST-NEXT: records and items of a list, up to main: proven
 # LIST-NEXT:   the end of sequences nothing goes wrong
 # LIST-NEXT:   the end of order nothing goes wrong
+
+# APART:      a row, from prepare to main: proven
+# APART:      contributions, from main to convert: proven
+# APART-NEXT:   cp.async.bulk.wait_group.read 0 nothing as before
+# APART-NEXT:   cp.async.bulk.wait_group 0 nothing goes wrong
+# APART-NEXT:   cp.async.bulk.wait_group 0 wait_group.read goes wrong
+# APART-NEXT:   st.relaxed.gpu.global.b32 [turn] nothing goes wrong
+# APART-NEXT:   the end of main nothing goes wrong
+# APART-NEXT: dV, from main to its reader: proven
 
 from __future__ import annotations
 
@@ -176,6 +187,45 @@ def wrong_sums(model: Model):
     return z3.Or(*(read_in(model, f"convert {n}", "sum").value != 11 * n for n in (1, 2)), model.final("turn") != 0)
 
 
+# ---- Contributions that are kept apart.
+
+def is_apart(tracer: Tracer) -> bool:
+    return not any(step.name.startswith("ld.acquire") for step in tracer.steps)
+
+
+def kept(tracer: Tracer) -> list[Step]:
+    """A reducer's last contribution to a tile: its copy, group and number, the wait until it is read, and the last one, for all groups."""
+    number = next(step for step in tracer.steps if step.name.startswith("st.relaxed"))
+    steps = [step for step in tracer.steps if step.thread == number.thread and step.name.startswith(("cp.", "st.relaxed"))]
+    at = steps.index(number)
+    copy = max(i for i, step in enumerate(steps[:at]) if step.name.startswith("cp.async.bulk.global"))
+    read = next(i for i, step in enumerate(steps) if i > at and "wait_group" in step.name)
+    return [*steps[copy:read + 1], steps[-1]]
+
+
+def contributions(tracer: Tracer, ptx: str, change: Change) -> Program:
+    steps = kept(tracer)
+    place, tile = steps[0].addresses.values()
+    number = next(step for step in steps if step.name.startswith("st.relaxed"))
+    counter = next(iter(number.addresses.values()))
+    program = Program(initial={"tile": 7, "number": 5000, "place": 5000})
+    Thread(program, "prepare", "block", "prepare").run(clears_of(ptx)[0], lambda _: [Place("number")])
+    end(program, "prepare", "main", change)
+    thread = Thread(program, "reducer", "block", "main")
+    thread.registers[number.text.split(",")[1].strip(" ;")] = 3
+    replay(thread, steps, {place: Place("place"), tile: Place("tile", "shared"), counter: Place("number")}, tracer, change)
+    end(program, "main", "convert", change)
+    loads = [line for line in ptx_paths.instructions_of(ptx, f"{NAME}_convert") if line.startswith("ld.global")]
+    reader = Thread(program, "convert", "block", "convert")
+    for line, name in ((next(line for line in loads if ".nc" not in line), "number"), (next(line for line in loads if ".nc" in line), "place")):
+        reader.run(line, lambda _, name=name: [Place(name)])
+    return program
+
+
+def wrong_contributions(model: Model):
+    return z3.Or(read_in(model, "convert", "place").value != 7, read_in(model, "convert", "number").value != 3)
+
+
 # ---- Gradients.
 
 def copies_of(tracer: Tracer) -> list[Step]:
@@ -255,11 +305,19 @@ def main() -> int:
             ("fence.proxy.tensormap::generic.acquire.gpu", "nothing",
              Change(lines_of(tracer.steps, "fence.proxy.tensormap"))),
             ("the end of prepare", "nothing", OVERLAP)]),
-        ("a row, from prepare to main", row, wrong_row, [("the end of prepare", "nothing", OVERLAP)]),
-        ("sums and turns, over two launches", partial(two_launches, 0), wrong_sums, [
+        ("a row, from prepare to main", row, wrong_row, [("the end of prepare", "nothing", OVERLAP)])]
+    if is_apart(tracer):
+        read, complete = (Change((step.line,)) for step in kept(tracer)[-2:])
+        questions.append(("contributions, from main to convert", contributions, wrong_contributions, [
+            ("cp.async.bulk.wait_group.read 0", "nothing", read),
+            ("cp.async.bulk.wait_group 0", "nothing", complete),
+            ("cp.async.bulk.wait_group 0", "wait_group.read", Change(complete.lines, "wait_group", "wait_group.read")),
+            ("st.relaxed.gpu.global.b32 [turn]", "nothing", reset), ("the end of main", "nothing", OVERLAP)]))
+    else:
+        questions.append(("sums and turns, over two launches", partial(two_launches, 0), wrong_sums, [
             ("st.relaxed.gpu.global.b32 [turn]", "nothing", reset),
             ("st.relaxed.gpu.global.b32 [turn]", "weak", Change(reset.lines, "relaxed.gpu", "weak")),
-            ("st.global.b32 [turn], 0 of prepare", "nothing", UNCLEARED), ("the end of main", "nothing", OVERLAP)])]
+            ("st.global.b32 [turn], 0 of prepare", "nothing", UNCLEARED), ("the end of main", "nothing", OVERLAP)]))
     if len(clears_of(ptx)) > 1:
         questions += [(f"sums and turns of {name}, over two launches", partial(two_launches, sums), wrong_sums, [
             ("st.relaxed.gpu.global.b32 [turn]", "nothing", reset), ("st.global.b32 [turn], 0 of prepare", "nothing", UNCLEARED),

@@ -39,6 +39,9 @@ FROM_FILE = "symmetric-shift"
 DEBUG_OPTIONS = {"contributions": "contributions=true", "delays": "delays=true", "threads": "threads-arrive=true",
                  "tickets": "tickets=true"}
 TICKETS_KIND = "ascending"
+# Contributions that are kept apart: of parts, and of a kind of a mask.
+APART = {"-apart-parts": "apart=parts", "-apart-all": "apart=all"}
+APART_KINDS = {"causal": "symmetric-shift", "window-512-0": "shift", "blocks-causal": "shift"}
 # Lists of sequences: kinds of orders that the device makes of lengths, and lengths of tables.
 LIST_KINDS = {"full": ("shift", "ascending"), "causal": ("symmetric-shift", "ascending"), "window-100-40": ("shift",),
               "union-200-all-0-all-all": ("descending",), "union-4-100-all-all-0": ("descending", "ascending")}
@@ -124,6 +127,8 @@ def device_kernels(workers: int = TARGETS_OWN) -> list[DeviceKernel]:
                     name = "-".join(filter(None, (f"d{head_dim}", mask, kind, suffix)))
                     stated = f" parts=1 sizes={sizes} costs={COSTS}" if sizes else ""
                     kernels.append(DeviceKernel(name, head_dim, mask, f"kind={kind} {common}{stated}"))
+                    if kind == APART_KINDS.get(mask) and suffix in ("", "small"):
+                        kernels.append(DeviceKernel(f"{name}-apart-all", head_dim, mask, f"kind={kind} {common}{stated} {APART['-apart-all']}"))
                     if kind == FROM_FILE and not suffix:
                         stated = f"workers={workers} sizes={TABLE_SIZES['small']}"
                         kernels.append(DeviceKernel(f"d{head_dim}-{mask}-file", head_dim, mask,
@@ -133,7 +138,7 @@ def device_kernels(workers: int = TARGETS_OWN) -> list[DeviceKernel]:
                         options = f"kind={kind} {common} parts={of_mask[1]} level={of_mask[2]} sizes={PARTS_SIZES}"
                         kernels += [DeviceKernel(f"{name}-parts{of_mask[1]}{suffix}", head_dim, mask, f"{options} {option}")
                                     for suffix, option in (("", ""), ("-contributions", DEBUG_OPTIONS["contributions"]),
-                                                           ("-delays", DEBUG_OPTIONS["delays"]))]
+                                                           ("-delays", DEBUG_OPTIONS["delays"]), *APART.items())]
                     if (of_mask := RUNS.get(mask)) and of_mask[0] == kind and suffix in ("", "small"):
                         options = f"kind={kind} {common} parts={of_mask[1]} sizes={of_mask[2]}"
                         kernels += [DeviceKernel(f"d{head_dim}-{mask}-{kind}-runs{of_mask[1]}{build}", head_dim, mask, f"{options} {option}")

@@ -352,6 +352,24 @@ def ReleaseTurnOp : Dash_SumOp<"release_turn", (ins Arg<Index, "1 if the turn is
   let assemblyFormat = "$sums `[` $sequence `,` $head `,` $tile `]` `last` `(` $is_last `)` attr-dict `:` type($sums)";
 }
 
+def CountTurnsOp : Dash_SumOp<"count_turns", (ins
+    Arg<Index, "the turn">:$turn, Arg<Index, "1 if the turn is the chain's last">:$is_last)> {
+  let summary = "Leave the number of a tile's contributions, at the last of them";
+  let description = [{
+    Of contributions that are kept apart, whoever has a chain's last turn stores how many there are in the tile's counter: as many
+    `dash.convert` adds up. Nobody waits for the counter.
+
+    **Preconditions**: one thread.
+    **Postconditions**: behind the kernel the counter of a tile that has contributions is their number.
+    **Example**: `dash.count_turns %dq[%seq, %head, %tile] turn(%turn) last(%is_last) : memref<?x?x?x128xf32>`, as in
+    test/Lowering/lower-ordered-reduce-apart.mlir.
+    **Errors**: `stands inside 'dash.role' only: channels connect roles`.
+  }];
+  let assemblyFormat = [{
+    $sums `[` $sequence `,` $head `,` $tile `]` `turn` `(` $turn `)` `last` `(` $is_last `)` attr-dict `:` type($sums)
+  }];
+}
+
 def BulkAddOp : Dash_SumOp<"bulk_add", (ins
     Arg<ChannelType, "the channel", [MemRead]>:$channel, Arg<Index, "slot">:$slot)> {
   let summary = "Add a slot's tile to memory";
@@ -378,7 +396,8 @@ def BulkStoreOp : Dash_SumOp<"bulk_store", (ins
   let summary = "Store a slot's tile to memory";
   let description = [{
     `cp.async.bulk.global.shared`: the first turn of a chain assigns, so nothing needs to be zero before. With `turn` the
-    tile goes to the slot of that turn in the workspace region `contributions` instead, from which tests replay chains.
+    tile goes to the slot of that turn in the workspace region `contributions` instead (of dK and dV `dk_contributions` and
+    `dv_contributions`): what is kept apart, and what tests replay chains from.
 
     **Preconditions**: one thread; the slot is full and fenced.
     **Postconditions**: part of the group that is committed next.

@@ -247,7 +247,8 @@ def ConvertOp : Dash_Op<"convert", [OutsideItems]> {
     `target = round(scale * source)` for whole tensors, to nearest even; the factor is 1 if absent.
     With `layout`, the source holds tile after tile of a kernel's sums, each in memory as the warpgroups
     that added it hold it in registers: the attribute is the encoding of what they add. With `pieces`, each tile of the target
-    was added in so many pieces, which lie one behind the other: `dash.piece` says what is in them.
+    was added in so many pieces, which lie one behind the other: `dash.piece` says what is in them. With `apart`, contributions to
+    the source were kept in places of their own: they are added up first, in the order of their turns, as `dash.ordered_reduce` adds.
 
     **Preconditions**: source and target have one shape wherever static. Stands outside
     `dash.items`.
@@ -272,11 +273,13 @@ def ConvertOp : Dash_Op<"convert", [OutsideItems]> {
     Arg<HalfMemRef, "gradient, shaped as the source", [MemWrite]>:$target,
     Arg<Optional<F32>, "factor before rounding; 1 if absent">:$scale,
     Arg<OptionalAttr<FragmentAttr>, "how a tile of the source lies in memory, once tiles have layouts">:$layout,
-    Arg<OptionalAttr<I64Attr>, "in how many pieces tiles were added; 1 if absent">:$pieces);
+    Arg<OptionalAttr<I64Attr>, "in how many pieces tiles were added; 1 if absent">:$pieces,
+    Arg<UnitAttr, "contributions are still to be added up">:$apart);
   let builders = [OpBuilder<(ins "Value":$source, "Value":$target, "Value":$scale),
-    "build($_builder, $_state, source, target, scale, FragmentAttr(), IntegerAttr());">];
+    "build($_builder, $_state, source, target, scale, FragmentAttr(), IntegerAttr(), UnitAttr());">];
   let assemblyFormat = [{
-    $source `to` $target (`scale` `(` $scale^ `)`)? (`layout` `(` $layout^ `)`)? (`pieces` `(` $pieces^ `)`)? attr-dict
+    $source `to` $target (`scale` `(` $scale^ `)`)? (`layout` `(` $layout^ `)`)? (`pieces` `(` $pieces^ `)`)?
+    (`apart` $apart^)? attr-dict
     `:` type($source) `to` type($target)
   }];
   let hasVerifier = 1;

@@ -105,6 +105,19 @@ def WarpStructureAttr : EnumAttr<DashDialect, WarpStructure, "structure"> {
   }];
 }
 
+/// None: each contribution is added to the sum at its turn.
+def ApartNone : I32EnumAttrCase<"None", 0, "none">;
+/// Those of parts, to dK and dV.
+def ApartParts : I32EnumAttrCase<"Parts", 1, "parts">;
+/// Those to dQ, too.
+def ApartAll : I32EnumAttrCase<"All", 2, "all">;
+
+def Apart : I32EnumAttr<"Apart", "which contributions are kept apart until all are there",
+    [ApartNone, ApartParts, ApartAll]> {
+  let cppNamespace = "::mlir::dash";
+  let genSpecializedAttr = 0;
+}
+
 /// The slot is full: a consumer may read it.
 def SideFull : I32EnumAttrCase<"Full", 0, "full">;
 /// The slot is empty: a producer may write it.

@@ -53,7 +53,8 @@ def FactsAttr : Dash_Attr<"Facts", "facts"> {
   let description = [{
     `min_workers` is how many workers must be resident at once, in whatever order they start: all, or 1 where no
     worker waits for another. `dash.schedule` has the number for workers that start in index order, as they do where they draw tickets
-    (`dash-outline-program`): there it is that number for a table. `softcap` is absent where scores have none.
+    (`dash-outline-program`): there it is that number for a table. `softcap` is absent where scores have none. `apart` says which
+    contributions are kept apart (`dash-keep-apart`).
 
     **Preconditions**: every number is at least 1, `min_workers` and `width` as in `dash.schedule`.
     **Postconditions**: none.
@@ -61,7 +62,7 @@ def FactsAttr : Dash_Attr<"Facts", "facts"> {
     = 64, kv = 128>, kind = "shift", level = run, deterministic = true, parts = 1, workers = 132, width =
     132, min_workers = 132>`.
     **Errors**: `'head_dim' must be at least 1, got 0`; `'min_workers' must be at most the workers, 4, got
-    5`; `'element' must be bf16 or f16, got 'i32'`.
+    5`; `'element' must be bf16 or f16, got 'i32'`; `'apart' keeps contributions by their turns, and this program has none`.
   }];
   let parameters = (ins
     TypeParameter<"::mlir::Type", "type of the tensors' elements">:$element,
@@ -76,7 +77,8 @@ def FactsAttr : Dash_Attr<"Facts", "facts"> {
     AttrParameter<"int64_t", "lists of items">:$workers,
     AttrParameter<"int64_t", "workers that the order was made for">:$width,
     AttrParameter<"int64_t", "workers that must be resident at once">:$min_workers,
-    OptionalParameter<"::mlir::FloatAttr", "how large scores can be">:$softcap);
+    OptionalParameter<"::mlir::FloatAttr", "how large scores can be">:$softcap,
+    DefaultValuedParameter<"::mlir::dash::Apart", "::mlir::dash::Apart::None", "contributions that are kept apart">:$apart);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }

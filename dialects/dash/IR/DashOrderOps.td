@@ -369,6 +369,9 @@ def OrderedReduceOp : Dash_Op<"ordered_reduce", [InsideItems]> {
     Roles hand a tile on in pieces where it is larger than a slot (`dash.piece`): `piece(1 of 2)` adds piece 1 of the tile, and
     each piece has a chain of its own, with the turns of the tile's.
 
+    `apart` is another way to the same sum: the contribution goes to a place of its own, which its turn gives, and nobody waits.
+    `dash.convert` adds them up in the order of turns. (`dash-keep-apart`)
+
     **Preconditions**: as `dash.reduce`, but stands in scheduled `dash.items`; the turns of a chain
     are 0 to n-1, each once (proven on the schedule, not here). Target needs no initial value.
     **Postconditions**: the tile's next turn sees the sum; rows past the end are not written.
@@ -403,6 +406,7 @@ def OrderedReduceOp : Dash_Op<"ordered_reduce", [InsideItems]> {
     - `must add to the tile and at the turn of the enclosing 'dash.walk', which its order is proven
       for: use its arguments as they are`
     - `adds piece 2 of 2, expected a piece from 0 to 1 of at least 2`
+    - `is kept apart, but 'dash.convert' does not add contributions up`
     - the two about rows and columns of `dash.reduce`
   }];
   let arguments = (ins
@@ -412,14 +416,15 @@ def OrderedReduceOp : Dash_Op<"ordered_reduce", [InsideItems]> {
     Arg<Index, "tile of the sequence">:$tile, Arg<Index, "place in the tile's chain">:$turn,
     Arg<Optional<Index>, "1 if the turn is the chain's last, once items are lowered">:$is_last,
     Arg<OptionalAttr<I64Attr>, "which piece of the tile; all of it if absent">:$piece,
-    Arg<OptionalAttr<I64Attr>, "of how many pieces">:$pieces);
+    Arg<OptionalAttr<I64Attr>, "of how many pieces">:$pieces,
+    Arg<UnitAttr, "kept in a place of its own">:$apart);
   let assemblyFormat = [{
     $value `into` $target `[` $sequence `,` $head `,` $tile `]` (`piece` `(` $piece^ `of` $pieces `)`)?
-    `turn` `(` $turn `)` (`last` `(` $is_last^ `)`)? attr-dict `:` type($value) `into` type($target)
+    `turn` `(` $turn `)` (`last` `(` $is_last^ `)`)? (`apart` $apart^)? attr-dict `:` type($value) `into` type($target)
   }];
   let builders = [OpBuilder<(ins "Value":$value, "Value":$target, "Value":$sequence, "Value":$head,
                                  "Value":$tile, "Value":$turn),
-    "build($_builder, $_state, value, target, sequence, head, tile, turn, Value(), IntegerAttr(), IntegerAttr());">];
+    "build($_builder, $_state, value, target, sequence, head, tile, turn, Value(), IntegerAttr(), IntegerAttr(), UnitAttr());">];
   let hasVerifier = 1;
 }
 

@@ -3,6 +3,7 @@
 #ifndef DASH_DRIVER_PIPELINES_H
 #define DASH_DRIVER_PIPELINES_H
 
+#include "dash/IR/DashAttrs.h"
 #include "dash/IR/TargetDescription.h"
 #include "mlir/Pass/PassOptions.h"
 #include <string>
@@ -36,6 +37,13 @@ struct ToPtxOptions : public PassPipelineOptions<ToPtxOptions> {
   Option<int64_t> forWorkers{*this, "for-workers",
                              llvm::cl::desc("Workers that an order of level machine is made for"),
                              llvm::cl::init(32)};
+  Option<Apart> apart{
+      *this, "apart",
+      llvm::cl::desc("Contributions that wait for no turn, and are added up at the end"),
+      llvm::cl::init(Apart::None),
+      llvm::cl::values(clEnumValN(Apart::None, "none", "none: sums grow turn by turn"),
+                       clEnumValN(Apart::Parts, "parts", "those of parts, to dK and dV"),
+                       clEnumValN(Apart::All, "all", "those to dQ, too"))};
   Option<std::string> sizes{
       *this, "sizes", llvm::cl::desc("Sizes that the types leave open, for the proof or a table"),
       llvm::cl::init("")};

@@ -15,7 +15,7 @@ KEEP = {"f32": "u32", "i32": "u32", "i64": "u64", "f16": "u16"}
 # Sums, products and negations modulo 2^n do not ask for a sign.
 BINARY = {"add": "{} + {}", "sub": "{} - {}", "mul": "{} * {}", "and": "{} & {}", "or": "{} | {}", "xor": "{} ^ {}"}
 SIGNED = {"min": "np.minimum({}, {})", "max": "np.maximum({}, {})", "div": "quotient({}, {})", "rem": "remainder({}, {})"}
-FLOAT = {"add.rn": "{} + {}", "sub.rn": "{} - {}", "mul.rn": "{} * {}", "max": "np.fmax({}, {})", "min": "np.fmin({}, {})"}
+FLOAT = {"add.rn": "{} + {}", "add.rn.ftz": "flushed(flushed({}) + flushed({}))", "sub.rn": "{} - {}", "mul.rn": "{} * {}", "max": "np.fmax({}, {})", "min": "np.fmin({}, {})"}
 UNARY = {"neg.f32": "-{}", "abs.f32": "np.abs({})", "ex2.approx.ftz.f32": "ex2({})", "rcp.approx.ftz.f32": "rcp({})",
          "neg.s32": "-{}", "neg.s64": "-{}", "not.b32": "~{}", "not.b64": "~{}", "not.pred": "~{}", "popc.b32": "bits_set({})"}
 COMPARE = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
