@@ -70,7 +70,7 @@ def kernel(name: str, mask: str = "causal", parts: int = 1) -> BundledKernel:
 
 plain, union, table, list_ = kernel("plain"), kernel("union", "union-4-100-all-all-0"), kernel("table-bench"), kernel("list", "full")
 bundle = argparse.Namespace(kernels=[plain, union, table, kernel("parts", parts=2)], debug=[kernel("delays")], lists=[list_], levels=[], scores=[],
-                            given_delta=[])
+                            given_delta=[], apart=[kernel("plain-apart-all")])
 for quick in (False, True):
     tested = {group: {which: [one.name for one in check_device.kernels_of(bundle, group, which, quick)]
                       for which in ("d128-causal", "d128-full", union.group)} for group in check_device.GROUPS}
@@ -79,4 +79,5 @@ for quick in (False, True):
     assert tested["attention"] == tested["audit"] == {"d128-causal": ["plain"], "d128-full": [], union.group: []}, tested
     assert tested["sequences"] == {"d128-causal": [], "d128-full": ["list"], union.group: []}, tested
     assert tested["parts"]["d128-causal"] == ["parts"] and not any(tested["levels"].values()), tested
+    assert tested["apart"] == {"d128-causal": ["plain-apart-all", "plain", "parts"], "d128-full": [], union.group: []}, tested
     assert any(tested["sanitizer"].values()) == any(tested["first_call"].values()) != quick, tested
