@@ -64,6 +64,7 @@ void dash::buildToPtxPipeline(OpPassManager &manager, const ToPtxOptions &option
   manager.addPass(createDistributeTiles());
   manager.addPass(
       createLowerOrderedReduce(LowerOrderedReduceOptions{options.contributions, options.delays}));
+  manager.addPass(createSinkWaits());
   manager.addPass(createInsertWaits(InsertWaitsOptions{options.delays, options.threadsArrive}));
   manager.addPass(createSplitWarpgroups());
   manager.addPass(createOutlineWorkers());

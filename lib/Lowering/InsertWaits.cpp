@@ -9,7 +9,6 @@
 
 #include "ProductsInFlight.h"
 #include "PutsFollowing.h"
-#include "SinkWaits.h"
 #include "SlotUse.h"
 #include "dash/Lowering/Passes.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -298,10 +297,8 @@ private:
     for (ChannelOp channel : workers.getChannels())
       countArrivals(channel);
     for (RoleOp role : workers.getRoles()) {
-      if (role.isConsumer()) {
-        sinkWaits(role);
+      if (role.isConsumer())
         hoistUsesOfPuts(role);
-      }
       if (failed(RoleWaits(role, delays, threadsArrive).insert()))
         return failure();
     }

@@ -8,10 +8,17 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "SinkWaits.h"
+#include "dash/IR/DashOps.h"
+#include "dash/Lowering/Passes.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace mlir::dash {
+#define GEN_PASS_DEF_SINKWAITS
+#include "dash/Lowering/Passes.h.inc"
+} // namespace mlir::dash
 
 using namespace mlir;
 using namespace mlir::dash;
@@ -117,7 +124,7 @@ static void fenceUnused(LoadFactorOp load, scf::IfOp branch) {
   }
 }
 
-void dash::sinkWaits(RoleOp consumer) {
+static int64_t sinkWaits(RoleOp consumer) {
   SmallVector<LoadFactorOp> loads;
   SmallVector<WaitOp> waits;
   consumer.walk([&](LoadFactorOp load) {
@@ -136,4 +143,27 @@ void dash::sinkWaits(RoleOp consumer) {
   });
   for (WaitOp wait : waits)
     sink(wait);
+  return loads.size() + waits.size();
 }
+
+namespace {
+
+struct SinkWaits : public dash::impl::SinkWaitsBase<SinkWaits> {
+  void runOnOperation() override {
+    SmallVector<RoleOp> consumers;
+    WalkResult result = getOperation()->walk([&](RoleOp role) -> WalkResult {
+      if (!role.isConsumer())
+        return WalkResult::advance();
+      consumers.push_back(role);
+      if (role.getItems())
+        return role.emitError("has items that are not loops yet; run --dash-read-order first");
+      return WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      return signalPassFailure();
+    for (RoleOp consumer : consumers)
+      numSunk += sinkWaits(consumer);
+  }
+};
+
+} // namespace

@@ -1,7 +1,7 @@
 // Factors that a consumer holds in registers: V is loaded in front of the first product that needs it, in each branch, and with the load
 // goes the wait for its slot. K's slot is waited for at once, because it says how many steps there are, and so K is there; where no product
 // uses it, these loads have a fence of their own in front of the slot's release.
-// RUN: dash-opt %s --dash-distribute-tiles --dash-insert-waits | FileCheck %s
+// RUN: dash-opt %s --dash-distribute-tiles --dash-sink-waits --dash-insert-waits | FileCheck %s
 
 !KCh = !dash.channel<tensor<128x64xbf16>, index>
 !VCh = !dash.channel<tensor<128x64xbf16>>

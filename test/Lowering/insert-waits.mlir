@@ -1,6 +1,6 @@
 // The kernel of the example with its waits: prologue, steady state and epilogue of head dim 128.
-// RUN: dash-opt %s --dash-distribute-tiles --dash-lower-ordered-reduce --dash-insert-waits | FileCheck %s
-// RUN: dash-opt %s --dash-distribute-tiles --dash-lower-ordered-reduce --dash-insert-waits='delays threads-arrive' | FileCheck %s --check-prefix=DEBUG
+// RUN: dash-opt %s --dash-distribute-tiles --dash-lower-ordered-reduce --dash-sink-waits --dash-insert-waits | FileCheck %s
+// RUN: dash-opt %s --dash-distribute-tiles --dash-lower-ordered-reduce --dash-sink-waits --dash-insert-waits='delays threads-arrive' | FileCheck %s --check-prefix=DEBUG
 
 !T = memref<?x?x?x128xbf16>
 !R = memref<?x?x?xf32>

@@ -242,6 +242,24 @@ def LowerOrderedReduce : Pass<"dash-lower-ordered-reduce", "::mlir::ModuleOp"> {
                            "::mlir::scf::SCFDialect"];
 }
 
+def SinkWaits : Pass<"dash-sink-waits", "::mlir::ModuleOp"> {
+  let summary = "Wait for a slot where it is first read";
+  let description = [{
+    K and V of an item are put one after the other, but V is needed a product later: by then it has come. A wait of a consumer for a slot
+    that only products read moves down to the first of them, into both sides of a branch, behind which `dash.held` gives the slot's
+    tiles again. So does `dash.load_factor`, which loads what stays in registers for the item, in front of the wait for its slot. Where
+    a branch does not use what is loaded, a fence stands at its end: the next copy into the slot may not pass the load.
+
+    What tells a consumer something (indices), or goes to registers in each step (rows), is waited for where it stands.
+
+    Needs: `dash-read-order`. Leaves: the order of everything else. Does not: make a wait an instruction, which `dash-insert-waits` does.
+
+    (* example filepath=test/Lowering/sink-waits.mlir *)
+  }];
+  let statistics = [Statistic<"numSunk", "num-sunk", "Number of waits and loads that were looked at">];
+  let dependentDialects = ["::mlir::NVVM::NVVMDialect"];
+}
+
 def InsertWaits : Pass<"dash-insert-waits", "::mlir::ModuleOp"> {
   let summary = "Make every wait, fence and arrival an op";
   let description = [{
@@ -259,15 +277,14 @@ def InsertWaits : Pass<"dash-insert-waits", "::mlir::ModuleOp"> {
 
     Products become `async`. One is waited for (`dash.wgmma_wait`) where its sums are needed, or a slot that it reads is
     released; a wait for one is a wait for all issued before it. None is in flight where a loop or a branch begins or
-    ends. A wait for a slot that only products read moves down to the first of them, into both sides of a branch: V of
-    an item is waited for behind the first product with K. So does `dash.load_factor`, with the wait for its slot.
+    ends.
 
     A role that copies out ends with one wait until all of it is in memory, behind its last item.
 
     Channels get `arrivals`: one of a thread that starts copies or adds, one of each warp of a consumer.
 
-    Needs: `dash-lower-ordered-reduce`, `dash-distribute-tiles`. Leaves: the order of products. Does not: choose
-    instructions.
+    Needs: `dash-lower-ordered-reduce`, `dash-distribute-tiles`. Leaves: the order of products, and where slots are waited for. Does
+    not: choose instructions.
 
     (* example filepath=test/Lowering/insert-waits.mlir *)
   }];

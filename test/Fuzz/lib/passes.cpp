@@ -24,7 +24,7 @@ static constexpr llvm::StringLiteral pipelines[] = {
     "dash-outline-program",
     "dash-peel-walks",
     "dash-read-order,dash-distribute-tiles",
-    "dash-lower-ordered-reduce,dash-insert-waits",
+    "dash-lower-ordered-reduce,dash-sink-waits,dash-insert-waits",
     "dash-verify-waits",
     "dash-split-warpgroups,dash-verify-protocol",
     "dash-outline-workers",
