@@ -48,10 +48,13 @@ private:
 } // namespace
 
 std::string mlir::dash::findPtxas(StringRef tool) {
-  if (tool != "auto")
-    return tool.str();
-  llvm::ErrorOr<std::string> found = llvm::sys::findProgramByName("ptxas");
-  return found ? *found : "";
+  if (tool.empty())
+    return "";
+  bool isOptional = tool == "auto";
+  llvm::ErrorOr<std::string> found = llvm::sys::findProgramByName(isOptional ? "ptxas" : tool);
+  if (found)
+    return *found;
+  return isOptional ? "" : tool.str(); // whoever runs it says that it is not there
 }
 
 /// Reads what -v printed. Entries are named before they are described.

@@ -18,7 +18,7 @@ struct EntryResources {
 /// Resources by the name of the entry.
 using AssembledPtx = llvm::StringMap<EntryResources>;
 
-/// The path of an assembler: `tool` itself, or with "auto" the ptxas on PATH, or "" without one.
+/// The path of an assembler: that of `tool`, which is a path or the name of one on PATH; with "auto" of the ptxas on PATH, or "" without one.
 std::string findPtxas(llvm::StringRef tool);
 
 /// Assembles for `chip`. Fails with ptxas' text where it warns, or says that it serialized products
