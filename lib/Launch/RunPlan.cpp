@@ -16,7 +16,13 @@ using namespace llvm;
 using namespace mlir::dash::launch;
 
 static constexpr int deviceOrdinal = 9; // CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
-static constexpr const char *afterFailure = "; clear the workspace before it is used again";
+
+/// What a kernel that breaks off may leave otherwise than the next launch expects it: no preparation makes those regions anew.
+static const char *adviceAfterFailure(const Manifest &manifest) {
+  bool isCleared = any_of(manifest.workspace,
+                          [](const Region &region) { return region.initial == Initial::Zero; });
+  return isCleared ? "; clear the workspace before it is used again" : "";
+}
 
 Outcome Plan::checkDriver() const {
   if (loaded)
@@ -270,5 +276,5 @@ Outcome Plan::launch(const Step &step, void *stream, Slots &values) const {
                           Twine(step.grid[1]) + " x " + Twine(step.grid[2]) + " blocks, " +
                           Twine(entry.block[0]) + " threads each, " + Twine(entry.sharedBytes) +
                           " bytes of shared memory",
-                      entry.makesOrder ? "" : afterFailure);
+                      entry.makesOrder ? "" : adviceAfterFailure(kernel->getManifest()));
 }

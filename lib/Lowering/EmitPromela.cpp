@@ -48,6 +48,7 @@ public:
       roles.push_back({&program, name, count});
       processes += count;
       if (program.takesTurns) {
+        takesTurns = true;
         warps = count;
         readTurns(program);
       }
@@ -67,6 +68,7 @@ public:
     define("AHEAD", ahead);
     define("SUMS", sums);
     define("PIECES", piecesOfSum);
+    define("TAKES_TURNS", takesTurns);
     define("PROCESSES", processes);
     define("END", 32767);
     printReducedWorker(os);
@@ -145,6 +147,7 @@ private:
   NeededNumbers needed;
   SmallVector<Role> roles;
   int64_t processes = 0, warps = 1, ahead = 1, sums = 0, piecesOfSum = 1;
+  bool takesTurns = false; ///< or keeps contributions apart, or adds in no order
 };
 
 struct EmitPromela : public dash::impl::EmitPromelaBase<EmitPromela> {
@@ -170,8 +173,16 @@ struct EmitPromela : public dash::impl::EmitPromelaBase<EmitPromela> {
                          << "'; a model has one role that does";
         return signalPassFailure();
       }
-      if (program.takesTurns)
-        taker = &program;
+      if (!program.takesTurns)
+        continue;
+      taker = &program;
+      WalkResult result = role.walk([](CountTurnsOp op) {
+        op.emitError("is of contributions that are kept apart, in a role that takes turns at other "
+                     "sums; a model has turns at all sums or at none");
+        return WalkResult::interrupt();
+      });
+      if (result.wasInterrupted())
+        return signalPassFailure();
     }
     Model model(all.front(), *programs);
     if (llvm::Error error = writeReportFile(output, [&](raw_ostream &os) { model.print(os); })) {

@@ -112,6 +112,13 @@ def devices() -> None:
     assert ran.lines[-2:] == ["error: launch 'attention_bwd_prepare' with a grid of 4 x 4 x 2 blocks, 128 threads each, 0 bytes of shared "
                               "memory: CUDA_ERROR_LAUNCH_FAILED (719): unspecified launch failure; clear the workspace before it is used "
                               "again", "run: DASH_DRIVER_ERROR"], ran.lines
+
+    def without_zeros(raw: dict[str, Any]) -> None:
+        for region in raw["workspace"]:
+            region["initial"] = region["initial"].replace("zero", "any")
+
+    # What the preparation makes anew nobody has to clear.
+    assert run(write("anew", without_zeros), text=given, fail="cuLaunchKernelEx:719").lines[-2].endswith("(719): unspecified launch failure")
     assert run(base, text=given, fail="cuMemsetD8Async:1").lines[4:6] == [
         "error: fill 128 bytes: CUDA_ERROR_INVALID_VALUE (1): invalid argument", "clear: DASH_DRIVER_ERROR"]
     # Another device: its own code, in its own context.

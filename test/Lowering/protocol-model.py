@@ -4,6 +4,7 @@
 # RUN: python3 %s more-faults --examples %dash_examples | FileCheck %s --check-prefix=MORE --implicit-check-not=crash
 # REQUIRES: spin, host-supports-nvptx
 # WORKER-COUNT-2: 2 parts {{ *}}3 items of 4 steps and 4 pieces {{ *}}{{[0-9]+}} {{ *}}nothing
+# WORKER-COUNT-2: 2 parts, apart {{ *}}3 items of 4 steps and 4 pieces {{ *}}{{[0-9]+}} {{ *}}nothing
 # WORKER:         list {{ *}}3 items of 4 steps, 2 sequences {{ *}}{{[0-9]+}} {{ *}}nothing
 # WORKER-COUNT-4: 3 items of 4 steps {{ *}}{{[0-9]+}} {{ *}}nothing
 # WORKER:         all lists of 2 items, up to 2 steps {{ *}}{{[0-9]+}} {{ *}}nothing
@@ -70,7 +71,7 @@ def table(rows):
 
 def worker(args, scratch):
     rows = [("kernel", "list", "states", "found")]
-    for kernel in spin.PARTS + spin.LISTS + spin.PLAIN:
+    for kernel in spin.PARTS + spin.APART + spin.LISTS + spin.PLAIN:
         model = spin.emit(spin.kernel_ir(args.examples, kernel, scratch), scratch / "worker")
         more = f" and {PIECES} pieces" if kernel.parts > 1 else ", 2 sequences" if kernel.is_list else ""
         lists = [("3 items of 4 steps" + more, ("ITEMS=3", "STEPS=4", *["SEQUENCES=2"] * kernel.is_list))]

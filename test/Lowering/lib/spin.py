@@ -10,15 +10,16 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Kernel:
-    """What is compiled: an example of a head dim, of several parts or a list of sequences."""
+    """What is compiled: an example of a head dim, of several parts, whose contributions may be kept apart, or a list of sequences."""
 
     mask: str
     head_dim: int
     parts: int = 1
     is_list: bool = False
+    is_apart: bool = False
 
     def __str__(self) -> str:
-        kind = f", {self.parts} parts" if self.parts > 1 else ", list" if self.is_list else ""
+        kind = f", {self.parts} parts{', apart' * self.is_apart}" if self.parts > 1 else ", list" if self.is_list else ""
         return f"{self.mask}, head dim {self.head_dim}{kind}"
 
     def program(self, examples: Path) -> str:
@@ -28,12 +29,13 @@ class Kernel:
     @property
     def options(self) -> str:
         return "kind=shift workers=4" + (f" parts={self.parts} sizes=heads:{self.parts},kv-heads:1" if self.parts > 1 else "") + (
-            " level=batch" if self.is_list else "")
+            " level=batch" if self.is_list else "") + " apart=all" * self.is_apart
 
 
 # One head dim a structure of warps.
 PLAIN = [Kernel("full", 128), Kernel("causal", 128), Kernel("full", 64), Kernel("causal", 64)]
 PARTS = [Kernel("causal", head_dim, parts=2) for head_dim in (128, 64)]
+APART = [Kernel("causal", head_dim, parts=2, is_apart=True) for head_dim in (128, 64)]
 LISTS = [Kernel("causal", 64, is_list=True)]
 
 
