@@ -24,6 +24,7 @@ from torch.nn.attention import SDPBackend  # noqa: E402
 
 from dash_attn import Kernel  # noqa: E402
 from dash_attn.bench import Variant, make_tensors, measure_whole, summary  # noqa: E402
+from dash_attn.bundle import commit  # noqa: E402
 from dash_attn.predict import KINDS, predict, program  # noqa: E402
 from dash_attn.reference import Mask  # noqa: E402
 from dash_attn.testing import Case  # noqa: E402
@@ -54,7 +55,7 @@ def main() -> int:
         print_row(rows[-1])
         torch.cuda.empty_cache()
     if arguments.json:
-        about = {"date": time.strftime("%Y-%m-%d"), "gpu": torch.cuda.get_device_name(), "torch": torch.__version__, "left_out": late}
+        about = {"commit": commit(), "date": time.strftime("%Y-%m-%d"), "gpu": torch.cuda.get_device_name(), "torch": torch.__version__, "left_out": late}
         arguments.json.write_text(json.dumps({**about, "results": rows}, indent=1) + "\n", encoding="utf-8")
     return int(bool(late) or any(row["to_best_fixed"] > SLOWER for row in rows))
 

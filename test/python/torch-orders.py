@@ -21,7 +21,7 @@ from stub_driver import StubDriver  # noqa: E402
 
 import dash_attn  # noqa: E402
 from dash_attn import ArgumentError, DriverError, Tensor, compile_program, runtime  # noqa: E402
-from dash_attn.orders import FEWEST_OF_FORMULAS, SIZES, order_for  # noqa: E402
+from dash_attn.orders import FEWEST_OF_FORMULAS, SIZES, order_for, texts_of  # noqa: E402
 from dash_attn.plan import Table  # noqa: E402
 from dash_attn.problem import CAUSAL, FULL, Wanted, program_of  # noqa: E402
 from dash_attn.tensors import contiguous  # noqa: E402
@@ -83,6 +83,20 @@ def same_tiles() -> None:
         assert all(order_for(wanted(window), *sizes[:3], *rows) is not None and
                    order_for(wanted(window), *sizes[:3], *rows).wanted == first.wanted for rows in alike)
         assert all(order_for(wanted(window), *sizes[:3], *rows).wanted != first.wanted for rows in others)
+
+
+def kept_apart() -> None:
+    """Contributions that wait for no turn have the same order; its table is the same bytes, and nobody has to be resident at once."""
+    for window, sizes in ((CAUSAL, (1, 8, 1, 2048, 2048)), (FULL, (1, 32, 8, 1, 4096)), (CAUSAL, (1, 16, 16, 8192, 8192))):
+        chosen = order_for(wanted(window), *sizes).wanted
+        assert not chosen.apart, chosen
+        in_turns, _, table = texts_of(chosen)
+        manifest, ptx, same = texts_of(chosen._replace(apart="all"))
+        found, beside = json.loads(manifest), json.loads(in_turns)
+        assert same == table and found["order"].get("sha256") == beside["order"].get("sha256") and found["certificate"] != beside["certificate"]
+        assert (found["program"]["apart"], found["program"]["min_workers"]) == ("all", 1) and "apart" not in beside["program"], found["program"]
+        assert not any(entry["cooperative"] for entry in found["entries"]) and b"ld.acquire" not in ptx
+        assert any(entry["cooperative"] for entry in beside["entries"])
 
 
 def tensors(sizes: tuple[int, ...]) -> dict[str, Tensor]:
@@ -210,6 +224,7 @@ def threads() -> None:
 assert len(SIZES) == 5 and not LAUNCHED
 as_compiled()
 same_tiles()
+kept_apart()
 memory = torch.empty(1 << 28, dtype=torch.uint8)
 runtime.cuda_driver = lambda: driver
 kernels.allocate, kernels.free = lambda *_: -(-memory.data_ptr() // 256) * 256, lambda pointer: None

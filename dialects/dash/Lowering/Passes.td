@@ -173,7 +173,8 @@ def LowerPrepare : Pass<"dash-lower-prepare", "::mlir::ModuleOp"> {
     - both stand tile after tile, in blocks of 64 rows in which row 8j + 2c + e is at
       ((j>>1)*4 + c)*4 + (j&1)*2 + e: what a thread of the main kernel needs is 16 bytes long;
     - region `dq_sum` gets zeros where the main kernel does not store first: in tiles that see no column,
-      and in all where adds have no order;
+      and in all where adds have no order. There is none where contributions to dQ are kept apart;
+    - counters of turns, of dQ and with parts of dK and dV, get 0;
     - region `descriptors` gets the TMA descriptors of q, k, v, do, dk and dv: five dimensions {64, rows,
       head dim / 64, heads, batch}, 128-byte swizzle, zeros past the end. One block makes them;
     - with a sink region `sink_sum` gets the sum of each run of 32 rows, as `dash.sink_gradient` adds them, but for its sign:
@@ -223,7 +224,8 @@ def LowerOrderedReduce : Pass<"dash-lower-ordered-reduce", "::mlir::ModuleOp"> {
     4. once the sum is in memory (`wait_group 0`), `dash.release_turn`: completion brings a proxy fence of its own.
 
     So a thread never waits for a turn while an add of its own is unreleased. `dash.reduce`, in no order, becomes
-    `dash.bulk_add`, a group and a wait until the slot has been read; sums are waited for once, at the role's end.
+    `dash.bulk_add`, a group and a wait until the slot has been read; sums are waited for once, at the role's end. So becomes an
+    `apart` one `dash.bulk_store` to the place of its turn, beside `dash.count_turns`.
 
     Needs: `dash-read-order`. Leaves: waits for slots and their releases. Does not: touch consumers or producers.
 
@@ -484,6 +486,9 @@ def LowerConvert : Pass<"dash-lower-convert", "::mlir::ModuleOp"> {
 
     With parts the entry rounds dK and dV, too, and its grid is the sum of theirs: a block has a piece of a tile of one of them, of which
     each warpgroup writes its own block of rows, in the piece's columns.
+
+    What is `apart` is added up first, from the regions of contributions: as many as the tile's counter says, in the order of turns, the
+    first as it is, the others by `add.rn.ftz.f32`, which is what bulk copies do. A block has 32 columns of a warpgroup then, and more blocks share a tile.
 
     Of a `dash.sink_gradient`, which goes too, `NAME_convert` adds the runs that `NAME_prepare` has left in the region `sink_sum`: a
     warp of the block of a head's first tile has all of the head; of a list blocks take turns with its sequences.
