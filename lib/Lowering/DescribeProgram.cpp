@@ -161,13 +161,13 @@ private:
     // Sums and their counters, or contributions and their numbers.
     auto addSums = [&](SmallVector<RegionAttr> &regions, StringRef gradient,
                        const std::string &sumBytes, const std::string &turnBytes) {
-      bool isApart = apart == Apart::All || (apart == Apart::Parts && gradient != "dq");
-      regions.push_back(isApart ? region(contributionsRegion(gradient),
-                                         contributionsBytes(gradient, tiles, headDim, parts), 128)
-                                : region(sumsRegion(gradient), sumBytes, 128));
+      bool isKept = isApart(apart, gradient);
+      regions.push_back(isKept ? region(contributionsRegion(gradient),
+                                        contributionsBytes(gradient, tiles, headDim, parts), 128)
+                               : region(sumsRegion(gradient), sumBytes, 128));
       regions.push_back(
           region(turnsRegion(gradient), turnBytes, 16, RegionBefore::Any,
-                 schedule.isOrdered() && !isApart ? RegionAfter::Zero : RegionAfter::Any));
+                 schedule.isOrdered() && !isKept ? RegionAfter::Zero : RegionAfter::Any));
     };
     SmallVector<RegionAttr> regions = {
         region("descriptors", std::to_string(numDescriptors * descriptorBytes), 128),

@@ -48,9 +48,6 @@ struct LowerOrderedReduce : public dash::impl::LowerOrderedReduceBase<LowerOrder
   }
 
 private:
-  static constexpr const char *notRead =
-      "does not say which turn is the last; run --dash-read-order first";
-
   /// A slot that a reducer adds: where it is waited for and where it is released, in the block of the add.
   struct Slot {
     WaitOp wait;
@@ -67,7 +64,7 @@ private:
     bool waitsAtEnd = !unordered.empty(); // nobody reads the sums before the kernel's end
     for (OrderedReduceOp op : ordered) {
       waitsAtEnd |= op.getApart();
-      if (failed(op.getApart() ? keepApart(op) : lower(op)))
+      if (failed(lower(op)))
         return failure();
     }
     if (contributions && !unordered.empty())
@@ -119,40 +116,42 @@ private:
     return arith::AddIOp::create(b, first, arith::ConstantIndexOp::create(b, *piece));
   }
 
-  LogicalResult keepApart(OrderedReduceOp op) {
-    FailureOr<Slot> slot = findSlot(op, op.getValue());
-    if (failed(slot))
-      return failure();
-    if (!op.getIsLast())
-      return op.emitError(notRead);
-    ImplicitLocOpBuilder b(op.getLoc(), op);
-    Value target = op.getTarget(), sequence = op.getSequence(), head = op.getHead();
-    Value tile = tileOf(b, op);
-    BulkStoreOp::create(b, target, sequence, head, tile, slot->wait.getChannel(),
-                        slotOf(b, slot->wait), op.getTurn());
-    NVVM::CpAsyncBulkCommitGroupOp::create(b);
-    CountTurnsOp::create(b, target, sequence, head, tile, op.getTurn(), op.getIsLast());
-    waitCopies(b, /*read=*/true);
-    op.erase();
-    ++numLowered;
-    return success();
-  }
-
   LogicalResult lower(OrderedReduceOp op) {
     FailureOr<Slot> slot = findSlot(op, op.getValue());
     if (failed(slot))
       return failure();
     if (!op.getIsLast())
-      return op.emitError(notRead);
+      return op.emitError("does not say which turn is the last; run --dash-read-order first");
     ImplicitLocOpBuilder b(op.getLoc(), op);
+    if (op.getApart())
+      keepApart(b, op, *slot);
+    else
+      addInTurn(b, op, *slot);
+    op.erase();
+    ++numLowered;
+    return success();
+  }
+
+  void keepApart(ImplicitLocOpBuilder &b, OrderedReduceOp op, Slot slot) {
     Value target = op.getTarget(), sequence = op.getSequence(), head = op.getHead();
-    Value tile = tileOf(b, op), turn = op.getTurn(), channel = slot->wait.getChannel();
+    Value tile = tileOf(b, op), turn = op.getTurn();
+    delay(b);
+    BulkStoreOp::create(b, target, sequence, head, tile, slot.wait.getChannel(),
+                        slotOf(b, slot.wait), turn);
+    NVVM::CpAsyncBulkCommitGroupOp::create(b);
+    CountTurnsOp::create(b, target, sequence, head, tile, turn, op.getIsLast());
+    waitCopies(b, /*read=*/true);
+  }
+
+  void addInTurn(ImplicitLocOpBuilder &b, OrderedReduceOp op, Slot slot) {
+    Value target = op.getTarget(), sequence = op.getSequence(), head = op.getHead();
+    Value tile = tileOf(b, op), turn = op.getTurn(), channel = slot.wait.getChannel();
     delay(b);
     AcquireTurnOp::create(b, target, sequence, head, tile, turn);
-    slot->wait->moveBefore(op);
+    slot.wait->moveBefore(op);
     delay(b);
     NVVM::FenceProxyOp::create(b, NVVM::ProxyKind::async_global, NVVM::SharedSpaceAttr());
-    Value place = slotOf(b, slot->wait);
+    Value place = slotOf(b, slot.wait);
     if (contributions)
       BulkStoreOp::create(b, target, sequence, head, tile, channel, place, turn);
     Value zero = arith::ConstantIndexOp::create(b, 0);
@@ -165,13 +164,10 @@ private:
     NVVM::CpAsyncBulkCommitGroupOp::create(b);
     waitCopies(b, /*read=*/true);
 
-    b.setInsertionPointAfter(slot->release);
+    b.setInsertionPointAfter(slot.release);
     waitCopies(b, /*read=*/false);
     delay(b);
     ReleaseTurnOp::create(b, target, sequence, head, tile, op.getIsLast());
-    op.erase();
-    ++numLowered;
-    return success();
   }
 
   LogicalResult lower(ReduceOp op) {

@@ -9,6 +9,11 @@
 
 namespace mlir::dash {
 
+/// Whether contributions to a gradient are kept apart.
+inline bool isApart(Apart apart, StringRef gradient) {
+  return apart == Apart::All || (apart == Apart::Parts && gradient != "dq");
+}
+
 /// What entries are built from, of the facts that their module states.
 struct ProgramFacts {
   std::string name;  ///< entries are called name_role
@@ -23,9 +28,7 @@ struct ProgramFacts {
   bool hasSink = false;      ///< whose gradient is computed, of each sequence and head
   Apart apart = Apart::None; ///< contributions that are kept apart
 
-  bool isApart(StringRef gradient) const {
-    return apart == Apart::All || (apart == Apart::Parts && gradient != "dq");
-  }
+  bool isApart(StringRef gradient) const { return dash::isApart(apart, gradient); }
 
   /// In how many pieces a kv tile's sums leave, which are as large as a q tile's.
   int64_t numPieces() const { return kvTile / qTile; }

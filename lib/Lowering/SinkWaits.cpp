@@ -124,7 +124,7 @@ static void fenceUnused(LoadFactorOp load, scf::IfOp branch) {
   }
 }
 
-static int64_t sinkWaits(RoleOp consumer) {
+static void sinkWaits(RoleOp consumer) {
   SmallVector<LoadFactorOp> loads;
   SmallVector<WaitOp> waits;
   consumer.walk([&](LoadFactorOp load) {
@@ -143,7 +143,6 @@ static int64_t sinkWaits(RoleOp consumer) {
   });
   for (WaitOp wait : waits)
     sink(wait);
-  return loads.size() + waits.size();
 }
 
 namespace {
@@ -162,7 +161,7 @@ struct SinkWaits : public dash::impl::SinkWaitsBase<SinkWaits> {
     if (result.wasInterrupted())
       return signalPassFailure();
     for (RoleOp consumer : consumers)
-      numSunk += sinkWaits(consumer);
+      sinkWaits(consumer);
   }
 };
 

@@ -407,6 +407,7 @@ def OrderedReduceOp : Dash_Op<"ordered_reduce", [InsideItems]> {
       for: use its arguments as they are`
     - `adds piece 2 of 2, expected a piece from 0 to 1 of at least 2`
     - `is kept apart, but 'dash.convert' does not add contributions up`
+    - `adds to a sum, but 'dash.convert' adds contributions up that are kept apart`
     - the two about rows and columns of `dash.reduce`
   }];
   let arguments = (ins

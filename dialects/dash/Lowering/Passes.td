@@ -258,7 +258,6 @@ def SinkWaits : Pass<"dash-sink-waits", "::mlir::ModuleOp"> {
 
     (* example filepath=test/Lowering/sink-waits.mlir *)
   }];
-  let statistics = [Statistic<"numSunk", "num-sunk", "Number of waits and loads that were looked at">];
   let dependentDialects = ["::mlir::NVVM::NVVMDialect"];
 }
 
