@@ -58,10 +58,12 @@ DASH_CAPI_EXPORTED DashStatus dashPlannerPlan(DashPlanner planner, DashStringRef
                                               DashDiagnosticHandler handler, void *userData,
                                               DashOrder *order);
 
-/** What `kind=auto` takes for a problem. */
+/** What `kind=auto apart=auto` takes for a problem. */
 typedef struct DashChoice {
   DashStringRef kind; /**< of the options of the compiler; lives as long as the library */
   int64_t parts;      /**< into which a kv head's query heads, or q tiles of each, are cut */
+  DashStringRef
+      apart; /**< contributions that wait for no turn: none, parts or all; lives as long as the library */
   int32_t
       isTable; /**< 1: a table for these sizes, which `dashPlannerPlan` makes; 0: formulas of any sizes */
   int64_t qRows,
@@ -71,12 +73,12 @@ typedef struct DashChoice {
 } DashChoice;
 
 /**
- * Chooses kind and parts of a problem as `kind=auto` does, for a manifest's mask, level, tiles and workers.
+ * Chooses kind, parts and what is kept apart of a problem as `kind=auto apart=auto` does, for a manifest's mask, level, tiles and workers.
  *
- * manifest: of any kernel of a batch, whatever its kind and its own parts.
+ * manifest: of any kernel of a batch, whatever its kind, its own parts and what it keeps apart.
  * sizes:    a value for each size that the manifest has.
  * parts:    0 leaves their number to the kind; else it holds.
- * choice:   set on success. The kernel of another kind or other parts is another program, compiled with `kind=K parts=N` and
+ * choice:   set on success. The kernel of another kind or other parts is another program, compiled with `kind=K parts=N apart=A` and
  *           `sizes=heads:N,kv-heads:1`; of more parts than a kv head has query heads with `sizes=heads:1,kv-heads:1`.
  *
  * Follows from these arguments and the version of the library alone. Takes as long as a search, and keeps what came out where orders

@@ -113,6 +113,7 @@ public:
                                              "', which nobody can plan: compile it anew");
     request.level = *level;
     request.parts = number("parts");
+    request.apart = symbolizeApart(text("apart")).value_or(Apart::None);
     request.workers = manifest.workers;
     request.width = manifest.width;
     Problem &problem = request.problem;
@@ -245,6 +246,7 @@ private:
     if (request.cost.piece == 0)
       request.cost.piece = shipped.piece;
     request.cost.convert = shipped.convert;
+    request.cost.gather = shipped.gather;
     return std::nullopt;
   }
 
@@ -325,7 +327,14 @@ Outcome dash::choose(Planner &planner, StringRef manifest, ArrayRef<DashSize> si
     return fail(DASH_INVALID_ARGUMENT, llvm::toString(chosen.takeError()));
   StringRef kind = findScheduleKind(chosen->kind)->name;
   const SequenceLengths &rows = request.problem.sequences.front();
-  result = {{kind.data(), kind.size()}, chosen->parts,     chosen->isTable, rows.q, rows.kv,
-            chosen->makespan,           chosen->lowerBound};
+  StringRef apart = stringifyApart(chosen->apart);
+  result = {{kind.data(), kind.size()},
+            chosen->parts,
+            {apart.data(), apart.size()},
+            chosen->isTable,
+            rows.q,
+            rows.kv,
+            chosen->makespan,
+            chosen->lowerBound};
   return std::nullopt;
 }

@@ -30,6 +30,7 @@ void dash::buildToPtxPipeline(OpPassManager &manager, const ToPtxOptions &option
   order.target = options.target;
   order.level = options.level;
   order.parts = options.parts;
+  order.apart = options.apart;
   order.forWorkers = options.forWorkers;
   order.sizes = options.sizes;
   order.costs = options.costs;
@@ -43,8 +44,7 @@ void dash::buildToPtxPipeline(OpPassManager &manager, const ToPtxOptions &option
   // tiles in an order -> roles and channels
   manager.addPass(createCheckKernels());
   manager.addPass(createAssignRoles(AssignRolesOptions{options.structure, options.target}));
-  if (options.apart != Apart::None)
-    manager.addPass(createKeepApart(KeepApartOptions{options.apart}));
+  manager.addPass(createKeepApart());
   manager.addPass(createOrderProducts());
   manager.addPass(createPlaceReleases());
   manager.addPass(

@@ -32,6 +32,10 @@ ParseResult parseWord(OpAsmParser &parser, std::optional<EnumT> (*symbolize)(Str
 ParseResult parseLevel(OpAsmParser &parser, DeterminismLevelAttr &level);
 void printLevel(OpAsmPrinter &printer, Operation *op, DeterminismLevelAttr level);
 
+/// Contributions that wait for no turn, by their bare word.
+ParseResult parseApart(OpAsmParser &parser, ApartAttr &apart);
+void printApart(OpAsmPrinter &printer, Operation *op, ApartAttr apart);
+
 /// How consumers share the tensor core, by its bare word.
 ParseResult parseStructure(OpAsmParser &parser, WarpStructureAttr &structure);
 void printStructure(OpAsmPrinter &printer, Operation *op, WarpStructureAttr structure);

@@ -171,7 +171,7 @@ static std::string shortest(double value) {
 
 Attribute CostAttr::parse(AsmParser &parser, Type) {
   SMLoc loc = parser.getCurrentLocation();
-  double compute = 0, reduce = 0, latency = 0, boundary = 0, piece = 0, convert = 0;
+  double compute = 0, reduce = 0, latency = 0, boundary = 0, piece = 0, convert = 0, gather = 0;
   int64_t buffers = 0;
   auto parseTime = [&](StringRef name, double &value) -> ParseResult {
     return failure(parser.parseKeyword(name) || parser.parseEqual() || parser.parseFloat(value) ||
@@ -183,8 +183,10 @@ Attribute CostAttr::parse(AsmParser &parser, Type) {
     return {};
   // What is 0 is left out; what is there comes in this order.
   bool hasMore = succeeded(parser.parseOptionalComma());
-  for (auto [name, value] :
-       {std::pair("boundary", &boundary), {"piece", &piece}, {"convert", &convert}}) {
+  for (auto [name, value] : {std::pair("boundary", &boundary),
+                             {"piece", &piece},
+                             {"convert", &convert},
+                             {"gather", &gather}}) {
     if (!hasMore || failed(parser.parseOptionalKeyword(name)))
       continue;
     if (parser.parseEqual() || parser.parseFloat(*value))
@@ -192,21 +194,24 @@ Attribute CostAttr::parse(AsmParser &parser, Type) {
     hasMore = succeeded(parser.parseOptionalComma());
   }
   if (hasMore) {
-    parser.emitError(parser.getCurrentLocation(),
-                     "expected boundary, piece or convert, each at most once and in this order");
+    parser.emitError(
+        parser.getCurrentLocation(),
+        "expected boundary, piece, convert or gather, each at most once and in this order");
     return {};
   }
   if (parser.parseGreater())
     return {};
   return parser.getChecked<CostAttr>(loc, parser.getContext(), compute, reduce, latency, buffers,
-                                     boundary, piece, convert);
+                                     boundary, piece, convert, gather);
 }
 
 void CostAttr::print(AsmPrinter &printer) const {
   printer << "<compute = " << shortest(getCompute()) << ", reduce = " << shortest(getReduce())
           << ", latency = " << shortest(getLatency()) << ", buffers = " << getBuffers();
-  for (auto [name, value] :
-       {std::pair("boundary", getBoundary()), {"piece", getPiece()}, {"convert", getConvert()}})
+  for (auto [name, value] : {std::pair("boundary", getBoundary()),
+                             {"piece", getPiece()},
+                             {"convert", getConvert()},
+                             {"gather", getGather()}})
     if (value != 0)
       printer << ", " << name << " = " << shortest(value);
   printer << ">";
@@ -219,10 +224,11 @@ int64_t CostAttr::getBuffers() const { return getImpl()->buffers; }
 double CostAttr::getBoundary() const { return getImpl()->boundary.convertToDouble(); }
 double CostAttr::getPiece() const { return getImpl()->piece.convertToDouble(); }
 double CostAttr::getConvert() const { return getImpl()->convert.convertToDouble(); }
+double CostAttr::getGather() const { return getImpl()->gather.convertToDouble(); }
 
 LogicalResult CostAttr::verify(EmitError emitError, APFloat compute, APFloat reduce,
                                APFloat latency, int64_t buffers, APFloat boundary, APFloat piece,
-                               APFloat convert) {
+                               APFloat convert, APFloat gather) {
   // Sums of as many costs as a problem may have tasks stay finite. The comparisons are false for NaN.
   constexpr double most = 1e100;
   for (auto [name, value] :
@@ -233,7 +239,8 @@ LogicalResult CostAttr::verify(EmitError emitError, APFloat compute, APFloat red
   for (auto [name, value] : {std::pair("latency", latency.convertToDouble()),
                              {"boundary", boundary.convertToDouble()},
                              {"piece", piece.convertToDouble()},
-                             {"convert", convert.convertToDouble()}})
+                             {"convert", convert.convertToDouble()},
+                             {"gather", gather.convertToDouble()}})
     if (!(value >= 0 && value <= most))
       return emitError() << "'" << name << "' must be from 0 to 1e100, got " << shortest(value);
   if (buffers < 1)

@@ -28,6 +28,14 @@ void dash::printLevel(OpAsmPrinter &printer, Operation *, DeterminismLevelAttr l
   printer << stringifyDeterminismLevel(level.getValue());
 }
 
+ParseResult dash::parseApart(OpAsmParser &parser, ApartAttr &apart) {
+  return parseWord(parser, symbolizeApart, "what is kept apart (none, parts or all)", apart);
+}
+
+void dash::printApart(OpAsmPrinter &printer, Operation *, ApartAttr apart) {
+  printer << stringifyApart(apart.getValue());
+}
+
 //===----------------------------------------------------------------------===//
 // ScheduleOp
 //===----------------------------------------------------------------------===//
@@ -77,6 +85,13 @@ LogicalResult ScheduleOp::verify() {
       least && (*least < 1 || *least > int64_t(getWorkers())))
     return emitOpError() << "min_workers must be from 1 to workers, " << getWorkers() << ", got "
                          << *least;
+  if (getApart() != Apart::None && !isOrdered())
+    return emitOpError() << "apart(" << stringifyApart(getApart())
+                         << ") keeps contributions by their turns, and adds that are unordered "
+                            "have none";
+  if (getApart() == Apart::Parts && getParts() == 1)
+    return emitOpError() << "apart(parts) keeps what parts add to dK and dV, and there is one "
+                            "part: state more, or apart(all)";
   SequencesAttr sequences = getProblem().getSequences();
   if (int64_t rows = std::max(sequences.getMostQ(), sequences.getMostKv()); rows > maxRows)
     return emitOpError() << "sequences may have at most " << maxRows << " rows, got " << rows;

@@ -232,8 +232,9 @@ private:
         search || !isOnePart ? formatv(" parts={0}", int64_t(schedule.getParts())).str() : "";
     // What is priced of parts, an order of one does not follow from.
     CostAttr cost = schedule.getCost();
-    cost = CostAttr::get(context, cost.getCompute(), cost.getReduce(), cost.getLatency(),
-                         cost.getBuffers(), cost.getBoundary(), isOnePart ? 0 : cost.getPiece(), 0);
+    cost =
+        CostAttr::get(context, cost.getCompute(), cost.getReduce(), cost.getLatency(),
+                      cost.getBuffers(), cost.getBoundary(), isOnePart ? 0 : cost.getPiece(), 0, 0);
     std::string command =
         formatv("dash-opt PROGRAM --dash-tile='q={0} kv={1}' --dash-apply-schedule='kind={2}{3} "
                 "level={4} workers={5}{6}{12}{7} form=table "

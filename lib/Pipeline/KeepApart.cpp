@@ -18,41 +18,30 @@ struct KeepApart : public dash::impl::KeepApartBase<KeepApart> {
   using KeepApartBase::KeepApartBase;
 
   void runOnOperation() override {
+    SymbolTableCollection symbols;
     bool hasReducers = false;
-    WalkResult result = getOperation()->walk([&](RoleOp role) {
+    getOperation()->walk([&](RoleOp role) {
       if (!role.isReducer())
-        return WalkResult::advance();
+        return;
       hasReducers = true;
-      return WalkResult(keepApart(role));
+      ItemsOp items = role.getItems();
+      if (auto schedule = symbols.lookupNearestSymbolFrom<ScheduleOp>(items, items.getOrderAttr()))
+        keepApart(role, schedule.getApart());
     });
-    if (result.wasInterrupted())
-      return signalPassFailure();
     if (!hasReducers)
       getOperation()->emitWarning()
           << "no 'dash.workers' with a reducer; run --dash-assign-roles first";
   }
 
 private:
-  LogicalResult keepApart(RoleOp role) {
+  void keepApart(RoleOp role, Apart apart) {
     SmallVector<OrderedReduceOp> adds;
-    WalkResult result = role.walk([&](Operation *op) {
-      if (auto add = dyn_cast<OrderedReduceOp>(op)) {
-        // dQ's stand in the walk, those of parts behind it.
-        if (gradients == Apart::All || !add->getParentOfType<WalkOp>())
-          adds.push_back(add);
-        return WalkResult::advance();
-      }
-      if (!isa<ReduceOp>(op))
-        return WalkResult::advance();
-      op->emitError("adds in no order, so a contribution has no turn to be kept by; use a schedule "
-                    "whose kind is not 'unordered'");
-      return WalkResult::interrupt();
+    role.walk([&](OrderedReduceOp add) {
+      // dQ's stand in the walk, those of parts behind it.
+      bool isOfPart = !add->getParentOfType<WalkOp>();
+      if (apart == Apart::All || (apart == Apart::Parts && isOfPart))
+        adds.push_back(add);
     });
-    if (result.wasInterrupted())
-      return failure();
-    if (adds.empty())
-      return role.emitError("adds nothing of parts, whose contributions are to be kept apart: take "
-                            "more parts than one, or gradients=all");
     for (OrderedReduceOp add : adds) {
       add.setApart(true);
       for (Operation *user : add.getTarget().getUsers())
@@ -61,7 +50,6 @@ private:
           convert.setApart(true);
       ++numApart;
     }
-    return success();
   }
 };
 

@@ -98,10 +98,34 @@ std::string dash::explainParts(const Schedule &schedule, bool tries, MLIRContext
                 .str();
     if (double rounding = roundingTime(header); rounding > 0)
       list += llvm::formatv(" + {0:f1}", rounding).str();
-    if (double price = priceInParts(header, makespan); price < least) {
+    if (double price = priceOf(header, makespan); price < least) {
       least = price;
       taken = parts;
     }
   }
   return text + llvm::formatv("\nkind=auto takes {0}: {1} with the rounding", taken, list).str();
+}
+
+std::string dash::explainApart(const Schedule &schedule, bool tries, MLIRContext *context,
+                               Location loc) {
+  auto describeTime = [](const ScheduleHeader &header, double makespan) {
+    double rounding = roundingTime(header);
+    return llvm::formatv("{0} {1:f1}{2}", stringifyApart(header.apart), makespan,
+                         rounding > 0 ? llvm::formatv(" + {0:f1}", rounding).str() : "")
+        .str();
+  };
+  constexpr llvm::StringLiteral texts[] = {
+      "none: every contribution waits for the turn in front of it",
+      "parts: contributions to dK and dV wait for no turn, and are added up behind the order",
+      "all: no contribution waits for a turn, and all are added up behind the order"};
+  std::string text = texts[size_t(schedule.apart)].str(), list;
+  if (!tries)
+    return text;
+  for (Apart apart : apartToTry(schedule)) {
+    ScheduleHeader header = schedule;
+    header.apart = apart;
+    if (std::optional<ProvenOrder> order = buildAlternative(header, context, loc))
+      list += (list.empty() ? "" : ", ") + describeTime(header, order->facts.makespan);
+  }
+  return text + "\norders of this kind, with what comes behind them: " + list;
 }

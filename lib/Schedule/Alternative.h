@@ -20,6 +20,9 @@ std::string explainChoice(const Schedule &schedule, double makespan, MLIRContext
 /// In words, on one line or two, what the parts of `schedule` cost, and, where `tries`, which number of them kind=auto takes.
 std::string explainParts(const Schedule &schedule, bool tries, MLIRContext *context, Location loc);
 
+/// Likewise which contributions wait for no turn, and what orders of its kind take that keep more or less apart.
+std::string explainApart(const Schedule &schedule, bool tries, MLIRContext *context, Location loc);
+
 } // namespace mlir::dash
 
 #endif // DASH_LIB_SCHEDULE_ALTERNATIVE_H

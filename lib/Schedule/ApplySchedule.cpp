@@ -35,6 +35,9 @@ using namespace mlir::dash;
 
 namespace {
 
+/// Leaves what is kept apart to predicted times.
+constexpr llvm::StringLiteral autoApart = "auto";
+
 struct ApplySchedule : public dash::impl::ApplyScheduleBase<ApplySchedule> {
   using ApplyScheduleBase::ApplyScheduleBase;
 
@@ -165,6 +168,8 @@ private:
     header.workers = workers == 0 ? described.multiprocessors : workers;
     header.width = level == DeterminismLevel::Machine ? forWorkers : header.workers;
     header.maxDqBytes = dqLimit << 20;
+    header.choosesApart = apart == autoApart;
+    header.apart = symbolizeApart(apart).value_or(Apart::None);
     return header;
   }
 
@@ -216,7 +221,8 @@ private:
         *value = *option;
     // Stated costs may be of another unit than the file's.
     for (auto [option, byDefault, value] : {std::tuple(&piece, defaults.piece, &cost.piece),
-                                            {&convert, defaults.convert, &cost.convert}})
+                                            {&convert, defaults.convert, &cost.convert},
+                                            {&gather, defaults.gather, &cost.gather}})
       *value = *option != byDefault ? *option : *value * (cost.reduce / pricedReduce);
     cost.buffers = buffers;
     if (failed(verifyCost(cost, emitError)))
@@ -247,9 +253,15 @@ private:
     request.boundary = ifStated(boundary, defaults.boundary);
     request.piece = ifStated(piece, defaults.piece);
     request.convert = ifStated(convert, defaults.convert);
+    request.gather = ifStated(gather, defaults.gather);
     request.buffers = ifStated(buffers, defaults.buffers);
     request.cost = cost;
-    return prove(readOrderFile(path, request, emitError), emitError);
+    if (apart != autoApart && apart != defaults.apart)
+      request.apart = symbolizeApart(apart);
+    FailureOr<ProvenOrder> proven = prove(readOrderFile(path, request, emitError), emitError);
+    if (succeeded(proven) && apart == autoApart)
+      chooseApart(*proven);
+    return proven;
   }
 
   LogicalResult verifyOptions(const Problem &problem, EmitError emitError) {
@@ -260,6 +272,9 @@ private:
     if (forWorkers < 1 || forWorkers > maxWorkers)
       return emitError() << "for-workers must be from 1 to " << maxWorkers << ", got "
                          << forWorkers.getValue();
+    if (apart != autoApart && !symbolizeApart(apart))
+      return emitError() << "unknown apart '" << apart.getValue()
+                         << "', expected none, parts, all or auto";
     if (dqLimit < 0 || dqLimit > maxWorkers)
       return emitError() << "dq-limit must be from 0 to " << maxWorkers << " MiB, got "
                          << dqLimit.getValue();

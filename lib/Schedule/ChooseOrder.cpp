@@ -27,6 +27,13 @@ LogicalResult dash::verifyCountable(const Problem &problem, EmitError emitError)
 FailureOr<ProvenOrder> dash::prove(FailureOr<Schedule> schedule, EmitError emitError) {
   if (failed(schedule))
     return failure();
+  if (schedule->apart != Apart::None && schedule->unordered)
+    return emitError() << "kind '" << schedule->kind
+                       << "' adds in no order, so a contribution has no turn to be kept apart by: "
+                          "take another kind, or apart=none";
+  if (schedule->apart == Apart::Parts && schedule->parts == 1)
+    return emitError() << "apart=parts keeps what parts add to dK and dV, and the order is in one "
+                          "part: take more parts, or apart=all";
   FailureOr<ScheduleFacts> facts = verify(*schedule, emitError);
   if (failed(facts))
     return failure();
@@ -58,8 +65,8 @@ LogicalResult dash::forEachFixedKind(
 
 FailureOr<ChosenOrder> dash::chooseOrder(const ScheduleHeader &header, MLIRContext *context,
                                          EmitError emitError) {
-  LayoutRequest request{header.problem, header.parts, header.workers, header.maxDqBytes,
-                        header.cost};
+  LayoutRequest request{header.problem,    header.parts, header.workers,
+                        header.maxDqBytes, header.cost,  header.apart};
   ChosenOrder best;
   auto take = [&](const ScheduleKind &kind, Schedule &schedule, const ScheduleFacts &facts) {
     best.kind = &kind;
@@ -152,12 +159,11 @@ FailureOr<ProvenOrder> dash::buildSchedule(ScheduleHeader header, bool asFormula
                                            MLIRContext *context, EmitError emitError) {
   header.search = std::nullopt;
   const ScheduleKind *kind = findScheduleKind(header.kind);
-  if (header.parts == 0) {
-    bool looksAtSizes = header.kind == autoKind || (kind && kind->isSearched);
-    if (looksAtSizes && !asFormulas)
-      return buildInParts(std::move(header), context, emitError);
-    header.parts = 1;
-  }
+  bool looksAtSizes = header.kind == autoKind || (kind && kind->isSearched);
+  header.choosesApart &= !asFormulas && !(kind && kind->isUnordered); // sizes say what pays
+  if (!asFormulas && ((header.parts == 0 && looksAtSizes) || header.choosesApart))
+    return buildBest(std::move(header), context, emitError);
+  header.parts = std::max<int64_t>(header.parts, 1);
   if (header.kind == autoKind) {
     if (failed(verifyCountable(header.problem, emitError)))
       return failure();

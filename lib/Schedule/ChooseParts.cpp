@@ -1,14 +1,16 @@
-//===- ChooseParts.cpp - into how many parts heads are cut ----------------===//
+//===- ChooseParts.cpp - how many parts, and what is kept apart -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Few heads have few kv tiles, which leave workers idle; parts make more items of them, of some query heads each or of runs of
-// their q tiles, each of which adds its sums in turn. Which is worth more, the cost model says: every number that is tried and
-// that its bound leaves a chance is ordered.
+// their q tiles, each of which adds its sums in turn. Contributions that are kept apart wait for no turn, but are written and
+// read once more. Which is worth more, the cost model says: every choice that its bound leaves a chance is ordered.
 //
 //===----------------------------------------------------------------------===//
 
 #include "dash/Schedule/ChooseParts.h"
+#include "dash/Schedule/Cost.h"
 #include "dash/Schedule/LayoutSearch.h"
+#include "dash/Schedule/OrderWithin.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
 #include <limits>
@@ -17,8 +19,11 @@
 using namespace mlir;
 using namespace mlir::dash;
 
-/// How much faster more parts than one have to be.
-static constexpr double worthTheirSums = 1.01;
+/// How much faster more parts than one, and contributions that are kept apart, have to be for the memory that they take.
+static constexpr double worthTheirMemory = 1.01;
+
+/// The most memory of contributions that nobody has asked for.
+static constexpr double mostBytesApart = double(int64_t(256) << 20);
 
 /// Runs of q tiles make items of a kv tile as long as there are not so many for each worker.
 static constexpr int64_t enoughItems = 2;
@@ -64,48 +69,103 @@ LogicalResult dash::verifyParts(const Problem &problem, int64_t parts, EmitError
   return success();
 }
 
+/// Contributions that are kept apart, in tiles of dQ: those that are read, or the places that there are for them.
+static double tilesApart(const ScheduleHeader &header, bool areRead) {
+  const Problem &problem = header.problem;
+  double tiles = 0;
+  if (header.apart != Apart::None && header.parts > 1)
+    tiles += double(numItems(problem, header.parts)) * 2 * problem.tiles.kv / problem.tiles.q;
+  if (header.apart == Apart::All)
+    tiles += areRead ? double(problem.numTasks()) : mostTasks(problem);
+  return tiles;
+}
+
 double dash::roundingTime(const ScheduleHeader &header) {
-  if (header.parts == 1)
-    return 0;
-  return header.cost.convert * numItems(header.problem, /*parts=*/1) / header.workers;
+  double time = header.cost.gather * tilesApart(header, /*areRead=*/true);
+  if (header.parts > 1)
+    time += header.cost.convert * numItems(header.problem, /*parts=*/1);
+  return time / header.workers;
 }
 
-double dash::priceInParts(const ScheduleHeader &header, double makespan) {
-  return header.parts == 1 ? makespan : (makespan + roundingTime(header)) * worthTheirSums;
+double dash::priceOf(const ScheduleHeader &header, double makespan) {
+  double price = makespan + roundingTime(header);
+  for (bool takesMemory : {header.parts > 1, header.apart != Apart::None})
+    price *= takesMemory ? worthTheirMemory : 1;
+  return price;
 }
 
-/// The order of least price; of two, that of fewer parts.
-static FailureOr<ProvenOrder> buildBest(ScheduleHeader header, MLIRContext *context,
-                                        EmitError emitError) {
-  SmallVector<std::pair<double, int64_t>> candidates; // with the price that none is below
-  for (int64_t parts : partsToTry(header)) {
+SmallVector<Apart, 3> dash::apartToTry(ScheduleHeader header) {
+  SmallVector<Apart, 3> choices = {Apart::None};
+  for (Apart apart : {Apart::Parts, Apart::All}) {
+    header.apart = apart;
+    double bytes = tilesApart(header, /*areRead=*/false) * header.problem.tiles.q *
+                   header.problem.headDim * sizeof(float);
+    if ((apart == Apart::All || header.parts > 1) && bytes <= mostBytesApart)
+      choices.push_back(apart);
+  }
+  return choices;
+}
+
+void dash::chooseApart(ProvenOrder &proven) {
+  Schedule &schedule = proven.schedule;
+  Apart best = schedule.apart;
+  double least = std::numeric_limits<double>::infinity();
+  for (Apart apart : schedule.isOrdered() ? apartToTry(schedule) : SmallVector<Apart, 3>()) {
+    schedule.apart = apart;
+    double makespan = predictMakespan(schedule), price = priceOf(schedule, makespan);
+    if (price >= least)
+      continue;
+    least = price;
+    best = apart;
+    proven.facts.makespan = makespan;
+  }
+  schedule.apart = best;
+}
+
+/// The order of least price; of several, that of fewer parts, which keeps less apart.
+static FailureOr<ProvenOrder> buildOfLeastPrice(ScheduleHeader header, MLIRContext *context,
+                                                EmitError emitError) {
+  using Choice = std::tuple<double, int64_t, Apart>; // the price, or one that none is below
+  SmallVector<Choice> candidates;
+  auto addAll = [&](int64_t parts) {
     header.parts = parts;
     double bound =
         leastMakespan({header.problem, parts, header.workers, header.maxDqBytes, header.cost});
-    candidates.emplace_back(priceInParts(header, bound), parts);
-  }
+    for (Apart apart :
+         header.choosesApart ? apartToTry(header) : SmallVector<Apart, 3>{header.apart}) {
+      ScheduleHeader one = header;
+      one.apart = apart;
+      candidates.emplace_back(priceOf(one, bound), parts, apart);
+    }
+  };
+  if (header.parts > 0)
+    addAll(header.parts);
+  else
+    llvm::for_each(partsToTry(header), addAll);
   llvm::sort(candidates);
+  header.choosesApart = false;
   std::optional<ProvenOrder> best;
-  double least = std::numeric_limits<double>::infinity();
-  for (auto [bound, parts] : candidates) {
-    if (bound > least)
+  Choice least;
+  for (auto [bound, parts, apart] : candidates) {
+    if (best && bound > std::get<double>(least))
       break;
     header.parts = parts;
+    header.apart = apart;
     FailureOr<ProvenOrder> built = buildSchedule(header, /*asFormulas=*/false, context, emitError);
     if (failed(built))
       return failure();
-    double price = priceInParts(header, built->facts.makespan);
-    if (best && std::pair(price, parts) > std::pair(least, best->schedule.parts))
+    Choice found(priceOf(header, built->facts.makespan), parts, apart);
+    if (best && found > least)
       continue;
     best = std::move(*built);
-    least = price;
+    least = found;
   }
   return std::move(*best);
 }
 
 /// The number that a sequence of such lengths takes, whatever is beside it; of each that there are.
-static FailureOr<int64_t> choosePartsApart(const ScheduleHeader &header, MLIRContext *context,
-                                           EmitError emitError) {
+static FailureOr<int64_t> choosePartsOfEach(const ScheduleHeader &header, MLIRContext *context,
+                                            EmitError emitError) {
   std::set<std::pair<int64_t, int64_t>> known;
   const SequenceLengths &first = header.problem.sequences.front();
   int64_t parts = 0; // of the first
@@ -119,7 +179,7 @@ static FailureOr<int64_t> choosePartsApart(const ScheduleHeader &header, MLIRCon
       alone.problem.kvHeads = 1;
       alone.workers = header.width;
     }
-    FailureOr<ProvenOrder> built = buildBest(std::move(alone), context, emitError);
+    FailureOr<ProvenOrder> built = buildOfLeastPrice(std::move(alone), context, emitError);
     if (failed(built))
       return failure();
     if (parts == 0)
@@ -134,16 +194,19 @@ static FailureOr<int64_t> choosePartsApart(const ScheduleHeader &header, MLIRCon
   return parts;
 }
 
-FailureOr<ProvenOrder> dash::buildInParts(ScheduleHeader header, MLIRContext *context,
-                                          EmitError emitError) {
-  header.parts = 1;
+FailureOr<ProvenOrder> dash::buildBest(ScheduleHeader header, MLIRContext *context,
+                                       EmitError emitError) {
   if (failed(verifyCountable(header.problem, emitError)))
     return failure();
-  if (header.level == DeterminismLevel::Run)
-    return buildBest(std::move(header), context, emitError);
-  FailureOr<int64_t> parts = choosePartsApart(header, context, emitError);
-  if (failed(parts))
-    return failure();
-  header.parts = *parts;
-  return buildSchedule(std::move(header), /*asFormulas=*/false, context, emitError);
+  const ScheduleKind *kind = findScheduleKind(header.kind);
+  bool choosesParts = header.kind == autoKind || (kind && kind->isSearched);
+  if (!choosesParts)
+    header.parts = std::max<int64_t>(header.parts, 1);
+  if (header.level != DeterminismLevel::Run && header.parts == 0) {
+    FailureOr<int64_t> parts = choosePartsOfEach(header, context, emitError);
+    if (failed(parts))
+      return failure();
+    header.parts = *parts; // what is kept apart changes no bit, so all of them choose it together
+  }
+  return buildOfLeastPrice(std::move(header), context, emitError);
 }

@@ -23,7 +23,7 @@ namespace {
 class Clock {
 public:
   Clock(const Schedule &schedule, llvm::function_ref<void(const TimedTask &)> tell)
-      : schedule(schedule), cost(schedule.cost), tell(tell), isOrdered(schedule.isOrdered()),
+      : schedule(schedule), cost(schedule.cost), tell(tell),
         pieces(numPieces(schedule.problem, schedule.parts, cost)), workers(schedule.workers),
         chains(ChainIds(schedule.problem).size()),
         partChains(pieces > 0 ? KvTileIds(schedule.problem).size() : 0) {}
@@ -34,7 +34,7 @@ public:
       return;
     Worker &worker = workers[index];
     ChainTime &chain = partChains[kvTile];
-    PartTimes times(cost, pieces, worker.time, chain, index, isOrdered);
+    PartTimes times(cost, pieces, worker.time, chain, index, schedule.partsWait());
     TimedTask task;
     task.isPart = true;
     task.worker = index;
@@ -56,7 +56,7 @@ public:
     Worker &worker = workers[index];
     ChainTime &chain = chains[chainIndex];
     bool beginsItem = std::exchange(worker.item, item) != item;
-    TaskTimes times(cost, pieces, worker.time, chain, index, isOrdered, beginsItem);
+    TaskTimes times(cost, pieces, worker.time, chain, index, schedule.tasksWait(), beginsItem);
     TimedTask task;
     task.worker = index;
     task.item = item;
@@ -87,7 +87,6 @@ private:
   const Schedule &schedule;
   const Cost &cost;
   llvm::function_ref<void(const TimedTask &)> tell;
-  bool isOrdered;
   int64_t pieces;
   std::vector<Worker> workers;
   std::vector<ChainTime> chains, partChains;
@@ -240,7 +239,7 @@ double dash::lowerBound(const Schedule &schedule) {
   const Cost &cost = schedule.cost;
   double bound =
       leastMakespan({problem, schedule.parts, schedule.workers, schedule.maxDqBytes, cost});
-  if (!schedule.isOrdered())
+  if (!schedule.tasksWait())
     return bound;
   int64_t longestChain = 0;
   for (int64_t s : llvm::seq(problem.numSequences())) {

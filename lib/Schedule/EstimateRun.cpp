@@ -110,6 +110,10 @@ private:
     int64_t tasks = tiles * plan.headsPerItem / runs;
     double service = tiles * hop / qTiles;
     for (int64_t head : llvm::seq(runs)) {
+      if (plan.apart == Apart::All) {
+        time += tasks * pace;
+        continue;
+      }
       Queue &queue = queues[firstHead + head];
       queue.begin = std::min(queue.begin, time);
       queue.busy += service;

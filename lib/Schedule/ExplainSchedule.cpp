@@ -54,6 +54,7 @@ public:
     writeTime();
     writeMemory();
     writeParts();
+    writeApart();
     writeLevel();
     writeChoice();
     writeFaster();
@@ -134,6 +135,11 @@ private:
   void writeParts() {
     if (schedule.parts > 1 || partsToTry(schedule).size() > 1)
       rows("parts", explainParts(schedule, canSearch(), context, loc));
+  }
+
+  void writeApart() {
+    if (kind && schedule.isOrdered())
+      rows("apart", explainApart(schedule, canSearch(), context, loc));
   }
 
   void writeLevel() {

@@ -347,6 +347,7 @@ private:
     plan.headsPerItem = cut.heads();
     plan.rotates = layout.rotates;
     plan.pieces = numPieces(problem, request.parts, request.cost);
+    plan.apart = request.apart;
     for (const Group &group : groups)
       plan.groupDqBytes.push_back(dqBytesOf(shapes[shapeOf[group.sequence]], layout.rotates));
     ArrayRef<Walks> walks = walksFrom(layout.start);

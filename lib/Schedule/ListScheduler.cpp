@@ -172,7 +172,8 @@ private:
     bool beginsItem = worker.visit == 0;
     worker.visits[worker.visit++] = visit;
 
-    TaskTimes times(cost, plan.pieces, worker.time, chain, index, /*isOrdered=*/true, beginsItem);
+    TaskTimes times(cost, plan.pieces, worker.time, chain, index, plan.apart != Apart::All,
+                    beginsItem);
     lost.add(worker.time, times, beginsItem);
     times.store(cost, worker.time, chain, index);
     makespan = std::max(makespan, times.reduceEnd);
@@ -191,8 +192,9 @@ private:
     const ChainTime *chain = chains.data() + worker.firstChain;
     LeftPlaces places(worker.left, worker.place);
     int32_t best = places.next();
-    double ready = readyTime(worker.time, worker.visit == 0),
-           least = chain[tiles[best]].freeFor(index, cost);
+    double ready = plan.apart == Apart::All ? std::numeric_limits<double>::infinity()
+                                            : readyTime(worker.time, worker.visit == 0);
+    double least = chain[tiles[best]].freeFor(index, cost);
     for (int32_t i = std::min(worker.numLeft, lookahead); i > 1 && least > ready; --i) {
       int32_t place = places.next();
       double time = chain[tiles[place]].freeFor(index, cost);
@@ -287,7 +289,7 @@ private:
 
   void addPart(Worker &worker, int64_t tile, int32_t index) {
     ChainTime &chain = partChains[tile];
-    PartTimes times(cost, plan.pieces, worker.time, chain, index, /*isOrdered=*/true);
+    PartTimes times(cost, plan.pieces, worker.time, chain, index, plan.apart == Apart::None);
     times.store(cost, plan.pieces, worker.time, chain, index);
     makespan = std::max(makespan, times.end);
     wakeUp(index);

@@ -53,6 +53,7 @@ std::string dash::describeRequest(const ScheduleHeader &request) {
   line("tiles", problem.tiles.q, problem.tiles.kv);
   line("mask", problem.mask.left, problem.mask.right, problem.mask.rules.size());
   line("heads", problem.heads, problem.kvHeads, request.parts);
+  line("apart", stringifyApart(request.apart));
   line("head dims", problem.headDim, problem.headDimV);
   line("sequences", problem.numSequences());
   for (size_t begin = 0, end; begin < problem.sequences.size(); begin = end) {
@@ -236,7 +237,8 @@ llvm::Error OrderCache::keep(const ScheduleHeader &request, const PlannedOrder &
 }
 
 std::string dash::describeChoice(const ScheduleHeader &request) {
-  return "choice 3 " + bitsOf(request.cost.convert) + '\n' + describeRequest(request);
+  return "choice 4 " + bitsOf(request.cost.convert) + ' ' + bitsOf(request.cost.gather) + '\n' +
+         describeRequest(request);
 }
 
 std::optional<OrderChoice> OrderCache::findChoice(const ScheduleHeader &request) const {
@@ -251,16 +253,19 @@ std::optional<OrderChoice> OrderCache::findChoice(const ScheduleHeader &request)
       return std::nullopt;
     return llvm::bit_cast<double>(bits);
   };
-  std::optional<StringRef> name = takeLine(body, "kind "), parts = takeLine(body, "parts ");
+  std::optional<StringRef> name = takeLine(body, "kind "), parts = takeLine(body, "parts "),
+                           apart = takeLine(body, "apart ");
   const ScheduleKind *kind = name ? findScheduleKind(*name) : nullptr;
   std::optional<StringRef> form = takeLine(body, "form ");
+  std::optional<Apart> known = apart ? symbolizeApart(*apart) : std::nullopt;
   std::optional<double> makespan = number("makespan "), lowerBound = number("bound ");
   OrderChoice choice;
   if (!kind || kind->isUnordered || !parts || parts->getAsInteger(10, choice.parts) ||
       (choice.parts != request.parts && !llvm::is_contained(partsToTry(request), choice.parts)) ||
-      !form || !makespan || !lowerBound)
+      !known || !form || !makespan || !lowerBound)
     return std::nullopt;
   choice.kind = kind->name.str();
+  choice.apart = *known;
   choice.isTable = *form == "table";
   choice.makespan = *makespan;
   choice.lowerBound = *lowerBound;
@@ -269,7 +274,8 @@ std::optional<OrderChoice> OrderCache::findChoice(const ScheduleHeader &request)
 
 llvm::Error OrderCache::keepChoice(const ScheduleHeader &request, const OrderChoice &choice) const {
   return write(describeChoice(request),
-               "kind " + choice.kind + "\nparts " + std::to_string(choice.parts) + "\nform " +
+               "kind " + choice.kind + "\nparts " + std::to_string(choice.parts) + "\napart " +
+                   stringifyApart(choice.apart).str() + "\nform " +
                    (choice.isTable ? "table" : "formulas") + "\nmakespan " +
                    bitsOf(choice.makespan) + "\nbound " + bitsOf(choice.lowerBound) + "\n");
 }

@@ -285,8 +285,13 @@ static FailureOr<ScheduleHeader> readHeader(const order_json::Schedule &file,
     return emitError() << place << ".level: '" << levelName
                        << "' is weaker than what is asked for, '"
                        << stringifyDeterminismLevel(request.needed) << "'";
+  std::optional<Apart> apart = symbolizeApart(file.apart.value_or("none"));
+  if (!apart)
+    return emitError() << place << ".apart: expected none, parts or all, got '" << *file.apart
+                       << "'";
   ScheduleHeader header;
   header.kind = "file";
+  header.apart = request.apart.value_or(*apart);
   header.level = *level;
   header.problem = request.problem;
   header.parts = parts;
@@ -301,11 +306,11 @@ static FailureOr<ScheduleHeader> readHeader(const order_json::Schedule &file,
   Cost cost = request.cost;
   if (file.cost)
     cost = {file.cost->compute,  file.cost->reduce, file.cost->latency, file.cost->buffers,
-            file.cost->boundary, file.cost->piece,  file.cost->convert};
+            file.cost->boundary, file.cost->piece,  file.cost->convert, file.cost->gather};
   header.cost = {request.compute.value_or(cost.compute),   request.reduce.value_or(cost.reduce),
                  request.latency.value_or(cost.latency),   request.buffers.value_or(cost.buffers),
                  request.boundary.value_or(cost.boundary), request.piece.value_or(cost.piece),
-                 request.convert.value_or(cost.convert)};
+                 request.convert.value_or(cost.convert),   request.gather.value_or(cost.gather)};
   if (failed(verifyCost(header.cost, [&] { return emitError() << place << ".cost: "; })))
     return failure();
   if (failed(matchIfAsked("workers", workers, request.workers, place, emitError)) ||

@@ -144,8 +144,9 @@ static bool fromJSON(const json::Value &value, Cost &cost, json::Path path) {
   return object && object.map("c", cost.compute) && object.map("r", cost.reduce) &&
          object.map("latency", cost.latency) && object.map("buffers", cost.buffers) &&
          object.mapOptional("boundary", cost.boundary) && object.mapOptional("piece", cost.piece) &&
-         object.mapOptional("convert", cost.convert) &&
-         hasOnlyKeys(value, path, {"c", "r", "latency", "buffers", "boundary", "piece", "convert"});
+         object.mapOptional("convert", cost.convert) && object.mapOptional("gather", cost.gather) &&
+         hasOnlyKeys(value, path,
+                     {"c", "r", "latency", "buffers", "boundary", "piece", "convert", "gather"});
 }
 
 static bool fromJSON(const json::Value &value, Schedule &schedule, json::Path path) {
@@ -156,16 +157,17 @@ static bool fromJSON(const json::Value &value, Schedule &schedule, json::Path pa
                     "tiles",        "sequences",     "heads",      "kvHeads",    "parts",
                     "headDim",      "headDimV",      "workers",    "minWorkers", "cost",
                     "dynamicIssue", "makespan",      "lowerBound", "items",      "chains",
-                    "partChains",   "deterministic", "search"}))
+                    "partChains",   "deterministic", "search",     "apart"}))
     return false;
   return object.mapOptional("op", schedule.op) && object.map("level", schedule.level) &&
-         object.map("forWorkers", schedule.forWorkers) && object.map("headDim", schedule.headDim) &&
-         object.map("headDimV", schedule.headDimV) && object.map("mask", schedule.mask) &&
-         object.map("tiles", schedule.tiles) && object.map("sequences", schedule.sequences) &&
-         object.map("heads", schedule.heads) && object.map("kvHeads", schedule.kvHeads) &&
-         object.map("parts", schedule.parts) && object.map("workers", schedule.workers) &&
-         object.map("cost", schedule.cost) && object.map("items", schedule.items) &&
-         object.map("chains", schedule.chains) && object.map("partChains", schedule.partChains);
+         object.map("apart", schedule.apart) && object.map("forWorkers", schedule.forWorkers) &&
+         object.map("headDim", schedule.headDim) && object.map("headDimV", schedule.headDimV) &&
+         object.map("mask", schedule.mask) && object.map("tiles", schedule.tiles) &&
+         object.map("sequences", schedule.sequences) && object.map("heads", schedule.heads) &&
+         object.map("kvHeads", schedule.kvHeads) && object.map("parts", schedule.parts) &&
+         object.map("workers", schedule.workers) && object.map("cost", schedule.cost) &&
+         object.map("items", schedule.items) && object.map("chains", schedule.chains) &&
+         object.map("partChains", schedule.partChains);
 }
 
 bool fromJSON(const json::Value &value, Document &document, json::Path path) {

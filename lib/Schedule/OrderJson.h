@@ -32,7 +32,7 @@ struct PartChain {
 struct Cost {
   double compute, reduce, latency;
   int64_t buffers;
-  double boundary = 0, piece = 0, convert = 0;
+  double boundary = 0, piece = 0, convert = 0, gather = 0;
 };
 
 struct Blocks {
@@ -55,7 +55,7 @@ struct Mask {
 /// An order needs items and chains. What else a file says of the problem must be so.
 struct Schedule {
   std::string op;
-  std::optional<std::string> level;
+  std::optional<std::string> level, apart;
   std::optional<int64_t> forWorkers, headDim, headDimV;
   std::optional<Mask> mask;
   std::optional<TileShape> tiles;

@@ -206,6 +206,8 @@ llvm::Expected<std::shared_ptr<const PlannedOrder>> Planner::plan(const Schedule
 llvm::Expected<OrderChoice> Planner::choose(ScheduleHeader request) {
   constexpr size_t mostChoices = 4096;
   request.kind = autoKind.str();
+  request.apart = Apart::None; // what the key says
+  request.choosesApart = true;
   std::string key = describeChoice(request);
   std::lock_guard<std::mutex> lock(state->buildMutex);
   if (auto found = state->choices.find(key); found != state->choices.end())
@@ -220,12 +222,13 @@ llvm::Expected<OrderChoice> Planner::choose(ScheduleHeader request) {
       if (failed(built))
         return failure();
       const Schedule &schedule = built->schedule;
-      choice = {schedule.kind, schedule.parts, schedule.isTable(), built->facts.makespan,
-                lowerBound(schedule)};
+      choice = {schedule.kind,      schedule.parts,        schedule.apart,
+                schedule.isTable(), built->facts.makespan, lowerBound(schedule)};
       if (choice->isTable) {
         ScheduleHeader named = request;
         named.kind = choice->kind;
         named.parts = choice->parts;
+        named.apart = choice->apart;
         if (failed(verifyWords(named, emitError)))
           return failure();
         auto order = std::make_shared<const PlannedOrder>(encode(*built));

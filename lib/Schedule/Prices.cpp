@@ -23,18 +23,19 @@ struct Price {
 bool fromJSON(const json::Value &value, Price &price, json::Path path) {
   json::ObjectMapper object(value, path);
   if (!object ||
-      !hasOnlyKeys(
-          value, path,
-          {"headDim", "mask", "compute", "reduce", "latency", "boundary", "piece", "convert"}) ||
+      !hasOnlyKeys(value, path,
+                   {"headDim", "mask", "compute", "reduce", "latency", "boundary", "piece",
+                    "convert", "gather"}) ||
       !object.map("headDim", price.headDim) || !object.map("mask", price.mask) ||
       !object.map("compute", price.cost.compute) || !object.map("reduce", price.cost.reduce) ||
       !object.map("latency", price.cost.latency) || !object.map("boundary", price.cost.boundary))
     return false;
-  // Of files from before there were parts: a piece has as many bytes as a tile of dQ.
-  price.cost.piece = price.cost.reduce;
+  // Of files from before there were parts: a piece, or a contribution, has as many bytes as a tile of dQ.
+  price.cost.piece = price.cost.gather = price.cost.reduce;
   price.cost.convert = reducesToConvert * price.cost.reduce;
   if (!object.mapOptional("piece", price.cost.piece) ||
-      !object.mapOptional("convert", price.cost.convert))
+      !object.mapOptional("convert", price.cost.convert) ||
+      !object.mapOptional("gather", price.cost.gather))
     return false;
   if (price.headDim < 1) {
     path.field("headDim").report("expected a number of at least 1");
@@ -135,5 +136,5 @@ Cost Prices::of(const Problem &problem) const {
 LogicalResult dash::verifyCost(const Cost &cost, EmitError emitError) {
   return CostAttr::verify(emitError, APFloat(cost.compute), APFloat(cost.reduce),
                           APFloat(cost.latency), cost.buffers, APFloat(cost.boundary),
-                          APFloat(cost.piece), APFloat(cost.convert));
+                          APFloat(cost.piece), APFloat(cost.convert), APFloat(cost.gather));
 }

@@ -17,8 +17,8 @@ using namespace mlir::dash;
 namespace json = llvm::json;
 
 SmallVector<std::pair<StringRef, double>, 2> dash::pricesOfParts(const Cost &cost) {
-  SmallVector<std::pair<StringRef, double>, 2> prices = {{"piece", cost.piece},
-                                                         {"convert", cost.convert}};
+  SmallVector<std::pair<StringRef, double>, 2> prices = {
+      {"piece", cost.piece}, {"convert", cost.convert}, {"gather", cost.gather}};
   llvm::erase_if(prices, [](auto &price) { return price.second == 0; });
   return prices;
 }
@@ -86,6 +86,8 @@ private:
     json.attribute("heads", problem.heads);
     json.attribute("kvHeads", problem.kvHeads);
     json.attribute("parts", schedule.parts);
+    if (schedule.apart != Apart::None)
+      json.attribute("apart", stringifyApart(schedule.apart));
     json.attribute("headDim", problem.headDim);
     json.attribute("headDimV", problem.headDimV);
     json.attribute("workers", schedule.workers);

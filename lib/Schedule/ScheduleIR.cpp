@@ -59,14 +59,14 @@ ScheduleOp dash::createScheduleOp(OpBuilder &builder, Location loc, StringRef na
     order = toTableAttr(std::get<Table>(schedule.order()), builder);
   const Cost &cost = schedule.cost;
   auto costAttr = CostAttr::get(context, cost.compute, cost.reduce, cost.latency, cost.buffers,
-                                cost.boundary, cost.piece, cost.convert);
+                                cost.boundary, cost.piece, cost.convert, cost.gather);
   SearchAttr searchAttr;
   if (const std::optional<Search> &search = schedule.search)
     searchAttr = SearchAttr::get(context, search->version, search->budget, search->maxDqBytes);
-  return ScheduleOp::create(builder, loc, name, schedule.kind, schedule.level, schedule.parts,
-                            schedule.workers, schedule.width,
-                            builder.getI64IntegerAttr(facts.minWorkers), !schedule.isOrdered(),
-                            toProblemAttr(schedule.problem, context), costAttr, searchAttr, order);
+  return ScheduleOp::create(
+      builder, loc, name, schedule.kind, schedule.level, schedule.parts, schedule.workers,
+      schedule.width, builder.getI64IntegerAttr(facts.minWorkers), !schedule.isOrdered(),
+      schedule.apart, toProblemAttr(schedule.problem, context), costAttr, searchAttr, order);
 }
 
 //===----------------------------------------------------------------------===//
@@ -106,7 +106,7 @@ static FailureOr<Table> toTable(TableAttr attr, const ScheduleHeader &header, Em
 
 Cost dash::toCost(CostAttr cost) {
   return {cost.getCompute(),  cost.getReduce(), cost.getLatency(), cost.getBuffers(),
-          cost.getBoundary(), cost.getPiece(),  cost.getConvert()};
+          cost.getBoundary(), cost.getPiece(),  cost.getConvert(), cost.getGather()};
 }
 
 FailureOr<Schedule> dash::readScheduleOp(ScheduleOp op, EmitError emitError) {
@@ -119,6 +119,7 @@ FailureOr<Schedule> dash::readScheduleOp(ScheduleOp op, EmitError emitError) {
   header.workers = op.getWorkers();
   header.width = op.getWidth();
   header.cost = toCost(op.getCost());
+  header.apart = op.getApart();
   if (SearchAttr search = op.getSearchAttr())
     header.search = {search.getVersion(), search.getBudget(), search.getDqLimit()};
   if (FormulasAttr formulas = op.getFormulas())

@@ -137,7 +137,8 @@ public:
     ChainTime &chain = chains[chainIndex];
     Worker &worker = workers[index];
     bool beginsItem = std::exchange(worker.item, item) != item;
-    TaskTimes times(schedule.cost, pieces, worker.time, chain, index, isOrdered, beginsItem);
+    TaskTimes times(schedule.cost, pieces, worker.time, chain, index, schedule.tasksWait(),
+                    beginsItem);
     lost.add(worker.time, times, beginsItem);
     times.store(schedule.cost, worker.time, chain, index);
     makespan = std::max(makespan, times.reduceEnd);
@@ -150,7 +151,7 @@ public:
       return;
     WorkerTime &worker = workers[index].time;
     ChainTime &chain = partChains[kvTile];
-    PartTimes times(schedule.cost, pieces, worker, chain, index, isOrdered);
+    PartTimes times(schedule.cost, pieces, worker, chain, index, schedule.partsWait());
     times.store(schedule.cost, pieces, worker, chain, index);
     makespan = std::max(makespan, times.end);
   }

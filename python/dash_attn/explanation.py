@@ -19,6 +19,7 @@ class Explanation:
     workers: int = 0
     certificate: str = ""
     parts: int = 1
+    apart: str = ""  # contributions that wait for no turn: "parts", to dK and dV, "all", or none
     predicted: float = 0  # the time of the order by that which no order is below; 0 where lengths are not known
 
     @staticmethod
@@ -26,11 +27,11 @@ class Explanation:
         program = kernel.manifest["program"]
         return Explanation("", forward, f"dash, {program['mask']} mask, {program['element']}, head dim {program['head_dim']}, "
                            f"tiles {program['tiles']['q']} x {program['tiles']['kv']}",
-                           program["kind"], program["level"], program["workers"], kernel.certificate, program["parts"], predicted)
+                           program["kind"], program["level"], program["workers"], kernel.certificate, program["parts"], program.get("apart", ""), predicted)
 
     @property
     def _rest(self) -> str:
-        return f", heads in {self.parts} parts" * (self.parts > 1) + f", predicted {self.predicted:.3f} x its lower bound" * bool(self.predicted)
+        return f", heads in {self.parts} parts" * (self.parts > 1) + f", kept apart: {self.apart}" * bool(self.apart) + f", predicted {self.predicted:.3f} x its lower bound" * bool(self.predicted)
 
     def __bool__(self) -> bool:
         return not self.refusal

@@ -56,7 +56,7 @@ class Size(ctypes.Structure):
 
 
 class Choice(ctypes.Structure):
-    _fields_ = [("kind", StringRef), ("parts", ctypes.c_int64), ("is_table", ctypes.c_int32), ("q_rows", ctypes.c_int64),
+    _fields_ = [("kind", StringRef), ("parts", ctypes.c_int64), ("apart", StringRef), ("is_table", ctypes.c_int32), ("q_rows", ctypes.c_int64),
                 ("kv_rows", ctypes.c_int64), ("makespan", ctypes.c_double), ("bound", ctypes.c_double)]
 
 

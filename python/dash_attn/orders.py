@@ -45,7 +45,8 @@ def _choose(wanted: Wanted, sizes: tuple[int, ...]) -> Ordered:
     pairs = batch * sizes[1] * -(-sizes[3] // Q_TILE) * -(-kv_rows // kv_tile)
     of_table = (*sizes[:3], found.q_rows, found.kv_rows) if found.is_table or pairs < FEWEST_OF_FORMULAS else ()
     has_runs = found.parts > sizes[1] // kv_heads
-    return Ordered(wanted._replace(kind=found.kind.text, parts=found.parts, has_runs=has_runs, sizes=of_table), found.makespan / found.bound)
+    apart = found.apart.text if found.apart.text != "none" else ""
+    return Ordered(wanted._replace(kind=found.kind.text, parts=found.parts, has_runs=has_runs, sizes=of_table, apart=apart), found.makespan / found.bound)
 
 
 def texts_of(wanted: Wanted) -> tuple[bytes, bytes, bytes]:

@@ -140,31 +140,31 @@ def choices() -> None:
                                               (1000, 3000, 2, 4, 4), (3000, 3000, 1, 2, 2))[2 * bool(level):]:
             sizes = dict(zip(SIZES, (batch, heads, kv_heads, q, kv)))
             exact = stated(q, kv, batch, heads, kv_heads)
-            compiled = compile_example("auto", mask, f"kind=auto{level} {exact}")
+            compiled = compile_example("auto", mask, f"kind=auto apart=auto{level} {exact}")
             expected = json.loads(compiled.read_text())
-            kind, parts = expected["program"]["kind"], expected["program"]["parts"]
+            kind, parts, apart = (expected["program"].get(key, "none") for key in ("kind", "parts", "apart"))
             steps = (64, 128) if mask == "full" else (64, 64) if q == kv else (1, 1)
             rows = "x".join(str(-(-size // step) * step) for size, step in zip((q, kv), steps))
             said = call(manifest, "choose", sizes)
             what = f"{mask}{level}, {q} x {kv} rows, {heads} heads over {kv_heads}"
-            start = f"DASH_SUCCESS\n{kind} parts={parts} table={int(kind == 'synthesized')} rows={rows} "
+            start = f"DASH_SUCCESS\n{kind} parts={parts} apart={apart} table={int(kind == 'synthesized')} rows={rows} "
             expect(what, said.startswith(start) and 1 <= float(said.split()[-1]) < 3, said)
-            asked, found = asked + 1, found | {(kind, parts)}
+            asked, found = asked + 1, found | {(kind, parts, apart)}
             if kind == "synthesized":
                 any_heads = f"q:{64 * parts},heads:1" if parts > heads // kv_heads else f"q:128,heads:{parts}"
-                table = compile_example("table", mask, f"kind=synthesized table=true{level} parts={parts} "
+                table = compile_example("table", mask, f"kind=synthesized table=true{level} parts={parts} apart={apart} "
                                         f"sizes={any_heads},kv:128,batch:1,kv-heads:1")
                 planned = call(table, "plan", sizes)
                 expect(f"{what}: the compiler's table", planned == f"DASH_SUCCESS\n{expected['certificate']}\n", planned)
                 expect(f"{what}: to the last byte", (TMP / "planned.order").read_bytes() == compiled.with_suffix(".order").read_bytes())
             said = call(manifest, "choose", sizes, PARTS=str(heads // kv_heads))
             expect(f"{what}: stated parts hold", f" parts={heads // kv_heads} " in said, said)
-    expect("choices differ", asked == 22 and len(found) > 5 and len({kind for kind, _ in found}) > 2, found)
+    expect("choices differ", asked == 22 and len(found) > 5 and len({kind for kind, *_ in found}) > 2 and len({apart for *_, apart in found}) == 3, found)
     for message, sizes, parts in (("4 heads are not a multiple of 3 kv heads", SIZES | {"kv_heads": 3}, "0"),
                                   ("parts must divide the 2 query heads of a kv head or be a multiple of them, got 3", SIZES, "3"),
                                   ("parts must divide the 2 query heads of a kv head or be a multiple of them, got -1", SIZES, "-1")):
         said = call(TMP / "any.json", "choose", sizes, PARTS=parts)
-        expect("a refusal", said == f"error: {message}\nDASH_INVALID_ARGUMENT\nuntouched parts=-1 table=-1 rows=-1x-1 0.000000\n", said)
+        expect("a refusal", said == f"error: {message}\nDASH_INVALID_ARGUMENT\nuntouched parts=-1 apart=untouched table=-1 rows=-1x-1 0.000000\n", said)
 
 
 def kept_choices() -> None:

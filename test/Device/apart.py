@@ -1,4 +1,5 @@
-"""Kernels whose contributions are kept apart: the gradients have the bits of the kernel of the same order whose sums grow turn by turn.
+"""Kernels whose contributions are kept apart: the gradients have the bits of the kernel of the same order whose sums grow turn by turn. A search
+finds another order where less waits, so of its kernels that is not asked.
 
 And what other groups ask: errors beside float64 on poisoned memory, the same bits on every run, alone and beside other work."""
 
@@ -10,10 +11,11 @@ import torch
 from accuracy import check, load
 from cases import case
 from group import Test
-from parts import REPEATED_SHAPE, REPEATS, SHAPES
+from parts import REPEATS, shapes_of_parts
 from repeat import alone, beside, demand_same
 
 from dash_attn.bundle import BundledKernel
+from dash_attn.problem import SEARCHED
 from dash_attn.testing import make_inputs, poison, run
 
 # Few rows beside many and many beside few, rows that see no column, lengths that tiles do not divide.
@@ -21,11 +23,15 @@ PLAIN_SHAPES = ((1, 4096, 1, 32, 8, "bhsd"), (16, 4096, 1, 8, 8, "bshd"), (1000,
                 (2048, 2048, 1, 2, 2, "padded"))
 
 
-def shapes_of(kernel: BundledKernel) -> tuple[tuple[Any, ...], ...]:
+def shapes_of(kernel: BundledKernel) -> tuple[tuple[tuple[Any, ...], ...], tuple[Any, ...]]:
+    """And that of repeats."""
+    if kernel.manifest["program"]["parts"] > 1:
+        return shapes_of_parts(kernel)
+    shapes: tuple[tuple[Any, ...], ...] = PLAIN_SHAPES
     if kernel.fixed_sizes:  # of a table
         sizes = kernel.fixed_sizes
-        return ((sizes["q_rows"], sizes["kv_rows"], sizes["batch"], sizes["heads"], sizes["kv_heads"], "bhsd"),)
-    return SHAPES if kernel.manifest["program"]["parts"] > 1 else PLAIN_SHAPES
+        shapes = ((sizes["q_rows"], sizes["kv_rows"], sizes["batch"], sizes["heads"], sizes["kv_heads"], "bhsd"),)
+    return shapes, shapes[-1]
 
 
 def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:
@@ -38,11 +44,11 @@ def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:
     for kernel in kernels:
         if not kernel.is_apart:
             continue
-        in_turns, shapes = named[kernel.name.rsplit("-apart-", 1)[0]], shapes_of(kernel)
+        in_turns, (shapes, repeated) = named[kernel.name.rsplit("-apart-", 1)[0]], shapes_of(kernel)
         for seed, shape in enumerate(shapes[:2] if quick else shapes):
-            add(f"bits {shape}", kernel, bits_are_those_of, in_turns, shape)
+            if kernel.manifest["program"]["kind"] != SEARCHED:
+                add(f"bits {shape}", kernel, bits_are_those_of, in_turns, shape)
             add(f"accuracy {shape}", kernel, check, case(kernel, shape, seed))
-        repeated = REPEATED_SHAPE if shapes == SHAPES else shapes[-1]
         for name, test in (("alone", alone), ("beside", beside)):
             add(name, kernel, test, REPEATS // 10 if quick else REPEATS, repeated)
     return found

@@ -36,9 +36,7 @@ def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:
 
     plain = {(kernel.kind, kernel.manifest["program"]["parts"]): kernel for kernel in kernels if not kernel.debug}
     for kernel in kernels:
-        shapes, repeated = SHAPES, REPEATED_SHAPE
-        if "-runs" in kernel.name:  # a table has sizes of its own
-            shapes, repeated = (REPEATED_RUNS,) if kernel.kind == "synthesized" else RUNS_SHAPES, REPEATED_RUNS
+        shapes, repeated = shapes_of_parts(kernel)
         same = plain.get((kernel.kind, kernel.manifest["program"]["parts"]))
         if kernel.debug == "contributions":
             for shape in shapes[2:4] or shapes if quick else shapes:
@@ -53,6 +51,13 @@ def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:
             if kernel.manifest["program"]["level"] in ("batch", "machine"):
                 add("in a batch", kernel, batch_changes_nothing)
     return found
+
+
+def shapes_of_parts(kernel: BundledKernel) -> tuple[tuple[tuple[Any, ...], ...], tuple[Any, ...]]:
+    """And that of repeats."""
+    if "-runs" not in kernel.name:
+        return SHAPES, REPEATED_SHAPE
+    return (REPEATED_RUNS,) if kernel.kind == "synthesized" else RUNS_SHAPES, REPEATED_RUNS  # a table has sizes of its own
 
 
 def sums_follow_chains(bundled: BundledKernel, plain: BundledKernel, shape: tuple[Any, ...]) -> dict[str, Any]:

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """parts_speed.py --json FILE: short backward passes whole and entry by entry, in the order that attention() takes and in other numbers of parts,
-and of the first in runs of q tiles; each with sums that grow turn by turn, and with contributions that are kept apart.
+and of the first in runs of q tiles; each with sums that grow turn by turn, and with contributions that are kept apart, which a search finds
+another order for.
 
 A graph has the backward pass, or one of its entries ten times; times are medians of rounds in a random order, in microseconds, those of an entry
-of one run. Inputs stay in L2 from run to run. The price `piece` in costs-h200.json comes from such a record.
+of one run. Inputs stay in L2 from run to run. The prices `piece` and `gather` in costs-h200.json come from such records.
 """
 
 from __future__ import annotations
@@ -49,13 +50,14 @@ def graph_of(stream: torch.cuda.Stream, run: Callable[[], Any]) -> torch.cuda.CU
 
 
 def orders_of(wanted: Wanted, sizes: tuple[int, ...]) -> dict[str, Wanted]:
-    """The one that attention() takes, and searched ones in whole query heads."""
+    """The one that attention() takes, and searched ones, in whole query heads and in runs of q tiles."""
     chosen = order_for(wanted, *sizes).wanted
     group = sizes[1] // sizes[2]
-    others = [parts for parts in PARTS if parts != chosen.parts and (parts <= group or parts % group == 0 and parts // group * Q_TILE <= sizes[3])]
-    orders = {"attention()": chosen} | {f"{parts} parts": wanted._replace(kind=SEARCHED, parts=parts, has_runs=parts > group, sizes=sizes) for parts in others}
-    return {f"{name}{f', apart={apart}' if apart else ''}": order._replace(apart=apart) for name, order in orders.items()
-            for apart in APART if apart != "parts" or order.parts > 1}
+    numbers = [parts for parts in sorted({*PARTS, chosen.parts})
+               if parts <= group or parts % group == 0 and parts // group * Q_TILE <= sizes[3]]
+    orders = {f"{parts} parts{f', apart={apart}' if apart else ''}": wanted._replace(kind=SEARCHED, parts=parts, has_runs=parts > group, sizes=sizes, apart=apart)
+              for parts in numbers for apart in APART if apart != "parts" or parts > 1}
+    return {"attention()": chosen} | {name: order for name, order in orders.items() if order != chosen}
 
 
 def measured(problem: tuple[int, Mask, int, int, int, int], rounds: int, rng: random.Random) -> list[dict[str, Any]]:
@@ -98,7 +100,7 @@ def main() -> None:
         for row in rows:
             entries = ", ".join(f"{role} {us:.1f}" for role, us in row["entries_us"].items())
             print(f"{row['head_dim']} {row['mask']:10s} {row['heads']}/{row['kv_heads']} heads, {row['rows']} x {row['kv_rows']}, {row['order']:24s} "
-                  f"{row['kind']} in {row['parts']}: {row['whole_us']:.1f} us; {entries}", flush=True)
+                  f"{row['kind']} in {row['parts']}, apart: {row['apart'] or 'none'}: {row['whole_us']:.1f} us; {entries}", flush=True)
     if arguments.json:
         about = {"commit": commit(), "date": time.strftime("%Y-%m-%d"), "gpu": torch.cuda.get_device_name(), "torch": torch.__version__, "rounds": arguments.rounds,
                  "results": results}

@@ -49,5 +49,11 @@ func.func private @cost_piece_not_negative() attributes
 // -----
 
 func.func private @cost_parts_come_last() attributes
-  // expected-error @below {{expected boundary, piece or convert, each at most once and in this order}}
+  // expected-error @below {{expected boundary, piece, convert or gather, each at most once and in this order}}
   {a = #dash.cost<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1, piece = 0.5, boundary = 0.5>}
+
+// -----
+
+func.func private @cost_gather_not_negative() attributes
+  // expected-error @below {{'gather' must be from 0 to 1e100, got -0.5}}
+  {a = #dash.cost<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1, gather = -0.5>}

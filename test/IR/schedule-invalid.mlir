@@ -122,3 +122,26 @@ dash.schedule @table_has_a_bound kind("shift") level(run) parts(1) workers(132) 
            head_dim_v = 128, sequences = <[64, 256]>>)
   cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)
   order(#dash.table<items = dense<0> : tensor<4x6xi32>, visits = dense<0> : tensor<9223372036854775807x3xi32>>)
+
+// -----
+
+// expected-error @below {{apart(all) keeps contributions by their turns, and adds that are unordered have none}}
+dash.schedule @unordered_apart kind("file") level(run) parts(1) workers(2) width(2) unordered apart(all)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 64,
+           head_dim_v = 64, sequences = <[64, 128]>>)
+  cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)
+  order(#dash.table<items = dense<0> : tensor<1x6xi32>, visits = dense<0> : tensor<1x3xi32>>)
+
+// -----
+
+// expected-error @below {{apart(parts) keeps what parts add to dK and dV, and there is one part: state more, or apart(all)}}
+dash.schedule @one_part_apart kind("file") level(run) parts(1) workers(2) width(2) apart(parts)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 64,
+           head_dim_v = 64, sequences = <[64, 128]>>)
+  cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)
+  order(#dash.table<items = dense<0> : tensor<1x6xi32>, visits = dense<0> : tensor<1x3xi32>>)
+
+// -----
+
+// expected-error @below {{expected what is kept apart (none, parts or all), got 'some'}}
+dash.schedule @some_apart kind("file") level(run) parts(1) workers(2) width(2) apart(some)

@@ -27,3 +27,11 @@ dash.schedule @table kind("file") level(run) parts(1) workers(2) width(2)
   cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)
   order(#dash.table<items = dense<0> : tensor<6x6xi32>, visits = dense<> : tensor<0x3xi32>>)
   {sym_visibility = "private"}
+
+// What is kept apart, and is nowhere in the text where nothing is.
+// CHECK-LABEL: dash.schedule @apart kind("file") level(run) parts(1) workers(2) width(2) min_workers(1) apart(all)
+dash.schedule @apart kind("file") level(run) parts(1) workers(2) width(2) min_workers(1) apart(all)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 64,
+           head_dim_v = 64, sequences = <[64, 128]>>)
+  cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1, gather = 0.5>)
+  order(#dash.table<items = dense<0> : tensor<1x6xi32>, visits = dense<0> : tensor<1x3xi32>>)

@@ -9,7 +9,7 @@
 // The order stands once, in front of the function; adds get their turns.
 // CHECK-LABEL: dash.schedule @attention_bwd_order kind("shift") level(run) parts(1) workers(132) width(132)
 // CHECK-NEXT:      problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 16, kv_heads = 16, head_dim = 128, head_dim_v = 128, sequences = <[4096, 4096]>>)
-// CHECK-NEXT:      cost(<compute = 1.945, reduce = 1.459, latency = 0.379, buffers = 2, boundary = 5.77, piece = 1.15, convert = 7.0>)
+// CHECK-NEXT:      cost(<compute = 1.945, reduce = 1.459, latency = 0.379, buffers = 2, boundary = 5.77, piece = 1.15, convert = 7.0, gather = 0.95>)
 // CHECK-NEXT:      order(#dash.formulas<
 // CHECK-NEXT:          item(i) = (i floordiv kv_tiles, i mod kv_tiles, i),
 // CHECK-NEXT:          worker(unit) = unit mod workers,

@@ -13,6 +13,7 @@
 // CHECK-NEXT:    stall        14.1 % of the workers' time waiting for turns, 1.9 % for buffers, 5.6 % idle at the end
 // CHECK-NEXT:    dQ in flight 2.1 MB at most (2097152 bytes)
 // CHECK-NEXT:    parts        1: dK and dV need no sums in memory
+// CHECK-NEXT:    apart        none: every contribution waits for the turn in front of it
 // CHECK-NEXT:    level        machine for 4 workers; takes 0.724 times as long as at level run: 142.3
 // CHECK-NEXT:    auto         kind=auto takes 'synthesized', which chooses for each sequence by itself; tried here at level run
 // CHECK-NEXT:    faster       kind=symmetric-shift takes 89.1 (13.5 % less); kind=synthesized searches for one

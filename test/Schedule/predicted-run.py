@@ -39,7 +39,7 @@ def requests(count: int) -> Iterator[Request]:
             problem = replace(problem, parts=1)
         yield Request(
             problem, kind if serves(kind, problem) else "synthesized", rng.randrange(made_for, 40), level, made_for,
-            rng.choice(COSTS),
+            rng.choice(COSTS), apart=rng.choice(["none", "none", "all"] + ["parts"] * (problem.parts > 1)),
         )
 
 

@@ -29,7 +29,7 @@
 // JSON:      "sequences": [
 // JSON-NEXT:   {"q":256,"kv":256},
 // JSON-NEXT:   {"q":64,"kv":64}
-// JSON:      "cost": {"c":1.876,"r":1.338,"latency":0.337,"buffers":2,"boundary":5.793,"piece":1.15,"convert":7},
+// JSON:      "cost": {"c":1.876,"r":1.338,"latency":0.337,"buffers":2,"boundary":5.793,"piece":1.15,"convert":7,"gather":0.95},
 // JSON:      "items": [
 // JSON-NEXT:   {"worker":0,"sequence":0,"kvHead":0,"part":0,"kv":0,"visit":{{\[\[}}0,2],[0,3],[0,0],[0,1]]},
 // JSON:      "chains": [

@@ -28,7 +28,7 @@ def make(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
 
 def contents() -> None:
     made = make(TMP / "bundle", "--filter=d64-causal")
-    assert made.returncode == 1 and "37 of 38 kernels" in made.stdout, made
+    assert made.returncode == 1 and "39 of 40 kernels" in made.stdout, made
     assert "d64-causal-unordered: program.mlir:3:1: error: no such kind" in made.stdout, made.stdout
     bundle = Bundle.open(TMP / "bundle")
     assert [kernel.name for kernel in bundle.kernels] == [
@@ -40,7 +40,9 @@ def contents() -> None:
     assert [kernel.name for kernel in bundle.given_delta] == [f"d64-causal-symmetric-shift{rows}-delta" for rows in ("", "-list")]
     assert [(kernel.name.rsplit("-")[-1], kernel.softcap, kernel.has_sink) for kernel in bundle.scores] == [
         ("softcap", 50.0, False), ("sink", None, True)]
-    assert [kernel.name for kernel in bundle.apart] == [f"d64-causal-symmetric-shift{which}" for which in ("-apart-all", "-parts8-apart-parts", "-parts8-apart-all")]
+    assert [kernel.name for kernel in bundle.apart] == [f"d64-causal-{which}" for which in (
+        "symmetric-shift-apart-all", "symmetric-shift-parts8-apart-parts", "symmetric-shift-parts8-apart-all",
+        "synthesized-runs4-apart-parts", "synthesized-runs4-apart-all")]
     shift, table = bundle.kernels[2], bundle.kernels[7]
     assert (shift.head_dim, shift.group, shift.kind, shift.fixed_sizes) == (64, "d64-causal", "shift", {})
     assert table.fixed_sizes == {"q_rows": 4096, "kv_rows": 4096}

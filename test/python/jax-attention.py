@@ -224,7 +224,7 @@ def refusals() -> None:
                                 f"tiles 64 x 128\norder        ascending, level run, 132 workers, "
                                 f"predicted 1.048 x its lower bound\ncertificate  {kernel.certificate}"), why
     few = explain(*arrays(batch=1, heads=8, kv_heads=1, rows=2048), causal=True)  # as kind=auto of the compiler
-    assert few.parts == 16 and "132 workers, heads in 16 parts, predicted 2." in str(few), few
+    assert few.parts == 16 and "132 workers, heads in 16 parts, kept apart: parts, predicted 1." in str(few), few
     traced = refused(lambda: jax.jit(lambda scale: attention(q, k, v, scale=scale))(1.0), ArgumentError)
     assert traced.startswith("scale: expected a number, found "), traced
     # The sizes of a batch that is a name are asked for by whoever exports a program for all of them.

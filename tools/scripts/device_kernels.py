@@ -142,7 +142,7 @@ def device_kernels(workers: int = TARGETS_OWN) -> list[DeviceKernel]:
                     if (of_mask := RUNS.get(mask)) and of_mask[0] == kind and suffix in ("", "small"):
                         options = f"kind={kind} {common} parts={of_mask[1]} sizes={of_mask[2]}"
                         kernels += [DeviceKernel(f"d{head_dim}-{mask}-{kind}-runs{of_mask[1]}{build}", head_dim, mask, f"{options} {option}")
-                                    for build, option in (("", ""), ("-contributions", DEBUG_OPTIONS["contributions"]))]
+                                    for build, option in (("", ""), ("-contributions", DEBUG_OPTIONS["contributions"]), *APART.items())]
                     if kind == F16_KINDS.get(mask):
                         kernels.append(DeviceKernel(f"{name}-f16", head_dim, mask, f"kind={kind} {common}", element="f16"))
                     if kind in DEBUG_KINDS.get(mask, ()):

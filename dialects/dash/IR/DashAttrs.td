@@ -117,17 +117,17 @@ def CostAttr : Dash_Attr<"Cost", "cost"> {
     With several parts and a `piece` above 0, an item also adds its sums of dK and dV, in pieces as large as a
     tile of dQ, each in `piece`; the next part may begin when the first is there. While they leave, the next item
     begins, so its boundary needs no buffer. `convert` is what rounding the sums of a kv tile takes a worker behind
-    the order; it counts where a number of parts is chosen. The text leaves a `boundary`, `piece` or `convert` of 0
-    out.
+    the order, and `gather` what reading a contribution that is kept apart takes it there; they count where a number of parts, or
+    what is kept apart, is chosen. The text leaves a `boundary`, `piece`, `convert` or `gather` of 0 out.
 
-    **Preconditions**: at most 1e100; `compute` and `reduce` above 0, `latency`, `boundary`, `piece` and
-    `convert` at least 0, `buffers` at least 1.
+    **Preconditions**: at most 1e100; `compute` and `reduce` above 0, `latency`, `boundary`, `piece`,
+    `convert` and `gather` at least 0, `buffers` at least 1.
     **Postconditions**: the text is the shortest decimal that reads back as the same numbers.
     **Example**: `#dash.cost<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2, boundary = 5.5, piece = 1.6,
-    convert = 7.5>`.
+    convert = 7.5, gather = 1.0>`.
     **Errors**: `'compute' must be above 0 and at most 1e100, got -1.0`; `'latency' must be from 0 to
-    1e100, got -0.5`, and so for boundary, piece and convert; `'buffers' must be at least 1, got 0`;
-    `expected boundary, piece or convert, each at most once and in this order`.
+    1e100, got -0.5`, and so for boundary, piece, convert and gather; `'buffers' must be at least 1, got 0`;
+    `expected boundary, piece, convert or gather, each at most once and in this order`.
   }];
   let parameters = (ins APFloatParameter<"time of a task's compute">:$compute,
                         APFloatParameter<"time of a task's reduction">:$reduce,
@@ -135,13 +135,15 @@ def CostAttr : Dash_Attr<"Cost", "cost"> {
                         AttrParameter<"int64_t", "dQ buffers of a worker">:$buffers,
                         APFloatParameter<"time that an item takes beside its tasks">:$boundary,
                         APFloatParameter<"time of adding a piece of a part's sums">:$piece,
-                        APFloatParameter<"time of rounding the sums of a kv tile">:$convert);
+                        APFloatParameter<"time of rounding the sums of a kv tile">:$convert,
+                        APFloatParameter<"time of reading a contribution that is kept apart">:$gather);
   let builders = [AttrBuilder<(ins "double":$compute, "double":$reduce, "double":$latency,
                                    "int64_t":$buffers, "double":$boundary, "double":$piece,
-                                   "double":$convert), [{
+                                   "double":$convert, "double":$gather), [{
     return $_get($_ctxt, ::llvm::APFloat(compute), ::llvm::APFloat(reduce),
                  ::llvm::APFloat(latency), buffers, ::llvm::APFloat(boundary),
-                 ::llvm::APFloat(piece), ::llvm::APFloat(convert));
+                 ::llvm::APFloat(piece), ::llvm::APFloat(convert),
+                 ::llvm::APFloat(gather));
   }]>];
   let genAccessors = 0;
   let hasCustomAssemblyFormat = 1;
@@ -154,6 +156,7 @@ def CostAttr : Dash_Attr<"Cost", "cost"> {
     double getBoundary() const;
     double getPiece() const;
     double getConvert() const;
+    double getGather() const;
   }];
 }
 

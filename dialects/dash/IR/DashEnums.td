@@ -118,6 +118,23 @@ def Apart : I32EnumAttr<"Apart", "which contributions are kept apart until all a
   let genSpecializedAttr = 0;
 }
 
+def ApartAttr : EnumAttr<DashDialect, Apart, "apart"> {
+  let summary = "Contributions that are kept in places of their own until all are there";
+  let description = [{
+    | | contributions | memory, of f32 tiles |
+    |---|---|---|
+    | `none` | each is added to the sum at its turn | none |
+    | `parts` | those of parts, to dK and dV, wait for nobody | as many for each kv tile as there are parts |
+    | `all` | those to dQ, too | and as many for each q tile as there are kv tiles |
+
+    What waited for nobody is added up behind the order, in the order of turns: the same sum to the last bit.
+
+    **Example**: `#dash<apart parts>`; on an op its bare word.
+
+    **Errors**: the parser's, which lists the words.
+  }];
+}
+
 /// The slot is full: a consumer may read it.
 def SideFull : I32EnumAttrCase<"Full", 0, "full">;
 /// The slot is empty: a producer may write it.

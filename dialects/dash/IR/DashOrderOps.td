@@ -23,6 +23,9 @@ def ScheduleOp : Dash_Op<"schedule", [Symbol]> {
     are 0, and the bits may differ even from run to run. `workers` is the number of lists; `width` the number of workers that visit orders and chains were made for:
     the same, unless `level` says that the bits may not depend on it.
 
+    `apart` says which contributions wait for no turn, but are kept in places of their own and added up behind the order
+    (`#dash<apart …>`): predicted times follow from it, bits do not.
+
     `search` is there where the order was searched for, and says how (`#dash.search`).
 
     The verifier looks at the shape only. Coverage, total order, progress and independence are proven by
@@ -33,6 +36,7 @@ def ScheduleOp : Dash_Op<"schedule", [Symbol]> {
     - `parts` divides the query heads of a kv head, or is a multiple of them; `workers` and `width` are from 1 to 1048576.
     - `width` is `workers` unless the level is `machine` or `world`.
     - `min_workers` is from 1 to `workers`.
+    - `apart` is of an order that is not `unordered`; `apart(parts)` of more parts than one.
     - A table is in the text (not elided), and has a row for each item:
       N = sum over sequences of kv_heads * parts * ceil(kv rows / rows of a kv tile). It has at most 67108864 rows.
     - Sequences have at most 2147483647 rows.
@@ -59,6 +63,9 @@ def ScheduleOp : Dash_Op<"schedule", [Symbol]> {
     - `parts must divide the 4 query heads of a kv head or be a multiple of them, got 3`
     - `width must be workers, 132, at level 'run', got 32`
     - `min_workers must be from 1 to workers, 132, got 133`
+    - `apart(all) keeps contributions by their turns, and adds that are unordered have none`
+    - `apart(parts) keeps what parts add to dK and dV, and there is one part: state more, or apart(all)`
+    - `expected what is kept apart (none, parts or all), got 'some'`
     - `table 'items' is not in the text (dense_resource '__elided__'): print the module again
       without --mlir-elide-elementsattrs-if-larger`
     - `sequences may have at most 2147483647 rows, got 2147483648`
@@ -77,6 +84,8 @@ def ScheduleOp : Dash_Op<"schedule", [Symbol]> {
     Arg<I64Attr, "workers that the order was made for">:$width,
     Arg<OptionalAttr<I64Attr>, "workers that must be resident at once, once proven">:$min_workers,
     Arg<UnitAttr, "adds come in no order, so bits may differ">:$unordered,
+    Arg<DefaultValuedAttr<ApartAttr, "::mlir::dash::Apart::None">,
+        "contributions that wait for no turn">:$apart,
     Arg<ProblemAttr, "what the order was made for">:$problem,
     Arg<CostAttr, "cost model that it was judged by">:$cost,
     Arg<OptionalAttr<SearchAttr>, "how it was searched for">:$search,
@@ -85,7 +94,7 @@ def ScheduleOp : Dash_Op<"schedule", [Symbol]> {
   let assemblyFormat = [{
     $sym_name `kind` `(` $kind `)` `level` `(` custom<Level>($level) `)`
     `parts` `(` $parts `)` `workers` `(` $workers `)` `width` `(` $width `)`
-    (`min_workers` `(` $min_workers^ `)`)? (`unordered` $unordered^)?
+    (`min_workers` `(` $min_workers^ `)`)? (`unordered` $unordered^)? (`apart` `(` custom<Apart>($apart)^ `)`)?
     `\n` ` ` ` ` ` ` ` ` `problem` `(` $problem `)`
     `\n` ` ` ` ` ` ` ` ` `cost` `(` $cost `)` (`search` `(` $search^ `)`)?
     `\n` ` ` ` ` ` ` ` ` `order` `(` $order `)` attr-dict

@@ -92,19 +92,14 @@ def AssignRoles : Pass<"dash-assign-roles"> {
 }
 
 def KeepApart : Pass<"dash-keep-apart"> {
-  let summary = "Keep contributions in places of their own, and add them up when all are there";
+  let summary = "Mark contributions that the schedule keeps in places of their own until all are there";
   let description = [{
     An ordered add waits for the turn in front of it. Where a problem is short, or cut into many parts, that is most of its time:
     each turn is handed on in one to two microseconds. Contributions that are kept apart wait for nobody, and
-    `dash.convert` adds them up in the order of turns: the same sum to the last bit, for more memory. `gradients` says which:
+    `dash.convert` adds them up in the order of turns: the same sum to the last bit, for more memory. The `apart` of the
+    `dash.schedule` says which (`#dash<apart …>`; `dash-apply-schedule` chose it).
 
-    | | contributions | memory, of f32 tiles |
-    |---|---|---|
-    | `parts` | of parts, to dK and dV | as many for each kv tile as there are parts |
-    | `all` | these and those to dQ | and as many for each q tile as there are kv tiles |
-
-    With `all` no worker waits for another: any number of them may be resident, and the launch is a plain one. What pays is not known by
-    this pass: the bytes are written and read once more, so few kv tiles, or few rows, or many parts.
+    With `all` no worker waits for another: any number of them may be resident, and the launch is a plain one.
 
     Marks `dash.ordered_reduce` in reducers and the `dash.convert` of their targets with `apart`.
 
@@ -112,13 +107,6 @@ def KeepApart : Pass<"dash-keep-apart"> {
 
     (* example filepath=test/Pipeline/keep-apart.mlir *)
   }];
-  let options = [
-    Option<"gradients", "gradients", "::mlir::dash::Apart", /*default=*/"::mlir::dash::Apart::All",
-           "Whose contributions are kept apart. `all` is the default because it ends all waiting",
-           [{::llvm::cl::values(
-             clEnumValN(::mlir::dash::Apart::Parts, "parts", "those of parts, to dK and dV"),
-             clEnumValN(::mlir::dash::Apart::All, "all", "those to dQ, too"))}]>,
-  ];
   let statistics = [Statistic<"numApart", "num-apart", "Number of adds whose contributions are kept apart">];
 }
 

@@ -54,6 +54,11 @@ def ApplySchedule : Pass<"dash-apply-schedule", "::mlir::ModuleOp"> {
     each sequence by itself, at level machine of one kv head: where lengths disagree, `parts` must be stated.
     With sizes that are assumed, and for all other kinds, it is one part.
 
+    An add waits for the turn in front of it, unless its contribution is kept apart: in a place of its own, to be added up behind the
+    order, in the order of turns. `apart` says which are (`parts`: those of parts, to dK and dV; `all`: those to dQ, too), or leaves it to the
+    times that are predicted (`auto`): waiting, or writing and reading once more. It must be 1 % faster, and take no more than 256 MiB. An
+    order has the same bits whatever is kept apart; a search finds other orders where less waits. At levels above run it does not.
+
     Needs: `dash-tile`. Leaves: tile computations untouched.
     Does not: place buffers or barriers.
 
@@ -96,6 +101,8 @@ def ApplySchedule : Pass<"dash-apply-schedule", "::mlir::ModuleOp"> {
            "Number of lists. The default, 0, is the number of multiprocessors of the target">,
     Option<"target", "target", "std::string", /*default=*/"::mlir::dash::defaultTarget.str()",
            "The chip, by its name in PTX, whose multiprocessors are workers by default">,
+    Option<"apart", "apart", "std::string", /*default=*/"\"none\"",
+           "Contributions that wait for no turn: none, parts, all or auto. `none` is the default because others take memory">,
     Option<"level", "level", "std::string", /*default=*/"\"\"",
            "What the bits may not depend on: run, batch or machine. The problem's own by default; a "
            "weaker one is refused">,
@@ -120,6 +127,8 @@ def ApplySchedule : Pass<"dash-apply-schedule", "::mlir::ModuleOp"> {
            "costs has, and so below">,
     Option<"convert", "convert", "double", /*default=*/"-1",
            "Cost of rounding a kv tile's sums of dK and dV">,
+    Option<"gather", "gather", "double", /*default=*/"-1",
+           "Cost of reading a contribution that is kept apart">,
     Option<"buffers", "buffers", "int64_t", /*default=*/"2",
            "dQ tiles that a worker holds for reduction; 1 is the model of the DASH paper">,
     Option<"dqLimit", "dq-limit", "int64_t", /*default=*/"32",

@@ -37,13 +37,11 @@ struct ToPtxOptions : public PassPipelineOptions<ToPtxOptions> {
   Option<int64_t> forWorkers{*this, "for-workers",
                              llvm::cl::desc("Workers that an order of level machine is made for"),
                              llvm::cl::init(32)};
-  Option<Apart> apart{
+  Option<std::string> apart{
       *this, "apart",
-      llvm::cl::desc("Contributions that wait for no turn, and are added up at the end"),
-      llvm::cl::init(Apart::None),
-      llvm::cl::values(clEnumValN(Apart::None, "none", "none: sums grow turn by turn"),
-                       clEnumValN(Apart::Parts, "parts", "those of parts, to dK and dV"),
-                       clEnumValN(Apart::All, "all", "those to dQ, too"))};
+      llvm::cl::desc("Contributions that wait for no turn, and are added up at the end: none, "
+                     "parts, all, or auto by predicted times"),
+      llvm::cl::init("none")};
   Option<std::string> sizes{
       *this, "sizes", llvm::cl::desc("Sizes that the types leave open, for the proof or a table"),
       llvm::cl::init("")};

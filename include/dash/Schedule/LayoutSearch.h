@@ -19,6 +19,7 @@ struct LayoutRequest {
   int64_t parts = 1, workers = 1;
   int64_t maxDqBytes = 0;
   Cost cost;
+  Apart apart = Apart::None; ///< what waits for no turn
   /// How often the problem runs, one time after the other; the order of the middle one is taken. With
   /// more than one it suits workers that come from the problem before one by one.
   int64_t copies = 1;

@@ -23,6 +23,7 @@ struct Plan {
   int64_t headsPerItem = 1;          ///< where visits are chosen
   bool rotates = false;              ///< likewise: items begin with a head each, by their kv tiles
   int64_t pieces = 0;                ///< of an item's sums, where it is a part (numPieces)
+  Apart apart = Apart::None;         ///< what waits for no turn
 };
 
 /// How free workers come by items.

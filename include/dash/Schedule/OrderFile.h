@@ -14,8 +14,9 @@ struct OrderFileRequest {
   DeterminismLevel needed = DeterminismLevel::Run; ///< the weakest level that will do
   std::optional<int64_t> workers, parts;
   std::optional<int64_t> forWorkers; ///< counts where the file's level is machine
-  std::optional<double> compute, reduce, latency, boundary, piece, convert;
+  std::optional<double> compute, reduce, latency, boundary, piece, convert, gather;
   std::optional<int64_t> buffers;
+  std::optional<Apart> apart;
   Cost cost; ///< of files that state none
 };
 

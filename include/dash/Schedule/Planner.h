@@ -38,6 +38,7 @@ struct PlannedOrder {
 struct OrderChoice {
   std::string kind;
   int64_t parts = 1;
+  Apart apart = Apart::None;
   bool isTable = false; ///< for these sizes; else formulas of any
   double makespan = 0, lowerBound = 0;
 };

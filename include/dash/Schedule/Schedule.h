@@ -37,6 +37,8 @@ struct Cost {
   double boundary = 0;
   /// Of parts: adding a piece of an item's dK and dV; and, behind the order, rounding the sums of a kv tile.
   double piece = 0, convert = 0;
+  /// Of contributions that are kept apart: reading one as large as a tile of dQ behind the order.
+  double gather = 0;
 };
 
 /// How an order was searched for: with its problem, workers and costs, all that it follows from.
@@ -59,8 +61,16 @@ struct ScheduleHeader {
   int64_t maxDqBytes = int64_t(32) << 20;
   /// Of an order that was searched for.
   std::optional<Search> search;
+  /// Contributions that wait for no turn, but are kept in places of their own and added up behind the order. Of an order that is
+  /// there it changes times and no bit; a search finds another order for it.
+  Apart apart = Apart::None;
+  /// For builders: `apart` is theirs to choose.
+  bool choosesApart = false;
 
   bool isOrdered() const { return !unordered; }
+  /// Whether a contribution to dQ, or a part's to dK and dV, waits for the turn in front of it.
+  bool tasksWait() const { return isOrdered() && apart != Apart::All; }
+  bool partsWait() const { return isOrdered() && apart == Apart::None; }
   /// Precondition: so many parts are possible.
   PartCut cut() const { return PartCut(problem, parts); }
 };

@@ -159,8 +159,8 @@ static FailureOr<OrderAlone> synthesizeAlone(const ScheduleHeader &alone, MLIRCo
 }
 
 /// Puts the orders of sequences, or of their kv heads, together.
-static FailureOr<Order> synthesizeApart(const ScheduleHeader &header, MLIRContext *context,
-                                        EmitError emitError) {
+static FailureOr<Order> synthesizeEach(const ScheduleHeader &header, MLIRContext *context,
+                                       EmitError emitError) {
   const Problem &problem = header.problem;
   bool isByKvHead = header.level >= DeterminismLevel::Machine;
   // Long sequences first, as in a search over all.
@@ -225,8 +225,12 @@ static FailureOr<Order> build(const ScheduleHeader &header, MLIRContext *context
     error.attachNote() << "lower for-workers (which changes the bits)";
     return error;
   }
-  if (header.level != DeterminismLevel::Run)
-    return synthesizeApart(header, context, emitError);
+  if (header.level != DeterminismLevel::Run) {
+    // What is put together makes progress because times grow along chains, so adds wait for their turns here.
+    ScheduleHeader waiting = header;
+    waiting.apart = Apart::None;
+    return synthesizeEach(waiting, context, emitError);
+  }
   FailureOr<ChosenOrder> chosen = chooseOrder(header, context, emitError);
   if (failed(chosen))
     return failure();

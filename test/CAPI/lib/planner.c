@@ -51,11 +51,11 @@ static int planOnce(void) {
 
 static int choose(void) {
   const char *parts = getenv("PARTS");
-  DashChoice choice = {{"untouched", 9}, -1, -1, -1, -1, 0, 0};
+  DashChoice choice = {{"untouched", 9}, -1, {"untouched", 9}, -1, -1, -1, 0, 0};
   printf("%s\n", dashGetStatusName(dashPlannerChoose(planner, manifest, sizes, numSizes,
                                                      parts ? atoll(parts) : 0, print, NULL, &choice)));
-  printf("%s parts=%lld table=%d rows=%lldx%lld %.6f\n", choice.kind.data, (long long)choice.parts,
-         choice.isTable, (long long)choice.qRows, (long long)choice.kvRows,
+  printf("%s parts=%lld apart=%s table=%d rows=%lldx%lld %.6f\n", choice.kind.data, (long long)choice.parts,
+         choice.apart.data, choice.isTable, (long long)choice.qRows, (long long)choice.kvRows,
          choice.bound > 0 ? choice.makespan / choice.bound : 0.0);
   return 0;
 }

@@ -164,24 +164,25 @@ class Asked:
     for_workers: int
     cost: Cost
     form: str
+    apart: str  # "parts" where there are some
 
     @staticmethod
     def draw(rng: random.Random, kinds: tuple[str, ...]) -> Asked:
         workers = rng.choice([1, 2, 3, 5, 7, 8, 16, 33, 64, 131, 132])
         cost = rng.choice([*COSTS, Cost(rng.uniform(0.1, 4), rng.uniform(0.1, 4), rng.uniform(0, 2), rng.randint(1, 4), rng.uniform(0, 6), rng.uniform(0, 3), 1.5)])
         return Asked(rng.choice(kinds), rng.choice(["run", "batch", "machine"]), workers,
-                     rng.randint(1, workers), cost, rng.choice(["formulas", "table"]))
+                     rng.randint(1, workers), cost, rng.choice(["formulas", "table"]), rng.choice(["none", "none", "parts", "all"]))
 
     def serving(self, problems: list[Problem]) -> Asked:
         """Of a kind that cuts as these problems are cut."""
         return self if all(serves(self.kind, problem) for problem in problems) else replace(self, kind="synthesized")
 
     def options(self, parts: int) -> str:
-        cost = self.cost
+        cost, apart = self.cost, "none" if self.apart == "parts" and parts == 1 else self.apart
         return (f"--dash-apply-schedule=kind={self.kind} level={self.level} workers={self.workers} "
                 f"for-workers={self.for_workers} parts={parts} form={self.form} compute={cost.compute!r} "
                 f"reduce={cost.reduce!r} latency={cost.latency!r} buffers={cost.buffers} boundary={cost.boundary!r} "
-                f"piece={cost.piece!r} convert={cost.convert!r}")
+                f"piece={cost.piece!r} convert={cost.convert!r} gather={cost.gather!r} apart={apart}")
 
 
 def request_differences(asked: Asked, problem: Problem, schedule: Json) -> list[str]:

@@ -94,10 +94,10 @@ def progress_differences(graph: EventGraph, order: Order) -> list[str]:
 
 def numbers(problem: Problem, schedule: Json, graph: EventGraph) -> Numbers:
     """The four numbers, worked out anew."""
-    cost = cost_of(schedule)
+    cost, apart = cost_of(schedule), schedule.get("apart", "none")
     return Numbers(
-        makespan(graph, cost, cost.pieces(problem)),
-        lower_bound(problem, schedule["workers"], cost),
+        makespan(graph, cost, cost.pieces(problem), apart),
+        lower_bound(problem, schedule["workers"], cost, apart),
         min_workers(graph),
         dynamic_issue(graph),
     )

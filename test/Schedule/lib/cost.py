@@ -18,21 +18,23 @@ class Cost:
     buffers: int = 1
     boundary: float = 0.0
     piece: float = 0.0
-    convert: float = 0.0  # in no makespan
+    convert: float = 0.0  # in no makespan, nor is what follows
+    gather: float = 0.0
 
     def pieces(self, problem: Problem) -> int:
         """In which an item adds its dK and dV, each as large as a tile of dQ."""
         return 2 * -(-problem.tile_kv // problem.tile_q) if problem.parts > 1 and self.piece else 0
 
 
-def makespan(graph: EventGraph, cost: Cost, pieces: int = 0) -> float:
+def makespan(graph: EventGraph, cost: Cost, pieces: int = 0, apart: str = "none") -> float:
     """The largest R of
 
     C(k) = max(C(k-1), R(k-b)) + c + (boundary if the task is the first of its item)
     R(k) = max(C(k), R(k-1), R(pred) + (latency if pred is on another worker)) + r
 
     With pieces, items end with as many more uses of buffers, of `piece` each, one behind the other. The first of them comes
-    `latency` behind the first of the part in front; and the boundary of the item behind needs no buffer.
+    `latency` behind the first of the part in front; and the boundary of the item behind needs no buffer. What is kept
+    `apart`, of "parts" or of "all", waits for nothing in front.
     """
     trace = complete_trace(graph)
     if trace is None:
@@ -47,7 +49,8 @@ def makespan(graph: EventGraph, cost: Cost, pieces: int = 0) -> float:
         worker = worker_of[event.item]
         mine = reduced[worker]
         arrived = 0.0
-        if event.after is not None:
+        waits = apart == "none" if event.task is None else apart != "all"
+        if waits and event.after is not None:
             away = worker_of[events[event.after].item] != worker
             arrived = end[event.after] + (cost.latency if away else 0.0)
         if event.task is None:
@@ -78,12 +81,12 @@ def length(tasks: int, items: int, cost: Cost, pieces: int = 0) -> float:
     return max(tasks * cost.compute + items * between, tasks * cost.reduce + items * adds)
 
 
-def lower_bound(problem: Problem, workers: int, cost: Cost) -> float:
+def lower_bound(problem: Problem, workers: int, cost: Cost, apart: str = "none") -> float:
     sizes = sorted((size for size in _item_sizes(problem) if size), reverse=True)
     chains = [int(problem.active(s).sum(axis=0).max()) for s in range(len(problem.sequences))]
     pieces = cost.pieces(problem)
     bounds = [length(problem.num_tasks(), len(sizes), cost, pieces) / workers]
-    if max(chains):
+    if max(chains) and apart != "all":
         bounds.append(cost.boundary + cost.compute + max(chains) * cost.reduce)
     bounds += [length(tasks, items, cost, pieces) for tasks, items in _crowded(sizes, workers)]
     return max(bounds)

@@ -59,6 +59,7 @@ class Request:
     order: Path | None = None
     batch: int | None = None
     form: str = "formulas"
+    apart: str = "none"
 
     def sizes(self) -> str:
         problem = self.problem
@@ -81,6 +82,7 @@ class Request:
             f" parts={problem.parts}"
             f" compute={cost.compute!r} reduce={cost.reduce!r} latency={cost.latency!r}"
             f" buffers={cost.buffers} boundary={cost.boundary!r} piece={cost.piece!r} convert={cost.convert!r}"
+            f" gather={cost.gather!r} apart={self.apart}"
             f" sizes={self.sizes()}",
         ]
 

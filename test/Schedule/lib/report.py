@@ -62,7 +62,7 @@ def problem_of(schedule: Json) -> Problem:
 def cost_of(schedule: Json) -> Cost:
     cost = schedule["cost"]
     return Cost(float(cost["c"]), float(cost["r"]), float(cost["latency"]), cost["buffers"],
-                *(float(cost.get(name, 0)) for name in ("boundary", "piece", "convert")))
+                *(float(cost.get(name, 0)) for name in ("boundary", "piece", "convert", "gather")))
 
 
 def numbers_of(schedule: Json) -> Numbers:
@@ -120,7 +120,7 @@ def schedule_json(problem: Problem, order: Order, numbers: Numbers, setting: Set
         "dynamicIssue": numbers.dynamic_issue,
         "cost": {"c": cost.compute, "r": cost.reduce,
                  "latency": cost.latency, "buffers": cost.buffers, "boundary": cost.boundary,
-                 **{name: price for name, price in (("piece", cost.piece), ("convert", cost.convert)) if price}},
+                 **{name: price for name in ("piece", "convert", "gather") if (price := getattr(cost, name))}},
         "makespan": numbers.makespan,
         "lowerBound": numbers.lower_bound,
         **order_json(order),
