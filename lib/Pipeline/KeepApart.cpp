@@ -20,14 +20,20 @@ struct KeepApart : public dash::impl::KeepApartBase<KeepApart> {
   void runOnOperation() override {
     SymbolTableCollection symbols;
     bool hasReducers = false;
-    getOperation()->walk([&](RoleOp role) {
+    WalkResult result = getOperation()->walk([&](RoleOp role) -> WalkResult {
       if (!role.isReducer())
-        return;
+        return WalkResult::advance();
       hasReducers = true;
       ItemsOp items = role.getItems();
+      if (!items || !items.isScheduled())
+        return role.emitError() << "has no scheduled 'dash.items', whose order says what is kept "
+                                   "apart; run --dash-apply-schedule and --dash-assign-roles first";
       if (auto schedule = symbols.lookupNearestSymbolFrom<ScheduleOp>(items, items.getOrderAttr()))
         keepApart(role, schedule.getApart());
+      return WalkResult::advance();
     });
+    if (result.wasInterrupted())
+      return signalPassFailure();
     if (!hasReducers)
       getOperation()->emitWarning()
           << "no 'dash.workers' with a reducer; run --dash-assign-roles first";

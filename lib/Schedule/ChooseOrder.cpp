@@ -24,16 +24,20 @@ LogicalResult dash::verifyCountable(const Problem &problem, EmitError emitError)
          << " tasks over all heads and sequences, which is the most that can be scheduled";
 }
 
-FailureOr<ProvenOrder> dash::prove(FailureOr<Schedule> schedule, EmitError emitError) {
-  if (failed(schedule))
-    return failure();
-  if (schedule->apart != Apart::None && schedule->unordered)
-    return emitError() << "kind '" << schedule->kind
+static LogicalResult verifyApart(const ScheduleHeader &header, EmitError emitError) {
+  if (header.apart != Apart::None && header.unordered)
+    return emitError() << "kind '" << header.kind
                        << "' adds in no order, so a contribution has no turn to be kept apart by: "
                           "take another kind, or apart=none";
-  if (schedule->apart == Apart::Parts && schedule->parts == 1)
+  if (header.apart == Apart::Parts && header.parts == 1)
     return emitError() << "apart=parts keeps what parts add to dK and dV, and the order is in one "
                           "part: take more parts, or apart=all";
+  return success();
+}
+
+FailureOr<ProvenOrder> dash::prove(FailureOr<Schedule> schedule, EmitError emitError) {
+  if (failed(schedule) || failed(verifyApart(*schedule, emitError)))
+    return failure();
   FailureOr<ScheduleFacts> facts = verify(*schedule, emitError);
   if (failed(facts))
     return failure();
@@ -164,6 +168,8 @@ FailureOr<ProvenOrder> dash::buildSchedule(ScheduleHeader header, bool asFormula
   if (!asFormulas && ((header.parts == 0 && looksAtSizes) || header.choosesApart))
     return buildBest(std::move(header), context, emitError);
   header.parts = std::max<int64_t>(header.parts, 1);
+  if (failed(verifyApart(header, emitError)))
+    return failure();
   if (header.kind == autoKind) {
     if (failed(verifyCountable(header.problem, emitError)))
       return failure();

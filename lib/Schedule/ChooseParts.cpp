@@ -127,7 +127,11 @@ static FailureOr<ProvenOrder> buildOfLeastPrice(ScheduleHeader header, MLIRConte
                                                 EmitError emitError) {
   using Choice = std::tuple<double, int64_t, Apart>; // the price, or one that none is below
   SmallVector<Choice> candidates;
-  auto addAll = [&](int64_t parts) {
+  SmallVector<int64_t> numbers =
+      header.parts > 0 ? SmallVector<int64_t>{header.parts} : partsToTry(header);
+  if (!header.choosesApart && header.apart == Apart::Parts && numbers.size() > 1)
+    llvm::erase(numbers, 1); // which adds nothing that could be kept
+  for (int64_t parts : numbers) {
     header.parts = parts;
     double bound =
         leastMakespan({header.problem, parts, header.workers, header.maxDqBytes, header.cost});
@@ -137,11 +141,7 @@ static FailureOr<ProvenOrder> buildOfLeastPrice(ScheduleHeader header, MLIRConte
       one.apart = apart;
       candidates.emplace_back(priceOf(one, bound), parts, apart);
     }
-  };
-  if (header.parts > 0)
-    addAll(header.parts);
-  else
-    llvm::for_each(partsToTry(header), addAll);
+  }
   llvm::sort(candidates);
   header.choosesApart = false;
   std::optional<ProvenOrder> best;

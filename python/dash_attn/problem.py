@@ -157,7 +157,7 @@ class Wanted(NamedTuple):
     """A kernel. element: "bf16" or "f16"; kind, parts: of its order, the kind empty before one is chosen, and of packed sequences, whose
     lengths come with each call (is_list); has_runs: whether parts are runs of a query head's q tiles; sizes: those that a table is for, as
     `orders.SIZES` names them, else empty; has_sink: of a softmax in which each head has a score without a value; apart: contributions that
-    are kept apart, those of "parts" or "all", or "" where sums grow turn by turn. It changes no bit."""
+    are kept apart, those of "parts" or "all", or "" where sums grow turn by turn. An order has the same bits either way, but a search finds others."""
 
     head_dim: int
     element: str

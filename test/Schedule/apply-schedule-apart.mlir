@@ -1,4 +1,5 @@
 // RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='kind=auto apart=auto sizes=q:2048,heads:8,kv-heads:1' --dash-verify-schedule | FileCheck %s --check-prefix=PARTS
+// RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='kind=auto apart=parts sizes=q:2048,heads:8,kv-heads:1' --dash-verify-schedule | FileCheck %s --check-prefix=PARTS
 // RUN: dash-opt %dash_examples/bwd-full.mlir --dash-tile --dash-apply-schedule='kind=auto apart=auto sizes=q:1,kv:4096,heads:32,kv-heads:8' --dash-verify-schedule | FileCheck %s --check-prefix=ALL
 // RUN: dash-opt %dash_examples/bwd-full.mlir --dash-tile --dash-apply-schedule='kind=shift apart=auto sizes=q:1,kv:4096,heads:32,kv-heads:8' --dash-verify-schedule | FileCheck %s --check-prefix=STATED
 // RUN: dash-opt %dash_examples/bwd-full.mlir --dash-tile --dash-apply-schedule='kind=shift apart=auto sizes=q:1,kv:131072,heads:32,kv-heads:8' --dash-verify-schedule | FileCheck %s --check-prefix=MEMORY

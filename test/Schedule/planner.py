@@ -68,15 +68,15 @@ def expected(schedule):
     return result
 
 
-def check(mask, kind, workers, sizes, level="run", parts=1):
-    name = f"{kind} of {mask}, {sizes}, {workers} workers, level {level}, {parts} parts"
+def check(mask, kind, workers, sizes, level="run", parts=1, apart="none"):
+    name = f"{kind} of {mask}, {sizes}, {workers} workers, level {level}, {parts} parts, apart: {apart}"
     options = [f"--mask={mask}", f"--kind={kind}", f"--workers={workers}", f"--sizes={sizes}", f"--level={level}", "--for-workers=4",
-               f"--parts={parts}"]
+               f"--parts={parts}", f"--apart={apart}"]
     planned = plan(*options)
     if planned.returncode:
         return [f"{name}: {planned.stderr}"]
     facts, words = json.loads(planned.stdout), BUFFER.read_bytes()
-    schedule = report(mask, f"kind={kind} workers={workers} sizes={sizes} level={level} for-workers=4 parts={parts}")
+    schedule = report(mask, f"kind={kind} workers={workers} sizes={sizes} level={level} for-workers=4 parts={parts} apart={apart}")
     problems = []
     if read(np.frombuffer(words, dtype=np.int32)) != expected(schedule):
         problems.append(f"{name}: the buffer holds another order than the report")
@@ -101,6 +101,8 @@ REFUSED = {
     "--sizes=q:64 --kind=unordered": "kind 'unordered' has no order to plan",
     "--sizes=q:64 --mask=diagonal": "expected --mask=full, causal or window:LEFT,RIGHT, got 'diagonal'",
     "--sizes=q:64 --mask=window:-5,0": "bounds of a mask must be at least -1, which is none",
+    "--sizes=q:64 --apart=some": "expected --apart=none, parts or all, got 'some'",
+    "--sizes=q:64 --apart=parts": "apart=parts keeps what parts add to dK and dV, and the order is in one part: take more parts, or apart=all",
     "--sizes=q:64 --level=world": "expected --level=run, batch or machine, got 'world'",
     "--sizes=q:64,heads:16777217": "heads must be from 1 to 16777216, got 16777217",
     "--sizes=q:2000000000": "problem has more than 17179869184 tasks over all heads",
@@ -118,7 +120,9 @@ def main():
         problems += check(mask, "auto", 8, "q:700,kv:700,batch:2,heads:4", "batch")
         problems += check(mask, "synthesized", 8, "q:700,kv:700,batch:2,heads:4", "machine")
         for kind in ("shift", "synthesized"):
-            problems += check(mask, kind, 5, "q:700,kv:900,heads:8,kv-heads:1", parts=4)
+            for apart in ("none", "parts", "all"):
+                problems += check(mask, kind, 5, "q:700,kv:900,heads:8,kv-heads:1", parts=4, apart=apart)
+        problems += check(mask, "synthesized", 8, "q:700,kv:700,batch:2,heads:4,kv-heads:2", "batch", parts=2, apart="all")
         for level in ("run", "batch", "machine"):
             problems += check(mask, "synthesized", 8, "q:700,kv:900,batch:2,heads:4,kv-heads:2", level, parts=6)
     problems += check("full", "shift", 5, "q:700,kv:900,batch:2,heads:2", parts=3)

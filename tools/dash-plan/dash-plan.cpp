@@ -38,6 +38,9 @@ static cl::opt<int64_t> forWorkers("for-workers",
 static cl::opt<int64_t> parts("parts",
                               cl::desc("Parts of a kv head's query heads, as the program has them"),
                               cl::init(1), cl::cat(category));
+static cl::opt<std::string> apart("apart",
+                                  cl::desc("What the program keeps apart: none, parts or all"),
+                                  cl::init("none"), cl::cat(category));
 static cl::opt<int64_t> headDim("head-dim", cl::desc("Columns of Q, K and V"), cl::init(128),
                                 cl::cat(category));
 static cl::opt<std::string> costs("costs",
@@ -87,10 +90,15 @@ static ScheduleHeader readRequest() {
   if (!asked || *asked == DeterminismLevel::World)
     refuse("expected --level=run, batch or machine, got '" + level + "'");
 
+  std::optional<Apart> keptApart = symbolizeApart(apart);
+  if (!keptApart)
+    refuse("expected --apart=none, parts or all, got '" + apart + "'");
+
   ScheduleHeader request;
   request.kind = kind;
   request.level = *asked;
   request.parts = parts;
+  request.apart = *keptApart;
   request.workers = workers;
   request.width = *asked == DeterminismLevel::Machine ? forWorkers : workers;
   Problem &problem = request.problem;
