@@ -230,6 +230,8 @@ private:
     bool isOnePart = schedule.getParts() == 1;
     std::string parts =
         search || !isOnePart ? formatv(" parts={0}", int64_t(schedule.getParts())).str() : "";
+    if (apart != Apart::None)
+      parts += (" apart=" + stringifyApart(apart)).str();
     // What is priced of parts, an order of one does not follow from.
     CostAttr cost = schedule.getCost();
     cost =

@@ -24,6 +24,8 @@ CASES = {
     "table": ("bwd-full.mlir", "kind=synthesized workers=4 sizes=q:512,kv:512,batch:1,heads:2,kv-heads:2", lambda text: text),
     "machine": ("bwd-causal.mlir", "kind=synthesized level=machine for-workers=2 workers=4 sizes=q:512,kv:512,batch:1,heads:2,kv-heads:2",
                 lambda text: text),
+    # A search finds another order where less waits.
+    "apart": ("bwd-causal.mlir", "kind=synthesized parts=16 apart=parts sizes=q:2048,kv:2048,batch:1,heads:8,kv-heads:1", lambda text: text),
     "small": ("bwd-full.mlir", "kind=shift workers=132 q-tile=64", lambda text: text.replace("x128xbf16", "x64xbf16")),
     "list": ("bwd-causal.mlir", "kind=symmetric-shift level=batch workers=132",
              lambda text: text.replace("scale(%scale)", "scale(%scale) sequences(<?>)")),
@@ -88,6 +90,7 @@ def check_command(name, command, table):
     subprocess.run(["dash-opt", str(scratch / f"{name}.mlir"),
                     f"--dash-to-ptx=kind=file path={order} {sizes} output={out}", "-o", "/dev/null"], check=True)
     manifest = json.loads(out.with_suffix(".json").read_text(encoding="utf-8"))
+    expect(name, "what is kept apart", re.findall(r" apart=(\w+)", command), re.findall(r"apart': '(\w+)", str(manifest["program"])))
     expect(name, "order by its command", table, (scratch / manifest["order"]["file"]).read_bytes())
     expect(name, "a place for the file in its command", True, "kind=file path=ORDER.json" in manifest["order"]["command"])
 
