@@ -164,10 +164,11 @@ FailureOr<ProvenOrder> dash::buildSchedule(ScheduleHeader header, bool asFormula
   header.search = std::nullopt;
   const ScheduleKind *kind = findScheduleKind(header.kind);
   bool looksAtSizes = header.kind == autoKind || (kind && kind->isSearched);
+  if (asFormulas || !looksAtSizes)
+    header.parts = std::max<int64_t>(header.parts, 1);
   header.choosesApart &= !asFormulas && !(kind && kind->isUnordered); // sizes say what pays
-  if (!asFormulas && ((header.parts == 0 && looksAtSizes) || header.choosesApart))
+  if (header.parts == 0 || header.choosesApart)
     return buildBest(std::move(header), context, emitError);
-  header.parts = std::max<int64_t>(header.parts, 1);
   if (failed(verifyApart(header, emitError)))
     return failure();
   if (header.kind == autoKind) {

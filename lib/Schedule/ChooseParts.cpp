@@ -198,10 +198,6 @@ FailureOr<ProvenOrder> dash::buildBest(ScheduleHeader header, MLIRContext *conte
                                        EmitError emitError) {
   if (failed(verifyCountable(header.problem, emitError)))
     return failure();
-  const ScheduleKind *kind = findScheduleKind(header.kind);
-  bool choosesParts = header.kind == autoKind || (kind && kind->isSearched);
-  if (!choosesParts)
-    header.parts = std::max<int64_t>(header.parts, 1);
   if (header.level != DeterminismLevel::Run && header.parts == 0) {
     FailureOr<int64_t> parts = choosePartsOfEach(header, context, emitError);
     if (failed(parts))

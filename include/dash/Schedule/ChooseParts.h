@@ -28,8 +28,8 @@ SmallVector<Apart, 3> apartToTry(ScheduleHeader header);
 /// Keeps of an order that is there apart what takes least.
 void chooseApart(ProvenOrder &proven);
 
-/// The schedule of least price in what is left open: in the number of parts where that is 0 and the kind looks at sizes, and in what
-/// is kept apart where the header chooses. From level batch on the number is asked of each sequence by
+/// The schedule of least price in what is left open: in the number of parts where that is 0, and in what is kept apart where the header
+/// chooses. From level batch on the number is asked of each sequence by
 /// itself, from machine on of one of its kv heads; fails with a message where lengths disagree.
 FailureOr<ProvenOrder> buildBest(ScheduleHeader header, MLIRContext *context, EmitError emitError);
 
