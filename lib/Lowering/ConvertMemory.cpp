@@ -171,7 +171,7 @@ struct ConvertBulkAdd : SumPattern<BulkAddOp> {
                                 ConversionPatternRewriter &rewriter) const override {
     PtxBuilder b(op.getLoc(), rewriter);
     Value from = source(b, op, adaptor);
-    hopper::addFloats(b, from, sums(b, op, adaptor), bytes(channelOf(op)));
+    hopper::addFloats(b, from, sums(b, op, adaptor), bytes(channelOf(op)), op.getEvictLast());
     rewriter.eraseOp(op);
     return success();
   }
@@ -185,7 +185,7 @@ struct ConvertBulkStore : SumPattern<BulkStoreOp> {
     PtxBuilder b(op.getLoc(), rewriter);
     Value from = source(b, op, adaptor);
     Value to = op.getTurn() ? contribution(b, op, adaptor) : sums(b, op, adaptor);
-    hopper::storeBytes(b, from, to, bytes(channelOf(op)));
+    hopper::storeBytes(b, from, to, bytes(channelOf(op)), op.getEvictLast());
     rewriter.eraseOp(op);
     return success();
   }

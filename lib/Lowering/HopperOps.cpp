@@ -135,12 +135,16 @@ void hopper::storeTile(PtxBuilder &b, Value fromShared, Value descriptor, ValueR
       b, generic(b, descriptor), b.shared(fromShared), coordinates, /*l2CacheHint=*/Value(),
       NVVM::TMAStoreMode::TILE, /*predicate=*/Value());
 }
-void hopper::storeBytes(PtxBuilder &b, Value fromShared, Value toGlobal, int64_t bytes) {
+void hopper::storeBytes(PtxBuilder &b, Value fromShared, Value toGlobal, int64_t bytes,
+                        bool evictLast) {
+  Value policy = evictLast ? ptx::createpolicyL2EvictLast(b) : Value();
   NVVM::CpAsyncBulkSharedCTAToGlobalOp::create(b, toGlobal, b.shared(fromShared), b.i32(bytes),
-                                               /*l2CacheHint=*/Value(), /*byteMask=*/Value());
+                                               policy, /*byteMask=*/Value());
 }
-void hopper::addFloats(PtxBuilder &b, Value fromShared, Value toGlobal, int64_t bytes) {
-  ptx::cpReduceAsyncBulkAddF32(b, b.shared(fromShared), toGlobal, bytes);
+void hopper::addFloats(PtxBuilder &b, Value fromShared, Value toGlobal, int64_t bytes,
+                       bool evictLast) {
+  Value policy = evictLast ? ptx::createpolicyL2EvictLast(b) : Value();
+  ptx::cpReduceAsyncBulkAddF32(b, b.shared(fromShared), toGlobal, bytes, policy);
 }
 void hopper::commitCopies(PtxBuilder &b) { NVVM::CpAsyncBulkCommitGroupOp::create(b); }
 void hopper::waitCopiesRead(PtxBuilder &b) {

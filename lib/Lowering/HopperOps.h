@@ -53,8 +53,9 @@ void copyTile(PtxBuilder &b, Value descriptor, ValueRange coordinates, Value toS
               Value barrier);
 void copyBytes(PtxBuilder &b, Value fromGlobal, int64_t bytes, Value toShared, Value barrier);
 void storeTile(PtxBuilder &b, Value fromShared, Value descriptor, ValueRange coordinates);
-void storeBytes(PtxBuilder &b, Value fromShared, Value toGlobal, int64_t bytes);
-void addFloats(PtxBuilder &b, Value fromShared, Value toGlobal, int64_t bytes);
+/// `evictLast`: L2 keeps what is written as long as it can.
+void storeBytes(PtxBuilder &b, Value fromShared, Value toGlobal, int64_t bytes, bool evictLast);
+void addFloats(PtxBuilder &b, Value fromShared, Value toGlobal, int64_t bytes, bool evictLast);
 void commitCopies(PtxBuilder &b);
 /// Until the source of every copy of this thread has been read.
 void waitCopiesRead(PtxBuilder &b);

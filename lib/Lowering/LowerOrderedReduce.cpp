@@ -14,6 +14,9 @@
 //
 // A contribution that is kept apart is stored in a place of its own, and waits for nobody but its slot.
 //
+// Sums are what L2 evicts last: the next turn adds to them, and the conversion reads them, while all else that a kernel moves is
+// read or written once, or soon again.
+//
 //===----------------------------------------------------------------------===//
 
 #include "dash/IR/DashOps.h"
@@ -137,7 +140,7 @@ private:
     Value tile = tileOf(b, op), turn = op.getTurn();
     delay(b);
     BulkStoreOp::create(b, target, sequence, head, tile, slot.wait.getChannel(),
-                        slotOf(b, slot.wait), turn);
+                        slotOf(b, slot.wait), turn, /*evictLast=*/false);
     NVVM::CpAsyncBulkCommitGroupOp::create(b);
     CountTurnsOp::create(b, target, sequence, head, tile, turn, op.getIsLast());
     waitCopies(b, /*read=*/true);
@@ -153,14 +156,16 @@ private:
     NVVM::FenceProxyOp::create(b, NVVM::ProxyKind::async_global, NVVM::SharedSpaceAttr());
     Value place = slotOf(b, slot.wait);
     if (contributions)
-      BulkStoreOp::create(b, target, sequence, head, tile, channel, place, turn);
+      BulkStoreOp::create(b, target, sequence, head, tile, channel, place, turn,
+                          /*evictLast=*/false);
     Value zero = arith::ConstantIndexOp::create(b, 0);
     Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, turn, zero);
     auto branch = scf::IfOp::create(b, isFirst, /*withElseRegion=*/true);
     auto inThen = ImplicitLocOpBuilder(op.getLoc(), branch.getThenBodyBuilder());
-    BulkStoreOp::create(inThen, target, sequence, head, tile, channel, place, Value());
+    BulkStoreOp::create(inThen, target, sequence, head, tile, channel, place, Value(),
+                        /*evictLast=*/true);
     auto inElse = ImplicitLocOpBuilder(op.getLoc(), branch.getElseBodyBuilder());
-    BulkAddOp::create(inElse, target, sequence, head, tile, channel, place);
+    BulkAddOp::create(inElse, target, sequence, head, tile, channel, place, /*evictLast=*/true);
     NVVM::CpAsyncBulkCommitGroupOp::create(b);
     waitCopies(b, /*read=*/true);
 
@@ -178,7 +183,7 @@ private:
     Value channel = slot->wait.getChannel();
     Value place = slotOf(b, slot->wait);
     BulkAddOp::create(b, op.getTarget(), op.getSequence(), op.getHead(), op.getTile(), channel,
-                      place);
+                      place, /*evictLast=*/true);
     NVVM::CpAsyncBulkCommitGroupOp::create(b);
     waitCopies(b, /*read=*/true);
     op.erase();

@@ -189,11 +189,19 @@ Value ptx::atomRelaxedGpuIncU32(ImplicitLocOpBuilder &b, Value word, Value last)
 }
 
 void ptx::cpReduceAsyncBulkAddF32(ImplicitLocOpBuilder &b, Value fromShared, Value toGlobal,
-                                  int64_t bytes) {
-  assembly(b, {},
-           "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [$1], [$0], " +
-               Twine(bytes) + ";",
-           "l,l", {fromShared, toGlobal});
+                                  int64_t bytes, Value policy) {
+  std::string name = "cp.reduce.async.bulk.global.shared::cta.bulk_group";
+  std::string operands = "[$1], [$0], " + std::to_string(bytes);
+  if (policy)
+    assembly(b, {}, name + ".L2::cache_hint.add.f32 " + operands + ", $2;", "l,l,l",
+             {fromShared, toGlobal, policy});
+  else
+    assembly(b, {}, name + ".add.f32 " + operands + ";", "l,l", {fromShared, toGlobal});
+}
+
+Value ptx::createpolicyL2EvictLast(ImplicitLocOpBuilder &b) {
+  return assembly(b, {b.getI64Type()}, "createpolicy.fractional.L2::evict_last.b64 $0;", "=l", {})
+      .front();
 }
 
 void ptx::tensormapCpFenceproxy(ImplicitLocOpBuilder &b, Value fromShared, Value toGlobal) {

@@ -65,9 +65,14 @@ void redReleaseGpuAddS32(ImplicitLocOpBuilder &b, Value word);
 Value atomRelaxedGpuIncU32(ImplicitLocOpBuilder &b, Value word, Value last);
 
 /// cp.reduce.async.bulk of f32 sums in shared memory into global memory, both as pointers.
+/// With a policy of L2 for what is written if there is one.
 /// Why: nvvm has this reduction for tensors with a descriptor only.
 void cpReduceAsyncBulkAddF32(ImplicitLocOpBuilder &b, Value fromShared, Value toGlobal,
-                             int64_t bytes);
+                             int64_t bytes, Value policy);
+
+/// createpolicy of a line that L2 evicts last.
+/// Why: neither nvvm nor LLVM has it.
+Value createpolicyL2EvictLast(ImplicitLocOpBuilder &b);
 
 /// tensormap.cp_fenceproxy of a descriptor, from shared to global memory, by a whole warp.
 /// Why: neither nvvm nor LLVM has it.

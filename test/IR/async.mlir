@@ -98,6 +98,8 @@ func.func @computes(%use: index, %p: !p) {
 // CHECK-NEXT:    dash.bulk_store %dq_tiles[%[[I]]] into %[[SUMS]][%[[I]], %[[I]], %[[I]]] : <{{.+}}> into memref<?x?x?x128xf32>
 // CHECK-NEXT:    dash.bulk_store %dq_tiles[%[[I]]] into %[[SUMS]][%[[I]], %[[I]], %[[I]]] keep(%[[I]]) : <{{.+}}> into memref<?x?x?x128xf32>
 // CHECK-NEXT:    dash.bulk_add %dq_tiles[%[[I]]] into %[[SUMS]][%[[I]], %[[I]], %[[I]]] : <{{.+}}> into memref<?x?x?x128xf32>
+// CHECK-NEXT:    dash.bulk_store %dq_tiles[%[[I]]] into %[[SUMS]][%[[I]], %[[I]], %[[I]]] evict_last : <{{.+}}> into memref<?x?x?x128xf32>
+// CHECK-NEXT:    dash.bulk_add %dq_tiles[%[[I]]] into %[[SUMS]][%[[I]], %[[I]], %[[I]]] evict_last : <{{.+}}> into memref<?x?x?x128xf32>
 // CHECK-NEXT:    dash.release_turn %[[SUMS]][%[[I]], %[[I]], %[[I]]] last(%[[I]]) : memref<?x?x?x128xf32>
 // CHECK-NEXT:    dash.count_turns %[[SUMS]][%[[I]], %[[I]], %[[I]]] turn(%[[I]]) last(%[[I]]) : memref<?x?x?x128xf32>
 func.func @adds(%i: index) {
@@ -109,6 +111,8 @@ func.func @adds(%i: index) {
       dash.bulk_store %dq_tiles[%i] into %dq[%i, %i, %i] : !D into !S
       dash.bulk_store %dq_tiles[%i] into %dq[%i, %i, %i] keep(%i) : !D into !S
       dash.bulk_add %dq_tiles[%i] into %dq[%i, %i, %i] : !D into !S
+      dash.bulk_store %dq_tiles[%i] into %dq[%i, %i, %i] evict_last : !D into !S
+      dash.bulk_add %dq_tiles[%i] into %dq[%i, %i, %i] evict_last : !D into !S
       dash.release_turn %dq[%i, %i, %i] last(%i) : !S
       dash.count_turns %dq[%i, %i, %i] turn(%i) last(%i) : !S
     }

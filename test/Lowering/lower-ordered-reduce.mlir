@@ -24,9 +24,9 @@ func.func @ordered(%sums: !S, %n: index) {
       // CHECK-NEXT:   %[[SLOT:.*]], %{{.*}} = dash.ring %dq_tiles[%[[USE]]]
       // CHECK:        %[[FIRST:.*]] = arith.cmpi eq, %[[TURN]], %c0
       // CHECK-NEXT:   scf.if %[[FIRST]] {
-      // CHECK-NEXT:     dash.bulk_store %dq_tiles[%[[SLOT]]] into %[[SUMS]][%[[SEQ]], %[[HEAD]], %[[Q]]] :
+      // CHECK-NEXT:     dash.bulk_store %dq_tiles[%[[SLOT]]] into %[[SUMS]][%[[SEQ]], %[[HEAD]], %[[Q]]] evict_last :
       // CHECK-NEXT:   } else {
-      // CHECK-NEXT:     dash.bulk_add %dq_tiles[%[[SLOT]]] into %[[SUMS]][%[[SEQ]], %[[HEAD]], %[[Q]]] :
+      // CHECK-NEXT:     dash.bulk_add %dq_tiles[%[[SLOT]]] into %[[SUMS]][%[[SEQ]], %[[HEAD]], %[[Q]]] evict_last :
       // CHECK-NEXT:   }
       // CHECK-NEXT:   nvvm.cp.async.bulk.commit.group
       // CHECK-NEXT:   nvvm.cp.async.bulk.wait_group 0 {read}

@@ -32,6 +32,8 @@ ARITHMETIC = {"add": lambda a, b: a + b, "sub": lambda a, b: a - b, "and": lambd
 
 def result_of(root: str, name: str, operands: list[str], value: Value) -> int:
     """What the first operand gets; `root` is the name's first word."""
+    if root == "createpolicy":
+        return 0  # only L2 reads it
     bits, is_signed = bits_of(name), bool(SIGNED.search(name))
     if name.endswith(".pred"):
         bits = 1

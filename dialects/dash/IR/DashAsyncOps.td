@@ -371,20 +371,22 @@ def CountTurnsOp : Dash_SumOp<"count_turns", (ins
 }
 
 def BulkAddOp : Dash_SumOp<"bulk_add", (ins
-    Arg<ChannelType, "the channel", [MemRead]>:$channel, Arg<Index, "slot">:$slot)> {
+    Arg<ChannelType, "the channel", [MemRead]>:$channel, Arg<Index, "slot">:$slot,
+    Arg<UnitAttr, "whether L2 evicts the tile last">:$evict_last)> {
   let summary = "Add a slot's tile to memory";
   let description = [{
-    `cp.reduce.async.bulk.add.f32`: each element is added in L2, rounded to nearest even, subnormals flushed.
+    `cp.reduce.async.bulk.add.f32`: each element is added in L2, rounded to nearest even, subnormals flushed. With
+    `evict_last` the tile stays in L2 as long as it can (`L2::evict_last`): it is added to again, and then read.
 
     **Preconditions**: one thread; the slot is full and fenced.
     **Postconditions**: part of the group that is committed next.
-    **Example**: `dash.bulk_add %dq_tiles[%slot] into %dq[%seq, %head, %tile] : !dash.channel<tensor<64x128xf32>> into
+    **Example**: `dash.bulk_add %dq_tiles[%slot] into %dq[%seq, %head, %tile] evict_last : !dash.channel<tensor<64x128xf32>> into
     memref<?x?x?x128xf32>`, as in test/Lowering/lower-ordered-reduce.mlir.
     **Errors**: `tile must have as many columns as the head dim of the memref, 128, got 64`; `a slot must be one tile of 'f32', got
     '!dash.channel<tensor<64x128xbf16>>'`; `stands inside 'dash.role' only: channels connect roles`.
   }];
   let assemblyFormat = [{
-    $channel `[` $slot `]` `into` $sums `[` $sequence `,` $head `,` $tile `]` attr-dict
+    $channel `[` $slot `]` `into` $sums `[` $sequence `,` $head `,` $tile `]` (`evict_last` $evict_last^)? attr-dict
     `:` type($channel) `into` type($sums)
   }];
   let hasVerifier = 1;
@@ -392,22 +394,25 @@ def BulkAddOp : Dash_SumOp<"bulk_add", (ins
 
 def BulkStoreOp : Dash_SumOp<"bulk_store", (ins
     Arg<ChannelType, "the channel", [MemRead]>:$channel, Arg<Index, "slot">:$slot,
-    Arg<Optional<Index>, "keep it as the contribution of this turn">:$turn)> {
+    Arg<Optional<Index>, "keep it as the contribution of this turn">:$turn,
+    Arg<UnitAttr, "whether L2 evicts the tile last">:$evict_last)> {
   let summary = "Store a slot's tile to memory";
   let description = [{
     `cp.async.bulk.global.shared`: the first turn of a chain assigns, so nothing needs to be zero before. With `turn` the
     tile goes to the slot of that turn in the workspace region `contributions` instead (of dK and dV `dk_contributions` and
-    `dv_contributions`): what is kept apart, and what tests replay chains from.
+    `dv_contributions`): what is kept apart, and what tests replay chains from. With `evict_last` the tile stays in L2 as long as
+    it can: it is added to next.
 
     **Preconditions**: one thread; the slot is full and fenced.
     **Postconditions**: part of the group that is committed next.
-    **Example**: `dash.bulk_store %dq_tiles[%slot] into %dq[%seq, %head, %tile] : !dash.channel<tensor<64x128xf32>> into
+    **Example**: `dash.bulk_store %dq_tiles[%slot] into %dq[%seq, %head, %tile] evict_last : !dash.channel<tensor<64x128xf32>> into
     memref<?x?x?x128xf32>`, as in test/Lowering/lower-ordered-reduce.mlir.
     **Errors**: `tile must have as many columns as the head dim of the memref, 128, got 64`; `a slot must be one tile of 'f32', got
     '!dash.channel<tensor<64x128xbf16>>'`; `stands inside 'dash.role' only: channels connect roles`.
   }];
   let assemblyFormat = [{
-    $channel `[` $slot `]` `into` $sums `[` $sequence `,` $head `,` $tile `]` (`keep` `(` $turn^ `)`)? attr-dict
+    $channel `[` $slot `]` `into` $sums `[` $sequence `,` $head `,` $tile `]` (`keep` `(` $turn^ `)`)?
+    (`evict_last` $evict_last^)? attr-dict
     `:` type($channel) `into` type($sums)
   }];
   let hasVerifier = 1;

@@ -58,6 +58,8 @@ class Translator:
 
         if root == "mov":
             return self.move(operands, dtype)
+        if root == "createpolicy":  # only L2 reads it
+            return [(operands[0], "constant(0, u64)")]
         if name.startswith("ld.param.") and len(words) == 3:
             place = f'r["{operands[1].strip("[]")}"]'
             return [(operands[0], place if last != "s32" else f"{place}.view(i32).astype(i64).view(u64)")]
