@@ -45,6 +45,8 @@ void dash::buildToPtxPipeline(OpPassManager &manager, const ToPtxOptions &option
   manager.addPass(createCheckKernels());
   manager.addPass(createAssignRoles(AssignRolesOptions{options.structure, options.target}));
   manager.addPass(createKeepApart());
+  if (options.overlap)
+    manager.addPass(createOverlapRounding());
   manager.addPass(createOrderProducts());
   manager.addPass(createPlaceReleases());
   manager.addPass(

@@ -26,7 +26,7 @@ using EmitError = function_ref<InFlightDiagnostic()>;
 LogicalResult FactsAttr::verify(EmitError emitError, Type element, int64_t headDim,
                                 int64_t headDimV, MaskAttr, TilesAttr, StringRef, DeterminismLevel,
                                 bool isOrdered, int64_t parts, int64_t workers, int64_t width,
-                                int64_t minWorkers, FloatAttr, Apart apart) {
+                                int64_t minWorkers, FloatAttr, Apart apart, bool overlapsRounding) {
   if (!isa<BFloat16Type, Float16Type>(element))
     return emitError() << "'element' must be bf16 or f16, got " << element;
   for (auto [name, value] : {std::pair<StringRef, int64_t>("head_dim", headDim),
@@ -45,6 +45,9 @@ LogicalResult FactsAttr::verify(EmitError emitError, Type element, int64_t headD
                        << minWorkers;
   if (apart != Apart::None && !isOrdered)
     return emitError() << "'apart' keeps contributions by their turns, and this program has none";
+  if (overlapsRounding && (!isOrdered || apart != Apart::None))
+    return emitError() << "'overlaps_rounding' wants sums that grow in turns, and this program has "
+                          "none, or keeps contributions apart";
   return success();
 }
 
@@ -169,7 +172,7 @@ ProgramAttr ProgramAttr::withRegion(RegionAttr region) const {
 
 LogicalResult EntryAttr::verify(EmitError emitError, EntryRole, EntryWhen,
                                 ArrayRef<StringAttr> grid, ArrayRef<int32_t> block,
-                                ArrayRef<int32_t> cluster, int64_t sharedBytes, bool) {
+                                ArrayRef<int32_t> cluster, int64_t sharedBytes, bool, bool) {
   if (grid.size() != 3)
     return emitError() << "a grid must have three expressions, got " << grid.size();
   for (auto [name, extent] :

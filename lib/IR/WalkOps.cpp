@@ -205,8 +205,23 @@ static LogicalResult verifyApart(OrderedReduceOp op) {
   return success();
 }
 
+/// Who tells and who waits are of one mind: else a launch would not end, or round what is none yet.
+static LogicalResult verifyTells(OrderedReduceOp op) {
+  if (op.getTells() && op.getApart())
+    return op.emitOpError("is kept apart, so there is no sum that it could tell of");
+  for (Operation *user : op.getTarget().getUsers())
+    if (auto convert = dyn_cast<ConvertOp>(user);
+        convert && convert.getSource() == op.getTarget() && convert.getWaits() != op.getTells()) {
+      auto diagnostic = op.emitOpError(
+          op.getTells() ? "tells when a sum is complete, but 'dash.convert' does not wait for it"
+                        : "does not tell when a sum is complete, but 'dash.convert' waits for it");
+      return diagnostic.attachNote(convert.getLoc()) << "the 'dash.convert' of its target";
+    }
+  return success();
+}
+
 LogicalResult OrderedReduceOp::verify() {
-  if (failed(verifyApart(*this)))
+  if (failed(verifyApart(*this)) || failed(verifyTells(*this)))
     return failure();
   if (std::optional<int64_t> piece = getPiece()) {
     int64_t pieces = *getPieces();

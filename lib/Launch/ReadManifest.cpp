@@ -214,6 +214,7 @@ static Entry readEntry(const Reader &entry) {
           entry.getExtent("cluster"),
           static_cast<uint32_t>(entry.getNumber("shared_bytes", 0, largest)),
           entry.getBool("cooperative"),
+          entry.has("overlaps") && entry.getBool("overlaps"),
           entry.getObjects("parameters", 0, [](const Reader &parameter) {
             return Parameter{parameter.getString("name"),
                              types[parameter.getChoice("type", {"ptr", "i32", "i64", "f32"})]};

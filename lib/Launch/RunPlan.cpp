@@ -250,7 +250,7 @@ Outcome Plan::launch(const Step &step, void *stream, Slots &values) const {
   void *parameters[mostSlots];
   for (auto [i, slot] : enumerate(step.slots))
     parameters[i] = &values[slot];
-  LaunchAttribute attributes[2] = {};
+  LaunchAttribute attributes[3] = {};
   LaunchConfig config{{step.grid[0], step.grid[1], step.grid[2]},
                       {entry.block[0], entry.block[1], entry.block[2]},
                       entry.sharedBytes,
@@ -260,6 +260,11 @@ Outcome Plan::launch(const Step &step, void *stream, Slots &values) const {
   if (entry.isCooperative) {
     LaunchAttribute &attribute = attributes[config.numAttributes++];
     attribute.id = LaunchAttribute::Cooperative;
+    attribute.value[0] = 1;
+  }
+  if (entry.overlaps) {
+    LaunchAttribute &attribute = attributes[config.numAttributes++];
+    attribute.id = LaunchAttribute::ProgrammaticStreamSerialization;
     attribute.value[0] = 1;
   }
   if (entry.cluster != std::array<uint32_t, 3>{1, 1, 1}) {

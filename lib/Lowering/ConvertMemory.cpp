@@ -140,7 +140,10 @@ struct ConvertReleaseTurn : SumPattern<ReleaseTurnOp> {
           return SmallVector<Value>{};
         },
         [&] {
-          hopper::storeRelaxed(b, at, b.i32(0));
+          if (op.getTells())
+            hopper::storeRelease(b, at, b.i32(sumIsComplete));
+          else
+            hopper::storeRelaxed(b, at, b.i32(0));
           return SmallVector<Value>{};
         });
     rewriter.eraseOp(op);

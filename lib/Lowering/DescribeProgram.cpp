@@ -28,11 +28,11 @@ class Describer {
 public:
   Describer(StringRef name, ArrayRef<TensorRole> roles, ArrayRef<MemRefType> tensors,
             ScheduleOp schedule, SequencesAttr list, FloatAttr softcap, Apart apart,
-            int64_t numOrderWords, bool drawsTickets)
+            bool overlapsRounding, int64_t numOrderWords, bool drawsTickets)
       : name(name), roles(roles), tensors(tensors), schedule(schedule),
         problem(schedule.getProblem()), rows(problem.getSequences()), tiles(problem.getTiles()),
-        list(list), softcap(softcap), apart(apart), numOrderWords(numOrderWords),
-        drawsTickets(drawsTickets), context(schedule.getContext()) {}
+        list(list), softcap(softcap), apart(apart), overlapsRounding(overlapsRounding),
+        numOrderWords(numOrderWords), drawsTickets(drawsTickets), context(schedule.getContext()) {}
 
   ProgramAttr describe() {
     return ProgramAttr::get(context, name, describeFacts(), describeSizes(), describeConstraints(),
@@ -53,7 +53,8 @@ private:
     return FactsAttr::get(context, tensors.front().getElementType(), problem.getHeadDim(),
                           problem.getHeadDimV(), problem.getMask(), tiles, schedule.getKind(),
                           schedule.getLevel(), schedule.isOrdered(), schedule.getParts(),
-                          schedule.getWorkers(), schedule.getWidth(), minWorkers, softcap, apart);
+                          schedule.getWorkers(), schedule.getWidth(), minWorkers, softcap, apart,
+                          overlapsRounding);
   }
 
   /// The size that a dimension of the tensors' types states, or -1.
@@ -289,6 +290,7 @@ private:
   SequencesAttr list; ///< null of a batch
   FloatAttr softcap;  ///< null where scores have none
   Apart apart;
+  bool overlapsRounding;
   int64_t numOrderWords;
   bool drawsTickets;
   MLIRContext *context;
@@ -299,8 +301,8 @@ private:
 ProgramAttr dash::describeProgram(StringRef name, ArrayRef<TensorRole> roles,
                                   ArrayRef<MemRefType> tensors, ScheduleOp schedule,
                                   SequencesAttr list, FloatAttr softcap, Apart apart,
-                                  int64_t numOrderWords, bool drawsTickets) {
-  return Describer(name, roles, tensors, schedule, list, softcap, apart, numOrderWords,
-                   drawsTickets)
+                                  bool overlapsRounding, int64_t numOrderWords, bool drawsTickets) {
+  return Describer(name, roles, tensors, schedule, list, softcap, apart, overlapsRounding,
+                   numOrderWords, drawsTickets)
       .describe();
 }

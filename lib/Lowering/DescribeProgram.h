@@ -13,8 +13,8 @@ namespace mlir::dash {
 /// workers draw tickets, there is a region for them.
 ProgramAttr describeProgram(StringRef name, ArrayRef<TensorRole> roles,
                             ArrayRef<MemRefType> tensors, ScheduleOp schedule, SequencesAttr list,
-                            FloatAttr softcap, Apart apart, int64_t numOrderWords,
-                            bool drawsTickets);
+                            FloatAttr softcap, Apart apart, bool overlapsRounding,
+                            int64_t numOrderWords, bool drawsTickets);
 
 } // namespace mlir::dash
 

@@ -27,7 +27,7 @@ static EntryAttr launchAttr(Builder &b, const EntryLaunch &launch) {
   StringAttr grid[] = {b.getStringAttr(launch.grid[0]), b.getStringAttr(launch.grid[1]),
                        b.getStringAttr(launch.grid[2])};
   return EntryAttr::get(b.getContext(), launch.role, launch.when, grid, {launch.threads, 1, 1},
-                        {1, 1, 1}, launch.sharedBytes, launch.cooperative);
+                        {1, 1, 1}, launch.sharedBytes, launch.cooperative, launch.overlaps);
 }
 
 EntryBuilder::EntryBuilder(Location loc, Operation *module, StringRef name,

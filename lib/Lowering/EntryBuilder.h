@@ -17,6 +17,7 @@ struct EntryLaunch {
   int32_t threads = 128;
   int64_t sharedBytes = 0;
   bool cooperative = false;
+  bool overlaps = false; ///< begins before the entry in front of it has ended
 };
 
 /// Makes an entry in a `gpu.module` and builds its body. Parameters are plain pointers and numbers;

@@ -154,6 +154,13 @@ void hopper::waitCopies(PtxBuilder &b) {
   NVVM::CpAsyncBulkWaitGroupOp::create(b, /*group=*/0, /*read=*/UnitAttr());
 }
 
+void hopper::letNextLaunchBegin(PtxBuilder &b) {
+  NVVM::GriddepcontrolOp::create(b, NVVM::GridDepActionKind::launch_dependents);
+}
+void hopper::waitForLaunchBefore(PtxBuilder &b) {
+  NVVM::GriddepcontrolOp::create(b, NVVM::GridDepActionKind::wait);
+}
+
 //===----------------------------------------------------------------------===//
 // Global memory
 //===----------------------------------------------------------------------===//
@@ -162,10 +169,16 @@ void hopper::waitAcquire(PtxBuilder &b, Value word, Value value) {
   ptx::ldAcquireGpuUntil(b, word, value);
 }
 void hopper::addRelease(PtxBuilder &b, Value word) { ptx::redReleaseGpuAddS32(b, word); }
-void hopper::storeRelaxed(PtxBuilder &b, Value word, Value value) {
+static void storeAtomic(PtxBuilder &b, Value word, Value value, LLVM::AtomicOrdering ordering) {
   auto store = LLVM::StoreOp::create(b, value, word, /*alignment=*/4);
-  store.setOrdering(LLVM::AtomicOrdering::monotonic);
+  store.setOrdering(ordering);
   store.setSyncscope("device");
+}
+void hopper::storeRelease(PtxBuilder &b, Value word, Value value) {
+  storeAtomic(b, word, value, LLVM::AtomicOrdering::release);
+}
+void hopper::storeRelaxed(PtxBuilder &b, Value word, Value value) {
+  storeAtomic(b, word, value, LLVM::AtomicOrdering::monotonic);
 }
 Value hopper::drawTicket(PtxBuilder &b, Value word, Value last) {
   return ptx::atomRelaxedGpuIncU32(b, word, last);

@@ -62,10 +62,17 @@ void waitCopiesRead(PtxBuilder &b);
 /// Until every copy of this thread is complete: its writes are in memory.
 void waitCopies(PtxBuilder &b);
 
+// ---- Launches behind each other.
+/// Lets the next one begin when all blocks of this one have: where it is one that may, it waits for what it reads.
+void letNextLaunchBegin(PtxBuilder &b);
+/// Until the launch in front of this one has ended.
+void waitForLaunchBefore(PtxBuilder &b);
+
 // ---- Words in global memory, seen by the whole GPU.
 /// Returns when the word is `value`; what was released before it is then visible.
 void waitAcquire(PtxBuilder &b, Value word, Value value);
 void addRelease(PtxBuilder &b, Value word);
+void storeRelease(PtxBuilder &b, Value word, Value value);
 void storeRelaxed(PtxBuilder &b, Value word, Value value);
 /// Gives the word and counts it up, from `last` on to zero.
 Value drawTicket(PtxBuilder &b, Value word, Value last);

@@ -44,7 +44,8 @@ namespace {
 struct Rounded {
   Rounded(ConvertOp op)
       : op(op), gradient(nameOfArgument(op.getTarget())), isOfQuery(gradient == "dq"),
-        pieces(op.getPieces().value_or(1)), isApart(op.getApart()), layout(op.getLayoutAttr()) {}
+        pieces(op.getPieces().value_or(1)), isApart(op.getApart()), waits(op.getWaits()),
+        layout(op.getLayoutAttr()) {}
 
   StringRef heads() const { return isOfQuery ? "heads" : "kv_heads"; }
   StringRef rows() const { return isOfQuery ? "q_rows" : "kv_rows"; }
@@ -68,6 +69,7 @@ struct Rounded {
   bool isOfQuery;
   int64_t pieces;      ///< of a tile of the gradient
   bool isApart;        ///< contributions are still to be added up
+  bool waits;          ///< for each sum until it is complete
   FragmentAttr layout; ///< of a tile of the sums, or of a piece
   Value scale;         ///< null for 1
   QueryTile tile;      ///< or piece of a kv tile
@@ -84,6 +86,8 @@ public:
       round(all.front());
     else
       shareBlocks();
+    if (overlaps(all))
+      endBehindMain();
     b.finish();
   }
 
@@ -94,6 +98,7 @@ private:
     launch.grid[0] =
         llvm::join(llvm::map_range(all, [&](auto &one) { return one.grid(kernels.facts); }), " + ");
     launch.threads = all.front().threads();
+    launch.overlaps = overlaps(all);
     ParameterList parameters;
     SetVector<StringRef> sizes;
     for (const Rounded &one : all) {
@@ -112,7 +117,9 @@ private:
     for (const Rounded &one : all) {
       if (!one.isApart)
         parameters.workspace(sumsRegion(one.gradient));
-      else
+      if (one.waits)
+        parameters.workspace(turnsRegion(one.gradient));
+      if (one.isApart)
         parameters.workspace(contributionsRegion(one.gradient))
             .workspace(turnsRegion(one.gradient));
     }
@@ -123,6 +130,9 @@ private:
     ConvertOp first = all.front().op;
     return EntryBuilder(first.getLoc(), kernels.module, kernels.facts.name + "_convert", launch,
                         parameters);
+  }
+  static bool overlaps(ArrayRef<Rounded> all) {
+    return llvm::any_of(all, [](const Rounded &one) { return one.waits; });
   }
   static bool sumsSink(const ProgramFacts &facts, const Rounded &one) {
     return facts.hasSink && one.isOfQuery;
@@ -149,6 +159,8 @@ private:
       share = b.remainder(block, shares);
       index = b.quotient(block, shares);
     }
+    if (one.waits)
+      waitForSum(one, index ? index : b.special("ctaid.x"));
     one.tile = one.isOfQuery
                    ? queryTileOfBlock(b, facts, index)
                    : tileOfBlock(b, one.heads(), one.rows(), facts.kvTile, one.pieces, index);
@@ -178,7 +190,7 @@ private:
             ? addUp(one, place, b.below(b.add(one.tile.firstRow, firstRow), one.tile.rows))
             : loadPieces(
                   b.offset(tileOf(b, sumsRegion(one.gradient), bytesOfTile(), one.tile), place),
-                  one.numPieces(facts));
+                  one.numPieces(facts), /*isWritten=*/one.waits);
     for (int64_t half : {0, 1})
       writeRows(one, words, half, b.add(firstRow, FragmentAttr::getRowOffset(2 * half)),
                 firstColumn);
@@ -191,12 +203,34 @@ private:
 
   int64_t bytesOfTile() const { return 4 * facts.qTile * facts.headDim; }
 
-  /// All loads first: what hides their latency is their number.
-  SmallVector<SmallVector<Value>> loadPieces(Value first, int64_t count) {
+  /// All loads first: what hides their latency is their number. `isWritten`: by others, since the launch.
+  SmallVector<SmallVector<Value>> loadPieces(Value first, int64_t count, bool isWritten = false) {
     SmallVector<SmallVector<Value>> words;
-    for (int64_t i : llvm::seq(count))
-      words.push_back(b.streamIn(b.offset(first, FragmentAttr::getPieceOffset(i))));
+    for (int64_t i : llvm::seq(count)) {
+      Value piece = b.offset(first, FragmentAttr::getPieceOffset(i));
+      words.push_back(isWritten ? b.streamInWritten(piece) : b.streamIn(piece));
+    }
     return words;
+  }
+
+  /// Until the last turn of the block's chain, or the entry before the main kernel, has told that its sum is complete. One thread
+  /// acquires that for all, and leaves the counter as every launch finds it: what it reads is never what another launch has told.
+  void waitForSum(const Rounded &one, Value index) {
+    Value counter =
+        b.offset(b.parameter("workspace." + turnsRegion(one.gradient)), b.mul(b.toI64(index), 4));
+    b.ifThen(b.equal(thread, 0), [&] {
+      hopper::waitAcquire(b, counter, b.i32(sumIsComplete));
+      hopper::storeRelaxed(b, counter, b.i32(0));
+    });
+    b.syncBlock();
+  }
+
+  /// Sums are complete before the main kernel has ended, but dK and dV may not be: who comes behind this entry finds all of it. One
+  /// block waits, and takes nobody's place who does not.
+  void endBehindMain() {
+    Value last = b.add(b.special("nctaid.x"), -1);
+    b.ifThen(b.equal(b.sub(b.special("ctaid.x"), last), 0),
+             [&] { hopper::waitForLaunchBefore(b); });
   }
 
   /// The sum of a tile's contributions, in the order of turns. The first is taken as it is, a tile without any is zero. Threads
@@ -385,6 +419,12 @@ private:
                                   << ", but its kernels say that contributions to '" << one.gradient
                                   << "' are " << (one.isApart ? "added in turns" : "kept apart")
                                   << "; run --dash-outline-program behind --dash-keep-apart";
+      if (one.waits != kernels->facts.overlapsRounding)
+        return one.op.emitError() << (one.waits ? "waits for its sums" : "waits for no sum")
+                                  << ", but its kernels say that adds to '" << one.gradient << "' "
+                                  << (one.waits ? "do not tell" : "tell")
+                                  << " when one is complete; run --dash-outline-program behind "
+                                     "--dash-overlap-rounding";
       if (one.threads() != all.front().threads())
         return one.op.emitError() << "rounds sums of " << one.threads() << " threads, expected "
                                   << all.front().threads() << " as those of '"

@@ -7,7 +7,7 @@
 //   2. a proxy fence, then the add; the first turn stores, so nothing needs to be zero before;
 //   3. wait until the copy is complete, not only read: `.read` frees the slot, never the turn. Completion brings
 //      a proxy fence of its own, so none stands behind it;
-//   4. the counter goes up (release); the last turn sets it back to 0.
+//   4. the counter goes up (release); the last turn sets it back to 0, or tells that the sum is complete.
 //
 // A warp never waits for a turn while an add of its own is unreleased: that would be a cycle that no
 // verifier of schedules sees. So each warp finishes one tile before it looks at the next.
@@ -172,7 +172,7 @@ private:
     b.setInsertionPointAfter(slot.release);
     waitCopies(b, /*read=*/false);
     delay(b);
-    ReleaseTurnOp::create(b, target, sequence, head, tile, op.getIsLast());
+    ReleaseTurnOp::create(b, target, sequence, head, tile, op.getIsLast(), op.getTells());
   }
 
   LogicalResult lower(ReduceOp op) {

@@ -56,8 +56,13 @@ public:
     whereTileIs(b, tile, [&] {
       b.ifThen(b.below(thread, facts.qTile), [&] { writeRowNumbers(); });
       if (!facts.isApart("dq")) // of which none are zero
-        b.ifThen(getsNoAdd(), [&] { writeZeros(); });
+        b.ifThen(getsNoAdd(), [&] {
+          writeZeros();
+          tellComplete();
+        });
     });
+    if (tile.isThere)
+      b.ifThen(b.bitXor(tile.isThere, b.i1(true)), [&] { tellComplete(); });
     b.finish();
   }
 
@@ -207,6 +212,12 @@ private:
   static ArrayRef<StringRef> chained(const ProgramFacts &facts) {
     static constexpr StringRef gradients[] = {"dq", "dk", "dv"};
     return ArrayRef(gradients).take_front(!facts.isOrdered ? 0 : facts.parts == 1 ? 1 : 3);
+  }
+  /// Of a tile without a chain, or of no sequence, no turn is the last.
+  void tellComplete() {
+    if (facts.overlapsRounding)
+      b.ifThen(b.equal(thread, 0),
+               [&] { b.store(b.i32(sumIsComplete), tileOf(b, turnsRegion("dq"), 4, tile), 4); });
   }
   /// Chains begin with the turn 0: a counter of dQ is the block's, those of dK and dV are shared among all threads.
   void clearTurns() {

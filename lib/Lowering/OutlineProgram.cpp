@@ -104,12 +104,15 @@ private:
     FloatAttr softcap;
     workers.walk([&](SoftcapOp op) { softcap = op.getCapAttr(); });
     Apart apart = Apart::None;
+    bool overlapsRounding = false;
     workers.walk([&](OrderedReduceOp op) {
+      overlapsRounding |= op.getTells();
       if (op.getApart())
         apart = std::max(apart, op->getParentOfType<WalkOp>() ? Apart::All : Apart::Parts);
     });
-    kernels->setAttr(programAttr, describeProgram(function.getName(), roles, *tensors, schedule,
-                                                  list, softcap, apart, words.size(), tickets));
+    kernels->setAttr(programAttr,
+                     describeProgram(function.getName(), roles, *tensors, schedule, list, softcap,
+                                     apart, overlapsRounding, words.size(), tickets));
     if (schedule.getTable()) {
       auto type = RankedTensorType::get(words.size(), b.getI32Type());
       kernels->setAttr(orderBufferAttr, DenseElementsAttr::get(type, ArrayRef<int32_t>(words)));

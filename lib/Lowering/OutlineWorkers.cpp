@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "HopperOps.h"
 #include "Program.h"
 #include "dash/IR/DashOps.h"
 #include "dash/IR/KernelAttrs.h"
@@ -199,6 +200,8 @@ static LogicalResult outline(WorkersOp workers) {
   EntryBuilder b = makeEntry(workers, *kernels, drawsTickets, keepsContributions);
   for (Value value : outside)
     replaceAllUsesInRegionWith(value, insideOf(b, value), workers.getBody());
+  if (kernels->facts.overlapsRounding)
+    hopper::letNextLaunchBegin(b);
   workers->moveBefore(b.getInsertionBlock(), b.getInsertionPoint());
   b.finish();
   return success();

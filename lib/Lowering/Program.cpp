@@ -34,7 +34,7 @@ FailureOr<Kernels> dash::readKernels(Operation *module) {
                   facts.getMinWorkers(), facts.getParts(), program.isList(), takesDelta,
                   llvm::any_of(program.getTensors(),
                                [](TensorAttr tensor) { return tensor.getName() == "sink"; }),
-                  facts.getApart()}};
+                  facts.getApart(), facts.getOverlapsRounding()}};
 }
 
 FailureOr<Kernels> dash::findKernels(Operation *op) {

@@ -24,9 +24,10 @@ struct ProgramFacts {
   int64_t minWorkers = 1; ///< that must be resident at once
   int64_t parts = 1;   ///< of a kv head's query heads; with several, sums of dK and dV are memory's
   bool isList = false; ///< of sequences, each with lengths of its own
-  bool takesDelta = false;   ///< as a tensor, instead of o
-  bool hasSink = false;      ///< whose gradient is computed, of each sequence and head
-  Apart apart = Apart::None; ///< contributions that are kept apart
+  bool takesDelta = false;       ///< as a tensor, instead of o
+  bool hasSink = false;          ///< whose gradient is computed, of each sequence and head
+  Apart apart = Apart::None;     ///< contributions that are kept apart
+  bool overlapsRounding = false; ///< sums are rounded while others are still added to
 
   bool isApart(StringRef gradient) const { return dash::isApart(apart, gradient); }
 
@@ -54,6 +55,9 @@ constexpr StringLiteral sinkRegion = "sink_sum";
 std::string sinkRegionBytes(int64_t qTile);
 /// Runs of rows in a q tile.
 inline int64_t sinkRuns(int64_t qTile) { return qTile / SinkGradientOp::rowsOfRun; }
+
+/// What the counter of a tile is once its sum is complete, where somebody waits for that.
+constexpr int64_t sumIsComplete = -1;
 
 /// A module of kernels and what it says of itself.
 struct Kernels {

@@ -211,8 +211,14 @@ void ptx::tensormapCpFenceproxy(ImplicitLocOpBuilder &b, Value fromShared, Value
            "l,r", {toGlobal, fromShared});
 }
 
-SmallVector<Value> ptx::ldGlobalNcNoAllocateV4B32(ImplicitLocOpBuilder &b, Value pointer) {
+static SmallVector<Value> loadOnce(ImplicitLocOpBuilder &b, StringRef name, Value pointer) {
   return assembly(b, SmallVector<Type>(4, b.getI32Type()),
-                  "ld.global.nc.L1::no_allocate.v4.b32 {$0, $1, $2, $3}, [$4];", "=r,=r,=r,=r,l",
+                  name + ".L1::no_allocate.v4.b32 {$0, $1, $2, $3}, [$4];", "=r,=r,=r,=r,l",
                   pointer);
+}
+SmallVector<Value> ptx::ldGlobalNcNoAllocateV4B32(ImplicitLocOpBuilder &b, Value pointer) {
+  return loadOnce(b, "ld.global.nc", pointer);
+}
+SmallVector<Value> ptx::ldGlobalNoAllocateV4B32(ImplicitLocOpBuilder &b, Value pointer) {
+  return loadOnce(b, "ld.global", pointer);
 }

@@ -94,6 +94,10 @@ void stSharedV4F32(ImplicitLocOpBuilder &b, ValueRange floats, Value address, in
 /// Why: llvm.load cannot say that a line is read once and need not stay in the cache.
 SmallVector<Value> ldGlobalNcNoAllocateV4B32(ImplicitLocOpBuilder &b, Value pointer);
 
+/// ld.global.L1::no_allocate of four words, which others have written since the kernel began.
+/// Why: llvm.load cannot say that a line is read once and need not stay in the cache.
+SmallVector<Value> ldGlobalNoAllocateV4B32(ImplicitLocOpBuilder &b, Value pointer);
+
 } // namespace mlir::dash::ptx
 
 #endif // DASH_LIB_LOWERING_PTXASSEMBLY_H

@@ -166,6 +166,9 @@ void PtxBuilder::storeVector(ValueRange elements, Value pointer) {
 SmallVector<Value> PtxBuilder::streamIn(Value pointer) {
   return ptx::ldGlobalNcNoAllocateV4B32(*this, pointer);
 }
+SmallVector<Value> PtxBuilder::streamInWritten(Value pointer) {
+  return ptx::ldGlobalNoAllocateV4B32(*this, pointer);
+}
 void PtxBuilder::store16(ValueRange words, Value pointer) {
   assert(words.size() == 4 && "four words are 16 bytes");
   storeVector(words, pointer);

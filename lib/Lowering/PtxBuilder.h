@@ -72,6 +72,8 @@ public:
   void storeVector(ValueRange elements, Value pointer);
   /// 16 bytes that nobody writes while the kernel runs and that are read once, as four i32.
   SmallVector<Value> streamIn(Value pointer);
+  /// The same of bytes that somebody has written since the kernel began, whom this thread has waited for.
+  SmallVector<Value> streamInWritten(Value pointer);
   void store16(ValueRange words, Value pointer); ///< four words of 32 bits
 
   // ---- Control flow.

@@ -239,6 +239,8 @@ static void writeEntry(OStream &json, Operation *entry, const ManifestParts &par
     writeExtent(json, "cluster", launch.getCluster());
     json.attribute("shared_bytes", launch.getSharedBytes());
     json.attribute("cooperative", launch.getCooperative());
+    if (launch.getOverlaps())
+      json.attribute("overlaps", true);
     if (parts.assembled)
       json.attribute("registers", parts.assembled->lookup(function.getName()).registers);
     else

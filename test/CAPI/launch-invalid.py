@@ -158,6 +158,7 @@ def manifests() -> None:
             ("entries.0.grid", [1, 1], "manifest.entries[0].grid: expected a list of 3 to 3, found [1,1]"),
             ("entries.0.block", [1, 0, 1], "manifest.entries[0].block: expected 3 positive numbers, found [1,0,1]"),
             ("entries.0.cooperative", 1, "manifest.entries[0].cooperative: expected true or false, found 1"),
+            ("entries.3.overlaps", 1, "manifest.entries[3].overlaps: expected true or false, found 1"),
             ("entries.0.grid.0", deep, "manifest.entries[0].grid[0]: expected an expression of at most 64 levels, found more"),
             ("entries.0.grid.0", "(" * 70 + "1" + ")" * 70, "manifest.entries[0].grid[0]: expected an expression of at most 64 levels, found more"),
             ("entries.0.grid.0", "1+" * 1000 + "1", "manifest.entries[0].grid[0]: expected an expression of at most 1024 characters, found 2001"),

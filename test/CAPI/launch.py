@@ -52,7 +52,8 @@ class Model:
             parameters = [struct.pack(PACKED[item["type"]], self.known[item["name"]]).hex() for item in entry["parameters"]]
             found.append([entry["name"], "grid", *(str(self.number(extent)) for extent in entry["grid"]), "block",
                           *map(str, entry["block"]), "cluster", *map(str, entry["cluster"]), "shared", str(entry["shared_bytes"]),
-                          "stream", hex(stream) if stream else "(nil)", "cooperative", str(int(entry["cooperative"])), *parameters])
+                          "stream", hex(stream) if stream else "(nil)", "overlaps", str(int(entry.get("overlaps", False))),
+                          "cooperative", str(int(entry["cooperative"])), *parameters])
         return found
 
 

@@ -99,7 +99,8 @@ def same_as_kernel() -> None:
         ours = driver.launches()
         kernel.backward(**as_given, scale=0.25, layout=layout)
         theirs = driver.launches()[-len(ours):]
-        assert [(one.name, one.grid, one.is_cooperative) for one in ours] == [(one.name, one.grid, one.is_cooperative) for one in theirs]
+        assert [(one.name, one.grid, one.overlaps, one.is_cooperative) for one in ours] == \
+            [(one.name, one.grid, one.overlaps, one.is_cooperative) for one in theirs]
         for one, other in zip(values(ours), values(theirs), strict=True):
             assert {name: value for name, value in one.items() if not is_workspace(name)} == \
                 {name: value for name, value in other.items() if not is_workspace(name)}

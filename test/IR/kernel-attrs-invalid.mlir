@@ -20,6 +20,16 @@
 
 // -----
 
+// expected-error @below {{'overlaps_rounding' wants sums that grow in turns, and this program has none, or keeps contributions apart}}
+#facts = #dash.facts<element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>, tiles = <q = 64, kv = 128>, kind = "unordered", level = run, deterministic = false, parts = 1, workers = 4, width = 4, min_workers = 1, overlaps_rounding = true>
+
+// -----
+
+// expected-error @below {{'overlaps_rounding' wants sums that grow in turns, and this program has none, or keeps contributions apart}}
+#facts = #dash.facts<element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>, tiles = <q = 64, kv = 128>, kind = "shift", level = run, deterministic = true, parts = 2, workers = 4, width = 4, min_workers = 4, apart = parts, overlaps_rounding = true>
+
+// -----
+
 // expected-error @below {{'workers' must be at most 1048576, got 9223372036854775807}}
 #facts = #dash.facts<element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>, tiles = <q = 64, kv = 128>, kind = "shift", level = run, deterministic = true, parts = 1, workers = 9223372036854775807, width = 4, min_workers = 4>
 

@@ -139,6 +139,9 @@ gpu.module @kernels attributes {dash.program = #dash.program<"attention_bwd"
 // CHECK:             red.release.gpu
 // CHECK:           } else {
 // CHECK:             llvm.store %c0_i32{{.*}} atomic syncscope("device") monotonic
+//               Whoever waits for the sum acquires what tells that it is complete.
+// CHECK:             red.release.gpu
+// CHECK:             llvm.store %c-1_i32{{.*}} atomic syncscope("device") release
 // CHECK:           nvvm.mbarrier.arrive
 !CQ = !dash.channel<tensor<64x64xbf16, #dash.swizzled>, tensor<64xf32>, index>
 !CD = !dash.channel<tensor<64x64xf32, #dash.fragment<accumulator, columns by 2>>>
@@ -181,6 +184,7 @@ gpu.module @kernels attributes {dash.program = #dash.program<"attention_bwd"
         dash.bulk_add %dq_tiles[%c0] into %dq[%c0, %c0, %warp] : !CD into !S
         nvvm.cp.async.bulk.commit.group
         dash.release_turn %dq[%c0, %c0, %warp] last(%c0) : !S
+        dash.release_turn %dq[%c0, %c0, %warp] last(%c0) tells : !S
         dash.mbarrier_arrive %dq_tiles empty[%c0] by thread : !CD
       }
     }

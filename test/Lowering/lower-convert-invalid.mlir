@@ -136,3 +136,31 @@ gpu.module @attention_bwd_kernels attributes {dash.program = #dash.program<"atte
            parts = 1, workers = 132, width = 132, min_workers = 1, apart = all>
     order <entry = "attention_bwd_order">>} {
 }
+
+// -----
+
+func.func @waits_for_nobody(%sum: memref<?x?x?x64xf32>, %dq: memref<?x?x?x64xbf16> {dash.name = "dq"}) {
+  // expected-error @below {{waits for its sums, but its kernels say that adds to 'dq' do not tell when one is complete; run --dash-outline-program behind --dash-overlap-rounding}}
+  dash.convert %sum to %dq layout(<accumulator, columns by 2>) waits : memref<?x?x?x64xf32> to memref<?x?x?x64xbf16>
+  return
+}
+gpu.module @waits_for_nobody_kernels attributes {dash.program = #dash.program<"waits_for_nobody"
+    facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>,
+           tiles = <q = 64, kv = 128>, kind = "ascending", level = run, deterministic = true,
+           parts = 1, workers = 132, width = 132, min_workers = 132>
+    order <entry = "waits_for_nobody_order">>} {
+}
+
+// -----
+
+func.func @told_to_nobody(%sum: memref<?x?x?x64xf32>, %dq: memref<?x?x?x64xbf16> {dash.name = "dq"}) {
+  // expected-error @below {{waits for no sum, but its kernels say that adds to 'dq' tell when one is complete; run --dash-outline-program behind --dash-overlap-rounding}}
+  dash.convert %sum to %dq layout(<accumulator, columns by 2>) : memref<?x?x?x64xf32> to memref<?x?x?x64xbf16>
+  return
+}
+gpu.module @told_to_nobody_kernels attributes {dash.program = #dash.program<"told_to_nobody"
+    facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>,
+           tiles = <q = 64, kv = 128>, kind = "ascending", level = run, deterministic = true,
+           parts = 1, workers = 132, width = 132, min_workers = 132, overlaps_rounding = true>
+    order <entry = "told_to_nobody_order">>} {
+}

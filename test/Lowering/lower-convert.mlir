@@ -196,3 +196,31 @@ gpu.module @apart_kernels attributes {dash.program = #dash.program<"apart"
          parts = 1, workers = 132, width = 132, min_workers = 1, apart = all>
   order <entry = "apart_order">>} {
 }
+
+// An entry that overlaps the main kernel: a block's first thread acquires that the sum is complete, and sets the counter back; all others
+// meet it there, and what they load was written since the launch. The last block ends behind the main kernel.
+// CHECK:      llvm.func @overlapping_convert(
+// CHECK-SAME:   %[[SUMS:[^ ]+]]: !llvm.ptr<1> {dash.parameter = "workspace.dq_sum"}, %[[COUNTERS:[^ ]+]]: !llvm.ptr<1> {dash.parameter = "workspace.turns"})
+// CHECK-SAME:   shared_bytes = 0, cooperative = false, overlaps = true>
+// CHECK:        %[[COUNTER:.+]] = llvm.getelementptr %[[COUNTERS]]
+// CHECK:        scf.if %{{.+}} {
+// CHECK:          llvm.inline_asm {{.*}}ld.acquire.gpu.global.b32 {{.*}} %[[COUNTER]], %c-1_i32
+// CHECK:          llvm.store %c0_i32{{.*}}, %[[COUNTER]] atomic syncscope("device") monotonic
+// CHECK:        nvvm.barrier
+// CHECK-COUNT-8: "ld.global.L1::no_allocate.v4.b32
+// CHECK-NOT:    "ld.global
+// CHECK:        %[[BLOCKS:.+]] = llvm.call_intrinsic "llvm.nvvm.read.ptx.sreg.nctaid.x"
+// CHECK:        scf.if %{{.+}} {
+// CHECK-NEXT:     nvvm.griddepcontrol wait
+// CHECK-NEXT:   }
+// CHECK-NEXT:   llvm.return
+func.func @overlapping(%sum: memref<?x?x?x128xf32>, %dq: memref<?x?x?x128xbf16> {dash.name = "dq"}) {
+  dash.convert %sum to %dq layout(<accumulator, columns by 2>) waits : memref<?x?x?x128xf32> to memref<?x?x?x128xbf16>
+  return
+}
+gpu.module @overlapping_kernels attributes {dash.program = #dash.program<"overlapping"
+  facts <element = bf16, head_dim = 128, head_dim_v = 128, mask = <full>,
+         tiles = <q = 64, kv = 128>, kind = "shift", level = run, deterministic = true,
+         parts = 1, workers = 132, width = 132, min_workers = 132, overlaps_rounding = true>
+  order <entry = "overlapping_order">>} {
+}

@@ -108,3 +108,28 @@ gpu.module @draws_kernels attributes {dash.program = #dash.program<"draws"
     workspace[<name = "tickets", bytes = "4", alignment = 16, before = zero, after = zero>]
     order <entry = "draws_order">>} {
 }
+
+// Where sums are rounded while others grow, each block lets the next launch begin.
+// CHECK-LABEL: gpu.module @tells_kernels
+// CHECK:         llvm.func @tells_main
+// CHECK:         nvvm.griddepcontrol launch_dependents
+// CHECK:         dash.workers registers(168) shared_bytes(33792)
+func.func @tells(%dq: !T {dash.name = "dq"}, %rows: index) {
+  %sum = memref.alloc(%rows, %rows, %rows) : !S
+  %zero = arith.constant 0 : index
+  dash.workers registers(168) shared_bytes(33792) {
+    %dq_tiles = dash.channel "dq" depth(1) at([1024], [32768]) barriers([16, 24]) arrivals([8, 1]) : !CD
+    dash.role "reduce" reducer warps(1) registers(24) {
+      dash.bulk_store %dq_tiles[%zero] into %sum[%zero, %zero, %zero] : !CD into !S
+      dash.release_turn %sum[%zero, %zero, %zero] last(%zero) tells : !S
+    }
+  }
+  dash.convert %sum to %dq waits : !S to !T
+  return
+}
+gpu.module @tells_kernels attributes {dash.program = #dash.program<"tells"
+    facts <element = bf16, head_dim = 128, head_dim_v = 128, mask = <causal>, tiles = <q = 64, kv = 128>,
+           kind = "shift", level = run, deterministic = true, parts = 1, workers = 132, width = 132, min_workers = 132,
+           overlaps_rounding = true>
+    order <entry = "tells_order">>} {
+}

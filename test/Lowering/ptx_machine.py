@@ -150,7 +150,7 @@ class Machine:
             thread.fences += "proxy.async" in name
         elif root == "nanosleep":
             thread.sleeps = True
-        elif root == "setmaxnreg":
+        elif root in ("setmaxnreg", "griddepcontrol"):
             pass
         elif root == "stmatrix":
             self.touch(thread, self.address(thread, operands[0]), 16, True, text)

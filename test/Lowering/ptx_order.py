@@ -55,6 +55,14 @@ def check_numbers(program: dict, walks: list[int], region: str, found: dict[int,
         raise Wrong(f"{region} has {found}, expected {expected} contributions to its tiles")
 
 
+def check_told(program: dict, walks: list[int], region: str, found: dict[int, int]) -> None:
+    """Of each q tile that has a contribution, or of each piece of a kv tile."""
+    pieces = program["tiles"]["kv"] // program["tiles"]["q"]
+    tiles = range(max(walks)) if region == "workspace.turns" else range(-(-len(walks) // program["parts"]) * pieces)
+    if {tile: word & 0xFFFFFFFF for tile, word in found.items()} != dict.fromkeys(tiles, 0xFFFFFFFF):
+        raise Wrong(f"{region} has {found}, expected that the sums of tiles {list(tiles)} are told to be complete, and no others")
+
+
 def run(text: str, manifest: dict, walks: list[int]) -> Machine:
     entry = next(e for e in manifest["entries"] if e["name"] == ENTRY)
     values = {p["name"]: (i + 1) << 32 for i, p in enumerate(entry["parameters"])}
@@ -67,6 +75,8 @@ def run(text: str, manifest: dict, walks: list[int]) -> Machine:
         left = {(at - turns) // 4: word for at, word in memory.items() if word and 0 <= at - turns < 1 << 20}
         if manifest["program"].get("apart") in (("all",) if region == "workspace.turns" else ("all", "parts")):  # their number is left
             check_numbers(manifest["program"], walks, region, left)
+        elif any(e.get("overlaps") for e in manifest["entries"]):  # sums are told to be complete
+            check_told(manifest["program"], walks, region, left)
         elif left:
             raise Wrong(f"the turn of tile {min(left)} of {region} is not set back")
     if machine.counts["tickets"] != ("workspace.tickets" in values) or memory.get(values.get("workspace.tickets"), 0):

@@ -9,7 +9,8 @@
 # RUN:   && %python %s between-grids-apart.ptx | FileCheck %s --check-prefix=APART
 # REQUIRES: python, z3, host-supports-nvptx
 """What one grid leaves to the next, against the memory model: descriptors and rows from `prepare` to `main`, sums, turns and gradients
-from `main` to what follows. Each step comes from the emitted PTX, and is left out or made weaker.
+from `main` to what follows. Each step comes from the emitted PTX, and is left out or made weaker. `convert` begins when `main` has begun, so
+what it may read of `main` is what it has waited for.
 
     between-grids.py KERNEL.ptx
 """
@@ -22,23 +23,27 @@ from `main` to what follows. Each step comes from the emitted PTX, and is left o
 # CHECK-NEXT: a row, from prepare to main: proven
 # CHECK-NEXT:   the end of prepare nothing goes wrong
 # CHECK-NEXT: sums and turns, over two launches: proven
-# CHECK-NEXT:   st.relaxed.gpu.global.b32 [turn] nothing goes wrong
-# CHECK-NEXT:   st.relaxed.gpu.global.b32 [turn] weak as before
+# CHECK-NEXT:   st.release.gpu.global.b32 [turn] nothing waits for ever
+# CHECK-NEXT:   st.release.gpu.global.b32 [turn] relaxed goes wrong
+# CHECK-NEXT:   ld.acquire.gpu.global.b32 [turn] of convert relaxed goes wrong
+# CHECK-NEXT:   bar.sync 0 of convert nothing goes wrong
+# CHECK-NEXT:   st.relaxed.gpu.global.b32 [turn] of convert nothing goes wrong
 # CHECK-NEXT:   st.global.b32 [turn], 0 of prepare nothing waits for ever
-# CHECK-NEXT:   the end of main nothing goes wrong
+# CHECK-NEXT:   the end of convert nothing goes wrong
 # PARTS-NEXT: sums and turns of dK, over two launches: proven
-# PARTS-NEXT:   st.relaxed.gpu.global.b32 [turn] nothing goes wrong
+# PARTS-NEXT:   st.release.gpu.global.b32 [turn] nothing waits for ever
 # PARTS-NEXT:   st.global.b32 [turn], 0 of prepare nothing waits for ever
-# PARTS-NEXT:   the end of main nothing goes wrong
+# PARTS-NEXT:   the end of convert nothing goes wrong
 # PARTS-NEXT: sums and turns of dV, over two launches: proven
-# PARTS-NEXT:   st.relaxed.gpu.global.b32 [turn] nothing goes wrong
+# PARTS-NEXT:   st.release.gpu.global.b32 [turn] nothing waits for ever
 # PARTS-NEXT:   st.global.b32 [turn], 0 of prepare nothing waits for ever
-# PARTS-NEXT:   the end of main nothing goes wrong
+# PARTS-NEXT:   the end of convert nothing goes wrong
 # COPIED-NEXT: dV, from main to its reader: proven
 # COPIED-NEXT:   cp.async.bulk.wait_group.read 0 nothing as before
 # COPIED-NEXT:   cp.async.bulk.wait_group 0 nothing goes wrong
 # COPIED-NEXT:   cp.async.bulk.wait_group 0 wait_group.read goes wrong
-# COPIED-NEXT:   the end of main nothing goes wrong
+# COPIED-NEXT:   griddepcontrol.wait of convert nothing goes wrong
+# COPIED-NEXT:   the end of convert nothing goes wrong
 # LIST-NEXT: records and items of a list, up to main: proven
 # LIST-NEXT:   the end of sequences nothing goes wrong
 # LIST-NEXT:   the end of order nothing goes wrong
@@ -80,7 +85,8 @@ NAME = "attention_bwd"
 OVERLAP = Change(old="the end of a grid")  # the next one starts with it
 UNCLEARED, CLEAR = Change(old="the zero of a counter"), ", 0;"
 DESCRIPTOR, WORD = 1, 2  # where things of `prepare` are, which is read as text
-PREPARE = 1 << 20  # lines of `prepare` are counted from here
+PREPARE, CONVERT = 1 << 20, 1 << 21  # lines of `prepare` and `convert` are counted from here
+WAIT = "griddepcontrol.wait"
 
 
 def steps_of(ptx: str, entry: str, start: str, end: str, thread: int = 0) -> list[list[Step]]:
@@ -100,9 +106,10 @@ def steps_of(ptx: str, entry: str, start: str, end: str, thread: int = 0) -> lis
     return found
 
 
-def end(program: Program, grid: str, following: str, change: Change) -> None:
+def end(program: Program, grid: str, following: str, change: Change, launch: str = "") -> None:
+    """`launch`: of the grid, where there are several."""
     if change not in (OVERLAP, Change(old=f"the end of {grid}")):
-        program.end_grid(grid, following)
+        program.end_grid(launch or grid, following)
 
 
 def read_in(model: Model, thread: str, place: str) -> Event:
@@ -162,13 +169,30 @@ def clears_of(ptx: str) -> list[str]:
     return [line for line in lines if line.startswith("st.global.b32") and line.endswith(CLEAR)]
 
 
+def rounded(ptx: str, sums: int) -> list[Step]:
+    """Of a block of `convert`: what its first thread waits for and sets back, where all meet, and a load of the sum."""
+    lines = ptx_paths.instructions_of(ptx, f"{NAME}_convert")
+    at, steps = [i for i, line in enumerate(lines) if line.startswith("ld.acquire")][sums], []
+    for name, address in (("ld.acquire", WORD), ("st.relaxed", WORD), ("bar.sync", 0), ("ld.global.L1", DESCRIPTOR)):
+        at = next(i for i in range(at, len(lines)) if lines[i].startswith(name))
+        steps.append(Step(0, CONVERT + at, lines[at], lines[at].split()[0], False, dict.fromkeys(re.findall(r"\[[^]]*\]", lines[at]), address)))
+    steps[0].seen, steps[2].phase = -1, 1
+    return steps
+
+
+def overlaps(program: Program, n: int) -> None:
+    """`convert` begins behind what `main` begins behind, and before the end of `main`."""
+    program.begins[f"convert {n}"] = program.begins[f"main {n}"]
+
+
 def two_launches(sums: int, tracer: Tracer, ptx: str, change: Change) -> Program:
     chain = adds(tracer, sums)
     turn = next(iter(chain[0][0].addresses.values()))
     clear = clears_of(ptx)[sums]
     program = Program(initial={"sum": 5000, "turn": 5000} | {f"tile {block}{n}": n * value for n in (1, 2)
                                                           for block, value in (("A", 1), ("B", 10))})
-    load = next(line for line in ptx_paths.instructions_of(ptx, f"{NAME}_convert") if line.startswith("ld.global.nc"))
+    acquire, reset, meet, load = rounded(ptx, sums)
+    places = {WORD: Place("turn"), DESCRIPTOR: Place("sum")}
     for n in (1, 2):
         if change != UNCLEARED:
             Thread(program, f"prepare {n}", "block", f"prepare {n}").run(clear, lambda _: [Place("turn")])
@@ -177,9 +201,10 @@ def two_launches(sums: int, tracer: Tracer, ptx: str, change: Change) -> Program
             total, tile = next(step for step in steps if step.accesses).addresses.values()
             names = {turn: Place("turn"), total: Place("sum"), tile: Place(f"tile {block}{n}", "shared")}
             replay(Thread(program, f"{block}{n}", f"{block}{n}", f"main {n}"), steps, names, tracer, change)
-        end(program, f"main {n}", f"convert {n}", change)
-        Thread(program, f"convert {n}", "block", f"convert {n}").run(load, lambda _: [Place("sum")])
-        end(program, f"convert {n}", f"prepare {n + 1}", change)
+        overlaps(program, n)
+        replay(Thread(program, f"convert {n}, first", f"convert {n}", f"convert {n}"), [acquire, reset, meet], places, tracer, change)
+        replay(Thread(program, f"convert {n}", f"convert {n}", f"convert {n}"), [meet, load], places, tracer, change)
+        end(program, "convert", f"prepare {n + 1}", change, f"convert {n}")
     return program
 
 
@@ -242,7 +267,13 @@ def gradient(tracer: Tracer, ptx: str, change: Change) -> Program:
     program = Program(initial={"dv tile": 7})
     names = {at: Place("dv"), source: Place("dv tile", "shared")}
     replay(Thread(program, "consumer", "block", "main"), steps, names, tracer, change)
-    end(program, "main", "its reader", change)
+    if is_apart(tracer):
+        end(program, "main", "its reader", change)
+    else:
+        if change != Change(old=WAIT) and WAIT + ";" in ptx_paths.instructions_of(ptx, f"{NAME}_convert"):
+            program.end_grid("main", "the last block of convert")
+        Thread(program, "last", "block", "the last block of convert").run("bar.sync 0;")
+        end(program, "convert", "its reader", change, "the last block of convert")
     Thread(program, "reader", "block", "its reader").run("ld.global.b32 r, [tensor of dv]")
     return program
 
@@ -296,7 +327,7 @@ def main() -> int:
     tracer, ptx = trace(path, [2, 2]), path.read_text(encoding="utf-8")
     prepared = steps_of(ptx, "prepare", r"st\.shared\.b32", r"tensormap\.cp_fenceproxy")
     fields = max(prepared, key=len)
-    reset = Change(lines_of(tracer.steps, "st.relaxed"))
+    told = Change(lines_of(tracer.steps, "st.release"))
     questions: list[tuple[str, Callable, Callable, list[tuple[str, str, Change]]]] = [
         ("a descriptor, from prepare to main", descriptor, wrong_descriptor, [
             ("bar.warp.sync, around the fields", "nothing", Change(lines_of(fields, "bar.warp"))),
@@ -312,16 +343,20 @@ def main() -> int:
             ("cp.async.bulk.wait_group.read 0", "nothing", read),
             ("cp.async.bulk.wait_group 0", "nothing", complete),
             ("cp.async.bulk.wait_group 0", "wait_group.read", Change(complete.lines, "wait_group", "wait_group.read")),
-            ("st.relaxed.gpu.global.b32 [turn]", "nothing", reset), ("the end of main", "nothing", OVERLAP)]))
+            ("st.relaxed.gpu.global.b32 [turn]", "nothing",
+             Change(lines_of(tracer.steps, "st.relaxed"))), ("the end of main", "nothing", OVERLAP)]))
     else:
+        acquire, reset, meet, _ = (Change((step.line,)) for step in rounded(ptx, 0))
         questions.append(("sums and turns, over two launches", partial(two_launches, 0), wrong_sums, [
-            ("st.relaxed.gpu.global.b32 [turn]", "nothing", reset),
-            ("st.relaxed.gpu.global.b32 [turn]", "weak", Change(reset.lines, "relaxed.gpu", "weak")),
-            ("st.global.b32 [turn], 0 of prepare", "nothing", UNCLEARED), ("the end of main", "nothing", OVERLAP)]))
+            ("st.release.gpu.global.b32 [turn]", "nothing", told),
+            ("st.release.gpu.global.b32 [turn]", "relaxed", Change(told.lines, ".release", ".relaxed")),
+            ("ld.acquire.gpu.global.b32 [turn] of convert", "relaxed", Change(acquire.lines, ".acquire", ".relaxed")),
+            ("bar.sync 0 of convert", "nothing", meet), ("st.relaxed.gpu.global.b32 [turn] of convert", "nothing", reset),
+            ("st.global.b32 [turn], 0 of prepare", "nothing", UNCLEARED), ("the end of convert", "nothing", Change(old="the end of convert"))]))
     if len(clears_of(ptx)) > 1:
         questions += [(f"sums and turns of {name}, over two launches", partial(two_launches, sums), wrong_sums, [
-            ("st.relaxed.gpu.global.b32 [turn]", "nothing", reset), ("st.global.b32 [turn], 0 of prepare", "nothing", UNCLEARED),
-            ("the end of main", "nothing", OVERLAP)])
+            ("st.release.gpu.global.b32 [turn]", "nothing", told), ("st.global.b32 [turn], 0 of prepare", "nothing", UNCLEARED),
+            ("the end of convert", "nothing", Change(old="the end of convert"))])
             for sums, name in ((1, "dK"), (2, "dV"))]
     else:
         read, complete = (Change((step.line,)) for step in copies_of(tracer)[-2:])
@@ -329,7 +364,9 @@ def main() -> int:
             ("cp.async.bulk.wait_group.read 0", "nothing", read),
             ("cp.async.bulk.wait_group 0", "nothing", complete),
             ("cp.async.bulk.wait_group 0", "wait_group.read", Change(complete.lines, "wait_group", "wait_group.read")),
-            ("the end of main", "nothing", OVERLAP)]))
+            *([("the end of main", "nothing", OVERLAP)] if is_apart(tracer) else [
+                (f"{WAIT} of convert", "nothing", Change(old=WAIT)),
+                ("the end of convert", "nothing", Change(old="the end of convert"))])]))
     if f"{NAME}_sequences(" in ptx:
         questions.append(("records and items of a list, up to main", records, wrong_records, [
             (f"the end of {grid}", "nothing", Change(old=f"the end of {grid}")) for grid in ("sequences", "order")]))

@@ -38,7 +38,7 @@ Of a kernel of several parts, sums 0 are those of dQ, 1 those of dK, and 2 those
 # STEPS-NEXT:   red.release.gpu.global.add.s32 [turn] nothing waits for ever
 # STEPS-NEXT:   red.release.gpu.global.add.s32 [turn] relaxed goes wrong
 # STEPS-NEXT:   red.release.gpu.global.add.s32 [turn] cta goes wrong
-# STEPS-NEXT:   st.relaxed.gpu.global.b32 [turn] nothing as before
+# STEPS-NEXT:   st.release.gpu.global.b32 [turn] nothing as before
 # STEPS-NEXT:   the proxy fence that completion brings nothing goes wrong
 
 # SPOILT: three adds to one tile, as emitted: wrong in the order of their turns
@@ -84,7 +84,7 @@ def adds(tracer: Tracer, sums: int = 0) -> list[list[Step]]:
     found = []
     for i, first in sorted((pair for pair in acquires if turn in pair[1].addresses.values()), key=lambda pair: pair[1].seen):
         steps = [step for step in tracer.steps[i:] if step.thread == first.thread]
-        last = next(j for j, step in enumerate(steps) if step.name.startswith(("red.", "st.relaxed")))
+        last = next(j for j, step in enumerate(steps) if step.name.startswith(("red.", "st.release")))
         found.append(steps[:last + 1])
     return found
 

@@ -44,6 +44,7 @@
 // JSON-NEXT:     "cluster": [1,1,1],
 // JSON-NEXT:     "shared_bytes": 0,
 // JSON-NEXT:     "cooperative": true,
+// JSON-NEXT:     "overlaps": true,
 // JSON-NEXT:     "registers": null,
 // JSON-NEXT:     "parameters": [
 // JSON-NEXT:       {"name":"q","type":"ptr"},
@@ -75,7 +76,7 @@ gpu.module @copy_kernels attributes {
                        %stride: i64 {dash.parameter = "dq.stride.row"}, %scale: f32 {dash.parameter = "scale"})
       attributes {gpu.kernel, nvvm.kernel, nvvm.maxntid = array<i32: 128, 1, 1>,
                   dash.entry = #dash.entry<main, always, grid["batch*q_tiles", "1", "1"], block[128, 1, 1], cluster[1, 1, 1],
-                              shared_bytes = 0, cooperative = true>} {
+                              shared_bytes = 0, cooperative = true, overlaps = true>} {
     %thread = nvvm.read.ptx.sreg.tid.x : i32
     %source = llvm.getelementptr %from[%thread] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
     %target = llvm.getelementptr %to[%stride] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, f32

@@ -58,6 +58,7 @@ def parameters() -> None:
     found = {launch.name: launch for launch in launches}
     assert found[ORDER].grid == (132, 1, 1) and found[PREPARE].grid == (4, 4, 2)
     assert [found[name].is_cooperative for name in (ORDER, *ALWAYS)] == [False, False, True, False]
+    assert [found[name].overlaps for name in (ORDER, *ALWAYS)] == [False, False, False, True]
     kernel.backward(**given)
     assert values(kernel, driver.launches(), CONVERT)["scale"] == struct.unpack("f", struct.pack("f", 128**-0.5))[0]
 

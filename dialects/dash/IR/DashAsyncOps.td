@@ -337,11 +337,14 @@ def AcquireTurnOp : Dash_SumOp<"acquire_turn", (ins Arg<Index, "the turn">:$turn
   let assemblyFormat = "$sums `[` $sequence `,` $head `,` $tile `]` `turn` `(` $turn `)` attr-dict `:` type($sums)";
 }
 
-def ReleaseTurnOp : Dash_SumOp<"release_turn", (ins Arg<Index, "1 if the turn is the chain's last">:$is_last)> {
+def ReleaseTurnOp : Dash_SumOp<"release_turn", (ins
+    Arg<Index, "1 if the turn is the chain's last">:$is_last,
+    Arg<UnitAttr, "the last turn tells that the sum is complete">:$tells)> {
   let summary = "Give a tile's next turn on";
   let description = [{
     `red.release.gpu` adds 1 to the counter; after the chain's last turn a relaxed store sets it back to 0, so that every
-    launch finds counters as the last one did.
+    launch finds counters as the last one did. With `tells`, `st.release.gpu` sets it to -1 there: who acquires that sees the complete sum,
+    and sets the counter back.
 
     **Preconditions**: the thread's add is complete (not only read), and fenced.
     **Postconditions**: who acquires the next turn sees the sum.
@@ -349,7 +352,9 @@ def ReleaseTurnOp : Dash_SumOp<"release_turn", (ins Arg<Index, "1 if the turn is
     test/Lowering/lower-ordered-reduce.mlir.
     **Errors**: `stands inside 'dash.role' only: channels connect roles`.
   }];
-  let assemblyFormat = "$sums `[` $sequence `,` $head `,` $tile `]` `last` `(` $is_last `)` attr-dict `:` type($sums)";
+  let assemblyFormat = [{
+    $sums `[` $sequence `,` $head `,` $tile `]` `last` `(` $is_last `)` (`tells` $tells^)? attr-dict `:` type($sums)
+  }];
 }
 
 def CountTurnsOp : Dash_SumOp<"count_turns", (ins

@@ -249,6 +249,8 @@ def ConvertOp : Dash_Op<"convert", [OutsideItems]> {
     that added it hold it in registers: the attribute is the encoding of what they add. With `pieces`, each tile of the target
     was added in so many pieces, which lie one behind the other: `dash.piece` says what is in them. With `apart`, contributions to
     the source were kept in places of their own: they are added up first, in the order of their turns, as `dash.ordered_reduce` adds.
+    With `waits`, each tile is rounded once the last turn of its chain has told that its sum is complete (`tells`), while others are
+    still added to.
 
     **Preconditions**: source and target have one shape wherever static. Stands outside
     `dash.items`.
@@ -274,12 +276,13 @@ def ConvertOp : Dash_Op<"convert", [OutsideItems]> {
     Arg<Optional<F32>, "factor before rounding; 1 if absent">:$scale,
     Arg<OptionalAttr<FragmentAttr>, "how a tile of the source lies in memory, once tiles have layouts">:$layout,
     Arg<OptionalAttr<I64Attr>, "in how many pieces tiles were added; 1 if absent">:$pieces,
-    Arg<UnitAttr, "contributions are still to be added up">:$apart);
+    Arg<UnitAttr, "contributions are still to be added up">:$apart,
+    Arg<UnitAttr, "for each sum until it is complete">:$waits);
   let builders = [OpBuilder<(ins "Value":$source, "Value":$target, "Value":$scale),
-    "build($_builder, $_state, source, target, scale, FragmentAttr(), IntegerAttr(), UnitAttr());">];
+    "build($_builder, $_state, source, target, scale, FragmentAttr(), IntegerAttr(), UnitAttr(), UnitAttr());">];
   let assemblyFormat = [{
     $source `to` $target (`scale` `(` $scale^ `)`)? (`layout` `(` $layout^ `)`)? (`pieces` `(` $pieces^ `)`)?
-    (`apart` $apart^)? attr-dict
+    (`apart` $apart^)? (`waits` $waits^)? attr-dict
     `:` type($source) `to` type($target)
   }];
   let hasVerifier = 1;

@@ -54,7 +54,8 @@ def FactsAttr : Dash_Attr<"Facts", "facts"> {
     `min_workers` is how many workers must be resident at once, in whatever order they start: all, or 1 where no
     worker waits for another. `dash.schedule` has the number for workers that start in index order, as they do where they draw tickets
     (`dash-outline-program`): there it is that number for a table. `softcap` is absent where scores have none. `apart` says which
-    contributions are kept apart (`dash-keep-apart`).
+    contributions are kept apart (`dash-keep-apart`), `overlaps_rounding`, that sums are rounded while others are still added to
+    (`dash-overlap-rounding`).
 
     **Preconditions**: every number is at least 1, `min_workers` and `width` as in `dash.schedule`.
     **Postconditions**: none.
@@ -62,7 +63,8 @@ def FactsAttr : Dash_Attr<"Facts", "facts"> {
     = 64, kv = 128>, kind = "shift", level = run, deterministic = true, parts = 1, workers = 132, width =
     132, min_workers = 132>`.
     **Errors**: `'head_dim' must be at least 1, got 0`; `'min_workers' must be at most the workers, 4, got
-    5`; `'element' must be bf16 or f16, got 'i32'`; `'apart' keeps contributions by their turns, and this program has none`.
+    5`; `'element' must be bf16 or f16, got 'i32'`; `'apart' keeps contributions by their turns, and this program has none`;
+    `'overlaps_rounding' wants sums that grow in turns, and this program has none, or keeps contributions apart`.
   }];
   let parameters = (ins
     TypeParameter<"::mlir::Type", "type of the tensors' elements">:$element,
@@ -78,7 +80,8 @@ def FactsAttr : Dash_Attr<"Facts", "facts"> {
     AttrParameter<"int64_t", "workers that the order was made for">:$width,
     AttrParameter<"int64_t", "workers that must be resident at once">:$min_workers,
     OptionalParameter<"::mlir::FloatAttr", "how large scores can be">:$softcap,
-    DefaultValuedParameter<"::mlir::dash::Apart", "::mlir::dash::Apart::None", "contributions that are kept apart">:$apart);
+    DefaultValuedParameter<"::mlir::dash::Apart", "::mlir::dash::Apart::None", "contributions that are kept apart">:$apart,
+    DefaultValuedParameter<"bool", "false", "whether sums are rounded while others are added to">:$overlaps_rounding);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }
@@ -267,7 +270,8 @@ def EntryAttr : Dash_Attr<"Entry", "entry"> {
   let summary = "How a function is launched";
   let description = [{
     Stands on a function of a `gpu.module` as `dash.entry`. The grid is three expressions of the program's
-    sizes; `cooperative` says that all blocks must be resident at once.
+    sizes; `cooperative` says that all blocks must be resident at once, `overlaps` that the entry may begin before the one in front of it
+    has ended: it waits for what it reads.
 
     **Preconditions**: blocks and clusters have three extents of at least 1; `shared_bytes` is at least 0.
     **Postconditions**: none.
@@ -283,10 +287,11 @@ def EntryAttr : Dash_Attr<"Entry", "entry"> {
     ArrayRefParameter<"int32_t", "threads of a block">:$block,
     ArrayRefParameter<"int32_t", "blocks of a cluster">:$cluster,
     AttrParameter<"int64_t", "dynamic shared memory of a block">:$shared_bytes,
-    AttrParameter<"bool", "all blocks at once">:$cooperative);
+    AttrParameter<"bool", "all blocks at once">:$cooperative,
+    DefaultValuedParameter<"bool", "false", "begins before the entry in front of it has ended">:$overlaps);
   let assemblyFormat = [{
     `<` $role `,` $when `,` `grid` `[` $grid `]` `,` `block` `[` $block `]` `,` `cluster` `[` $cluster `]` `,`
-        struct($shared_bytes, $cooperative) `>`
+        struct($shared_bytes, $cooperative, $overlaps) `>`
   }];
   let genVerifyDecl = 1;
 }

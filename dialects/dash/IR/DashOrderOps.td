@@ -381,6 +381,8 @@ def OrderedReduceOp : Dash_Op<"ordered_reduce", [InsideItems]> {
     `apart` is another way to the same sum: the contribution goes to a place of its own, which its turn gives, and nobody waits.
     `dash.convert` adds them up in the order of turns. (`dash-keep-apart`)
 
+    With `tells`, the last turn of a chain tells that the sum is complete, and `dash.convert` waits for that. (`dash-overlap-rounding`)
+
     **Preconditions**: as `dash.reduce`, but stands in scheduled `dash.items`; the turns of a chain
     are 0 to n-1, each once (proven on the schedule, not here). Target needs no initial value.
     **Postconditions**: the tile's next turn sees the sum; rows past the end are not written.
@@ -417,6 +419,9 @@ def OrderedReduceOp : Dash_Op<"ordered_reduce", [InsideItems]> {
     - `adds piece 2 of 2, expected a piece from 0 to 1 of at least 2`
     - `is kept apart, but 'dash.convert' does not add contributions up`
     - `adds to a sum, but 'dash.convert' adds contributions up that are kept apart`
+    - `tells when a sum is complete, but 'dash.convert' does not wait for it`
+    - `does not tell when a sum is complete, but 'dash.convert' waits for it`
+    - `is kept apart, so there is no sum that it could tell of`
     - the two about rows and columns of `dash.reduce`
   }];
   let arguments = (ins
@@ -427,14 +432,15 @@ def OrderedReduceOp : Dash_Op<"ordered_reduce", [InsideItems]> {
     Arg<Optional<Index>, "1 if the turn is the chain's last, once items are lowered">:$is_last,
     Arg<OptionalAttr<I64Attr>, "which piece of the tile; all of it if absent">:$piece,
     Arg<OptionalAttr<I64Attr>, "of how many pieces">:$pieces,
-    Arg<UnitAttr, "kept in a place of its own">:$apart);
+    Arg<UnitAttr, "kept in a place of its own">:$apart,
+    Arg<UnitAttr, "the last turn tells that the sum is complete">:$tells);
   let assemblyFormat = [{
     $value `into` $target `[` $sequence `,` $head `,` $tile `]` (`piece` `(` $piece^ `of` $pieces `)`)?
-    `turn` `(` $turn `)` (`last` `(` $is_last^ `)`)? (`apart` $apart^)? attr-dict `:` type($value) `into` type($target)
+    `turn` `(` $turn `)` (`last` `(` $is_last^ `)`)? (`apart` $apart^)? (`tells` $tells^)? attr-dict `:` type($value) `into` type($target)
   }];
   let builders = [OpBuilder<(ins "Value":$value, "Value":$target, "Value":$sequence, "Value":$head,
                                  "Value":$tile, "Value":$turn),
-    "build($_builder, $_state, value, target, sequence, head, tile, turn, Value(), IntegerAttr(), IntegerAttr(), UnitAttr());">];
+    "build($_builder, $_state, value, target, sequence, head, tile, turn, Value(), IntegerAttr(), IntegerAttr(), UnitAttr(), UnitAttr());">];
   let hasVerifier = 1;
 }
 

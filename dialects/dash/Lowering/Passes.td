@@ -174,7 +174,8 @@ def LowerPrepare : Pass<"dash-lower-prepare", "::mlir::ModuleOp"> {
       ((j>>1)*4 + c)*4 + (j&1)*2 + e: what a thread of the main kernel needs is 16 bytes long;
     - region `dq_sum` gets zeros where the main kernel does not store first: in tiles that see no column,
       and in all where adds have no order. There is none where contributions to dQ are kept apart;
-    - counters of turns, of dQ and with parts of dK and dV, get 0;
+    - counters of turns, of dQ and with parts of dK and dV, get 0; where sums are rounded while others grow, those of tiles without a
+      chain get -1: nobody else will tell that they are complete;
     - region `descriptors` gets the TMA descriptors of q, k, v, do, dk and dv: five dimensions {64, rows,
       head dim / 64, heads, batch}, 128-byte swizzle, zeros past the end. One block makes them;
     - with a sink region `sink_sum` gets the sum of each run of 32 rows, as `dash.sink_gradient` adds them, but for its sign:
@@ -352,7 +353,8 @@ def OutlineWorkers : Pass<"dash-outline-workers", "::mlir::ModuleOp"> {
     argument; what the function allocates is "delta" where it has one number a row, else sums, which have the name of the gradient that
     they are rounded to. The scale is a
     constant or the parameter `scale`. Where `dash.bulk_store` keeps contributions, the workspace gets a region for
-    them, `contributions`: slot (q tile, turn).
+    them, `contributions`: slot (q tile, turn). Where sums are rounded while others grow, each block lets the next launch begin
+    (`griddepcontrol.launch_dependents`) before it does anything.
 
     Needs: `dash-outline-program`, `dash-plan-buffers`, `dash-insert-waits`. Leaves: what roles do; the function, which
     `dash-finish-program` erases. Does not: initialise barriers, or branch.
@@ -360,7 +362,7 @@ def OutlineWorkers : Pass<"dash-outline-workers", "::mlir::ModuleOp"> {
     (* example filepath=test/Lowering/outline-workers.mlir *)
   }];
   let statistics = [Statistic<"numOutlined", "num-outlined", "Number of entries made">];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect"];
 }
 
 def VerifyProtocol : Pass<"dash-verify-protocol", "::mlir::ModuleOp"> {
@@ -488,6 +490,10 @@ def LowerConvert : Pass<"dash-lower-convert", "::mlir::ModuleOp"> {
 
     What is `apart` is added up first, from the regions of contributions: as many as the tile's counter says, in the order of turns, the
     first as it is, the others by `add.rn.ftz.f32`, which is what bulk copies do. A block has 32 columns of a warpgroup then, and more blocks share a tile.
+
+    What `waits` is rounded when its chain's last turn has told that its sum is complete, so the entry `overlaps` the main kernel: a
+    thread of a block acquires the tile's counter until it is -1, sets it back to 0, and meets the others. The last block ends when the
+    main kernel has (`griddepcontrol.wait`): whoever comes behind the entry finds dK and dV, too.
 
     Of a `dash.sink_gradient`, which goes too, `NAME_convert` adds the runs that `NAME_prepare` has left in the region `sink_sum`: a
     warp of the block of a head's first tile has all of the head; of a list blocks take turns with its sequences.

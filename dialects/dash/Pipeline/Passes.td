@@ -110,6 +110,27 @@ def KeepApart : Pass<"dash-keep-apart"> {
   let statistics = [Statistic<"numApart", "num-apart", "Number of adds whose contributions are kept apart">];
 }
 
+def OverlapRounding : Pass<"dash-overlap-rounding"> {
+  let summary = "Round each sum once it is complete, while others are still added to";
+  let description = [{
+    `dash.convert` reads the sums that the workers leave. A launch that begins when the workers have ended leaves multiprocessors idle
+    whose workers end first, and the time between two launches. But a chain of turns knows when its sum is complete: its last turn tells,
+    and `dash.convert` waits for that, tile by tile. So `NAME_convert` may begin as soon as a worker has ended, on its multiprocessor.
+    (`griddepcontrol`, PTX ISA 9.7.13.13; launchers that do not know it launch the entries one behind the other, which is right too.)
+
+    Sums are rounded where they stand, so the bits are the same.
+
+    Marks `dash.ordered_reduce` in reducers with `tells`, and the `dash.convert` of their targets with `waits`: of all sums or of none, as one
+    entry rounds them all. None where adds have no turns, or contributions are kept apart: then there is no last turn to wait for.
+
+    Needs: `dash-assign-roles`, and `dash-keep-apart` where contributions are kept apart. Leaves: which op runs when. Does not: change
+    a bit.
+
+    (* example filepath=test/Pipeline/overlap-rounding.mlir *)
+  }];
+  let statistics = [Statistic<"numOverlapped", "num-overlapped", "Number of sums that are rounded while others are added to">];
+}
+
 def OrderProducts : Pass<"dash-order-products"> {
   let summary = "Make the walk of a consumer a software pipeline, in the order in which its products are issued";
   let description = [{

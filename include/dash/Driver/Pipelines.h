@@ -59,6 +59,10 @@ struct ToPtxOptions : public PassPipelineOptions<ToPtxOptions> {
       *this, "structure",
       llvm::cl::desc("`alternating` or `overlapping` warpgroups; what fits registers if empty"),
       llvm::cl::init("")};
+  Option<bool> overlap{
+      *this, "overlap",
+      llvm::cl::desc("Round sums once they are complete, while others are still added to"),
+      llvm::cl::init(true)};
   Option<int64_t> loadStages{*this, "load-stages",
                              llvm::cl::desc("Slots of Q and dO; 0 is what the structure wants"),
                              llvm::cl::init(0)};

@@ -21,7 +21,7 @@ namespace mlir::dash::launch {
 
 /// CUlaunchAttribute: 72 bytes, of which these are looked at.
 struct LaunchAttribute {
-  enum Id : uint32_t { Cooperative = 2, ClusterDimension = 4 };
+  enum Id : uint32_t { Cooperative = 2, ClusterDimension = 4, ProgrammaticStreamSerialization = 6 };
   uint32_t id;
   uint32_t padding;
   uint32_t value[16];

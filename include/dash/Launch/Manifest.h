@@ -61,6 +61,7 @@ struct Entry {
   std::array<uint32_t, 3> block, cluster;
   uint32_t sharedBytes;
   bool isCooperative;
+  bool overlaps; ///< may begin before the one in front of it has ended
   std::vector<Parameter> parameters;
 };
 

@@ -323,18 +323,20 @@ int cuLaunchKernelEx(const Config *config, void *function, void **parameters, vo
   if (code || !out)
     return code;
   char line[16 * mostParameters + 512];
-  int cooperative = 0, cluster[3] = {1, 1, 1};
+  int cooperative = 0, overlaps = 0, cluster[3] = {1, 1, 1};
   for (uint32_t i = 0; i < config->numAttributes; ++i) {
     if (config->attributes[i].id == 2)
       cooperative = config->attributes[i].value[0];
     else if (config->attributes[i].id == 4)
       memcpy(cluster, config->attributes[i].value, sizeof(cluster));
+    else if (config->attributes[i].id == 6)
+      overlaps = config->attributes[i].value[0];
     else
       return invalidValue;
   }
-  int at = snprintf(line, sizeof(line), "launch %s grid %u %u %u block %u %u %u cluster %d %d %d shared %u stream %p cooperative %d", entry->name,
+  int at = snprintf(line, sizeof(line), "launch %s grid %u %u %u block %u %u %u cluster %d %d %d shared %u stream %p overlaps %d cooperative %d", entry->name,
                     config->grid[0], config->grid[1], config->grid[2], config->block[0], config->block[1], config->block[2],
-                    cluster[0], cluster[1], cluster[2], config->sharedBytes, config->stream, cooperative);
+                    cluster[0], cluster[1], cluster[2], config->sharedBytes, config->stream, overlaps, cooperative);
   for (int i = 0; i < entry->numParameters; ++i) {
     line[at++] = ' ';
     for (int j = 0; j < entry->bytes[i]; ++j)

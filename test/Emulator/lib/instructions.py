@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 Act = Callable[[Warp, Group, np.ndarray], None]
 LONGEST_NAP = 200
-IGNORED = ("setmaxnreg.", "wgmma.fence.", "fence.mbarrier_init.", "fence.proxy.async.global", "fence.proxy.tensormap::generic.acquire.gpu")
+# Launches run one behind the other here.
+IGNORED = ("griddepcontrol.", "setmaxnreg.", "wgmma.fence.", "fence.mbarrier_init.", "fence.proxy.async.global", "fence.proxy.tensormap::generic.acquire.gpu")
 
 
 def action(program: Program, at: int) -> Callable[[Warp, Group], None]:
@@ -142,7 +143,7 @@ def bar(instruction: Instruction) -> Act | None:
 # ---- Memory, a thread's own accesses.
 
 def load(instruction: Instruction) -> Act | None:
-    found = re.fullmatch(r"ld(?:\.acquire\.gpu)?\.(global|shared)(?:\.nc\.L1::no_allocate)?(\.v[24])?\.([bs]32)", instruction.name)
+    found = re.fullmatch(r"ld(?:\.acquire\.gpu)?\.(global|shared)(?:\.nc)?(?:\.L1::no_allocate)?(\.v[24])?\.([bs]32)", instruction.name)
     if not found:
         return None
     targets, place = operands_of(instruction.operands[0].strip("{}")), address(instruction.operands[1])
@@ -163,7 +164,7 @@ def load(instruction: Instruction) -> Act | None:
 
 
 def store(instruction: Instruction) -> Act | None:
-    found = re.fullmatch(r"st(?:\.relaxed\.gpu)?\.(global|shared)(?:\.v[24])?\.[bf]32", instruction.name)
+    found = re.fullmatch(r"st(?:\.(?:relaxed|release)\.gpu)?\.(global|shared)(?:\.v[24])?\.[bf]32", instruction.name)
     if not found:
         return None
     place, values = address(instruction.operands[0]), [word(text) for text in operands_of(instruction.operands[1].strip("{}"))]

@@ -82,7 +82,7 @@ def manifest() -> dict[str, Any]:
                   ["workspace.descriptors", "workspace.lse2", "workspace.delta", "workspace.dq_sum", "workspace.turns",
                    "workspace.order", *sizes, "scale"], shared_bytes=230000, cooperative=True),
             entry("convert", ["q_tiles", "heads", "batch"], 256,
-                  ["dq", *strides_of("dq"), *sizes, "scale", "workspace.dq_sum"])],
+                  ["dq", *strides_of("dq"), *sizes, "scale", "workspace.dq_sum", "workspace.turns"], overlaps=True)],
     }
 
 

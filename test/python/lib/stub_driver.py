@@ -24,6 +24,7 @@ class Launch:
     name: str
     grid: tuple[int, int, int]
     stream: int
+    overlaps: bool
     is_cooperative: bool
     parameters: list[bytes]
 
@@ -79,7 +80,7 @@ class StubDriver(Driver):
 
 
 def launch_of(words: list[str]) -> Launch:
-    at = {word: words.index(word) for word in ("grid", "stream", "cooperative")}
+    at = {word: words.index(word) for word in ("grid", "stream", "overlaps", "cooperative")}
     stream = words[at["stream"] + 1]
     return Launch(words[0], tuple(map(int, words[at["grid"] + 1:at["grid"] + 4])), 0 if stream == "(nil)" else int(stream, 16),
-                  words[at["cooperative"] + 1] == "1", [bytes.fromhex(word) for word in words[at["cooperative"] + 2:]])
+                  words[at["overlaps"] + 1] == "1", words[at["cooperative"] + 1] == "1", [bytes.fromhex(word) for word in words[at["cooperative"] + 2:]])

@@ -1,0 +1,28 @@
+// DEFINE: %{order} =
+// DEFINE: %{kernels} = --dash-tile --dash-apply-schedule='%{order}' --dash-assign-roles --dash-keep-apart --dash-overlap-rounding
+// REDEFINE: %{order} = kind=symmetric-shift workers=4 sizes=q:512,batch:1,heads:4,kv-heads:4
+// RUN: dash-opt %dash_examples/bwd-causal.mlir %{kernels} | FileCheck %s
+// REDEFINE: %{order} = kind=symmetric-shift workers=4 parts=2 sizes=q:512,batch:1,heads:4,kv-heads:1
+// RUN: dash-opt %dash_examples/bwd-causal.mlir %{kernels} | FileCheck %s --check-prefixes=CHECK,PARTS
+
+// One entry rounds all sums, so all of them tell, or none. Nobody can wait where adds have no turns, or where contributions are kept apart.
+// REDEFINE: %{order} = kind=symmetric-shift workers=4 parts=2 sizes=q:512,batch:1,heads:4,kv-heads:1 apart=parts
+// RUN: dash-opt %dash_examples/bwd-causal.mlir %{kernels} | FileCheck %s --check-prefix=NONE
+// REDEFINE: %{order} = kind=symmetric-shift workers=4 sizes=q:512,batch:1,heads:4,kv-heads:4 apart=all
+// RUN: dash-opt %dash_examples/bwd-causal.mlir %{kernels} | FileCheck %s --check-prefix=NONE
+// REDEFINE: %{order} = kind=unordered workers=4 sizes=q:512,batch:1,heads:4,kv-heads:4
+// RUN: dash-opt %dash_examples/bwd-causal.mlir %{kernels} | FileCheck %s --check-prefix=NONE
+// NONE-LABEL: func.func @attention_bwd
+// NONE-NOT:   {{tells|waits}} :
+
+// CHECK-LABEL: func.func @attention_bwd
+// CHECK:         dash.role "reduce" reducer
+// CHECK:           dash.walk (%[[HEAD:.+]], %[[Q:.+]], %[[TURN:.+]]) {
+// CHECK:             dash.ordered_reduce %{{.+}} into %[[DQ:.+]][%{{.+}}, %[[HEAD]], %[[Q]]] turn(%[[TURN]]) tells :
+// PARTS:           dash.ordered_reduce %{{.+}} into %[[DK:.+]][%{{.+}}] piece(0 of 2) turn(%[[PART:.+]]) tells :
+// PARTS:           dash.ordered_reduce %{{.+}} into %[[DK]][%{{.+}}] piece(1 of 2) turn(%[[PART]]) tells :
+// PARTS:           dash.ordered_reduce %{{.+}} into %[[DV:.+]][%{{.+}}] piece(0 of 2) turn(%[[PART]]) tells :
+// PARTS:           dash.ordered_reduce %{{.+}} into %[[DV]][%{{.+}}] piece(1 of 2) turn(%[[PART]]) tells :
+// CHECK-DAG:     dash.convert %[[DQ]] to %{{.+}} scale(%{{[^)]+}}) waits :
+// PARTS-DAG:     dash.convert %[[DK]] to %{{.+}} pieces(2) waits :
+// PARTS-DAG:     dash.convert %[[DV]] to %{{.+}} pieces(2) waits :
