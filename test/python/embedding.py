@@ -122,10 +122,14 @@ def main():
         config.gridDimX, config.gridDimY, config.gridDimZ = (number(size, values) for size in entry["grid"])
         config.blockDimX, config.blockDimY, config.blockDimZ = entry["block"]
         config.sharedMemBytes, config.hStream = entry["shared_bytes"], stream
+        attribute = cuda.CUlaunchAttribute()
         if entry["cooperative"]:
-            attribute = cuda.CUlaunchAttribute()
             attribute.id = cuda.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_COOPERATIVE
             attribute.value.cooperative = 1
+            config.attrs, config.numAttrs = [attribute], 1
+        elif entry.get("overlaps"):  # faster; right without, too
+            attribute.id = cuda.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+            attribute.value.programmaticStreamSerializationAllowed = 1
             config.attrs, config.numAttrs = [attribute], 1
         cells = [TYPES[parameter["type"]](known[parameter["name"]]) for parameter in entry["parameters"]]
         addresses = (ctypes.c_void_p * len(cells))(*map(ctypes.addressof, cells))
@@ -139,10 +143,10 @@ main()
 # CHECK:      attention_bwd_order on 132 x 1 x 1, 512 threads, {{[0-9]+}} bytes
 # CHECK-NEXT: attention_bwd_prepare on 128 x 1 x 1, 256 threads, {{[0-9]+}} bytes
 # CHECK-NEXT: attention_bwd_main on 132 x 1 x 1, 384 threads, {{[0-9]+}} bytes, cooperative
-# CHECK-NEXT: attention_bwd_convert on 128 x 1 x 1, 256 threads, 0 bytes
+# CHECK-NEXT: attention_bwd_convert on 128 x 1 x 1, 256 threads, 0 bytes, overlapping
 
 # TABLE-NOT:  set
 # TABLE:      copy {{[0-9]+}} bytes
 # TABLE-NEXT: attention_bwd_prepare on 128 x 1 x 1
 # TABLE-NEXT: attention_bwd_main on 132 x 1 x 1, {{.*}}, cooperative
-# TABLE-NEXT: attention_bwd_convert on 128 x 1 x 1
+# TABLE-NEXT: attention_bwd_convert on 128 x 1 x 1, {{.*}}, overlapping
