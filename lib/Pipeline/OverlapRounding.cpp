@@ -42,7 +42,7 @@ private:
         return add.getTarget() == convert.getSource() && !add.getApart();
       });
     };
-    if (!llvm::all_of(converts, isTold))
+    if (converts.empty() || !llvm::all_of(converts, isTold)) // nobody would set counters back
       return;
     for (OrderedReduceOp add : adds)
       add.setTells(true);

@@ -83,6 +83,7 @@ from traces import Step, Tracer  # noqa: E402
 adds = importlib.import_module("ordered-add").adds
 NAME = "attention_bwd"
 OVERLAP = Change(old="the end of a grid")  # the next one starts with it
+CONVERT_ENDED = Change(old="the end of convert")
 UNCLEARED, CLEAR = Change(old="the zero of a counter"), ", 0;"
 DESCRIPTOR, WORD = 1, 2  # where things of `prepare` are, which is read as text
 PREPARE, CONVERT = 1 << 20, 1 << 21  # lines of `prepare` and `convert` are counted from here
@@ -352,11 +353,11 @@ def main() -> int:
             ("st.release.gpu.global.b32 [turn]", "relaxed", Change(told.lines, ".release", ".relaxed")),
             ("ld.acquire.gpu.global.b32 [turn] of convert", "relaxed", Change(acquire.lines, ".acquire", ".relaxed")),
             ("bar.sync 0 of convert", "nothing", meet), ("st.relaxed.gpu.global.b32 [turn] of convert", "nothing", reset),
-            ("st.global.b32 [turn], 0 of prepare", "nothing", UNCLEARED), ("the end of convert", "nothing", Change(old="the end of convert"))]))
+            ("st.global.b32 [turn], 0 of prepare", "nothing", UNCLEARED), ("the end of convert", "nothing", CONVERT_ENDED)]))
     if len(clears_of(ptx)) > 1:
         questions += [(f"sums and turns of {name}, over two launches", partial(two_launches, sums), wrong_sums, [
             ("st.release.gpu.global.b32 [turn]", "nothing", told), ("st.global.b32 [turn], 0 of prepare", "nothing", UNCLEARED),
-            ("the end of convert", "nothing", Change(old="the end of convert"))])
+            ("the end of convert", "nothing", CONVERT_ENDED)])
             for sums, name in ((1, "dK"), (2, "dV"))]
     else:
         read, complete = (Change((step.line,)) for step in copies_of(tracer)[-2:])
@@ -366,7 +367,7 @@ def main() -> int:
             ("cp.async.bulk.wait_group 0", "wait_group.read", Change(complete.lines, "wait_group", "wait_group.read")),
             *([("the end of main", "nothing", OVERLAP)] if is_apart(tracer) else [
                 (f"{WAIT} of convert", "nothing", Change(old=WAIT)),
-                ("the end of convert", "nothing", Change(old="the end of convert"))])]))
+                ("the end of convert", "nothing", CONVERT_ENDED)])]))
     if f"{NAME}_sequences(" in ptx:
         questions.append(("records and items of a list, up to main", records, wrong_records, [
             (f"the end of {grid}", "nothing", Change(old=f"the end of {grid}")) for grid in ("sequences", "order")]))
