@@ -67,6 +67,8 @@ void dash::buildToPtxPipeline(OpPassManager &manager, const ToPtxOptions &option
   manager.addPass(
       createLowerOrderedReduce(LowerOrderedReduceOptions{options.contributions, options.delays}));
   manager.addPass(createSinkWaits());
+  manager.addPass(createHoistReleases());
+  manager.addPass(createHoistStores());
   manager.addPass(createInsertWaits(InsertWaitsOptions{options.delays, options.threadsArrive}));
   manager.addPass(createSplitWarpgroups());
   manager.addPass(createOutlineWorkers());

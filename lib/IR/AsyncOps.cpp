@@ -27,15 +27,27 @@ static LogicalResult verifyTileOfSlot(Operation *op, StringRef name, RankedTenso
 }
 
 /// What is copied between a slot and memory is not converted on the way.
-static LogicalResult verifyCopy(Operation *op, ChannelType channel, int64_t element,
-                                MemRefType memref) {
+static LogicalResult verifyCopied(Operation *op, ChannelType channel, int64_t element,
+                                  MemRefType memref) {
   if (failed(verifyElement(op, channel, element)))
     return failure();
   auto tile = cast<RankedTensorType>(channel.getTiles()[element]);
-  if (tile.getElementType() != memref.getElementType())
-    return op->emitOpError() << "a tile of " << tile.getElementType() << " for a memref of "
-                             << memref.getElementType();
-  return verifyTileOf(op, tile, memref);
+  if (tile.getElementType() == memref.getElementType())
+    return success();
+  return op->emitOpError() << "a tile of " << tile.getElementType() << " for a memref of "
+                           << memref.getElementType();
+}
+
+/// Columns of a slot that leave are those of a piece of a tile with `columns`.
+static LogicalResult verifyPiece(Operation *op, RankedTensorType slot, int64_t columns,
+                                 int64_t piece) {
+  int64_t width = std::min(slot.getDimSize(1), columns), last = columns / width - 1;
+  if (columns % width != 0)
+    return op->emitOpError() << "leaves in pieces of as many columns as a slot has, which must "
+                             << "divide its " << columns << ": got " << width;
+  if (piece >= 0 && piece <= last)
+    return success();
+  return op->emitOpError() << "piece must be from 0 to " << last << ", got " << piece;
 }
 
 static LogicalResult verifySums(Operation *op, ChannelType channel, MemRefType sums) {
@@ -46,11 +58,30 @@ static LogicalResult verifySums(Operation *op, ChannelType channel, MemRefType s
                            << channel;
 }
 
+LogicalResult MbarrierWaitOp::verify() {
+  if (getBorrows() && getSide() == BarrierSide::Full)
+    return emitOpError("a slot is borrowed while it is empty, and this waits until it is full");
+  return success();
+}
 LogicalResult CopyInOp::verify() {
-  return verifyCopy(*this, getChannel().getType(), getElement(), getSource().getType());
+  ChannelType channel = getChannel().getType();
+  if (failed(verifyCopied(*this, channel, getElement(), getSource().getType())))
+    return failure();
+  return verifyTileOf(*this, cast<RankedTensorType>(channel.getTiles()[getElement()]),
+                      getSource().getType());
 }
 LogicalResult CopyOutOp::verify() {
-  return verifyCopy(*this, getChannel().getType(), getElement(), getTarget().getType());
+  ChannelType channel = getChannel().getType();
+  MemRefType target = getTarget().getType();
+  if (failed(verifyCopied(*this, channel, getElement(), target)))
+    return failure();
+  auto slot = cast<RankedTensorType>(channel.getTiles()[getElement()]);
+  auto whole = slot.getRank() == 2 && !target.isDynamicDim(HeadDim)
+                   ? RankedTensorType::get({slot.getDimSize(0), target.getDimSize(HeadDim)},
+                                           slot.getElementType())
+                   : slot;
+  return failure(failed(verifyTileOf(*this, whole, target)) ||
+                 failed(verifyPiece(*this, slot, whole.getDimSize(1), getPiece())));
 }
 LogicalResult BulkAddOp::verify() {
   return verifySums(*this, getChannel().getType(), getSums().getType());
@@ -65,6 +96,18 @@ LogicalResult LoadRowOp::verify() {
   return verifyTileOfSlot(*this, "result", getType(), getChannel().getType(), getElement());
 }
 LogicalResult StoreFragmentOp::verify() {
+  if (std::optional<uint64_t> piece = getPiece()) {
+    ChannelType channel = getChannel().getType();
+    RankedTensorType value = getValue().getType();
+    if (failed(verifyElement(*this, channel, getElement())))
+      return failure();
+    auto slot = cast<RankedTensorType>(channel.getTiles()[getElement()]);
+    if (value.getRank() == 2 && slot.getRank() == 2 && value.getDimSize(0) == slot.getDimSize(0) &&
+        value.getElementType() == slot.getElementType())
+      return verifyPiece(*this, slot, value.getDimSize(1), *piece);
+    return emitOpError() << "'value' must have the rows and the element type of element "
+                         << getElement() << " of the slot, " << slot << ", got " << value;
+  }
   return verifyTileOfSlot(*this, "value", getValue().getType(), getChannel().getType(),
                           getElement());
 }

@@ -24,6 +24,11 @@ LogicalResult StoreOp::verify() {
   return verifyTileOf(*this, getValue().getType(), getTarget().getType());
 }
 
+int64_t StoreOp::getNumPieces() {
+  auto slot = cast<RankedTensorType>(cast<ChannelType>(getThrough().getType()).getTiles().front());
+  return std::max<int64_t>(1, getValue().getType().getDimSize(1) / slot.getDimSize(1));
+}
+
 //===----------------------------------------------------------------------===//
 // MatmulOp
 //===----------------------------------------------------------------------===//

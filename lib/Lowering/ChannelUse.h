@@ -7,7 +7,7 @@
 
 namespace mlir::dash {
 
-/// The operand that numbers the use; nothing for an op that puts, waits for, commits and releases no slot.
+/// The operand that numbers the use; nothing for an op that puts, waits for, commits, releases and borrows no slot.
 inline std::optional<MutableOperandRange> useOf(Operation *op) {
   if (auto put = dyn_cast<PutOp>(op))
     return put.getUseMutable();
@@ -17,6 +17,8 @@ inline std::optional<MutableOperandRange> useOf(Operation *op) {
     return commit.getUseMutable();
   if (auto release = dyn_cast<ReleaseOp>(op))
     return release.getUseMutable();
+  if (auto store = dyn_cast<StoreOp>(op); store && store.getThrough())
+    return store.getUseMutable();
   return std::nullopt;
 }
 

@@ -67,13 +67,15 @@ struct ConvertCopyOut : KernelPattern<CopyOutOp> {
       Value row = b.add(b.mul(tile, shape[0]), firstRow);
       SmallVector<Value> at5 =
           kernel.coordinates(b, /*isKeyValue=*/true, sequence, head, row, b.i32(0));
-      for (int64_t panel : llvm::seq(shape[1] / SwizzledAttr::columnsOfPanel)) {
+      int64_t columns = std::min(shape[1], op.getTarget().getType().getShape().back());
+      int64_t panels = columns / SwizzledAttr::columnsOfPanel;
+      for (int64_t panel : llvm::seq(panels)) {
         int64_t column = panel * SwizzledAttr::columnsOfPanel;
+        Value ofTile = b.i32(op.getPiece() * panels + panel);
         hopper::storeTile(b, b.add(at, SwizzledAttr::getOffset(shape, firstRow, column)),
-                          descriptor, {at5[0], at5[1], b.i32(panel), at5[3], at5[4]});
+                          descriptor, {at5[0], at5[1], ofTile, at5[3], at5[4]});
       }
       hopper::commitCopies(b);
-      hopper::waitCopiesRead(b);
     });
     rewriter.eraseOp(op);
     return success();

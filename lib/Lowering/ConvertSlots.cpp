@@ -157,6 +157,13 @@ struct ConvertLoadRow : KernelPattern<LoadRowOp> {
   }
 };
 
+/// Where products overlap, a step needs all registers: the thread's place is read anew for what is done once an item.
+static ThreadPlace placeOf(PtxBuilder &b, Operation *op, const ConsumerValues &consumer,
+                           bool isOnceAnItem) {
+  bool isFull = op->getParentOfType<WorkersOp>().getStructure() == WarpStructure::Overlapping;
+  return isOnceAnItem && isFull ? ThreadPlace::readAnew(b) : consumer.place;
+}
+
 struct ConvertLoadFactor : KernelPattern<LoadFactorOp> {
   using KernelPattern::KernelPattern;
 
@@ -170,7 +177,7 @@ struct ConvertLoadFactor : KernelPattern<LoadFactorOp> {
     ArrayRef<int64_t> shape = op.getType().getShape();
     int64_t firstRow = layout.getFirstRow(consumer->warpgroup);
     SmallVector<Value> words =
-        loadRows(b, consumer->place,
+        loadRows(b, placeOf(b, op, *consumer, /*isOnceAnItem=*/true),
                  b.add(adaptor.getTile().front(), SwizzledAttr::getOffset(shape, firstRow, 0)),
                  SwizzledAttr::getPanelBytes(shape), layout.getNumRegisters(shape));
     rewriter.replaceOpWithMultiple(op, {ValueRange(words)});
@@ -189,15 +196,20 @@ struct ConvertStoreFragment : KernelPattern<StoreFragmentOp> {
       return rewriter.notifyMatchFailure(op,
                                          "only parts of tiles that a consumer holds are stored");
     PtxBuilder b(op.getLoc(), rewriter);
-    auto shape = cast<RankedTensorType>(op.getValue().getType()).getShape();
+    auto slot = cast<RankedTensorType>(channelOf(op).getType().getTiles()[op.getElement()]);
+    ArrayRef<int64_t> shape = slot.getShape();
+    // A tile that leaves may be wider than the slot, or narrower.
+    size_t count = std::min<size_t>(layout.getNumRegisters(shape), adaptor.getValue().size());
+    ValueRange registers = adaptor.getValue().slice(op.getPiece().value_or(0) * count, count);
     Value at = kernel.element(b, channelOf(op), op.getElement(), word(b, adaptor.getSlot()));
     if (layout.getKind() == FragmentKind::Operand) {
       int64_t firstRow = layout.getFirstRow(consumer->warpgroup);
-      storeRows(b, consumer->place, adaptor.getValue(),
+      bool isOnceAnItem = op.getPiece().has_value();
+      storeRows(b, placeOf(b, op, *consumer, isOnceAnItem), registers,
                 b.add(at, SwizzledAttr::getOffset(shape, firstRow, 0)),
                 SwizzledAttr::getPanelBytes(shape));
     } else {
-      storeFragment(b, consumer->place, adaptor.getValue(),
+      storeFragment(b, consumer->place, registers,
                     b.add(at, layout.getMemoryOffset(shape, consumer->warpgroup)));
     }
     rewriter.eraseOp(op);

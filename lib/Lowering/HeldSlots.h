@@ -12,21 +12,35 @@ namespace mlir::dash {
 struct HeldSlot {
   SlotUse slot;
   BarrierSide side;
+  bool isBorrowed = false; ///< for results that leave through it
   bool isUnfenced = false; ///< written by threads, and not yet seen by copy engine and tensor core
   bool isUnmet = false;    ///< written, or unfenced, since the warpgroup's threads have met
-  bool isCopied = false;   ///< one thread's copy has read it, which the others do not know
   bool isRead = false;     ///< by threads, in front of no fence: a copy into it might overtake
 
-  bool isOf(const HeldSlot &other) const { return slot == other.slot && side == other.side; }
+  bool isOf(const HeldSlot &other) const {
+    return slot == other.slot && side == other.side && isBorrowed == other.isBorrowed;
+  }
   bool operator==(const HeldSlot &other) const {
     return isOf(other) && isUnfenced == other.isUnfenced && isUnmet == other.isUnmet &&
-           isCopied == other.isCopied && isRead == other.isRead;
+           isRead == other.isRead;
   }
   void addDebts(const HeldSlot &other) {
     isUnfenced |= other.isUnfenced;
     isUnmet |= other.isUnmet;
-    isCopied |= other.isCopied;
     isRead |= other.isRead;
+  }
+};
+
+/// A slot out of which one thread's copy has begun.
+struct LeavingSlot {
+  Value channel;
+  std::optional<LinearIndex> use; ///< none of a turn before of a loop: it may be any
+  bool isRead = false; ///< the thread knows that the copy has read, and the others do not
+
+  bool isOf(const LeavingSlot &other) const { return channel == other.channel && use == other.use; }
+  bool operator==(const LeavingSlot &other) const { return isOf(other) && isRead == other.isRead; }
+  bool mayBe(const SlotUse &slot) const {
+    return channel == slot.channel && (!use || mayShareSlot({channel, *use}, slot));
   }
 };
 
@@ -38,6 +52,7 @@ struct Product {
 /// What is known of a role at a place of its program.
 struct HeldSlots {
   SmallVector<HeldSlot> held;
+  SmallVector<LeavingSlot> leaving;
   SmallVector<Product> inFlight; ///< oldest first
   bool isTurnUnfenced = false;   ///< acquired, and not yet seen by the copy engine that adds
 
@@ -51,8 +66,18 @@ struct HeldSlots {
   void drop(const SlotUse &slot) {
     llvm::erase_if(held, [&](const HeldSlot &one) { return one.slot == slot; });
   }
+  void leave(const LeavingSlot &slot) {
+    auto *same =
+        llvm::find_if(leaving, [&](const LeavingSlot &another) { return slot.isOf(another); });
+    if (same == leaving.end())
+      leaving.push_back(slot);
+    else
+      same->isRead &= slot.isRead;
+  }
   /// Slots that both know, and the debts of either.
   void meet(const HeldSlots &other) {
+    for (const LeavingSlot &slot : other.leaving)
+      leave(slot);
     isTurnUnfenced |= other.isTurnUnfenced;
     llvm::erase_if(held, [&](HeldSlot &one) {
       auto *same =
@@ -64,7 +89,7 @@ struct HeldSlots {
     });
   }
   bool knowsAsMuchAs(const HeldSlots &other) const {
-    return held == other.held && isTurnUnfenced == other.isTurnUnfenced;
+    return held == other.held && leaving == other.leaving && isTurnUnfenced == other.isTurnUnfenced;
   }
 
   /// A proxy fence of all threads.
@@ -72,12 +97,16 @@ struct HeldSlots {
     for (HeldSlot &one : held)
       one.isUnfenced = one.isRead = false;
   }
+  /// Whoever has begun copies knows that they have read.
+  void waitForCopies() {
+    for (LeavingSlot &one : leaving)
+      one.isRead = true;
+  }
   /// A barrier of the warpgroup's threads.
   void syncWarpgroup() {
-    for (HeldSlot &one : held) {
+    for (HeldSlot &one : held)
       one.isUnmet &= one.isUnfenced;
-      one.isCopied = false;
-    }
+    llvm::erase_if(leaving, [](const LeavingSlot &one) { return one.isRead; });
   }
 };
 

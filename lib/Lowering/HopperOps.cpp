@@ -147,9 +147,6 @@ void hopper::addFloats(PtxBuilder &b, Value fromShared, Value toGlobal, int64_t 
   ptx::cpReduceAsyncBulkAddF32(b, b.shared(fromShared), toGlobal, bytes, policy);
 }
 void hopper::commitCopies(PtxBuilder &b) { NVVM::CpAsyncBulkCommitGroupOp::create(b); }
-void hopper::waitCopiesRead(PtxBuilder &b) {
-  NVVM::CpAsyncBulkWaitGroupOp::create(b, /*group=*/0, b.getUnitAttr());
-}
 void hopper::waitCopies(PtxBuilder &b) {
   NVVM::CpAsyncBulkWaitGroupOp::create(b, /*group=*/0, /*read=*/UnitAttr());
 }

@@ -58,7 +58,6 @@ void storeBytes(PtxBuilder &b, Value fromShared, Value toGlobal, int64_t bytes, 
 void addFloats(PtxBuilder &b, Value fromShared, Value toGlobal, int64_t bytes, bool evictLast);
 void commitCopies(PtxBuilder &b);
 /// Until the source of every copy of this thread has been read.
-void waitCopiesRead(PtxBuilder &b);
 /// Until every copy of this thread is complete: its writes are in memory.
 void waitCopies(PtxBuilder &b);
 

@@ -11,7 +11,9 @@
 #include "PutsFollowing.h"
 #include "SlotUse.h"
 #include "dash/Lowering/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -56,10 +58,7 @@ private:
           products.waitForAll(b);
         else
           products.waitForSumsOf(b, &op);
-        for (Region &inner : op.getRegions())
-          if (failed(lower(inner)))
-            return failure();
-        if (op.getNumRegions() == 0 && failed(lower(&op)))
+        if (op.getNumRegions() == 0 ? failed(lower(&op)) : failed(lowerRegions(&op)))
           return failure();
       }
       b.setInsertionPointToEnd(&block);
@@ -67,6 +66,31 @@ private:
     }
     rings.truncate(outerRings);
     return success();
+  }
+
+  /// What leaves on one of the ways behind it: through a branch, or around a loop.
+  LogicalResult lowerRegions(Operation *op) {
+    auto branch = dyn_cast<scf::IfOp>(op);
+    bool isEither = branch && !branch.getElseRegion().empty();
+    leaves |= isa<scf::ForOp>(op) && hasStores(op);
+    auto before = std::pair(leaves, leaving), behind = before;
+    if (isEither)
+      behind = {};
+    for (Region &inner : op->getRegions()) {
+      std::tie(leaves, leaving) = before;
+      if (failed(lower(inner)))
+        return failure();
+      behind.first |= leaves;
+      for (const SlotUse &use : leaving)
+        if (!llvm::is_contained(behind.second, use))
+          behind.second.push_back(use);
+    }
+    std::tie(leaves, leaving) = behind;
+    return success();
+  }
+
+  static bool hasStores(Operation *op) {
+    return op->walk([](StoreOp) { return WalkResult::interrupt(); }).wasInterrupted();
   }
 
   void at(Operation *op) {
@@ -110,7 +134,8 @@ private:
       return op.emitError("gives a tile to a role that has no registers for it; run "
                           "--dash-lower-ordered-reduce first");
     RingOp ring = ringOf(op.getChannel(), op.getUse());
-    MbarrierWaitOp::create(b, op.getChannel(), BarrierSide::Full, ring.getSlot(), ring.getPhase());
+    MbarrierWaitOp::create(b, op.getChannel(), BarrierSide::Full, ring.getSlot(), ring.getPhase(),
+                           /*borrows=*/false);
     // Rows and indices at once: loads wait for hundreds of cycles behind the products that are issued next.
     readTiles(op.getTiles(), op.getChannel(), ring);
     readIndices(op, ring);
@@ -166,7 +191,8 @@ private:
 
   RingOp waitEmpty(PutOp op) {
     RingOp ring = ringOf(op.getChannel(), op.getUse());
-    MbarrierWaitOp::create(b, op.getChannel(), BarrierSide::Empty, ring.getSlot(), ring.getPhase());
+    MbarrierWaitOp::create(b, op.getChannel(), BarrierSide::Empty, ring.getSlot(), ring.getPhase(),
+                           /*borrows=*/false);
     return ring;
   }
 
@@ -194,6 +220,7 @@ private:
   /// The role's threads fill the slot. A barrier's test would wait behind stores, so puts that follow each other wait
   /// for all their slots in front of the first.
   void store(PutOp op) {
+    waitUntilLeft(op.getChannel(), op.getUse());
     waitWhereNothingGoesOn(op);
     if (!acquired.erase(op))
       for (PutOp put : findPutsFollowing(op)) {
@@ -203,7 +230,7 @@ private:
       }
     RingOp ring = ringOf(op.getChannel(), op.getUse());
     for (auto [element, tile] : llvm::enumerate(op.getTiles()))
-      StoreFragmentOp::create(b, tile, op.getChannel(), ring.getSlot(), element);
+      StoreFragmentOp::create(b, tile, op.getChannel(), ring.getSlot(), element, IntegerAttr());
     op.erase();
   }
 
@@ -239,29 +266,57 @@ private:
     op.erase();
   }
 
-  /// Through this warpgroup's own rows of a slot that the role still holds, and out by the copy engine.
+  static bool isBorrowed(Value channel) {
+    return llvm::any_of(channel.getUsers(), [](Operation *user) { return isa<StoreOp>(user); });
+  }
+
+  /// Until copies have read what leaves through the slot of a use: one thread has begun them, and waits; the others meet it.
+  void waitUntilLeft(Value channel, Value use) {
+    SlotUse mine{channel, LinearIndex::of(use)};
+    auto isShared = [&](const SlotUse &one) { return mayShareSlot(one, mine); };
+    if (!(leaves && isBorrowed(channel)) && llvm::none_of(leaving, isShared))
+      return;
+    NVVM::CpAsyncBulkWaitGroupOp::create(b, b.getI32IntegerAttr(0), /*read=*/b.getUnitAttr());
+    SyncWarpgroupOp::create(b);
+    leaves = false;
+    leaving.clear();
+  }
+
+  /// Through this warpgroup's own rows of slots that the role fills next, and out by the copy engine. Nobody else looks at
+  /// them until then, so no barrier is told: they stay empty.
   LogicalResult store(StoreOp op) {
-    ReleaseOp release;
-    for (Operation *next = op; next && !release; next = next->getNextNode())
-      if (auto found = dyn_cast<ReleaseOp>(next); found && found.getChannel() == op.getThrough())
-        release = found;
-    if (!release)
-      return op.emitError("goes through no slot that is released behind it in its block; run "
-                          "--dash-place-releases first");
-    products.waitForReaders(b, {release.getChannel(), LinearIndex::of(release.getUse())});
-    Value channel = op.getThrough(), slot = ringOf(channel, release.getUse()).getSlot();
+    Value channel = op.getThrough();
+    if (!channel)
+      return op.emitError("has no slots to leave through; run --dash-place-releases first");
+    SmallVector<Value> uses, slots;
+    for (int64_t piece : llvm::seq(op.getNumPieces())) {
+      Value use = op.getUse();
+      if (piece > 0)
+        use = arith::AddIOp::create(b, use, arith::ConstantIndexOp::create(b, piece));
+      uses.push_back(use);
+      waitUntilLeft(channel, uses.back());
+    }
+    for (Value use : uses) {
+      RingOp ring = ringOf(channel, use);
+      MbarrierWaitOp::create(b, channel, BarrierSide::Empty, ring.getSlot(), ring.getPhase(),
+                             /*borrows=*/true);
+      slots.push_back(ring.getSlot());
+    }
     RankedTensorType sums = op.getValue().getType();
     auto layout = cast<FragmentAttr>(sums.getEncoding());
     auto type = RankedTensorType::get(sums.getShape(), op.getTarget().getType().getElementType(),
                                       FragmentAttr::get(b.getContext(), FragmentKind::Operand,
                                                         layout.getSplit(), layout.getWarpgroups()));
     Value rounded = RoundOp::create(b, type, op.getValue(), op.getScale(), IntegerAttr());
-    StoreFragmentOp::create(b, rounded, channel, slot, 0);
+    for (auto [piece, slot] : llvm::enumerate(slots))
+      StoreFragmentOp::create(b, rounded, channel, slot, 0, b.getI64IntegerAttr(piece));
     fence();
     SyncWarpgroupOp::create(b);
-    CopyOutOp::create(b, channel, slot, 0, op.getTarget(), op.getSequence(), op.getHead(),
-                      op.getTile());
-    SyncWarpgroupOp::create(b);
+    for (auto [piece, slot] : llvm::enumerate(slots))
+      CopyOutOp::create(b, channel, slot, 0, op.getTarget(), op.getSequence(), op.getHead(),
+                        op.getTile(), piece);
+    for (Value use : uses)
+      leaving.push_back({channel, LinearIndex::of(use)});
     op.erase();
     copiesOut = true;
     return success();
@@ -270,6 +325,8 @@ private:
   RoleOp role;
   bool delays;
   bool copiesOut = false;
+  bool leaves = false;          ///< through any slot, from an item before
+  SmallVector<SlotUse> leaving; ///< through these, since
   ArriveScope scope;
   ImplicitLocOpBuilder b;
   SmallVector<std::pair<SlotUse, RingOp>> rings; ///< of the block and those around it
@@ -310,6 +367,7 @@ private:
       bool isNumbered =
           llvm::TypeSwitch<Operation *, bool>(op)
               .Case<WaitOp, PutOp, CommitOp, ReleaseOp>([](auto op) { return bool(op.getUse()); })
+              .Case<StoreOp>([](StoreOp op) { return !op.getThrough() || op.getUse(); })
               .Default(true);
       if (!isNumbered)
         return op->emitError("has no number of its use; run --dash-read-order first");

@@ -226,8 +226,10 @@ std::string RolePrinter::effectOnSlot(const Instruction &instruction) {
     return formatv("copy({0}, {1}, {2}, {3})", slot(place),
                    channel.getType().getElementBytes(place.element), where, use);
   }
-  case Opcode::StoreFragment:
-    return formatv("put({0}, {1})", where, use);
+  case Opcode::StoreFragment: {
+    bool leaves = cast<StoreFragmentOp>(instruction.op).getPiece().has_value();
+    return formatv("put({0}, {1}{2})", where, leaves ? "OUTPUT + " : "", use);
+  }
   case Opcode::WriteIndices: {
     std::string text = formatv("put({0}, {1})", where, use);
     for (auto [i, source] : llvm::enumerate(instruction.in))
@@ -242,8 +244,8 @@ std::string RolePrinter::effectOnSlot(const Instruction &instruction) {
         text += formatv("; v{0} = {1}", target, word(place, i));
     return text;
   }
-  case Opcode::CopyOut: // done when it has read
-    return formatv("get({0}, OUTPUT + {1} + 1)", where, use);
+  case Opcode::CopyOut:
+    return formatv("begin(copies, {0}, OUTPUT + {1} + 1); commit(copies, committed)", where, use);
   default:
     return formatv("get({0}, {1} + 1)", where, use);
   }
@@ -296,12 +298,10 @@ std::string RolePrinter::effectOf(const Instruction &instruction) {
   case Opcode::CommitCopies:
     return "commit(copies, committed); commit(sums, summed)";
   case Opcode::WaitCopies: {
-    if (!has(Opcode::CommitCopies)) // copies out are done where they stand
-      return "";
     auto op = cast<NVVM::CpAsyncBulkWaitGroupOp>(instruction.op);
     std::string text = formatv("finish(copies, committed, {0})", op.getGroup());
-    return op.getRead() ? text
-                        : text + formatv("; land_sums(sums, summed, {0})", op.getGroup()).str();
+    bool lands = has(Opcode::CommitCopies) && !op.getRead();
+    return lands ? text + formatv("; land_sums(sums, summed, {0})", op.getGroup()).str() : text;
   }
   default:
     return effectOnSlot(instruction);
@@ -413,13 +413,13 @@ void RolePrinter::printStep(size_t begin) {
 void RolePrinter::print() {
   printNumbers();
   os << formatv("\nproctype {0}(byte warp) {{\n", name);
-  auto queue = [&](Opcode user, StringRef queue, StringRef groups) {
-    if (has(user))
+  auto queue = [&](bool isUsed, StringRef queue, StringRef groups) {
+    if (isUsed)
       line(1) << formatv("chan {0} = [16] of {{byte, byte}; byte {1};\n", queue, groups);
   };
-  queue(Opcode::Issue, "products", "issued");
-  queue(Opcode::CommitCopies, "copies", "committed");
-  queue(Opcode::CommitCopies, "sums", "summed");
+  queue(has(Opcode::Issue), "products", "issued");
+  queue(has(Opcode::CommitCopies) || has(Opcode::CopyOut), "copies", "committed");
+  queue(has(Opcode::CommitCopies), "sums", "summed");
   line(1) << "short at";
   for (size_t i = 0; i < isVariable.size(); ++i)
     if (isVariable[i] && needed.isRegister(program, i))

@@ -59,6 +59,8 @@ ProtocolRun::Outcome ProtocolRun::onSlot(Process &process, const Instruction &in
   }
   case Opcode::CopyIn:
     return outcome(copyIn(process, instruction));
+  case Opcode::CopyOut:
+    return outcome(copyOut(process, instruction, event));
   default:
     return outcome(access(process, instruction, event));
   }
@@ -117,12 +119,11 @@ LogicalResult ProtocolRun::access(Process &process, const Instruction &instructi
   const SlotPlace &place = instruction.places.front();
   SlotElement what{channels[place.channel], process.registers[place.use], place.element};
   bool isWrite = isa<StoreFragmentOp, WriteIndicesOp>(instruction.op);
-  if (instruction.opcode == Opcode::CopyOut) // a group that it waits for until it is read
-    ++process.unfinished;
+  if (auto store = dyn_cast<StoreFragmentOp>(instruction.op))
+    what.piece = store.getPiece();
   for (SlotPart &part : partsOf(process, place))
     if (failed(isWrite ? writePart(part, what, event, process.clock)
-                       : readPart(part, what, event, process.clock,
-                                  instruction.opcode == Opcode::CopyOut)))
+                       : readPart(part, what, event, process.clock)))
       return failure();
   if (failed(followTile(process, instruction)))
     return failure();
@@ -163,7 +164,7 @@ ProtocolRun::Outcome ProtocolRun::onTurn(Process &process, const Instruction &in
     for (const SlotPlace &place : instruction.places) {
       SlotElement what{channels[place.channel], registers[place.use], place.element};
       for (SlotPart &part : partsOf(process, place)) {
-        if (failed(readPart(part, what, event, process.clock, /*isOutput=*/false)))
+        if (failed(readPart(part, what, event, process.clock)))
           return Outcome::Wrong;
         part.underWay.push_back(instruction.op);
         group.push_back({&part, instruction.op});
@@ -259,11 +260,29 @@ LogicalResult ProtocolRun::addTile(Process &process, const Instruction &instruct
   const SlotPlace &place = instruction.places.front();
   SlotElement what{channels[place.channel], process.registers[place.use], place.element};
   for (SlotPart &part : partsOf(process, place)) {
-    if (failed(readPart(part, what, event, process.clock, /*isOutput=*/false)))
+    if (failed(readPart(part, what, event, process.clock)))
       return failure();
     part.underWay.push_back(instruction.op);
     process.openCopies.push_back({&part, instruction.op});
   }
+  return followTile(process, instruction);
+}
+
+/// A group of its own.
+LogicalResult ProtocolRun::copyOut(Process &process, const Instruction &instruction,
+                                   const Event &event) {
+  const SlotPlace &place = instruction.places.front();
+  SlotElement what{channels[place.channel], process.registers[place.use], place.element,
+                   cast<CopyOutOp>(instruction.op).getPiece()};
+  Group group;
+  for (SlotPart &part : partsOf(process, place)) {
+    if (failed(readPart(part, what, event, process.clock)))
+      return failure();
+    part.underWay.push_back(instruction.op);
+    group.push_back({&part, instruction.op});
+  }
+  process.copies.push_back(group);
+  ++process.unfinished;
   return followTile(process, instruction);
 }
 

@@ -96,6 +96,7 @@ private:
   TileKey tileOf(const Process &process, const Instruction &instruction);
   Outcome acquireTurn(Process &process, const Instruction &instruction);
   Outcome releaseTurn(Process &process, const Instruction &instruction, size_t number);
+  LogicalResult copyOut(Process &process, const Instruction &instruction, const Event &event);
   LogicalResult addTile(Process &process, const Instruction &instruction, const Event &event);
   Outcome hand(Process &process, const Instruction &instruction, const Event &event);
 

@@ -82,8 +82,10 @@ private:
   }
 
   static Value channelOf(Operation *op) {
-    auto put = dyn_cast<PutOp>(op);
-    return put ? put.getChannel() : op->getOperand(0);
+    if (auto put = dyn_cast<PutOp>(op))
+      return put.getChannel();
+    auto store = dyn_cast<StoreOp>(op);
+    return store ? store.getThrough() : op->getOperand(0);
   }
   int64_t itemUsesOf(Operation *op) const { return itemUses.lookup(channelOf(op)); }
 
@@ -140,12 +142,23 @@ private:
     auto use = useOf(op);
     if (!use)
       return;
-    if (!use->empty())
+    if (auto store = dyn_cast<StoreOp>(op))
+      use->assign(add(add(first, steps), index(nextPiece(store))));
+    else if (!use->empty())
       use->assign(add(first, (*use)[0].get()));
     else if (itemUsesOf(op))
       use->assign(add(add(first, steps), index(usesBehind[{channelOf(op), op->getName()}]++)));
     else
       use->assign(place);
+  }
+
+  /// Which of the slots that come next a store's first piece takes: they are taken in turn.
+  int64_t nextPiece(StoreOp store) {
+    auto channel = store.getThrough().getDefiningOp<ChannelOp>();
+    int64_t &pieces = usesBehind[{channel, store->getName()}];
+    int64_t first = pieces % int64_t(channel.getDepth());
+    pieces += store.getNumPieces();
+    return first;
   }
 
   //===--------------------------------------------------------------------===//

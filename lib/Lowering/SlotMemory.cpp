@@ -75,15 +75,15 @@ static LogicalResult isUnordered(InFlightDiagnostic diagnostic, Operation *other
 }
 
 LogicalResult dash::readPart(SlotPart &part, const SlotElement &what, const Event &event,
-                             const Clock &clock, bool isOutput) {
+                             const Clock &clock) {
   if (!part.writer.isKnownTo(clock))
     return isUnordered(refuse(event, what, "reads"), part.writer.op, "writes");
-  if (part.use != what.use || part.isOutput != isOutput) {
+  if (part.use != what.use || part.piece != what.piece) {
     auto diagnostic = refuse(event, what, "reads");
     if (!part.writer.op)
       return diagnostic << "before anything is written there";
-    if (part.isOutput)
-      diagnostic << "where results of a consumer lie";
+    if (part.piece)
+      diagnostic << "where piece " << *part.piece << " of a consumer's results lies";
     else
       diagnostic << "where use " << part.use << " lies";
     return diagnostic.attachNote(part.writer.op->getLoc()) << "this op wrote it";
@@ -106,7 +106,7 @@ LogicalResult dash::writePart(SlotPart &part, const SlotElement &what, const Eve
       return isUnordered(refuse(event, what, "writes"), reader.op, "reads");
   part.readers.clear();
   part.writer = event;
-  part.isOutput = part.use == what.use;
+  part.piece = what.piece;
   part.use = what.use;
   return success();
 }

@@ -75,7 +75,7 @@ struct SlotPart {
   Event writer;
   int64_t use = -1;                    ///< of the channel, that they are of
   int64_t origin = 0;                  ///< of what lies there, by its number (TileOrigins)
-  bool isOutput = false;               ///< a consumer's results, which leave through the slot
+  std::optional<int64_t> piece;        ///< of a consumer's results, which leave through the slot
   SmallVector<Event> readers;          ///< the last of each agent
   SmallVector<Operation *> underWay{}; ///< copies and products that still read
 };
@@ -85,10 +85,11 @@ struct SlotElement {
   ChannelOp channel;
   int64_t use;
   unsigned element;
+  std::optional<int64_t> piece{}; ///< as of `SlotPart`
 };
 
 LogicalResult readPart(SlotPart &part, const SlotElement &what, const Event &event,
-                       const Clock &clock, bool isOutput);
+                       const Clock &clock);
 LogicalResult writePart(SlotPart &part, const SlotElement &what, const Event &event,
                         const Clock &clock);
 

@@ -63,6 +63,11 @@ LinearIndex LinearIndex::replace(Value value, const LinearIndex &by) const {
   return result;
 }
 
+bool dash::mayShareSlot(const SlotUse &one, const SlotUse &other) {
+  int64_t depth = one.channel.getDefiningOp<ChannelOp>().getDepth();
+  return one.channel == other.channel && (one.use - other.use).mayBeMultipleOf(depth);
+}
+
 std::optional<SlotUse> dash::slotUseOf(Value channel, Value slot) {
   auto ring = slot.getDefiningOp<RingOp>();
   if (!ring || slot != ring.getSlot() || ring.getChannel() != channel)

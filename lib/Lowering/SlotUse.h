@@ -25,6 +25,12 @@ public:
   bool usesAny(function_ref<bool(Value)> predicate) const {
     return llvm::any_of(terms, [&](const auto &term) { return predicate(term.first); });
   }
+  /// The number, if it is one.
+  std::optional<int64_t> getNumber() const {
+    return terms.empty() ? std::optional(constant) : std::nullopt;
+  }
+  /// Whether it may be a multiple of `number`.
+  bool mayBeMultipleOf(int64_t number) const { return !terms.empty() || constant % number == 0; }
   /// The same index with `value` replaced.
   LinearIndex replace(Value value, const LinearIndex &by) const;
 
@@ -45,6 +51,9 @@ struct SlotUse {
     return channel == other.channel && use == other.use;
   }
 };
+
+/// Whether two uses may have one slot.
+bool mayShareSlot(const SlotUse &one, const SlotUse &other);
 
 /// The use whose `dash.ring` gives this slot; none if another op does.
 std::optional<SlotUse> slotUseOf(Value channel, Value slot);

@@ -61,6 +61,11 @@ private:
           return tile ? readByThreads(op, tile.getChannel(), tile.getSlot(), state) : success();
         })
         .Case<BulkAddOp, BulkStoreOp>([&](auto op) { return visitSum(op, state); })
+        .Case<NVVM::CpAsyncBulkWaitGroupOp>([&](auto op) {
+          if (op.getGroup() == 0)
+            state.waitForCopies();
+          return success();
+        })
         .Case<AcquireTurnOp>([&](auto) { return state.isTurnUnfenced = true, success(); })
         .Case<SyncWarpgroupOp>([&](auto) { return state.syncWarpgroup(), success(); })
         .Case<CopyInOp, WriteIndicesOp, MbarrierExpectOp, StoreFragmentOp>(
@@ -104,6 +109,8 @@ private:
         return failure();
       llvm::erase_if(last.held,
                      [&](const HeldSlot &one) { return one.slot.use.usesAny(isOfOneTurn); });
+      for (LeavingSlot &one : last.leaving)
+        one.use.reset();
       for (HeldSlot &one : last.held)
         one.slot.use = one.slot.use.replace(variable, turn - LinearIndex::of(loop.getStep()));
       state.meet(last);
@@ -187,7 +194,7 @@ private:
     if (op.getPhase() != op.getSlot().getDefiningOp<RingOp>().getPhase())
       return op.emitError("slot and phase must be those of one use: results of one 'dash.ring'");
     state.drop(*slot);
-    state.held.push_back({*slot, op.getSide()});
+    state.held.push_back({*slot, op.getSide(), op.getBorrows()});
     return success();
   }
 
@@ -206,15 +213,22 @@ private:
     FailureOr<SlotUse> slot = useOf(op, channel, slotValue);
     if (failed(slot))
       return failure();
-    HeldSlot *held = state.find(*slot); // threads may also write what they hold: outputs do so
-    if (!held || (held->side == BarrierSide::Full && !isa<StoreFragmentOp>(op)))
+    HeldSlot *held = state.find(*slot);
+    if (!held || held->side == BarrierSide::Full)
       return op->emitError() << "writes a slot of channel '" << nameOf(channel)
                              << "' that is not known to be empty: it stands before the wait, or "
                                 "behind the arrival that gives the slot on";
+    auto store = dyn_cast<StoreFragmentOp>(op);
+    bool leaves = store && store.getPiece();
+    if (leaves != held->isBorrowed)
+      return op->emitError() << (leaves ? "leaves through a slot of channel '"
+                                        : "fills a slot of channel '")
+                             << nameOf(channel)
+                             << (leaves ? "' that is not borrowed: its wait must say 'borrows'"
+                                        : "' that is borrowed, and stays empty");
     held->isUnfenced |= isa<StoreFragmentOp>(op);
     held->isUnmet |= isa<StoreFragmentOp>(op);
-    return failure(failed(checkCopied(op, "writes", *held)) ||
-                   failed(checkReaders(op, *slot, state)));
+    return failure(failed(checkLeft(op, *slot, state)) || failed(checkReaders(op, *slot, state)));
   }
 
   static LogicalResult checkReaders(Operation *op, const SlotUse &slot, const HeldSlots &state) {
@@ -235,12 +249,13 @@ private:
                            << "' that threads have written without a proxy fence behind";
   }
 
-  static LogicalResult checkCopied(Operation *op, StringRef does, const HeldSlot &held) {
-    if (!held.isCopied)
+  static LogicalResult checkLeft(Operation *op, const SlotUse &slot, const HeldSlots &state) {
+    auto mayBe = [&](const LeavingSlot &one) { return one.mayBe(slot); };
+    if (llvm::none_of(state.leaving, mayBe))
       return success();
-    return op->emitError() << does << " a slot of channel '" << nameOf(held.slot.channel)
-                           << "' that a copy of one thread may still read: the others meet it at a "
-                              "'dash.sync_warpgroup' first";
+    return op->emitError() << "writes a slot of channel '" << nameOf(slot.channel)
+                           << "' that a copy of one thread may still read: that thread waits for "
+                              "the copy, and the others meet it at a 'dash.sync_warpgroup' first";
   }
 
   LogicalResult readByThreads(Operation *op, Value channel, Value slot, HeldSlots &state) {
@@ -265,16 +280,20 @@ private:
   }
 
   LogicalResult visit(CopyOutOp op, HeldSlots &state) {
-    if (failed(read(op, op.getChannel(), op.getSlot(), state)))
+    FailureOr<SlotUse> slot = useOf(op, op.getChannel(), op.getSlot());
+    if (failed(slot))
       return failure();
-    HeldSlot *held = state.find(*slotUseOf(op.getChannel(), op.getSlot()));
+    HeldSlot *held = state.find(*slot);
+    if (!held || !held->isBorrowed)
+      return op.emitError() << "copies out of a slot of channel '" << nameOf(op.getChannel())
+                            << "' that is not borrowed: others may write and read it";
     if (failed(checkFenced(op, *held)))
       return failure();
     if (held->isUnmet)
       return op.emitError() << "copies rows of channel '" << nameOf(op.getChannel())
                             << "' before all threads have fenced what they wrote there: they meet "
                                "at a 'dash.sync_warpgroup' first";
-    held->isCopied = true;
+    state.leave({slot->channel, slot->use});
     return success();
   }
 
@@ -284,11 +303,10 @@ private:
       return failure();
     HeldSlot *held = state.find(*slot);
     bool givesBack = op.getSide() == BarrierSide::Empty;
-    if (!held || (held->side == BarrierSide::Full) != givesBack)
+    if (!held || held->isBorrowed || (held->side == BarrierSide::Full) != givesBack)
       return op.emitError() << "gives a slot of channel '" << nameOf(op.getChannel()) << "' "
                             << (givesBack ? "back" : "on") << " that the role has not waited for";
-    if (failed(checkFenced(op, *held)) || failed(checkCopied(op, "gives back", *held)) ||
-        failed(checkReaders(op, *slot, state)))
+    if (failed(checkFenced(op, *held)) || failed(checkReaders(op, *slot, state)))
       return failure();
     if (givesBack && held->isRead)
       return op.emitError() << "gives back a slot of channel '" << nameOf(op.getChannel())

@@ -181,6 +181,9 @@ private:
                                                                 std::optional<int64_t> step) {
         if (isa<TakeTensorCoreOp, GiveTensorCoreOp>(op))
           program.push_back({op, 0});
+        if (auto store = dyn_cast<StoreOp>(op); store && store.getThrough())
+          for (int64_t piece : llvm::seq(store.getNumPieces()))
+            program.push_back({op, firstStep + numSteps + placeOfPiece(store, piece)});
         if (!isa<PutOp, CommitOp, WaitOp, ReleaseOp>(op))
           return;
         int64_t itemUses = channelOf(op).getNumItemUses();
@@ -222,9 +225,21 @@ private:
         });
   }
 
+  /// Results leave through the slots that come next, which they take in turn.
+  static int64_t placeOfPiece(StoreOp op, int64_t piece) {
+    for (Operation &other : llvm::make_range(op->getBlock()->begin(), op->getIterator()))
+      if (auto store = dyn_cast<StoreOp>(other); store && store.getThrough() == op.getThrough())
+        piece += store.getNumPieces();
+    return piece % int64_t(channelOf(op).getDepth());
+  }
+
   static ChannelOp channelOf(Operation *op) {
     auto put = dyn_cast<PutOp>(op);
-    return (put ? put.getChannel() : op->getOperand(0)).getDefiningOp<ChannelOp>();
+    auto store = dyn_cast<StoreOp>(op);
+    return (put     ? put.getChannel()
+            : store ? store.getThrough()
+                    : op->getOperand(0))
+        .getDefiningOp<ChannelOp>();
   }
 
   Barrier &barrier(ChannelOp channel, BarrierSide side, int64_t use) {
@@ -244,11 +259,11 @@ private:
   std::optional<std::string> findWait(size_t i) {
     Thread &thread = threads[i];
     auto [op, use] = thread.program[thread.next];
-    if (isa<PutOp, WaitOp>(op)) {
+    if (isa<PutOp, StoreOp, WaitOp>(op)) {
       ChannelOp channel = channelOf(op);
       int64_t depth = channel.getDepth();
       // The use before has to be released; the first use of a slot finds it empty.
-      bool isPut = isa<PutOp>(op);
+      bool isPut = !isa<WaitOp>(op);
       int64_t phases = use / depth + (isPut ? 0 : 1);
       if (barrier(channel, isPut ? BarrierSide::Empty : BarrierSide::Full, use).complete >= phases)
         return std::nullopt;
@@ -274,8 +289,10 @@ private:
     if (isa<TakeTensorCoreOp, GiveTensorCoreOp>(op))
       return success();
     ChannelOp channel = channelOf(op);
-    if (isa<PutOp, WaitOp>(op) && failed(checkPhase(i, op, use)))
+    if (isa<PutOp, StoreOp, WaitOp>(op) && failed(checkPhase(i, op, use)))
       return failure();
+    if (isa<StoreOp>(op))
+      return success();
     auto put = dyn_cast<PutOp>(op);
     auto &mine = done[{i, channel}];
     if (put) {
@@ -299,9 +316,11 @@ private:
   LogicalResult checkPhase(size_t i, Operation *op, int64_t use) {
     ChannelOp channel = channelOf(op);
     int64_t depth = channel.getDepth(), phase = use / depth;
-    int64_t &next = nextPhase[{i, {channel, 2 * (use % depth) + isa<PutOp>(op)}}];
-    if (phase == next++)
+    int64_t &next = nextPhase[{i, {channel, 2 * (use % depth) + !isa<WaitOp>(op)}}];
+    if (phase == next) {
+      next += !isa<StoreOp>(op); // what is borrowed is waited for once more
       return success();
+    }
     auto diagnostic = op->emitError() << threads[i].name() << ", waits for phase " << phase
                                       << " of slot " << use % depth << " of channel '"
                                       << channel.getName() << "' and has not waited for phase "

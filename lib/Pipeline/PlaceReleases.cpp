@@ -136,19 +136,16 @@ class ItemReleases {
 public:
   explicit ItemReleases(RoleOp role) : role(role), items(role.getItems()), b(role.getContext()) {}
 
-  void run(llvm::Statistic &numReleases) {
-    stageStores();
+  LogicalResult run(llvm::Statistic &numReleases) {
+    if (failed(stageStores()))
+      return failure();
     SmallVector<WaitOp> gets;
     items.walk([&](WaitOp get) {
       if (!get.getStageAttr())
         gets.push_back(get);
     });
     for (WaitOp get : gets) {
-      Operation *last = findLastReader(get, get->getBlock());
-      for (StoreOp store : items.getBody().getOps<StoreOp>())
-        if (store.getThrough() == get.getChannel())
-          last = store;
-      b.setInsertionPointAfter(last);
+      b.setInsertionPointAfter(findLastReader(get, get->getBlock()));
       ReleaseOp::create(b, get.getLoc(), get.getChannel(), /*use=*/Value(), IntegerAttr());
       ++numReleases;
     }
@@ -161,36 +158,44 @@ public:
       b.setInsertionPointAfter(put);
       CommitOp::create(b, put.getLoc(), put.getChannel(), /*use=*/Value(), IntegerAttr());
     }
+    return success();
   }
 
 private:
-  /// Stores go out through a slot that is theirs by then. What needs no factor goes first: it is
-  /// under way while the others are multiplied.
-  void stageStores() {
+  /// Stores leave through slots that the role fills next, and that are empty until then. What needs no factor goes first:
+  /// it is under way while the others are multiplied.
+  LogicalResult stageStores() {
     SmallVector<StoreOp> stores, scaled;
     for (StoreOp store : items.getBody().getOps<StoreOp>())
       (store.getScale() ? scaled : stores).push_back(store);
     llvm::append_range(stores, scaled);
     for (StoreOp store : stores) {
       store->moveBefore(&items.getBody().front(), items.getBody().front().end());
-      for (WaitOp get : items.getBody().getOps<WaitOp>())
-        if (canStage(get, store)) {
-          store.getThroughMutable().assign(get.getChannel());
-          break;
-        }
+      role.walk([&](PutOp put) {
+        if (!store.getThrough() && canLeave(store, put))
+          store.getThroughMutable().assign(put.getChannel());
+      });
+      if (!store.getThrough())
+        return store.emitError()
+               << "finds no slot to leave through: expected a channel into which role '"
+               << role.getName() << "' puts tiles of " << store.getValue().getType().getDimSize(0)
+               << " rows of " << store.getTarget().getType().getElementType();
     }
+    return success();
   }
 
-  /// The slot has room, and no warpgroup but the storing one has read the rows that it overwrites:
-  /// those of a left factor are split among warpgroups as the rows of the result are.
-  static bool canStage(WaitOp get, StoreOp store) {
-    auto tile = dyn_cast<RankedTensorType>(get->getResult(0).getType());
-    if (get.getTiles().size() != 1 || tile.getShape() != store.getValue().getType().getShape())
+  /// Threads that hold rows of the tile write the same rows of the slot, as many columns at a time as it has.
+  static bool canLeave(StoreOp store, PutOp put) {
+    ChannelType channel = put.getChannel().getType();
+    if (put.isLoad() || channel.getNumTiles() != 1)
       return false;
-    return llvm::all_of(get->getResult(0).getUses(), [&](OpOperand &use) {
-      auto product = dyn_cast<MatmulOp>(use.getOwner());
-      return product && use.getOperandNumber() == 0 && !product.getTransposeA();
-    });
+    auto slot = cast<RankedTensorType>(channel.getTiles().front());
+    RankedTensorType tile = store.getValue().getType();
+    if (slot.getRank() != 2 || slot.getDimSize(0) != tile.getDimSize(0))
+      return false;
+    int64_t columns = tile.getDimSize(1);
+    return columns % std::min(slot.getDimSize(1), columns) == 0 &&
+           slot.getElementType() == store.getTarget().getType().getElementType();
   }
 
   RoleOp role;
@@ -221,7 +226,8 @@ struct PlaceReleases : public dash::impl::PlaceReleasesBase<PlaceReleases> {
       WalkOp walk = role.getWalk();
       if (walk && role.isConsumer() && failed(OrderedWalk(walk).run(numReleases)))
         return signalPassFailure();
-      ItemReleases(role).run(numReleases);
+      if (failed(ItemReleases(role).run(numReleases)))
+        return signalPassFailure();
     }
   }
 };

@@ -43,6 +43,10 @@
 // RUN:   --mlir-print-ir-after=dash-plan-buffers 2>&1 \
 // RUN:   | python3 %dash_src/tools/scripts/excerpt.py 'role "compute"' dash.walk \
 // RUN:   | FileCheck %s --check-prefix=OVERLAP
+// RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='kind=symmetric-shift' -o /dev/null \
+// RUN:   --mlir-print-ir-after=dash-insert-waits 2>&1 | dash-opt --cse \
+// RUN:   | python3 %dash_src/tools/scripts/excerpt.py 'role "compute"' scf.for 'borrows..scf.yield' \
+// RUN:   | FileCheck %s --check-prefix=END
 
 // One walk, in the order that the schedule names; no thread, no machine.
 // SCHEDULE: dash.items order(@attention_bwd_order)
@@ -155,3 +159,14 @@
 // OVERLAP:      dash.score_gradient {{.*}} stage(0)
 // OVERLAP:      dash.commit %ds_tiles stage(0)
 // OVERLAP-NEXT: dash.commit %dq_tiles stage(2)
+
+// Behind an item dV leaves through the slots that come next, then dK; no barrier is told.
+// END:      dash.mbarrier_wait %ds_tiles empty{{.*}} borrows
+// END:      dash.round
+// END-NEXT: dash.store_fragment {{.*}} to %ds_tiles{{.*}} piece(0)
+// END-NEXT: dash.store_fragment {{.*}} to %ds_tiles{{.*}} piece(1)
+// END-NOT:  mbarrier_arrive
+// END:      nvvm.cp.async.bulk.wait_group 0 {read}
+// END:      dash.round {{.*}} scale
+// END-NOT:  mbarrier_arrive
+// END:      scf.yield

@@ -42,7 +42,7 @@ func.func @copies_tiles_out(%k: !T, %i: index) {
     %tiles = dash.channel "k" depth(1) : !C
     dash.role "compute" consumer warps(4) {
       // expected-error @below {{'dash.copy_out' op element must be a tile of the slot, from 0 to 0, got 1}}
-      dash.copy_out %tiles[%i] element(1) to %k[%i, %i, %i] : !C to !T
+      dash.copy_out %tiles[%i] element(1) to %k[%i, %i, %i] piece(0) : !C to !T
     }
   }
   return
@@ -260,7 +260,7 @@ func.func @copies_what_is_there(%dk: !T, %i: index) {
     %tiles = dash.channel "k" depth(1) : !C
     dash.role "compute" consumer warps(4) {
       // expected-error @below {{'dash.copy_out' op a tile of 'f32' for a memref of 'bf16'}}
-      dash.copy_out %tiles[%i] element(0) to %dk[%i, %i, %i] : !C to !T
+      dash.copy_out %tiles[%i] element(0) to %dk[%i, %i, %i] piece(0) : !C to !T
     }
   }
   return
@@ -330,5 +330,84 @@ func.func @tiles_are_of_16_bits() {
 func.func @gradients_are_either() {
   // expected-error @below {{'dash.tensor' op 'dk' must be a memref of rank 4 of bf16, f16 or f32, got 'memref<?x?x?xf32>'}}
   %dk = dash.tensor dk : memref<?x?x?xf32>
+  return
+}
+
+// -----
+
+!C = !dash.channel<tensor<128x64xbf16>>
+!T = memref<?x?x?x128xbf16>
+
+// What leaves is as wide as the head; a slot has a piece of it.
+func.func @copies_pieces_out(%dk: !T, %i: index) {
+  dash.workers {
+    %tiles = dash.channel "ds" depth(1) : !C
+    dash.role "compute" consumer warps(4) {
+      // expected-error @below {{'dash.copy_out' op piece must be from 0 to 1, got 2}}
+      dash.copy_out %tiles[%i] element(0) to %dk[%i, %i, %i] piece(2) : !C to !T
+    }
+  }
+  return
+}
+
+// -----
+
+!C = !dash.channel<tensor<128x48xbf16>>
+!T = memref<?x?x?x128xbf16>
+
+func.func @copies_whole_pieces_out(%dk: !T, %i: index) {
+  dash.workers {
+    %tiles = dash.channel "ds" depth(1) : !C
+    dash.role "compute" consumer warps(4) {
+      // expected-error @below {{'dash.copy_out' op leaves in pieces of as many columns as a slot has, which must divide its 128: got 48}}
+      dash.copy_out %tiles[%i] element(0) to %dk[%i, %i, %i] piece(0) : !C to !T
+    }
+  }
+  return
+}
+
+// -----
+
+!C = !dash.channel<tensor<128x64xbf16>>
+
+func.func @stores_pieces(%t: tensor<128x128xbf16>, %i: index) {
+  dash.workers {
+    %tiles = dash.channel "ds" depth(1) : !C
+    dash.role "compute" consumer warps(4) {
+      // expected-error @below {{'dash.store_fragment' op piece must be from 0 to 1, got 2}}
+      dash.store_fragment %t to %tiles[%i] element(0) piece(2) : tensor<128x128xbf16> to !C
+    }
+  }
+  return
+}
+
+// -----
+
+!C = !dash.channel<tensor<128x64xbf16>>
+
+func.func @stores_pieces_of_its_rows(%t: tensor<64x128xbf16>, %i: index) {
+  dash.workers {
+    %tiles = dash.channel "ds" depth(1) : !C
+    dash.role "compute" consumer warps(4) {
+      // expected-error @below {{'dash.store_fragment' op 'value' must have the rows and the element type of element 0 of the slot, 'tensor<128x64xbf16>', got 'tensor<64x128xbf16>'}}
+      dash.store_fragment %t to %tiles[%i] element(0) piece(0) : tensor<64x128xbf16> to !C
+    }
+  }
+  return
+}
+
+// -----
+
+!C = !dash.channel<tensor<128x64xbf16>>
+
+// Where it is full somebody reads it.
+func.func @borrows_what_is_empty(%i: index) {
+  dash.workers {
+    %tiles = dash.channel "ds" depth(1) : !C
+    dash.role "compute" consumer warps(4) {
+      // expected-error @below {{'dash.mbarrier_wait' op a slot is borrowed while it is empty, and this waits until it is full}}
+      dash.mbarrier_wait %tiles full[%i] phase(%i) borrows : !C
+    }
+  }
   return
 }

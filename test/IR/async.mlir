@@ -58,8 +58,10 @@ func.func @copies_in(%use: index) {
 // CHECK-NEXT:    dash.mbarrier_arrive %q_tiles empty[%[[SLOT]]] by all : <
 // CHECK-NEXT:    dash.mbarrier_arrive %q_tiles full[%[[SLOT]]] by thread : <
 // CHECK-NEXT:    dash.store_fragment %{{.+}} to %v_tiles[%[[SLOT]]] element(0) : tensor<128x128xbf16, #dash.fragment<operand, rows by 2>> to <
+// CHECK-NEXT:    dash.mbarrier_wait %v_tiles empty[%[[SLOT]]] phase(%[[PHASE]]) borrows : <
+// CHECK-NEXT:    dash.store_fragment %{{.+}} to %v_tiles[%[[SLOT]]] element(0) piece(0) : tensor<128x128xbf16, #dash.fragment<operand, rows by 2>> to <
 // CHECK-NEXT:    dash.sync_warpgroup
-// CHECK-NEXT:    dash.copy_out %v_tiles[%[[SLOT]]] element(0) to %{{.+}}[%[[LEAD]], %[[LEAD]], %[[LEAD]]] : <{{.+}}> to memref<?x?x?x128xbf16>
+// CHECK-NEXT:    dash.copy_out %v_tiles[%[[SLOT]]] element(0) to %{{.+}}[%[[LEAD]], %[[LEAD]], %[[LEAD]]] piece(0) : <{{.+}}> to memref<?x?x?x128xbf16>
 func.func @computes(%use: index, %p: !p) {
   %dv = dash.tensor q : !T
   dash.workers {
@@ -84,8 +86,10 @@ func.func @computes(%use: index, %p: !p) {
       dash.mbarrier_arrive %q_tiles empty[%slot] by all : !Q
       dash.mbarrier_arrive %q_tiles full[%slot] by thread : !Q
       dash.store_fragment %p to %v_tiles[%slot] element(0) : !p to !V
+      dash.mbarrier_wait %v_tiles empty[%slot] phase(%phase) borrows : !V
+      dash.store_fragment %p to %v_tiles[%slot] element(0) piece(0) : !p to !V
       dash.sync_warpgroup
-      dash.copy_out %v_tiles[%slot] element(0) to %dv[%lead, %lead, %lead] : !V to !T
+      dash.copy_out %v_tiles[%slot] element(0) to %dv[%lead, %lead, %lead] piece(0) : !V to !T
     }
   }
   return

@@ -100,9 +100,9 @@ gpu.module @kernels attributes {dash.program = #dash.program<"attention_bwd"
           scf.yield %done : !P
         }
         %rounded = dash.round %sums scale(%scale) : !P to !H
-        dash.store_fragment %rounded to %k_tiles[%c0] element(0) : !H to !CK
+        dash.store_fragment %rounded to %k_tiles[%c0] element(0) piece(0) : !H to !CK
         dash.sync_warpgroup
-        dash.copy_out %k_tiles[%c0] element(0) to %dk[%c0, %c0, %c0] : !CK to memref<?x?x?x64xbf16>
+        dash.copy_out %k_tiles[%c0] element(0) to %dk[%c0, %c0, %c0] piece(0) : !CK to memref<?x?x?x64xbf16>
       }
     }
     llvm.return

@@ -58,8 +58,26 @@ func.func @through_nothing(%dv: memref<?x?x?x128xbf16>) {
     dash.role "compute" consumer warps(8) {
       %c0 = arith.constant 0 : index
       %zero = arith.constant dense<0.0> : !sums
-      // expected-error @below {{goes through no slot that is released behind it in its block; run --dash-place-releases first}}
+      // expected-error @below {{has no slots to leave through; run --dash-place-releases first}}
       dash.store %zero, %dv[%c0, %c0, %c0] : !sums -> memref<?x?x?x128xbf16>
+    }
+  }
+  return
+}
+
+// -----
+
+!DS = !dash.channel<tensor<128x64xbf16>>
+!sums = tensor<128x128xf32, #dash.fragment<accumulator, rows by 2>>
+
+func.func @through_which_slot(%dv: memref<?x?x?x128xbf16>) {
+  dash.workers {
+    %ds_tiles = dash.channel "ds" depth(2) : !DS
+    dash.role "compute" consumer warps(8) {
+      %c0 = arith.constant 0 : index
+      %zero = arith.constant dense<0.0> : !sums
+      // expected-error @below {{has no number of its use; run --dash-read-order first}}
+      dash.store %zero, %dv[%c0, %c0, %c0] through %ds_tiles : !DS : !sums -> memref<?x?x?x128xbf16>
     }
   }
   return

@@ -268,29 +268,43 @@ func.func @kernel(%q: !T, %k: !T, %v: !T, %do: !T, %lse: !R, %delta: !R, %dq_sum
         } else {
           scf.yield %zero, %zero : !sum, !sum
         }
+        dash.release %v_tiles[%i] : !VCh
         dash.release %k_tiles[%i] : !KCh
-// Gradients go out through V's slot, each warpgroup through rows of its own.
+// Gradients go out in two pieces, through the slots of dS that come next, each warpgroup through rows of its own. Its slots are
+// waited for as empty, and stay it. What an item without steps has begun before is waited for once more.
 // CHECK:      dash.mbarrier_arrive %k_tiles empty[%[[KSLOT]]] by warp
-// CHECK-NEXT: %[[VS:.*]], %{{.*}} = dash.ring %v_tiles
+// CHECK:      nvvm.cp.async.bulk.wait_group 0 {read}
+// CHECK-NEXT: dash.sync_warpgroup
+// CHECK:      %[[S0:.*]], %[[P0:.*]] = dash.ring %ds_tiles
+// CHECK-NEXT: dash.mbarrier_wait %ds_tiles empty[%[[S0]]] phase(%[[P0]]) borrows
+// CHECK-NEXT: %[[S1:.*]], %[[P1:.*]] = dash.ring %ds_tiles
+// CHECK-NEXT: dash.mbarrier_wait %ds_tiles empty[%[[S1]]] phase(%[[P1]]) borrows
 // CHECK-NEXT: %[[ROUNDED:.*]] = dash.round %{{.*}} :
-// CHECK-NEXT: dash.store_fragment %[[ROUNDED]] to %v_tiles[%[[VS]]] element(0)
+// CHECK-NEXT: dash.store_fragment %[[ROUNDED]] to %ds_tiles[%[[S0]]] element(0) piece(0)
+// CHECK-NEXT: dash.store_fragment %[[ROUNDED]] to %ds_tiles[%[[S1]]] element(0) piece(1)
 // CHECK-NEXT: nvvm.fence.proxy
 // CHECK-NEXT: dash.sync_warpgroup
-// CHECK-NEXT: dash.copy_out %v_tiles[%[[VS]]] element(0) to
+// CHECK-NEXT: dash.copy_out %ds_tiles[%[[S0]]] element(0) to {{.*}} piece(0)
+// CHECK-NEXT: dash.copy_out %ds_tiles[%[[S1]]] element(0) to {{.*}} piece(1)
+// The second takes the slots of the first, so it waits until they are read.
+// CHECK:      nvvm.cp.async.bulk.wait_group 0 {read}
 // CHECK-NEXT: dash.sync_warpgroup
+// CHECK:      dash.mbarrier_wait %ds_tiles empty[%[[S0]]] phase(%[[P0]]) borrows
+// CHECK-NEXT: dash.mbarrier_wait %ds_tiles empty[%[[S1]]] phase(%[[P1]]) borrows
 // CHECK-NEXT: dash.round %{{.*}} scale(
 // CHECK:      dash.sync_warpgroup
 // CHECK-NEXT: dash.copy_out
-// CHECK-NEXT: dash.sync_warpgroup
-// CHECK-NEXT: dash.mbarrier_arrive %v_tiles empty[%[[VS]]] by warp
+// CHECK-NEXT: dash.copy_out
+// CHECK-NOT:  wait_group
+// CHECK-NOT:  dash.mbarrier_arrive
 // Behind the last item they are waited for until they are in memory.
 // CHECK:        scf.yield
 // CHECK-NEXT: }
 // CHECK-NEXT: nvvm.cp.async.bulk.wait_group 0{{$}}
 // CHECK-NEXT: }
-        dash.store %sums#1, %dv[%seq, %kvh, %kv] through %v_tiles : !VCh : !sum -> !T
-        dash.store %sums#0, %dk[%seq, %kvh, %kv] scale(%scale) through %v_tiles : !VCh : !sum -> !T
-        dash.release %v_tiles[%i] : !VCh
+        %next = arith.addi %u0, %steps : index
+        dash.store %sums#1, %dv[%seq, %kvh, %kv] through %ds_tiles : !DSCh use(%next) : !sum -> !T
+        dash.store %sums#0, %dk[%seq, %kvh, %kv] scale(%scale) through %ds_tiles : !DSCh use(%next) : !sum -> !T
         %u = arith.addi %u0, %steps : index
         scf.yield %u : index
       }

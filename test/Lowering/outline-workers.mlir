@@ -48,7 +48,7 @@ func.func @attention_bwd(%q: !T {dash.name = "q"}, %lse: !R {dash.name = "lse"},
     dash.role "compute" consumer warps(4) registers(240) {
       %sums = arith.constant dense<0.0> : tensor<64x128xf32>
       %rounded = dash.round %sums scale(%scale) : tensor<64x128xf32> to tensor<64x128xbf16>
-      dash.copy_out %q_tiles[%zero] element(0) to %dk[%zero, %zero, %zero] : !CQ to !T
+      dash.copy_out %q_tiles[%zero] element(0) to %dk[%zero, %zero, %zero] piece(0) : !CQ to !T
     }
   }
   dash.convert %sum to %dq : !S to !T

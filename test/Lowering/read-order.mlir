@@ -100,8 +100,9 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 // CHECK-NEXT:            %[[USE:.+]] = arith.addi %[[FIRST]], %[[STEP]] : index
 // CHECK-NEXT:            dash.wait %q_tiles[%[[USE]]] :
 // CHECK:             dash.release %k_tiles[%[[I]]] :
-// CHECK-NEXT:        dash.store %[[R]], %{{.+}}[%[[SEQ]], %[[KV_HEAD]], %[[KV]]] :
+//                    The result leaves through the slots that the next item's first steps take.
 // CHECK-NEXT:        %[[NEXT:.+]] = arith.addi %[[FIRST]], %[[STEPS]] : index
+// CHECK-NEXT:        dash.store %[[R]], %{{.+}}[%[[SEQ]], %[[KV_HEAD]], %[[KV]]] through %whole_tiles : {{.+}} use(%[[NEXT]]) :
 // CHECK-NEXT:        scf.yield %[[NEXT]]
 
 // A warp for each of three buffers: every third step is its own.

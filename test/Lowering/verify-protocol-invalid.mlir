@@ -354,24 +354,67 @@ func.func @written_while_a_product_reads(%k: memref<?x?x?x64xbf16>) {
 !s = tensor<64x64xf32, #dash.fragment<accumulator, rows by 1>>
 
 // Results leave through the slot, and are no factor.
-func.func @results_lie_there(%k: memref<?x?x?x64xbf16>) {
+func.func @results_lie_there() {
   %c0 = arith.constant 0 : index
   dash.workers {
-    %k_tiles = dash.channel "k" depth(1) arrivals([1, 4]) : !K
-    dash.role "load" producer warps(1) {
-      %slot, %phase = dash.ring %k_tiles[%c0] : !K
-      dash.mbarrier_expect %k_tiles[%slot] bytes(8192) : !K
-      dash.copy_in %k[%c0, %c0, %c0] to %k_tiles[%slot] element(0) : memref<?x?x?x64xbf16> to !K
-    }
+    %ds_tiles = dash.channel "ds" depth(1) arrivals([4, 4]) : !K
     dash.role "compute" consumer warps(4) {
       %p = arith.constant dense<0.0> : !p
-      %slot, %phase = dash.ring %k_tiles[%c0] : !K
-      dash.mbarrier_wait %k_tiles full[%slot] phase(%phase) : !K
+      %slot, %phase = dash.ring %ds_tiles[%c0] : !K
+      dash.mbarrier_wait %ds_tiles empty[%slot] phase(%phase) borrows : !K
       // expected-note @below {{this op wrote it}}
-      dash.store_fragment %p to %k_tiles[%slot] element(0) : !p to !K
-      %k0 = dash.slot_tile %k_tiles[%slot] element(0) : !K -> !k
-      // expected-error @below {{reads element 0 of use 0 of channel 'k' where results of a consumer lie}}
-      %s = dash.matmul %k0, transpose %k0 async : (!k, !k) -> !s
+      dash.store_fragment %p to %ds_tiles[%slot] element(0) piece(0) : !p to !K
+      %t = dash.slot_tile %ds_tiles[%slot] element(0) : !K -> !k
+      // expected-error @below {{reads element 0 of use 0 of channel 'ds' where piece 0 of a consumer's results lies}}
+      %s = dash.matmul %t, transpose %t async : (!k, !k) -> !s
+    }
+  }
+  return
+}
+
+// -----
+
+!C = !dash.channel<tensor<64x64xbf16, #dash.swizzled>>
+!p = tensor<64x128xbf16, #dash.fragment<operand, rows by 1>>
+
+// Of a tile that leaves in two pieces the slot has the other one.
+func.func @the_other_piece(%dk: memref<?x?x?x128xbf16>) {
+  %c0 = arith.constant 0 : index
+  dash.workers {
+    %ds_tiles = dash.channel "ds" depth(1) arrivals([4, 4]) : !C
+    dash.role "compute" consumer warps(4) {
+      %p = arith.constant dense<0.0> : !p
+      %slot, %phase = dash.ring %ds_tiles[%c0] : !C
+      dash.mbarrier_wait %ds_tiles empty[%slot] phase(%phase) borrows : !C
+      // expected-note @below {{this op wrote it}}
+      dash.store_fragment %p to %ds_tiles[%slot] element(0) piece(0) : !p to !C
+      // expected-error @below {{reads element 0 of use 0 of channel 'ds' where piece 0 of a consumer's results lies}}
+      dash.copy_out %ds_tiles[%slot] element(0) to %dk[%c0, %c0, %c0] piece(1) : !C to memref<?x?x?x128xbf16>
+    }
+  }
+  return
+}
+
+// -----
+
+!K = !dash.channel<tensor<64x64xbf16, #dash.swizzled>>
+!p = tensor<64x64xbf16, #dash.fragment<operand, rows by 1>>
+
+// The slot stays empty, but who fills it next waits until the results have left.
+func.func @results_still_leave(%dk: memref<?x?x?x64xbf16>) {
+  %c0 = arith.constant 0 : index
+  dash.workers {
+    %ds_tiles = dash.channel "ds" depth(1) arrivals([4, 4]) : !K
+    dash.role "compute" consumer warps(4) {
+      %p = arith.constant dense<0.0> : !p
+      %slot, %phase = dash.ring %ds_tiles[%c0] : !K
+      dash.mbarrier_wait %ds_tiles empty[%slot] phase(%phase) borrows : !K
+      dash.store_fragment %p to %ds_tiles[%slot] element(0) piece(0) : !p to !K
+      // expected-note @below {{this op}}
+      dash.copy_out %ds_tiles[%slot] element(0) to %dk[%c0, %c0, %c0] piece(0) : !K to memref<?x?x?x64xbf16>
+      dash.mbarrier_wait %ds_tiles empty[%slot] phase(%phase) : !K
+      // expected-error @below {{writes element 0 of use 0 of channel 'ds' while a copy or a product still reads it}}
+      dash.store_fragment %p to %ds_tiles[%slot] element(0) : !p to !K
     }
   }
   return

@@ -255,25 +255,19 @@ func.func @ends_too_early(%dq: !F) {
 !p = tensor<64x64xbf16, #dash.fragment<operand, rows by 1>>
 !T = memref<?x?x?x64xbf16>
 
-// Copied out, and waited for until it is read, as `dash.copy_out` does, but not until it is in memory.
-func.func @copied_out(%k: !T, %dk: !T) {
+// Copied out, and waited for until it is read, but not until it is in memory.
+func.func @copied_out(%dk: !T) {
   %c0 = arith.constant 0 : index
   dash.workers {
-    %k_tiles = dash.channel "k" depth(1) arrivals([1, 4]) : !K
-    dash.role "load" producer warps(1) {
-      %slot, %phase = dash.ring %k_tiles[%c0] : !K
-      dash.mbarrier_wait %k_tiles empty[%slot] phase(%phase) : !K
-      dash.mbarrier_expect %k_tiles[%slot] bytes(8192) : !K
-      dash.copy_in %k[%c0, %c0, %c0] to %k_tiles[%slot] element(0) : !T to !K
-    }
+    %ds_tiles = dash.channel "ds" depth(1) arrivals([4, 4]) : !K
     // expected-error @below {{ends while copies or products are under way}}
     dash.role "compute" consumer warps(4) {
       %zero = arith.constant dense<0.0> : !p
-      %slot, %phase = dash.ring %k_tiles[%c0] : !K
-      dash.mbarrier_wait %k_tiles full[%slot] phase(%phase) : !K
-      dash.store_fragment %zero to %k_tiles[%slot] element(0) : !p to !K
-      dash.copy_out %k_tiles[%slot] element(0) to %dk[%c0, %c0, %c0] : !K to !T
-      dash.mbarrier_arrive %k_tiles empty[%slot] by warp : !K
+      %slot, %phase = dash.ring %ds_tiles[%c0] : !K
+      dash.mbarrier_wait %ds_tiles empty[%slot] phase(%phase) borrows : !K
+      dash.store_fragment %zero to %ds_tiles[%slot] element(0) piece(0) : !p to !K
+      dash.copy_out %ds_tiles[%slot] element(0) to %dk[%c0, %c0, %c0] piece(0) : !K to !T
+      nvvm.cp.async.bulk.wait_group 0 {read}
     }
   }
   return

@@ -90,26 +90,25 @@ func.func @right(%k: !T, %dq: !F) {
   return
 }
 
-// What is copied out is waited for once, at the role's end.
+// What leaves through a slot is read when the slot is filled, and in memory at the role's end.
 // CHECK-LABEL: func @copied_out
 // CHECK: dash.copy_out
-func.func @copied_out(%k: !T, %dk: !T) {
+func.func @copied_out(%dk: !T) {
   %c0 = arith.constant 0 : index
   dash.workers {
-    %k_tiles = dash.channel "k" depth(1) arrivals([1, 4]) : !V
-    dash.role "load" producer warps(1) {
-      %slot, %phase = dash.ring %k_tiles[%c0] : !V
-      dash.mbarrier_wait %k_tiles empty[%slot] phase(%phase) : !V
-      dash.mbarrier_expect %k_tiles[%slot] bytes(8192) : !V
-      dash.copy_in %k[%c0, %c0, %c0] to %k_tiles[%slot] element(0) : !T to !V
-    }
+    %ds_tiles = dash.channel "ds" depth(1) arrivals([4, 4]) : !V
     dash.role "compute" consumer warps(4) {
       %zero = arith.constant dense<0.0> : !v
-      %slot, %phase = dash.ring %k_tiles[%c0] : !V
-      dash.mbarrier_wait %k_tiles full[%slot] phase(%phase) : !V
-      dash.store_fragment %zero to %k_tiles[%slot] element(0) : !v to !V
-      dash.copy_out %k_tiles[%slot] element(0) to %dk[%c0, %c0, %c0] : !V to !T
-      dash.mbarrier_arrive %k_tiles empty[%slot] by warp : !V
+      %slot, %phase = dash.ring %ds_tiles[%c0] : !V
+      dash.mbarrier_wait %ds_tiles empty[%slot] phase(%phase) borrows : !V
+      dash.store_fragment %zero to %ds_tiles[%slot] element(0) piece(0) : !v to !V
+      dash.copy_out %ds_tiles[%slot] element(0) to %dk[%c0, %c0, %c0] piece(0) : !V to !T
+      nvvm.cp.async.bulk.wait_group 0 {read}
+      dash.mbarrier_wait %ds_tiles empty[%slot] phase(%phase) : !V
+      dash.store_fragment %zero to %ds_tiles[%slot] element(0) : !v to !V
+      dash.mbarrier_arrive %ds_tiles full[%slot] by warp : !V
+      dash.mbarrier_wait %ds_tiles full[%slot] phase(%phase) : !V
+      dash.mbarrier_arrive %ds_tiles empty[%slot] by warp : !V
       nvvm.cp.async.bulk.wait_group 0
     }
   }

@@ -332,22 +332,16 @@ func.func @released_too_early() {
 !s = tensor<128x128xf32, #dash.fragment<accumulator, rows by 2>>
 !p = tensor<128x128xbf16, #dash.fragment<operand, rows by 2>>
 
-func.func @no_fence(%out: memref<?x?x?x128xbf16>) {
+func.func @no_fence(%p: !p, %out: memref<?x?x?x128xbf16>) {
   dash.workers {
-    %k_tiles = dash.channel "k" depth(2) : !K
+    %ds_tiles = dash.channel "ds" depth(2) : !K
     dash.role "compute" consumer warps(8) {
       %c0 = arith.constant 0 : index
-      %c1 = arith.constant 1 : index
-      %slot, %phase = dash.ring %k_tiles[%c0] : !K
-      dash.mbarrier_wait %k_tiles full[%slot] phase(%phase) : !K
-      %k = dash.slot_tile %k_tiles[%slot] element(0) : !K -> !k
-      %s = dash.matmul %k, transpose %k async : (!k, !k) -> !s
-      %t = dash.wgmma_wait %s pending(0) : !s -> !s
-      %p = dash.round %t : !s to !p
-      dash.store_fragment %p to %k_tiles[%slot] element(0) : !p to !K
-      // expected-error @below {{hands on a slot of channel 'k' that threads have written without a proxy fence behind}}
-      dash.copy_out %k_tiles[%slot] element(0) to %out[%c0, %c0, %c0] : !K to memref<?x?x?x128xbf16>
-      dash.mbarrier_arrive %k_tiles empty[%slot] by warp : !K
+      %slot, %phase = dash.ring %ds_tiles[%c0] : !K
+      dash.mbarrier_wait %ds_tiles empty[%slot] phase(%phase) borrows : !K
+      dash.store_fragment %p to %ds_tiles[%slot] element(0) piece(0) : !p to !K
+      // expected-error @below {{hands on a slot of channel 'ds' that threads have written without a proxy fence behind}}
+      dash.copy_out %ds_tiles[%slot] element(0) to %out[%c0, %c0, %c0] piece(0) : !K to memref<?x?x?x128xbf16>
     }
   }
   return
@@ -476,17 +470,15 @@ func.func @keeps_what_nobody_reads() {
 // One thread copies what all have written.
 func.func @copies_unmet(%p: !p, %out: !T) {
   dash.workers {
-    %k_tiles = dash.channel "k" depth(2) : !K
+    %ds_tiles = dash.channel "ds" depth(2) : !K
     dash.role "compute" consumer warps(8) {
       %c0 = arith.constant 0 : index
-      %slot, %phase = dash.ring %k_tiles[%c0] : !K
-      dash.mbarrier_wait %k_tiles full[%slot] phase(%phase) : !K
-      dash.store_fragment %p to %k_tiles[%slot] element(0) : !p to !K
+      %slot, %phase = dash.ring %ds_tiles[%c0] : !K
+      dash.mbarrier_wait %ds_tiles empty[%slot] phase(%phase) borrows : !K
+      dash.store_fragment %p to %ds_tiles[%slot] element(0) piece(0) : !p to !K
       nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
-      // expected-error @below {{copies rows of channel 'k' before all threads have fenced what they wrote there: they meet at a 'dash.sync_warpgroup' first}}
-      dash.copy_out %k_tiles[%slot] element(0) to %out[%c0, %c0, %c0] : !K to !T
-      dash.sync_warpgroup
-      dash.mbarrier_arrive %k_tiles empty[%slot] by warp : !K
+      // expected-error @below {{copies rows of channel 'ds' before all threads have fenced what they wrote there: they meet at a 'dash.sync_warpgroup' first}}
+      dash.copy_out %ds_tiles[%slot] element(0) to %out[%c0, %c0, %c0] piece(0) : !K to !T
     }
   }
   return
@@ -501,18 +493,16 @@ func.func @copies_unmet(%p: !p, %out: !T) {
 // They meet behind their fences, not in front.
 func.func @meets_unfenced(%p: !p, %out: !T) {
   dash.workers {
-    %k_tiles = dash.channel "k" depth(2) : !K
+    %ds_tiles = dash.channel "ds" depth(2) : !K
     dash.role "compute" consumer warps(8) {
       %c0 = arith.constant 0 : index
-      %slot, %phase = dash.ring %k_tiles[%c0] : !K
-      dash.mbarrier_wait %k_tiles full[%slot] phase(%phase) : !K
-      dash.store_fragment %p to %k_tiles[%slot] element(0) : !p to !K
+      %slot, %phase = dash.ring %ds_tiles[%c0] : !K
+      dash.mbarrier_wait %ds_tiles empty[%slot] phase(%phase) borrows : !K
+      dash.store_fragment %p to %ds_tiles[%slot] element(0) piece(0) : !p to !K
       dash.sync_warpgroup
       nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
-      // expected-error @below {{copies rows of channel 'k' before all threads have fenced what they wrote there: they meet at a 'dash.sync_warpgroup' first}}
-      dash.copy_out %k_tiles[%slot] element(0) to %out[%c0, %c0, %c0] : !K to !T
-      dash.sync_warpgroup
-      dash.mbarrier_arrive %k_tiles empty[%slot] by warp : !K
+      // expected-error @below {{copies rows of channel 'ds' before all threads have fenced what they wrote there: they meet at a 'dash.sync_warpgroup' first}}
+      dash.copy_out %ds_tiles[%slot] element(0) to %out[%c0, %c0, %c0] piece(0) : !K to !T
     }
   }
   return
@@ -527,22 +517,18 @@ func.func @meets_unfenced(%p: !p, %out: !T) {
 // Only the thread that copied has waited until the slot was read.
 func.func @writes_under_a_copy(%p: !p, %out: !T) {
   dash.workers {
-    %k_tiles = dash.channel "k" depth(2) : !K
+    %ds_tiles = dash.channel "ds" depth(2) : !K
     dash.role "compute" consumer warps(8) {
       %c0 = arith.constant 0 : index
-      %slot, %phase = dash.ring %k_tiles[%c0] : !K
-      dash.mbarrier_wait %k_tiles full[%slot] phase(%phase) : !K
-      dash.store_fragment %p to %k_tiles[%slot] element(0) : !p to !K
+      %slot, %phase = dash.ring %ds_tiles[%c0] : !K
+      dash.mbarrier_wait %ds_tiles empty[%slot] phase(%phase) borrows : !K
+      dash.store_fragment %p to %ds_tiles[%slot] element(0) piece(0) : !p to !K
       nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
       dash.sync_warpgroup
-      dash.copy_out %k_tiles[%slot] element(0) to %out[%c0, %c0, %c0] : !K to !T
-      // expected-error @below {{writes a slot of channel 'k' that a copy of one thread may still read: the others meet it at a 'dash.sync_warpgroup' first}}
-      dash.store_fragment %p to %k_tiles[%slot] element(0) : !p to !K
-      nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
-      dash.sync_warpgroup
-      dash.copy_out %k_tiles[%slot] element(0) to %out[%c0, %c0, %c0] : !K to !T
-      dash.sync_warpgroup
-      dash.mbarrier_arrive %k_tiles empty[%slot] by warp : !K
+      dash.copy_out %ds_tiles[%slot] element(0) to %out[%c0, %c0, %c0] piece(0) : !K to !T
+      nvvm.cp.async.bulk.wait_group 0 {read}
+      // expected-error @below {{writes a slot of channel 'ds' that a copy of one thread may still read: that thread waits for the copy, and the others meet it at a 'dash.sync_warpgroup' first}}
+      dash.store_fragment %p to %ds_tiles[%slot] element(0) piece(0) : !p to !K
     }
   }
   return
@@ -554,19 +540,135 @@ func.func @writes_under_a_copy(%p: !p, %out: !T) {
 !p = tensor<128x128xbf16, #dash.fragment<operand, rows by 2>>
 !T = memref<?x?x?x128xbf16>
 
-func.func @gives_back_under_a_copy(%p: !p, %out: !T) {
+// They meet, but nobody has waited.
+func.func @writes_unread(%p: !p, %out: !T) {
   dash.workers {
-    %k_tiles = dash.channel "k" depth(2) : !K
+    %ds_tiles = dash.channel "ds" depth(2) : !K
     dash.role "compute" consumer warps(8) {
       %c0 = arith.constant 0 : index
-      %slot, %phase = dash.ring %k_tiles[%c0] : !K
-      dash.mbarrier_wait %k_tiles full[%slot] phase(%phase) : !K
-      dash.store_fragment %p to %k_tiles[%slot] element(0) : !p to !K
+      %slot, %phase = dash.ring %ds_tiles[%c0] : !K
+      dash.mbarrier_wait %ds_tiles empty[%slot] phase(%phase) borrows : !K
+      dash.store_fragment %p to %ds_tiles[%slot] element(0) piece(0) : !p to !K
       nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
       dash.sync_warpgroup
-      dash.copy_out %k_tiles[%slot] element(0) to %out[%c0, %c0, %c0] : !K to !T
-      // expected-error @below {{gives back a slot of channel 'k' that a copy of one thread may still read: the others meet it at a 'dash.sync_warpgroup' first}}
-      dash.mbarrier_arrive %k_tiles empty[%slot] by warp : !K
+      dash.copy_out %ds_tiles[%slot] element(0) to %out[%c0, %c0, %c0] piece(0) : !K to !T
+      dash.sync_warpgroup
+      dash.mbarrier_wait %ds_tiles empty[%slot] phase(%phase) : !K
+      // expected-error @below {{writes a slot of channel 'ds' that a copy of one thread may still read: that thread waits for the copy, and the others meet it at a 'dash.sync_warpgroup' first}}
+      dash.store_fragment %p to %ds_tiles[%slot] element(0) : !p to !K
+    }
+  }
+  return
+}
+
+// -----
+
+!K = !dash.channel<tensor<128x128xbf16, #dash.swizzled>>
+!p = tensor<128x128xbf16, #dash.fragment<operand, rows by 2>>
+!T = memref<?x?x?x128xbf16>
+
+// A turn of the loop before may have taken any slot.
+func.func @writes_what_a_turn_before_copies(%p: !p, %out: !T) {
+  dash.workers {
+    %ds_tiles = dash.channel "ds" depth(2) : !K
+    dash.role "compute" consumer warps(8) {
+      %c0 = arith.constant 0 : index
+      %slot, %phase = dash.ring %ds_tiles[%c0] : !K
+      scf.for %i = %c0 to %c0 step %c0 {
+        dash.mbarrier_wait %ds_tiles empty[%slot] phase(%phase) : !K
+        // expected-error @below {{writes a slot of channel 'ds' that a copy of one thread may still read: that thread waits for the copy, and the others meet it at a 'dash.sync_warpgroup' first}}
+        dash.store_fragment %p to %ds_tiles[%slot] element(0) : !p to !K
+        nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
+        dash.mbarrier_arrive %ds_tiles full[%slot] by warp : !K
+        dash.mbarrier_wait %ds_tiles empty[%slot] phase(%phase) borrows : !K
+        dash.store_fragment %p to %ds_tiles[%slot] element(0) piece(0) : !p to !K
+        nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
+        dash.sync_warpgroup
+        dash.copy_out %ds_tiles[%slot] element(0) to %out[%c0, %c0, %c0] piece(0) : !K to !T
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+!K = !dash.channel<tensor<128x128xbf16, #dash.swizzled>>
+!p = tensor<128x128xbf16, #dash.fragment<operand, rows by 2>>
+!T = memref<?x?x?x128xbf16>
+
+// What is borrowed is not handed on: whoever waits until it is full would find results in it.
+func.func @hands_on_what_it_borrows(%p: !p, %out: !T) {
+  dash.workers {
+    %ds_tiles = dash.channel "ds" depth(2) : !K
+    dash.role "compute" consumer warps(8) {
+      %c0 = arith.constant 0 : index
+      %slot, %phase = dash.ring %ds_tiles[%c0] : !K
+      dash.mbarrier_wait %ds_tiles empty[%slot] phase(%phase) borrows : !K
+      dash.store_fragment %p to %ds_tiles[%slot] element(0) piece(0) : !p to !K
+      nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
+      // expected-error @below {{gives a slot of channel 'ds' on that the role has not waited for}}
+      dash.mbarrier_arrive %ds_tiles full[%slot] by warp : !K
+    }
+  }
+  return
+}
+
+// -----
+
+!K = !dash.channel<tensor<128x128xbf16, #dash.swizzled>>
+!p = tensor<128x128xbf16, #dash.fragment<operand, rows by 2>>
+!T = memref<?x?x?x128xbf16>
+
+func.func @fills_what_it_borrows(%p: !p, %out: !T) {
+  dash.workers {
+    %ds_tiles = dash.channel "ds" depth(2) : !K
+    dash.role "compute" consumer warps(8) {
+      %c0 = arith.constant 0 : index
+      %slot, %phase = dash.ring %ds_tiles[%c0] : !K
+      dash.mbarrier_wait %ds_tiles empty[%slot] phase(%phase) borrows : !K
+      // expected-error @below {{fills a slot of channel 'ds' that is borrowed, and stays empty}}
+      dash.store_fragment %p to %ds_tiles[%slot] element(0) : !p to !K
+    }
+  }
+  return
+}
+
+// -----
+
+!K = !dash.channel<tensor<128x128xbf16, #dash.swizzled>>
+!p = tensor<128x128xbf16, #dash.fragment<operand, rows by 2>>
+!T = memref<?x?x?x128xbf16>
+
+func.func @leaves_unborrowed(%p: !p, %out: !T) {
+  dash.workers {
+    %ds_tiles = dash.channel "ds" depth(2) : !K
+    dash.role "compute" consumer warps(8) {
+      %c0 = arith.constant 0 : index
+      %slot, %phase = dash.ring %ds_tiles[%c0] : !K
+      dash.mbarrier_wait %ds_tiles empty[%slot] phase(%phase) : !K
+      // expected-error @below {{leaves through a slot of channel 'ds' that is not borrowed: its wait must say 'borrows'}}
+      dash.store_fragment %p to %ds_tiles[%slot] element(0) piece(0) : !p to !K
+    }
+  }
+  return
+}
+
+// -----
+
+!K = !dash.channel<tensor<128x128xbf16, #dash.swizzled>>
+!p = tensor<128x128xbf16, #dash.fragment<operand, rows by 2>>
+!T = memref<?x?x?x128xbf16>
+
+func.func @copies_unborrowed(%p: !p, %out: !T) {
+  dash.workers {
+    %ds_tiles = dash.channel "ds" depth(2) : !K
+    dash.role "compute" consumer warps(8) {
+      %c0 = arith.constant 0 : index
+      %slot, %phase = dash.ring %ds_tiles[%c0] : !K
+      dash.mbarrier_wait %ds_tiles empty[%slot] phase(%phase) : !K
+      // expected-error @below {{copies out of a slot of channel 'ds' that is not borrowed: others may write and read it}}
+      dash.copy_out %ds_tiles[%slot] element(0) to %out[%c0, %c0, %c0] piece(0) : !K to !T
     }
   }
   return

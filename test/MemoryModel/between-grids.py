@@ -257,6 +257,7 @@ def wrong_contributions(model: Model):
 def copies_of(tracer: Tracer) -> list[Step]:
     """A consumer's first copy of dV, its group, the wait until it is read, and the last one, for all groups."""
     steps = [step for step in tracer.steps if step.thread == FIRST_CONSUMER and step.name.startswith("cp.")]
+    steps = steps[next(i for i, step in enumerate(steps) if step.name.startswith("cp.async.bulk.tensor")):]
     read = next(i for i, step in enumerate(steps) if "wait_group" in step.name)
     return [steps[0], *steps[read - 1:read + 1], steps[-1]]
 

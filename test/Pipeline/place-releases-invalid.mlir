@@ -72,3 +72,27 @@ func.func @roles_have_items() {
   }
   return
 }
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+
+// A result leaves through slots that the role fills by itself: this one fills none.
+func.func @nothing_to_leave_through(%q: !T, %k: !T, %v: !T, %t: tensor<128x128xf32>, %out: !T, %i: index) {
+  dash.workers {
+    dash.role "compute" consumer warps(8) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        // expected-error @below {{finds no slot to leave through: expected a channel into which role 'compute' puts tiles of 128 rows of 'bf16'}}
+        dash.store %t, %out[%i, %i, %i] : tensor<128x128xf32> -> !T
+      }
+    }
+  }
+  return
+}

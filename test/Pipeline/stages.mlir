@@ -67,9 +67,9 @@
 // CHECK-NEXT:            dash.put %[[DS]] into %ds_tiles stage(0) :
 // CHECK-NEXT:            dash.yield %[[DK1]], %[[DV1]] :
 // CHECK-NEXT:          }
-// CHECK-NEXT:          dash.release %k_tiles :
-// CHECK-NEXT:          dash.store %[[R]]#1, %[[DV]][%[[SEQ]], %[[KV_HEAD]], %[[KV]]] through %v_tiles :
-// CHECK-NEXT:          dash.store %[[R]]#0, %[[DK]][%[[SEQ]], %[[KV_HEAD]], %[[KV]]] scale(%[[SCALE]]) through %v_tiles :
 // CHECK-NEXT:          dash.release %v_tiles :
+// CHECK-NEXT:          dash.release %k_tiles :
+// CHECK-NEXT:          dash.store %[[R]]#1, %[[DV]][%[[SEQ]], %[[KV_HEAD]], %[[KV]]] through %ds_tiles :
+// CHECK-NEXT:          dash.store %[[R]]#0, %[[DK]][%[[SEQ]], %[[KV_HEAD]], %[[KV]]] scale(%[[SCALE]]) through %ds_tiles :
 // CHECK-NEXT:        }
 // CHECK:         dash.convert %[[SUM]] to %[[DQ]]

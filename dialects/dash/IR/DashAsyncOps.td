@@ -36,22 +36,26 @@ def MbarrierWaitOp : Dash_SlotOp<"mbarrier_wait"> {
   let summary = "Wait until a slot is full, or empty";
   let description = [{
     `mbarrier.try_wait.parity` until it is true. `full` waits for the parity `phase`: the use has been filled. `empty`
-    waits for the parity `1 - phase`: the use before it has been released; the first use of a slot passes at once.
+    waits for the parity `1 - phase`: the use before it has been released; the first use of a slot passes at once. `borrows` says that
+    the role does not fill the slot now: its results leave through it before it does, and it stays empty.
 
     **Preconditions**: slot and phase are those of a use (`dash.ring`) that is at most one ahead of what the barrier
     has completed: a parity cannot tell more apart.
     **Postconditions**: what was written before the arrivals is seen.
     **Example**: `dash.mbarrier_wait %q_tiles full[%slot] phase(%phase) : !dash.channel<tensor<64x128xbf16>>`, as in
     test/Lowering/insert-waits.mlir.
-    **Errors**: `stands inside 'dash.role' only: channels connect roles`.
+    **Errors**: `a slot is borrowed while it is empty, and this waits until it is full`; `stands inside 'dash.role' only: channels connect
+    roles`.
   }];
   let arguments = (ins
     Arg<ChannelType, "the channel", [MemRead, MemWrite]>:$channel,
     Arg<BarrierSideAttr, "which mbarrier of the slot">:$side,
-    Arg<Index, "slot">:$slot, Arg<Index, "phase of the use">:$phase);
+    Arg<Index, "slot">:$slot, Arg<Index, "phase of the use">:$phase,
+    Arg<UnitAttr, "results leave through the slot, and it stays empty">:$borrows);
   let assemblyFormat = [{
-    $channel `` $side `[` $slot `]` `phase` `(` $phase `)` attr-dict `:` type($channel)
+    $channel `` $side `[` $slot `]` `phase` `(` $phase `)` (`borrows` $borrows^)? attr-dict `:` type($channel)
   }];
+  let hasVerifier = 1;
 }
 
 def MbarrierArriveOp : Dash_SlotOp<"mbarrier_arrive"> {
@@ -123,24 +127,26 @@ def CopyInOp : Dash_SlotOp<"copy_in"> {
 def CopyOutOp : Dash_SlotOp<"copy_out"> {
   let summary = "Copy this warpgroup's rows of a slot to memory";
   let description = [{
-    One thread of the warpgroup issues a `cp.async.bulk.tensor` for each panel of its 64 rows, commits them as a group and
-    waits until they are read, so that the slot may be written again.
+    One thread of the warpgroup issues a `cp.async.bulk.tensor` for each panel of its 64 rows and commits them as a group. Of a tile
+    with n times the columns of a slot, a slot has one piece: columns `[piece * w, (piece + 1) * w)`, w being those of the slot.
 
-    **Preconditions**: the warpgroup has written its rows, fenced, and synchronized.
-    **Postconditions**: rows past the end of the tensor are not written.
-    **Example**: `dash.copy_out %v_tiles[%slot] element(0) to %dv[%seq, %head, %tile] : !dash.channel<tensor<128x128xbf16>>
+    **Preconditions**: the slot is borrowed; the warpgroup has written its rows, fenced, and synchronized.
+    **Postconditions**: rows past the end of the tensor are not written. The slot is read behind a wait for the group, which the
+    warpgroup meets behind.
+    **Example**: `dash.copy_out %ds_tiles[%slot] element(0) to %dv[%seq, %head, %tile] piece(1) : !dash.channel<tensor<128x64xbf16>>
     to memref<?x?x?x128xbf16>`, as in test/Lowering/insert-waits.mlir.
-    **Errors**: `element must be a tile of the slot, from 0 to 0, got 1`; `tile must have as many columns as the head dim of the memref, 128, got 64`; `a tile of 'f32' for a memref of 'bf16'`; `stands inside 'dash.role' only: channels
-    connect roles`.
+    **Errors**: `element must be a tile of the slot, from 0 to 0, got 1`; `leaves in pieces of as many columns as a slot has, which must divide its 64: got 48`; `piece must be from 0 to 1, got 2`; `a tile of 'f32' for a memref of 'bf16'`; `stands inside
+    'dash.role' only: channels connect roles`.
   }];
   let arguments = (ins
     Arg<ChannelType, "the channel", [MemRead]>:$channel, Arg<Index, "slot">:$slot,
     Arg<I64Attr, "which tile of the slot">:$element,
     Arg<HalfMemRef, "whole tensor", [MemWrite]>:$target,
-    Arg<Index, "sequence">:$sequence, Arg<Index, "head, absolute">:$head, Arg<Index, "tile of the sequence">:$tile);
+    Arg<Index, "sequence">:$sequence, Arg<Index, "head, absolute">:$head, Arg<Index, "tile of the sequence">:$tile,
+    Arg<I64Attr, "which columns of the tile">:$piece);
   let assemblyFormat = [{
-    $channel `[` $slot `]` `element` `(` $element `)` `to` $target `[` $sequence `,` $head `,` $tile `]` attr-dict
-    `:` type($channel) `to` type($target)
+    $channel `[` $slot `]` `element` `(` $element `)` `to` $target `[` $sequence `,` $head `,` $tile `]`
+    `piece` `(` $piece `)` attr-dict `:` type($channel) `to` type($target)
   }];
   let hasVerifier = 1;
 }
@@ -254,21 +260,25 @@ def StoreFragmentOp : Dash_SlotOp<"store_fragment"> {
   let summary = "Write this warpgroup's part of a tile to a slot";
   let description = [{
     An operand goes to its 64 rows of a swizzled tile (`stmatrix`). An accumulator goes as threads hold it, 16 bytes a
-    thread, at the warpgroup's offset: `#dash.fragment`.
+    thread, at the warpgroup's offset: `#dash.fragment`. `piece(n)` says that it is a result that leaves (`dash.copy_out`), of which a slot
+    has as many columns as fit.
 
-    **Preconditions**: the slot is empty, or nobody else reads these rows any more.
+    **Preconditions**: the slot is empty; it is borrowed for a piece, and only for one.
     **Postconditions**: seen by other threads after an arrival, by the copy engine and the tensor core after a fence too.
     **Example**: `dash.store_fragment %ds to %ds_tiles[%slot] element(0) : tensor<128x64xbf16, #dash.fragment<operand, rows
     by 2>> to !dash.channel<tensor<128x64xbf16>>`, as in test/Lowering/insert-waits.mlir.
-    **Errors**: `element must be a tile of the slot, from 0 to 0, got 1`; `'value' must be element 0 of the slot, 'tensor<128x64xbf16>', got 'tensor<64x128xf32>'`; `stands inside 'dash.role' only: channels
+    **Errors**: `element must be a tile of the slot, from 0 to 0, got 1`; `'value' must be element 0 of the slot, 'tensor<128x64xbf16>', got 'tensor<64x128xf32>'`; `'value' must have the rows and the element type of
+    element 0 of the slot, 'tensor<128x64xbf16>', got 'tensor<64x128xbf16>'`; the two of `dash.copy_out` about pieces; `stands inside 'dash.role' only: channels
     connect roles`.
   }];
   let arguments = (ins
     Arg<Tile, "the tile, in registers">:$value,
     Arg<ChannelType, "the channel", [MemWrite]>:$channel, Arg<Index, "slot">:$slot,
-    Arg<I64Attr, "which tile of the slot">:$element);
+    Arg<I64Attr, "which tile of the slot">:$element,
+    Arg<OptionalAttr<I64Attr>, "which columns of a tile that leaves">:$piece);
   let assemblyFormat = [{
-    $value `to` $channel `[` $slot `]` `element` `(` $element `)` attr-dict `:` type($value) `to` type($channel)
+    $value `to` $channel `[` $slot `]` `element` `(` $element `)` (`piece` `(` $piece^ `)`)? attr-dict
+    `:` type($value) `to` type($channel)
   }];
   let hasVerifier = 1;
 }

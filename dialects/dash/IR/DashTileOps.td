@@ -82,13 +82,18 @@ def StoreOp : Dash_Op<"store", [InsideItems, AttrSizedOperandSegments]> {
     Arg<Index, "sequence">:$sequence, Arg<Index, "head, absolute">:$head,
     Arg<Index, "tile of the sequence">:$tile,
     Arg<Optional<F32>, "factor before rounding; 1 if absent">:$scale,
-    Arg<Optional<AnyType>, "channel through whose slot it goes, once releases are placed">:$through);
+    Arg<Optional<AnyType>, "channel through whose slots it leaves, once releases are placed">:$through,
+    Arg<Optional<Index>, "number of the use whose slot the first piece takes">:$use);
   let builders = [OpBuilder<(ins "Value":$value, "Value":$target, "Value":$sequence, "Value":$head,
                                  "Value":$tile, "Value":$scale),
-    "build($_builder, $_state, value, target, sequence, head, tile, scale, Value());">];
+    "build($_builder, $_state, value, target, sequence, head, tile, scale, Value(), Value());">];
   let assemblyFormat = [{
     $value `,` $target `[` $sequence `,` $head `,` $tile `]` (`scale` `(` $scale^ `)`)?
-    (`through` $through^ `:` type($through))? attr-dict `:` type($value) `->` type($target)
+    (`through` $through^ `:` type($through))? (`use` `(` $use^ `)`)? attr-dict `:` type($value) `->` type($target)
+  }];
+  let extraClassDeclaration = [{
+    /// As how many pieces the tile leaves, one through each slot: what a slot has of its columns, of all its rows.
+    int64_t getNumPieces();
   }];
   let hasVerifier = 1;
 }

@@ -262,6 +262,33 @@ def SinkWaits : Pass<"dash-sink-waits", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::NVVM::NVVMDialect"];
 }
 
+def HoistReleases : Pass<"dash-hoist-releases", "::mlir::ModuleOp"> {
+  let summary = "Give a slot back behind its last reader";
+  let description = [{
+    A slot of an item is released behind the item's steps, though V is read last by the last step's dP, two products before. Where K and V
+    have one slot each, the next item's copy waits for that. The release of a consumer for a slot of an item moves up behind the last
+    op that reads it, into both sides of a branch. Of a product it stands in front of what needs the sums; of a slot that threads have
+    loaded into registers (`dash.load_factor`), behind a commit, whose fence keeps the next copy behind the loads.
+
+    Needs: `dash-read-order`. Leaves: the order of everything else. Does not: make a release an instruction, which `dash-insert-waits` does.
+
+    (* example filepath=test/Lowering/hoist-releases.mlir *)
+  }];
+}
+
+def HoistStores : Pass<"dash-hoist-stores", "::mlir::ModuleOp"> {
+  let summary = "Let results leave when they are there";
+  let description = [{
+    dV and dK of an item are complete with its last step, while its last dQ still waits for dS of the other warpgroup. A store whose tile
+    branches make moves into them, in front of the last wait for the channel through which it leaves, if its slots are empty by then: of
+    a channel that has more slots than the store has pieces. A store without such a place stays behind the branches.
+
+    Needs: `dash-read-order`. Leaves: the order of stores. Does not: copy anything, which `dash-insert-waits` does.
+
+    (* example filepath=test/Lowering/hoist-stores.mlir *)
+  }];
+}
+
 def InsertWaits : Pass<"dash-insert-waits", "::mlir::ModuleOp"> {
   let summary = "Make every wait, fence and arrival an op";
   let description = [{
@@ -275,13 +302,14 @@ def InsertWaits : Pass<"dash-insert-waits", "::mlir::ModuleOp"> {
     | `dash.wait` | wait for full; rows and indices are loaded into registers |
     | `dash.held` | the slot's tiles, without a wait |
     | `dash.release` | an arrival at empty, once no product in flight reads the slot |
-    | `dash.store` | round, store to the warpgroup's own rows of the slot, fence, copy out |
+    | `dash.store` | wait for empty slots, which it `borrows`; round, store to the warpgroup's own rows of them, fence, copy out |
 
     Products become `async`. One is waited for (`dash.wgmma_wait`) where its sums are needed, or a slot that it reads is
     released; a wait for one is a wait for all issued before it. None is in flight where a loop or a branch begins or
     ends.
 
-    A role that copies out ends with one wait until all of it is in memory, behind its last item.
+    What leaves through a slot is waited for until it is read where a slot that may be the same is written next: in the next item, in front
+    of its first dS. A role that copies out ends with one wait until all of it is in memory, behind its last item.
 
     Channels get `arrivals`: one of a thread that starts copies or adds, one of each warp of a consumer.
 
@@ -310,10 +338,11 @@ def VerifyWaits : Pass<"dash-verify-waits", "::mlir::ModuleOp"> {
       loop or a branch begins or ends;
     - what reads a slot stands behind a wait for full, and before the arrival at empty; a product in flight reads no
       slot that has been given back;
-    - what writes a slot stands behind a wait for empty, and before the arrival at full; threads may also write a slot
-      that they read and have not given back, when no product in flight reads it;
+    - what writes a slot stands behind a wait for empty, and before the arrival at full; what leaves through one stands behind a wait that
+      `borrows` it, and such a slot is not given on;
     - what threads write is fenced before it is given on or copied out; one thread copies out for its warpgroup, whose threads meet
-      (`dash.sync_warpgroup`) behind their fences, and once more before the slot is written or given back;
+      (`dash.sync_warpgroup`) behind their fences, and once more, behind that thread's wait until the copy has read, before a slot
+      that may be the same is written;
     - what threads have read of a slot is fenced before it is given back: the copy that fills it next is of another proxy;
     - behind the acquire of a turn stands a fence of `async.global` before sums are stored or added to;
     - along every path as many slots are given on as are waited for, in each iteration of a loop and in both branches alike: else
@@ -376,7 +405,7 @@ def VerifyProtocol : Pass<"dash-verify-protocol", "::mlir::ModuleOp"> {
     - a wait cannot mistake a phase: its parity is that of its use, its role knows that the phase before is complete, and the
       next one cannot complete before it has looked; nobody arrives more often than a phase has `arrivals`;
     - what reads a slot's element finds what was written for its use of the channel, and not results that leave through the
-      slot; what writes one does so behind all who read it, copies and products under way among them;
+      slot, of which only their copy finds its piece; what writes one does so behind all who read it, copies and products under way among them;
     - tiles that meet belong together. A tile's rows and columns are those of tiles of memory, from where it was copied on: S has the
       rows of K and, as columns, those of Q. What a product sums over, what it adds to, and what an element-wise op takes, must be
       of the same rows; both sides of scores are of one sequence; what leaves (dQ, dK, dV) goes where its rows are, which the

@@ -182,8 +182,8 @@ def PlaceReleases : Pass<"dash-place-releases"> {
 
     In the structure `overlapping` all commits stand behind the last put of the iteration: their fences are one.
 
-    Stores at the end of an item go out through a slot that only the storing warpgroup has read its
-    rows of (`through %v_tiles`), which is released after them.
+    Stores at the end of an item leave through slots that the role fills by itself (`through %ds_tiles`), and that are empty until it does:
+    each warpgroup through its own rows, as many columns at a time as a slot has. So no loaded tile is kept for them.
 
     Needs: `dash-order-products`. Leaves: what is computed. Does not: count slots.
 

@@ -1,0 +1,79 @@
+// RUN: dash-opt %s --dash-hoist-stores | FileCheck %s
+
+!DSCh = !dash.channel<tensor<128x64xbf16>>
+!ds = tensor<128x64xbf16>
+!q = tensor<64x64xbf16>
+!wide = tensor<64x128xbf16>
+!sum = tensor<128x64xf32>
+!sums = tensor<128x128xf32>
+!T = memref<?x?x?x64xbf16>
+!W = memref<?x?x?x128xbf16>
+
+// The sum is complete in front of the last wait for dS, and of four slots the next is empty by then. In the branch without steps the store
+// stands at the end. The number of its use is computed in front of the branches.
+// CHECK-LABEL: func.func @early
+// CHECK:      %[[ONE:.+]] = arith.constant 1
+// CHECK-NEXT: %[[USE:.+]] = arith.addi %{{.+}}, %[[ONE]]
+// CHECK-NEXT: %[[R:.+]] = scf.if
+// CHECK:        %[[DV:.+]] = dash.matmul
+// CHECK-NEXT:   dash.store %[[DV]], %{{.+}} through %ds_tiles : {{.+}} use(%[[USE]])
+// CHECK-NEXT:   dash.wait %ds_tiles
+// CHECK-NEXT:   dash.release %ds_tiles
+// CHECK-NEXT:   scf.yield %[[DV]]
+// CHECK-NEXT: } else {
+// CHECK-NEXT:   dash.store %[[ZERO:[^ ,]+]], %{{.+}} through %ds_tiles : {{.+}} use(%[[USE]])
+// CHECK-NEXT:   scf.yield %[[ZERO]]
+// CHECK-NEXT: }
+// CHECK-NOT:  dash.store
+func.func @early(%steps: index, %n: index, %p: !ds, %q: !q, %dv: !T) {
+  dash.workers {
+    %ds_tiles = dash.channel "ds" depth(4) : !DSCh
+    dash.role "compute" consumer warps(8) {
+      %c0 = arith.constant 0 : index
+      %zero = arith.constant dense<0.0> : !sum
+      %any = arith.cmpi ugt, %steps, %c0 : index
+      %r = scf.if %any -> !sum {
+        %sum = dash.matmul %p, %q : (!ds, !q) -> !sum
+        %ds = dash.wait %ds_tiles[%n] : !DSCh -> !ds
+        dash.release %ds_tiles[%n] : !DSCh
+        scf.yield %sum : !sum
+      } else {
+        scf.yield %zero : !sum
+      }
+      %one = arith.constant 1 : index
+      %next = arith.addi %n, %one : index
+      dash.store %r, %dv[%c0, %c0, %c0] through %ds_tiles : !DSCh use(%next) : !sum -> !T
+    }
+  }
+  return
+}
+
+// Two pieces take the slots behind the last use, and of two the second is that of the last use itself: it is not empty yet.
+// CHECK-LABEL: func.func @not_empty
+// CHECK:      scf.if
+// CHECK-NOT:  dash.store
+// CHECK:      } else {
+// CHECK:      }
+// CHECK:      dash.store
+func.func @not_empty(%steps: index, %n: index, %p: !ds, %q: !wide, %dv: !W) {
+  dash.workers {
+    %ds_tiles = dash.channel "ds" depth(2) : !DSCh
+    dash.role "compute" consumer warps(8) {
+      %c0 = arith.constant 0 : index
+      %zero = arith.constant dense<0.0> : !sums
+      %any = arith.cmpi ugt, %steps, %c0 : index
+      %r = scf.if %any -> !sums {
+        %sum = dash.matmul %p, %q : (!ds, !wide) -> !sums
+        %ds = dash.wait %ds_tiles[%n] : !DSCh -> !ds
+        dash.release %ds_tiles[%n] : !DSCh
+        scf.yield %sum : !sums
+      } else {
+        scf.yield %zero : !sums
+      }
+      %one = arith.constant 1 : index
+      %next = arith.addi %n, %one : index
+      dash.store %r, %dv[%c0, %c0, %c0] through %ds_tiles : !DSCh use(%next) : !sums -> !W
+    }
+  }
+  return
+}
