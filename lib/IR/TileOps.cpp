@@ -21,12 +21,45 @@ LogicalResult LoadOp::verify() {
 }
 
 LogicalResult StoreOp::verify() {
-  return verifyTileOf(*this, getValue().getType(), getTarget().getType());
+  if (failed(verifyTileOf(*this, getValue().getType(), getTarget().getType())))
+    return failure();
+  if (!getThrough())
+    return getUse() ? emitOpError("has the number of a use of no channel") : success();
+  Type element = getTarget().getType().getElementType();
+  if (canLeave(getValue().getType(), element, getThrough().getType()))
+    return success();
+  return emitOpError() << "leaves through a channel of one tile of "
+                       << getValue().getType().getDimSize(0) << " rows of " << element << ", got "
+                       << getThrough().getType();
+}
+
+bool StoreOp::canLeave(RankedTensorType tile, Type element, Type type) {
+  auto channel = dyn_cast<ChannelType>(type);
+  if (!channel || channel.getElements().size() != 1 || channel.getNumTiles() != 1)
+    return false;
+  auto slot = cast<RankedTensorType>(channel.getTiles().front());
+  if (slot.getRank() != 2 || slot.getDimSize(0) != tile.getDimSize(0) ||
+      slot.getElementType() != element)
+    return false;
+  auto [few, many] = std::minmax(slot.getDimSize(1), tile.getDimSize(1));
+  return many % few == 0;
 }
 
 int64_t StoreOp::getNumPieces() {
   auto slot = cast<RankedTensorType>(cast<ChannelType>(getThrough().getType()).getTiles().front());
   return std::max<int64_t>(1, getValue().getType().getDimSize(1) / slot.getDimSize(1));
+}
+
+int64_t StoreOp::getSlotOf(int64_t piece) {
+  int64_t depth = getThrough().getDefiningOp<ChannelOp>().getDepth();
+  return (int64_t(getAhead()) + piece) % depth;
+}
+
+int64_t StoreOp::getLastSlot() {
+  int64_t last = 0;
+  for (int64_t piece : llvm::seq(getNumPieces()))
+    last = std::max(last, getSlotOf(piece));
+  return last;
 }
 
 //===----------------------------------------------------------------------===//

@@ -45,7 +45,7 @@ static WaitOp findPlace(StoreOp store, Region &region) {
   int64_t depth = store.getThrough().getDefiningOp<ChannelOp>().getDepth();
   LinearIndex ahead = LinearIndex::of(store.getUse()) - LinearIndex::of(last.getUse());
   std::optional<int64_t> distance = ahead.getNumber();
-  bool isEmpty = distance && *distance + store.getNumPieces() <= depth;
+  bool isEmpty = distance && *distance + store.getLastSlot() < depth;
   return isEmpty ? last : WaitOp();
 }
 

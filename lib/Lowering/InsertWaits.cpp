@@ -288,38 +288,56 @@ private:
     Value channel = op.getThrough();
     if (!channel)
       return op.emitError("has no slots to leave through; run --dash-place-releases first");
-    SmallVector<Value> uses, slots;
-    for (int64_t piece : llvm::seq(op.getNumPieces())) {
-      Value use = op.getUse();
-      if (piece > 0)
-        use = arith::AddIOp::create(b, use, arith::ConstantIndexOp::create(b, piece));
-      uses.push_back(use);
-      waitUntilLeft(channel, uses.back());
-    }
-    for (Value use : uses) {
-      RingOp ring = ringOf(channel, use);
-      MbarrierWaitOp::create(b, channel, BarrierSide::Empty, ring.getSlot(), ring.getPhase(),
-                             /*borrows=*/true);
-      slots.push_back(ring.getSlot());
-    }
+    Value rounded;
+    int64_t depth = channel.getDefiningOp<ChannelOp>().getDepth(), pieces = op.getNumPieces();
+    for (int64_t first = 0; first < pieces; first += depth)
+      leave(op, rounded, llvm::seq(first, std::min(first + depth, pieces)));
+    op.erase();
+    copiesOut = true;
+    return success();
+  }
+
+  /// In front of branches, where the use is computed there.
+  Value useAhead(Value use, int64_t ahead) {
+    OpBuilder::InsertionGuard guard(b);
+    if (use.getParentBlock() != b.getInsertionBlock())
+      b.setInsertionPointAfterValue(use);
+    return ahead ? arith::AddIOp::create(b, use, arith::ConstantIndexOp::create(b, ahead)) : use;
+  }
+
+  Value round(StoreOp op) {
     RankedTensorType sums = op.getValue().getType();
     auto layout = cast<FragmentAttr>(sums.getEncoding());
     auto type = RankedTensorType::get(sums.getShape(), op.getTarget().getType().getElementType(),
                                       FragmentAttr::get(b.getContext(), FragmentKind::Operand,
                                                         layout.getSplit(), layout.getWarpgroups()));
-    Value rounded = RoundOp::create(b, type, op.getValue(), op.getScale(), IntegerAttr());
-    for (auto [piece, slot] : llvm::enumerate(slots))
+    return RoundOp::create(b, type, op.getValue(), op.getScale(), IntegerAttr());
+  }
+
+  /// Pieces that take a slot each, together. The tile is rounded when the first slots are there.
+  void leave(StoreOp op, Value &rounded, llvm::iota_range<int64_t> pieces) {
+    Value channel = op.getThrough();
+    SmallVector<Value> slots;
+    for (int64_t piece : pieces) {
+      slots.push_back(useAhead(op.getUse(), op.getSlotOf(piece)));
+      waitUntilLeft(channel, slots.back());
+    }
+    for (Value &slot : slots) {
+      leaving.push_back({channel, LinearIndex::of(slot)});
+      RingOp ring = ringOf(channel, slot);
+      MbarrierWaitOp::create(b, channel, BarrierSide::Empty, ring.getSlot(), ring.getPhase(),
+                             /*borrows=*/true);
+      slot = ring.getSlot();
+    }
+    if (!rounded)
+      rounded = round(op);
+    for (auto [piece, slot] : llvm::zip_equal(pieces, slots))
       StoreFragmentOp::create(b, rounded, channel, slot, 0, b.getI64IntegerAttr(piece));
     fence();
     SyncWarpgroupOp::create(b);
-    for (auto [piece, slot] : llvm::enumerate(slots))
+    for (auto [piece, slot] : llvm::zip_equal(pieces, slots))
       CopyOutOp::create(b, channel, slot, 0, op.getTarget(), op.getSequence(), op.getHead(),
                         op.getTile(), piece);
-    for (Value use : uses)
-      leaving.push_back({channel, LinearIndex::of(use)});
-    op.erase();
-    copiesOut = true;
-    return success();
   }
 
   RoleOp role;

@@ -142,23 +142,14 @@ private:
     auto use = useOf(op);
     if (!use)
       return;
-    if (auto store = dyn_cast<StoreOp>(op))
-      use->assign(add(add(first, steps), index(nextPiece(store))));
+    if (isa<StoreOp>(op))
+      use->assign(add(first, steps));
     else if (!use->empty())
       use->assign(add(first, (*use)[0].get()));
     else if (itemUsesOf(op))
       use->assign(add(add(first, steps), index(usesBehind[{channelOf(op), op->getName()}]++)));
     else
       use->assign(place);
-  }
-
-  /// Which of the slots that come next a store's first piece takes: they are taken in turn.
-  int64_t nextPiece(StoreOp store) {
-    auto channel = store.getThrough().getDefiningOp<ChannelOp>();
-    int64_t &pieces = usesBehind[{channel, store->getName()}];
-    int64_t first = pieces % int64_t(channel.getDepth());
-    pieces += store.getNumPieces();
-    return first;
   }
 
   //===--------------------------------------------------------------------===//

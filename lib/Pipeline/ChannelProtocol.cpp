@@ -183,7 +183,7 @@ private:
           program.push_back({op, 0});
         if (auto store = dyn_cast<StoreOp>(op); store && store.getThrough())
           for (int64_t piece : llvm::seq(store.getNumPieces()))
-            program.push_back({op, firstStep + numSteps + placeOfPiece(store, piece)});
+            program.push_back({op, firstStep + numSteps + store.getSlotOf(piece)});
         if (!isa<PutOp, CommitOp, WaitOp, ReleaseOp>(op))
           return;
         int64_t itemUses = channelOf(op).getNumItemUses();
@@ -223,14 +223,6 @@ private:
         llvm::make_range(op->getBlock()->begin(), op->getIterator()), [&](Operation &other) {
           return other.getName() == op->getName() && channelOf(&other) == channelOf(op);
         });
-  }
-
-  /// Results leave through the slots that come next, which they take in turn.
-  static int64_t placeOfPiece(StoreOp op, int64_t piece) {
-    for (Operation &other : llvm::make_range(op->getBlock()->begin(), op->getIterator()))
-      if (auto store = dyn_cast<StoreOp>(other); store && store.getThrough() == op.getThrough())
-        piece += store.getNumPieces();
-    return piece % int64_t(channelOf(op).getDepth());
   }
 
   static ChannelOp channelOf(Operation *op) {

@@ -169,10 +169,13 @@ private:
     for (StoreOp store : items.getBody().getOps<StoreOp>())
       (store.getScale() ? scaled : stores).push_back(store);
     llvm::append_range(stores, scaled);
+    llvm::SmallDenseMap<Value, int64_t, 1> numPieces; // looked up only
     for (StoreOp store : stores) {
       store->moveBefore(&items.getBody().front(), items.getBody().front().end());
       role.walk([&](PutOp put) {
-        if (!store.getThrough() && canLeave(store, put))
+        Type element = store.getTarget().getType().getElementType();
+        if (!store.getThrough() && !put.isLoad() &&
+            StoreOp::canLeave(store.getValue().getType(), element, put.getChannel().getType()))
           store.getThroughMutable().assign(put.getChannel());
       });
       if (!store.getThrough())
@@ -180,22 +183,11 @@ private:
                << "finds no slot to leave through: expected a channel into which role '"
                << role.getName() << "' puts tiles of " << store.getValue().getType().getDimSize(0)
                << " rows of " << store.getTarget().getType().getElementType();
+      int64_t &pieces = numPieces[store.getThrough()];
+      store.setAhead(pieces);
+      pieces += store.getNumPieces();
     }
     return success();
-  }
-
-  /// Threads that hold rows of the tile write the same rows of the slot, as many columns at a time as it has.
-  static bool canLeave(StoreOp store, PutOp put) {
-    ChannelType channel = put.getChannel().getType();
-    if (put.isLoad() || channel.getNumTiles() != 1)
-      return false;
-    auto slot = cast<RankedTensorType>(channel.getTiles().front());
-    RankedTensorType tile = store.getValue().getType();
-    if (slot.getRank() != 2 || slot.getDimSize(0) != tile.getDimSize(0))
-      return false;
-    int64_t columns = tile.getDimSize(1);
-    return columns % std::min(slot.getDimSize(1), columns) == 0 &&
-           slot.getElementType() == store.getTarget().getType().getElementType();
   }
 
   RoleOp role;

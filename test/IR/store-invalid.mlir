@@ -36,3 +36,47 @@ func.func @value_is_f32(%q: !T, %k: !T, %v: !T, %t: tensor<64x128xbf16>) {
   }
   return
 }
+
+// -----
+
+!T = memref<?x?x?x128xbf16>
+!D = !dash.channel<tensor<64x128xf32>>
+
+func.func @leaves_through_its_rows(%dk: !T, %t: tensor<128x128xf32>, %i: index) {
+  dash.workers {
+    %tiles = dash.channel "dq" depth(2) : !D
+    dash.role "compute" consumer warps(8) {
+      // expected-error @below {{'dash.store' op leaves through a channel of one tile of 128 rows of 'bf16', got '!dash.channel<tensor<64x128xf32>>'}}
+      dash.store %t, %dk[%i, %i, %i] through %tiles : !D ahead(0) : tensor<128x128xf32> -> !T
+    }
+  }
+  return
+}
+
+// -----
+
+!T = memref<?x?x?x128xbf16>
+
+func.func @leaves_through_a_channel(%dk: !T, %t: tensor<128x128xf32>, %i: index) {
+  dash.workers {
+    dash.role "compute" consumer warps(8) {
+      // expected-error @below {{'dash.store' op leaves through a channel of one tile of 128 rows of 'bf16', got 'index'}}
+      dash.store %t, %dk[%i, %i, %i] through %i : index ahead(0) : tensor<128x128xf32> -> !T
+    }
+  }
+  return
+}
+
+// -----
+
+!T = memref<?x?x?x128xbf16>
+
+func.func @numbers_a_use_of_a_channel(%dk: !T, %t: tensor<128x128xf32>, %i: index) {
+  dash.workers {
+    dash.role "compute" consumer warps(8) {
+      // expected-error @below {{'dash.store' op has the number of a use of no channel}}
+      dash.store %t, %dk[%i, %i, %i] use(%i) : tensor<128x128xf32> -> !T
+    }
+  }
+  return
+}

@@ -10,6 +10,7 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
                        visit(kv, step) = step, turn(kv, q) = kv>)
 !T = memref<?x?x?x128xbf16>
 !C = !dash.channel<tensor<128x128xbf16>, tensor<64xf32>>
+!D = !dash.channel<tensor<128x64xbf16>>
 !S = !dash.channel<tensor<128x128xf32>>
 
 // Channels and what comes from them are named by what they hold.
@@ -98,17 +99,18 @@ func.func @roles_in_time(%q: !T, %k: !T, %v: !T) {
 // CHECK-NEXT:    dash.put %{{.+}} into %sum_tiles[%[[USE]]] :
 // CHECK-NEXT:    dash.commit %sum_tiles[%[[USE]]] :
 // CHECK-NEXT:    dash.release %k_tiles[%[[USE]]] :
-// CHECK-NEXT:    dash.store %{{.+}}, %{{.+}}[%{{.+}}, %{{.+}}, %{{.+}}] scale(%{{.+}}) through %k_tiles : !dash.channel<tensor<128x128xbf16>, tensor<64xf32>> : tensor<128x128xf32> -> memref<?x?x?x128xbf16>
+// CHECK-NEXT:    dash.store %{{.+}}, %{{.+}}[%{{.+}}, %{{.+}}, %{{.+}}] scale(%{{.+}}) through %ds_tiles : !dash.channel<tensor<128x64xbf16>> ahead(0) : tensor<128x128xf32> -> memref<?x?x?x128xbf16>
 func.func @uses_are_numbered(%use: index, %sum: tensor<128x128xf32>, %out: !T, %scale: f32) {
   dash.workers {
     %k_tiles = dash.channel "k" depth(2) : !C
+    %ds_tiles = dash.channel "ds" depth(2) : !D
     %sums = dash.channel "sum" depth(1) : !S
     dash.role "compute" consumer warps(8) {
       %t, %l = dash.wait %k_tiles[%use] : !C -> tensor<128x128xbf16>, tensor<64xf32>
       dash.put %sum into %sums[%use] : tensor<128x128xf32> into !S
       dash.commit %sums[%use] : !S
       dash.release %k_tiles[%use] : !C
-      dash.store %sum, %out[%use, %use, %use] scale(%scale) through %k_tiles : !C : tensor<128x128xf32> -> !T
+      dash.store %sum, %out[%use, %use, %use] scale(%scale) through %ds_tiles : !D ahead(0) : tensor<128x128xf32> -> !T
     }
   }
   return

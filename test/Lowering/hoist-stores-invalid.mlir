@@ -9,7 +9,7 @@ func.func @which_slot(%sum: tensor<128x64xf32>, %dv: memref<?x?x?x64xbf16>) {
     dash.role "compute" consumer warps(8) {
       %c0 = arith.constant 0 : index
       // expected-error @below {{has no number of its use; run --dash-read-order first}}
-      dash.store %sum, %dv[%c0, %c0, %c0] through %ds_tiles : !DSCh : tensor<128x64xf32> -> memref<?x?x?x64xbf16>
+      dash.store %sum, %dv[%c0, %c0, %c0] through %ds_tiles : !DSCh ahead(0) : tensor<128x64xf32> -> memref<?x?x?x64xbf16>
     }
   }
   return

@@ -42,7 +42,7 @@ func.func @early(%steps: index, %n: index, %p: !ds, %q: !q, %dv: !T) {
       }
       %one = arith.constant 1 : index
       %next = arith.addi %n, %one : index
-      dash.store %r, %dv[%c0, %c0, %c0] through %ds_tiles : !DSCh use(%next) : !sum -> !T
+      dash.store %r, %dv[%c0, %c0, %c0] through %ds_tiles : !DSCh ahead(0) use(%next) : !sum -> !T
     }
   }
   return
@@ -72,7 +72,37 @@ func.func @not_empty(%steps: index, %n: index, %p: !ds, %q: !wide, %dv: !W) {
       }
       %one = arith.constant 1 : index
       %next = arith.addi %n, %one : index
-      dash.store %r, %dv[%c0, %c0, %c0] through %ds_tiles : !DSCh use(%next) : !sums -> !W
+      dash.store %r, %dv[%c0, %c0, %c0] through %ds_tiles : !DSCh ahead(0) use(%next) : !sums -> !W
+    }
+  }
+  return
+}
+
+// One piece that is three slots ahead takes the fourth, that of the last use.
+// CHECK-LABEL: func.func @too_far_ahead
+// CHECK:      scf.if
+// CHECK-NOT:  dash.store
+// CHECK:      } else {
+// CHECK:      }
+// CHECK:      dash.store
+func.func @too_far_ahead(%steps: index, %n: index, %p: !ds, %q: !q, %dv: !T) {
+  dash.workers {
+    %ds_tiles = dash.channel "ds" depth(4) : !DSCh
+    dash.role "compute" consumer warps(8) {
+      %c0 = arith.constant 0 : index
+      %zero = arith.constant dense<0.0> : !sum
+      %any = arith.cmpi ugt, %steps, %c0 : index
+      %r = scf.if %any -> !sum {
+        %sum = dash.matmul %p, %q : (!ds, !q) -> !sum
+        %ds = dash.wait %ds_tiles[%n] : !DSCh -> !ds
+        dash.release %ds_tiles[%n] : !DSCh
+        scf.yield %sum : !sum
+      } else {
+        scf.yield %zero : !sum
+      }
+      %one = arith.constant 1 : index
+      %next = arith.addi %n, %one : index
+      dash.store %r, %dv[%c0, %c0, %c0] through %ds_tiles : !DSCh ahead(3) use(%next) : !sum -> !T
     }
   }
   return

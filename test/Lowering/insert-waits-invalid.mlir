@@ -77,7 +77,7 @@ func.func @through_which_slot(%dv: memref<?x?x?x128xbf16>) {
       %c0 = arith.constant 0 : index
       %zero = arith.constant dense<0.0> : !sums
       // expected-error @below {{has no number of its use; run --dash-read-order first}}
-      dash.store %zero, %dv[%c0, %c0, %c0] through %ds_tiles : !DS : !sums -> memref<?x?x?x128xbf16>
+      dash.store %zero, %dv[%c0, %c0, %c0] through %ds_tiles : !DS ahead(0) : !sums -> memref<?x?x?x128xbf16>
     }
   }
   return

@@ -303,13 +303,41 @@ func.func @kernel(%q: !T, %k: !T, %v: !T, %do: !T, %lse: !R, %delta: !R, %dq_sum
 // CHECK-NEXT: nvvm.cp.async.bulk.wait_group 0{{$}}
 // CHECK-NEXT: }
         %next = arith.addi %u0, %steps : index
-        dash.store %sums#1, %dv[%seq, %kvh, %kv] through %ds_tiles : !DSCh use(%next) : !sum -> !T
-        dash.store %sums#0, %dk[%seq, %kvh, %kv] scale(%scale) through %ds_tiles : !DSCh use(%next) : !sum -> !T
+        dash.store %sums#1, %dv[%seq, %kvh, %kv] through %ds_tiles : !DSCh ahead(0) use(%next) : !sum -> !T
+        dash.store %sums#0, %dk[%seq, %kvh, %kv] scale(%scale) through %ds_tiles : !DSCh ahead(2) use(%next) : !sum -> !T
         %u = arith.addi %u0, %steps : index
         scf.yield %u : index
       }
     }
   }
   dash.convert %dq_sum to %dq scale(%scale) : !S to !T
+  return
+}
+
+// Where a channel has fewer slots than a store has pieces, they leave one behind the other.
+// CHECK-LABEL: func.func @one_slot
+// CHECK:      dash.mbarrier_wait %ds_tiles empty[%[[SLOT:.*]]] phase(%[[PHASE:.*]]) borrows
+// CHECK-NEXT: %[[ROUNDED:.*]] = dash.round
+// CHECK-NEXT: dash.store_fragment %[[ROUNDED]] to %ds_tiles[%[[SLOT]]] element(0) piece(0)
+// CHECK-NEXT: nvvm.fence.proxy
+// CHECK-NEXT: dash.sync_warpgroup
+// CHECK-NEXT: dash.copy_out %ds_tiles[%[[SLOT]]] element(0) to {{.*}} piece(0)
+// CHECK-NEXT: nvvm.cp.async.bulk.wait_group 0 {read}
+// CHECK-NEXT: dash.sync_warpgroup
+// CHECK-NEXT: dash.mbarrier_wait %ds_tiles empty[%[[SLOT]]] phase(%[[PHASE]]) borrows
+// CHECK-NEXT: dash.store_fragment %[[ROUNDED]] to %ds_tiles[%[[SLOT]]] element(0) piece(1)
+// CHECK-NEXT: nvvm.fence.proxy
+// CHECK-NEXT: dash.sync_warpgroup
+// CHECK-NEXT: dash.copy_out %ds_tiles[%[[SLOT]]] element(0) to {{.*}} piece(1)
+// CHECK-NEXT: nvvm.cp.async.bulk.wait_group 0{{$}}
+func.func @one_slot(%dv: !T) {
+  dash.workers {
+    %ds_tiles = dash.channel "ds" depth(1) : !DSCh
+    dash.role "compute" consumer warps(8) {
+      %c0 = arith.constant 0 : index
+      %zero = arith.constant dense<0.0> : !sum
+      dash.store %zero, %dv[%c0, %c0, %c0] through %ds_tiles : !DSCh ahead(0) use(%c0) : !sum -> !T
+    }
+  }
   return
 }

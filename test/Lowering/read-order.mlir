@@ -102,7 +102,7 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 // CHECK:             dash.release %k_tiles[%[[I]]] :
 //                    The result leaves through the slots that the next item's first steps take.
 // CHECK-NEXT:        %[[NEXT:.+]] = arith.addi %[[FIRST]], %[[STEPS]] : index
-// CHECK-NEXT:        dash.store %[[R]], %{{.+}}[%[[SEQ]], %[[KV_HEAD]], %[[KV]]] through %whole_tiles : {{.+}} use(%[[NEXT]]) :
+// CHECK-NEXT:        dash.store %[[R]], %{{.+}}[%[[SEQ]], %[[KV_HEAD]], %[[KV]]] through %whole_tiles : {{.+}} ahead(0) use(%[[NEXT]]) :
 // CHECK-NEXT:        scf.yield %[[NEXT]]
 
 // A warp for each of three buffers: every third step is its own.

@@ -69,7 +69,7 @@
 // CHECK-NEXT:          }
 // CHECK-NEXT:          dash.release %v_tiles :
 // CHECK-NEXT:          dash.release %k_tiles :
-// CHECK-NEXT:          dash.store %[[R]]#1, %[[DV]][%[[SEQ]], %[[KV_HEAD]], %[[KV]]] through %ds_tiles :
-// CHECK-NEXT:          dash.store %[[R]]#0, %[[DK]][%[[SEQ]], %[[KV_HEAD]], %[[KV]]] scale(%[[SCALE]]) through %ds_tiles :
+// CHECK-NEXT:          dash.store %[[R]]#1, %[[DV]][%[[SEQ]], %[[KV_HEAD]], %[[KV]]] through %ds_tiles : {{.+}} ahead(0) :
+// CHECK-NEXT:          dash.store %[[R]]#0, %[[DK]][%[[SEQ]], %[[KV_HEAD]], %[[KV]]] scale(%[[SCALE]]) through %ds_tiles : {{.+}} ahead(2) :
 // CHECK-NEXT:        }
 // CHECK:         dash.convert %[[SUM]] to %[[DQ]]

@@ -60,6 +60,10 @@ def StoreOp : Dash_Op<"store", [InsideItems, AttrSizedOperandSegments]> {
     columns of target.
     **Postconditions**: rows past the end of the sequence are not written.
 
+    In a consumer it leaves through slots of a channel that the role fills by itself, before it fills them: those behind its last
+    use. A slot has a piece of it, all rows and as many columns as fit; `ahead` says how many slots further on than the next the first
+    piece is, and pieces take slots in turn. `use` numbers the next one, once order is read.
+
     **Example**
     ```mlir
     !T = memref<?x?x?x128xbf16>
@@ -74,7 +78,10 @@ def StoreOp : Dash_Op<"store", [InsideItems, AttrSizedOperandSegments]> {
     }
     ```
 
-    **Errors**: the two about rows and columns of `dash.load`.
+    **Errors**
+    - the two about rows and columns of `dash.load`
+    - `leaves through a channel of one tile of 128 rows of 'bf16', got '!dash.channel<tensor<64x128xf32>>'`
+    - `has the number of a use of no channel`
   }];
   let arguments = (ins
     Arg<SumTile, "the tile">:$value,
@@ -83,17 +90,24 @@ def StoreOp : Dash_Op<"store", [InsideItems, AttrSizedOperandSegments]> {
     Arg<Index, "tile of the sequence">:$tile,
     Arg<Optional<F32>, "factor before rounding; 1 if absent">:$scale,
     Arg<Optional<AnyType>, "channel through whose slots it leaves, once releases are placed">:$through,
-    Arg<Optional<Index>, "number of the use whose slot the first piece takes">:$use);
+    Arg<DefaultValuedAttr<I64Attr, "0">, "slots in front of that of its first piece">:$ahead,
+    Arg<Optional<Index>, "number of the use that comes next">:$use);
   let builders = [OpBuilder<(ins "Value":$value, "Value":$target, "Value":$sequence, "Value":$head,
                                  "Value":$tile, "Value":$scale),
-    "build($_builder, $_state, value, target, sequence, head, tile, scale, Value(), Value());">];
+    "build($_builder, $_state, value, target, sequence, head, tile, scale, Value(), 0, Value());">];
   let assemblyFormat = [{
     $value `,` $target `[` $sequence `,` $head `,` $tile `]` (`scale` `(` $scale^ `)`)?
-    (`through` $through^ `:` type($through))? (`use` `(` $use^ `)`)? attr-dict `:` type($value) `->` type($target)
+    (`through` $through^ `:` type($through) `ahead` `(` $ahead `)`)? (`use` `(` $use^ `)`)? attr-dict `:` type($value) `->` type($target)
   }];
   let extraClassDeclaration = [{
-    /// As how many pieces the tile leaves, one through each slot: what a slot has of its columns, of all its rows.
+    /// As how many pieces the tile leaves through its channel.
     int64_t getNumPieces();
+    /// How many slots behind the next one a piece takes.
+    int64_t getSlotOf(int64_t piece);
+    /// The same, of the last of these slots.
+    int64_t getLastSlot();
+    /// Whether a tile leaves through slots of this type: the same rows and elements, and columns that one side divides.
+    static bool canLeave(::mlir::RankedTensorType tile, ::mlir::Type element, ::mlir::Type channel);
   }];
   let hasVerifier = 1;
 }
