@@ -135,6 +135,8 @@ $L_store:
 gives("16-bit pairs", """cvt.rn.bf16x2.f32 %r6, 0f3F808000, 0fBF818000;
 add.s32 %r9, %r6, %r0;
 """ + STORE, 0x3F80BF82 + thread)
+gives("the upper half of a product", "not.b32 %r6, %r0;\nmul.hi.u32 %r9, %r6, -1431655765;\n" + STORE,
+      np.array([(2**32 - 1 - number) * 0xAAAAAAAB >> 32 for number in range(64)]))
 gives("small numbers", "ex2.approx.ftz.f32 %r9, 0fC2FE0000;\n" + STORE, 0 * thread)
 shows("a wait for a copy", BARRIER + LOAD + WAIT + TAKE, BARRIER + LOAD + TAKE, thread + 7)
 shows("a proxy fence", FILL + FENCE + LEAVE, FILL + LEAVE, thread)
@@ -149,6 +151,6 @@ fails("writes 4 bytes at", "st.global.b32 [%rd0], %r0;\n" + STORE)
 fails("is not aligned to 16 bytes", "ld.global.v4.b32 {%r6, %r7, %r8, %r9}, [%rd0+4];\n" + STORE)
 fails("uses %r9 before it has a value", STORE)
 fails("expected an instruction that this machine knows, got 'sin.approx.f32'", "sin.approx.f32 %r9, %r0;\n" + STORE)
-for name in ("add.cc.s32", "mul.hi.u32", "setp.ltu.f32", "fma.rn.ftz.f32", "ld.global.b64", "shfl.sync.up.b32", "min.xorsign.abs.f32"):
+for name in ("add.cc.s32", "mul.hi.s32", "setp.ltu.f32", "fma.rn.ftz.f32", "ld.global.b64", "shfl.sync.up.b32", "min.xorsign.abs.f32"):
     fails(f"got '{name}'", f"{name} %r9, %r0, %r1, 31, -1;\n" + STORE)
 fails("comes to barrier 1 for 96 threads, others for 64", "bar.arrive 1, 64;\nbar.arrive 1, 96;\n" + STORE, threads=32)

@@ -86,7 +86,7 @@ class Translator:
             wide = "i64" if name.endswith("s32") else "u64"
             return kept(" * ".join(f"{self.read(operand, dtype)}.astype({wide})" for operand in operands[1:]), wide)
         if name == "mul.hi.u32":
-            return [(operands[0], " * ".join(f"{self.read(operand, 'u32')}.astype(u64)" for operand in operands[1:]).join(("((", ") >> u64(32)).astype(u32)")))]
+            return [(operands[0], of("({}.astype(u64) * {}.astype(u64) >> u64(32)).astype(u32)", "u32"))]
         if name == "mul.hi.u64":
             return [(operands[0], of("high_product({}, {})", "u64"))]
         if dtype == "f32" or len(words) != (3 if root in ("mul", "mad") else 2) or len(words) == 3 and words[1] != "lo":
