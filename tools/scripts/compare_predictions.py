@@ -5,7 +5,7 @@
   tools/scripts/compare_predictions.py --write                             puts them into dialects/dash/docs/benchmarks.md
   tools/scripts/compare_predictions.py --check                             refuses a page that says something else
 
-Records are test/Device/records/*-tune-HEAD_DIM.json, of dash_attn.tune. Measured is the main kernel alone; predicted is the makespan of the same
+Records are test/Device/records/*-tune*.json, of dash_attn.tune. Measured is the main kernel alone; predicted is the makespan of the same
 problem and kind with 132 workers and the costs that come with dash.
 """
 
@@ -30,15 +30,18 @@ NOISE = 1.02  # kinds that are nearer than this are not told apart by measuring
 
 
 def newest(root: Path) -> dict[str, dict]:
-    """The newest record of each head dim, by the name of its file."""
-    records: dict[str, tuple[str, dict]] = {}
-    for path in sorted((root / "test/Device/records").glob("*-tune-*.json")):
-        head_dim, record = path.stem.rpartition("-")[2], json.loads(house.read(path))
-        if head_dim.isdigit() and (head_dim not in records or record["date"] >= records[head_dim][1]["date"]):
-            records[head_dim] = path.name, record
-    if not records:
-        sys.exit("error: expected a record test/Device/records/*-tune-HEAD_DIM.json, found none")
-    return dict(records.values())
+    """By the names of their files, the records that are the newest of a head dim, with the results of these head dims."""
+    records = {path.name: json.loads(house.read(path)) for path in sorted((root / "test/Device/records").glob("*.json"))
+               if re.search(r"-tune(-\d+)?$", path.stem)}
+    latest: dict[int, str] = {}
+    for name, record in records.items():
+        for head_dim in {row["head_dim"] for row in record["results"]}:
+            if head_dim not in latest or record["date"] >= records[latest[head_dim]]["date"]:
+                latest[head_dim] = name
+    if not latest:
+        sys.exit("error: expected a record test/Device/records/*-tune.json, found none")
+    return {name: {**record, "results": [row for row in record["results"] if latest[row["head_dim"]] == name]}
+            for name, record in records.items() if name in latest.values()}
 
 
 def ranks(values: list[float]) -> list[float]:
