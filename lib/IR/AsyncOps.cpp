@@ -41,13 +41,13 @@ static LogicalResult verifyCopied(Operation *op, ChannelType channel, int64_t el
 /// Columns of a slot that leave are those of a piece of a tile with `columns`.
 static LogicalResult verifyPiece(Operation *op, RankedTensorType slot, int64_t columns,
                                  int64_t piece) {
-  int64_t width = std::min(slot.getDimSize(1), columns), last = columns / width - 1;
-  if (columns % width != 0)
-    return op->emitOpError() << "leaves in pieces of as many columns as a slot has, which must "
-                             << "divide its " << columns << ": got " << width;
-  if (piece >= 0 && piece <= last)
+  std::optional<int64_t> pieces = countPieces(columns, slot);
+  if (!pieces)
+    return op->emitOpError() << "leaves through slots whose columns divide its " << columns
+                             << " or are a multiple, got " << slot;
+  if (piece >= 0 && piece < *pieces)
     return success();
-  return op->emitOpError() << "piece must be from 0 to " << last << ", got " << piece;
+  return op->emitOpError() << "piece must be from 0 to " << *pieces - 1 << ", got " << piece;
 }
 
 static LogicalResult verifySums(Operation *op, ChannelType channel, MemRefType sums) {
@@ -83,6 +83,11 @@ LogicalResult CopyOutOp::verify() {
   return failure(failed(verifyTileOf(*this, whole, target)) ||
                  failed(verifyPiece(*this, slot, whole.getDimSize(1), getPiece())));
 }
+int64_t CopyOutOp::getNumPieces() {
+  auto slot = cast<RankedTensorType>(getChannel().getType().getTiles()[getElement()]);
+  int64_t columns = getTarget().getType().getDimSize(HeadDim);
+  return ShapedType::isDynamic(columns) ? 1 : *countPieces(columns, slot);
+}
 LogicalResult BulkAddOp::verify() {
   return verifySums(*this, getChannel().getType(), getSums().getType());
 }
@@ -102,7 +107,13 @@ LogicalResult StoreFragmentOp::verify() {
     if (failed(verifyElement(*this, channel, getElement())))
       return failure();
     auto slot = cast<RankedTensorType>(channel.getTiles()[getElement()]);
-    if (value.getRank() == 2 && slot.getRank() == 2 && value.getDimSize(0) == slot.getDimSize(0) &&
+    for (RankedTensorType tile : {value, slot})
+      if (tile.getRank() != 2)
+        return emitOpError() << "a piece is of a tile of rank 2, got " << tile;
+    if (auto layout = dyn_cast_or_null<FragmentAttr>(value.getEncoding());
+        layout && layout.getKind() != FragmentKind::Operand)
+      return emitOpError() << "a piece is of an operand fragment, got " << layout;
+    if (value.getDimSize(0) == slot.getDimSize(0) &&
         value.getElementType() == slot.getElementType())
       return verifyPiece(*this, slot, value.getDimSize(1), *piece);
     return emitOpError() << "'value' must have the rows and the element type of element "

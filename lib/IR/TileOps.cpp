@@ -23,14 +23,33 @@ LogicalResult LoadOp::verify() {
 LogicalResult StoreOp::verify() {
   if (failed(verifyTileOf(*this, getValue().getType(), getTarget().getType())))
     return failure();
-  if (!getThrough())
-    return getUse() ? emitOpError("has the number of a use of no channel") : success();
-  Type element = getTarget().getType().getElementType();
-  if (canLeave(getValue().getType(), element, getThrough().getType()))
+  if (!getThrough()) {
+    if (getUse() || getAhead() != 0)
+      return emitOpError() << "has " << (getUse() ? "the number of a use" : "slots ahead")
+                           << " of no channel";
     return success();
-  return emitOpError() << "leaves through a channel of one tile of "
-                       << getValue().getType().getDimSize(0) << " rows of " << element << ", got "
-                       << getThrough().getType();
+  }
+  RankedTensorType tile = getValue().getType();
+  Type element = getTarget().getType().getElementType();
+  if (!canLeave(tile, element, getThrough().getType()))
+    return emitOpError() << "leaves through a channel of one tile of " << tile.getDimSize(0)
+                         << " rows of " << element << ", whose columns divide "
+                         << tile.getDimSize(1) << " or are a multiple, got "
+                         << getThrough().getType();
+  if (!getThrough().getDefiningOp<ChannelOp>())
+    return emitOpError("leaves through what no 'dash.channel' has made");
+  if (int64_t(getAhead()) < 0)
+    return emitOpError() << "ahead must be at least 0, got " << int64_t(getAhead());
+  return success();
+}
+
+std::optional<int64_t> dash::countPieces(int64_t columns, RankedTensorType slot) {
+  if (slot.getRank() != 2)
+    return std::nullopt;
+  auto [few, many] = std::minmax(slot.getDimSize(1), columns);
+  if (few < 1 || many % few != 0)
+    return std::nullopt;
+  return std::max<int64_t>(1, columns / slot.getDimSize(1));
 }
 
 bool StoreOp::canLeave(RankedTensorType tile, Type element, Type type) {
@@ -38,16 +57,13 @@ bool StoreOp::canLeave(RankedTensorType tile, Type element, Type type) {
   if (!channel || channel.getElements().size() != 1 || channel.getNumTiles() != 1)
     return false;
   auto slot = cast<RankedTensorType>(channel.getTiles().front());
-  if (slot.getRank() != 2 || slot.getDimSize(0) != tile.getDimSize(0) ||
-      slot.getElementType() != element)
-    return false;
-  auto [few, many] = std::minmax(slot.getDimSize(1), tile.getDimSize(1));
-  return many % few == 0;
+  return slot.getElementType() == element && countPieces(tile.getDimSize(1), slot) &&
+         slot.getDimSize(0) == tile.getDimSize(0);
 }
 
 int64_t StoreOp::getNumPieces() {
   auto slot = cast<RankedTensorType>(cast<ChannelType>(getThrough().getType()).getTiles().front());
-  return std::max<int64_t>(1, getValue().getType().getDimSize(1) / slot.getDimSize(1));
+  return *countPieces(getValue().getType().getDimSize(1), slot);
 }
 
 int64_t StoreOp::getSlotOf(int64_t piece) {

@@ -34,7 +34,7 @@ struct HeldSlot {
 /// A slot out of which one thread's copy has begun.
 struct LeavingSlot {
   Value channel;
-  std::optional<LinearIndex> use; ///< none of a turn before of a loop: it may be any
+  std::optional<LinearIndex> use; ///< none if an earlier turn of a loop used it: then it may be any
   bool isRead = false; ///< the thread knows that the copy has read, and the others do not
 
   bool isOf(const LeavingSlot &other) const { return channel == other.channel && use == other.use; }

@@ -25,10 +25,10 @@ using namespace mlir::dash;
 
 namespace {
 
-/// The releases of a channel of which an item uses one slot.
-class ItemSlot {
+/// Who reads a channel of which an item uses one slot.
+class SlotReaders {
 public:
-  explicit ItemSlot(Value channel) {
+  explicit SlotReaders(Value channel) {
     for (Operation *user : channel.getUsers())
       if (auto wait = dyn_cast<WaitOp>(user)) {
         addTiles(wait, wait.getTiles());
@@ -51,7 +51,7 @@ public:
       return;
     auto branch = dyn_cast<scf::IfOp>(last);
     if (!branch || branch.getElseRegion().empty()) {
-      release->moveAfter(findPlace(last, release));
+      move(release, last);
       return;
     }
     for (Region &region : branch->getRegions()) {
@@ -68,7 +68,7 @@ private:
       for (Operation *user : tile.getUsers()) {
         readers.insert(user);
         if (auto load = dyn_cast<LoadFactorOp>(user)) {
-          isReadByThreads = true;
+          loads.insert(load);
           readers.insert(load->user_begin(), load->user_end());
         }
       }
@@ -82,21 +82,47 @@ private:
         .wasInterrupted();
   }
 
-  /// The op behind which the release may stand, of a slot that `last` reads last.
-  Operation *findPlace(Operation *last, ReleaseOp release) const {
-    auto isPlace = [&](Operation *op) {
-      return isReadByThreads ? isa<CommitOp>(op)
-                             : llvm::is_contained(last->getUsers(), op->getNextNode());
-    };
-    Operation *place = last;
-    if (isa<MatmulOp>(last))
-      while (place->getNextNode() != release && !isPlace(place))
-        place = place->getNextNode();
-    return place;
+  /// Whether a commit stands behind all loads of the slot into registers, on every way that ends behind the op.
+  bool isFencedBehind(Operation *op, bool isFenced) const {
+    if (isa<CommitOp>(op))
+      return true;
+    if (loads.contains(op))
+      return false;
+    bool isEither = isa<scf::IfOp>(op) && !cast<scf::IfOp>(op).getElseRegion().empty();
+    bool result = isEither || isFenced;
+    for (Region &region : op->getRegions()) {
+      bool isInside = isFenced;
+      for (Operation &inner : region.getOps())
+        isInside = isFencedBehind(&inner, isInside);
+      result &= isInside;
+    }
+    return result;
+  }
+
+  /// The same in front of the op. Items before have given back their slots.
+  bool isFencedBefore(Operation *op) const {
+    Operation *parent = op->getParentOp();
+    bool isFenced = isa<RoleOp>(parent) || isFencedBefore(parent);
+    for (Operation &before : llvm::make_range(op->getBlock()->begin(), op->getIterator()))
+      isFenced = isFencedBehind(&before, isFenced);
+    return isFenced;
+  }
+
+  /// Up to the first place where nobody reads any more what `last` reads last; it stays where there is none.
+  void move(ReleaseOp release, Operation *last) const {
+    bool isProduct = isa<MatmulOp>(last), isFenced = isFencedBefore(last);
+    for (Operation *op = last; op != release; op = op->getNextNode()) {
+      isFenced = isFencedBehind(op, isFenced);
+      bool isComplete =
+          !isProduct || (loads.empty() ? llvm::is_contained(last->getUsers(), op->getNextNode())
+                                       : isa<CommitOp>(op));
+      if (isFenced && isComplete)
+        return release->moveAfter(op);
+    }
   }
 
   llvm::SmallPtrSet<Operation *, 16> readers; ///< looked up only
-  bool isReadByThreads = false;
+  llvm::SmallPtrSet<Operation *, 4> loads;    ///< those that threads read with; looked up only
 };
 
 struct HoistReleases : public dash::impl::HoistReleasesBase<HoistReleases> {
@@ -111,21 +137,19 @@ struct HoistReleases : public dash::impl::HoistReleasesBase<HoistReleases> {
     getOperation()->walk([&](RoleOp role) {
       if (!role.isConsumer())
         return;
+      // An item's number in its worker's list numbers the uses of channels of which an item uses one slot.
+      auto loops = role.getBody().getOps<scf::ForOp>();
+      if (loops.empty())
+        return;
+      Value itemNumber = (*loops.begin()).getInductionVar();
       SmallVector<ReleaseOp> releases;
       role.walk([&](ReleaseOp release) {
-        if (release.getUse() == getPlace(role))
+        if (release.getUse() == itemNumber)
           releases.push_back(release);
       });
       for (ReleaseOp release : releases)
-        ItemSlot(release.getChannel()).hoist(release);
+        SlotReaders(release.getChannel()).hoist(release);
     });
-  }
-
-private:
-  /// The number of an item in its worker's list, which numbers the uses of channels of which an item uses one slot.
-  static Value getPlace(RoleOp role) {
-    auto loops = role.getBody().getOps<scf::ForOp>();
-    return loops.empty() ? Value() : (*loops.begin()).getInductionVar();
   }
 };
 

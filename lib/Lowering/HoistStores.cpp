@@ -23,19 +23,32 @@ namespace mlir::dash {
 using namespace mlir;
 using namespace mlir::dash;
 
-/// The branches of which a store's tile is a result.
-static scf::IfOp findBranch(StoreOp store) { return store.getValue().getDefiningOp<scf::IfOp>(); }
+/// The branches that make a tile.
+static scf::IfOp findBranch(Value tile) { return tile.getDefiningOp<scf::IfOp>(); }
 
-/// The tile, where a region of its branches makes it.
-static Value findTile(StoreOp store, Region &region) {
+/// A result of branches, as it is called in a region of theirs.
+static Value findIn(Region &region, Value tile) {
   auto yield = cast<scf::YieldOp>(region.front().getTerminator());
-  return yield.getOperand(cast<OpResult>(store.getValue()).getResultNumber());
+  return yield.getOperand(cast<OpResult>(tile).getResultNumber());
 }
 
-/// The last wait for the channel in the region, if the tile is made in front of it and the store's slots are empty by then: those
-/// who use a slot after each other release it in turn.
-static WaitOp findPlace(StoreOp store, Region &region) {
-  Operation *made = findTile(store, region).getDefiningOp();
+/// Whether the block, up to an op of it, gives back all that it has waited for.
+static bool isReleasedBefore(Operation *end, Value channel) {
+  auto before = llvm::make_range(end->getBlock()->begin(), end->getIterator());
+  return llvm::all_of(before, [&](Operation &op) {
+    auto wait = dyn_cast<WaitOp>(op);
+    return !wait || wait.getChannel() != channel || llvm::any_of(before, [&](Operation &other) {
+      auto release = dyn_cast<ReleaseOp>(other);
+      return release && release.getChannel() == channel &&
+             LinearIndex::of(release.getUse()) == LinearIndex::of(wait.getUse());
+    });
+  });
+}
+
+/// The region's last wait for the store's channel, if the tile is made in front of it and the store's slots are empty by then: those
+/// who use a slot after each other release it in turn, and this role has.
+static WaitOp findPlace(StoreOp store, Value tile, Region &region) {
+  Operation *made = findIn(region, tile).getDefiningOp();
   WaitOp last;
   for (auto wait : region.getOps<WaitOp>())
     if (wait.getChannel() == store.getThrough())
@@ -45,37 +58,61 @@ static WaitOp findPlace(StoreOp store, Region &region) {
   int64_t depth = store.getThrough().getDefiningOp<ChannelOp>().getDepth();
   LinearIndex ahead = LinearIndex::of(store.getUse()) - LinearIndex::of(last.getUse());
   std::optional<int64_t> distance = ahead.getNumber();
-  bool isEmpty = distance && *distance + store.getLastSlot() < depth;
+  bool isEmpty = distance && *distance > 0 && *distance + store.getLastSlot() < depth &&
+                 isReleasedBefore(last, store.getThrough());
   return isEmpty ? last : WaitOp();
 }
 
-static bool hasPlace(StoreOp store) {
-  scf::IfOp branch = findBranch(store);
-  return branch && llvm::any_of(branch->getRegions(),
-                                [&](Region &region) { return bool(findPlace(store, region)); });
+static bool hasPlace(StoreOp store, Value tile) {
+  scf::IfOp branch = findBranch(tile);
+  return branch && llvm::any_of(branch->getRegions(), [&](Region &region) {
+           return findPlace(store, tile, region) || hasPlace(store, findIn(region, tile));
+         });
 }
 
-/// A number that is computed behind branches, in front of them.
-static Value computeAt(OpBuilder &b, Value number) {
-  Operation *op = number.getDefiningOp();
-  if (!isa_and_present<arith::AddIOp, arith::ConstantOp>(op))
-    return number;
+static bool isInFrontOf(Operation *place, Value value) {
+  Operation *op = value.getDefiningOp();
+  return !op || op->getBlock() != place->getBlock() || op->isBeforeInBlock(place);
+}
+
+/// Whether what is computed behind an op can be in front of it.
+static bool canComputeAt(Operation *place, Value value) {
+  if (isInFrontOf(place, value))
+    return true;
+  Operation *op = value.getDefiningOp();
+  return isPure(op) && op->getNumRegions() == 0 &&
+         llvm::all_of(op->getOperands(), [&](Value one) { return canComputeAt(place, one); });
+}
+
+static Value computeAt(Operation *place, Value value) {
+  if (isInFrontOf(place, value))
+    return value;
   IRMapping mapping;
+  Operation *op = value.getDefiningOp();
   for (Value operand : op->getOperands())
-    mapping.map(operand, computeAt(b, operand));
-  return b.clone(*op, mapping)->getResult(0);
+    mapping.map(operand, computeAt(place, operand));
+  unsigned number = cast<OpResult>(value).getResultNumber();
+  return OpBuilder(place).clone(*op, mapping)->getResult(number);
+}
+
+static bool canHoist(StoreOp store) {
+  scf::IfOp branch = findBranch(store.getValue());
+  return branch && branch->getBlock() == store->getBlock() && hasPlace(store, store.getValue()) &&
+         llvm::all_of(store->getOperands(), [&](Value operand) {
+           return operand == store.getValue() || canComputeAt(branch, operand);
+         });
 }
 
 /// Into all branches, of which one may be cut further.
 static void hoist(StoreOp store) {
-  scf::IfOp branch = findBranch(store);
+  scf::IfOp branch = findBranch(store.getValue());
   if (!branch)
     return;
   for (Region &region : branch->getRegions()) {
-    WaitOp place = findPlace(store, region);
+    WaitOp place = findPlace(store, store.getValue(), region);
     OpBuilder b(place ? place : region.front().getTerminator());
     IRMapping mapping;
-    mapping.map(store.getValue(), findTile(store, region));
+    mapping.map(store.getValue(), findIn(region, store.getValue()));
     hoist(cast<StoreOp>(b.clone(*store, mapping)));
   }
   store.erase();
@@ -86,18 +123,26 @@ namespace {
 struct HoistStores : public dash::impl::HoistStoresBase<HoistStores> {
   void runOnOperation() override {
     SmallVector<StoreOp> stores;
+    llvm::SmallDenseSet<Value, 2>
+        staying; // a store through them: others stay behind it; looked up only
     WalkResult result = getOperation()->walk([&](StoreOp store) -> WalkResult {
       if (store.getThrough() && !store.getUse())
         return store.emitError("has no number of its use; run --dash-read-order first");
-      if (store.getThrough() && hasPlace(store))
+      if (!store.getThrough() || staying.contains(store.getThrough()))
+        return WalkResult::advance();
+      if (canHoist(store))
         stores.push_back(store);
+      else
+        staying.insert(store.getThrough());
       return WalkResult::advance();
     });
     if (result.wasInterrupted())
       return signalPassFailure();
     for (StoreOp store : stores) {
-      OpBuilder b(findBranch(store));
-      store.getUseMutable().assign(computeAt(b, store.getUse()));
+      scf::IfOp branch = findBranch(store.getValue());
+      for (OpOperand &operand : store->getOpOperands())
+        if (operand.get() != store.getValue())
+          operand.set(computeAt(branch, operand.get()));
       hoist(store);
     }
   }

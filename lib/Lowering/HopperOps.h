@@ -57,7 +57,6 @@ void storeTile(PtxBuilder &b, Value fromShared, Value descriptor, ValueRange coo
 void storeBytes(PtxBuilder &b, Value fromShared, Value toGlobal, int64_t bytes, bool evictLast);
 void addFloats(PtxBuilder &b, Value fromShared, Value toGlobal, int64_t bytes, bool evictLast);
 void commitCopies(PtxBuilder &b);
-/// Until the source of every copy of this thread has been read.
 /// Until every copy of this thread is complete: its writes are in memory.
 void waitCopies(PtxBuilder &b);
 

@@ -38,6 +38,7 @@ public:
         b(role.getLoc(), role.getContext()) {}
 
   LogicalResult insert() {
+    role.walk([&](StoreOp store) { borrowed.insert(store.getThrough()); });
     if (failed(lower(role.getBody())))
       return failure();
     if (copiesOut) { // who reads what was copied comes behind the worker's end
@@ -266,15 +267,11 @@ private:
     op.erase();
   }
 
-  static bool isBorrowed(Value channel) {
-    return llvm::any_of(channel.getUsers(), [](Operation *user) { return isa<StoreOp>(user); });
-  }
-
   /// Until copies have read what leaves through the slot of a use: one thread has begun them, and waits; the others meet it.
   void waitUntilLeft(Value channel, Value use) {
     SlotUse mine{channel, LinearIndex::of(use)};
     auto isShared = [&](const SlotUse &one) { return mayShareSlot(one, mine); };
-    if (!(leaves && isBorrowed(channel)) && llvm::none_of(leaving, isShared))
+    if (!(leaves && borrowed.contains(channel)) && llvm::none_of(leaving, isShared))
       return;
     NVVM::CpAsyncBulkWaitGroupOp::create(b, b.getI32IntegerAttr(0), /*read=*/b.getUnitAttr());
     SyncWarpgroupOp::create(b);
@@ -343,8 +340,9 @@ private:
   RoleOp role;
   bool delays;
   bool copiesOut = false;
-  bool leaves = false;          ///< through any slot, from an item before
-  SmallVector<SlotUse> leaving; ///< through these, since
+  bool leaves = false;                    ///< through any slot, from an item before
+  SmallVector<SlotUse> leaving;           ///< through these, since
+  llvm::SmallDenseSet<Value, 2> borrowed; ///< channels through which results leave; looked up only
   ArriveScope scope;
   ImplicitLocOpBuilder b;
   SmallVector<std::pair<SlotUse, RingOp>> rings; ///< of the block and those around it
@@ -394,6 +392,12 @@ private:
                                       : Value();
       if (sums && !cast<RankedTensorType>(sums.getType()).getEncoding())
         return op->emitError("works on tiles without layouts; run --dash-distribute-tiles first");
+      if (!isa<StoreOp>(op))
+        return WalkResult::advance();
+      auto layout = dyn_cast<FragmentAttr>(cast<RankedTensorType>(sums.getType()).getEncoding());
+      if (!layout || layout.getSplit() != FragmentSplit::Rows)
+        return op->emitError() << "leaves by rows of a warpgroup: expected sums that are split so, "
+                               << "got " << sums.getType();
       return WalkResult::advance();
     });
     return failure(result.wasInterrupted());

@@ -272,17 +272,26 @@ LogicalResult ProtocolRun::addTile(Process &process, const Instruction &instruct
 LogicalResult ProtocolRun::copyOut(Process &process, const Instruction &instruction,
                                    const Event &event) {
   const SlotPlace &place = instruction.places.front();
+  auto op = cast<CopyOutOp>(instruction.op);
   SlotElement what{channels[place.channel], process.registers[place.use], place.element,
-                   cast<CopyOutOp>(instruction.op).getPiece()};
+                   op.getPiece()};
   Group group;
   for (SlotPart &part : partsOf(process, place)) {
-    if (failed(readPart(part, what, event, process.clock)))
+    if (failed(leavePart(part, what, event, process.clock)))
       return failure();
     part.underWay.push_back(instruction.op);
     group.push_back({&part, instruction.op});
   }
   process.copies.push_back(group);
   ++process.unfinished;
+  auto number = [&](unsigned i) { return process.registers[instruction.tiles[i]]; };
+  RoleOp role = process.program->role;
+  TileKey tile{op.getTarget(), {number(0), {number(1), number(2)}}};
+  Leaving &leaving = this->leaving.try_emplace(tile, Leaving{op, {}}).first->second;
+  leaving.counts.resize(op.getNumPieces() * warpgroups);
+  for (unsigned warpgroup : llvm::seq(warpgroups))
+    if (role.getWarpgroup().value_or(warpgroup) == warpgroup)
+      ++leaving.counts[op.getPiece() * warpgroups + warpgroup];
   return followTile(process, instruction);
 }
 

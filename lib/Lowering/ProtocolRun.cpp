@@ -219,6 +219,32 @@ LogicalResult ProtocolRun::reportWaits() {
   return diagnostic;
 }
 
+/// All tensors have the same tiles of results, each as often: in all pieces, from all warpgroups.
+LogicalResult ProtocolRun::checkLeaving() {
+  llvm::MapVector<decltype(TileKey::second), int64_t> expected; // of a tile
+  llvm::MapVector<Value, CopyOutOp> tensors;
+  for (auto &[key, one] : leaving) {
+    tensors.insert({key.first, one.op});
+    int64_t &most = expected.try_emplace(key.second, 0).first->second;
+    most = std::max(most, *llvm::max_element(one.counts));
+  }
+  for (auto &[tile, count] : expected)
+    for (auto &[tensor, op] : tensors) {
+      const auto *found = leaving.find({tensor, tile});
+      const int64_t none[] = {0};
+      ArrayRef<int64_t> counts =
+          found == leaving.end() ? ArrayRef(none) : ArrayRef(found->second.counts);
+      for (auto [i, times] : llvm::enumerate(counts))
+        if (times != count)
+          return CopyOutOp(op).emitError()
+                 << "copies results out of which piece " << i / warpgroups << " of tile ("
+                 << tile.first << ", " << tile.second.first << ", " << tile.second.second
+                 << ") leaves " << times << " times from warpgroup " << i % warpgroups
+                 << ", and others leave " << count << " times";
+    }
+  return success();
+}
+
 /// Nothing is under way, and the next worker finds barriers as this one did.
 LogicalResult ProtocolRun::checkEnd() {
   for (const Process &process : processes)
@@ -232,6 +258,8 @@ LogicalResult ProtocolRun::checkEnd() {
           both[i].getComplete() != both[i + 1].getComplete())
         return channel.emitError() << "slot " << i / 2 << " of channel '" << channel.getName()
                                    << "' is not empty where all roles end";
+  if (failed(checkLeaving()))
+    return failure();
   for (const Handover &handover : handovers)
     if (handover.isGiven)
       return handover.given.op->emitError(

@@ -80,6 +80,13 @@ private:
     Clock clock;
   };
 
+  /// A tile that leaves for a tensor.
+  struct Leaving {
+    CopyOutOp op;
+    SmallVector<int64_t, 4>
+        counts; ///< how often a piece has left from a warpgroup: pieces, warpgroups
+  };
+
   Outcome step(size_t number);
   Outcome onSlot(Process &process, const Instruction &instruction, size_t number);
   Outcome onTurn(Process &process, const Instruction &instruction, size_t number);
@@ -105,6 +112,7 @@ private:
   PhaseBarrier &barrier(unsigned channel, BarrierSide side, int64_t use);
   LogicalResult reportWaits();
   LogicalResult checkEnd();
+  LogicalResult checkLeaving();
   std::string nameOf(const Process &process) const;
 
   WorkersOp workers;
@@ -121,6 +129,7 @@ private:
   Clock engine;                                    ///< how many copies have come for each channel
   SmallVector<Handover> handovers;                 ///< to each warpgroup
   llvm::MapVector<TileKey, Counter> counters;
+  llvm::MapVector<TileKey, Leaving> leaving;
 };
 
 } // namespace mlir::dash

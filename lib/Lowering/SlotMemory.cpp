@@ -93,6 +93,18 @@ LogicalResult dash::readPart(SlotPart &part, const SlotElement &what, const Even
   return success();
 }
 
+LogicalResult dash::leavePart(SlotPart &part, const SlotElement &what, const Event &event,
+                              const Clock &clock) {
+  if (failed(readPart(part, what, event, clock)))
+    return failure();
+  if (!std::exchange(part.hasLeft, true))
+    return success();
+  auto diagnostic = refuse(event, what, "copies")
+                    << "out, and nothing has been written there since "
+                    << "it has left";
+  return diagnostic.attachNote(part.writer.op->getLoc()) << "this op wrote it";
+}
+
 LogicalResult dash::writePart(SlotPart &part, const SlotElement &what, const Event &event,
                               const Clock &clock) {
   if (!part.underWay.empty()) {
@@ -107,6 +119,7 @@ LogicalResult dash::writePart(SlotPart &part, const SlotElement &what, const Eve
   part.readers.clear();
   part.writer = event;
   part.piece = what.piece;
+  part.hasLeft = false;
   part.use = what.use;
   return success();
 }

@@ -76,6 +76,7 @@ struct SlotPart {
   int64_t use = -1;                    ///< of the channel, that they are of
   int64_t origin = 0;                  ///< of what lies there, by its number (TileOrigins)
   std::optional<int64_t> piece;        ///< of a consumer's results, which leave through the slot
+  bool hasLeft = false;                ///< the piece: a copy has taken it
   SmallVector<Event> readers;          ///< the last of each agent
   SmallVector<Operation *> underWay{}; ///< copies and products that still read
 };
@@ -90,6 +91,9 @@ struct SlotElement {
 
 LogicalResult readPart(SlotPart &part, const SlotElement &what, const Event &event,
                        const Clock &clock);
+/// A copy reads the piece of a result, which leaves once.
+LogicalResult leavePart(SlotPart &part, const SlotElement &what, const Event &event,
+                        const Clock &clock);
 LogicalResult writePart(SlotPart &part, const SlotElement &what, const Event &event,
                         const Clock &clock);
 

@@ -92,6 +92,13 @@ static LogicalResult verifySides(ChannelOp channel) {
     return channel.emitError() << "role '" << put.role.getName() << "' puts slots of channel '"
                                << channel.getName() << "' " << toString(put.count) << ", but role '"
                                << get.role.getName() << "' waits for them " << toString(get.count);
+  for (Operation *user : channel.getResult().getUsers())
+    if (auto store = dyn_cast<StoreOp>(user))
+      if (auto role = store->getParentOfType<RoleOp>(); role != put.role)
+        return store.emitError() << "lets a result of role '" << role.getName()
+                                 << "' leave through channel '" << channel.getName()
+                                 << "', which role '" << put.role.getName()
+                                 << "' fills: only that one knows which slots are empty";
   SmallVector<Side> written = sidesOf<PutOp>(channel, [](PutOp op) { return !op.isLoad(); });
   return failure(
       failed(verifyFollowed(channel, put.role, written.empty() ? Count() : written.front().count,

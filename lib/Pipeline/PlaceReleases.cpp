@@ -182,7 +182,9 @@ private:
         return store.emitError()
                << "finds no slot to leave through: expected a channel into which role '"
                << role.getName() << "' puts tiles of " << store.getValue().getType().getDimSize(0)
-               << " rows of " << store.getTarget().getType().getElementType();
+               << " rows of " << store.getTarget().getType().getElementType()
+               << ", whose columns divide " << store.getValue().getType().getDimSize(1)
+               << " or are a multiple";
       int64_t &pieces = numPieces[store.getThrough()];
       store.setAhead(pieces);
       pieces += store.getNumPieces();

@@ -359,8 +359,54 @@ func.func @copies_whole_pieces_out(%dk: !T, %i: index) {
   dash.workers {
     %tiles = dash.channel "ds" depth(1) : !C
     dash.role "compute" consumer warps(4) {
-      // expected-error @below {{'dash.copy_out' op leaves in pieces of as many columns as a slot has, which must divide its 128: got 48}}
+      // expected-error @below {{'dash.copy_out' op leaves through slots whose columns divide its 128 or are a multiple, got 'tensor<128x48xbf16>'}}
       dash.copy_out %tiles[%i] element(0) to %dk[%i, %i, %i] piece(0) : !C to !T
+    }
+  }
+  return
+}
+
+// -----
+
+!C = !dash.channel<tensor<128x64xbf16>>
+
+func.func @stores_pieces_of_columns(%t: tensor<128x0xbf16>, %i: index) {
+  dash.workers {
+    %tiles = dash.channel "ds" depth(1) : !C
+    dash.role "compute" consumer warps(4) {
+      // expected-error @below {{'dash.store_fragment' op leaves through slots whose columns divide its 0 or are a multiple, got 'tensor<128x64xbf16>'}}
+      dash.store_fragment %t to %tiles[%i] element(0) piece(0) : tensor<128x0xbf16> to !C
+    }
+  }
+  return
+}
+
+// -----
+
+!C = !dash.channel<tensor<128xbf16>>
+
+func.func @stores_pieces_of_tiles(%t: tensor<128xbf16>, %i: index) {
+  dash.workers {
+    %tiles = dash.channel "ds" depth(1) : !C
+    dash.role "compute" consumer warps(4) {
+      // expected-error @below {{'dash.store_fragment' op a piece is of a tile of rank 2, got 'tensor<128xbf16>'}}
+      dash.store_fragment %t to %tiles[%i] element(0) piece(0) : tensor<128xbf16> to !C
+    }
+  }
+  return
+}
+
+// -----
+
+!C = !dash.channel<tensor<128x64xf32>>
+!sums = tensor<128x64xf32, #dash.fragment<accumulator, rows by 2>>
+
+func.func @stores_pieces_of_operands(%t: !sums, %i: index) {
+  dash.workers {
+    %tiles = dash.channel "ds" depth(1) : !C
+    dash.role "compute" consumer warps(8) {
+      // expected-error @below {{'dash.store_fragment' op a piece is of an operand fragment, got #dash.fragment<accumulator, rows by 2>}}
+      dash.store_fragment %t to %tiles[%i] element(0) piece(0) : !sums to !C
     }
   }
   return

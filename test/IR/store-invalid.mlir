@@ -46,7 +46,7 @@ func.func @leaves_through_its_rows(%dk: !T, %t: tensor<128x128xf32>, %i: index) 
   dash.workers {
     %tiles = dash.channel "dq" depth(2) : !D
     dash.role "compute" consumer warps(8) {
-      // expected-error @below {{'dash.store' op leaves through a channel of one tile of 128 rows of 'bf16', got '!dash.channel<tensor<64x128xf32>>'}}
+      // expected-error @below {{'dash.store' op leaves through a channel of one tile of 128 rows of 'bf16', whose columns divide 128 or are a multiple, got '!dash.channel<tensor<64x128xf32>>'}}
       dash.store %t, %dk[%i, %i, %i] through %tiles : !D ahead(0) : tensor<128x128xf32> -> !T
     }
   }
@@ -60,7 +60,7 @@ func.func @leaves_through_its_rows(%dk: !T, %t: tensor<128x128xf32>, %i: index) 
 func.func @leaves_through_a_channel(%dk: !T, %t: tensor<128x128xf32>, %i: index) {
   dash.workers {
     dash.role "compute" consumer warps(8) {
-      // expected-error @below {{'dash.store' op leaves through a channel of one tile of 128 rows of 'bf16', got 'index'}}
+      // expected-error @below {{'dash.store' op leaves through a channel of one tile of 128 rows of 'bf16', whose columns divide 128 or are a multiple, got 'index'}}
       dash.store %t, %dk[%i, %i, %i] through %i : index ahead(0) : tensor<128x128xf32> -> !T
     }
   }
@@ -76,6 +76,83 @@ func.func @numbers_a_use_of_a_channel(%dk: !T, %t: tensor<128x128xf32>, %i: inde
     dash.role "compute" consumer warps(8) {
       // expected-error @below {{'dash.store' op has the number of a use of no channel}}
       dash.store %t, %dk[%i, %i, %i] use(%i) : tensor<128x128xf32> -> !T
+    }
+  }
+  return
+}
+
+// -----
+
+!T = memref<?x?x?x128xbf16>
+!D = !dash.channel<tensor<128x48xbf16>>
+
+func.func @leaves_in_whole_pieces(%dk: !T, %t: tensor<128x128xf32>, %i: index) {
+  dash.workers {
+    %tiles = dash.channel "ds" depth(2) : !D
+    dash.role "compute" consumer warps(8) {
+      // expected-error @below {{'dash.store' op leaves through a channel of one tile of 128 rows of 'bf16', whose columns divide 128 or are a multiple, got '!dash.channel<tensor<128x48xbf16>>'}}
+      dash.store %t, %dk[%i, %i, %i] through %tiles : !D ahead(0) : tensor<128x128xf32> -> !T
+    }
+  }
+  return
+}
+
+// -----
+
+!T = memref<?x?x?x128xbf16>
+!D = !dash.channel<tensor<128x0xbf16>>
+
+func.func @leaves_in_pieces_with_columns(%dk: !T, %t: tensor<128x128xf32>, %i: index) {
+  dash.workers {
+    %tiles = dash.channel "ds" depth(2) : !D
+    dash.role "compute" consumer warps(8) {
+      // expected-error @below {{'dash.store' op leaves through a channel of one tile of 128 rows of 'bf16', whose columns divide 128 or are a multiple, got '!dash.channel<tensor<128x0xbf16>>'}}
+      dash.store %t, %dk[%i, %i, %i] through %tiles : !D ahead(0) : tensor<128x128xf32> -> !T
+    }
+  }
+  return
+}
+
+// -----
+
+!T = memref<?x?x?x128xbf16>
+!D = !dash.channel<tensor<128x64xbf16>>
+
+func.func @leaves_through_a_channel_that_is_known(%dk: !T, %t: tensor<128x128xf32>, %i: index, %tiles: !D) {
+  dash.workers {
+    dash.role "compute" consumer warps(8) {
+      // expected-error @below {{'dash.store' op leaves through what no 'dash.channel' has made}}
+      dash.store %t, %dk[%i, %i, %i] through %tiles : !D ahead(0) : tensor<128x128xf32> -> !T
+    }
+  }
+  return
+}
+
+// -----
+
+!T = memref<?x?x?x128xbf16>
+!D = !dash.channel<tensor<128x64xbf16>>
+
+func.func @leaves_through_slots_ahead(%dk: !T, %t: tensor<128x128xf32>, %i: index) {
+  dash.workers {
+    %tiles = dash.channel "ds" depth(2) : !D
+    dash.role "compute" consumer warps(8) {
+      // expected-error @below {{'dash.store' op ahead must be at least 0, got -3}}
+      dash.store %t, %dk[%i, %i, %i] through %tiles : !D ahead(-3) : tensor<128x128xf32> -> !T
+    }
+  }
+  return
+}
+
+// -----
+
+!T = memref<?x?x?x128xbf16>
+
+func.func @slots_ahead_are_of_a_channel(%dk: !T, %t: tensor<128x128xf32>, %i: index) {
+  dash.workers {
+    dash.role "compute" consumer warps(8) {
+      // expected-error @below {{'dash.store' op has slots ahead of no channel}}
+      dash.store %t, %dk[%i, %i, %i] {ahead = 5 : i64} : tensor<128x128xf32> -> !T
     }
   }
   return

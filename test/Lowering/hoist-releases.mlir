@@ -103,3 +103,76 @@ func.func @behind_a_fence(%log: !st) {
   }
   return
 }
+
+// Threads have loaded V in front of a loop that has no fence, and the products in it read registers. Without a commit behind it, the release
+// stays; the one of K does not need any.
+// CHECK-LABEL: func.func @without_a_fence
+// CHECK:      dash.load_factor
+// CHECK:      scf.for
+// CHECK:      }
+// CHECK-NEXT: dash.release %k_tiles
+// CHECK-NEXT: dash.take_tensor_core
+// CHECK-NEXT: dash.give_tensor_core
+// CHECK-NEXT: dash.release %v_tiles
+func.func @without_a_fence() {
+  dash.workers {
+    %k_tiles = dash.channel "k" depth(1) : !VCh
+    %v_tiles = dash.channel "v" depth(1) : !VCh
+    dash.role "compute" consumer warps(8) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %n = dash.num_items
+      scf.for %i = %c0 to %n step %c1 {
+        %k = dash.wait %k_tiles[%i] : !VCh -> !kv
+        %v = dash.wait %v_tiles[%i] : !VCh -> !kv
+        %rows = dash.load_factor %v : !kv -> !kv
+        scf.for %step = %c0 to %n step %c1 {
+          %c = dash.matmul transpose %rows, %k : (!kv, !kv) -> !d
+        }
+        dash.take_tensor_core
+        dash.give_tensor_core
+        dash.release %v_tiles[%i] : !VCh
+        dash.release %k_tiles[%i] : !VCh
+      }
+    }
+  }
+  return
+}
+
+// One branch has a fence behind its load, and the other none: the next commit is that of both.
+// CHECK-LABEL: func.func @on_every_way
+// CHECK:      dash.matmul
+// CHECK-NEXT: dash.commit
+// CHECK-NEXT: }
+// CHECK-NEXT: dash.take_tensor_core
+// CHECK-NEXT: dash.commit %dq_tiles
+// CHECK-NEXT: dash.release %v_tiles
+// CHECK-NEXT: dash.give_tensor_core
+func.func @on_every_way(%c: !d, %is_long: i1) {
+  dash.workers {
+    %v_tiles = dash.channel "v" depth(1) : !VCh
+    %dq_tiles = dash.channel "dq" depth(2) : !DCh
+    dash.role "compute" consumer warps(8) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %n = dash.num_items
+      scf.for %i = %c0 to %n step %c1 {
+        %v = dash.wait %v_tiles[%i] : !VCh -> !kv
+        scf.if %is_long {
+          %rows = dash.load_factor %v : !kv -> !kv
+          dash.commit %dq_tiles[%i] : !DCh
+        }
+        %rows = dash.load_factor %v : !kv -> !kv
+        scf.if %is_long {
+          %s = dash.matmul transpose %rows, %rows : (!kv, !kv) -> !d
+          dash.commit %dq_tiles[%i] : !DCh
+        }
+        dash.take_tensor_core
+        dash.commit %dq_tiles[%i] : !DCh
+        dash.give_tensor_core
+        dash.release %v_tiles[%i] : !VCh
+      }
+    }
+  }
+  return
+}

@@ -82,3 +82,21 @@ func.func @through_which_slot(%dv: memref<?x?x?x128xbf16>) {
   }
   return
 }
+
+// -----
+
+!DS = !dash.channel<tensor<64x64xbf16>>
+!sums = tensor<64x128xf32, #dash.fragment<accumulator, columns by 2>>
+
+func.func @by_rows(%dv: memref<?x?x?x128xbf16>) {
+  dash.workers {
+    %ds_tiles = dash.channel "ds" depth(2) : !DS
+    dash.role "compute" consumer warps(8) {
+      %c0 = arith.constant 0 : index
+      %zero = arith.constant dense<0.0> : !sums
+      // expected-error @below {{leaves by rows of a warpgroup: expected sums that are split so, got 'tensor<64x128xf32, #dash.fragment<accumulator, columns by 2>>'}}
+      dash.store %zero, %dv[%c0, %c0, %c0] through %ds_tiles : !DS ahead(0) use(%c0) : !sums -> memref<?x?x?x128xbf16>
+    }
+  }
+  return
+}

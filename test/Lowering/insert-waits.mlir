@@ -341,3 +341,57 @@ func.func @one_slot(%dv: !T) {
   }
   return
 }
+
+// Where an item leaves through slots that another one fills, the second waits until it has left, whichever branch stands first.
+// CHECK-LABEL: func.func @either
+// CHECK:      scf.for
+// CHECK:        scf.if
+// CHECK:          dash.copy_out %ds_tiles
+// CHECK:        } else {
+// CHECK:          nvvm.cp.async.bulk.wait_group 0 {read}
+// CHECK-NEXT:     dash.sync_warpgroup
+// CHECK:          dash.mbarrier_wait %ds_tiles empty[%{{.*}}] phase(%{{[^)]*}}) :
+// CHECK-NEXT:     dash.store_fragment
+func.func @either(%dv: !T, %is_even: i1) {
+  dash.workers {
+    %ds_tiles = dash.channel "ds" depth(2) : !DSCh
+    dash.role "compute" consumer warps(8) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %n = dash.num_items
+      %zero = arith.constant dense<0.0> : !sum
+      %ds = arith.constant dense<0.0> : tensor<128x64xbf16>
+      scf.for %i = %c0 to %n step %c1 {
+        scf.if %is_even {
+          dash.store %zero, %dv[%c0, %c0, %c0] through %ds_tiles : !DSCh ahead(0) use(%i) : !sum -> !T
+        } else {
+          dash.put %ds into %ds_tiles[%i] : tensor<128x64xbf16> into !DSCh
+          dash.commit %ds_tiles[%i] : !DSCh
+        }
+      }
+    }
+  }
+  return
+}
+
+// Pieces take slots in turn: of three, two that begin at the third take that and the first.
+// CHECK-LABEL: func.func @in_turn
+// CHECK:      %[[TWO:.*]] = arith.constant 2 : index
+// CHECK-NEXT: %[[FIRST:.*]] = arith.addi %[[USE:.*]], %[[TWO]]
+// CHECK:      %[[THIRD:[^ ,]*]], %[[PHASE:.*]] = dash.ring %ds_tiles[%[[FIRST]]]
+// CHECK-NEXT: dash.mbarrier_wait %ds_tiles empty[%[[THIRD]]] phase(%[[PHASE]]) borrows
+// CHECK-NEXT: %[[NEXT:[^ ,]*]], %[[PHASE_0:.*]] = dash.ring %ds_tiles[%[[USE]]]
+// CHECK-NEXT: dash.mbarrier_wait %ds_tiles empty[%[[NEXT]]] phase(%[[PHASE_0]]) borrows
+// CHECK:      dash.store_fragment %{{.*}} to %ds_tiles[%[[THIRD]]] element(0) piece(0)
+// CHECK-NEXT: dash.store_fragment %{{.*}} to %ds_tiles[%[[NEXT]]] element(0) piece(1)
+func.func @in_turn(%dv: !T, %use: index) {
+  dash.workers {
+    %ds_tiles = dash.channel "ds" depth(3) : !DSCh
+    dash.role "compute" consumer warps(8) {
+      %c0 = arith.constant 0 : index
+      %zero = arith.constant dense<0.0> : !sum
+      dash.store %zero, %dv[%c0, %c0, %c0] through %ds_tiles : !DSCh ahead(2) use(%use) : !sum -> !T
+    }
+  }
+  return
+}

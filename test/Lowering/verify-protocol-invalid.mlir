@@ -397,6 +397,86 @@ func.func @the_other_piece(%dk: memref<?x?x?x128xbf16>) {
 
 // -----
 
+!C = !dash.channel<tensor<64x64xbf16, #dash.swizzled>>
+!p = tensor<64x64xbf16, #dash.fragment<operand, rows by 1>>
+
+// dK's copy would take what was dV.
+func.func @leaves_once(%dv: memref<?x?x?x64xbf16>, %dk: memref<?x?x?x64xbf16>) {
+  %c0 = arith.constant 0 : index
+  dash.workers {
+    %ds_tiles = dash.channel "ds" depth(1) arrivals([4, 4]) : !C
+    dash.role "compute" consumer warps(4) {
+      %p = arith.constant dense<0.0> : !p
+      %slot, %phase = dash.ring %ds_tiles[%c0] : !C
+      dash.mbarrier_wait %ds_tiles empty[%slot] phase(%phase) borrows : !C
+      // expected-note @below {{this op wrote it}}
+      dash.store_fragment %p to %ds_tiles[%slot] element(0) piece(0) : !p to !C
+      dash.copy_out %ds_tiles[%slot] element(0) to %dv[%c0, %c0, %c0] piece(0) : !C to memref<?x?x?x64xbf16>
+      // expected-error @below {{copies element 0 of use 0 of channel 'ds' out, and nothing has been written there since it has left}}
+      dash.copy_out %ds_tiles[%slot] element(0) to %dk[%c0, %c0, %c0] piece(0) : !C to memref<?x?x?x64xbf16>
+    }
+  }
+  return
+}
+
+// -----
+
+!C = !dash.channel<tensor<64x64xbf16, #dash.swizzled>>
+!p = tensor<64x128xbf16, #dash.fragment<operand, rows by 1>>
+
+// Half of the tile stays behind.
+func.func @leaves_whole(%dk: memref<?x?x?x128xbf16>) {
+  %c0 = arith.constant 0 : index
+  dash.workers {
+    %ds_tiles = dash.channel "ds" depth(1) arrivals([4, 4]) : !C
+    dash.role "compute" consumer warps(4) {
+      %p = arith.constant dense<0.0> : !p
+      %slot, %phase = dash.ring %ds_tiles[%c0] : !C
+      dash.mbarrier_wait %ds_tiles empty[%slot] phase(%phase) borrows : !C
+      dash.store_fragment %p to %ds_tiles[%slot] element(0) piece(0) : !p to !C
+      // expected-error @below {{copies results out of which piece 1 of tile (0, 0, 0) leaves 0 times from warpgroup 0, and others leave 1 times}}
+      dash.copy_out %ds_tiles[%slot] element(0) to %dk[%c0, %c0, %c0] piece(0) : !C to memref<?x?x?x128xbf16>
+      nvvm.cp.async.bulk.wait_group 0
+    }
+  }
+  return
+}
+
+// -----
+
+!C = !dash.channel<tensor<64x64xbf16, #dash.swizzled>>
+!p = tensor<64x64xbf16, #dash.fragment<operand, rows by 1>>
+
+// dV leaves for two tiles, and dK for one.
+func.func @leave_alike(%dv: memref<?x?x?x64xbf16>, %dk: memref<?x?x?x64xbf16>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  dash.workers {
+    %ds_tiles = dash.channel "ds" depth(4) arrivals([4, 4]) : !C
+    dash.role "compute" consumer warps(4) {
+      %p = arith.constant dense<0.0> : !p
+      %slot, %phase = dash.ring %ds_tiles[%c0] : !C
+      %slot_1, %phase_1 = dash.ring %ds_tiles[%c1] : !C
+      %slot_2, %phase_2 = dash.ring %ds_tiles[%c2] : !C
+      dash.mbarrier_wait %ds_tiles empty[%slot] phase(%phase) borrows : !C
+      dash.mbarrier_wait %ds_tiles empty[%slot_1] phase(%phase_1) borrows : !C
+      dash.mbarrier_wait %ds_tiles empty[%slot_2] phase(%phase_2) borrows : !C
+      dash.store_fragment %p to %ds_tiles[%slot] element(0) piece(0) : !p to !C
+      dash.store_fragment %p to %ds_tiles[%slot_1] element(0) piece(0) : !p to !C
+      dash.store_fragment %p to %ds_tiles[%slot_2] element(0) piece(0) : !p to !C
+      dash.copy_out %ds_tiles[%slot] element(0) to %dv[%c0, %c0, %c0] piece(0) : !C to memref<?x?x?x64xbf16>
+      dash.copy_out %ds_tiles[%slot_1] element(0) to %dv[%c0, %c0, %c1] piece(0) : !C to memref<?x?x?x64xbf16>
+      // expected-error @below {{copies results out of which piece 0 of tile (0, 0, 1) leaves 0 times from warpgroup 0, and others leave 1 times}}
+      dash.copy_out %ds_tiles[%slot_2] element(0) to %dk[%c0, %c0, %c0] piece(0) : !C to memref<?x?x?x64xbf16>
+      nvvm.cp.async.bulk.wait_group 0
+    }
+  }
+  return
+}
+
+// -----
+
 !K = !dash.channel<tensor<64x64xbf16, #dash.swizzled>>
 !p = tensor<64x64xbf16, #dash.fragment<operand, rows by 1>>
 

@@ -128,14 +128,15 @@ def CopyOutOp : Dash_SlotOp<"copy_out"> {
   let summary = "Copy this warpgroup's rows of a slot to memory";
   let description = [{
     One thread of the warpgroup issues a `cp.async.bulk.tensor` for each panel of its 64 rows and commits them as a group. Of a tile
-    with n times the columns of a slot, a slot has one piece: columns `[piece * w, (piece + 1) * w)`, w being those of the slot.
+    with n times the columns of a slot, a slot has one piece: columns `[piece * w, (piece + 1) * w)`, w being those of the slot. A
+    tile with fewer columns than a slot is one piece, in the slot's first columns.
 
     **Preconditions**: the slot is borrowed; the warpgroup has written its rows, fenced, and synchronized.
     **Postconditions**: rows past the end of the tensor are not written. The slot is read behind a wait for the group, which the
     warpgroup meets behind.
     **Example**: `dash.copy_out %ds_tiles[%slot] element(0) to %dv[%seq, %head, %tile] piece(1) : !dash.channel<tensor<128x64xbf16>>
     to memref<?x?x?x128xbf16>`, as in test/Lowering/insert-waits.mlir.
-    **Errors**: `element must be a tile of the slot, from 0 to 0, got 1`; `leaves in pieces of as many columns as a slot has, which must divide its 64: got 48`; `piece must be from 0 to 1, got 2`; `a tile of 'f32' for a memref of 'bf16'`; `stands inside
+    **Errors**: `element must be a tile of the slot, from 0 to 0, got 1`; `leaves through slots whose columns divide its 128 or are a multiple, got 'tensor<128x48xbf16>'`; `piece must be from 0 to 1, got 2`; `a tile of 'f32' for a memref of 'bf16'`; `stands inside
     'dash.role' only: channels connect roles`.
   }];
   let arguments = (ins
@@ -147,6 +148,10 @@ def CopyOutOp : Dash_SlotOp<"copy_out"> {
   let assemblyFormat = [{
     $channel `[` $slot `]` `element` `(` $element `)` `to` $target `[` $sequence `,` $head `,` $tile `]`
     `piece` `(` $piece `)` attr-dict `:` type($channel) `to` type($target)
+  }];
+  let extraClassDeclaration = [{
+    /// As how many pieces its tile leaves.
+    int64_t getNumPieces();
   }];
   let hasVerifier = 1;
 }
@@ -268,7 +273,8 @@ def StoreFragmentOp : Dash_SlotOp<"store_fragment"> {
     **Example**: `dash.store_fragment %ds to %ds_tiles[%slot] element(0) : tensor<128x64xbf16, #dash.fragment<operand, rows
     by 2>> to !dash.channel<tensor<128x64xbf16>>`, as in test/Lowering/insert-waits.mlir.
     **Errors**: `element must be a tile of the slot, from 0 to 0, got 1`; `'value' must be element 0 of the slot, 'tensor<128x64xbf16>', got 'tensor<64x128xf32>'`; `'value' must have the rows and the element type of
-    element 0 of the slot, 'tensor<128x64xbf16>', got 'tensor<64x128xbf16>'`; the two of `dash.copy_out` about pieces; `stands inside 'dash.role' only: channels
+    element 0 of the slot, 'tensor<128x64xbf16>', got 'tensor<64x128xbf16>'`; `a piece is of a tile of rank 2, got 'tensor<128xbf16>'`;
+    `a piece is of an operand fragment, got #dash.fragment<accumulator, rows by 2>`; the two of `dash.copy_out` about pieces; `stands inside 'dash.role' only: channels
     connect roles`.
   }];
   let arguments = (ins

@@ -268,7 +268,8 @@ def HoistReleases : Pass<"dash-hoist-releases", "::mlir::ModuleOp"> {
     A slot of an item is released behind the item's steps, though V is read last by the last step's dP, two products before. Where K and V
     have one slot each, the next item's copy waits for that. The release of a consumer for a slot of an item moves up behind the last
     op that reads it, into both sides of a branch. Of a product it stands in front of what needs the sums; of a slot that threads have
-    loaded into registers (`dash.load_factor`), behind a commit, whose fence keeps the next copy behind the loads.
+    loaded into registers (`dash.load_factor`), behind a commit, whose fence keeps the next copy behind the loads; it stays where it is
+    if there is none.
 
     Needs: `dash-read-order`. Leaves: the order of everything else. Does not: make a release an instruction, which `dash-insert-waits` does.
 
@@ -280,8 +281,9 @@ def HoistStores : Pass<"dash-hoist-stores", "::mlir::ModuleOp"> {
   let summary = "Let results leave when they are there";
   let description = [{
     dV and dK of an item are complete with its last step, while its last dQ still waits for dS of the other warpgroup. A store whose tile
-    branches make moves into them, in front of the last wait for the channel through which it leaves, if its slots are empty by then: of
-    a channel that has more slots than the store has pieces. A store without such a place stays behind the branches.
+    branches make moves into them, in front of the last wait for the channel through which it leaves, if its slots are empty by then: the
+    role has released what it has waited for before, and the channel has more slots than the store has pieces and slots `ahead`. A store
+    without such a place stays behind the branches, and so do those behind it that leave through the same channel.
 
     Needs: `dash-read-order`. Leaves: the order of stores. Does not: copy anything, which `dash-insert-waits` does.
 
@@ -412,6 +414,7 @@ def VerifyProtocol : Pass<"dash-verify-protocol", "::mlir::ModuleOp"> {
       role that adds has found in the order by itself; and what K's slot tells is the tile beside it;
     - warpgroups take the tensor core as often as they are given it, and in turn;
     - an add has its tile's turn, the first turn of a chain stores, and a turn is given on when the add is complete;
+    - a result leaves whole: each of its pieces, once, from every warpgroup, and dV as often as dK;
     - where all roles end, slots are empty, copies are complete and not only read, and counters are as they were.
 
     Which of two accesses comes first in a run is not asked, but whether one is ordered before the other by barriers and turns. So

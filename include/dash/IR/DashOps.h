@@ -26,6 +26,10 @@ class RoleOp;
 class WalkOp;
 class YieldOp;
 
+/// Through how many slots a tile of so many columns leaves: one where a slot's columns are a multiple of them, as many as a slot's
+/// go into them, and none where neither divides the other.
+std::optional<int64_t> countPieces(int64_t columns, RankedTensorType slot);
+
 namespace detail {
 LogicalResult verifyInsideItems(Operation *op);
 LogicalResult verifyOutsideItems(Operation *op);
