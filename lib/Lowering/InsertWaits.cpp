@@ -9,6 +9,7 @@
 
 #include "ProductsInFlight.h"
 #include "PutsFollowing.h"
+#include "ResultsLeaving.h"
 #include "SlotUse.h"
 #include "dash/Lowering/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -35,10 +36,9 @@ public:
       : role(role), delays(delays), scope(!role.isConsumer() ? ArriveScope::Thread
                                           : threadsArrive    ? ArriveScope::All
                                                              : ArriveScope::Warp),
-        b(role.getLoc(), role.getContext()) {}
+        b(role.getLoc(), role.getContext()), results(role) {}
 
   LogicalResult insert() {
-    role.walk([&](StoreOp store) { borrowed.insert(store.getThrough()); });
     if (failed(lower(role.getBody())))
       return failure();
     if (copiesOut) { // who reads what was copied comes behind the worker's end
@@ -71,27 +71,20 @@ private:
 
   /// What leaves on one of the ways behind it: through a branch, or around a loop.
   LogicalResult lowerRegions(Operation *op) {
+    if (isa<scf::ForOp>(op))
+      results.enterLoop(op);
     auto branch = dyn_cast<scf::IfOp>(op);
     bool isEither = branch && !branch.getElseRegion().empty();
-    leaves |= isa<scf::ForOp>(op) && hasStores(op);
-    auto before = std::pair(leaves, leaving), behind = before;
-    if (isEither)
-      behind = {};
+    ResultsLeaving::Slots before = results.slots;
+    ResultsLeaving::Slots behind = isEither ? ResultsLeaving::Slots() : before;
     for (Region &inner : op->getRegions()) {
-      std::tie(leaves, leaving) = before;
+      results.slots = before;
       if (failed(lower(inner)))
         return failure();
-      behind.first |= leaves;
-      for (const SlotUse &use : leaving)
-        if (!llvm::is_contained(behind.second, use))
-          behind.second.push_back(use);
+      behind.join(results.slots);
     }
-    std::tie(leaves, leaving) = behind;
+    results.slots = behind;
     return success();
-  }
-
-  static bool hasStores(Operation *op) {
-    return op->walk([](StoreOp) { return WalkResult::interrupt(); }).wasInterrupted();
   }
 
   void at(Operation *op) {
@@ -221,7 +214,7 @@ private:
   /// The role's threads fill the slot. A barrier's test would wait behind stores, so puts that follow each other wait
   /// for all their slots in front of the first.
   void store(PutOp op) {
-    waitUntilLeft(op.getChannel(), op.getUse());
+    results.waitFor(b, {op.getChannel(), LinearIndex::of(op.getUse())});
     waitWhereNothingGoesOn(op);
     if (!acquired.erase(op))
       for (PutOp put : findPutsFollowing(op)) {
@@ -267,18 +260,6 @@ private:
     op.erase();
   }
 
-  /// Until copies have read what leaves through the slot of a use: one thread has begun them, and waits; the others meet it.
-  void waitUntilLeft(Value channel, Value use) {
-    SlotUse mine{channel, LinearIndex::of(use)};
-    auto isShared = [&](const SlotUse &one) { return mayShareSlot(one, mine); };
-    if (!(leaves && borrowed.contains(channel)) && llvm::none_of(leaving, isShared))
-      return;
-    NVVM::CpAsyncBulkWaitGroupOp::create(b, b.getI32IntegerAttr(0), /*read=*/b.getUnitAttr());
-    SyncWarpgroupOp::create(b);
-    leaves = false;
-    leaving.clear();
-  }
-
   /// Through this warpgroup's own rows of slots that the role fills next, and out by the copy engine. Nobody else looks at
   /// them until then, so no barrier is told: they stay empty.
   LogicalResult store(StoreOp op) {
@@ -317,10 +298,10 @@ private:
     SmallVector<Value> slots;
     for (int64_t piece : pieces) {
       slots.push_back(useAhead(op.getUse(), op.getSlotOf(piece)));
-      waitUntilLeft(channel, slots.back());
+      results.waitFor(b, {channel, LinearIndex::of(slots.back())});
     }
     for (Value &slot : slots) {
-      leaving.push_back({channel, LinearIndex::of(slot)});
+      results.begin({channel, LinearIndex::of(slot)});
       RingOp ring = ringOf(channel, slot);
       MbarrierWaitOp::create(b, channel, BarrierSide::Empty, ring.getSlot(), ring.getPhase(),
                              /*borrows=*/true);
@@ -340,15 +321,13 @@ private:
   RoleOp role;
   bool delays;
   bool copiesOut = false;
-  bool leaves = false;                    ///< through any slot, from an item before
-  SmallVector<SlotUse> leaving;           ///< through these, since
-  llvm::SmallDenseSet<Value, 2> borrowed; ///< channels through which results leave; looked up only
   ArriveScope scope;
   ImplicitLocOpBuilder b;
   SmallVector<std::pair<SlotUse, RingOp>> rings; ///< of the block and those around it
   llvm::SmallDenseSet<Operation *, 2>
       acquired; ///< puts whose slot has been waited for; looked up only
   ProductsInFlight products;
+  ResultsLeaving results;
 };
 
 struct InsertWaits : public dash::impl::InsertWaitsBase<InsertWaits> {

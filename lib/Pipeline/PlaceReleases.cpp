@@ -172,13 +172,9 @@ private:
     llvm::SmallDenseMap<Value, int64_t, 1> numPieces; // looked up only
     for (StoreOp store : stores) {
       store->moveBefore(&items.getBody().front(), items.getBody().front().end());
-      role.walk([&](PutOp put) {
-        Type element = store.getTarget().getType().getElementType();
-        if (!store.getThrough() && !put.isLoad() &&
-            StoreOp::canLeave(store.getValue().getType(), element, put.getChannel().getType()))
-          store.getThroughMutable().assign(put.getChannel());
-      });
-      if (!store.getThrough())
+      if (Value channel = findWayOut(store))
+        store.getThroughMutable().assign(channel);
+      else
         return store.emitError()
                << "finds no slot to leave through: expected a channel into which role '"
                << role.getName() << "' puts tiles of " << store.getValue().getType().getDimSize(0)
@@ -190,6 +186,20 @@ private:
       pieces += store.getNumPieces();
     }
     return success();
+  }
+
+  /// The first channel whose slots the role fills, and that the result's tile fits.
+  Value findWayOut(StoreOp store) {
+    Value channel;
+    Type element = store.getTarget().getType().getElementType();
+    role.walk([&](PutOp put) {
+      if (put.isLoad() ||
+          !StoreOp::canLeave(store.getValue().getType(), element, put.getChannel().getType()))
+        return WalkResult::advance();
+      channel = put.getChannel();
+      return WalkResult::interrupt();
+    });
+    return channel;
   }
 
   RoleOp role;
