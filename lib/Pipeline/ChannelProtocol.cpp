@@ -81,6 +81,20 @@ static LogicalResult verifyFollowed(ChannelOp channel, RoleOp role, Count from, 
                              << " them " << toString(count);
 }
 
+/// Results leave through slots that come behind those of an item's steps.
+static LogicalResult verifyWayOut(StoreOp store, ChannelOp channel, Side put) {
+  if (auto role = store->getParentOfType<RoleOp>(); role != put.role)
+    return store.emitError() << "lets a result of role '" << role.getName()
+                             << "' leave through channel '" << channel.getName()
+                             << "', which role '" << put.role.getName()
+                             << "' fills: only that one knows which slots are empty";
+  if (put.count.perItem != 0)
+    return store.emitError() << "lets a result leave through channel '" << channel.getName()
+                             << "', which is filled " << toString(put.count)
+                             << ": expected one that only steps fill";
+  return success();
+}
+
 static LogicalResult verifySides(ChannelOp channel) {
   SmallVector<Side> puts = sidesOf<PutOp>(channel), gets = sidesOf<WaitOp>(channel);
   if (puts.size() != 1 || gets.size() != 1)
@@ -93,12 +107,8 @@ static LogicalResult verifySides(ChannelOp channel) {
                                << channel.getName() << "' " << toString(put.count) << ", but role '"
                                << get.role.getName() << "' waits for them " << toString(get.count);
   for (Operation *user : channel.getResult().getUsers())
-    if (auto store = dyn_cast<StoreOp>(user))
-      if (auto role = store->getParentOfType<RoleOp>(); role != put.role)
-        return store.emitError() << "lets a result of role '" << role.getName()
-                                 << "' leave through channel '" << channel.getName()
-                                 << "', which role '" << put.role.getName()
-                                 << "' fills: only that one knows which slots are empty";
+    if (auto store = dyn_cast<StoreOp>(user); store && failed(verifyWayOut(store, channel, put)))
+      return failure();
   SmallVector<Side> written = sidesOf<PutOp>(channel, [](PutOp op) { return !op.isLoad(); });
   return failure(
       failed(verifyFollowed(channel, put.role, written.empty() ? Count() : written.front().count,

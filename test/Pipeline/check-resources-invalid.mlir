@@ -737,6 +737,38 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 !T = memref<?x?x?x128xbf16>
 !C = !dash.channel<tensor<128x128xbf16>>
 
+// They leave behind the slots of an item's steps, by which they are numbered.
+func.func @results_leave_behind_steps(%q: !T, %k: !T, %v: !T, %dk: !T, %i: index) {
+  dash.workers registers(168) shared_bytes(33792) {
+    %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) barriers([0, 8]) : !C
+    dash.role "compute" consumer warps(8) registers(168) {
+      dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
+          tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
+        %r = arith.constant dense<1.0> : tensor<128x128xf32>
+        %p = dash.round %r : tensor<128x128xf32> to tensor<128x128xbf16>
+        dash.put %p into %k_tiles : tensor<128x128xbf16> into !C
+        dash.commit %k_tiles : !C
+        %t = dash.wait %k_tiles : !C -> tensor<128x128xbf16>
+        dash.release %k_tiles : !C
+        // expected-error @below {{lets a result leave through channel 'k', which is filled 1 in an item and 0 in a step: expected one that only steps fill}}
+        dash.store %r, %dk[%i, %i, %i] through %k_tiles : !C ahead(0) : tensor<128x128xf32> -> !T
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
+  problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
+           head_dim_v = 128, sequences = <[128, 256]>>)
+  cost(<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<?x?x?x128xbf16>
+!C = !dash.channel<tensor<128x128xbf16>>
+
 // The second slot would never be empty again.
 func.func @what_is_put_is_waited_for(%q: !T, %k: !T, %v: !T) {
   dash.workers registers(168) shared_bytes(33792) {
