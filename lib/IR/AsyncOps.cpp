@@ -85,8 +85,7 @@ LogicalResult CopyOutOp::verify() {
 }
 int64_t CopyOutOp::getNumPieces() {
   auto slot = cast<RankedTensorType>(getChannel().getType().getTiles()[getElement()]);
-  int64_t columns = getTarget().getType().getDimSize(HeadDim);
-  return ShapedType::isDynamic(columns) ? 1 : *countPieces(columns, slot);
+  return *countPieces(getTarget().getType().getDimSize(HeadDim), slot);
 }
 LogicalResult BulkAddOp::verify() {
   return verifySums(*this, getChannel().getType(), getSums().getType());

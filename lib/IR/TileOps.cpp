@@ -37,7 +37,7 @@ LogicalResult StoreOp::verify() {
                          << tile.getDimSize(1) << " or are a multiple, got "
                          << getThrough().getType();
   if (!getThrough().getDefiningOp<ChannelOp>())
-    return emitOpError("leaves through what no 'dash.channel' has made");
+    return emitOpError("leaves through a value that no 'dash.channel' makes");
   if (int64_t(getAhead()) < 0)
     return emitOpError() << "ahead must be at least 0, got " << int64_t(getAhead());
   return success();
@@ -68,7 +68,7 @@ int64_t StoreOp::getNumPieces() {
 
 int64_t StoreOp::getSlotOf(int64_t piece) {
   int64_t depth = getThrough().getDefiningOp<ChannelOp>().getDepth();
-  return (int64_t(getAhead()) + piece) % depth;
+  return (int64_t(getAhead()) % depth + piece) % depth;
 }
 
 int64_t StoreOp::getLastSlot() {

@@ -10,6 +10,7 @@
 
 #include "dash/IR/DashOps.h"
 #include "dash/Lowering/Passes.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -50,7 +51,8 @@ public:
     if (!last) // the branch of an item without steps, which has waited all the same
       return;
     auto branch = dyn_cast<scf::IfOp>(last);
-    if (!branch || branch.getElseRegion().empty()) {
+    if (!branch || branch.getElseRegion().empty() ||
+        !isFencedBehind(branch, isFencedBefore(branch))) {
       move(release, last);
       return;
     }
@@ -82,9 +84,9 @@ private:
         .wasInterrupted();
   }
 
-  /// Whether a commit stands behind all loads of the slot into registers, on every way that ends behind the op.
+  /// Whether a fence, as a commit has one, stands behind all loads of the slot into registers, on every way that ends behind the op.
   bool isFencedBehind(Operation *op, bool isFenced) const {
-    if (isa<CommitOp>(op))
+    if (isa<CommitOp, NVVM::FenceProxyOp>(op))
       return true;
     if (loads.contains(op))
       return false;

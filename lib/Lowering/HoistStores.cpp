@@ -32,17 +32,27 @@ static Value findIn(Region &region, Value tile) {
   return yield.getOperand(cast<OpResult>(tile).getResultNumber());
 }
 
-/// Whether the block, up to an op of it, gives back all that it has waited for.
+/// Whether the role, on its way to an op, has given back all slots of the channel that it has waited for.
 static bool isReleasedBefore(Operation *end, Value channel) {
-  auto before = llvm::make_range(end->getBlock()->begin(), end->getIterator());
-  return llvm::all_of(before, [&](Operation &op) {
-    auto wait = dyn_cast<WaitOp>(op);
-    return !wait || wait.getChannel() != channel || llvm::any_of(before, [&](Operation &other) {
-      auto release = dyn_cast<ReleaseOp>(other);
-      return release && release.getChannel() == channel &&
-             LinearIndex::of(release.getUse()) == LinearIndex::of(wait.getUse());
-    });
-  });
+  SmallVector<LinearIndex> waits, releases;
+  for (; !isa<RoleOp>(end); end = end->getParentOp())
+    for (Operation &before : llvm::make_range(end->getBlock()->begin(), end->getIterator()))
+      before.walk([&](Operation *op) {
+        if (auto wait = dyn_cast<WaitOp>(op); wait && wait.getChannel() == channel)
+          waits.push_back(LinearIndex::of(wait.getUse()));
+        if (auto release = dyn_cast<ReleaseOp>(op); release && release.getChannel() == channel)
+          releases.push_back(LinearIndex::of(release.getUse()));
+      });
+  return llvm::all_of(waits,
+                      [&](const LinearIndex &use) { return llvm::is_contained(releases, use); });
+}
+
+static bool waitsFor(Operation *op, Value channel) {
+  return op
+      ->walk([&](WaitOp wait) {
+        return wait.getChannel() == channel ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
 }
 
 /// The region's last wait for the store's channel, if the tile is made in front of it and the store's slots are empty by then: those
@@ -63,10 +73,20 @@ static WaitOp findPlace(StoreOp store, Value tile, Region &region) {
   return isEmpty ? last : WaitOp();
 }
 
+/// Whether the store may go on from a region's end into the branches that make its tile there: no wait is behind them.
+static bool canEnterFrom(StoreOp store, Value tile, Region &region) {
+  scf::IfOp branch = findBranch(findIn(region, tile));
+  if (!branch || branch->getParentRegion() != &region)
+    return false;
+  auto behind = llvm::make_range(std::next(branch->getIterator()), region.front().end());
+  return llvm::none_of(behind, [&](Operation &op) { return waitsFor(&op, store.getThrough()); });
+}
+
 static bool hasPlace(StoreOp store, Value tile) {
   scf::IfOp branch = findBranch(tile);
   return branch && llvm::any_of(branch->getRegions(), [&](Region &region) {
-           return findPlace(store, tile, region) || hasPlace(store, findIn(region, tile));
+           return findPlace(store, tile, region) ||
+                  (canEnterFrom(store, tile, region) && hasPlace(store, findIn(region, tile)));
          });
 }
 
@@ -103,17 +123,25 @@ static bool canHoist(StoreOp store) {
          });
 }
 
-/// Into all branches, of which one may be cut further.
-static void hoist(StoreOp store) {
-  scf::IfOp branch = findBranch(store.getValue());
-  if (!branch)
-    return;
-  for (Region &region : branch->getRegions()) {
-    WaitOp place = findPlace(store, store.getValue(), region);
+/// Channels and regions at whose end a store through them stands: others stay behind it.
+using Staying = llvm::SmallDenseSet<std::pair<Value, Region *>, 4>; // looked up only
+
+/// Into all branches: to its place in each, or to the end.
+static void hoist(StoreOp store, Staying &staying) {
+  Value tile = store.getValue();
+  for (Region &region : findBranch(tile)->getRegions()) {
+    std::pair<Value, Region *> here(store.getThrough(), &region);
+    bool canMove = !staying.contains(here);
+    WaitOp place = canMove ? findPlace(store, tile, region) : WaitOp();
+    bool canEnter = canMove && !place && canEnterFrom(store, tile, region);
     OpBuilder b(place ? place : region.front().getTerminator());
     IRMapping mapping;
-    mapping.map(store.getValue(), findIn(region, store.getValue()));
-    hoist(cast<StoreOp>(b.clone(*store, mapping)));
+    mapping.map(tile, findIn(region, tile));
+    auto clone = cast<StoreOp>(b.clone(*store, mapping));
+    if (canEnter)
+      hoist(clone, staying);
+    else if (!place)
+      staying.insert(here);
   }
   store.erase();
 }
@@ -123,27 +151,31 @@ namespace {
 struct HoistStores : public dash::impl::HoistStoresBase<HoistStores> {
   void runOnOperation() override {
     SmallVector<StoreOp> stores;
-    llvm::SmallDenseSet<Value, 2>
-        staying; // a store through them: others stay behind it; looked up only
+    llvm::SmallDenseMap<Value, scf::IfOp, 2>
+        branches; // of the last store through a channel; looked up only
     WalkResult result = getOperation()->walk([&](StoreOp store) -> WalkResult {
       if (store.getThrough() && !store.getUse())
         return store.emitError("has no number of its use; run --dash-read-order first");
-      if (!store.getThrough() || staying.contains(store.getThrough()))
+      if (!store.getThrough())
         return WalkResult::advance();
-      if (canHoist(store))
+      // Stores keep their order: one moves only into the branches of all in front of it.
+      scf::IfOp branch = canHoist(store) ? findBranch(store.getValue()) : scf::IfOp();
+      scf::IfOp &known = branches.try_emplace(store.getThrough(), branch).first->second;
+      if (known != branch)
+        known = {};
+      if (known)
         stores.push_back(store);
-      else
-        staying.insert(store.getThrough());
       return WalkResult::advance();
     });
     if (result.wasInterrupted())
       return signalPassFailure();
+    Staying staying;
     for (StoreOp store : stores) {
       scf::IfOp branch = findBranch(store.getValue());
       for (OpOperand &operand : store->getOpOperands())
         if (operand.get() != store.getValue())
           operand.set(computeAt(branch, operand.get()));
-      hoist(store);
+      hoist(store, staying);
     }
   }
 };

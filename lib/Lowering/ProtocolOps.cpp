@@ -42,6 +42,9 @@ ProtocolRun::Outcome ProtocolRun::onSlot(Process &process, const Instruction &in
   case Opcode::Arrive: {
     auto arrive = cast<MbarrierArriveOp>(instruction.op);
     RoleOp role = process.program->role;
+    if (role.isReducer() && arrive.getSide() == BarrierSide::Empty &&
+        failed(checkAdded(process, instruction)))
+      return Outcome::Wrong;
     int64_t lanes = arrive.getScope() == ArriveScope::Warp ? 1 : 32;
     int64_t count = role.isConsumer() ? lanes * int64_t(role.getWarps()) : 1;
     LogicalResult done =
@@ -82,6 +85,21 @@ ProtocolRun::Outcome ProtocolRun::wait(Process &process, const Instruction &inst
   if (barrier.getComplete() < phases)
     return Outcome::Waits;
   return succeeded(barrier.see(event, phases, process.clock)) ? Outcome::Ran : Outcome::Wrong;
+}
+
+/// A reducer gives back what it has added.
+LogicalResult ProtocolRun::checkAdded(Process &process, const Instruction &instruction) {
+  SlotPlace place = instruction.places.front();
+  ChannelOp channel = channels[place.channel];
+  for (unsigned element : llvm::seq(channel.getType().getNumTiles())) {
+    place.element = element;
+    for (const SlotPart &part : partsOf(process, place))
+      if (part.use != process.registers[place.use] || !part.isAdded)
+        return instruction.op->emitError()
+               << "gives back use " << process.registers[place.use] << " of channel '"
+               << channel.getName() << "', of which it has not added element " << element;
+  }
+  return success();
 }
 
 /// The engine writes when it likes: only who waits for the slot knows that it has.
@@ -243,12 +261,25 @@ ProtocolRun::Outcome ProtocolRun::releaseTurn(Process &process, const Instructio
   return Outcome::Ran;
 }
 
+/// A contribution that is stored in a place of its own, and not added to a sum.
+static bool isKept(Operation *op) {
+  auto store = dyn_cast<BulkStoreOp>(op);
+  return store && store.getTurn();
+}
+
+/// Whether a role adds to these sums itself: then what it keeps of them besides is for tests.
+static bool addsTo(const RoleProgram &program, Value sums) {
+  return llvm::any_of(program.code, [&](const Instruction &one) {
+    return one.opcode == Opcode::AddTile && one.op->getOperand(0) == sums && !isKept(one.op);
+  });
+}
+
 /// A chain's first turn assigns, the others add.
 LogicalResult ProtocolRun::addTile(Process &process, const Instruction &instruction,
                                    const Event &event) {
   auto store = dyn_cast<BulkStoreOp>(instruction.op);
-  bool isKept = store && store.getTurn();
-  if (process.program->takesTurns && !isKept) {
+  bool isApart = isKept(instruction.op);
+  if (process.program->takesTurns && !isApart) {
     TileKey tile = tileOf(process, instruction);
     if (process.turn != tile)
       return instruction.op->emitError("adds to a tile whose turn the role has not acquired");
@@ -257,11 +288,16 @@ LogicalResult ProtocolRun::addTile(Process &process, const Instruction &instruct
                                                        "nobody has stored"
                                                      : "stores over what turns before have added");
   }
+  bool isForTests = isApart && addsTo(*process.program, instruction.op->getOperand(0));
   const SlotPlace &place = instruction.places.front();
   SlotElement what{channels[place.channel], process.registers[place.use], place.element};
   for (SlotPart &part : partsOf(process, place)) {
     if (failed(readPart(part, what, event, process.clock)))
       return failure();
+    if (std::exchange(isForTests ? part.isKept : part.isAdded, true))
+      return instruction.op->emitError()
+             << (isApart ? "stores" : "adds") << " use " << what.use << " of channel '"
+             << what.channel.getName() << "' a second time";
     part.underWay.push_back(instruction.op);
     process.openCopies.push_back({&part, instruction.op});
   }
@@ -287,8 +323,13 @@ LogicalResult ProtocolRun::copyOut(Process &process, const Instruction &instruct
   auto number = [&](unsigned i) { return process.registers[instruction.tiles[i]]; };
   RoleOp role = process.program->role;
   TileKey tile{op.getTarget(), {number(0), {number(1), number(2)}}};
-  Leaving &leaving = this->leaving.try_emplace(tile, Leaving{op, {}}).first->second;
-  leaving.counts.resize(op.getNumPieces() * warpgroups);
+  size_t count = op.getNumPieces() * warpgroups;
+  Leaving leavingWhole{op, SmallVector<int64_t, 4>(count)};
+  Leaving &leaving = this->leaving.try_emplace(tile, leavingWhole).first->second;
+  if (leaving.counts.size() != count) {
+    auto diagnostic = op.emitError() << "copies out a tile in pieces of another width";
+    return diagnostic.attachNote(leaving.op.getLoc()) << "this op copies it too";
+  }
   for (unsigned warpgroup : llvm::seq(warpgroups))
     if (role.getWarpgroup().value_or(warpgroup) == warpgroup)
       ++leaving.counts[op.getPiece() * warpgroups + warpgroup];

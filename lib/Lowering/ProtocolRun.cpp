@@ -240,7 +240,7 @@ LogicalResult ProtocolRun::checkLeaving() {
                  << "copies results out of which piece " << i / warpgroups << " of tile ("
                  << tile.first << ", " << tile.second.first << ", " << tile.second.second
                  << ") leaves " << times << " times from warpgroup " << i % warpgroups
-                 << ", and others leave " << count << " times";
+                 << ", expected " << count << ": as often as all pieces of all results";
     }
   return success();
 }

@@ -93,6 +93,7 @@ private:
   bool compute(Process &process, const Instruction &instruction);
   LogicalResult readList(Process &process, const Instruction &instruction);
   Outcome wait(Process &process, const Instruction &instruction, const Event &event);
+  LogicalResult checkAdded(Process &process, const Instruction &instruction);
   LogicalResult copyIn(Process &process, const Instruction &instruction);
   LogicalResult followTile(Process &process, const Instruction &instruction);
   FailureOr<TileOrigin> originIn(Process &process, const Instruction &instruction,

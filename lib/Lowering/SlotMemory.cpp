@@ -119,7 +119,7 @@ LogicalResult dash::writePart(SlotPart &part, const SlotElement &what, const Eve
   part.readers.clear();
   part.writer = event;
   part.piece = what.piece;
-  part.hasLeft = false;
+  part.hasLeft = part.isAdded = part.isKept = false;
   part.use = what.use;
   return success();
 }

@@ -77,6 +77,8 @@ struct SlotPart {
   int64_t origin = 0;                  ///< of what lies there, by its number (TileOrigins)
   std::optional<int64_t> piece;        ///< of a consumer's results, which leave through the slot
   bool hasLeft = false;                ///< the piece: a copy has taken it
+  bool isAdded = false;                ///< by a reducer, or stored apart from all sums
+  bool isKept = false;                 ///< by a reducer, for tests
   SmallVector<Event> readers;          ///< the last of each agent
   SmallVector<Operation *> underWay{}; ///< copies and products that still read
 };

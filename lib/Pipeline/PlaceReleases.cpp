@@ -188,12 +188,12 @@ private:
     return success();
   }
 
-  /// The first channel whose slots the role fills, and that the result's tile fits.
+  /// The first channel whose slots the role fills in its steps, and that the result's tile fits.
   Value findWayOut(StoreOp store) {
     Value channel;
     Type element = store.getTarget().getType().getElementType();
     role.walk([&](PutOp put) {
-      if (put.isLoad() ||
+      if (put.isLoad() || !put->getParentOfType<WalkOp>() ||
           !StoreOp::canLeave(store.getValue().getType(), element, put.getChannel().getType()))
         return WalkResult::advance();
       channel = put.getChannel();

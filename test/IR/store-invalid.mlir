@@ -121,7 +121,7 @@ func.func @leaves_in_pieces_with_columns(%dk: !T, %t: tensor<128x128xf32>, %i: i
 func.func @leaves_through_a_channel_that_is_known(%dk: !T, %t: tensor<128x128xf32>, %i: index, %tiles: !D) {
   dash.workers {
     dash.role "compute" consumer warps(8) {
-      // expected-error @below {{'dash.store' op leaves through what no 'dash.channel' has made}}
+      // expected-error @below {{'dash.store' op leaves through a value that no 'dash.channel' makes}}
       dash.store %t, %dk[%i, %i, %i] through %tiles : !D ahead(0) : tensor<128x128xf32> -> !T
     }
   }

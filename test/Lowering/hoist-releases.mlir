@@ -176,3 +176,34 @@ func.func @on_every_way(%c: !d, %is_long: i1) {
   }
   return
 }
+
+// Neither branch has a fence, but there is one behind them.
+// CHECK-LABEL: func.func @behind_branches
+// CHECK:      scf.if
+// CHECK-NOT:  dash.release
+// CHECK:      dash.commit %dq_tiles
+// CHECK-NEXT: dash.release %v_tiles
+// CHECK-NEXT: dash.take_tensor_core
+func.func @behind_branches(%is_long: i1) {
+  dash.workers {
+    %v_tiles = dash.channel "v" depth(1) : !VCh
+    %dq_tiles = dash.channel "dq" depth(2) : !DCh
+    dash.role "compute" consumer warps(8) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %n = dash.num_items
+      scf.for %i = %c0 to %n step %c1 {
+        %v = dash.wait %v_tiles[%i] : !VCh -> !kv
+        %rows = dash.load_factor %v : !kv -> !kv
+        scf.if %is_long {
+          %s = dash.matmul transpose %rows, %rows : (!kv, !kv) -> !d
+        } else {
+        }
+        dash.commit %dq_tiles[%i] : !DCh
+        dash.take_tensor_core
+        dash.release %v_tiles[%i] : !VCh
+      }
+    }
+  }
+  return
+}

@@ -277,3 +277,117 @@ func.func @told_behind(%steps: index, %n: index, %p: !ds, %q: !q, %dv: !T) {
   }
   return
 }
+
+// A slot that is held around the branches is not empty either.
+// CHECK-LABEL: func.func @held_around
+// CHECK:      scf.if
+// CHECK-NOT:  dash.store
+// CHECK:      } else {
+// CHECK:      }
+// CHECK:      dash.store
+func.func @held_around(%steps: index, %n: index, %p: !ds, %q: !q, %dv: !T) {
+  dash.workers {
+    %ds_tiles = dash.channel "ds" depth(2) : !DSCh
+    dash.role "compute" consumer warps(8) {
+      %c0 = arith.constant 0 : index
+      %one = arith.constant 1 : index
+      %zero = arith.constant dense<0.0> : !sum
+      %any = arith.cmpi ugt, %steps, %c0 : index
+      %n1 = arith.addi %n, %one : index
+      %ds0 = dash.wait %ds_tiles[%n] : !DSCh -> !ds
+      %r = scf.if %any -> !sum {
+        %sum = dash.matmul %p, %q : (!ds, !q) -> !sum
+        %ds1 = dash.wait %ds_tiles[%n1] : !DSCh -> !ds
+        dash.release %ds_tiles[%n1] : !DSCh
+        scf.yield %sum : !sum
+      } else {
+        scf.yield %zero : !sum
+      }
+      dash.release %ds_tiles[%n] : !DSCh
+      %next = arith.addi %n1, %one : index
+      dash.store %r, %dv[%c0, %c0, %c0] through %ds_tiles : !DSCh ahead(0) use(%next) : !sum -> !T
+    }
+  }
+  return
+}
+
+// An inner branch makes the tile, and the role waits behind it: the store stands in front of the last wait, and no further up. In the other
+// branch it stands at the end.
+// CHECK-LABEL: func.func @behind_inner
+// CHECK:      scf.if
+// CHECK:        %[[INNER:.+]] = scf.if
+// CHECK-NOT:      dash.store
+// CHECK:        dash.release %ds_tiles
+// CHECK-NEXT:   dash.store %[[INNER]]
+// CHECK-NEXT:   dash.wait %ds_tiles
+// CHECK:      } else {
+// CHECK-NEXT:   dash.store
+func.func @behind_inner(%steps: index, %n: index, %p: !ds, %q: !q, %dv: !T) {
+  dash.workers {
+    %ds_tiles = dash.channel "ds" depth(2) : !DSCh
+    dash.role "compute" consumer warps(8) {
+      %c0 = arith.constant 0 : index
+      %one = arith.constant 1 : index
+      %zero = arith.constant dense<0.0> : !sum
+      %any = arith.cmpi ugt, %steps, %c0 : index
+      %many = arith.cmpi ugt, %steps, %one : index
+      %n1 = arith.addi %n, %one : index
+      %r = scf.if %any -> !sum {
+        %inner = scf.if %many -> !sum {
+          %sum = dash.matmul %p, %q : (!ds, !q) -> !sum
+          scf.yield %sum : !sum
+        } else {
+          scf.yield %zero : !sum
+        }
+        %ds0 = dash.wait %ds_tiles[%n] : !DSCh -> !ds
+        dash.release %ds_tiles[%n] : !DSCh
+        %ds1 = dash.wait %ds_tiles[%n1] : !DSCh -> !ds
+        dash.release %ds_tiles[%n1] : !DSCh
+        scf.yield %inner : !sum
+      } else {
+        scf.yield %zero : !sum
+      }
+      %next = arith.addi %n1, %one : index
+      dash.store %r, %dv[%c0, %c0, %c0] through %ds_tiles : !DSCh ahead(0) use(%next) : !sum -> !T
+    }
+  }
+  return
+}
+
+// In the first branch the first tile is made too late to leave early, in the second both leave early: in order in each.
+// CHECK-LABEL: func.func @in_order_each
+// CHECK:      scf.if
+// CHECK:        dash.release %ds_tiles
+// CHECK-NEXT:   dash.store %{{.+}}, %arg4[
+// CHECK-NEXT:   dash.store %{{.+}}, %arg5[
+// CHECK:      } else {
+// CHECK:        dash.store %{{.+}}, %arg4[
+// CHECK-NEXT:   dash.store %{{.+}}, %arg5[
+// CHECK-NEXT:   dash.wait %ds_tiles
+// CHECK-NOT:  dash.store
+func.func @in_order_each(%steps: index, %n: index, %p: !ds, %q: !q, %dv: !T, %dk: !T) {
+  dash.workers {
+    %ds_tiles = dash.channel "ds" depth(4) : !DSCh
+    dash.role "compute" consumer warps(8) {
+      %c0 = arith.constant 0 : index
+      %one = arith.constant 1 : index
+      %any = arith.cmpi ugt, %steps, %c0 : index
+      %next = arith.addi %n, %one : index
+      %r:2 = scf.if %any -> (!sum, !sum) {
+        %early = dash.matmul %p, %q : (!ds, !q) -> !sum
+        %ds = dash.wait %ds_tiles[%n] : !DSCh -> !ds
+        %late = dash.matmul %p, %q : (!ds, !q) -> !sum
+        dash.release %ds_tiles[%n] : !DSCh
+        scf.yield %late, %early : !sum, !sum
+      } else {
+        %early = dash.matmul %p, %q : (!ds, !q) -> !sum
+        %ds = dash.wait %ds_tiles[%n] : !DSCh -> !ds
+        dash.release %ds_tiles[%n] : !DSCh
+        scf.yield %early, %early : !sum, !sum
+      }
+      dash.store %r#0, %dv[%c0, %c0, %c0] through %ds_tiles : !DSCh ahead(0) use(%next) : !sum -> !T
+      dash.store %r#1, %dk[%c0, %c0, %c0] through %ds_tiles : !DSCh ahead(1) use(%next) : !sum -> !T
+    }
+  }
+  return
+}

@@ -434,8 +434,38 @@ func.func @leaves_whole(%dk: memref<?x?x?x128xbf16>) {
       %slot, %phase = dash.ring %ds_tiles[%c0] : !C
       dash.mbarrier_wait %ds_tiles empty[%slot] phase(%phase) borrows : !C
       dash.store_fragment %p to %ds_tiles[%slot] element(0) piece(0) : !p to !C
-      // expected-error @below {{copies results out of which piece 1 of tile (0, 0, 0) leaves 0 times from warpgroup 0, and others leave 1 times}}
+      // expected-error @below {{copies results out of which piece 1 of tile (0, 0, 0) leaves 0 times from warpgroup 0, expected 1: as often as all pieces of all results}}
       dash.copy_out %ds_tiles[%slot] element(0) to %dk[%c0, %c0, %c0] piece(0) : !C to memref<?x?x?x128xbf16>
+      nvvm.cp.async.bulk.wait_group 0
+    }
+  }
+  return
+}
+
+// -----
+
+!C = !dash.channel<tensor<64x64xbf16, #dash.swizzled>>
+!W = !dash.channel<tensor<64x128xbf16, #dash.swizzled>>
+!p = tensor<64x128xbf16, #dash.fragment<operand, rows by 1>>
+
+// Half of a tile, and then all of it.
+func.func @leaves_in_one_width(%dk: memref<?x?x?x128xbf16>) {
+  %c0 = arith.constant 0 : index
+  dash.workers {
+    %narrow = dash.channel "ds" depth(1) arrivals([4, 4]) : !C
+    %wide = dash.channel "v" depth(1) arrivals([4, 4]) : !W
+    dash.role "compute" consumer warps(4) {
+      %p = arith.constant dense<0.0> : !p
+      %slot, %phase = dash.ring %narrow[%c0] : !C
+      %there, %phase_there = dash.ring %wide[%c0] : !W
+      dash.mbarrier_wait %narrow empty[%slot] phase(%phase) borrows : !C
+      dash.mbarrier_wait %wide empty[%there] phase(%phase_there) borrows : !W
+      dash.store_fragment %p to %narrow[%slot] element(0) piece(0) : !p to !C
+      dash.store_fragment %p to %wide[%there] element(0) piece(0) : !p to !W
+      // expected-note @below {{this op copies it too}}
+      dash.copy_out %narrow[%slot] element(0) to %dk[%c0, %c0, %c0] piece(0) : !C to memref<?x?x?x128xbf16>
+      // expected-error @below {{copies out a tile in pieces of another width}}
+      dash.copy_out %wide[%there] element(0) to %dk[%c0, %c0, %c0] piece(0) : !W to memref<?x?x?x128xbf16>
       nvvm.cp.async.bulk.wait_group 0
     }
   }
@@ -467,7 +497,7 @@ func.func @leave_alike(%dv: memref<?x?x?x64xbf16>, %dk: memref<?x?x?x64xbf16>) {
       dash.store_fragment %p to %ds_tiles[%slot_2] element(0) piece(0) : !p to !C
       dash.copy_out %ds_tiles[%slot] element(0) to %dv[%c0, %c0, %c0] piece(0) : !C to memref<?x?x?x64xbf16>
       dash.copy_out %ds_tiles[%slot_1] element(0) to %dv[%c0, %c0, %c1] piece(0) : !C to memref<?x?x?x64xbf16>
-      // expected-error @below {{copies results out of which piece 0 of tile (0, 0, 1) leaves 0 times from warpgroup 0, and others leave 1 times}}
+      // expected-error @below {{copies results out of which piece 0 of tile (0, 0, 1) leaves 0 times from warpgroup 0, expected 1: as often as all pieces of all results}}
       dash.copy_out %ds_tiles[%slot_2] element(0) to %dk[%c0, %c0, %c0] piece(0) : !C to memref<?x?x?x64xbf16>
       nvvm.cp.async.bulk.wait_group 0
     }

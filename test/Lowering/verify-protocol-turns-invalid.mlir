@@ -224,6 +224,69 @@ func.func @released_too_early(%dq: !F) {
 !d = tensor<64x64xf32, #dash.fragment<accumulator, rows by 1>>
 !F = memref<?x?x?x64xf32>
 
+// A contribution is lost.
+func.func @given_back_unadded(%dq: !F) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  dash.workers {
+    %d_tiles = dash.channel "d" depth(1) arrivals([4, 1]) : !D
+    dash.role "compute" consumer warps(4) {
+      %zero = arith.constant dense<0.0> : !d
+      %slot, %phase = dash.ring %d_tiles[%c0] : !D
+      dash.store_fragment %zero to %d_tiles[%slot] element(0) : !d to !D
+      dash.mbarrier_arrive %d_tiles full[%slot] by warp : !D
+    }
+    dash.role "reduce" reducer warps(1) {
+      %slot, %phase = dash.ring %d_tiles[%c0] : !D
+      dash.mbarrier_wait %d_tiles full[%slot] phase(%phase) : !D
+      dash.acquire_turn %dq[%c0, %c0, %c0] turn(%c0) : !F
+      // expected-error @below {{gives back use 0 of channel 'd', of which it has not added element 0}}
+      dash.mbarrier_arrive %d_tiles empty[%slot] by thread : !D
+    }
+  }
+  return
+}
+
+// -----
+
+!D = !dash.channel<tensor<64x64xf32, #dash.fragment<accumulator, rows by 1>>>
+!d = tensor<64x64xf32, #dash.fragment<accumulator, rows by 1>>
+!F = memref<?x?x?x64xf32>
+
+// And here it counts twice.
+func.func @added_twice(%dq: !F) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  dash.workers {
+    %d_tiles = dash.channel "d" depth(1) arrivals([4, 1]) : !D
+    dash.role "compute" consumer warps(4) {
+      %zero = arith.constant dense<0.0> : !d
+      %slot, %phase = dash.ring %d_tiles[%c0] : !D
+      dash.store_fragment %zero to %d_tiles[%slot] element(0) : !d to !D
+      dash.mbarrier_arrive %d_tiles full[%slot] by warp : !D
+    }
+    dash.role "reduce" reducer warps(1) {
+      %slot, %phase = dash.ring %d_tiles[%c0] : !D
+      dash.mbarrier_wait %d_tiles full[%slot] phase(%phase) : !D
+      dash.acquire_turn %dq[%c0, %c0, %c0] turn(%c0) : !F
+      dash.bulk_store %d_tiles[%slot] into %dq[%c0, %c0, %c0] : !D into !F
+      nvvm.cp.async.bulk.commit.group
+      nvvm.cp.async.bulk.wait_group 0
+      dash.release_turn %dq[%c0, %c0, %c0] last(%c0) : !F
+      dash.acquire_turn %dq[%c0, %c0, %c0] turn(%c1) : !F
+      // expected-error @below {{adds use 0 of channel 'd' a second time}}
+      dash.bulk_add %d_tiles[%slot] into %dq[%c0, %c0, %c0] : !D into !F
+    }
+  }
+  return
+}
+
+// -----
+
+!D = !dash.channel<tensor<64x64xf32, #dash.fragment<accumulator, rows by 1>>>
+!d = tensor<64x64xf32, #dash.fragment<accumulator, rows by 1>>
+!F = memref<?x?x?x64xf32>
+
 // In no order, and never waited for.
 func.func @ends_too_early(%dq: !F) {
   %c0 = arith.constant 0 : index

@@ -82,7 +82,7 @@ def StoreOp : Dash_Op<"store", [InsideItems, AttrSizedOperandSegments]> {
     - the two about rows and columns of `dash.load`
     - `leaves through a channel of one tile of 128 rows of 'bf16', whose columns divide 128 or are a multiple, got
       '!dash.channel<tensor<64x128xf32>>'`
-    - `leaves through what no 'dash.channel' has made`
+    - `leaves through a value that no 'dash.channel' makes`
     - `ahead must be at least 0, got -1`
     - `has the number of a use of no channel`, and so `slots ahead`
   }];

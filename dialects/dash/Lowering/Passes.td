@@ -282,8 +282,9 @@ def HoistStores : Pass<"dash-hoist-stores", "::mlir::ModuleOp"> {
   let description = [{
     dV and dK of an item are complete with its last step, while its last dQ still waits for dS of the other warpgroup. A store whose tile
     branches make moves into them, in front of the last wait for the channel through which it leaves, if its slots are empty by then: the
-    role has released what it has waited for before, and the channel has more slots than the store has pieces and slots `ahead`. A store
-    without such a place stays behind the branches, and so do those behind it that leave through the same channel.
+    role has released what it has waited for before, and the channel has more slots than the store has pieces and slots `ahead`. Where one
+    branch has such a place, the store goes to the end of the others; where none has, it stays behind them. Stores that leave through the
+    same channel keep their order.
 
     Needs: `dash-read-order`. Leaves: the order of stores. Does not: copy anything, which `dash-insert-waits` does.
 
@@ -413,7 +414,8 @@ def VerifyProtocol : Pass<"dash-verify-protocol", "::mlir::ModuleOp"> {
       of the same rows; both sides of scores are of one sequence; what leaves (dQ, dK, dV) goes where its rows are, which the
       role that adds has found in the order by itself; and what K's slot tells is the tile beside it;
     - warpgroups take the tensor core as often as they are given it, and in turn;
-    - an add has its tile's turn, the first turn of a chain stores, and a turn is given on when the add is complete;
+    - an add has its tile's turn, the first turn of a chain stores, and a turn is given on when the add is complete; a reducer adds each
+      slot once before it gives it back;
     - a result leaves whole: each of its pieces, once, from every warpgroup, and dV as often as dK;
     - where all roles end, slots are empty, copies are complete and not only read, and counters are as they were.
 
