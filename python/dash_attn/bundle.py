@@ -105,6 +105,15 @@ class Bundle:
     scores: tuple[BundledKernel, ...] = ()  # of batches, with a softcap or a sink
     apart: tuple[BundledKernel, ...] = ()  # whose contributions are kept apart
 
+    @property
+    def all(self) -> tuple[BundledKernel, ...]:
+        return self.kernels + self.debug + self.lists + self.levels + self.given_delta + self.scores + self.apart
+
+    @property
+    def ptx(self) -> dict[str, str]:
+        """The SHA-256 of each kernel's PTX, by its name: what it is to the byte."""
+        return {kernel.name: kernel.manifest["ptx"]["sha256"] for kernel in self.all}
+
     @staticmethod
     def open(path: str | Path) -> Bundle:
         """Reads a folder, or unpacks a .tar.gz into a temporary one. Raises ManifestError if it is no bundle."""
