@@ -9,11 +9,12 @@
 #include "SlotUse.h"
 #include "dash/IR/DashOps.h"
 #include "dash/Lowering/Passes.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 namespace mlir::dash {
 #define GEN_PASS_DEF_HOISTSTORES
@@ -90,39 +91,6 @@ static bool hasPlace(StoreOp store, Value tile) {
          });
 }
 
-static bool isInFrontOf(Operation *place, Value value) {
-  Operation *op = value.getDefiningOp();
-  return !op || op->getBlock() != place->getBlock() || op->isBeforeInBlock(place);
-}
-
-/// Whether what is computed behind an op can be in front of it.
-static bool canComputeAt(Operation *place, Value value) {
-  if (isInFrontOf(place, value))
-    return true;
-  Operation *op = value.getDefiningOp();
-  return isPure(op) && op->getNumRegions() == 0 &&
-         llvm::all_of(op->getOperands(), [&](Value one) { return canComputeAt(place, one); });
-}
-
-static Value computeAt(Operation *place, Value value) {
-  if (isInFrontOf(place, value))
-    return value;
-  IRMapping mapping;
-  Operation *op = value.getDefiningOp();
-  for (Value operand : op->getOperands())
-    mapping.map(operand, computeAt(place, operand));
-  unsigned number = cast<OpResult>(value).getResultNumber();
-  return OpBuilder(place).clone(*op, mapping)->getResult(number);
-}
-
-static bool canHoist(StoreOp store) {
-  scf::IfOp branch = findBranch(store.getValue());
-  return branch && branch->getBlock() == store->getBlock() && hasPlace(store, store.getValue()) &&
-         llvm::all_of(store->getOperands(), [&](Value operand) {
-           return operand == store.getValue() || canComputeAt(branch, operand);
-         });
-}
-
 /// Channels and regions at whose end a store through them stands: others stay behind it.
 using Staying = llvm::SmallDenseSet<std::pair<Value, Region *>, 4>; // looked up only
 
@@ -146,6 +114,18 @@ static void hoist(StoreOp store, Staying &staying) {
   store.erase();
 }
 
+/// What the store is told moves in front of the branches, if it can be computed there.
+static LogicalResult makeReady(StoreOp store, scf::IfOp branch) {
+  if (store->getBlock() != branch->getBlock())
+    return failure();
+  IRRewriter rewriter(store.getContext());
+  SmallVector<Value> told;
+  for (Value operand : store->getOperands())
+    if (operand != store.getValue())
+      told.push_back(operand);
+  return moveValueDefinitions(rewriter, told, branch);
+}
+
 namespace {
 
 struct HoistStores : public dash::impl::HoistStoresBase<HoistStores> {
@@ -159,24 +139,21 @@ struct HoistStores : public dash::impl::HoistStoresBase<HoistStores> {
       if (!store.getThrough())
         return WalkResult::advance();
       // Stores keep their order: one moves only into the branches of all in front of it.
-      scf::IfOp branch = canHoist(store) ? findBranch(store.getValue()) : scf::IfOp();
+      scf::IfOp branch = findBranch(store.getValue());
       scf::IfOp &known = branches.try_emplace(store.getThrough(), branch).first->second;
-      if (known != branch)
-        known = {};
-      if (known)
+      bool canMove = branch && known == branch && hasPlace(store, store.getValue()) &&
+                     succeeded(makeReady(store, branch));
+      if (canMove)
         stores.push_back(store);
+      else
+        known = {};
       return WalkResult::advance();
     });
     if (result.wasInterrupted())
       return signalPassFailure();
     Staying staying;
-    for (StoreOp store : stores) {
-      scf::IfOp branch = findBranch(store.getValue());
-      for (OpOperand &operand : store->getOpOperands())
-        if (operand.get() != store.getValue())
-          operand.set(computeAt(branch, operand.get()));
+    for (StoreOp store : stores)
       hoist(store, staying);
-    }
   }
 };
 

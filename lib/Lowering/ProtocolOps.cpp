@@ -324,8 +324,8 @@ LogicalResult ProtocolRun::copyOut(Process &process, const Instruction &instruct
   RoleOp role = process.program->role;
   TileKey tile{op.getTarget(), {number(0), {number(1), number(2)}}};
   size_t count = op.getNumPieces() * warpgroups;
-  Leaving leavingWhole{op, SmallVector<int64_t, 4>(count)};
-  Leaving &leaving = this->leaving.try_emplace(tile, leavingWhole).first->second;
+  Leaving none{op, SmallVector<int64_t, 4>(count)};
+  Leaving &leaving = this->leaving.try_emplace(tile, none).first->second;
   if (leaving.counts.size() != count) {
     auto diagnostic = op.emitError() << "copies out a tile in pieces of another width";
     return diagnostic.attachNote(leaving.op.getLoc()) << "this op copies it too";

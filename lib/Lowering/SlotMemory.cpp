@@ -100,8 +100,7 @@ LogicalResult dash::leavePart(SlotPart &part, const SlotElement &what, const Eve
   if (!std::exchange(part.hasLeft, true))
     return success();
   auto diagnostic = refuse(event, what, "copies")
-                    << "out, and nothing has been written there since "
-                    << "it has left";
+                    << "out, and nothing has been written there since it has left";
   return diagnostic.attachNote(part.writer.op->getLoc()) << "this op wrote it";
 }
 

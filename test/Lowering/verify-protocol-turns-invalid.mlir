@@ -287,6 +287,35 @@ func.func @added_twice(%dq: !F) {
 !d = tensor<64x64xf32, #dash.fragment<accumulator, rows by 1>>
 !F = memref<?x?x?x64xf32>
 
+// Apart from sums it would take the place of another contribution.
+func.func @stored_twice(%dq: !F) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  dash.workers {
+    %d_tiles = dash.channel "d" depth(1) arrivals([4, 1]) : !D
+    dash.role "compute" consumer warps(4) {
+      %zero = arith.constant dense<0.0> : !d
+      %slot, %phase = dash.ring %d_tiles[%c0] : !D
+      dash.store_fragment %zero to %d_tiles[%slot] element(0) : !d to !D
+      dash.mbarrier_arrive %d_tiles full[%slot] by warp : !D
+    }
+    dash.role "reduce" reducer warps(1) {
+      %slot, %phase = dash.ring %d_tiles[%c0] : !D
+      dash.mbarrier_wait %d_tiles full[%slot] phase(%phase) : !D
+      dash.bulk_store %d_tiles[%slot] into %dq[%c0, %c0, %c0] keep(%c0) : !D into !F
+      // expected-error @below {{stores use 0 of channel 'd' a second time}}
+      dash.bulk_store %d_tiles[%slot] into %dq[%c0, %c0, %c0] keep(%c1) : !D into !F
+    }
+  }
+  return
+}
+
+// -----
+
+!D = !dash.channel<tensor<64x64xf32, #dash.fragment<accumulator, rows by 1>>>
+!d = tensor<64x64xf32, #dash.fragment<accumulator, rows by 1>>
+!F = memref<?x?x?x64xf32>
+
 // In no order, and never waited for.
 func.func @ends_too_early(%dq: !F) {
   %c0 = arith.constant 0 : index

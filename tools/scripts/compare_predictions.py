@@ -5,7 +5,7 @@
   tools/scripts/compare_predictions.py --write                             puts them into dialects/dash/docs/benchmarks.md
   tools/scripts/compare_predictions.py --check                             refuses a page that says something else
 
-Records are test/Device/records/*-tune*.json, of dash_attn.tune. Measured is the main kernel alone; predicted is the makespan of the same
+Records are test/Device/records/*-tune.json and *-tune-HEAD_DIM.json, of dash_attn.tune. Measured is the main kernel alone; predicted is the makespan of the same
 problem and kind with 132 workers and the costs that come with dash.
 """
 
