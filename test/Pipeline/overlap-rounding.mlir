@@ -1,7 +1,6 @@
+// RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='kind=symmetric-shift workers=4 sizes=q:512,batch:1,heads:4,kv-heads:4' --dash-assign-roles --dash-keep-apart --dash-overlap-rounding | FileCheck %s
 // DEFINE: %{order} =
 // DEFINE: %{kernels} = --dash-tile --dash-apply-schedule='%{order}' --dash-assign-roles --dash-keep-apart --dash-overlap-rounding
-// REDEFINE: %{order} = kind=symmetric-shift workers=4 sizes=q:512,batch:1,heads:4,kv-heads:4
-// RUN: dash-opt %dash_examples/bwd-causal.mlir %{kernels} | FileCheck %s
 // REDEFINE: %{order} = kind=symmetric-shift workers=4 parts=2 sizes=q:512,batch:1,heads:4,kv-heads:1
 // RUN: dash-opt %dash_examples/bwd-causal.mlir %{kernels} | FileCheck %s --check-prefixes=CHECK,PARTS
 

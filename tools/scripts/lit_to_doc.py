@@ -97,7 +97,7 @@ def output_of(root, bin_dir, command, path):
     examples = root / "dialects" / "dash" / "examples"
     for name, value in (("%dash_examples", examples), ("%dash_src", root), ("%python", sys.executable), ("%s", root / path)):
         command = command.replace(name, str(value))
-    left = re.search(r"%[A-Za-z_]\w*", command)
+    left = re.search(r"%\{?[A-Za-z_]\w*", command)
     if left:
         raise Failure(f"expected a RUN line of %s, %python, %dash_src and %dash_examples only, found '{left[0]}' in {path}")
     search = os.pathsep.join([str(bin_dir), str(house.LLVM_BIN), os.environ["PATH"]])
