@@ -62,6 +62,13 @@ def problems(lengths: list[int], head_dims: list[int], masks: list[str]) -> list
             for head_dim in head_dims for mask in masks for rows in lengths]
 
 
+def kernels_of(bundle: Bundle, case: Case) -> list[BundledKernel]:
+    """Those that serve the problem: one of each kind, in one part."""
+    return [bundled for bundled in bundle.kernels
+            if bundled.head_dim == case.head_dim and bundled.mask == case.mask and bundled.element == case.element and bundled.parts == 1 and
+            bundled.serves(sizes_of(case))]
+
+
 def operations(case: Case) -> float:
     pairs = case.q_rows * case.kv_rows
     seen = {"full": pairs, "causal": pairs / 2}.get(case.mask.name) or visible(case.q_rows, case.kv_rows, case.mask)
@@ -262,7 +269,7 @@ def of_calls(arguments: argparse.Namespace) -> int:
 def of_bundle(arguments: argparse.Namespace) -> int:
     bundle, begun, generator = Bundle.open(arguments.bundle), time.monotonic(), random.Random(arguments.seed)
     kinds = set(arguments.kinds.split(",")) - {""}
-    loaded = [(bundled, Kernel.load(bundled.path)) for bundled in bundle.kernels if not kinds or bundled.kind in kinds]
+    loaded: dict[str, Kernel] = {}
     flush = torch.empty(256 << 20, dtype=torch.uint8, device="cuda") if arguments.flush else None
     results: list[dict[str, Any]] = []
     left_out: list[str] = []
@@ -271,9 +278,11 @@ def of_bundle(arguments: argparse.Namespace) -> int:
         if time.monotonic() - begun > arguments.seconds:
             left_out.append(case.name)
             continue
-        kernels = [(bundled, kernel) for bundled, kernel in loaded if bundled.head_dim == case.head_dim and
-                   bundled.mask == case.mask and bundled.element == case.element and bundled.serves(sizes_of(case))]
-        variants = make_variants(case, kernels)
+        kernels = [bundled for bundled in kernels_of(bundle, case) if not kinds or bundled.kind in kinds]
+        for bundled in kernels:
+            if bundled.name not in loaded:
+                loaded[bundled.name] = Kernel.load(bundled.path)
+        variants = make_variants(case, [(bundled, loaded[bundled.name]) for bundled in kernels])
         measure(variants, arguments.rounds, flush, generator)
         found = [summary(case, variant) for variant in variants]
         results += found

@@ -76,6 +76,11 @@ class BundledKernel:
         return "apart" in self.manifest["program"]
 
     @property
+    def parts(self) -> int:
+        """Items of a kv tile, which add up its dK and dV."""
+        return self.manifest["program"]["parts"]
+
+    @property
     def softcap(self) -> float | None:
         return self.manifest["program"].get("softcap")
 

@@ -20,6 +20,7 @@ import on_cpu  # noqa: E402, F401
 import torch  # noqa: E402
 
 from dash_attn import bench, bench_calls, bench_graphs  # noqa: E402
+from dash_attn.bundle import Bundle, BundledKernel  # noqa: E402
 from dash_attn.reference import CAUSAL, FULL  # noqa: E402
 from dash_attn.testing import Case  # noqa: E402
 
@@ -48,6 +49,18 @@ def names() -> None:
         before = bench.operations(case)
     sys.modules["flash_attn"] = types.SimpleNamespace(flash_attn_func=flash_attn_func)
     sys.modules["flash_attn_interface"] = types.SimpleNamespace()
+
+
+def kernels() -> None:
+    """Of a bundle: one of a kind, that serves the sizes and has one part."""
+    def bundled(name: str, element: str = "bf16", parts: int = 1, **fixed: int) -> BundledKernel:
+        sizes = {size: {"value": value} for size, value in fixed.items()}
+        return BundledKernel(name, 64, element, CAUSAL, "shift", True, Path(name), {"program": {"parts": parts}, "sizes": sizes})
+
+    made = (bundled("plain"), bundled("parts4", parts=4), bundled("f16", "f16"), bundled("table", q_rows=24), bundled("other-table", q_rows=48))
+    bundle = Bundle(Path(), "", "", made)
+    assert [kernel.name for kernel in bench.kernels_of(bundle, CASE)] == ["plain", "table"]
+    assert not bench.kernels_of(bundle, Case(64, FULL, 24, 24, 1, 4, 2)) and not bench.kernels_of(bundle, Case(128, CAUSAL, 24, 24, 1, 4, 2))
 
 
 def calls() -> None:
@@ -98,5 +111,6 @@ def rows() -> None:
 
 allocate = bench_calls.allocate
 names()
+kernels()
 calls()
 rows()

@@ -5,8 +5,8 @@
   tools/scripts/record_measurements.py --check     refuses those that say something else
 
 Records are test/Device/records/*-bench.json, *-calls.json and *-few.json, of `python3 -m dash_attn.bench --json` with a bundle, without one and
-with --backward, *-auto.json, of test/Device/auto_kind.py, *-masks.json, of test/Device/mask_speed.py, and *-peers.json: dash beside its peers in one
-process. In a page, what stands between <!-- NAME --> and <!-- end NAME --> is written.
+with --backward, *-auto.json, of test/Device/auto_kind.py, *-masks.json, of test/Device/mask_speed.py, and *-peers.json and *-sustained.json (of
+test/Device/sustained.py): dash beside its peers in one process. In a page, what stands between <!-- NAME --> and <!-- end NAME --> is written.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ def main() -> None:
     baselines = json.loads(house.read(root / "python/dash_attn/baselines.json"))
     page = replace(house.read(root / DOCS / "measurements.md"), "measurements", measurements(bench, bench_name, baselines))
     page = replace(page, "auto", chosen_kinds(*newest(root, "auto")))
+    page = replace(page, "sustained", without_pause(*newest(root, "sustained")))
     page = replace(page, "few", few_heads(*newest(root, "few")))
     page = replace(page, "masks", by_active_task(*newest(root, "masks")))
     front_ends = Path("python/README.md")
@@ -81,6 +82,25 @@ def by_problem(record: dict) -> dict[tuple[int, str, int], dict[str, dict]]:
     for row in record["results"]:
         problems.setdefault((row["head_dim"], row["mask"], row["rows"]), {})[row["variant"]] = row
     return problems
+
+
+# ---- Passes without a pause -----------------------------------------------------------------------------
+
+
+def without_pause(record: dict, name: str) -> str:
+    others = ("FA3 nd", "FA3 det", "cudnn (nd)")
+    lines = [f"{record['gpu']}, PyTorch {record['torch']}, {record['date']}, commit {record['commit']}, turns of {record['seconds']} s, TFLOP/s of the whole "
+             f"backward, and the clock in MHz ([record]({link(name)})). nd: not deterministic.", "",
+             "| head dim, mask | S | dash | FA3 nd | FA3 det | cuDNN nd | to best nd |", "|---|---|---|---|---|---|---|"]
+    before, ratios, watts = None, [], [row["power_w"] for row in record["results"]]
+    for (head_dim, mask, rows), variants in by_problem(record).items():
+        (ours,) = (row for variant, row in variants.items() if variant not in others)
+        ratios.append(ours["tflops"] / max(variants[other]["tflops"] for other in others if other.endswith(("nd", "(nd)"))))
+        problem, before = f"{head_dim} {mask}" if (head_dim, mask) != before else "", (head_dim, mask)
+        cells = [f"**{ours['tflops']:.0f}** at {ours['clock_mhz']}"] + [f"{variants[other]['tflops']:.0f} at {variants[other]['clock_mhz']}" for other in others]
+        lines.append(f"| {problem} | {rows} | " + " | ".join(cells) + f" | {ratios[-1]:.2f} |")
+    lines += ["", f"In geometric mean {mean(ratios):.2f} of the best that is not deterministic, at {min(watts)} to {max(watts)} W."]
+    return "\n" + "\n".join(lines) + "\n\n"
 
 
 # ---- Orders and PyTorch's passes, in one process -------------------------------------------------------
