@@ -41,6 +41,7 @@ from .testing import OUTPUTS, Case, allocate, flash_arguments, sizes_of
 
 TOKENS, HIDDEN = 16384, 2048
 LENGTHS = (512, 1024, 2048, 4096, 8192, 16384)
+BEST_FIXED = {"full": "shift", "causal": "symmetric-shift"}  # the fixed order that is best on a mask, on most lengths
 PEERS = {"flash": SDPBackend.FLASH_ATTENTION, "cudnn": SDPBackend.CUDNN_ATTENTION}
 BASELINES = Path(__file__).with_name("baselines.json")
 BUSY_CYCLES = 4_000_000  # about 2 ms: longer than the host needs to launch one backward, or both ways
@@ -67,6 +68,11 @@ def kernels_of(bundle: Bundle, case: Case) -> list[BundledKernel]:
     return [bundled for bundled in bundle.kernels
             if bundled.head_dim == case.head_dim and bundled.mask == case.mask and bundled.element == case.element and bundled.parts == 1 and
             bundled.serves(sizes_of(case))]
+
+
+def best_fixed(bundle: Bundle, case: Case) -> BundledKernel:
+    """That of the fixed order that is best on its mask. Raises StopIteration if the bundle lacks it."""
+    return next(bundled for bundled in kernels_of(bundle, case) if bundled.kind == BEST_FIXED[case.mask.name])
 
 
 def operations(case: Case) -> float:

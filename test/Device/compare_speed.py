@@ -23,12 +23,11 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "python")]
 import torch  # noqa: E402
 
 from dash_attn import Kernel  # noqa: E402
-from dash_attn.bench import LENGTHS, Variant, make_tensors, measure, problems, summary  # noqa: E402
+from dash_attn.bench import LENGTHS, Variant, best_fixed, make_tensors, measure, problems, summary  # noqa: E402
 from dash_attn.bench_report import compared, print_comparison  # noqa: E402
 from dash_attn.bundle import Bundle  # noqa: E402
 from dash_attn.testing import OUTPUTS, Case, differences, poison  # noqa: E402
 
-KINDS = {"full": "shift", "causal": "symmetric-shift"}
 MEAN, LEAST = 0.995, 0.98
 
 
@@ -60,7 +59,7 @@ def main() -> int:
         mask = case.mask.name
         for name, bundle in bundles.items():
             if (name, case.head_dim, mask) not in loaded:
-                loaded[name, case.head_dim, mask] = Kernel.load(path_of(bundle, case.head_dim, mask))
+                loaded[name, case.head_dim, mask] = Kernel.load(best_fixed(bundle, case).path)
         kernels = {name: loaded[name, case.head_dim, mask] for name in bundles}
         found, bits = measure_case(case, kernels, arguments.rounds, generator)
         results += found
@@ -74,11 +73,6 @@ def main() -> int:
                  "results": results}
         arguments.json.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
     return int(bool(left_out) or means["new"]["mean"] < MEAN or means["new"]["least"] < LEAST)
-
-
-def path_of(bundle: Bundle, head_dim: int, mask: str) -> Path:
-    return next(kernel.path for kernel in bundle.kernels
-                if (kernel.head_dim, kernel.mask.name, kernel.kind, kernel.element) == (head_dim, mask, KINDS[mask], "bf16"))
 
 
 def measure_case(case: Case, kernels: dict[str, Kernel], rounds: int, generator: random.Random) -> tuple[list[dict], str]:

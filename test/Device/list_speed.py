@@ -116,7 +116,8 @@ def main() -> int:
     bundle, results = Bundle.open(arguments.bundle), []
     for head_dim in (128, 64):
         kernels = [kernel for kernel in bundle.kernels + bundle.lists if (kernel.head_dim, kernel.mask.name, kernel.element) == (head_dim, "causal", "bf16")
-                   and kernel.manifest["order"]["source"] == "entry" and not kernel.softcap and not kernel.has_sink and not kernel.debug]
+                   and kernel.manifest["order"]["source"] == "entry" and not kernel.softcap and not kernel.has_sink and not kernel.debug and
+                   kernel.parts == 1]
         for name, lengths in lists(arguments.seed).items() if kernels else ():
             found = measure_list(name, lengths, kernels, arguments.rounds, random.Random(arguments.seed))
             for row in found:

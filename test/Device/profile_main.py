@@ -22,10 +22,9 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "python")]
 import torch  # noqa: E402
 
 from dash_attn import Kernel  # noqa: E402
-from dash_attn.bench import make_tensors, problems  # noqa: E402
+from dash_attn.bench import BEST_FIXED, best_fixed, make_tensors, problems  # noqa: E402
 from dash_attn.bundle import Bundle  # noqa: E402
 
-KINDS = {"full": "shift", "causal": "symmetric-shift"}
 ROWS, RUNS = 4096, 2
 METRICS = {"cycles": "sm__cycles_elapsed.max", "tensor_busy": "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed",
            "shared_busy": "l1tex__data_pipe_lsu_wavefronts_mem_shared.avg.pct_of_peak_sustained_elapsed"}
@@ -33,13 +32,12 @@ NCU = ["ncu", "--clock-control", "none", "-k", "regex:_main$", "--csv", "--metri
 
 
 def cases() -> list[tuple[Any, str]]:
-    return [(case, mask) for mask in KINDS for case in problems([ROWS], [128, 64], [mask])]
+    return [(case, mask) for mask in BEST_FIXED for case in problems([ROWS], [128, 64], [mask])]
 
 
 def run(bundle: Bundle) -> None:
-    for case, mask in cases():
-        kernel = next(kernel for kernel in bundle.kernels if kernel.kind == KINDS[mask] and kernel.mask.name == mask and
-                      kernel.head_dim == case.head_dim and kernel.element == case.element)
+    for case, _ in cases():
+        kernel = best_fixed(bundle, case)
         tensors = {name: tensor.detach() for name, tensor in make_tensors(case, {})[0].items()}
         for _ in range(RUNS):
             Kernel.load(kernel.path).backward(**tensors, scale=case.scale)
@@ -63,7 +61,7 @@ def main() -> int:
         launches.setdefault(int(row["ID"]), {})[row["Metric Name"]] = float(row["Metric Value"].replace(",", ""))
     if len(launches) != RUNS * len(cases()):
         sys.exit(f"error: expected {RUNS * len(cases())} launches from ncu, found {len(launches)}:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
-    results = [{"head_dim": case.head_dim, "mask": mask, "rows": ROWS, "batch": case.batch, "heads": case.heads, "variant": KINDS[mask],
+    results = [{"head_dim": case.head_dim, "mask": mask, "rows": ROWS, "batch": case.batch, "heads": case.heads, "variant": BEST_FIXED[mask],
                 **{name: launches[sorted(launches)[RUNS * index + RUNS - 1]][metric] for name, metric in METRICS.items()}}
                for index, (case, mask) in enumerate(cases())]
     record = {"commit": bundle.commit, "date": time.strftime("%Y-%m-%d"), "gpu": torch.cuda.get_device_name(),

@@ -49,7 +49,7 @@ def main() -> int:
     results: list[dict[str, Any]] = []
     for case in problems([int(length) for length in arguments.lengths.split(",")], [128, 64], ["causal"]):
         same = [kernel for kernel in bundle.kernels + bundle.scores if (kernel.group, kernel.kind, kernel.element) ==
-                (f"d{case.head_dim}-causal", KIND, "bf16") and kernel.manifest["program"]["parts"] == 1]
+                (f"d{case.head_dim}-causal", KIND, "bf16") and kernel.parts == 1]
         kernels = {"softcap" if kernel.softcap else "sink" if kernel.has_sink else "plain": kernel for kernel in same}
         tensors = {name: tensor.detach() for name, tensor in make_tensors(case)[0].items()}
         variants = variants_of(kernels | {"plain again": kernels["plain"]}, tensors, case.scale)

@@ -29,11 +29,10 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "python")]
 import torch  # noqa: E402
 
 from dash_attn import Kernel  # noqa: E402
-from dash_attn.bench import LENGTHS, Variant, kernels_of, make_variants, operations, problems  # noqa: E402
+from dash_attn.bench import BEST_FIXED, LENGTHS, Variant, best_fixed, make_variants, operations, problems  # noqa: E402
 from dash_attn.bundle import Bundle  # noqa: E402
 from dash_attn.testing import Case  # noqa: E402
 
-KINDS = {"full": "shift", "causal": "symmetric-shift"}
 SETTLE = 0.25
 MOST_AHEAD = 3  # batches of launches that the host may be ahead
 
@@ -118,17 +117,19 @@ def main(argv: list[str] | None = None, also: Callable[[Case], list[Variant]] = 
     with Sensors() as sensors:
         for case in problems([int(length) for length in arguments.lengths.split(",")],
                              [int(size) for size in arguments.head_dims.split(",")], arguments.masks.split(",")):
-            kernels = [(bundled, Kernel.load(bundled.path)) for bundled in kernels_of(bundle, case) if bundled.kind == KINDS[case.mask.name]]
-            variants = [variant for variant in make_variants(case, kernels) if not variant.name.startswith("flash")] + also(case)
+            bundled = best_fixed(bundle, case)
+            made = make_variants(case, [(bundled, Kernel.load(bundled.path))])
+            variants = [variant for variant in made if not variant.name.startswith("flash")] + also(case)
             rows = measure(case, variants, arguments.seconds, sensors)
             results += rows
             print(f"{case.name}: " + ", ".join(f"{row['variant']} {row['tflops']:.0f} TFLOP/s at {row['clock_mhz']} MHz, {row['power_w']} W" for row in rows),
                   flush=True)
             del variants
             torch.cuda.empty_cache()
-    for name in dict.fromkeys(row["variant"] for row in results if row["variant"] not in KINDS.values()):
-        ratios = [mine["tflops"] / row["tflops"] for row in results if row["variant"] == name for mine in results
-                  if mine["variant"] in KINDS.values() and all(mine[key] == row[key] for key in ("head_dim", "mask", "rows"))]
+    ours = [row for row in results if row["variant"] in BEST_FIXED.values()]
+    for name in dict.fromkeys(row["variant"] for row in results if row not in ours):
+        ratios = [mine["tflops"] / row["tflops"] for row in results if row["variant"] == name for mine in ours
+                  if all(mine[key] == row[key] for key in ("head_dim", "mask", "rows"))]
         print(f"to {name}: {math.exp(statistics.fmean(map(math.log, ratios))):.3f} in geometric mean of {len(ratios)}, least {min(ratios):.3f}")
     if arguments.json:
         about = {"commit": bundle.commit, "date": time.strftime("%Y-%m-%d"), "gpu": torch.cuda.get_device_name(), "torch": torch.__version__,

@@ -11,6 +11,7 @@ import random
 import sys
 import tempfile
 import types
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,8 @@ def kernels() -> None:
     made = (bundled("plain"), bundled("parts4", parts=4), bundled("f16", "f16"), bundled("table", q_rows=24), bundled("other-table", q_rows=48))
     bundle = Bundle(Path(), "", "", made)
     assert [kernel.name for kernel in bench.kernels_of(bundle, CASE)] == ["plain", "table"]
+    best = replace(bundled("best"), kind=bench.BEST_FIXED[CASE.mask.name])
+    assert bench.best_fixed(replace(bundle, kernels=(*made, best)), CASE) is best
     assert not bench.kernels_of(bundle, Case(64, FULL, 24, 24, 1, 4, 2)) and not bench.kernels_of(bundle, Case(128, CAUSAL, 24, 24, 1, 4, 2))
 
 
