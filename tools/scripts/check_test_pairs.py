@@ -4,7 +4,7 @@
 A pass --dash-apply-schedule of stage Schedule has lib/Schedule/ApplySchedule.cpp, test/Schedule/apply-schedule.mlir
 and, if it can fail, test/Schedule/apply-schedule-invalid.mlir. A flag may leave out an object that is its stage's:
 --dash-explain is ExplainSchedule. An op stands in a test of its stage and, if it has a
-verifier, in one with -verify-diagnostics.
+verifier, in one with -verify-diagnostics. And no script has the name of a test.
 """
 
 import re
@@ -47,6 +47,16 @@ def check_op(one, tests, findings):
                      f"test/{one.stage}, because it has a verifier; found none")
 
 
+def check_names(root, findings):
+    """lit leaves out names, whatever their folder (test/lit.cfg.py): a script takes along a test that has its name."""
+    tests, scripts = {}, {}
+    for path in house.project_files(root, ".py"):
+        if path.parts[0] == "test" and not {"Inputs", "lib"} & set(path.parts):
+            (tests if "RUN:" in house.read(root / path) else scripts)[path.name] = path
+    for name in sorted(tests.keys() & scripts.keys()):
+        findings.add(tests[name], 1, f"expected a name of its own, found that of the script {scripts[name]}, so lit leaves the test out; rename it")
+
+
 def main():
     arguments = house.parse_arguments(__doc__)
     findings = house.Findings("tests")
@@ -62,6 +72,7 @@ def main():
             if not QUOTES.search(text):
                 findings.add(path, 1, "expected -verify-diagnostics, or `not dash-opt` into FileCheck, in a test of "
                              "mistakes, found neither; an error that no test quotes may change unnoticed")
+    check_names(arguments.root, findings)
     findings.finish()
 
 
