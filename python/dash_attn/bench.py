@@ -35,6 +35,7 @@ from .bench_calls import measure_calls, shapes
 from .bench_picture import draw, draw_calls
 from .bench_report import print_calls, print_table, problem_of
 from .bundle import Bundle, BundledKernel, commit
+from .errors import ManifestError
 from .runtime import Kernel
 from .reference import CAUSAL, FULL, Mask, visible
 from .testing import OUTPUTS, Case, allocate, flash_arguments, sizes_of
@@ -71,8 +72,12 @@ def kernels_of(bundle: Bundle, case: Case) -> list[BundledKernel]:
 
 
 def best_fixed(bundle: Bundle, case: Case) -> BundledKernel:
-    """That of the fixed order that is best on its mask. Raises StopIteration if the bundle lacks it."""
-    return next(bundled for bundled in kernels_of(bundle, case) if bundled.kind == BEST_FIXED[case.mask.name])
+    """That of the fixed order that is best on its mask. Raises ManifestError if the bundle lacks it."""
+    for bundled in kernels_of(bundle, case):
+        if bundled.kind == BEST_FIXED.get(case.mask.name):
+            return bundled
+    kinds = ", ".join(f"{mask}: {kind}" for mask, kind in BEST_FIXED.items())
+    raise ManifestError(f"{bundle.path}: expected a kernel for {case.name} of the fixed kind that is best on its mask ({kinds}), found none")
 
 
 def operations(case: Case) -> float:

@@ -28,7 +28,7 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "python")]
 
 import torch  # noqa: E402
 
-from dash_attn import Kernel  # noqa: E402
+from dash_attn import Kernel, ManifestError  # noqa: E402
 from dash_attn.bench import BEST_FIXED, LENGTHS, Variant, best_fixed, make_variants, operations, problems  # noqa: E402
 from dash_attn.bundle import Bundle  # noqa: E402
 from dash_attn.testing import Case  # noqa: E402
@@ -110,14 +110,22 @@ def main(argv: list[str] | None = None, also: Callable[[Case], list[Variant]] = 
     parser.add_argument("--seconds", type=float, default=0.5, help="of a turn")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args(argv)
+    if arguments.seconds <= 0:
+        parser.error(f"argument --seconds: expected more than 0, found {arguments.seconds:g}")
     if not torch.cuda.is_available() or not shutil.which("nvidia-smi"):
         print(f"sustained.py: expected a GPU and nvidia-smi, found no {'nvidia-smi' if torch.cuda.is_available() else 'GPU'}", file=sys.stderr)
         return 1
-    bundle, results = Bundle.open(arguments.bundle), []
+    cases = problems([int(length) for length in arguments.lengths.split(",")], [int(size) for size in arguments.head_dims.split(",")],
+                     arguments.masks.split(","))
+    try:
+        bundle = Bundle.open(arguments.bundle)
+        kernels = [best_fixed(bundle, case) for case in cases]
+    except ManifestError as error:
+        print(f"sustained.py: {error}", file=sys.stderr)
+        return 1
+    results: list[dict[str, Any]] = []
     with Sensors() as sensors:
-        for case in problems([int(length) for length in arguments.lengths.split(",")],
-                             [int(size) for size in arguments.head_dims.split(",")], arguments.masks.split(",")):
-            bundled = best_fixed(bundle, case)
+        for case, bundled in zip(cases, kernels):
             made = make_variants(case, [(bundled, Kernel.load(bundled.path))])
             variants = [variant for variant in made if not variant.name.startswith("flash")] + also(case)
             rows = measure(case, variants, arguments.seconds, sensors)

@@ -54,7 +54,15 @@ def refused() -> None:
         torch.cuda.is_available = lambda: True
         sustained.shutil.which = lambda name: None
         assert sustained.main(["bundle"]) == 1
-    assert said.getvalue() == "".join(f"sustained.py: expected a GPU and nvidia-smi, found no {what}\n" for what in ("GPU", "nvidia-smi")), said.getvalue()
+        sustained.shutil.which = lambda name: name
+        assert sustained.main(["/no/bundle"]) == 1
+        try:
+            sustained.main(["bundle", "--seconds=0"])
+        except SystemExit as exited:
+            assert exited.code == 2
+    text, _, rest = said.getvalue().partition("sustained.py: /no/bundle: expected a bundle of tools/make-device-bundle")
+    assert "error: argument --seconds: expected more than 0, found 0" in rest, rest
+    assert text == "".join(f"sustained.py: expected a GPU and nvidia-smi, found no {what}\n" for what in ("GPU", "nvidia-smi")), text
 
 
 torch.cuda.is_available, torch.cuda.synchronize = lambda: False, lambda: None
