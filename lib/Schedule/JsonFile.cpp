@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "JsonFile.h"
+#include "dash/Support/ReadFile.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 using namespace mlir;
 using namespace mlir::dash;
@@ -117,9 +117,10 @@ LogicalResult dash::parseJson(StringRef what, StringRef path, StringRef text, Js
 }
 
 FailureOr<std::string> dash::readText(StringRef what, StringRef path, EmitError emitError) {
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
-  if (!buffer)
+  constexpr uint64_t mostBytes = uint64_t(1) << 30; // an order of millions of tasks
+  llvm::Expected<std::string> text = readFile(path, mostBytes);
+  if (!text)
     return emitError() << "cannot read " << what << " file '" << path
-                       << "': " << buffer.getError().message();
-  return (*buffer)->getBuffer().str();
+                       << "': " << llvm::toString(text.takeError());
+  return std::move(*text);
 }
