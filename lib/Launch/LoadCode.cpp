@@ -7,6 +7,7 @@
 
 #include "dash/Launch/CodeCache.h"
 #include "dash/Launch/Kernel.h"
+#include "dash/Support/RunProgram.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
@@ -52,10 +53,9 @@ static bool assemble(const std::string &ptx, StringRef target, std::string &code
   std::error_code error;
   raw_fd_ostream(source, error) << ptx;
   std::string arch = ("-arch=" + target).str();
-  constexpr unsigned mostSeconds = 300;
-  std::optional<StringRef> quiet[] = {StringRef(), StringRef(), StringRef()};
-  if (error || sys::ExecuteAndWait(*ptxas, {*ptxas, arch, "-o", object, source}, std::nullopt,
-                                   quiet, mostSeconds))
+  std::string why;
+  if (error || mlir::dash::runProgram(*ptxas, {*ptxas, arch, "-o", object, source}, /*output=*/"",
+                                      std::chrono::minutes(5), why) != 0)
     return false;
   auto made = MemoryBuffer::getFile(object, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (made)

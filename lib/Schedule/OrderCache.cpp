@@ -9,7 +9,6 @@
 
 #include "OrderCache.h"
 #include "ReportModule.h"
-#include "dash/IR/ReportFile.h"
 #include "dash/Schedule/ChooseParts.h"
 #include "dash/Schedule/Cost.h"
 #include "dash/Schedule/LayoutSearch.h"
@@ -189,6 +188,24 @@ static std::optional<PlannedOrder> parse(StringRef text, ScheduleHeader header) 
   return order;
 }
 
+/// All of a file or nothing. LLVM's own way would have signals of the process remove the temporary file.
+static std::error_code writeWhole(StringRef path, StringRef content) {
+  SmallString<128> part;
+  int descriptor;
+  if (std::error_code error = fs::createUniqueFile(path + ".%%%%%%%%.part", descriptor, part))
+    return error;
+  llvm::raw_fd_ostream file(descriptor, /*shouldClose=*/true);
+  file << content;
+  file.close();
+  std::error_code error = file.error();
+  file.clear_error();
+  if (!error)
+    error = fs::rename(part, path);
+  if (error)
+    fs::remove(part);
+  return error;
+}
+
 std::unique_ptr<llvm::MemoryBuffer> OrderCache::read(StringRef description, StringRef &body) const {
   if (folder.empty())
     return nullptr;
@@ -209,12 +226,11 @@ llvm::Error OrderCache::write(StringRef description, StringRef body) const {
   if (std::error_code error = fs::create_directories(folder))
     return llvm::createFileError(folder, error);
   std::string text = (description + body).str();
-  llvm::Error error = writeReportFile(pathOf(description), [&](llvm::raw_ostream &file) {
-    file << "blake3 " << hashOf(text) << '\n' << text;
-  });
-  if (!error)
-    prune();
-  return error;
+  if (std::error_code error =
+          writeWhole(pathOf(description), "blake3 " + hashOf(text) + "\n" + text))
+    return llvm::createFileError(pathOf(description), error);
+  prune();
+  return llvm::Error::success();
 }
 
 std::shared_ptr<const PlannedOrder> OrderCache::find(const ScheduleHeader &request) const {

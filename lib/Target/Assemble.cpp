@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Assemble.h"
+#include "dash/Support/RunProgram.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/FileSystem.h"
@@ -94,10 +95,8 @@ llvm::Expected<AssembledPtx> mlir::dash::assemble(StringRef ptxas, StringRef chi
   std::string arch = ("-arch=" + chip).str();
   StringRef arguments[] = {ptxas, arch,        "-v",         "--warning-as-error",
                            "-o",  "/dev/null", input->name()};
-  std::optional<StringRef> redirects[] = {StringRef(""), said->name(), said->name()};
   std::string message;
-  int status = llvm::sys::ExecuteAndWait(ptxas, arguments, /*Env=*/std::nullopt, redirects,
-                                         /*SecondsToWait=*/0, /*MemoryLimit=*/0, &message);
+  int status = runProgram(ptxas, arguments, said->name(), std::chrono::minutes(5), message);
   if (status < 0)
     return llvm::createStringError("cannot run '" + ptxas + "': " + message);
   llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> text =
