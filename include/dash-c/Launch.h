@@ -131,7 +131,7 @@ typedef struct DashSize {
 /**
  * Plans a problem, and loads the kernel where it is the first plan for that device: that may take seconds, and must not happen
  * while a stream is being captured. Without a cubin, what ptxas assembles (that on PATH, or that DASH_PTXAS names) is kept
- * in a folder for later processes: that of the environment's DASH_CACHE, else ~/.cache/dash; none if it says "off". Where nothing can be kept there, a warning says so, once for
+ * in a folder for later processes: that of the environment's DASH_CACHE, else ~/.cache/dash; none if it says "off". It must belong to the effective user. Where nothing can be kept there, a warning says so, once for
  * each driver, and all works without.
  *
  * device:   its ordinal. Launches use its primary context, as PyTorch and JAX do; any context may be current.

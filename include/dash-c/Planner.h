@@ -29,7 +29,7 @@ typedef struct DashPlanner {
  * planner:  set on success, to be given back by `dashPlannerDestroy`.
  *
  * Orders are kept for other processes in the folder `orders` of the environment's DASH_CACHE, else of ~/.cache/dash; none if it says
- * "off". What is read there is proven anew.
+ * "off". The folder and what is read there must belong to the effective user; orders are proven anew.
  */
 DASH_CAPI_EXPORTED DashStatus dashPlannerCreate(DashDiagnosticHandler handler, void *userData,
                                                 DashPlanner *planner);

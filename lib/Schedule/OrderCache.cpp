@@ -1,9 +1,8 @@
 //===- OrderCache.cpp - orders that were planned before -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A file is a line with the hash of all behind it, then text (the request, the kind), and the words. The hash
-// finds damage. It cannot tell who wrote the file, so the order is proven again like any other that comes from
-// outside. A choice has no words: its order is proven where it is planned.
+// An order is kept as text (the kind) and words. That nobody else wrote it and that it is whole is known from the cache; it is proven
+// again all the same, like any other that comes from outside. A choice has no words: whoever takes it looks at its order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,18 +13,13 @@
 #include "dash/Schedule/LayoutSearch.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/BLAKE3.h"
+#include "llvm/Config/llvm-config.h"
 #include "llvm/Support/Endian.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include <set>
 
 using namespace mlir;
 using namespace mlir::dash;
-namespace fs = llvm::sys::fs;
-
-static constexpr llvm::StringLiteral suffix = ".order";
 
 static std::string bitsOf(double value) { return llvm::utohexstr(llvm::bit_cast<uint64_t>(value)); }
 
@@ -42,7 +36,8 @@ std::string dash::describeRequest(const ScheduleHeader &request) {
     ((os << ' ' << values), ...);
     os << '\n';
   };
-  line("dash order", 1);
+  line("dash order", 2);
+  line("made by", DASH_VERSION, LLVM_HOST_TRIPLE); // others may round a makespan in another way
   line("search", searchVersion, searchBudget, request.maxDqBytes);
   line("kind", request.kind);
   line("level", stringifyDeterminismLevel(request.level));
@@ -62,18 +57,6 @@ std::string dash::describeRequest(const ScheduleHeader &request) {
     line("rows", end - begin, problem.sequences[begin].q, problem.sequences[begin].kv);
   }
   return text;
-}
-
-static std::string hashOf(StringRef bytes) {
-  auto digest =
-      llvm::BLAKE3::hash(ArrayRef(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()));
-  return llvm::toHex(digest, /*LowerCase=*/true);
-}
-
-std::string OrderCache::pathOf(StringRef description) const {
-  SmallString<128> path(folder);
-  llvm::sys::path::append(path, hashOf(description) + suffix);
-  return std::string(path);
 }
 
 /// Which part has a record's item: of a head's runs the one that has the first of its visits, or the next that is empty.
@@ -188,55 +171,9 @@ static std::optional<PlannedOrder> parse(StringRef text, ScheduleHeader header) 
   return order;
 }
 
-/// All of a file or nothing. LLVM's own way would have signals of the process remove the temporary file.
-static std::error_code writeWhole(StringRef path, StringRef content) {
-  SmallString<128> part;
-  int descriptor;
-  if (std::error_code error = fs::createUniqueFile(path + ".%%%%%%%%.part", descriptor, part))
-    return error;
-  llvm::raw_fd_ostream file(descriptor, /*shouldClose=*/true);
-  file << content;
-  file.close();
-  std::error_code error = file.error();
-  file.clear_error();
-  if (!error)
-    error = fs::rename(part, path);
-  if (error)
-    fs::remove(part);
-  return error;
-}
-
-std::unique_ptr<llvm::MemoryBuffer> OrderCache::read(StringRef description, StringRef &body) const {
-  if (folder.empty())
-    return nullptr;
-  auto buffer = llvm::MemoryBuffer::getFile(pathOf(description), /*IsText=*/false,
-                                            /*RequiresNullTerminator=*/false);
-  if (!buffer)
-    return nullptr;
-  body = (*buffer)->getBuffer();
-  std::optional<StringRef> hash = takeLine(body, "blake3 ");
-  if (!hash || *hash != hashOf(body) || !body.consume_front(description))
-    return nullptr;
-  return std::move(*buffer);
-}
-
-llvm::Error OrderCache::write(StringRef description, StringRef body) const {
-  if (folder.empty())
-    return llvm::Error::success();
-  if (std::error_code error = fs::create_directories(folder))
-    return llvm::createFileError(folder, error);
-  std::string text = (description + body).str();
-  if (std::error_code error =
-          writeWhole(pathOf(description), "blake3 " + hashOf(text) + "\n" + text))
-    return llvm::createFileError(pathOf(description), error);
-  prune();
-  return llvm::Error::success();
-}
-
 std::shared_ptr<const PlannedOrder> OrderCache::find(const ScheduleHeader &request) const {
-  StringRef body;
-  std::unique_ptr<llvm::MemoryBuffer> file = read(describeRequest(request), body);
-  std::optional<PlannedOrder> order = file ? parse(body, request) : std::nullopt;
+  std::optional<std::string> kept = files.find(describeRequest(request));
+  std::optional<PlannedOrder> order = kept ? parse(*kept, request) : std::nullopt;
   return order ? std::make_shared<const PlannedOrder>(std::move(*order)) : nullptr;
 }
 
@@ -249,19 +186,19 @@ llvm::Error OrderCache::keep(const ScheduleHeader &request, const PlannedOrder &
     llvm::support::endian::write32le(little, word);
     os.write(little, sizeof(word));
   }
-  return write(describeRequest(request), text);
+  return files.keep(describeRequest(request), text);
 }
 
 std::string dash::describeChoice(const ScheduleHeader &request) {
-  return "choice 4 " + bitsOf(request.cost.convert) + ' ' + bitsOf(request.cost.gather) + '\n' +
+  return "choice 5 " + bitsOf(request.cost.convert) + ' ' + bitsOf(request.cost.gather) + '\n' +
          describeRequest(request);
 }
 
 std::optional<OrderChoice> OrderCache::findChoice(const ScheduleHeader &request) const {
-  StringRef body;
-  std::unique_ptr<llvm::MemoryBuffer> file = read(describeChoice(request), body);
-  if (!file)
+  std::optional<std::string> kept = files.find(describeChoice(request));
+  if (!kept)
     return std::nullopt;
+  StringRef body = *kept;
   auto number = [&](StringRef key) -> std::optional<double> {
     std::optional<StringRef> line = takeLine(body, key);
     uint64_t bits;
@@ -289,30 +226,9 @@ std::optional<OrderChoice> OrderCache::findChoice(const ScheduleHeader &request)
 }
 
 llvm::Error OrderCache::keepChoice(const ScheduleHeader &request, const OrderChoice &choice) const {
-  return write(describeChoice(request),
-               "kind " + choice.kind + "\nparts " + std::to_string(choice.parts) + "\napart " +
-                   stringifyApart(choice.apart).str() + "\nform " +
-                   (choice.isTable ? "table" : "formulas") + "\nmakespan " +
-                   bitsOf(choice.makespan) + "\nbound " + bitsOf(choice.lowerBound) + "\n");
-}
-
-/// Whatever goes wrong here, another process may have been faster.
-void OrderCache::prune() const {
-  std::vector<std::tuple<llvm::sys::TimePoint<>, std::string, uint64_t>> files;
-  uint64_t bytes = 0;
-  std::error_code error;
-  for (fs::directory_iterator at(folder, error), end; at != end && !error; at.increment(error)) {
-    llvm::ErrorOr<fs::basic_file_status> status = at->status();
-    if (!status || !StringRef(at->path()).ends_with(suffix))
-      continue;
-    files.emplace_back(status->getLastModificationTime(), at->path(), status->getSize());
-    bytes += status->getSize();
-  }
-  llvm::sort(files);
-  for (const auto &[time, path, size] : files) {
-    if (bytes <= mostBytes)
-      return;
-    (void)fs::remove(path);
-    bytes -= size;
-  }
+  return files.keep(describeChoice(request),
+                    "kind " + choice.kind + "\nparts " + std::to_string(choice.parts) + "\napart " +
+                        stringifyApart(choice.apart).str() + "\nform " +
+                        (choice.isTable ? "table" : "formulas") + "\nmakespan " +
+                        bitsOf(choice.makespan) + "\nbound " + bitsOf(choice.lowerBound) + "\n");
 }

@@ -4,43 +4,34 @@
 #define DASH_LIB_SCHEDULE_ORDERCACHE_H
 
 #include "dash/Schedule/Planner.h"
-#include "llvm/Support/MemoryBuffer.h"
+#include "dash/Support/FileCache.h"
 
 namespace mlir::dash {
 
-/// All that the order of a request follows from, the search's version and budget among it, as text: equal
-/// requests have equal ones, on every machine.
+/// All that the order of a request follows from, as text: the search's version and budget are among it, and which build of dash
+/// searches. Equal requests to it have equal ones.
 std::string describeRequest(const ScheduleHeader &request);
 
 /// The same for what is chosen for a request: the price of rounding sums counts there, and in no order.
 std::string describeChoice(const ScheduleHeader &request);
 
-/// A folder of planned orders and of choices, one to a file. Several processes may use it at once: files appear whole.
-/// An order that is read is proven anew, and a file that is damaged, or of something else, is as good as none.
+/// Planned orders and choices, kept on disk. An order that is read is proven anew.
 class OrderCache {
 public:
   /// Nothing is kept where `folder` is empty.
-  explicit OrderCache(std::string folder) : folder(std::move(folder)) {}
+  explicit OrderCache(std::string folder) : files(std::move(folder), ".order") {}
+  const std::string &getFolder() const { return files.getFolder(); }
 
   /// The order of a request that was kept before, or null.
   std::shared_ptr<const PlannedOrder> find(const ScheduleHeader &request) const;
-  /// Keeps an order. What has been kept longest goes once the folder holds more than `mostBytes`.
   llvm::Error keep(const ScheduleHeader &request, const PlannedOrder &order) const;
 
-  /// The same for what was chosen for a request.
+  /// The same for what was chosen for a request. Its numbers are what the file says: compare them with those of its order.
   std::optional<OrderChoice> findChoice(const ScheduleHeader &request) const;
   llvm::Error keepChoice(const ScheduleHeader &request, const OrderChoice &choice) const;
 
-  static constexpr uint64_t mostBytes = uint64_t(1) << 30;
-
 private:
-  std::string pathOf(StringRef description) const;
-  /// What stands in a file behind its hash and description, if both are right.
-  std::unique_ptr<llvm::MemoryBuffer> read(StringRef description, StringRef &body) const;
-  llvm::Error write(StringRef description, StringRef body) const;
-  void prune() const;
-
-  std::string folder;
+  FileCache files;
 };
 
 } // namespace mlir::dash

@@ -53,13 +53,14 @@ struct Planner::State {
   static uint64_t bytesOf(const PlannedOrder &order) {
     return order.words.size() * sizeof(int32_t);
   }
+  bool confirm(const ScheduleHeader &request, const OrderChoice &choice);
   /// What could be kept on disk, or why not. Called with `buildMutex` held.
   void warnOf(llvm::Error error) {
     if (!error)
       return;
     std::string message = llvm::toString(std::move(error));
     if (!std::exchange(hasWarned, true) && options.warn)
-      options.warn("orders are not kept on disk: " + message);
+      options.warn("orders are not kept on disk: '" + disk.getFolder() + "': " + message);
   }
 
   PlannerOptions options;
@@ -203,6 +204,35 @@ llvm::Expected<std::shared_ptr<const PlannedOrder>> Planner::plan(const Schedule
   });
 }
 
+static ScheduleHeader nameOrder(ScheduleHeader request, const OrderChoice &choice) {
+  request.kind = choice.kind;
+  request.parts = choice.parts;
+  request.apart = choice.apart;
+  request.choosesApart = false;
+  return request;
+}
+
+/// A choice from the disk is taken where its order is there, too, and both say the same of it: a table is read and proven as it would be
+/// for a plan, which then has it; formulas are built, which takes no search.
+bool Planner::State::confirm(const ScheduleHeader &request, const OrderChoice &choice) {
+  ScheduleHeader named = nameOrder(request, choice);
+  auto isIt = [&](bool isTable, double makespan, double bound) {
+    return isTable == choice.isTable && makespan == choice.makespan && bound == choice.lowerBound;
+  };
+  if (choice.isTable) {
+    std::shared_ptr<const PlannedOrder> order = disk.find(named);
+    if (!order || !isIt(true, order->facts.makespan, order->lowerBound))
+      return false;
+    keep(describeRequest(named), order);
+    return true;
+  }
+  ScopedDiagnosticHandler quiet(&context, [](Diagnostic &) { return success(); });
+  auto emitError = [&] { return mlir::emitError(UnknownLoc::get(&context)); };
+  FailureOr<ProvenOrder> built = buildSchedule(named, /*asFormulas=*/false, &context, emitError);
+  return succeeded(built) &&
+         isIt(built->schedule.isTable(), built->facts.makespan, lowerBound(built->schedule));
+}
+
 llvm::Expected<OrderChoice> Planner::choose(ScheduleHeader request) {
   constexpr size_t mostChoices = 4096;
   request.kind = autoKind.str();
@@ -216,7 +246,7 @@ llvm::Expected<OrderChoice> Planner::choose(ScheduleHeader request) {
   stated.parts = request.parts == 0 ? 1 : request.parts;
   return run<OrderChoice>(stated, [&](EmitError emitError) -> FailureOr<OrderChoice> {
     std::optional<OrderChoice> choice = state->disk.findChoice(request);
-    if (!choice) {
+    if (!choice || !state->confirm(request, *choice)) {
       FailureOr<ProvenOrder> built =
           buildSchedule(request, /*asFormulas=*/false, &state->context, emitError);
       if (failed(built))
@@ -225,10 +255,7 @@ llvm::Expected<OrderChoice> Planner::choose(ScheduleHeader request) {
       choice = {schedule.kind,      schedule.parts,        schedule.apart,
                 schedule.isTable(), built->facts.makespan, lowerBound(schedule)};
       if (choice->isTable) {
-        ScheduleHeader named = request;
-        named.kind = choice->kind;
-        named.parts = choice->parts;
-        named.apart = choice->apart;
+        ScheduleHeader named = nameOrder(request, *choice);
         if (failed(verifyWords(named, emitError)))
           return failure();
         auto order = std::make_shared<const PlannedOrder>(encode(*built));

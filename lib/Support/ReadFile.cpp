@@ -47,7 +47,7 @@ Expected<std::string> mlir::dash::readFile(const Twine &path, uint64_t mostBytes
       return refuse("it is a symbolic link, expected a regular file");
     return errorCodeToError(errnoAsErrorCode());
   }
-  auto close = make_scope_exit([&] { ::close(descriptor); });
+  llvm::scope_exit close([&] { ::close(descriptor); });
   sys::fs::file_status status;
   if (std::error_code error = sys::fs::status(descriptor, status))
     return errorCodeToError(error);

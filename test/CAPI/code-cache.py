@@ -55,8 +55,10 @@ def is_kept(manifest: Path) -> None:
     assert first_call("off", manifest) == ([PTX], [])
     assert first_call(cache, manifest) == (ASSEMBLED, [])
     (kept,) = files(cache)
-    head, _, code = kept.read_bytes().partition(b"\nsha256 ")
-    assert head.startswith(b"dash code 1\nptx ") and b"\ncapability 90\ndriver 13000" in head and code[65:74] == b"cubin of ", head
+    whole = kept.read_bytes()
+    head, _, code = whole[72:].partition(b"cubin of ")
+    assert whole.startswith(b"blake3 ") and head.startswith(b"key ") and b"\ndash code 2\nptx " in head and code, whole
+    assert b"\ncapability 90\ndriver 13000" in head, head
     assert cache.stat().st_mode & 0o777 == 0o700 and kept.stat().st_mode & 0o077 == 0
     assert first_call(cache, manifest) == ([CUBIN], [])
     # Another driver, another program: other files.
@@ -80,7 +82,7 @@ def damage_is_noticed(manifest: Path) -> None:
     whole = kept.read_bytes()
     others = [path for path in files(TMP / "cache") if path.name != kept.name]
     size = len(whole)
-    damages = [b"", whole[:-1], whole + b"x", whole[:size // 2], whole.replace(b"cubin of", b"cubin or"), whole.replace(b"dash code 1", b"dash code 2"),
+    damages = [b"", whole[:-1], whole + b"x", whole[:size // 2], whole.replace(b"cubin of", b"cubin or"), whole.replace(b"dash code 2", b"dash code 3"),
                *(path.read_bytes() for path in others),
                *(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1:] for at in range(0, size, size // 40))]
     assert len(others) == 2
@@ -88,9 +90,11 @@ def damage_is_noticed(manifest: Path) -> None:
         kept.write_bytes(damaged)
         assert first_call(cache, manifest) == (ASSEMBLED, []), damaged[:200]
         assert kept.read_bytes() == whole
-    kept.unlink()
-    os.mkfifo(kept)  # is not waited for
-    assert first_call(cache, manifest) == (ASSEMBLED, []) and kept.read_bytes() == whole
+    for make in (os.mkfifo, lambda path: path.symlink_to("/dev/zero"), lambda path: path.symlink_to(TMP / "target")):  # none is waited for
+        kept.unlink()
+        (TMP / "target").write_bytes(whole)
+        make(kept)
+        assert first_call(cache, manifest) == (ASSEMBLED, []) and not kept.is_symlink() and kept.read_bytes() == whole
 
 
 def folders_that_do_not_serve(manifest: Path) -> None:
@@ -103,10 +107,17 @@ def folders_that_do_not_serve(manifest: Path) -> None:
         assert found[0] == ASSEMBLED * 2, found
         (said,) = found[1]
         assert said.startswith(f"cannot keep assembled code in '{folder}': {why}") and said.endswith(hint), said
-    shared = TMP / "shared"
-    shutil.copytree(TMP / "cache", shared)
-    shared.chmod(0o777)
-    assert first_call(shared, manifest) == (ASSEMBLED, [f"cannot keep assembled code in '{shared}': everybody may write to it{hint}"])
+    if os.geteuid() == 0:  # whose it is decides, for who owns a folder may always write to it
+        others = TMP / "others"
+        shutil.copytree(TMP / "cache", others)
+        os.chown(others, 65534, -1)
+        why = f"it belongs to user 65534, expected user {os.geteuid()}, who runs this process"
+        assert first_call(others, manifest) == (ASSEMBLED, [f"cannot keep assembled code in '{others}': {why}{hint}"])
+        os.chown(others, 0, -1)
+        assert first_call(others, manifest) == ([CUBIN], [])
+        for kept in files(others):
+            os.chown(kept, 65534, -1)
+        assert first_call(others, manifest) == (ASSEMBLED, []) and first_call(others, manifest) == ([CUBIN], [])
     # Read-only, and full: by who may not write, and may not write so much.
     code = ("import resource, sys, warnings; from fixtures import *; from dash_attn import *; from dash_attn.driver import Driver\n"
             "resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]),) * 2)\n"
@@ -120,6 +131,7 @@ def folders_that_do_not_serve(manifest: Path) -> None:
         folder.mkdir()
         folder.chmod(0o555 if name == "read-only" else 0o755)
         user = user if os.geteuid() == 0 else os.geteuid()
+        os.chown(folder, user, -1)
         done = subprocess.run([sys.executable, "-c", code, manifest, str(most), str(user), str(LIBRARY)], capture_output=True, text=True,
                               env=os.environ | {"DASH_CACHE": str(folder), "DASH_STUB_LOG": "", "TMPDIR": "/tmp"}, check=False)
         assert done.returncode == 0 and done.stderr.count(f"cannot keep assembled code in '{folder}': {why}") == 1, done

@@ -4,13 +4,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "lib"))
+
+from blake3 import blake3  # noqa: E402
 
 EXAMPLES, TMP = Path(sys.argv[1]), Path(sys.argv[2])
 SIZES = {"batch": 2, "heads": 4, "kv_heads": 2, "q_rows": 300, "kv_rows": 1100}
@@ -178,11 +181,33 @@ def kept_choices() -> None:
     expect("planning finds it", len(list((folder / "orders").iterdir())) == 2)
     whole = files[0].read_bytes()
     expect("the same from the disk", call(TMP / "small0.json", "choose", sizes, **kept) == first)
-    other = whole.replace(b"kind synthesized", b"kind unordered")
-    for damaged in (b"", whole[:-3], whole.replace(b"parts 1", b"parts 2"), b"blake3 " + hashlib.sha256(other).hexdigest().encode() + other[71:]):
+    makespan = re.search(rb"makespan ([0-9A-F]+)", whole)[1]
+    for damaged in (b"", whole[:-3], whole.replace(b"parts 1", b"parts 2"),
+                    *(hashed(whole.replace(*change)) for change in (
+                        (b"kind synthesized", b"kind unordered"), (b"kind synthesized", b"kind shift"), (b"kind synthesized", b"kind nothing"),
+                        (b"form table", b"form formulas"), (makespan, b"4000000000000000"), (b"bound 40", b"bound 3F")))):
         files[0].write_bytes(damaged)
-        expect("a choice that is damaged", call(TMP / "small0.json", "choose", sizes, **kept) == first)
-        expect("and written again", files[0].read_bytes() == whole)
+        expect(f"a choice that is damaged: {damaged!r}", call(TMP / "small0.json", "choose", sizes, **kept) == first)
+        expect(f"and written again: {damaged!r}", files[0].read_bytes() == whole)
+    # A valid order that is not the one that the search finds, whole and with its hash: the choice knows another makespan.
+    others = TMP / "others"
+    call(compile_example("descending", "causal", f"kind=descending table=true workers=8 parts=1 {stated(512, 512, 1, 2, 1)}"), "plan", sizes,
+         DASH_CACHE=str(others))
+    words = next((others / "orders").iterdir()).read_bytes().split(b"\nwords\n")[1]
+    table = files[1].read_bytes()
+    files[1].write_bytes(hashed(table.split(b"words\n")[0] + b"words\n" + words))
+    expect("of as many words", len(table.split(b"\nwords\n")[1]) == len(words) and words not in table)
+    files[0].touch()
+    expect("a choice whose order is another", call(TMP / "small0.json", "choose", sizes, **kept) == first)
+    expect("the order is found again", files[1].read_bytes() == table and files[0].read_bytes() == whole)
+    files[1].unlink()
+    expect("a choice whose order is gone", call(TMP / "small0.json", "choose", sizes, **kept) == first and files[1].read_bytes() == table)
+
+
+def hashed(content: bytes) -> bytes:
+    """A kept file with the hash of what it holds."""
+    body = content.partition(b"\n")[2]
+    return b"blake3 " + blake3(body).encode() + b"\n" + body
 
 
 def ranges() -> None:

@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -87,17 +88,81 @@ def check_damage(facts, words):
     body = good.index(b"words\n") + len(b"words\n")
     damaged = {"empty": b"", "cut": good[:-4], "longer": good + b"\0\0\0\0", "another's": other, "no text": b"\xff" * 100,
                "a byte of the words": good[:body + 41] + bytes([good[body + 41] ^ 1]) + good[body + 42:],
-               "the last byte": good[:-1] + bytes([good[-1] ^ 1]), "the hash": b"blake3 0" + good[8:],
-               "version": good.replace(b"dash order 1", b"dash order 2")}
+               "the last byte": good[:-1] + bytes([good[-1] ^ 1]), "the hash": b"blake3 0" + good[8:], "the key's size": good.replace(b"\nkey 3", b"\nkey 2"),
+               "version": good.replace(b"dash order 2", b"dash order 3"),
+               "another build": good.replace(b"made by ", b"made by 9")}
     for what, content in damaged.items():
         path.write_bytes(content)
         expect(f"the order in spite of a file with {what} wrong", plan() == (facts, words, ""))
         expect(f"a file with {what} wrong is replaced", path.read_bytes() == good)
+    expect("files for the user alone", path.stat().st_mode & 0o777 == 0o600 and path.parent.stat().st_mode & 0o777 == 0o700)
+    for what, make in (("a pipe", os.mkfifo), ("a device", lambda at: at.symlink_to("/dev/zero")), ("a link to a right file", lambda at: linked(at, good)),
+                       ("a file of a terabyte", lambda at: sparse(at, 10**12))):
+        path.unlink()
+        make(path)
+        expect(f"the order in spite of {what}", plan() == (facts, words, ""))
+        expect(f"{what} is replaced", path.is_file() and not path.is_symlink() and path.read_bytes() == good)
     shutil.rmtree(path.parent)
     path.mkdir(parents=True)
     found = plan()
     expect("the order in spite of a folder in place of its file", found[:2] == (facts, words))
     expect("one warning of it", found[2].count("warning: orders are not kept on disk: ") == 1, found[2])
+
+
+def linked(path, content):
+    target = TMP / "target.order"
+    target.write_bytes(content)
+    path.symlink_to(target)
+
+
+def sparse(path, size):
+    with path.open("wb") as file:
+        file.truncate(size)
+
+
+def check_owner(facts, words):
+    """What another user has written is not read, and nothing is written where another user may take it away."""
+    other = 65534
+    folder = TMP / "owned"
+    if os.geteuid() == 0:
+        plan(DASH_CACHE=folder)
+        (path,) = files(folder)
+        good = path.read_bytes()
+        path.write_bytes(b"of another user")
+        os.chown(path, other, -1)
+        expect("the order without another's file", plan(DASH_CACHE=folder) == (facts, words, ""))
+        expect("another's file is replaced", path.read_bytes() == good and path.stat().st_uid == 0)
+        os.chown(path.parent, other, -1)
+    else:
+        other, folder = 0, TMP / "root"
+        folder.mkdir()
+        (folder / "orders").symlink_to("/usr")
+    before = sorted((folder / "orders").iterdir())
+    found = plan(DASH_CACHE=folder)
+    why = f"it belongs to user {other}, expected user {os.geteuid()}, who runs this process"
+    expect("the order without another's folder", found[:2] == (facts, words))
+    expect("one warning that says whose it is", found[2] == f"dash-plan: warning: orders are not kept on disk: '{folder}/orders': {why}\n", found[2])
+    expect("nothing is written there", sorted((folder / "orders").iterdir()) == before)
+
+
+def check_trim():
+    """What was kept longest goes, and what writers that were killed have left; not what is being written, nor what is not ours."""
+    folder = TMP / "trimmed" / "orders"
+    folder.mkdir(parents=True)
+    now = time.time()
+    for name, size, age in (("old.order", 1 << 29, 300), ("older.order", 1 << 29, 400), ("killed.part", 10, 4000), ("written.part", 10, 10),
+                            ("note.txt", 10, 10**6)):
+        sparse(folder / name, size)
+        os.utime(folder / name, (now - age,) * 2)
+    left = {"old.order", "written.part", "note.txt"}
+    for rows in range(1, 400):  # one key in 16 begins with a 0
+        plan(f"--sizes=q:{rows}", "--workers=1", output=False, DASH_CACHE=folder.parent)
+        if any(path.name.startswith("0") and path.suffix == ".order" for path in folder.iterdir()):
+            break
+        expect("files stay until then", {"older.order", "killed.part"} <= {path.name for path in folder.iterdir()})
+    found = {path.name for path in folder.iterdir()}
+    expect("the oldest order and the part of a killed writer go", left <= found and not found & {"older.order", "killed.part"}, found)
+    expect("new orders stay", len(found - left) == rows, (found, rows))
 
 
 def check_unwritable(facts, words):
@@ -146,6 +211,8 @@ def main():
     facts, words = check_kept()
     check_keys()
     check_damage(facts, words)
+    check_owner(facts, words)
+    check_trim()
     check_unwritable(facts, words)
     check_full(facts)
     check_processes(facts, words)

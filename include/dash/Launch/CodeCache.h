@@ -1,14 +1,14 @@
 //===- CodeCache.h - assembled code on disk ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Assemblers take seconds, so what was assembled is kept for later processes. Files may come from anybody, and writers may be
-// cut off: each file says what it is of, and has a hash of what it holds.
+// Assemblers take seconds, so what was assembled is kept for later processes (dash/Support/FileCache.h).
 //
 //===----------------------------------------------------------------------===//
 #ifndef DASH_LAUNCH_CODECACHE_H
 #define DASH_LAUNCH_CODECACHE_H
 
 #include "dash/Launch/Outcome.h"
+#include "dash/Support/FileCache.h"
 
 namespace mlir::dash::launch {
 
@@ -17,7 +17,7 @@ public:
   /// In the folder that the environment's DASH_CACHE names, or the user's ~/.cache/dash; none where it says "off".
   static CodeCache ofEnvironment();
 
-  bool isOn() const { return !folder.empty(); }
+  bool isOn() const { return files.isOn(); }
 
   /// key: lines of text that say what the code is of, and for what.
   std::optional<std::string> find(const std::string &key) const;
@@ -26,7 +26,9 @@ public:
   Outcome keep(const std::string &key, llvm::StringRef code) const;
 
 private:
-  std::string folder;
+  explicit CodeCache(FileCache files) : files(std::move(files)) {}
+
+  FileCache files;
 };
 
 /// sha256 in hexadecimal digits.

@@ -1,0 +1,161 @@
+//===- FileCache.cpp - what took long, kept for later processes -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A file is called by the hash of its key, and holds
+//
+//   blake3 HASH     of all behind this line
+//   key BYTES       of the key
+//   KEY
+//   VALUE
+//
+// The hash finds what a full disk, a crash or a copy has damaged; so files are not flushed to the disk before they are renamed. That
+// nobody else wrote the file is known from its owner.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dash/Support/FileCache.h"
+#include "dash/Support/ReadFile.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/BLAKE3.h"
+#include "llvm/Support/Errno.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include <algorithm>
+#include <chrono>
+#include <unistd.h>
+
+using namespace llvm;
+using mlir::dash::FileCache;
+namespace fs = llvm::sys::fs;
+
+static constexpr StringLiteral partSuffix = ".part"; // of files that are being written
+
+static std::string hashOf(StringRef bytes) {
+  return toHex(BLAKE3::hash(arrayRefFromStringRef(bytes)), /*LowerCase=*/true);
+}
+
+static std::string headOf(StringRef key) {
+  return ("key " + Twine(key.size()) + "\n" + key + "\n").str();
+}
+
+std::string FileCache::pathOf(StringRef key) const {
+  SmallString<256> path(folder);
+  sys::path::append(path, hashOf(key) + suffix);
+  return std::string(path);
+}
+
+/// Others could put their files into a folder of theirs, or take ours away.
+Error FileCache::checkFolder() const {
+  fs::file_status status;
+  if (std::error_code error = fs::status(folder, status))
+    return errorCodeToError(error);
+  if (!fs::is_directory(status))
+    return errorCodeToError(std::make_error_code(std::errc::not_a_directory));
+  if (status.getUser() == geteuid())
+    return Error::success();
+  return createStringError("it belongs to user " + Twine(status.getUser()) + ", expected user " +
+                           Twine(geteuid()) + ", who runs this process");
+}
+
+std::optional<std::string> FileCache::find(StringRef key) const {
+  if (folder.empty())
+    return std::nullopt;
+  if (Error wrong = checkFolder()) {
+    consumeError(std::move(wrong));
+    return std::nullopt;
+  }
+  Expected<std::string> content = readFile(pathOf(key), mostBytes, FileOwner::User);
+  if (!content) {
+    consumeError(content.takeError());
+    return std::nullopt;
+  }
+  auto [hash, body] = StringRef(*content).split('\n');
+  if (!hash.consume_front("blake3 ") || hash != hashOf(body) || !body.consume_front(headOf(key)))
+    return std::nullopt;
+  content->erase(0, content->size() - body.size());
+  return std::move(*content);
+}
+
+/// By the system's own call: a stream of LLVM ends the process where nobody asks it for its error.
+static std::error_code writeAll(int descriptor, StringRef bytes) {
+  while (!bytes.empty()) {
+    ssize_t written =
+        sys::RetryAfterSignal(-1, [&] { return ::write(descriptor, bytes.data(), bytes.size()); });
+    if (written < 0)
+      return errnoAsErrorCode();
+    bytes = bytes.drop_front(written);
+  }
+  return std::error_code();
+}
+
+Error FileCache::keep(StringRef key, StringRef value) const {
+  if (folder.empty())
+    return Error::success();
+  std::string body = (headOf(key) + value).str();
+  std::string first = "blake3 " + hashOf(body) + '\n', path = pathOf(key);
+  if (uint64_t bytes = first.size() + body.size(); bytes > mostBytes)
+    return createStringError("it takes " + Twine(bytes) + " bytes, expected at most " +
+                             Twine(mostBytes));
+  if (std::error_code error =
+          fs::create_directories(folder, /*IgnoreExisting=*/true, fs::owner_all))
+    return errorCodeToError(error);
+  if (Error wrong = checkFolder())
+    return wrong;
+
+  // Under a name that nobody can have guessed: what is there is not opened, whatever it is.
+  SmallString<256> part(folder);
+  sys::path::append(part, "%%%%%%%%%%%%%%%%" + partSuffix);
+  int descriptor = -1;
+  std::error_code error =
+      fs::createUniqueFile(part, descriptor, part, fs::OF_None, fs::owner_read | fs::owner_write);
+  if (error)
+    return errorCodeToError(error);
+  error = writeAll(descriptor, first);
+  if (!error)
+    error = writeAll(descriptor, body);
+  if (::close(descriptor) && !error) // where a file system says late that it is full
+    error = errnoAsErrorCode();
+  if (!error)
+    error = fs::rename(part, path);
+  if (error) {
+    (void)fs::remove(part);
+    return errorCodeToError(error);
+  }
+  // To look through the folder takes longer than to write a file: one key in 16, whose hashes begin so, pays for all.
+  if (sys::path::filename(path).front() == '0' || body.size() > mostBytes / 16)
+    trim();
+  return Error::success();
+}
+
+/// Whatever goes wrong here, another process may have been faster.
+void FileCache::trim() const {
+  using Time = sys::TimePoint<>;
+  constexpr auto longest = std::chrono::hours(1); // that writing a file may take
+  Time abandoned = std::chrono::system_clock::now() - longest;
+  std::vector<std::tuple<Time, std::string, uint64_t>> files;
+  uint64_t bytes = 0;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error, /*follow_symlinks=*/false), end;
+       !error && at != end; at.increment(error)) {
+    ErrorOr<fs::basic_file_status> status = at->status();
+    if (!status || status->type() != fs::file_type::regular_file)
+      continue;
+    Time written = status->getLastModificationTime();
+    StringRef path = at->path();
+    if (path.ends_with(partSuffix)) { // its writer was killed
+      if (written < abandoned)
+        (void)fs::remove(path);
+    } else if (path.ends_with(suffix)) {
+      files.emplace_back(written, path, status->getSize());
+      bytes += status->getSize();
+    }
+  }
+  llvm::sort(files);
+  for (const auto &[written, path, size] : files) {
+    if (bytes <= mostBytes)
+      return;
+    (void)fs::remove(path);
+    bytes -= size;
+  }
+}
