@@ -21,14 +21,17 @@ from torch.nn.attention import activate_flash_attention_impl, restore_flash_atte
 
 import dash_attn  # noqa: E402
 from dash_attn import DriverError  # noqa: E402
-from dash_attn.torch.dropin import CUDNN, FLASH, SDPA_CUDNN, SDPA_FLASH, deterministically  # noqa: E402
+from dash_attn.torch.dropin import CUDNN, EFFICIENT, FLASH, SDPA_CUDNN, SDPA_EFFICIENT, SDPA_FLASH, deterministically, unknown  # noqa: E402
 from dash_attn.torch import kernels  # noqa: E402
 from dash_attn.torch.kernels import TorchKernel  # noqa: E402
 from dash_attn.problem import window_of  # noqa: E402
 
 TMP = Path(sys.argv[1])
+SPLITS: list[int | None] = []  # of keys, as memory-efficient attention was told
 MODES: list[tuple[bool, bool]] = []  # deterministic, warn only: as PyTorch's own kernels found it
 ATEN, EMPTY = torch.ops.aten, torch.empty(0)
+RECTANGLE = ("causal: expected as many rows of q as of k, found 5 and 12: PyTorch's forward pass would hide other elements than the kernel "
+             "(dash's causal masks are aligned at the bottom right)")
 
 
 def flash(do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, cum_q: Any, cum_k: Any, max_q: Any, max_k: Any, dropout: Any, causal: Any,
@@ -52,7 +55,24 @@ def cudnn(*arguments: Any, **options: Any) -> Any:
     return sdpa_cudnn(*arguments, **options)
 
 
-for name, function in ((FLASH, flash), (SDPA_FLASH, sdpa_flash), (SDPA_CUDNN, sdpa_cudnn), (CUDNN, cudnn)):
+def efficient(do: Any, q: Any, k: Any, v: Any, bias: Any, o: Any, cum_q: Any, cum_k: Any, max_q: Any, max_k: Any, lse: Any, dropout: Any,
+              seed: Any, offset: Any, mask: int, bias_has_gradient: bool, *, scale: float | None = None, num_splits_key: int | None = None,
+              **_: Any) -> Any:
+    SPLITS.append(num_splits_key)
+    found = gradients("efficient", do, q, k, v, o, lse[..., :q.shape[1]], *window_of(mask != 0, None), scale, "bshd")
+    return (*(x.contiguous() for x in found), torch.zeros_like(bias) if bias_has_gradient else None)
+
+
+def sdpa_efficient(do: Any, q: Any, k: Any, v: Any, bias: Any, o: Any, lse: Any, seed: Any, offset: Any, dropout: Any, mask: Any,
+                   causal: bool = False, *, scale: float | None = None) -> Any:
+    turned = [x.transpose(1, 2) for x in (do, q, k, v)]
+    *found, of_bias = ATEN._efficient_attention_backward(*turned, bias, o.transpose(1, 2), None, None, q.shape[2], k.shape[2], lse, dropout,
+                                                         seed, offset, int(causal), mask[3], scale=scale)
+    return (*(x.transpose(1, 2) for x in found), of_bias)
+
+
+for name, function in ((FLASH, flash), (SDPA_FLASH, sdpa_flash), (SDPA_CUDNN, sdpa_cudnn), (CUDNN, cudnn), (EFFICIENT, efficient),
+                       (SDPA_EFFICIENT, sdpa_efficient)):
     LIBRARY.impl(name, function, "CPU")
 
 
@@ -67,7 +87,14 @@ def call(operator: str, q: Any, k: Any, v: Any, *, causal: bool = False, dropout
     o, lse, *_ = forward(q, k, v, None, True, causal=causal and q.shape[2] == k.shape[2])
     rest = (offsets, offsets, q.shape[2], k.shape[2], dropout, causal)
     LAUNCHED.clear()
-    if operator in (SDPA_CUDNN, CUDNN):
+    if operator == SDPA_EFFICIENT:  # the LSE of each head begins at a multiple of 32
+        padded = torch.nn.functional.pad(lse[..., 0], (0, -q.shape[2] % 32), value=torch.inf)
+        found = ATEN._scaled_dot_product_efficient_attention_backward(o, q, k, v, None if bias is EMPTY else bias, o, padded, EMPTY, EMPTY,
+                                                                      dropout, [True, True, True, bias is not EMPTY], causal, **options)
+        assert (found[3] is None) == (bias is EMPTY)
+        assert all(x.transpose(1, 2).is_contiguous() for x in found[:3])  # which compiled programs rely on
+        found = found[:3]
+    elif operator in (SDPA_CUDNN, CUDNN):
         found = getattr(ATEN, operator)(o, q, k, v, o, lse, EMPTY, EMPTY, bias, *rest, **options)
     elif operator == SDPA_FLASH:
         found = ATEN._scaled_dot_product_flash_attention_backward(o, q, k, v, o, lse[..., 0], *rest, EMPTY, EMPTY, **options)
@@ -90,6 +117,10 @@ def served() -> None:
         assert call(FLASH, *inputs(), window_size_left=4, window_size_right=2)[0][:2] == ("dash", (4, 2))
         assert call(FLASH, *inputs(), causal=True, window_size_left=4)[0][:2] == ("dash", (4, 0))
         assert drop_in.served == {FLASH: 5, SDPA_FLASH: 2, SDPA_CUDNN: 2} and not drop_in.left
+        drop_in.served.clear()
+        for options in ({"causal": True, "scale": 0.25}, {}):
+            assert call(SDPA_EFFICIENT, *inputs(), **options)[0][0] == "dash"
+        assert drop_in.served == {EFFICIENT: 2} and not SPLITS
         # Autograd gets there.
         q, k, v = (x.requires_grad_() for x in inputs())
         LAUNCHED.clear()
@@ -98,7 +129,7 @@ def served() -> None:
         with dash_attn.enable():
             pass
         assert call(FLASH, *inputs())[0][0] == "dash"  # the outer block goes on
-    for operator, by in ((FLASH, "flash"), (SDPA_FLASH, "flash"), (SDPA_CUDNN, "cudnn")):
+    for operator, by in ((FLASH, "flash"), (SDPA_FLASH, "flash"), (SDPA_CUDNN, "cudnn"), (SDPA_EFFICIENT, "efficient")):
         assert call(operator, *inputs())[0][0] == by
     activate_flash_attention_impl("dash")
     assert call(FLASH, *inputs())[0][0] == "dash"
@@ -129,12 +160,31 @@ def left(said: list[str]) -> None:
             assert drop_in.left[operator, reason] >= 2
             assert not torch.are_deterministic_algorithms_enabled()
             said.clear()
+        bias, wide = torch.zeros(2, 4, 12, 12), [x.float() for x in inputs()]
+        for given, options, reason in (
+                (wide, {}, "q: expected bfloat16 or float16, found float32; cast it, or use torch.autocast"),
+                (inputs(), {"bias": bias}, "expected no mask or bias, found one"), (inputs(), {"dropout": 0.5}, "expected no dropout, found 0.5"),
+                (inputs(rows=5), {"causal": True}, RECTANGLE)):
+            SPLITS.clear()
+            for mode in (False, True):
+                torch.use_deterministic_algorithms(mode)
+                assert call(SDPA_EFFICIENT, *given, **options)[0][0] == "efficient"
+            assert SPLITS == [1, 1] and drop_in.left[EFFICIENT, reason] == 2, (SPLITS, drop_in.left)
+            assert said == [f"aten::{EFFICIENT}: {reason}; memory-efficient attention's deterministic backward serves it"], said
+            torch.use_deterministic_algorithms(False)
+            said.clear()
+        direct = [x.transpose(1, 2) for x in inputs()]
+        for options, reason in (({"window_size": 4}, "expected no window, found one of 4"),
+                                ({"shared_storage_dqdkdv": True}, "expected dq, dk and dv by themselves, found memory that they share")):
+            ATEN._efficient_attention_backward(direct[0], *direct, None, direct[0], None, None, 12, 12, torch.zeros(2, 4, 32), 0.0, EMPTY, EMPTY,
+                                               0, False, num_splits_key=4, **options)
+            assert SPLITS[-1] == 1 and drop_in.left[EFFICIENT, reason] == 1
+        said.clear()
         for operator, given, options, reason in (
                 (SDPA_CUDNN, inputs(), {"bias": torch.zeros(12, 12)}, "expected no mask or bias, found one"),
                 (SDPA_CUDNN, inputs(), {"offsets": offsets}, "expected sequences of one length, found offsets of unequal ones"),
                 (CUDNN, inputs(), {}, "expected packed sequences of FlashAttention, found cuDNN's"),
-                (SDPA_CUDNN, inputs(rows=5), {"causal": True}, "causal: expected as many rows of q as of k, found 5 and 12: PyTorch's forward pass "
-                 "would hide other elements than the kernel (dash's causal masks are aligned at the bottom right)")):
+                (SDPA_CUDNN, inputs(rows=5), {"causal": True}, RECTANGLE)):
             torch.use_deterministic_algorithms(True)
             found = refused(lambda operator=operator, given=given, options=options: call(operator, *given, **options), RuntimeError)
             assert found == (f"aten::{operator}: {reason}; the backward pass that is left is cuDNN's, which is not deterministic: choose "
@@ -145,6 +195,45 @@ def left(said: list[str]) -> None:
                 assert call(operator, *given, **options)[0][0] == "cudnn"
             assert said == [f"aten::{operator}: {reason}; cuDNN's backward serves it, which is NOT deterministic"], said
             said.clear()
+
+
+class NoGradient(torch.autograd.Function):
+    """None comes back through it."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx: Any, *_: Any) -> None:
+        return None
+
+
+def without_gradient() -> None:
+    """Where none comes back to o, the operator's own kernel says what becomes of it."""
+    q, k, v = (x.requires_grad_() for x in inputs())
+    seen: list[Any] = []
+    LIBRARY.impl(SDPA_CUDNN, lambda do, *_, **options: seen.append(do) or (None, None, None), "CPU", allow_override=True)
+    with dash_attn.enable() as drop_in:
+        drop_in.served.clear()
+        NoGradient.apply(ATEN._scaled_dot_product_cudnn_attention(q, k, v, None, True)[0]).sum().backward()
+        assert seen == [None] and not drop_in.served and q.grad is None
+    LIBRARY.impl(SDPA_CUDNN, sdpa_cudnn, "CPU", allow_override=True)
+
+
+def complete(said: list[str]) -> None:
+    """No backward pass of attention of this PyTorch is unknown; one that is new is logged."""
+    assert unknown() == [], unknown()
+    said.clear()
+    new = torch.library.Library("aten", "FRAGMENT")
+    new.define("_sparse_attention_backward(Tensor do) -> Tensor")
+    new.impl("_sparse_attention_backward", lambda do: do, "CUDA")
+    assert unknown() == ["_sparse_attention_backward"]
+    with dash_attn.enable():
+        pass
+    assert said == ["aten::_sparse_attention_backward: this dash_attn does not know it; gradients that it computes may differ from run to run"]
+    new._destroy()
+    assert unknown() == []
 
 
 def unseen() -> None:
@@ -225,5 +314,7 @@ handler = Said()
 logging.getLogger("dash_attn").addHandler(handler)
 served()
 left(handler.messages)
+without_gradient()
+complete(handler.messages)
 unseen()
 memory()

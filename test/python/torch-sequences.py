@@ -18,7 +18,7 @@ import dash_attn  # noqa: E402
 from dash_attn import ArgumentError, attention  # noqa: E402
 from dash_attn.reference import Mask, backward, forward  # noqa: E402
 from dash_attn.torch import problem, sequences  # noqa: E402
-from dash_attn.torch.dropin import CUDNN, FLASH, SDPA_CUDNN, SDPA_FLASH  # noqa: E402
+from dash_attn.torch.dropin import CUDNN, EFFICIENT, FLASH, SDPA_CUDNN, SDPA_FLASH  # noqa: E402
 
 BF16, EMPTY = torch.bfloat16, torch.empty(0)
 LENGTHS = ([5, 0, 1, 9, 4], [5, 3, 1, 7, 0])  # of q and of k; the fourth's first rows see nothing under a causal mask
@@ -133,7 +133,7 @@ def by_pytorch() -> None:
     LIBRARY.impl(FLASH, lambda do, q, k, v, o, lse, cum_q, cum_k, max_q, max_k, dropout, causal, *_, scale=None, window_size_left=None,
                  window_size_right=None: gradients_of_lists("flash", do, q, k, v, o, lse, cum_q, cum_k, window_size_left, window_size_right,
                                                             scale or 0.125), "CPU")
-    for name in (SDPA_FLASH, SDPA_CUDNN, CUDNN):
+    for name in (SDPA_FLASH, SDPA_CUDNN, CUDNN, EFFICIENT):
         LIBRARY.impl(name, lambda *_: None, "CPU")
     LIBRARY.impl("_flash_attention_forward", forward_of_varlen, "CPU", allow_override=True)
     cu = offsets(LENGTHS[0], 0)

@@ -1,12 +1,14 @@
 """The drop-in: what PyTorch's own attention computes its gradients by is replaced, and can be put back.
 
-FlashAttention's operators and cuDNN's are overridden for CUDA. What kernels do not serve goes to the operator's own kernel: to
-FlashAttention-2 in its deterministic form, to cuDNN, which has none, only where PyTorch is not asked to be deterministic.
+Each operator that computes gradients of attention on CUDA is overridden, or calls one that is. What kernels do not serve goes to the
+operator's own kernel: to FlashAttention and to memory-efficient attention in their deterministic forms, to cuDNN, which has none, only where
+PyTorch is not asked to be deterministic.
 """
 
 from __future__ import annotations
 
 import logging
+import re
 import threading
 import warnings
 from collections import Counter
@@ -22,8 +24,13 @@ from .operator import launch
 from .problem import Lengths, refusal_of_device, refusal_of_forward, refusal_of_sequences, refusal_of_tensors
 from .sequences import launch as launch_list
 
-FLASH, SDPA_FLASH, SDPA_CUDNN, CUDNN = ("_flash_attention_backward", "_scaled_dot_product_flash_attention_backward",
-                                        "_scaled_dot_product_cudnn_attention_backward", "_cudnn_attention_backward")
+FLASH, SDPA_FLASH, SDPA_CUDNN, CUDNN, EFFICIENT = (
+    "_flash_attention_backward", "_scaled_dot_product_flash_attention_backward", "_scaled_dot_product_cudnn_attention_backward",
+    "_cudnn_attention_backward", "_efficient_attention_backward")
+DETERMINISTIC = {FLASH: "FlashAttention's", SDPA_FLASH: "FlashAttention's", EFFICIENT: "memory-efficient attention's"}
+# Those that need no override: one only calls EFFICIENT, the other has no kernel on CUDA unless somebody registers one.
+SDPA_EFFICIENT, OVERRIDEABLE = ("_scaled_dot_product_efficient_attention_backward",
+                                "_scaled_dot_product_fused_attention_overrideable_backward")
 KEY = "CUDA"
 log = logging.getLogger("dash_attn")
 
@@ -41,15 +48,17 @@ class DropIn:
 
     def enable(self) -> DropIn:
         if self._uses == 0:
-            ours = {FLASH: self._flash, SDPA_FLASH: self._sdpa_flash, SDPA_CUDNN: self._sdpa_cudnn}
+            ours = {FLASH: self._flash, SDPA_FLASH: self._sdpa_flash, SDPA_CUDNN: self._sdpa_cudnn, EFFICIENT: self._efficient}
             if hasattr(torch.ops.aten, CUDNN):  # of newer versions
                 ours[CUDNN] = self._cudnn
+            for name in unknown():
+                self._say(f"aten::{name}: this dash_attn does not know it; gradients that it computes may differ from run to run")
             self._old = {name: torch.library.get_kernel(f"aten::{name}", KEY) for name in ours}
             self._library = torch.library.Library("aten", "IMPL")
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", message="(?s).*overriding a previously registered kernel")
                 for name, function in ours.items():
-                    self._library.impl(name, function, KEY, with_keyset=True, allow_override=True)
+                    self._library.impl(name, partial(self._reached, name, function), KEY, with_keyset=True, allow_override=True)
         self._uses += 1
         return self
 
@@ -71,6 +80,10 @@ class DropIn:
         self.remove()
 
     # ---- The operators, as PyTorch declares them ------------------------------------------------------------------------
+
+    def _reached(self, name: str, function: Callable[..., Any], keys: Any, do: Any, *arguments: Any, **options: Any) -> Any:
+        """A gradient that does not come back to o is no tensor; the operator's own kernel knows what follows from it."""
+        return (self._old[name].call_boxed if do is None else function)(keys, do, *arguments, **options)
 
     def _flash(self, keys: Any, do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, cum_q: Any, cum_k: Any, max_q: Any, max_k: Any,
                dropout: float, causal: bool, seed: Any, unused: Any, *, scale: float | None = None,
@@ -103,6 +116,20 @@ class DropIn:
         return self._leave(SDPA_CUDNN, reason, keys, do, q, k, v, o, lse, seed, offset, bias, cum_q, cum_k, max_q, max_k, dropout, causal,
                            scale=scale)
 
+    def _efficient(self, keys: Any, do: Any, q: Any, k: Any, v: Any, bias: Any, o: Any, cum_q: Any, cum_k: Any, max_q: Any, max_k: Any, lse: Any,
+                   dropout: float, seed: Any, offset: Any, mask: int, bias_has_gradient: bool, *, scale: float | None = None,
+                   num_splits_key: int | None = None, window_size: int | None = None, shared_storage_dqdkdv: bool = False) -> Any:
+        """One split of keys has one block add to dq, in order; more add as they come."""
+        sides = window_of(mask != 0, None)
+        reason = _refusal_of_offsets(cum_q) or _refusal_of_bias(bias) or _refusal(q, k, v, dropout, "bshd") or \
+            refusal_of_forward(q, k, sides, "bshd") or _refusal_of_extras(window_size, shared_storage_dqdkdv)
+        if reason is None:
+            found = self._serve(EFFICIENT, do, q, k, v, o, lse[..., :q.shape[1]], sides, scale, "bshd")  # more of it is padding
+            return (*(x.contiguous() for x in found), None)
+        return self._leave(EFFICIENT, reason, keys, do, q, k, v, bias, o, cum_q, cum_k, max_q, max_k, lse, dropout, seed, offset, mask,
+                           bias_has_gradient, scale=scale, num_splits_key=1, window_size=window_size,
+                           shared_storage_dqdkdv=shared_storage_dqdkdv)
+
     def _cudnn(self, keys: Any, *arguments: Any, **options: Any) -> Any:
         return self._leave(CUDNN, "expected packed sequences of FlashAttention, found cuDNN's", keys, *arguments, **options)
 
@@ -116,9 +143,11 @@ class DropIn:
     def _leave(self, name: str, reason: str, keys: Any, *arguments: Any, **options: Any) -> Any:
         self.left[name, reason] += 1
         old = self._old[name]
-        if name in (FLASH, SDPA_FLASH):
-            self._say(f"aten::{name}: {reason}; FlashAttention's deterministic backward serves it")
-            return deterministically(old.call_boxed, keys, *arguments, **options)
+        if name in DETERMINISTIC:
+            self._say(f"aten::{name}: {reason}; {DETERMINISTIC[name]} deterministic backward serves it")
+            if name == FLASH:  # the others call it, or are told by an argument
+                return deterministically(old.call_boxed, keys, *arguments, **options)
+            return old.call_boxed(keys, *arguments, **options)
         strict = torch.are_deterministic_algorithms_enabled()
         if strict and not torch.is_deterministic_algorithms_warn_only_enabled():
             raise RuntimeError(f"aten::{name}: {reason}; the backward pass that is left is cuDNN's, which is not deterministic: choose "
@@ -158,6 +187,17 @@ def state() -> dict[str, Any]:
             "left": [{"operator": name, "reason": reason, "count": count} for (name, reason), count in _one.left.items()]}
 
 
+def unknown() -> list[str]:
+    """Operators of this PyTorch that compute gradients of attention on CUDA, and that nothing in this file knows."""
+    known = {f"aten::{name}" for name in (*DETERMINISTIC, SDPA_CUDNN, CUDNN, SDPA_EFFICIENT)}
+    has = torch._C._dispatch_has_kernel_for_dispatch_key
+    return [name.removeprefix("aten::") for name in torch._C._dispatch_get_all_op_names() if _OF_ATTENTION.match(name) and name not in known and
+            (has(name, "CUDA") or name != f"aten::{OVERRIDEABLE}" and torch._C._dispatch_has_computed_kernel_for_dispatch_key(name, "CUDA"))]
+
+
+_OF_ATTENTION = re.compile("aten::.*(attention|attn|sdp|flash).*backward")
+
+
 # torch.nn.attention.activate_flash_attention_impl("dash") does what enable() does, until another is activated.
 register_flash_attention_impl("dash", register_fn=enable)
 
@@ -190,6 +230,12 @@ def _has_offsets(offsets: Any) -> bool:
 
 def _refusal_of_offsets(offsets: Any) -> str | None:
     return "expected sequences of one length, found offsets of unequal ones" if _has_offsets(offsets) else None
+
+
+def _refusal_of_extras(window: int | None, is_shared: bool) -> str | None:
+    if window:
+        return f"expected no window, found one of {window}"
+    return "expected dq, dk and dv by themselves, found memory that they share" if is_shared else None
 
 
 def _refusal_of_bias(bias: Any) -> str | None:
