@@ -16,14 +16,6 @@ using namespace mlir::dash;
 
 static constexpr double infinity = std::numeric_limits<double>::infinity();
 
-LogicalResult dash::verifyCountable(const Problem &problem, EmitError emitError) {
-  if (mostTasks(problem) <= double(maxTasks))
-    return success();
-  return emitError()
-         << "problem has more than " << maxTasks
-         << " tasks over all heads and sequences, which is the most that can be scheduled";
-}
-
 static LogicalResult verifyApart(const ScheduleHeader &header, EmitError emitError) {
   if (header.apart != Apart::None && header.unordered)
     return emitError() << "kind '" << header.kind
@@ -161,6 +153,8 @@ static FailureOr<ProvenOrder> proveBuilt(ScheduleHeader header, const ScheduleKi
 
 FailureOr<ProvenOrder> dash::buildSchedule(ScheduleHeader header, bool asFormulas,
                                            MLIRContext *context, EmitError emitError) {
+  if (failed(verifyWithinLimits(header, emitError)))
+    return failure();
   header.search = std::nullopt;
   const ScheduleKind *kind = findScheduleKind(header.kind);
   bool looksAtSizes = header.kind == autoKind || (kind && kind->isSearched);
@@ -172,8 +166,6 @@ FailureOr<ProvenOrder> dash::buildSchedule(ScheduleHeader header, bool asFormula
   if (failed(verifyApart(header, emitError)))
     return failure();
   if (header.kind == autoKind) {
-    if (failed(verifyCountable(header.problem, emitError)))
-      return failure();
     if (asFormulas || isTooLargeToSearch(header)) {
       FailureOr<const ScheduleKind *> fixed =
           chooseFixedKind(header, asFormulas, context, emitError);

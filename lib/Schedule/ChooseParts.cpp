@@ -196,8 +196,6 @@ static FailureOr<int64_t> choosePartsOfEach(const ScheduleHeader &header, MLIRCo
 
 FailureOr<ProvenOrder> dash::buildBest(ScheduleHeader header, MLIRContext *context,
                                        EmitError emitError) {
-  if (failed(verifyCountable(header.problem, emitError)))
-    return failure();
   if (header.level != DeterminismLevel::Run && header.parts == 0) {
     FailureOr<int64_t> parts = choosePartsOfEach(header, context, emitError);
     if (failed(parts))

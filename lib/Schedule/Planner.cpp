@@ -122,7 +122,7 @@ static LogicalResult verifyRequest(const ScheduleHeader &request, EmitError emit
     return emitError() << "the limit of dQ in flight must be at least 0, got "
                        << request.maxDqBytes;
   return failure(failed(verifyCost(request.cost, emitError)) ||
-                 failed(verifyCountable(problem, emitError)));
+                 failed(verifyWithinLimits(request, emitError)));
 }
 
 static LogicalResult verifyWords(const ScheduleHeader &header, EmitError emitError) {

@@ -117,10 +117,9 @@ LogicalResult dash::verifyFormulasServe(const ScheduleHeader &header, EmitError 
                      << header.problem.groupSize() << " parts";
 }
 
-/// Compares sums as they grow, so that none overflows.
-static LogicalResult verifyWithinLimits(const ScheduleHeader &header, EmitError emitError) {
+LogicalResult dash::verifyWithinLimits(const ScheduleHeader &header, EmitError emitError) {
   const Problem &problem = header.problem;
-  double items = 0, chains = 0, tasks = 0;
+  double items = 0, chains = 0, tasks = 0; // compared as they grow, so that none overflows
   for (int64_t s : llvm::seq(problem.numSequences())) {
     double qTiles = problem.numQTiles(s), kvTiles = problem.numKvTiles(s), heads = problem.heads;
     // At most one part a query head, unless there are stated to be more.

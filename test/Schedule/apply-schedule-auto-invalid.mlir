@@ -11,7 +11,7 @@
 // SEVERAL: error: kind=auto cannot choose one kind for sequences of several lengths at level 'batch' without looking at their neighbours: name a kind
 // A batch that is too large for a table does not turn its sequences to another kind than each would have alone.
 // BATCH: error: schedule 'synthesized' writes out at most 67108864 tasks
-// LARGE: error: problem has more than 17179869184 tasks over all heads and sequences, which is the most that can be scheduled
+// LARGE: error: problem is too large to be scheduled: expected at most 8388608 kv tiles, 16777216 q tiles and 17179869184 tasks over all heads and sequences
 // OPEN: error: size 'q' is not in the types: state it, as in sizes=q:4096
 func.func @attention_bwd(%q: memref<?x?x?x128xbf16>) {
   dash.items unscheduled over(%q, %q, %q : memref<?x?x?x128xbf16>, memref<?x?x?x128xbf16>, memref<?x?x?x128xbf16>)

@@ -105,7 +105,7 @@ REFUSED = {
     "--sizes=q:64 --apart=parts": "apart=parts keeps what parts add to dK and dV, and the order is in one part: take more parts, or apart=all",
     "--sizes=q:64 --level=world": "expected --level=run, batch or machine, got 'world'",
     "--sizes=q:64,heads:16777217": "heads must be from 1 to 16777216, got 16777217",
-    "--sizes=q:2000000000": "problem has more than 17179869184 tasks over all heads",
+    "--sizes=q:2000000000": "problem is too large to be scheduled: expected at most 8388608 kv tiles",
     "--sizes=q:4000000": "words as a table for kernels, expected at most 2147483647",
     "--sizes=q:1200000 --kind=synthesized": "schedule 'synthesized' writes out at most 67108864 tasks",
     "--sizes=q:2097152,heads:2 --mask=full --kind=shift": "words as a table for kernels, expected at most 2147483647",

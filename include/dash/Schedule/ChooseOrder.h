@@ -15,9 +15,6 @@ inline constexpr llvm::StringLiteral autoKind = "auto";
 /// A searched order is a table, with a row for each task.
 constexpr int64_t maxSynthesizedTasks = maxTableRows;
 
-/// Fails where the tasks of a problem are more than can be scheduled, and than 64 bits might count.
-LogicalResult verifyCountable(const Problem &problem, EmitError emitError);
-
 /// A schedule and its proof.
 struct ProvenOrder {
   Schedule schedule;

@@ -110,6 +110,9 @@ private:
   std::vector<Item> itemStorage;
 };
 
+/// Fails where a problem is beyond the limits above. Cheap: to be asked before anything is made that grows with the problem.
+LogicalResult verifyWithinLimits(const ScheduleHeader &header, EmitError emitError);
+
 /// Fails where the formulas of a kind would have to cut what they cannot: they see q tiles as a grid, and so does a run of them
 /// only where no mask cuts it.
 LogicalResult verifyFormulasServe(const ScheduleHeader &header, EmitError emitError);
