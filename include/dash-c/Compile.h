@@ -4,8 +4,9 @@
 |* MLIR text or bytecode goes in, PTX, a manifest and, for orders that are tables, an order buffer come out:  *|
 |* what `dash-opt --dash-to-ptx` does, without files. Needs no GPU and no CUDA.                                *|
 |*                                                                                                            *|
-|* There is no global state: functions may be called from several threads at once, on different programs; one *|
-|* program may be read by several threads. Nothing throws, and nothing is printed.                            *|
+|* Functions may be called from several threads at once, on different programs; one program may be read by    *|
+|* several threads. Nothing throws, and nothing is printed. Nothing of the process is changed: no signals, no *|
+|* timers, no locale, no environment. A handle is given back once, as memory is by free.                      *|
 \*===----------------------------------------------------------------------------------------------------------===*/
 #ifndef DASH_C_COMPILE_H
 #define DASH_C_COMPILE_H
@@ -47,8 +48,9 @@ typedef enum DashStatus {
   DASH_INVALID_PROGRAM =
       2, /**< the program does not parse or has no kernels; diagnostics say where and why */
   DASH_INVALID_MANIFEST = 3, /**< a manifest, PTX or order that cannot be launched */
-  DASH_NO_CAPACITY = 4, /**< the device cannot hold the workers that the kernel needs at once */
-  DASH_DRIVER_ERROR = 5 /**< a call of the CUDA driver failed; the diagnostic has its name */
+  DASH_NO_CAPACITY = 4,  /**< the device cannot hold the workers that the kernel needs at once */
+  DASH_DRIVER_ERROR = 5, /**< a call of the CUDA driver failed; the diagnostic has its name */
+  DASH_UNUSABLE = 6      /**< this process was forked while another thread was in the library */
 } DashStatus;
 
 /** The status as a word, such as "DASH_INVALID_PROGRAM"; "unknown status" for any other number. */
@@ -70,8 +72,21 @@ typedef struct DashDiagnostic {
   uint32_t column;
 } DashDiagnostic;
 
-/** Called in the thread that compiles; what the diagnostic points to lives until the call returns. */
+/**
+ * Called in the thread that compiles; what the diagnostic points to lives until the call returns. A message has at most 16 KB, and says
+ * so where more was to be said.
+ */
 typedef void (*DashDiagnosticHandler)(const DashDiagnostic *diagnostic, void *userData);
+
+/**
+ * A handler that keeps diagnostics for the calling thread, the first 256 of them, until it forgets them: for languages that C should not
+ * call back, as an interpreter that may be ending meanwhile. It does not look at its data.
+ */
+DASH_CAPI_EXPORTED void dashDiagnosticKeep(const DashDiagnostic *diagnostic, void *userData);
+/** How many the calling thread has; one of them, whose strings live until they are forgotten; forgets them all. */
+DASH_CAPI_EXPORTED size_t dashDiagnosticGetNumKept(void);
+DASH_CAPI_EXPORTED DashDiagnostic dashDiagnosticGetKept(size_t index);
+DASH_CAPI_EXPORTED void dashDiagnosticForgetKept(void);
 
 /*===- Programs -------------------------------------------------------------------------------------===*/
 
@@ -94,7 +109,7 @@ DASH_CAPI_EXPORTED DashStatus dashCompile(DashStringRef source, DashStringRef na
                                           DashStringRef options, DashDiagnosticHandler handler,
                                           void *userData, DashProgram *program);
 
-/** Gives back what `dashCompile` made, and all strings of it. A program whose `ptr` is NULL is left alone. */
+/** Gives back what `dashCompile` made, and all strings of it, once. A program whose `ptr` is NULL is left alone, here as with all handles. */
 DASH_CAPI_EXPORTED void dashProgramDestroy(DashProgram program);
 
 /** How many functions became kernels, in the order in which they stand in the module. */

@@ -6,17 +6,18 @@
 //===----------------------------------------------------------------------===//
 
 #include "dash-c/Compile.h"
-#include "Strings.h"
+#include "Forks.h"
+#include "Report.h"
 #include "dash/Driver/Pipelines.h"
 #include "dash/Driver/Registration.h"
 #include "dash/IR/DashOps.h"
 #include "dash/IR/KernelAttrs.h"
+#include "dash/Support/Version.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
-#include "llvm/Config/llvm-config.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
 
@@ -41,7 +42,8 @@ public:
   void say(DashSeverity severity, const std::string &message, Location location) const {
     if (!handler)
       return;
-    DashDiagnostic diagnostic{severity, {message.data(), message.size()}, {"", 0}, 0, 0};
+    std::string text = bounded(message);
+    DashDiagnostic diagnostic{severity, toC(text), noString(), 0, 0};
     if (auto place = location->findInstanceOf<FileLineColLoc>()) {
       StringRef file = place.getFilename();
       diagnostic.file = {file.data(), file.size()};
@@ -127,6 +129,9 @@ static void collectKernels(ModuleOp module, std::vector<Kernel> &kernels) {
 
 DashStatus dashCompile(DashStringRef source, DashStringRef name, DashStringRef optionsText,
                        DashDiagnosticHandler handler, void *userData, DashProgram *program) {
+  Inside inside;
+  if (launch::Outcome wrong = inside.getOutcome())
+    return report(wrong, handler, userData);
   static const DialectRegistry registry = makeRegistry();
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   context.printOpOnDiagnostic(false); // places are enough
@@ -197,6 +202,5 @@ DashStringRef dashProgramGetOrder(DashProgram program, size_t index) {
 //===----------------------------------------------------------------------===//
 
 DashStringRef dashGetVersion(void) {
-  static const std::string version = "dash " DASH_VERSION ", LLVM " LLVM_VERSION_STRING;
-  return toC(version);
+  return {version().data(), version().size()}; // of a literal, which ends in a zero
 }

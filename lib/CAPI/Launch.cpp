@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dash-c/Launch.h"
+#include "Forks.h"
 #include "Report.h"
 #include "Strings.h"
 #include "dash/Launch/Plan.h"
@@ -49,6 +50,9 @@ DashStatus dashKernelCreate(DashDriver driver, DashStringRef manifest, DashStrin
     return refuse("'kernel' is NULL: there is no place for the result", handler, userData);
   if (!isGiven(manifest) || !isGiven(ptx) || !isGiven(order))
     return refuse("a string is NULL but not empty", handler, userData);
+  Inside inside;
+  if (Outcome wrong = inside.getOutcome())
+    return report(wrong, handler, userData);
   KernelHandle created;
   Outcome outcome = Kernel::create(driver.ptr ? *static_cast<DriverHandle *>(driver.ptr) : nullptr,
                                    toStringRef(manifest), toStringRef(ptx), toStringRef(order),
@@ -64,6 +68,9 @@ DashStatus dashKernelOpen(DashDriver driver, DashStringRef path, DashDiagnosticH
     return refuse("'kernel' is NULL: there is no place for the result", handler, userData);
   if (!isGiven(path))
     return refuse("a string is NULL but not empty", handler, userData);
+  Inside inside;
+  if (Outcome wrong = inside.getOutcome())
+    return report(wrong, handler, userData);
   KernelHandle opened;
   Outcome outcome = Kernel::open(driver.ptr ? *static_cast<DriverHandle *>(driver.ptr) : nullptr,
                                  toStringRef(path), opened);
@@ -149,6 +156,9 @@ DashStatus dashPlanCreate(DashKernel kernel, int32_t device, const DashSize *siz
   if (!kernel.ptr)
     return refuse("'kernel' is NULL", handler, userData);
   if (Outcome wrong = checkGiven(sizes, numSizes))
+    return report(wrong, handler, userData);
+  Inside inside;
+  if (Outcome wrong = inside.getOutcome())
     return report(wrong, handler, userData);
   std::unique_ptr<Plan> created;
   std::string warning;

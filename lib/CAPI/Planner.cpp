@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash-c/Planner.h"
+#include "Forks.h"
 #include "Replan.h"
 #include "Report.h"
 #include <mutex>
@@ -53,8 +54,10 @@ DashStatus dashPlannerCreate(DashDiagnosticHandler handler, void *userData, Dash
 
 void dashPlannerDestroy(DashPlanner planner) { delete static_cast<PlannerHandle *>(planner.ptr); }
 
-static launch::Outcome checkAsked(DashPlanner planner, DashStringRef manifest,
+static launch::Outcome checkAsked(const Inside &inside, DashPlanner planner, DashStringRef manifest,
                                   const DashSize *sizes, size_t numSizes) {
+  if (launch::Outcome wrong = inside.getOutcome())
+    return wrong;
   if (!planner.ptr)
     return launch::fail(DASH_INVALID_ARGUMENT, "'planner' is NULL");
   if (launch::Outcome wrong = checkGiven(sizes, numSizes))
@@ -69,7 +72,8 @@ DashStatus dashPlannerChoose(DashPlanner planner, DashStringRef manifest, const 
                              void *userData, DashChoice *choice) {
   if (!choice)
     return refuse("'choice' is NULL: there is no place for the result", handler, userData);
-  if (launch::Outcome wrong = checkAsked(planner, manifest, sizes, numSizes))
+  Inside inside;
+  if (launch::Outcome wrong = checkAsked(inside, planner, manifest, sizes, numSizes))
     return report(wrong, handler, userData);
   PlannerHandle &one = *static_cast<PlannerHandle *>(planner.ptr);
   launch::Outcome outcome =
@@ -83,7 +87,8 @@ DashStatus dashPlannerPlan(DashPlanner planner, DashStringRef manifest, const Da
                            DashOrder *order) {
   if (!order)
     return refuse("'order' is NULL: there is no place for the result", handler, userData);
-  if (launch::Outcome wrong = checkAsked(planner, manifest, sizes, numSizes))
+  Inside inside;
+  if (launch::Outcome wrong = checkAsked(inside, planner, manifest, sizes, numSizes))
     return report(wrong, handler, userData);
   PlannerHandle &one = *static_cast<PlannerHandle *>(planner.ptr);
   auto files = std::make_unique<PlannedFiles>();

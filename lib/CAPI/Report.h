@@ -4,16 +4,20 @@
 #define DASH_LIB_CAPI_REPORT_H
 
 #include "Strings.h"
+#include "dash-c/Launch.h"
 #include "dash/Launch/Outcome.h"
+#include "dash/Support/Bounded.h"
 
 namespace mlir::dash {
 
 /// Tells a caller in C something that has no place in a program.
 inline void say(DashSeverity severity, const std::string &message, DashDiagnosticHandler handler,
                 void *userData) {
-  DashDiagnostic diagnostic{severity, toC(message), noString(), 0, 0};
-  if (handler)
-    handler(&diagnostic, userData);
+  if (!handler)
+    return;
+  std::string text = bounded(message);
+  DashDiagnostic diagnostic{severity, toC(text), noString(), 0, 0};
+  handler(&diagnostic, userData);
 }
 
 inline DashStatus report(const launch::Outcome &outcome, DashDiagnosticHandler handler,

@@ -19,6 +19,8 @@ const char *dashGetStatusName(DashStatus status) {
     return "DASH_NO_CAPACITY";
   case DASH_DRIVER_ERROR:
     return "DASH_DRIVER_ERROR";
+  case DASH_UNUSABLE:
+    return "DASH_UNUSABLE";
   }
   return "unknown status";
 }

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dash-c/Xla.h"
+#include "Forks.h"
 #include "XlaFfi.h"
 #include "dash-c/Planner.h"
 #include <algorithm>
@@ -84,7 +85,18 @@ struct Attributes {
   float scale;
 };
 
-/// A program with one kernel, and its plans. Nothing is given back: command buffers may launch it to the end of the process.
+/// Is there for as long as somebody runs it.
+struct Planned {
+  Planned() = default;
+  Planned(const Planned &) = delete;
+  ~Planned() { dashPlanDestroy(plan); }
+
+  DashPlan plan = {nullptr};
+  std::string certificate;
+  uint64_t asked = 0; ///< when it was asked for last, counted
+};
+
+/// A program with one kernel, and its plans. Its code is never given back: command buffers may launch it to the end of the process.
 class Backward {
 public:
   static Outcome compile(const Attributes &given, std::unique_ptr<Backward> &result) {
@@ -116,32 +128,47 @@ public:
   }
 
   Outcome findPlan(DashDriver driver, DashPlanner planner, int32_t device, const Attributes &given,
-                   const std::vector<DashTensor> &tensors, DashPlan &plan) {
+                   const std::vector<DashTensor> &tensors, std::shared_ptr<Planned> &plan) {
     std::vector<int64_t> sizes(dashKernelGetNumSizes(compiled));
     if (Outcome wrong = call([&](DashDiagnosticHandler handler, void *userData) {
           return dashKernelFindSizes(compiled, tensors.data(), tensors.size(), handler, userData,
                                      sizes.data(), sizes.size());
         }))
       return wrong;
-    auto [place, isNew] = plans.try_emplace({device, sizes});
-    if (isNew) {
+    std::shared_ptr<Planned> &place = plans[{device, sizes}];
+    if (!place) {
       std::vector<DashSize> named;
       for (int64_t size : sizes)
         named.push_back({dashKernelGetSizeName(compiled, named.size()), size});
-      if (Outcome wrong = makePlan(driver, planner, device, named, place->second)) {
-        plans.erase(place);
+      auto made = std::make_shared<Planned>();
+      if (Outcome wrong = makePlan(driver, planner, device, named, *made)) {
+        plans.erase({device, sizes});
         return wrong;
       }
+      place = std::move(made);
     }
-    plan = place->second.plan;
-    return check(given, toC(place->second.certificate));
+    plan = place;
+    plan->asked = ++asked;
+    forgetOldest();
+    return check(given, toC(plan->certificate));
   }
 
 private:
-  struct Planned {
-    DashPlan plan = {nullptr};
-    std::string certificate;
-  };
+  /// Sizes come and go. Of each device one plan stays, and with it the code: command buffers may launch it.
+  void forgetOldest() {
+    if (plans.size() <= mostPlans)
+      return;
+    std::map<int32_t, int> ofDevice;
+    for (const auto &[key, plan] : plans)
+      ++ofDevice[key.first];
+    auto oldest = plans.end();
+    for (auto at = plans.begin(); at != plans.end(); ++at)
+      if (ofDevice[at->first.first] > 1 &&
+          (oldest == plans.end() || at->second->asked < oldest->second->asked))
+        oldest = at;
+    if (oldest != plans.end())
+      plans.erase(oldest);
+  }
 
   static bool isResult(std::string_view name) {
     return name == "dq" || name == "dk" || name == "dv" || name == "dsink";
@@ -188,7 +215,9 @@ private:
   DashKernel compiled = {nullptr}; ///< without a driver
   bool isTable = false;            ///< the order is one, and an operand
   std::vector<bool> areResults;
-  std::map<std::pair<int32_t, std::vector<int64_t>>, Planned> plans;
+  static constexpr size_t mostPlans = 256;
+  std::map<std::pair<int32_t, std::vector<int64_t>>, std::shared_ptr<Planned>> plans;
+  uint64_t asked = 0;
 };
 
 /// All that a process has compiled. Its lock is held while something is made, which happens once.
@@ -350,6 +379,11 @@ Outcome divide(DashMemory memory, DashPlan plan, bool hasTable, DashMemory &work
 
 /// What XLA's own function returns, if it fails, goes back to XLA.
 XLA_FFI_Error *handle(const XLA_FFI_CallFrame &frame, Outcome &wrong) {
+  mlir::dash::Inside inside;
+  if (auto unusable = inside.getOutcome()) {
+    wrong = Problem{XLA_FFI_Error_Code_FAILED_PRECONDITION, unusable->message};
+    return nullptr;
+  }
   Attributes given;
   if ((wrong = readAttributes(frame.attrs, given)))
     return nullptr;
@@ -369,10 +403,10 @@ XLA_FFI_Error *handle(const XLA_FFI_CallFrame &frame, Outcome &wrong) {
   XLA_FFI_DeviceOrdinal_Get_Args device = {sizeof(device), nullptr, frame.ctx, 0};
   if (XLA_FFI_Error *error = frame.api->XLA_FFI_DeviceOrdinal_Get(&device))
     return error;
-  DashPlan plan = {};
+  std::shared_ptr<Planned> planned; // which others may forget meanwhile
   if ((wrong = backward->findPlan(process().driver, process().planner, device.device_ordinal, given,
-                                  tensors, plan)) ||
-      (wrong = divide(memory, plan, hasTable, arguments.workspace, arguments.order)) ||
+                                  tensors, planned)) ||
+      (wrong = divide(memory, planned->plan, hasTable, arguments.workspace, arguments.order)) ||
       frame.stage != XLA_FFI_ExecutionStage_EXECUTE)
     return nullptr;
   guard.unlock(); // plans do not change
@@ -383,7 +417,7 @@ XLA_FFI_Error *handle(const XLA_FFI_CallFrame &frame, Outcome &wrong) {
   arguments.tensors = tensors.data();
   arguments.numTensors = tensors.size();
   arguments.scale = given.scale;
-  wrong = call(dashPlanRunAnew, plan, stream.stream, &arguments);
+  wrong = call(dashPlanRunAnew, planned->plan, stream.stream, &arguments);
   return nullptr;
 }
 

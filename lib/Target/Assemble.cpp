@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Assemble.h"
+#include "dash/Support/Bounded.h"
 #include "dash/Support/RunProgram.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SmallVector.h"
@@ -105,9 +106,10 @@ llvm::Expected<AssembledPtx> mlir::dash::assemble(StringRef ptxas, StringRef chi
     return llvm::createFileError(said->name(), text.getError());
   StringRef output = (*text)->getBuffer();
   if (status != 0)
-    return llvm::createStringError("'" + ptxas + "' refuses the PTX: " + output.trim());
+    return llvm::createStringError("'" + ptxas + "' refuses the PTX: " + bounded(output.trim()));
   // That products are serialized is not always a warning, but always too slow.
   if (llvm::Regex("\\(C75[0-9][0-9]\\)").match(output))
-    return llvm::createStringError("'" + ptxas + "' serializes products: " + output.trim());
+    return llvm::createStringError("'" + ptxas +
+                                   "' serializes products: " + bounded(output.trim()));
   return readResources(output);
 }

@@ -7,7 +7,7 @@ from typing import Any
 
 
 class LibraryError(RuntimeError):
-    """There is no libdash, or one of another version."""
+    """There is no libdash, or one of another version; or none that can be used here, in a process that was forked at a bad moment."""
 
 
 class ManifestError(ValueError):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
-import threading
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from .errors import ArgumentError, CapacityError, CompileError, DriverError, Lib
 API_VERSION = 1
 MAX_RANK = 4
 SEVERITIES = ("error", "warning", "note", "remark")
-STATUSES = (None, ArgumentError, CompileError, ManifestError, CapacityError, DriverError)
+STATUSES = (None, ArgumentError, CompileError, ManifestError, CapacityError, DriverError, LibraryError)
 
 
 class StringRef(ctypes.Structure):
@@ -78,7 +77,8 @@ class Arguments(ctypes.Structure):
                 ("workspace", Memory), ("order", Memory)]
 
 
-_Handler = ctypes.CFUNCTYPE(None, ctypes.POINTER(_Diagnostic), ctypes.c_void_p)
+# libdash's own, once it is loaded: it keeps what is said until it is asked. C never calls Python, which may be ending meanwhile.
+HANDLER = ctypes.c_void_p()
 _SIZE, _STREAM = ctypes.c_size_t, ctypes.c_void_p
 _SIZES, _TENSORS, _ARGUMENTS = (ctypes.POINTER(kind) for kind in (Size, TensorRef, Arguments))
 # Functions that fail: their parameters but the last ones, which are the handler, its data and the result, if there is one.
@@ -102,7 +102,9 @@ _GETS: dict[str, tuple[tuple[Any, ...], Any]] = {
     **{f"OrderGet{what}": ((Handle,), StringRef) for what in ("Manifest", "Bytes")},
     **{f"{kind}Get{what}": ((Handle, _SIZE), StringRef) for kind, what in (
         ("Kernel", "SizeName"), ("Kernel", "TensorName"), ("Plan", "StepRole"))},
-    "KernelGetDefaultScale": ((Handle,), ctypes.c_float), "PlanGetRegion": ((Handle, _SIZE), Region)}
+    "KernelGetDefaultScale": ((Handle,), ctypes.c_float), "PlanGetRegion": ((Handle, _SIZE), Region),
+    "DiagnosticGetNumKept": ((), _SIZE), "DiagnosticGetKept": ((_SIZE,), _Diagnostic), "DiagnosticForgetKept": ((), None),
+    "GetVersion": ((), StringRef)}
 
 
 @dataclass(frozen=True)
@@ -120,26 +122,13 @@ class Diagnostic:
         return f"{place}{self.severity}: {self.message}"
 
 
-class _Said(threading.local):
-    """What the library said in this thread."""
-
-    def __init__(self) -> None:
-        self.diagnostics: list[Diagnostic] = []
-
-    def take(self) -> tuple[Diagnostic, ...]:
-        taken, self.diagnostics = tuple(self.diagnostics), []
-        return taken
-
-
-_said = _Said()
-
-
-def _write_down(diagnostic: ctypes._Pointer, _: int | None) -> None:
-    one = diagnostic.contents
-    _said.diagnostics.append(Diagnostic(SEVERITIES[one.severity], one.message.text, one.file.text, one.line, one.column))
-
-
-HANDLER = _Handler(_write_down)
+def diagnostics() -> tuple[Diagnostic, ...]:
+    """What the library said in this thread since it was last asked for."""
+    lib = library()
+    kept = [lib.dashDiagnosticGetKept(i) for i in range(lib.dashDiagnosticGetNumKept())]
+    said = tuple(Diagnostic(SEVERITIES[one.severity], one.message.text, one.file.text, one.line, one.column) for one in kept)
+    lib.dashDiagnosticForgetKept()
+    return said
 
 
 @functools.cache
@@ -156,10 +145,11 @@ def library() -> ctypes.CDLL:
             result = [ctypes.POINTER(Handle)] if name in _MAKES else \
                 [ctypes.POINTER(ctypes.c_int64), _SIZE] if name == "KernelFindSizes" else \
                 [ctypes.POINTER(Choice)] if name == "PlannerChoose" else []
-            getattr(lib, f"dash{name}").argtypes = [*parameters, _Handler, ctypes.c_void_p, *result]
+            getattr(lib, f"dash{name}").argtypes = [*parameters, ctypes.c_void_p, ctypes.c_void_p, *result]
         for name, (parameters, result) in _GETS.items():
             function = getattr(lib, f"dash{name}")
             function.argtypes, function.restype = parameters, result
+        HANDLER.value = ctypes.cast(lib.dashDiagnosticKeep, ctypes.c_void_p).value
     except (OSError, AttributeError) as error:
         raise LibraryError(f"cannot load libdash from '{path}': {error}; install the wheel, or let DASH_LIBRARY name the "
                            "libdash.so of a build") from error
@@ -174,7 +164,7 @@ def make(function: Any, *arguments: Any) -> Handle:
 def fill(result: Any, function: Any, *arguments: Any) -> Any:
     """The same for what is no handle."""
     check(function(*arguments, HANDLER, None, ctypes.byref(result)))
-    for one in _said.take():
+    for one in diagnostics():
         warnings.warn(one.message, RuntimeWarning, stacklevel=3)
     return result
 
@@ -190,11 +180,6 @@ def named(sizes: Mapping[str, int]) -> ctypes.Array[Size]:
 def check(status: int) -> None:
     """Raises the exception of a status that is no success, with what the library said in this thread."""
     if status:
-        said = _said.take()
+        said = diagnostics()
         message = "\n".join(one.message for one in said) or f"status {status}"
         raise STATUSES[status](message)
-
-
-def diagnostics() -> tuple[Diagnostic, ...]:
-    """What was said in this thread since it was last asked for."""
-    return _said.take()

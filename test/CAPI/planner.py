@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -170,6 +171,23 @@ def choices() -> None:
         expect("a refusal", said == f"error: {message}\nDASH_INVALID_ARGUMENT\nuntouched parts=-1 apart=untouched table=-1 rows=-1x-1 0.000000\n", said)
 
 
+def bounds() -> None:
+    """Sizes that no order has are refused before anything is made of them: in little memory, by what chooses as by what plans."""
+    huge = {"batch": 65535, "heads": 65535, "kv_heads": 65535, "q_rows": 1, "kv_rows": 1}
+    refused = ("error: problem is too large to be scheduled: expected at most 8388608 kv tiles, 16777216 q tiles and 17179869184 tasks over all "
+               "heads and sequences\nDASH_INVALID_ARGUMENT\n")
+    unlimited = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (1 << 30, unlimited[1]))
+    try:
+        for sizes in (huge, huge | {"heads": 129, "kv_heads": 129}, SIZES | {"batch": 65535, "heads": 65535, "kv_heads": 1},
+                      SIZES | {"q_rows": 2097152, "kv_rows": 2097152, "batch": 64}):
+            for mode in ("plan", "choose"):
+                said = call(TMP / "small0.json", mode, sizes)
+                expect(f"{mode}, {sizes}", said.startswith(refused), said)
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, unlimited)
+
+
 def kept_choices() -> None:
     """With a choice its table: who plans it afterwards finds it. What is damaged is chosen anew."""
     folder, sizes = TMP / "choices", SQUARE
@@ -248,6 +266,7 @@ same_as_compiled()
 kept_on_disk()
 refusals()
 choices()
+bounds()
 kept_choices()
 ranges()
 misuse()

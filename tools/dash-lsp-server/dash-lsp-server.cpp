@@ -3,11 +3,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "dash/Driver/Registration.h"
+#include "dash/Support/Version.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
 #include "llvm/Support/LogicalResult.h"
 
 int main(int argc, char **argv) {
+  mlir::dash::answerVersion();
   mlir::DialectRegistry registry;
   mlir::dash::registerDash(registry);
   mlir::dash::registerUpstream(registry);

@@ -8,6 +8,7 @@
 
 #include "dash/Schedule/Planner.h"
 #include "dash/Schedule/Sizes.h"
+#include "dash/Support/Version.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
@@ -123,6 +124,7 @@ static ScheduleHeader readRequest() {
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   cl::HideUnrelatedOptions(category);
+  answerVersion();
   cl::ParseCommandLineOptions(argc, argv, "Makes the order of a problem for its kernel\n");
   ScheduleHeader request = readRequest();
 

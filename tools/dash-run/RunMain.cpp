@@ -11,6 +11,7 @@
 #include "Npy.h"
 #include "Program.h"
 #include "dash/Driver/Registration.h"
+#include "dash/Support/Version.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Support/FileUtilities.h"
@@ -240,6 +241,7 @@ int runDashRun(int argc, char **argv, mlir::DialectRegistry &registry) {
     return 1;
   InitLLVM init(argc, argv);
   cl::HideUnrelatedOptions(options().category);
+  mlir::dash::answerVersion();
   cl::ParseCommandLineOptions(
       argc, argv, "runs a scheduled attention backward, or one lowered to loops, on the CPU\n");
   mlir::dash::registerDash(registry);

@@ -7,8 +7,26 @@
 #include "dash/Driver/Registration.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/Support/raw_ostream.h"
+#include <cstdlib>
+#include <unistd.h>
+
+/// What was printed, however the tool ends: nobody destroys the stream (NoDestructors.cpp).
+static void flushWhenDone() {
+  on_exit(
+      [](int, void *) {
+        llvm::outs().flush();
+        if (!llvm::outs().has_error())
+          return;
+        llvm::errs() << "error: cannot write to standard output: " << llvm::outs().error().message()
+                     << '\n';
+        _exit(1);
+      },
+      nullptr);
+}
 
 int dashOptMain(int argc, char **argv) {
+  flushWhenDone();
   mlir::DialectRegistry registry;
   mlir::dash::registerDialectsOfPrograms(registry);
   mlir::registerTransformsPasses();
@@ -16,6 +34,7 @@ int dashOptMain(int argc, char **argv) {
 }
 
 int dashRunMain(int argc, char **argv) {
+  flushWhenDone();
   mlir::DialectRegistry registry;
   mlir::dash::registerDialectsOfPrograms(registry);
   return runDashRun(argc, argv, registry);
