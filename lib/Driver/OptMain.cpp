@@ -1,19 +1,24 @@
 //===- OptMain.cpp - the tool dash-opt ------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// All options, from pipelines to reproducers, are those of mlir-opt.
+// All options, from pipelines to reproducers, are those of mlir-opt. What it would write to its output as it goes is written whole.
 //
 //===----------------------------------------------------------------------===//
 
 #include "dash/Driver/OptMain.h"
 #include "dash/Driver/Registration.h"
+#include "dash/Support/InitTool.h"
 #include "dash/Support/Version.h"
+#include "dash/Support/WriteFile.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/MLIRContext.h"
+#include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Process.h"
+#include "llvm/Support/WithColor.h"
 
 using namespace mlir;
 
@@ -32,14 +37,40 @@ static void leaveOpsOutOfDiagnostics() {
   static_cast<llvm::cl::opt<bool> *>(option)->setInitialValue(false);
 }
 
+static LogicalResult run(StringRef inputPath, StringRef outputPath, DialectRegistry &registry,
+                         const MlirOptMainConfig &config) {
+  auto refuse = [](const Twine &why) {
+    llvm::WithColor::error(llvm::errs(), "dash-opt") << why << "\n";
+    return failure();
+  };
+  if (inputPath == "-" && llvm::sys::Process::StandardInIsUserInput())
+    llvm::errs() << "(processing input from stdin now, hit ctrl-c/ctrl-d to interrupt)\n";
+  std::string message, text;
+  std::unique_ptr<llvm::MemoryBuffer> input = openInputFile(inputPath, &message);
+  if (!input)
+    return refuse(message);
+  llvm::raw_string_ostream output(text);
+  LogicalResult result = MlirOptMain(output, std::move(input), registry, config);
+  // A file is of a run that went well; who looks on sees what there was before it went wrong.
+  if (succeeded(result) || outputPath == "-")
+    if (llvm::Error error = dash::writeFile(outputPath, text))
+      return refuse(llvm::toString(std::move(error)));
+  return result;
+}
+
 int dash::runOpt(int argc, char **argv, DialectRegistry &registry) {
-  // With standard output closed, the next file to be opened would be it, and take what is printed.
-  if (llvm::sys::Process::FixupStandardFileDescriptors())
+  InitTool init(argc, argv);
+  if (!init)
     return 1;
   hideOptionsOfLlvm();
   leaveOpsOutOfDiagnostics();
   answerVersion();
   registerDash(registry);
   registerDashPasses();
-  return asMainReturnCode(MlirOptMain(argc, argv, "deterministic attention compiler\n", registry));
+  auto [input, output] =
+      registerAndParseCLIOptions(argc, argv, "deterministic attention compiler\n", registry);
+  MlirOptMainConfig config = MlirOptMainConfig::createFromCLOptions();
+  if (config.shouldShowDialects() || config.shouldListPasses())
+    return asMainReturnCode(MlirOptMain(argc, argv, input, output, registry));
+  return asMainReturnCode(run(input, output, registry, config));
 }

@@ -8,16 +8,15 @@
 #include "dash/Launch/CodeCache.h"
 #include "dash/Launch/Kernel.h"
 #include "dash/Support/RunProgram.h"
+#include "dash/Support/WriteFile.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Program.h"
-#include "llvm/Support/raw_ostream.h"
 #include <cstdlib>
 
 using namespace llvm;
 using namespace mlir::dash::launch;
+using mlir::dash::TemporaryFile;
 
 namespace {
 // Numbers of the driver's interface.
@@ -37,27 +36,26 @@ static std::string keyOf(const Driver &driver, StringRef ptxHash, int capability
 }
 
 /// By ptxas, where there is one: the driver assembles too, but does not give the code away. Its linker does, and takes the PTX for a part
-/// of a program, in which setmaxnreg is ignored: kernels then take several times as long.
-static bool assemble(const std::string &ptx, StringRef target, std::string &code) {
+/// of a program, in which setmaxnreg is ignored: kernels then take several times as long. why: what is in the way, where there is a ptxas.
+static bool assemble(const std::string &ptx, StringRef target, std::string &code,
+                     std::string &why) {
   const char *named = std::getenv("DASH_PTXAS");
   ErrorOr<std::string> ptxas = sys::findProgramByName(named && *named ? named : "ptxas");
   if (!ptxas)
     return false;
-  SmallString<128> source, object;
-  if (sys::fs::createTemporaryFile("dash", "ptx", source))
+  Expected<TemporaryFile> source = TemporaryFile::create("ptx", ptx);
+  Expected<TemporaryFile> object = TemporaryFile::create("cubin", "");
+  if (!source || !object) {
+    why = toString(joinErrors(source.takeError(), object.takeError())); // a full disk
     return false;
-  FileRemover removeSource(source);
-  if (sys::fs::createTemporaryFile("dash", "cubin", object))
-    return false;
-  FileRemover removeObject(object);
-  std::error_code error;
-  raw_fd_ostream(source, error) << ptx;
+  }
   std::string arch = ("-arch=" + target).str();
-  std::string why;
-  if (error || mlir::dash::runProgram(*ptxas, {*ptxas, arch, "-o", object, source}, /*output=*/"",
-                                      std::chrono::minutes(5), why) != 0)
+  std::string failed;
+  if (mlir::dash::runProgram(*ptxas, {*ptxas, arch, "-o", object->path(), source->path()},
+                             /*output=*/"", std::chrono::minutes(5), failed) != 0)
     return false;
-  auto made = MemoryBuffer::getFile(object, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  auto made =
+      MemoryBuffer::getFile(object->path(), /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (made)
     code = (*made)->getBuffer().str();
   return !code.empty();
@@ -71,14 +69,18 @@ Outcome Kernel::loadCode(LoadedKernel &loaded, int capability, std::string &warn
   if (!cubin.empty() && load(cubin))
     return std::nullopt;
   if (CodeCache cache = CodeCache::ofEnvironment(); cache.isOn()) {
-    std::string key = keyOf(*driver, manifest.ptxSha256, capability), code;
+    std::string key = keyOf(*driver, manifest.ptxSha256, capability), code, why;
     if (std::optional<std::string> kept = cache.find(key); kept && load(*kept))
       return std::nullopt;
-    if (assemble(*ptx, manifest.target, code) && load(code)) {
+    if (assemble(*ptx, manifest.target, code, why) && load(code)) {
       if (Outcome wrong = cache.keep(key, code); wrong && driver->mayWarn())
         warning = wrong->message;
       return std::nullopt;
     }
+    if (!why.empty() && driver->mayWarn())
+      warning = "cannot hand '" + manifest.name + "' to ptxas: " + why +
+                "; the driver assembles it in every process, unless the variable TMPDIR names "
+                "another folder";
   }
   std::string log(logBytes, '\0');
   int options[] = {errorLogBuffer, errorLogBytes};

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "PromelaModel.h"
-#include "dash/IR/ReportFile.h"
 #include "dash/Lowering/Passes.h"
+#include "dash/Support/WriteFile.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -185,7 +185,10 @@ struct EmitPromela : public dash::impl::EmitPromelaBase<EmitPromela> {
         return signalPassFailure();
     }
     Model model(all.front(), *programs);
-    if (llvm::Error error = writeReportFile(output, [&](raw_ostream &os) { model.print(os); })) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    model.print(os);
+    if (llvm::Error error = writeFile(output, text)) {
       getOperation()->emitError() << "cannot write the model to '" << output.getValue()
                                   << "': " << llvm::toString(std::move(error));
       return signalPassFailure();

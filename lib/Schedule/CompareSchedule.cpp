@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "ReportModule.h"
-#include "dash/IR/ReportFile.h"
 #include "dash/Schedule/ChooseOrder.h"
 #include "dash/Schedule/Passes.h"
 #include "dash/Schedule/Report.h"
 #include "dash/Schedule/ScheduleIR.h"
+#include "dash/Support/WriteFile.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -41,7 +41,10 @@ struct CompareSchedule : public dash::impl::CompareScheduleBase<CompareSchedule>
     if (groups.empty())
       getOperation()->emitWarning() << "no scheduled 'dash.items' to compare; run --dash-tile and "
                                        "--dash-apply-schedule first";
-    if (llvm::Error error = writeReportFile(output, [&](llvm::raw_ostream &os) { write(os); })) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    write(os);
+    if (llvm::Error error = writeFile(output, text)) {
       getOperation()->emitError() << "cannot write the comparison to '" << output.getValue()
                                   << "': " << llvm::toString(std::move(error));
       return signalPassFailure();

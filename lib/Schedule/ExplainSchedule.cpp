@@ -8,11 +8,11 @@
 
 #include "Alternative.h"
 #include "ReportModule.h"
-#include "dash/IR/ReportFile.h"
 #include "dash/Schedule/ChooseParts.h"
 #include "dash/Schedule/Passes.h"
 #include "dash/Schedule/Report.h"
 #include "dash/Schedule/ScheduleIR.h"
+#include "dash/Support/WriteFile.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
@@ -294,8 +294,7 @@ struct ExplainSchedule : public dash::impl::ExplainScheduleBase<ExplainSchedule>
     if (text.empty())
       getOperation()->emitWarning() << "no scheduled 'dash.items' to explain; run --dash-tile and "
                                        "--dash-apply-schedule first";
-    if (llvm::Error error =
-            writeReportFile(output, [&](llvm::raw_ostream &file) { file << text; })) {
+    if (llvm::Error error = writeFile(output, text)) {
       getOperation()->emitError() << "cannot write the explanation to '" << output.getValue()
                                   << "': " << llvm::toString(std::move(error));
       return signalPassFailure();

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "ReportModule.h"
-#include "dash/IR/ReportFile.h"
 #include "dash/Schedule/Passes.h"
 #include "dash/Schedule/Report.h"
 #include "dash/Schedule/ScheduleIR.h"
+#include "dash/Support/WriteFile.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace mlir::dash {
@@ -34,8 +34,10 @@ struct ReportSchedule : public dash::impl::ReportScheduleBase<ReportSchedule> {
     if (entries->empty())
       getOperation()->emitWarning()
           << "no scheduled 'dash.items' to report; run --dash-tile and --dash-apply-schedule first";
-    if (llvm::Error error =
-            writeReportFile(output, [&](llvm::raw_ostream &os) { write(os, *entries); })) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    write(os, *entries);
+    if (llvm::Error error = writeFile(output, text)) {
       getOperation()->emitError() << "cannot write the report to '" << output.getValue()
                                   << "': " << llvm::toString(std::move(error));
       return signalPassFailure();

@@ -15,10 +15,10 @@
 
 #include "dash/Support/FileCache.h"
 #include "dash/Support/ReadFile.h"
+#include "dash/Support/WriteFile.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/BLAKE3.h"
-#include "llvm/Support/Errno.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include <algorithm>
@@ -27,9 +27,10 @@
 
 using namespace llvm;
 using mlir::dash::FileCache;
+using mlir::dash::TemporaryFile;
 namespace fs = llvm::sys::fs;
 
-static constexpr StringLiteral partSuffix = ".part"; // of files that are being written
+static constexpr StringLiteral partSuffix = ".part"; // of temporary files that are being written
 
 static std::string hashOf(StringRef bytes) {
   return toHex(BLAKE3::hash(arrayRefFromStringRef(bytes)), /*LowerCase=*/true);
@@ -77,18 +78,6 @@ std::optional<std::string> FileCache::find(StringRef key) const {
   return std::move(*content);
 }
 
-/// By the system's own call: a stream of LLVM ends the process where nobody asks it for its error.
-static std::error_code writeAll(int descriptor, StringRef bytes) {
-  while (!bytes.empty()) {
-    ssize_t written =
-        sys::RetryAfterSignal(-1, [&] { return ::write(descriptor, bytes.data(), bytes.size()); });
-    if (written < 0)
-      return errnoAsErrorCode();
-    bytes = bytes.drop_front(written);
-  }
-  return std::error_code();
-}
-
 Error FileCache::keep(StringRef key, StringRef value) const {
   if (folder.empty())
     return Error::success();
@@ -104,24 +93,12 @@ Error FileCache::keep(StringRef key, StringRef value) const {
     return wrong;
 
   // Under a name that nobody can have guessed: what is there is not opened, whatever it is.
-  SmallString<256> part(folder);
-  sys::path::append(part, "%%%%%%%%%%%%%%%%" + partSuffix);
-  int descriptor = -1;
-  std::error_code error =
-      fs::createUniqueFile(part, descriptor, part, fs::OF_None, fs::owner_read | fs::owner_write);
-  if (error)
-    return errorCodeToError(error);
-  error = writeAll(descriptor, first);
-  if (!error)
-    error = writeAll(descriptor, body);
-  if (::close(descriptor) && !error) // where a file system says late that it is full
-    error = errnoAsErrorCode();
-  if (!error)
-    error = fs::rename(part, path);
-  if (error) {
-    (void)fs::remove(part);
-    return errorCodeToError(error);
-  }
+  Expected<TemporaryFile> part =
+      TemporaryFile::createBeside(path, first + body, fs::owner_read | fs::owner_write);
+  if (!part)
+    return errorCodeToError(errorToErrorCode(part.takeError())); // the caller names the folder
+  if (Error wrong = part->keep(path))
+    return errorCodeToError(errorToErrorCode(std::move(wrong)));
   // To look through the folder takes longer than to write a file: one key in 16, whose hashes begin so, pays for all.
   if (sys::path::filename(path).front() == '0' || body.size() > mostBytes / 16)
     trim();

@@ -4,50 +4,14 @@
 #include "Assemble.h"
 #include "dash/Support/Bounded.h"
 #include "dash/Support/RunProgram.h"
-#include "llvm/ADT/ScopeExit.h"
+#include "dash/Support/WriteFile.h"
 #include "llvm/ADT/SmallVector.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/Regex.h"
-#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir::dash;
 using llvm::StringRef;
-
-namespace {
-
-/// A file that is gone when its owner is.
-class Scratch {
-public:
-  static llvm::Expected<Scratch> create(StringRef suffix, StringRef text) {
-    Scratch scratch;
-    int descriptor;
-    if (std::error_code error =
-            llvm::sys::fs::createTemporaryFile("dash", suffix, descriptor, scratch.path))
-      return llvm::createFileError("temporary file", error);
-    llvm::raw_fd_ostream os(descriptor, /*shouldClose=*/true);
-    os << text;
-    os.close();
-    if (std::error_code error = os.error()) {
-      os.clear_error();
-      return llvm::createFileError(scratch.path, error);
-    }
-    return scratch;
-  }
-  Scratch(Scratch &&other) : path(std::move(other.path)) { other.path.clear(); }
-  ~Scratch() {
-    if (!path.empty())
-      llvm::sys::fs::remove(path);
-  }
-  StringRef name() const { return path; }
-
-private:
-  Scratch() = default;
-  llvm::SmallString<128> path;
-};
-
-} // namespace
 
 std::string mlir::dash::findPtxas(StringRef tool) {
   if (tool.empty())
@@ -87,23 +51,23 @@ static AssembledPtx readResources(StringRef text) {
 }
 
 llvm::Expected<AssembledPtx> mlir::dash::assemble(StringRef ptxas, StringRef chip, StringRef ptx) {
-  llvm::Expected<Scratch> input = Scratch::create("ptx", ptx);
+  llvm::Expected<TemporaryFile> input = TemporaryFile::create("ptx", ptx);
   if (!input)
     return input.takeError();
-  llvm::Expected<Scratch> said = Scratch::create("txt", "");
+  llvm::Expected<TemporaryFile> said = TemporaryFile::create("txt", "");
   if (!said)
     return said.takeError();
   std::string arch = ("-arch=" + chip).str();
   StringRef arguments[] = {ptxas, arch,        "-v",         "--warning-as-error",
-                           "-o",  "/dev/null", input->name()};
+                           "-o",  "/dev/null", input->path()};
   std::string message;
-  int status = runProgram(ptxas, arguments, said->name(), std::chrono::minutes(5), message);
+  int status = runProgram(ptxas, arguments, said->path(), std::chrono::minutes(5), message);
   if (status < 0)
     return llvm::createStringError("cannot run '" + ptxas + "': " + message);
   llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> text =
-      llvm::MemoryBuffer::getFile(said->name());
+      llvm::MemoryBuffer::getFile(said->path());
   if (!text)
-    return llvm::createFileError(said->name(), text.getError());
+    return llvm::createFileError(said->path(), text.getError());
   StringRef output = (*text)->getBuffer();
   if (status != 0)
     return llvm::createStringError("'" + ptxas + "' refuses the PTX: " + bounded(output.trim()));

@@ -10,10 +10,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Files.h"
+#include "dash/Support/WriteFile.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/raw_ostream.h"
 #include <array>
 #include <csignal>
 #include <mutex>
@@ -77,9 +77,9 @@ private:
 };
 
 struct Pending {
-  std::string target;    ///< the file itself, where the path is a link
-  std::string temporary; ///< new content
-  std::string backup;    ///< second name of the old content; empty where there was none
+  std::string target;                     ///< the file itself, where the path is a link
+  std::optional<TemporaryFile> temporary; ///< new content
+  std::string backup; ///< second name of the old content; empty where there was none
   bool isRenamed = false;
 
   llvm::Error findTarget(llvm::StringRef path);
@@ -162,21 +162,13 @@ llvm::Error Pending::findTarget(llvm::StringRef path) {
 }
 
 llvm::Error Pending::prepare(llvm::StringRef bytes) {
-  int descriptor;
-  llvm::SmallString<128> path;
-  if (std::error_code error = fs::createUniqueFile(target + ".%%%%%%%%.tmp", descriptor, path,
-                                                   fs::OF_None, fs::all_read | fs::all_write))
-    return llvm::createFileError(target, error);
-  temporary = path.str().str();
-  llvm::raw_fd_ostream os(descriptor, /*shouldClose=*/true);
-  os << bytes;
-  os.close();
-  if (std::error_code error = os.error()) { // a full disk
-    os.clear_error();
-    return llvm::createFileError(target, error);
-  }
+  llvm::Expected<TemporaryFile> made = TemporaryFile::createBeside(target, bytes);
+  if (!made)
+    return made.takeError();
+  temporary = std::move(*made);
   if (!fs::exists(target))
     return llvm::Error::success();
+  llvm::SmallString<128> path;
   fs::createUniquePath(target + ".%%%%%%%%.old", path, /*MakeAbsolute=*/false);
   backup = path.str().str();
   if (fs::create_hard_link(target, backup)) // not every file system has second names
@@ -186,9 +178,8 @@ llvm::Error Pending::prepare(llvm::StringRef bytes) {
 }
 
 llvm::Error Pending::commit() {
-  if (std::error_code error = fs::rename(temporary, target))
-    return llvm::createFileError(target, error);
-  temporary.clear();
+  if (llvm::Error error = temporary->keep(target))
+    return error;
   isRenamed = true;
   return llvm::Error::success();
 }
@@ -203,9 +194,9 @@ void Pending::undo() {
 }
 
 void Pending::cleanUp() {
-  for (const std::string &path : {temporary, backup})
-    if (!path.empty())
-      fs::remove(path);
+  temporary.reset();
+  if (!backup.empty())
+    fs::remove(backup);
 }
 
 llvm::Error mlir::dash::writeAllOrNone(llvm::ArrayRef<OutputFile> files) {

@@ -136,6 +136,12 @@ def folders_that_do_not_serve(manifest: Path) -> None:
                               env=os.environ | {"DASH_CACHE": str(folder), "DASH_STUB_LOG": "", "TMPDIR": "/tmp"}, check=False)
         assert done.returncode == 0 and done.stderr.count(f"cannot keep assembled code in '{folder}': {why}") == 1, done
         assert not list(folder.iterdir())
+    # No room for what the assembler reads: the driver assembles, and the process goes on.
+    most = manifest.with_suffix(".ptx").stat().st_size - 1
+    done = subprocess.run([sys.executable, "-c", code, manifest, str(most), str(os.geteuid()), str(LIBRARY)], capture_output=True, text=True,
+                          env=os.environ | {"DASH_CACHE": str(TMP / "unused"), "DASH_STUB_LOG": "", "TMPDIR": "/tmp"}, check=False)
+    assert done.returncode == 0 and "cannot hand 'attention_bwd' to ptxas: '/tmp/dash-" in done.stderr, done
+    assert ".ptx': File too large; the driver assembles it in every process, unless the variable TMPDIR names another" in done.stderr, done
 
 
 def the_users_own(manifest: Path) -> None:

@@ -39,5 +39,15 @@ for closed in ((), (0,), (1,), (2,), (0, 1, 2)):
     if found != 0 or not names or not same:
         failures.append(f"dash-run without {closed}: status {found}, {names}")
 
+planned = []
+for closed in ((), (0,), (1,), (2,), (0, 1, 2)):
+    path = scratch / f"plan-{''.join(map(str, closed))}.order"
+    found = run(["dash-plan", "--kind=shift", "--workers=4", "--sizes=q:512,heads:1", "-o", str(path)], closed)
+    planned.append(path.read_bytes() if path.exists() else None)
+    if found != 0 or not planned[0] or planned[-1] != planned[0]:
+        failures.append(f"dash-plan without {closed}: status {found}, {len(planned[-1] or b'')} bytes")
+    if (found := run(["dash-lsp-server"], closed)) not in (0, 1):
+        failures.append(f"dash-lsp-server without {closed}: status {found}")
+
 print("\n".join(failures))
 sys.exit(1 if failures else 0)

@@ -3,12 +3,16 @@
 //===----------------------------------------------------------------------===//
 
 #include "dash/Driver/Registration.h"
+#include "dash/Support/InitTool.h"
 #include "dash/Support/Version.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
 #include "llvm/Support/LogicalResult.h"
 
 int main(int argc, char **argv) {
+  mlir::dash::InitTool init(argc, argv);
+  if (!init)
+    return 1;
   mlir::dash::answerVersion();
   mlir::DialectRegistry registry;
   mlir::dash::registerDash(registry);

@@ -8,13 +8,12 @@
 
 #include "dash/Schedule/Planner.h"
 #include "dash/Schedule/Sizes.h"
+#include "dash/Support/InitTool.h"
 #include "dash/Support/Version.h"
+#include "dash/Support/WriteFile.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/CommandLine.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/JSON.h"
-#include "llvm/Support/ToolOutputFile.h"
 #include <chrono>
 
 using namespace mlir;
@@ -122,7 +121,9 @@ static ScheduleHeader readRequest() {
 }
 
 int main(int argc, char **argv) {
-  llvm::InitLLVM init(argc, argv);
+  InitTool init(argc, argv);
+  if (!init)
+    return 1;
   cl::HideUnrelatedOptions(category);
   answerVersion();
   cl::ParseCommandLineOptions(argc, argv, "Makes the order of a problem for its kernel\n");
@@ -147,16 +148,12 @@ int main(int argc, char **argv) {
   }
   llvm::sort(milliseconds);
 
-  if (!output.empty()) {
-    std::error_code error;
-    llvm::ToolOutputFile file(output, error, llvm::sys::fs::OF_None);
-    if (error)
-      refuse("cannot write '" + output + "': " + error.message());
-    file.os().write(reinterpret_cast<const char *>(order->words.data()),
-                    order->words.size() * sizeof(int32_t));
-    file.keep();
-  }
-  llvm::json::OStream json(llvm::outs());
+  if (!output.empty())
+    exitOnError(writeFile(output, StringRef(reinterpret_cast<const char *>(order->words.data()),
+                                            order->words.size() * sizeof(int32_t))));
+  std::string report;
+  llvm::raw_string_ostream os(report);
+  llvm::json::OStream json(os);
   json.object([&] {
     json.attribute("kind", order->kind);
     json.attribute("tasks", request.problem.numTasks());
@@ -168,6 +165,6 @@ int main(int argc, char **argv) {
     json.attribute("least", milliseconds.front());
     json.attribute("most", milliseconds.back());
   });
-  llvm::outs() << "\n";
+  exitOnError(writeFile("-", report + "\n"));
   return 0;
 }

@@ -254,6 +254,7 @@ llvm::Error dash_run::runProgram(Program &program) {
   ExecutionEngineOptions options;
   auto transformer = makeOptimizingTransformer(/*optLevel=*/2, /*sizeLevel=*/0, machine->get());
   options.transformer = transformer;
+  options.enablePerfNotificationListener = false; // it writes files into the home of who runs this
   auto engine = ExecutionEngine::create(*program.module, options, std::move(*machine));
   if (!engine)
     return engine.takeError();

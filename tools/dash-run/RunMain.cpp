@@ -11,7 +11,9 @@
 #include "Npy.h"
 #include "Program.h"
 #include "dash/Driver/Registration.h"
+#include "dash/Support/InitTool.h"
 #include "dash/Support/Version.h"
+#include "dash/Support/WriteFile.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Support/FileUtilities.h"
@@ -19,15 +21,14 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/Process.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/WithColor.h"
 #include <cmath>
 
 using namespace llvm;
 using namespace dash_run;
+using mlir::dash::TemporaryFile;
 
 namespace {
 
@@ -169,42 +170,30 @@ private:
 /// Files of a folder that appear together: all are written under other names first.
 class Outputs {
 public:
-  ~Outputs() {
-    for (auto &[file, path] : files)
-      consumeError(file.discard());
-  }
-
   Error add(const Tensor &tensor) {
     SmallString<128> path(options().outDir);
     sys::path::append(path, tensor.name + ".npy");
     // What would make the renaming fail is found before anything is renamed.
     if (sys::fs::is_directory(path))
       return createFileError(path, std::make_error_code(std::errc::is_a_directory));
-    auto file = sys::fs::TempFile::create(path + ".%%%%%%%%");
+    std::string bytes = npyHeader(tensor.npyType(), tensor.shape);
+    bytes.append(tensor.data.begin(), tensor.data.end());
+    Expected<TemporaryFile> file = TemporaryFile::createBeside(path, bytes);
     if (!file)
-      return createFileError(path, file.takeError());
+      return file.takeError();
     files.emplace_back(std::move(*file), path.str().str());
-    raw_fd_ostream os(files.back().first.FD, /*shouldClose=*/false);
-    os << npyHeader(tensor.npyType(), tensor.shape);
-    os.write(tensor.data.data(), tensor.data.size());
-    os.flush();
-    if (!os.has_error())
-      return Error::success();
-    std::error_code error = os.error();
-    os.clear_error();
-    return createFileError(path, error);
+    return Error::success();
   }
 
   Error keep() {
     for (auto &[file, path] : files)
       if (Error error = file.keep(path))
-        return createFileError(path, std::move(error));
-    files.clear();
+        return error;
     return Error::success();
   }
 
 private:
-  std::vector<std::pair<sys::fs::TempFile, std::string>> files;
+  std::vector<std::pair<TemporaryFile, std::string>> files;
 };
 
 } // namespace
@@ -236,10 +225,9 @@ static Error run(Program &program) {
 }
 
 int runDashRun(int argc, char **argv, mlir::DialectRegistry &registry) {
-  // With standard error closed, the next file to be opened would be it, and take what is said.
-  if (sys::Process::FixupStandardFileDescriptors())
+  mlir::dash::InitTool init(argc, argv);
+  if (!init)
     return 1;
-  InitLLVM init(argc, argv);
   cl::HideUnrelatedOptions(options().category);
   mlir::dash::answerVersion();
   cl::ParseCommandLineOptions(

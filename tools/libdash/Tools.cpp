@@ -5,6 +5,7 @@
 #include "RunMain.h"
 #include "dash/Driver/OptMain.h"
 #include "dash/Driver/Registration.h"
+#include "dash/Support/WriteFile.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/Support/raw_ostream.h"
@@ -15,11 +16,10 @@
 static void flushWhenDone() {
   on_exit(
       [](int, void *) {
-        llvm::outs().flush();
-        if (!llvm::outs().has_error())
+        llvm::Error error = mlir::dash::writeFile("-", "");
+        if (!error)
           return;
-        llvm::errs() << "error: cannot write to standard output: " << llvm::outs().error().message()
-                     << '\n';
+        llvm::errs() << "error: " << llvm::toString(std::move(error)) << '\n';
         _exit(1);
       },
       nullptr);

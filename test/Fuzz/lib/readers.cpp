@@ -7,31 +7,22 @@
 #include "dash/Schedule/Prices.h"
 #include "dash/Schedule/Sizes.h"
 #include "dash/Schedule/Verify.h"
+#include "dash/Support/WriteFile.h"
 #include "doors.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/Bytecode/BytecodeImplementation.h"
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/Parser/Parser.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBufferRef.h"
-#include "llvm/Support/Process.h"
 
 static InFlightDiagnostic emitNowhere() { return emitError(UnknownLoc::get(&getContext())); }
 
 /// For readers of files: the bytes, under a name that this process has for itself.
 static StringRef asFile(StringRef bytes) {
-  static const std::string path = [] {
-    SmallString<64> made;
-    int descriptor;
-    if (llvm::sys::fs::createTemporaryFile("fuzz-doors", "", descriptor, made))
-      abort();
-    llvm::sys::Process::SafelyCloseFileDescriptor(descriptor);
-    return made.str().str();
-  }();
-  std::error_code error;
-  llvm::raw_fd_ostream(path, error) << bytes;
-  return path;
+  static const TemporaryFile file = llvm::cantFail(TemporaryFile::create("door", ""));
+  llvm::cantFail(writeFile(file.path(), bytes));
+  return file.path();
 }
 
 /// Text; what can be read can be written, also as bytecode. Of bytecode all but `readAttribute` is MLIR's own reader, which trusts the

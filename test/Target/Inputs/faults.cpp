@@ -25,12 +25,12 @@ static bool endsWith(const std::string &text, const char *end) {
 
 extern "C" int rename(const char *from, const char *to) noexcept {
   static auto next = reinterpret_cast<int (*)(const char *, const char *)>(dlsym(RTLD_NEXT, "rename"));
-  if (is("refuse") && endsWith(from, ".tmp") && endsWith(to, ".json")) {
+  if (is("refuse") && endsWith(from, ".part") && endsWith(to, ".json")) {
     errno = EIO;
     return -1;
   }
   int status = next(from, to);
-  if (endsWith(to, ".ptx") && endsWith(from, ".tmp")) {
+  if (endsWith(to, ".ptx") && endsWith(from, ".part")) {
     if (is("signal"))
       raise(SIGTERM);
     if (is("signal") || is("wait"))
