@@ -7,7 +7,8 @@
 |*                                                                                                            *|
 |* Every argument is checked before anything is enqueued. A function that fails says why through `handler`,   *|
 |* in the calling thread, and leaves what it would have set untouched. There is no global state: kernels and  *|
-|* plans do not change once they are made, and any number of threads may use one at once.                     *|
+|* plans do not change once they are made, and any number of threads may use one at once. A thread may have    *|
+|* any context current, or none: calls make their device's primary one current, and put back what was there.  *|
 \*===----------------------------------------------------------------------------------------------------------===*/
 #ifndef DASH_C_LAUNCH_H
 #define DASH_C_LAUNCH_H
@@ -134,7 +135,7 @@ typedef struct DashSize {
  * in a folder for later processes: that of the environment's DASH_CACHE, else ~/.cache/dash; none if it says "off". It must belong to the effective user. Where nothing can be kept there, a warning says so, once for
  * each driver, and all works without.
  *
- * device:   its ordinal. Launches use its primary context, as PyTorch and JAX do; any context may be current.
+ * device:   its ordinal. Launches use its primary context, as PyTorch and JAX do; any context may be current, or none.
  * sizes:    a value for each size of the kernel.
  * plan:     set on success, to be given back by `dashPlanDestroy`.
  *
@@ -209,7 +210,8 @@ typedef struct DashArguments {
  * Enqueues a backward pass on a stream, and returns. Allocates nothing and waits for nothing, so it may be captured into a graph; the
  * graph needs the same memory when it is replayed, and the same order in it.
  *
- * stream:   a CUstream of the plan's device; NULL is the legacy default stream.
+ * stream:   a CUstream of the primary context of the plan's device; NULL is the legacy default stream of that device, and
+ *           CU_STREAM_PER_THREAD the one of this thread there, whatever context is current.
  *
  * DASH_INVALID_ARGUMENT, and nothing is enqueued, where an element, a shape, a stride, an alignment or a device is wrong, or an
  * output meets another tensor, itself or the workspace. DASH_DRIVER_ERROR where a launch fails: clear the workspace then.
@@ -233,6 +235,15 @@ DASH_CAPI_EXPORTED DashStatus dashPlanRunAnew(DashPlan plan, void *stream,
 DASH_CAPI_EXPORTED DashStatus dashPlanCheck(DashPlan plan, void *stream,
                                             const DashArguments *arguments,
                                             DashDiagnosticHandler handler, void *userData);
+
+/**
+ * Whether the stream is being captured into a graph: what is enqueued then may run again, long after its memory was given back.
+ *
+ * isCapturing: set on success, to 1 or 0.
+ */
+DASH_CAPI_EXPORTED DashStatus dashPlanIsCapturing(DashPlan plan, void *stream,
+                                                  DashDiagnosticHandler handler, void *userData,
+                                                  int32_t *isCapturing);
 
 /**
  * A run entry by entry, for measurements: each step once, in their order, is what `dashPlanRun` does. Roles are words of the

@@ -243,6 +243,19 @@ DashStatus dashPlanRunAnew(DashPlan plan, void *stream, const DashArguments *arg
                 userData);
 }
 
+DashStatus dashPlanIsCapturing(DashPlan plan, void *stream, DashDiagnosticHandler handler,
+                               void *userData, int32_t *isCapturing) {
+  if (!isCapturing)
+    return refuse("'isCapturing' is NULL: there is no place for the result", handler, userData);
+  if (!plan.ptr)
+    return refuse("'plan' is NULL", handler, userData);
+  bool found = false;
+  Outcome outcome = static_cast<const Plan *>(plan.ptr)->isCapturing(stream, found);
+  if (!outcome)
+    *isCapturing = found;
+  return report(outcome, handler, userData);
+}
+
 size_t dashPlanGetNumSteps(DashPlan plan) {
   return plan.ptr ? static_cast<const Plan *>(plan.ptr)->getNumSteps() : 0;
 }

@@ -48,12 +48,40 @@ Outcome Plan::checkMemory(DashMemory memory, uint64_t bytes, uint64_t alignment,
   return std::nullopt;
 }
 
+/// The device must be current.
+Outcome Plan::askWhetherCapturing(void *stream, bool &result) const {
+  const Driver &driver = *kernel->getDriver();
+  int isCapturing = 0;
+  if (Outcome wrong = driver.check(driver.streamIsCapturing(stream, &isCapturing),
+                                   "ask whether a stream is captured"))
+    return wrong;
+  result = isCapturing != 0;
+  return std::nullopt;
+}
+
+/// What a stream refused. One of another context takes nothing that is loaded into this one.
+Outcome Plan::checkEnqueued(int code, void *stream, const Twine &doing, const Twine &more) const {
+  if (code == 0)
+    return std::nullopt;
+  const Driver &driver = *kernel->getDriver();
+  void *context = nullptr;
+  if (driver.streamGetCtx(stream, &context) || context == loaded->context)
+    return driver.check(code, doing, more);
+  Outcome wrong =
+      driver.check(code, doing,
+                   "; expected a stream of the primary context of device " + Twine(loaded->device) +
+                       ", found one of another context or device");
+  wrong->status = DASH_INVALID_ARGUMENT;
+  return wrong;
+}
+
 /// Memory of another device is refused, and so is memory that the driver does not know; but in a capture, some of it is not there yet.
 Outcome Plan::checkDevice(void *stream, uint64_t address, const Twine &what) const {
-  int device = loaded->device, isCapturing = 0;
+  int device = loaded->device;
+  bool isCapturing = false;
   const Driver &driver = *kernel->getDriver();
   if (int code = driver.pointerGetAttribute(&device, deviceOrdinal, address)) {
-    if (driver.streamIsCapturing(stream, &isCapturing) || !isCapturing) {
+    if (askWhetherCapturing(stream, isCapturing) || !isCapturing) {
       Outcome wrong =
           driver.check(code, what + ": expected memory of device " + Twine(loaded->device));
       wrong->status = DASH_INVALID_ARGUMENT;
@@ -83,8 +111,8 @@ Outcome Plan::clear(void *stream, DashMemory workspace) const {
       return wrong;
   for (auto [region, place] : zip_equal(kernel->getManifest().workspace, regions))
     if (region.initial == Initial::Zero && place.bytes)
-      if (Outcome wrong = driver.check(
-              driver.memsetAsync(workspace.address + place.offset, 0, place.bytes, stream),
+      if (Outcome wrong = checkEnqueued(
+              driver.memsetAsync(workspace.address + place.offset, 0, place.bytes, stream), stream,
               "fill " + Twine(place.bytes) + " bytes"))
         return wrong;
   return std::nullopt;
@@ -106,9 +134,8 @@ Outcome Plan::makeOrder(void *stream, DashMemory order) const {
       return wrong;
   const std::string &table = kernel->getOrder();
   if (!table.empty()) {
-    int isCapturing = 0;
-    if (Outcome wrong = driver.check(driver.streamIsCapturing(stream, &isCapturing),
-                                     "ask whether a stream is captured"))
+    bool isCapturing = false;
+    if (Outcome wrong = askWhetherCapturing(stream, isCapturing))
       return wrong;
     if (isCapturing)
       return fail(DASH_INVALID_ARGUMENT, "the stream is being captured, and the order is a table "
@@ -116,9 +143,9 @@ Outcome Plan::makeOrder(void *stream, DashMemory order) const {
     for (auto [region, place] : zip_equal(kernel->getManifest().workspace, regions))
       if (region.initial == Initial::File)
         if (Outcome wrong =
-                driver.check(driver.copyToDeviceAsync(order.address + place.offset, table.data(),
-                                                      table.size(), stream),
-                             "copy " + Twine(table.size()) + " bytes to the device"))
+                checkEnqueued(driver.copyToDeviceAsync(order.address + place.offset, table.data(),
+                                                       table.size(), stream),
+                              stream, "copy " + Twine(table.size()) + " bytes to the device"))
           return wrong;
   }
   Slots values;
@@ -158,6 +185,18 @@ Outcome Plan::checkDevices(void *stream, const DashArguments &arguments, Blocks 
       if (Outcome wrong = checkDevice(stream, block.address, name))
         return wrong;
   return std::nullopt;
+}
+
+Outcome Plan::isCapturing(void *stream, bool &result) const {
+  result = false;
+  if (isEmpty)
+    return std::nullopt;
+  if (Outcome wrong = checkDriver())
+    return wrong;
+  CurrentContext current(*kernel->getDriver(), loaded->context);
+  if (Outcome wrong = current.getOutcome())
+    return wrong;
+  return askWhetherCapturing(stream, result);
 }
 
 Outcome Plan::check(void *stream, const DashArguments &arguments) const {
@@ -272,14 +311,13 @@ Outcome Plan::launch(const Step &step, void *stream, Slots &values) const {
     attribute.id = LaunchAttribute::ClusterDimension;
     llvm::copy(entry.cluster, attribute.value);
   }
-  const Driver &driver = *kernel->getDriver();
-  int code = driver.launchKernelEx(&config, step.function, parameters, nullptr);
+  int code = kernel->getDriver()->launchKernelEx(&config, step.function, parameters, nullptr);
   if (code == 0)
     return std::nullopt;
-  return driver.check(code,
-                      "launch '" + entry.name + "' with a grid of " + Twine(step.grid[0]) + " x " +
-                          Twine(step.grid[1]) + " x " + Twine(step.grid[2]) + " blocks, " +
-                          Twine(entry.block[0]) + " threads each, " + Twine(entry.sharedBytes) +
-                          " bytes of shared memory",
-                      entry.makesOrder ? "" : adviceAfterFailure(kernel->getManifest()));
+  return checkEnqueued(code, stream,
+                       "launch '" + entry.name + "' with a grid of " + Twine(step.grid[0]) + " x " +
+                           Twine(step.grid[1]) + " x " + Twine(step.grid[2]) + " blocks, " +
+                           Twine(entry.block[0]) + " threads each, " + Twine(entry.sharedBytes) +
+                           " bytes of shared memory",
+                       entry.makesOrder ? "" : adviceAfterFailure(kernel->getManifest()));
 }

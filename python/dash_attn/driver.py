@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache, partial
 from typing import Any
@@ -16,16 +16,22 @@ RELAXED = 2  # CU_STREAM_CAPTURE_MODE_RELAXED
 NON_BLOCKING = 1  # CU_STREAM_NON_BLOCKING
 _ADDRESS, _SIZE, _POINTER = ctypes.c_uint64, ctypes.c_size_t, ctypes.c_void_p
 _FUNCTIONS = {
-    "cuDevicePrimaryCtxRetain": (_POINTER, ctypes.c_int), "cuCtxPushCurrent_v2": (_POINTER,), "cuCtxPopCurrent_v2": (_POINTER,),
+    "cuDeviceGetCount": (_POINTER,), "cuDevicePrimaryCtxGetState": (ctypes.c_int, _POINTER, _POINTER),
+    "cuDevicePrimaryCtxRetain": (_POINTER, ctypes.c_int), "cuCtxGetCurrent": (_POINTER,), "cuCtxPushCurrent_v2": (_POINTER,),
+    "cuCtxPopCurrent_v2": (_POINTER,),
     "cuMemAlloc_v2": (_POINTER, _SIZE), "cuMemFree_v2": (_ADDRESS,), "cuMemcpyHtoD_v2": (_ADDRESS, ctypes.c_char_p, _SIZE),
     "cuMemcpyDtoH_v2": (_POINTER, _ADDRESS, _SIZE), "cuMemsetD8Async": (_ADDRESS, ctypes.c_ubyte, _SIZE, _POINTER),
-    "cuPointerGetAttribute": (_POINTER, ctypes.c_int, _ADDRESS), "cuStreamIsCapturing": (_POINTER, _POINTER),
+    "cuPointerGetAttribute": (_POINTER, ctypes.c_int, _ADDRESS),
     "cuStreamCreate": (_POINTER, ctypes.c_uint), "cuStreamDestroy_v2": (_POINTER,), "cuThreadExchangeStreamCaptureMode": (_POINTER,),
     "cuStreamSynchronize": (_POINTER,), "cuGetErrorName": (ctypes.c_int, _POINTER), "cuGetErrorString": (ctypes.c_int, _POINTER)}
 
 
 class Driver:
-    """Pointers, streams and contexts are plain integers. Uses each device's primary context, as PyTorch and CuPy do."""
+    """Pointers, streams and contexts are plain integers. Uses each device's primary context, as PyTorch and CuPy do.
+
+    A thread may have no context, as those of PyTorch's autograd until somebody calls the CUDA runtime there, or another device's: what
+    names no device is called within `on` only.
+    """
 
     def __init__(self, name: str = "") -> None:
         """name: of the library; libcuda.so.1 if empty. Raises DriverError where there is none, or no device."""
@@ -38,7 +44,7 @@ class Driver:
 
     @contextmanager
     def on(self, device: int) -> Iterator[None]:
-        """Makes the device current, and afterwards what was current before."""
+        """Makes the device current, and afterwards what was current before, be it nothing."""
         if device not in self._contexts:
             context = ctypes.c_void_p()
             self._call(f"take the context of device {device}", "cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
@@ -49,23 +55,30 @@ class Driver:
         finally:
             self._call("leave the device", "cuCtxPopCurrent_v2", ctypes.byref(ctypes.c_void_p()))
 
+    def _current(self) -> int | None:
+        """The calling thread's context."""
+        found = ctypes.c_void_p()
+        self._call("ask which context is current", "cuCtxGetCurrent", ctypes.byref(found))
+        return found.value
+
+    def _device_in_use(self) -> int:
+        """One that has its primary context already: to take one's context that nobody uses would cost memory there."""
+        count, flags, is_active = ctypes.c_int(), ctypes.c_uint(), ctypes.c_int()
+        self._call("count the devices", "cuDeviceGetCount", ctypes.byref(count))
+        for device in range(count.value):
+            self._call(f"ask whether device {device} is in use", "cuDevicePrimaryCtxGetState", device, ctypes.byref(flags), ctypes.byref(is_active))
+            if is_active.value:
+                return device
+        return 0
+
     def device_of(self, pointer: int) -> int:
-        """The device that owns the memory at `pointer`."""
+        """The device that owns the memory at `pointer`. Any context may ask."""
+        if self._current() is None:
+            with self.on(self._device_in_use()):
+                return self.device_of(pointer)
         found = ctypes.c_int()
         self._call("ask whose memory a pointer is", "cuPointerGetAttribute", ctypes.byref(found), DEVICE_ORDINAL, pointer)
         return found.value
-
-    def capture_query(self, stream: int) -> Callable[[], bool]:
-        """A function that says whether the stream is being captured: asked before every launch."""
-        found, function = ctypes.c_int(), self._cuda.cuStreamIsCapturing
-        reference = ctypes.byref(found)
-
-        def is_capturing() -> bool:
-            if function(stream, reference):
-                self._call("ask whether a stream is captured", "cuStreamIsCapturing", stream, reference)
-            return found.value != 0
-
-        return is_capturing
 
     @contextmanager
     def in_captures(self) -> Iterator[None]:

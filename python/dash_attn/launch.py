@@ -35,6 +35,7 @@ class Launch:
         self._arguments = Arguments(tensors, len(tensors), scale)
         self._reference, self._moves = ctypes.byref(self._arguments), -1
         self._run, self._handle, self._stream = library().dashPlanRun, plan.handle, workspace.stream
+        self._is_capturing = plan.capture_query(self._stream)
         plan.check(self._stream, self._arguments)
 
     def run(self) -> None:
@@ -57,7 +58,7 @@ class Launch:
     def ready(self) -> None:
         """Everything that a run needs before it; for measurements of `run_step`."""
         workspace = self.workspace
-        workspace.provide(self.plan, self._allocate)
+        workspace.provide(self.plan, self._is_capturing(), self._allocate)
         if self._moves != workspace.moves:
             self._arguments.workspace, self._arguments.order = workspace.place(self.plan)
             self._moves = workspace.moves

@@ -88,7 +88,7 @@ _CALLS = {"Compile": (StringRef, StringRef, StringRef), "DriverOpen": (StringRef
           "PlannerPlan": (Handle, StringRef, _SIZES, _SIZE),
           "PlanCreate": (Handle, ctypes.c_int32, _SIZES, _SIZE), "KernelFindSizes": (Handle, _TENSORS, _SIZE),
           "PlanClear": (Handle, _STREAM, Memory), "PlanMakeOrder": (Handle, _STREAM, Memory),
-          "PlanCheck": (Handle, _STREAM, _ARGUMENTS), "PlanRun": (Handle, _STREAM, _ARGUMENTS),
+          "PlanCheck": (Handle, _STREAM, _ARGUMENTS), "PlanIsCapturing": (Handle, _STREAM), "PlanRun": (Handle, _STREAM, _ARGUMENTS),
           "PlanRunAnew": (Handle, _STREAM, _ARGUMENTS), "PlanRunStep": (Handle, _SIZE, _STREAM, _ARGUMENTS)}
 _MAKES = ("Compile", "DriverOpen", "KernelCreate", "KernelOpen", "PlannerCreate", "PlannerPlan", "PlanCreate")
 # The others: parameters and result.
@@ -144,7 +144,8 @@ def library() -> ctypes.CDLL:
         for name, parameters in _CALLS.items():
             result = [ctypes.POINTER(Handle)] if name in _MAKES else \
                 [ctypes.POINTER(ctypes.c_int64), _SIZE] if name == "KernelFindSizes" else \
-                [ctypes.POINTER(Choice)] if name == "PlannerChoose" else []
+                [ctypes.POINTER(Choice)] if name == "PlannerChoose" else \
+                [ctypes.POINTER(ctypes.c_int32)] if name == "PlanIsCapturing" else []
             getattr(lib, f"dash{name}").argtypes = [*parameters, ctypes.c_void_p, ctypes.c_void_p, *result]
         for name, (parameters, result) in _GETS.items():
             function = getattr(lib, f"dash{name}")

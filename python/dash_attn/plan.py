@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import threading
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from .driver import Driver
 from .library import HANDLER, Arguments, Handle, Memory, Region, check, library, make, named
@@ -61,6 +61,19 @@ class Plan:
 
     def check(self, stream: int, arguments: Arguments) -> None:
         check(library().dashPlanCheck(self.handle, stream, ctypes.byref(arguments), HANDLER, None))
+
+    def capture_query(self, stream: int) -> Callable[[], bool]:
+        """A function that says whether the stream is being captured: asked before every launch, by one thread at a time."""
+        ask, handle, found = library().dashPlanIsCapturing, self.handle, ctypes.c_int32()
+        reference = ctypes.byref(found)
+
+        def is_capturing() -> bool:
+            status = ask(handle, stream, HANDLER, None, reference)
+            if status:
+                check(status)
+            return found.value != 0
+
+        return is_capturing
 
     def clear(self, stream: int, workspace: Memory) -> None:
         check(library().dashPlanClear(self.handle, stream, workspace, HANDLER, None))

@@ -146,7 +146,7 @@ class Kernel:
         with self._lock:
             workspace, plan = self.workspace(device, stream), self._plan(device, sizes)
             with workspace.lock:
-                workspace.provide(plan)
+                workspace.provide(plan, plan.capture_query(workspace.stream)())
             return workspace
 
     def workspace(self, device: int = 0, stream: Any = 0) -> Workspace:
@@ -211,7 +211,7 @@ class Kernel:
         if key not in self._plans:
             if len(self._plans) >= MOST_LAUNCHES:
                 self._plans.clear()
-            with self.driver.in_captures():  # the first one loads code
+            with self.driver.on(device), self.driver.in_captures():  # the first one loads code
                 self._plans[key] = Plan(self._loaded(), device, sizes, self._tables, self.manifest["order"]["source"] == "file")
         return self._plans[key]
 

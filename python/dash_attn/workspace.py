@@ -40,7 +40,6 @@ class Workspace:
         self.plan: Plan | None = None  # whose counters and order are in it
         self.bytes = self.pointer = 0
         self.moves = 0  # counts what became ready: who keeps addresses looks whether they still hold
-        self._capture = driver.capture_query(stream)
         self._is_captured = False
         self._allocation: tuple[int, Any] = (0, None)  # what the allocator gave
         self._keep: list[Any] = []
@@ -56,11 +55,10 @@ class Workspace:
         found = self.plan.regions()[name]
         return self.place(self.plan)[found.is_order].address + found.offset, found.bytes
 
-    def provide(self, plan: Plan, allocate: Allocator | None = None) -> None:
-        """Makes it ready for a run of the plan. Raises ArgumentError in a capture that would have to allocate."""
+    def provide(self, plan: Plan, is_capturing: bool, allocate: Allocator | None = None) -> None:
+        """Makes it ready for a run of the plan; is_capturing: the stream is. Raises ArgumentError in a capture that would have to allocate."""
         if self._thread is not None and self._thread is not this_thread():
             raise ArgumentError("this plan is for the per-thread default stream of another thread; bind it in this one")
-        is_capturing = self._capture()
         if self.plan is plan and not (is_capturing or self._is_captured):
             return
         needed = aligned(plan.workspace_bytes) + (0 if plan.is_table else plan.order_bytes)

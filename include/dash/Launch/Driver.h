@@ -60,6 +60,7 @@ struct LaunchConfig {
     (uint64_t address, const void *data, size_t size, void *stream))                               \
   F(pointerGetAttribute, "cuPointerGetAttribute", (void *value, int attribute, uint64_t address))  \
   F(streamIsCapturing, "cuStreamIsCapturing", (void *stream, int *status))                         \
+  F(streamGetCtx, "cuStreamGetCtx", (void *stream, void **context))                                \
   F(launchKernelEx, "cuLaunchKernelEx",                                                            \
     (const LaunchConfig *config, void *function, void **parameters, void **extra))                 \
   F(getErrorName, "cuGetErrorName", (int error, const char **text))                                \
@@ -113,7 +114,9 @@ private:
   mutable std::atomic_flag hasWarned = ATOMIC_FLAG_INIT;
 };
 
-/// Makes a context current, and afterwards what was current before.
+/// Makes a context current, and afterwards what was current before, be it nothing: a thread has no context until somebody gives it one,
+/// such as CUDA's runtime, and may have that of another device. Whatever of the driver looks at the current context is called
+/// behind one of these; mostly it finds its own context there, and does nothing.
 class CurrentContext {
 public:
   CurrentContext(const Driver &driver, void *context) : driver(driver) {

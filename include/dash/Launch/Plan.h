@@ -30,6 +30,7 @@ public:
 
   Outcome clear(void *stream, DashMemory workspace) const;
   Outcome makeOrder(void *stream, DashMemory order) const;
+  Outcome isCapturing(void *stream, bool &result) const;
   /// The checks of `run`, but those of its blocks of memory.
   Outcome check(void *stream, const DashArguments &arguments) const;
   Outcome run(void *stream, const DashArguments &arguments) const;
@@ -71,6 +72,9 @@ private:
   Outcome checkCapacity(const Entry &entry, size_t index, uint64_t blocks) const;
 
   Outcome checkDriver() const;
+  Outcome askWhetherCapturing(void *stream, bool &result) const;
+  Outcome checkEnqueued(int code, void *stream, const llvm::Twine &doing,
+                        const llvm::Twine &more = "") const;
   Outcome checkMemory(DashMemory memory, uint64_t bytes, uint64_t alignment,
                       const char *what) const;
   Outcome checkArguments(const DashArguments &arguments, Blocks blocks) const;

@@ -42,7 +42,6 @@ class TorchLaunch(Launch):
         self._memory.bytes, self._order.bytes = plan.workspace_bytes, plan.order_bytes
         self._table, self._is_captured = None, False
         if plan.is_table:
-            self._is_capturing = workspace.driver.capture_query(workspace.stream)
             self._table = _table_of(plan, workspace, self._is_capturing)
             self._order.address = self._table.memory.address
 

@@ -45,6 +45,7 @@ def run(base: Path, mode: str = "run", text: str = "", **settings: Any) -> Ran:
                           env=environment, stdout=subprocess.PIPE, check=False)
     assert done.returncode in (0, 1), (done, base, mode)
     calls = [line.split() for line in log.read_text().splitlines()] if log.exists() else []
+    assert "contextless" not in [call[0] for call in calls], calls  # its threads have no context
     return Ran(done.stdout.splitlines(), calls)
 
 

@@ -247,6 +247,12 @@ static int misuse(const char *library) {
   say("no plan to run anew", dashPlanRunAnew(noPlan, NULL, &nothing, print, NULL));
   say("nothing to run anew", dashPlanRunAnew(plan, NULL, NULL, print, NULL));
   say("anew", dashPlanRunAnew(plan, NULL, &problem.arguments, print, NULL));
+  int32_t isCapturing = 7;
+  say("no place for an answer", dashPlanIsCapturing(plan, NULL, print, NULL, NULL));
+  say("no plan to ask", dashPlanIsCapturing(noPlan, NULL, print, NULL, &isCapturing));
+  printf("untouched: %d\n", isCapturing == 7);
+  say("ask", dashPlanIsCapturing(plan, (void *)0xca, print, NULL, &isCapturing));
+  printf("captured: %d\n", isCapturing);
   say("a step that is none", dashPlanRunStep(plan, 9, NULL, &problem.arguments, print, NULL));
   printf("of nothing: %zu %zu %zu %zu %zu %zu\n", dashPlanGetNumSteps(noPlan), dashPlanGetStepRole(plan, 9).length,
          dashPlanGetNumRegions(noPlan), dashPlanGetRegion(plan, 99).bytes, dashPlanGetRegion(noPlan, 0).bytes,

@@ -4,8 +4,12 @@
  * What it pretends, from the environment, which is asked each time: DASH_STUB_DEVICES (2), DASH_STUB_MULTIPROCESSORS (132),
  * DASH_STUB_CAPABILITY (90), DASH_STUB_SHARED (232448), DASH_STUB_ROOM (bytes of memory), DASH_STUB_CAPTURING (a stream),
  * DASH_STUB_FAIL=FUNCTION:CODE, such as cuLaunchKernelEx:719 or, for one entry, attention_bwd_main:719; and by handles: the
- * stream 0xca is being captured, addresses with bit 60 belong to device 1, and those with bit 61 to nobody. What it allocates is
- * memory of the host, which fills and copies do write.
+ * stream 0xca is being captured (of DASH_STUB_CAPTURING=S@DEVICE on that device only), addresses with bit 60 belong to device 1, and
+ * those with bit 61 to nobody. What it allocates is memory of the host, which fills and copies do write.
+ *
+ * A thread begins without a context, and has a stack of them. All that needs one fails where none is current, and is written down
+ * as "contextless FUNCTION"; a kernel is launched where the context of its module is current only. The context 0xf0e is nobody's
+ * primary one, and the stream 0xf0e is of it.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -13,10 +17,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { invalidValue = 1, notFound = 500 };
-enum { mostEntries = 16, mostParameters = 256, mostBlocks = 1024 };
+enum { invalidValue = 1, invalidDevice = 101, invalidContext = 201, invalidHandle = 400, notFound = 500 };
+enum { mostEntries = 16, mostParameters = 256, mostBlocks = 1024, mostDevices = 2, mostContexts = 16 };
 
 typedef struct Entry {
+  void *context;
   char name[128];
   int numParameters;
   unsigned char bytes[mostParameters];
@@ -40,14 +45,19 @@ typedef struct Config {
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static FILE *out;
-static int contexts[2];
-static __thread void *current;
+static int contexts[mostDevices];
+static int isActive[mostDevices];
+static void *const foreign = (void *)0xf0e; /* a context, and a stream of it */
+static __thread void *stack[mostContexts];
+static __thread int depth;
 
 typedef struct Block {
   uint64_t address;
   size_t size;
+  int device;
 } Block;
 static Block blocks[mostBlocks];
+static int numBlocks; /* that have ever been used */
 static size_t used;
 
 /* Called with an entry's name at each launch, for tests that look at what happens meanwhile. */
@@ -83,7 +93,12 @@ int cuInit(unsigned flags) {
 
 int cuDeviceGet(int *device, int ordinal) {
   *device = ordinal;
-  return ordinal < 0 || ordinal >= setting("DASH_STUB_DEVICES", 2) ? 101 : 0;
+  return ordinal < 0 || ordinal >= setting("DASH_STUB_DEVICES", mostDevices) ? invalidDevice : 0;
+}
+
+int cuDeviceGetCount(int *count) {
+  *count = setting("DASH_STUB_DEVICES", mostDevices);
+  return 0;
 }
 
 int cuDeviceGetName(char *name, int length, int device) {
@@ -112,7 +127,10 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
 }
 
 int cuDevicePrimaryCtxRetain(void **context, int device) {
+  if (device < 0 || device >= mostDevices)
+    return invalidDevice;
   *context = &contexts[device];
+  isActive[device] = 1;
   LOG("retain %d\n", device);
   return 0;
 }
@@ -122,19 +140,49 @@ int cuDevicePrimaryCtxRelease_v2(int device) {
   return 0;
 }
 
+int cuDevicePrimaryCtxGetState(int device, unsigned *flags, int *active) {
+  *flags = 0;
+  *active = isActive[device];
+  return 0;
+}
+
+static void *currentContext(void) { return depth ? stack[depth - 1] : NULL; }
+
+static int isMissing(const char *function) {
+  if (currentContext())
+    return 0;
+  LOG("contextless %s\n", function);
+  return 1;
+}
+
+/* What begins with this is for threads that have a context. */
+#define NEEDS_CONTEXT                                                                              \
+  if (isMissing(__func__))                                                                         \
+  return invalidContext
+
 int cuCtxGetCurrent(void **context) {
-  *context = current;
+  *context = currentContext();
   return 0;
 }
 
 int cuCtxPushCurrent_v2(void *context) {
-  current = context;
+  if (!context || depth == mostContexts)
+    return invalidContext;
+  stack[depth++] = context;
   return 0;
 }
 
 int cuCtxPopCurrent_v2(void **context) {
-  *context = current;
-  current = NULL;
+  NEEDS_CONTEXT;
+  *context = stack[--depth];
+  return 0;
+}
+
+/* In place of what is current, or of nothing. */
+int cuCtxSetCurrent(void *context) {
+  depth -= depth != 0;
+  if (context)
+    stack[depth++] = context;
   return 0;
 }
 
@@ -144,6 +192,7 @@ int cuDriverGetVersion(int *version) {
 }
 
 int cuModuleLoadDataEx(void **result, const void *image, unsigned numOptions, int *options, void **values) {
+  NEEDS_CONTEXT;
   int isCubin = !strncmp(image, "cubin of ", 9); /* of this driver: the text that it is of, behind these words */
   LOG("load %zu %s\n", strlen(image), isCubin ? "cubin" : "PTX");
   if (!memcmp(image, "\177ELF", 4)) /* a cubin of a real assembler */
@@ -159,6 +208,7 @@ int cuModuleLoadDataEx(void **result, const void *image, unsigned numOptions, in
   const char *at = image;
   while ((at = strstr(at, ".entry ")) && module->numEntries < mostEntries) {
     Entry *entry = &module->entries[module->numEntries++];
+    entry->context = currentContext();
     at += strlen(".entry ");
     size_t length = strcspn(at, "( \n");
     memcpy(entry->name, at, length);
@@ -174,12 +224,14 @@ int cuModuleLoadDataEx(void **result, const void *image, unsigned numOptions, in
 }
 
 int cuModuleUnload(void *module) {
+  NEEDS_CONTEXT;
   LOG("unload\n");
   free(module);
-  return current ? 0 : 201;
+  return 0;
 }
 
 int cuModuleGetFunction(void **function, void *module, const char *name) {
+  NEEDS_CONTEXT;
   Module *all = module;
   for (int i = 0; i < all->numEntries; ++i)
     if (!strcmp(all->entries[i].name, name)) {
@@ -190,33 +242,29 @@ int cuModuleGetFunction(void **function, void *module, const char *name) {
 }
 
 int cuFuncSetAttribute(void *function, int attribute, int value) {
+  NEEDS_CONTEXT;
   LOG("allow %s %d %d\n", ((Entry *)function)->name, attribute, value);
   return 0;
 }
 
 int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *function, int threads, size_t sharedBytes) {
+  NEEDS_CONTEXT;
   (void)function, (void)threads, (void)sharedBytes;
   *blocks = 1;
   return 0;
 }
 
 /* What a host does beside launches. Memory is that of the host, so that copies are real. */
-int cuCtxSetCurrent(void *context) {
-  current = context;
-  return 0;
-}
-
 static Block *blockOf(uint64_t address, size_t size) {
-  for (int i = 0; i < mostBlocks; ++i)
+  for (int i = 0; i < numBlocks; ++i)
     if (blocks[i].size && address >= blocks[i].address && address + size <= blocks[i].address + blocks[i].size)
       return &blocks[i];
   return NULL;
 }
 
 int cuMemAlloc_v2(uint64_t *address, size_t size) {
+  NEEDS_CONTEXT;
   const char *room = getenv("DASH_STUB_ROOM");
-  if (!current)
-    return 201;
   if (room && used + size > strtoull(room, NULL, 10))
     return 2;
   pthread_mutex_lock(&mutex);
@@ -227,8 +275,10 @@ int cuMemAlloc_v2(uint64_t *address, size_t size) {
   void *memory = block ? aligned_alloc(256, rounded) : NULL;
   if (memory) {
     memset(memory, 0xAB, rounded);
-    *block = (Block){(uint64_t)(uintptr_t)memory, size};
+    *block = (Block){(uint64_t)(uintptr_t)memory, size, currentContext() == &contexts[1]};
     *address = block->address;
+    if (numBlocks <= block - blocks)
+      numBlocks = (int)(block - blocks) + 1;
     used += size;
   }
   pthread_mutex_unlock(&mutex);
@@ -237,6 +287,7 @@ int cuMemAlloc_v2(uint64_t *address, size_t size) {
 }
 
 int cuMemFree_v2(uint64_t address) {
+  NEEDS_CONTEXT;
   pthread_mutex_lock(&mutex);
   Block *block = blockOf(address, 1);
   if (block && block->address == address) {
@@ -250,18 +301,21 @@ int cuMemFree_v2(uint64_t address) {
 }
 
 int cuStreamCreate(void **stream, unsigned flags) {
+  NEEDS_CONTEXT;
   *stream = (void *)0x5e;
   LOG("stream %u\n", flags);
-  return current ? 0 : 201;
+  return 0;
 }
 
 int cuStreamDestroy_v2(void *stream) {
+  NEEDS_CONTEXT;
   LOG("destroy %p\n", stream);
-  return current ? 0 : 201;
+  return 0;
 }
 
 /* In any mode but the relaxed one, what is potentially unsafe ends the captures of others. */
 int cuThreadExchangeStreamCaptureMode(int *mode) {
+  NEEDS_CONTEXT;
   static __thread int now;
   int before = now;
   now = *mode;
@@ -270,55 +324,78 @@ int cuThreadExchangeStreamCaptureMode(int *mode) {
 }
 
 int cuStreamSynchronize(void *stream) {
+  NEEDS_CONTEXT;
   LOG("synchronize %p\n", stream);
   return 0;
 }
 
 int cuMemcpyHtoD_v2(uint64_t address, const void *data, size_t size) {
+  NEEDS_CONTEXT;
   memcpy((void *)(uintptr_t)address, data, size);
   return 0;
 }
 
 int cuMemcpyDtoH_v2(void *data, uint64_t address, size_t size) {
+  NEEDS_CONTEXT;
   memcpy(data, (const void *)(uintptr_t)address, size);
   return 0;
 }
 
 int cuMemsetD8Async(uint64_t address, unsigned char byte, size_t size, void *stream) {
+  NEEDS_CONTEXT;
   if (failing("cuMemsetD8Async"))
     return failing("cuMemsetD8Async");
   if (blockOf(address, size))
     memset((void *)(uintptr_t)address, byte, size);
+  if (stream == foreign)
+    return invalidHandle;
   LOG("fill %#llx %d %zu stream %p\n", (unsigned long long)address, byte, size, stream);
-  return current ? 0 : 201;
+  return 0;
 }
 
 int cuMemcpyHtoDAsync_v2(uint64_t address, const void *data, size_t size, void *stream) {
+  NEEDS_CONTEXT;
   uint32_t sum = 0;
   for (size_t i = 0; i < size; ++i)
     sum = sum * 31 + ((const unsigned char *)data)[i];
   if (blockOf(address, size))
     memcpy((void *)(uintptr_t)address, data, size);
   LOG("copy %#llx %zu %08x stream %p\n", (unsigned long long)address, size, sum, stream);
-  return current ? 0 : 201;
+  return 0;
 }
 
 int cuPointerGetAttribute(void *value, int attribute, uint64_t address) {
+  NEEDS_CONTEXT;
   if (attribute != 9 || address >> 61 & 1)
     return invalidValue;
-  *(int *)value = address >> 60 & 1;
+  Block *block = blockOf(address, 1);
+  *(int *)value = block ? block->device : (int)(address >> 60 & 1);
   return 0;
 }
 
 int cuStreamIsCapturing(void *stream, int *status) {
+  NEEDS_CONTEXT;
   const char *text = getenv("DASH_STUB_CAPTURING");
-  *status = stream == (void *)0xca || (text && stream == (void *)(uintptr_t)strtoull(text, NULL, 10));
+  char *end = NULL;
+  int isNamed = text && stream == (void *)(uintptr_t)strtoull(text, &end, 10);
+  if (isNamed && *end == '@')
+    isNamed = currentContext() == &contexts[atoi(end + 1)];
+  *status = stream == (void *)0xca || isNamed;
+  return 0;
+}
+
+int cuStreamGetCtx(void *stream, void **context) {
+  NEEDS_CONTEXT;
+  *context = stream == foreign ? foreign : currentContext();
   return 0;
 }
 
 int cuLaunchKernelEx(const Config *config, void *function, void **parameters, void **extra) {
+  NEEDS_CONTEXT;
   const Entry *entry = function;
-  int code = extra ? invalidValue : !current ? 201 : failing("cuLaunchKernelEx");
+  int code = extra ? invalidValue : failing("cuLaunchKernelEx");
+  if (entry->context != currentContext() || config->stream == foreign)
+    return invalidHandle;
   code = code ? code : failing(entry->name);
   if (code || !out)
     return code;
@@ -352,6 +429,8 @@ int cuLaunchKernelEx(const Config *config, void *function, void **parameters, vo
 int cuGetErrorName(int error, const char **text) {
   *text = error == 719 ? "CUDA_ERROR_LAUNCH_FAILED" : error == invalidValue ? "CUDA_ERROR_INVALID_VALUE"
           : error == 2   ? "CUDA_ERROR_OUT_OF_MEMORY"
+          : error == invalidContext ? "CUDA_ERROR_INVALID_CONTEXT"
+          : error == invalidHandle ? "CUDA_ERROR_INVALID_HANDLE"
                          : "CUDA_ERROR_UNKNOWN";
   return 0;
 }
@@ -360,6 +439,8 @@ int cuGetErrorString(int error, const char **text) {
   *text = error == 719 ? "unspecified launch failure"
           : error == invalidValue ? "invalid argument"
           : error == 2            ? "out of memory"
+          : error == invalidContext ? "invalid device context"
+          : error == invalidHandle ? "invalid resource handle"
                                   : "unknown error";
   return 0;
 }
