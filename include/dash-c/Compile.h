@@ -101,13 +101,30 @@ typedef struct DashProgram {
  * source:   a module as MLIR text or bytecode, with functions that hold a `dash.attention_bwd`.
  * name:     what diagnostics call it, such as a file's name.
  * options:  those of `--dash-to-ptx`, as its text: "kind=symmetric-shift workers=132". Empty for the defaults.
- *           `output` is refused: nothing is written to files.
+ *           `output` is refused: nothing is written to files. So are `path`, `costs` and `ptxas`: program and options may be data, which
+ *           names no files to read and no programs to run. The caller's code may, by `dashCompileWithFiles`.
  * handler:  takes diagnostics; may be NULL.
  * program:  set on success, to be given back by `dashProgramDestroy`; untouched on failure.
  */
 DASH_CAPI_EXPORTED DashStatus dashCompile(DashStringRef source, DashStringRef name,
                                           DashStringRef options, DashDiagnosticHandler handler,
                                           void *userData, DashProgram *program);
+
+/** What a compile may read and run, each empty for none. */
+typedef struct DashCompileFiles {
+  DashStringRef order; /**< a file: the order, of kind=file; `path` of --dash-to-ptx */
+  DashStringRef
+      costs; /**< a file: what orders are predicted with; those of an H200 are in the library */
+  DashStringRef
+      ptxas; /**< a program, which is run: the assembler to ask for registers, by its path or its name on PATH */
+} DashCompileFiles;
+
+/** The same with files that the caller names. files: NULL for none. */
+DASH_CAPI_EXPORTED DashStatus dashCompileWithFiles(DashStringRef source, DashStringRef name,
+                                                   DashStringRef options,
+                                                   const DashCompileFiles *files,
+                                                   DashDiagnosticHandler handler, void *userData,
+                                                   DashProgram *program);
 
 /** Gives back what `dashCompile` made, and all strings of it, once. A program whose `ptr` is NULL is left alone, here as with all handles. */
 DASH_CAPI_EXPORTED void dashProgramDestroy(DashProgram program);

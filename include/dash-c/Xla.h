@@ -26,7 +26,8 @@ struct XLA_FFI_Error;
  * results:    dq, dk, dv; of a program with a sink dsink, [batch, heads], too; and memory: bytes (u8) for the plan's workspace and for an
  *             order that is no table, which the call makes anew each time, so that programs may be captured into command buffers; 256
  *             bytes more for each of these, which begin at multiples of DASH_ALIGNMENT.
- * attributes: program, options (strings): what `dashCompile` takes; a process compiles each once, when the first call is instantiated.
+ * attributes: program, options (strings): what `dashCompile` takes, which names no files; a process compiles each once, when the first
+ *             call is instantiated.
  *             certificate (string): that of the kernel for which bytes were counted. Where another library compiles another one, or
  *             plans another table, the call is refused, since its bits would be others.
  *             layout (string): "bhsd" for [batch, heads, rows, head dim], "bshd" for [batch, rows, heads, head dim].

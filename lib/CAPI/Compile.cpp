@@ -94,10 +94,22 @@ static LogicalResult readOptions(StringRef text, ToPtxOptions &options, std::str
           "': " + StringRef(why).rtrim().str();
     return failure();
   }
-  if (options.output.empty())
-    return success();
-  why = "nothing is written to files: leave out 'output', and take the strings";
-  return failure();
+  if (!options.output.empty()) {
+    why = "nothing is written to files: leave out 'output', and take the strings";
+    return failure();
+  }
+  // All options that name a file or a program.
+  for (auto [option, what] : {std::pair(&options.path, "a file"),
+                              {&options.costs, "a file"},
+                              {&options.ptxas, "a program"}})
+    if (!option->empty()) {
+      why = ("the option '" + option->getArgStr() + "' names " + what +
+             ": options may come with data, so pass it apart, by dashCompileWithFiles, or in "
+             "Python as an argument")
+                .str();
+      return failure();
+    }
+  return success();
 }
 
 /// The bytes of an order buffer, little-endian as on every machine that has these GPUs.
@@ -127,8 +139,14 @@ static void collectKernels(ModuleOp module, std::vector<Kernel> &kernels) {
 // Compiling
 //===----------------------------------------------------------------------===//
 
-DashStatus dashCompile(DashStringRef source, DashStringRef name, DashStringRef optionsText,
+DashStatus dashCompile(DashStringRef source, DashStringRef name, DashStringRef options,
                        DashDiagnosticHandler handler, void *userData, DashProgram *program) {
+  return dashCompileWithFiles(source, name, options, /*files=*/nullptr, handler, userData, program);
+}
+
+DashStatus dashCompileWithFiles(DashStringRef source, DashStringRef name, DashStringRef optionsText,
+                                const DashCompileFiles *files, DashDiagnosticHandler handler,
+                                void *userData, DashProgram *program) {
   Inside inside;
   if (launch::Outcome wrong = inside.getOutcome())
     return report(wrong, handler, userData);
@@ -142,12 +160,17 @@ DashStatus dashCompile(DashStringRef source, DashStringRef name, DashStringRef o
   };
   if (!program)
     return refuse("'program' is NULL: there is no place for the result");
-  if (!isGiven(source) || !isGiven(name) || !isGiven(optionsText))
-    return refuse("a string is NULL but not empty");
+  DashCompileFiles given = files ? *files : DashCompileFiles();
+  for (DashStringRef string : {source, name, optionsText, given.order, given.costs, given.ptxas})
+    if (!isGiven(string))
+      return refuse("a string is NULL but not empty");
   ToPtxOptions options;
   std::string why;
   if (failed(readOptions(toStringRef(optionsText), options, why)))
     return refuse(why);
+  options.path = toStringRef(given.order).str();
+  options.costs = toStringRef(given.costs).str();
+  options.ptxas = toStringRef(given.ptxas).str();
 
   ScopedDiagnosticHandler scope(&context,
                                 [&](Diagnostic &diagnostic) { reporter.say(diagnostic); });

@@ -225,12 +225,12 @@ struct Process {
   std::mutex lock;
   DashDriver driver = {nullptr};
   DashPlanner planner = {nullptr};
-  std::map<std::string, std::unique_ptr<Backward>, std::less<>> backwards;
+  std::map<std::pair<std::string, std::string>, std::unique_ptr<Backward>>
+      backwards; ///< by options and program
 
   Outcome find(const Attributes &given, Backward *&result) {
-    std::string key(given.options);
-    key.append(1, '\0').append(given.program);
-    std::unique_ptr<Backward> &place = backwards[key];
+    std::unique_ptr<Backward> &place =
+        backwards[{std::string(given.options), std::string(given.program)}];
     if (!place)
       if (Outcome wrong = Backward::compile(given, place))
         return wrong;

@@ -41,14 +41,14 @@ public:
     return found.value_or("").str();
   }
 
-  /// The name of a file beside the manifest: no path leaves its folder.
+  /// The name of a file beside the manifest: no path leaves its folder, and no tool takes it for an option.
   std::string getFile(StringRef name) const {
     std::string found = getString(name);
-    bool isName =
-        !found.empty() && found != "." && found != ".." && llvm::all_of(found, [](char c) {
-          return static_cast<unsigned char>(c) >= ' ' && c != '\x7f' && c != '/' && c != '\\' &&
-                 c != ':';
-        });
+    bool isName = !found.empty() && found != "." && found != ".." && found.front() != '-' &&
+                  llvm::all_of(found, [](char c) {
+                    return static_cast<unsigned char>(c) >= ' ' && c != '\x7f' && c != '/' &&
+                           c != '\\' && c != ':';
+                  });
     if (object && object->getString(name) && !isName)
       refuse(name, "expected the name of a file beside the manifest", object->get(name));
     return found;

@@ -11,6 +11,7 @@
 #include "dash/Schedule/ChooseParts.h"
 #include "dash/Schedule/Cost.h"
 #include "dash/Schedule/LayoutSearch.h"
+#include "dash/Support/Version.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
@@ -37,7 +38,7 @@ std::string dash::describeRequest(const ScheduleHeader &request) {
     os << '\n';
   };
   line("dash order", 2);
-  line("made by", DASH_VERSION, LLVM_HOST_TRIPLE); // others may round a makespan in another way
+  line("made by", version(), LLVM_HOST_TRIPLE); // others may round a makespan in another way
   line("search", searchVersion, searchBudget, request.maxDqBytes);
   line("kind", request.kind);
   line("level", stringifyDeterminismLevel(request.level));

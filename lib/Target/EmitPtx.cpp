@@ -53,6 +53,12 @@ struct EmitPtx : public dash::impl::EmitPtxBase<EmitPtx> {
                                   << output.getValue() << "'";
       return signalPassFailure();
     }
+    if (llvm::sys::path::filename(output).starts_with("-")) {
+      getOperation()->emitError()
+          << "output must end in a name that no tool takes for an option, got '"
+          << output.getValue() << "'";
+      return signalPassFailure();
+    }
     std::vector<Emitted> all;
     for (gpu::GPUModuleOp module : modules) {
       FailureOr<Emitted> emitted = emit(module, pathOf(module, modules.size()));

@@ -26,7 +26,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from .files import read_text, write_text
+from .records import Record, parse
+
 VERSION = 1
+MOST_BYTES = 1 << 32  # of a file: some 40 million entries
 PHASES = ("input", "forward", "backward", "recomputed", "optimizer")
 
 
@@ -60,23 +64,29 @@ class Run:
 
     def save(self, path: str | Path) -> None:
         """As JSON: a line for each entry."""
-        from .files import appears
-
         lines = [json.dumps({"dash_audit": VERSION, "every": self.every}), *(json.dumps([*entry[:-1], f"{entry.hash:016x}"]) for entry in self.entries)]
-        with appears(Path(path)) as part:
-            part.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        write_text(Path(path), "\n".join(lines) + "\n")
 
     @staticmethod
     def load(path: str | Path) -> Run:
         """Raises ValueError if it is no file of `save`."""
         try:
-            first, *lines = Path(path).read_text(encoding="utf-8").splitlines()
-            head = json.loads(first)
-            if head["dash_audit"] != VERSION:
-                raise ValueError(f"it begins with {first[:80]!r}")
-            return Run(tuple(Entry(*place, int(digits, 16)) for *place, digits in map(json.loads, lines)), bool(head["every"]))
-        except (ValueError, TypeError, KeyError) as error:
+            first, *lines = read_text(path, MOST_BYTES).splitlines() or [""]
+            head = Record(parse(first), "line 1")
+            head.word("dash_audit", (VERSION,))
+            every = head.flag("every")
+            return Run(tuple(_entry(line, f"line {number}") for number, line in enumerate(lines, 2)), every)
+        except ValueError as error:
             raise ValueError(f"{path}: expected a file of Run.save, of version {VERSION}: {error}") from None
+
+
+def _entry(line: str, place: str) -> Entry:
+    fields = parse(line)
+    if not isinstance(fields, list) or len(fields) != len(Entry._fields):
+        raise ValueError(f"{place}: expected a list of {len(Entry._fields)}, found {line[:80]!r}")
+    record = Record(dict(zip(Entry._fields, fields)), place)
+    return Entry(record.number("step", 0), record.word("phase", PHASES), record.text("path"), record.text("name"), record.number("output", 0),
+                 int(record.match("hash", r"[0-9a-f]{16}"), 16))
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,7 @@ from .bench_picture import draw, draw_calls
 from .bench_report import print_calls, print_table, problem_of
 from .bundle import Bundle, BundledKernel, commit
 from .errors import ManifestError
+from .files import write_text
 from .runtime import Kernel
 from .reference import CAUSAL, FULL, Mask, visible
 from .testing import OUTPUTS, Case, allocate, flash_arguments, sizes_of
@@ -267,13 +268,13 @@ def of_calls(arguments: argparse.Namespace) -> int:
         results += measure_calls(name, case, arguments.rounds, flush, generator, arguments.backward)
         left_out.remove(name)
         if arguments.json:  # each time: whoever ends it early has what was measured
-            arguments.json.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+            write_text(arguments.json, json.dumps(record, indent=1) + "\n")
         torch.cuda.empty_cache()
     print_calls(results, "the backward pass" if arguments.backward else "both ways")
     if left_out:
         print(f"no time was left for {', '.join(left_out)}")
     if arguments.svg:
-        arguments.svg.write_text(draw_calls(record), encoding="utf-8")
+        write_text(arguments.svg, draw_calls(record))
     return 0
 
 
@@ -307,9 +308,9 @@ def of_bundle(arguments: argparse.Namespace) -> int:
         print(f"no time was left for {', '.join(left_out)}")
     record = {"commit": bundle.commit, **about(arguments, left_out), "geometric_means": means, "results": results}
     if arguments.json:
-        arguments.json.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+        write_text(arguments.json, json.dumps(record, indent=1) + "\n")
     if arguments.svg:
-        arguments.svg.write_text(draw(record, baselines), encoding="utf-8")
+        write_text(arguments.svg, draw(record, baselines))
     return 0
 
 

@@ -11,17 +11,20 @@
 from __future__ import annotations
 
 import importlib.metadata
-import json
+import shutil
 import tarfile
 import tempfile
+import zlib
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from .errors import ManifestError
+from .records import Record, read
 from .reference import Mask
 from .runtime import Kernel
 
+MOST_MEMBERS, MOST_BYTES = 10_000, 1 << 32  # of an archive
 DEBUG_BUILDS = ("contributions", "delays", "threads", "tickets")
 
 
@@ -29,7 +32,7 @@ def commit() -> str:
     """Of the bundle that this package lies in; or the package's version."""
     bundle = Path(__file__).parents[1] / "bundle.json"
     if bundle.exists():
-        return json.loads(bundle.read_text(encoding="utf-8"))["commit"]
+        return Record(read(bundle)).text("commit")
     try:
         return importlib.metadata.version("dash-attn")
     except importlib.metadata.PackageNotFoundError:
@@ -123,25 +126,51 @@ class Bundle:
     def open(path: str | Path) -> Bundle:
         """Reads a folder, or unpacks a .tar.gz into a temporary one. Raises ManifestError if it is no bundle."""
         path = Path(path)
-        if path.is_file():
-            folder = Path(tempfile.mkdtemp(prefix="dash-bundle-"))
-            with tarfile.open(path) as archive:
-                archive.extractall(folder, filter="data") if hasattr(tarfile, "data_filter") \
-                    else archive.extractall(folder)
-            path = next(folder.rglob("bundle.json"), folder / "bundle.json").parent
         try:
-            about = json.loads((path / "bundle.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+            if path.is_file():
+                path = _unpacked(path)
+            about = Record(read(path / "bundle.json"))
+            names, commit, date = about.names("kernels"), about.text("commit"), about.text("date")
+        except (OSError, ValueError, tarfile.TarError, EOFError, zlib.error) as error:
             raise ManifestError(f"{path}: expected a bundle of tools/make-device-bundle: {error}") from error
-        kernels = [_kernel(name, path / "kernels" / f"{name}.json") for name in about["kernels"]]
+        kernels = [_kernel(name, path / "kernels" / f"{name}.json") for name in names]
         levels = tuple(kernel for kernel in kernels if kernel.is_for_levels)
         given_delta = tuple(kernel for kernel in kernels if kernel.takes_delta)
         scores = tuple(kernel for kernel in kernels if (kernel.softcap or kernel.has_sink) and not kernel.is_list)
         apart = tuple(kernel for kernel in kernels if kernel.is_apart)
         rest = [kernel for kernel in kernels if kernel not in levels + given_delta + scores + apart]
-        return Bundle(path, about["commit"], about["date"], tuple(kernel for kernel in rest if not kernel.debug and not kernel.is_list),
+        return Bundle(path, commit, date, tuple(kernel for kernel in rest if not kernel.debug and not kernel.is_list),
                       tuple(kernel for kernel in rest if kernel.debug and not kernel.is_list), tuple(kernel for kernel in rest if kernel.is_list),
                       levels, given_delta, scores, apart)
+
+
+def _unpacked(archive: Path) -> Path:
+    """The bundle in an archive, in a temporary folder. Files and folders are written one by one, each below that folder and where nothing is
+    yet: Python's own `extractall` follows any path and any link where it has no filters, as before 3.11.4. Raises ValueError for other members."""
+    folder = Path(tempfile.mkdtemp(prefix="dash-bundle-"))
+    try:
+        with tarfile.open(archive, "r:gz") as members:
+            left, bytes_left = MOST_MEMBERS, MOST_BYTES
+            for member in members:
+                left, bytes_left = left - 1, bytes_left - member.size
+                name = PurePosixPath(member.name)
+                if left < 0 or bytes_left < 0:
+                    raise ValueError(f"expected at most {MOST_MEMBERS} files of {MOST_BYTES} bytes together, found more")
+                if name.is_absolute() or ".." in name.parts or not (member.isreg() or member.isdir()):
+                    raise ValueError(f"expected files and folders below the archive's own, found {member.name[:80]!r}"
+                                     f"{'' if member.isreg() or member.isdir() else ', a link or a device'}")
+                target = folder / name
+                if member.isdir():
+                    target.mkdir(parents=True, exist_ok=True)
+                    continue
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with target.open("xb") as file:  # a name that comes twice is refused
+                    shutil.copyfileobj(members.extractfile(member), file)
+                target.chmod(0o755 if member.mode & 0o100 else 0o644)
+        return next(folder.rglob("bundle.json"), folder / "bundle.json").parent
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
 
 
 def _kernel(name: str, path: Path) -> BundledKernel:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import ctypes
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from .errors import CompileError
 from .files import appears
-from .library import HANDLER, Diagnostic, Handle, StringRef, diagnostics, library
+from .library import HANDLER, CompileFiles, Diagnostic, Handle, StringRef, diagnostics, library
 
 
 @dataclass(frozen=True)
@@ -41,15 +42,20 @@ class Compiled:
         return folder / f"{self.file}.json"
 
 
-def compile_program(source: str | bytes, options: str = "", *, name: str = "<program>") -> list[Compiled]:
+def compile_program(source: str | bytes, options: str = "", *, name: str = "<program>", order: str | Path = "", costs: str | Path = "",
+                    ptxas: str | Path = "") -> list[Compiled]:
     """Compiles each function with an attention backward; what `dash-opt --dash-to-ptx=OPTIONS` writes.
 
     source: MLIR text or bytecode; options: those of --dash-to-ptx, such as "kind=symmetric-shift workers=132"; name: what
-    diagnostics call the source. Raises CompileError with all diagnostics.
+    diagnostics call the source. Source and options may be data: they name no file and no program. The arguments do, in place of the
+    options `path`, `costs` and `ptxas`: order, a file for kind=file; costs, a file of `dash_attn.tune`; ptxas, the assembler that is run to
+    ask for registers. Raises CompileError with all diagnostics.
     """
     lib, program = library(), Handle()
     texts = [text.encode() if isinstance(text, str) else text for text in (source, name, options)]
-    status = lib.dashCompile(*map(StringRef.of, texts), HANDLER, None, ctypes.byref(program))
+    named = [os.fsencode(file) for file in (order, costs, ptxas)]
+    files = CompileFiles(*map(StringRef.of, named))
+    status = lib.dashCompileWithFiles(*map(StringRef.of, texts), ctypes.byref(files), HANDLER, None, ctypes.byref(program))
     said = diagnostics()
     if status:
         raise CompileError("\n".join(map(str, said)) or f"cannot compile {name}", said)

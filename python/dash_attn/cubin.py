@@ -33,11 +33,15 @@ def assemble(manifest: str | Path, ptxas: str) -> Path:
     cubin = path.with_name(raw["ptx"]["file"]).with_suffix(".cubin")
     try:
         with appears(cubin) as part:
-            command = [ptxas, f"-arch={raw['ptx']['target']}", str(path.with_name(raw["ptx"]["file"])), "-o", str(part)]
+            source = path.absolute().with_name(raw["ptx"]["file"])  # a path, so that no name is an option
+            command = [ptxas, f"-arch={raw['ptx']['target']}", str(source), "-o", str(part.absolute())]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             if done.returncode:
                 raise ManifestError(f"{path}: '{ptxas}' refuses its PTX: {(done.stderr or done.stdout).strip()}")
-            raw["cubin"] = {"file": cubin.name, "sha256": hashlib.sha256(part.read_bytes()).hexdigest(),
+            code = part.read_bytes()
+            if not code:
+                raise ManifestError(f"{path}: cannot write '{cubin.name}' by '{ptxas}': it succeeds, and writes nothing")
+            raw["cubin"] = {"file": cubin.name, "sha256": hashlib.sha256(code).hexdigest(),
                             "ptx_sha256": raw["ptx"]["sha256"], "target": raw["ptx"]["target"]}
     except OSError as error:
         raise ManifestError(f"{path}: cannot write '{cubin.name}' by '{ptxas}': {error}") from error

@@ -17,8 +17,10 @@ from typing import Any
 
 from .errors import ArgumentError
 from .predict import COSTS, DASH_OPT, KINDS, Row, predict
+from .records import Record
 
 WORKERS = 132  # of an H200, for records that do not say
+MOST_WORKERS = 1 << 20
 CLASSES = {"full": "full", "causal": "masked"}  # of the masks of measurements
 START = {"reduce": 0.75, "latency": 0.25, "boundary": 3.0}  # of a task's compute
 TOLERANCE, WORTH = 1e-4, 1e-3  # of the error: of a simplex, and that another simplex must bring
@@ -111,28 +113,40 @@ def fit(record: dict[str, Any], head_dims: Sequence[int] = (64, 128), most_rows:
         said: Callable[[Fit], None] = lambda _: None) -> str:
     """The file of costs for a record of measurements. most_rows: longer problems take longer to predict, and are left out.
 
-    Raises ArgumentError where there are too few measurements.
+    Raises ArgumentError where there are too few measurements, ValueError where a field is none that measurements have.
     """
     groups: dict[tuple[int, str], list[Row]] = {(head_dim, mask): [] for head_dim in sorted(head_dims) for mask in CLASSES}
-    for row in record["results"]:
-        if row["variant"] in KINDS and row["rows"] <= most_rows and (row["head_dim"], row["mask"]) in groups:
-            groups[row["head_dim"], row["mask"]].append(row)
+    about = Record(record)
+    measured_on, workers = machine(about), about.number("workers", 1, MOST_WORKERS) if "workers" in about else WORKERS
+    for measured in about.objects("results"):
+        group = measured.number("head_dim", 1), measured.text("mask")
+        if measured.text("variant") in KINDS and measured.number("rows", 1) <= most_rows and group in groups:  # not a peer's
+            groups[group].append(row_of(measured))
     for (head_dim, mask), rows in groups.items():
         lengths = len({row["rows"] for row in rows})
         if lengths < 2 or len(rows) <= len(COSTS):
             raise ArgumentError(f"expected more than {len(COSTS)} measured orders of at least 2 lengths up to {most_rows} for head dim "
                                 f"{head_dim} and mask {mask}, found {len(rows)} of {lengths}")
     with ThreadPoolExecutor(len(groups)) as pool:
-        fits = [pool.submit(Fit, head_dim, CLASSES[mask], rows, record.get("workers", WORKERS), dash_opt)
+        fits = [pool.submit(Fit, head_dim, CLASSES[mask], rows, workers, dash_opt)
                 for (head_dim, mask), rows in groups.items()]
         found = []
         for future in fits:
             found.append(future.result())
             said(found[-1])
-    return file_text(machine(record), [one.price for one in found])
+    return file_text(measured_on, [one.price for one in found])
 
 
-def machine(record: dict[str, Any]) -> str:
+def row_of(measured: Record) -> Row:
+    """What a prediction looks at, of a row of measurements: words and numbers that go into a program."""
+    sizes = {name: measured.number(name, 1) for name in ("rows", "batch", "heads")}
+    sizes |= {name: measured.number(name, 1) for name in ("kv_heads", "kv_rows") if name in measured}
+    return sizes | {"head_dim": measured.number("head_dim", 1), "mask": measured.word("mask", tuple(CLASSES)),
+                    "variant": measured.word("variant", KINDS), "entries_ms": {"main": measured.object("entries_ms").time("main")}}
+
+
+def machine(record: Record) -> str:
     """What was measured, for people."""
-    options = [f"{name} with {options}" for name, options in sorted(record.get("options", {}).items()) if options]
-    return "; ".join([f"{record['gpu']}, {record['date']}, kernels of commit {record['commit']}", *options])
+    given = record.texts("options") if "options" in record else {}
+    options = [f"{name} with {options}" for name, options in sorted(given.items()) if options]
+    return "; ".join([f"{record.text('gpu')}, {record.text('date')}, kernels of commit {record.text('commit')}", *options])

@@ -54,6 +54,10 @@ class Size(ctypes.Structure):
     _fields_ = [("name", StringRef), ("value", ctypes.c_int64)]
 
 
+class CompileFiles(ctypes.Structure):
+    _fields_ = [("order", StringRef), ("costs", StringRef), ("ptxas", StringRef)]
+
+
 class Choice(ctypes.Structure):
     _fields_ = [("kind", StringRef), ("parts", ctypes.c_int64), ("apart", StringRef), ("is_table", ctypes.c_int32), ("q_rows", ctypes.c_int64),
                 ("kv_rows", ctypes.c_int64), ("makespan", ctypes.c_double), ("bound", ctypes.c_double)]
@@ -82,7 +86,7 @@ HANDLER = ctypes.c_void_p()
 _SIZE, _STREAM = ctypes.c_size_t, ctypes.c_void_p
 _SIZES, _TENSORS, _ARGUMENTS = (ctypes.POINTER(kind) for kind in (Size, TensorRef, Arguments))
 # Functions that fail: their parameters but the last ones, which are the handler, its data and the result, if there is one.
-_CALLS = {"Compile": (StringRef, StringRef, StringRef), "DriverOpen": (StringRef,),
+_CALLS = {"CompileWithFiles": (StringRef, StringRef, StringRef, ctypes.POINTER(CompileFiles)), "DriverOpen": (StringRef,),
           "KernelCreate": (Handle, StringRef, StringRef, StringRef), "KernelOpen": (Handle, StringRef),
           "PlannerCreate": (), "PlannerChoose": (Handle, StringRef, _SIZES, _SIZE, ctypes.c_int64),
           "PlannerPlan": (Handle, StringRef, _SIZES, _SIZE),
@@ -90,7 +94,7 @@ _CALLS = {"Compile": (StringRef, StringRef, StringRef), "DriverOpen": (StringRef
           "PlanClear": (Handle, _STREAM, Memory), "PlanMakeOrder": (Handle, _STREAM, Memory),
           "PlanCheck": (Handle, _STREAM, _ARGUMENTS), "PlanIsCapturing": (Handle, _STREAM), "PlanRun": (Handle, _STREAM, _ARGUMENTS),
           "PlanRunAnew": (Handle, _STREAM, _ARGUMENTS), "PlanRunStep": (Handle, _SIZE, _STREAM, _ARGUMENTS)}
-_MAKES = ("Compile", "DriverOpen", "KernelCreate", "KernelOpen", "PlannerCreate", "PlannerPlan", "PlanCreate")
+_MAKES = ("CompileWithFiles", "DriverOpen", "KernelCreate", "KernelOpen", "PlannerCreate", "PlannerPlan", "PlanCreate")
 # The others: parameters and result.
 _GETS: dict[str, tuple[tuple[Any, ...], Any]] = {
     **{f"ProgramGet{part}": ((Handle, _SIZE), StringRef) for part in ("Name", "Ptx", "Manifest", "Order")},

@@ -4,10 +4,11 @@ and names, so that programs which are being traced may ask, too."""
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from .errors import ArgumentError
+from .records import Record
 from .reference import Mask
 
 ELEMENTS = {"bfloat16": "bf16", "float16": "f16"}
@@ -27,6 +28,8 @@ OF_LISTS = {CAUSAL: "symmetric-shift"}
 OF_OTHER_LISTS = "shift"
 Q_TILE = 64  # rows
 SEARCHED = "synthesized"  # the kind that most sizes take; its order is a table
+KINDS = ("ascending", "descending", "shift", "symmetric-shift", SEARCHED)  # that an order of gradients may have
+APART = ("", "parts", "all")
 ANY_SIZES = (0, 0, 0, 0, 0)
 PROGRAM = """
 !tensor = memref<?x?x?x{head_dim}x{element}, strided<[?, ?, ?, 1], offset: ?>>
@@ -170,6 +173,20 @@ class Wanted(NamedTuple):
     is_list: bool = False
     has_sink: bool = False
     apart: str = ""
+
+
+_FIELDS: dict[str, Callable[[Record], Any]] = {
+    "head_dim": lambda record: record.word("head_dim", HEAD_DIMS), "element": lambda record: record.word("element", tuple(ELEMENTS.values())),
+    "window": lambda record: record.numbers("window", (2,), -1), "parts": lambda record: record.number("parts", 1),
+    "kind": lambda record: record.word("kind", ("",) if record.flag("is_list") else KINDS),
+    "sizes": lambda record: record.numbers("sizes", (0, len(ANY_SIZES)), 1), "level": lambda record: record.word("level", LEVELS),
+    "apart": lambda record: record.word("apart", APART),
+    **{name: lambda record, name=name: record.flag(name) for name in ("has_runs", "is_list", "has_sink")}}
+
+
+def wanted_of(record: Record) -> Wanted:
+    """The kernel that a record names by the fields of `Wanted`, as JSON has them. Raises ValueError for any value that no kernel has."""
+    return Wanted(**{name: _FIELDS[name](record) for name in Wanted._fields})
 
 
 def for_any_sizes(wanted: Wanted) -> Wanted:

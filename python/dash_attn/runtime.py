@@ -76,9 +76,11 @@ class Kernel:
         return cls(lambda driver: make(library().dashKernelOpen, driver, StringRef.of(name)), driver)
 
     @classmethod
-    def compile(cls, source: str | bytes, options: str = "", *, name: str = "<program>", driver: Driver | None = None) -> Kernel:
-        """Compiles a program with one function, in memory: source and options as for `compile_program`. Raises CompileError."""
-        compiled = compile_program(source, options, name=name)
+    def compile(cls, source: str | bytes, options: str = "", *, name: str = "<program>", driver: Driver | None = None,
+                **files: str | Path) -> Kernel:
+        """Compiles a program with one function, in memory: source, options and files (order, costs, ptxas) as for `compile_program`. Raises
+        CompileError."""
+        compiled = compile_program(source, options, name=name, **files)
         if len(compiled) != 1:
             raise CompileError(f"{name}: expected one function with an attention backward, found {len(compiled)}: "
                                f"{', '.join(one.name for one in compiled)}; compile_program gives all")

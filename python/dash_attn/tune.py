@@ -1,6 +1,6 @@
 """Measures what the cost model wants to know of this machine's GPU, into a file of costs: python3 -m dash_attn.tune COSTS
 
-The file is for costs=COSTS of --dash-apply-schedule and --dash-to-ptx. For each head dim and mask, in one process on a GPU of its
+The file is for costs=COSTS of --dash-apply-schedule, --dash-to-ptx and Kernel.compile. For each head dim and mask, in one process on a GPU of its
 own: first warp structures, slots and tiles that the compiler serves run side by side, and the fastest options are said (the default,
 where nothing is faster beyond noise); then kinds of order of kernels with these options are timed at three lengths, by the methods of
 dash_attn.bench: random order, medians, one of them twice as control. Costs are those that predict the times best. --record keeps all
@@ -22,10 +22,11 @@ from pathlib import Path
 from typing import Any
 
 from .bundle import commit
-from .errors import ArgumentError, CompileError, DriverError, LibraryError
-from .files import appears
-from .fit import fit
+from .errors import ArgumentError, DriverError, LibraryError
+from .files import write_text
+from .fit import CLASSES, fit
 from .predict import DASH_OPT
+from .records import Record, read
 
 CAPABILITY = (9, 0)  # of what kernels are compiled for, sm_90a
 
@@ -69,16 +70,13 @@ def measure(head_dims: Sequence[int] = (64, 128), seconds: float = 120, rounds: 
 
 
 def print_search(record: dict[str, Any]) -> None:
-    for one in record.get("search", []):
-        times = one["ms"]
+    if "search" not in record:
+        return
+    for one in Record(record).objects("search"):
+        times, count = one.times("ms"), len(one.times("screened_ms")) - 2
         gains = ", ".join(f"{times[''] / milliseconds:.3f} {options}" for options, milliseconds in times.items() if options)
-        print(f"{one['head_dim']} {one['mask']}: {one['options'] or 'the default options'}; speed to the default: {gains} "
-              f"({len(one['screened_ms']) - 2} ran, {one['refused']} refused, {one['left_out']} left out)")
-
-
-def write(path: Path, text: str) -> None:
-    with appears(path) as part:
-        part.write_text(text, encoding="utf-8")
+        print(f"{one.number('head_dim', 1)} {one.word('mask', tuple(CLASSES))}: {one.text('options') or 'the default options'}; speed to the "
+              f"default: {gains} ({count} ran, {one.number('refused', 0)} refused, {one.number('left_out', 0)} left out)")
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -86,18 +84,18 @@ def main(argv: list[str] | None = None) -> int:
     try:
         head_dims = [int(size) for size in arguments.head_dims.split(",")]
         if arguments.source:
-            record = json.loads(arguments.source.read_text(encoding="utf-8"))
+            record = read(arguments.source)
         else:
             record = measure(head_dims, arguments.seconds, arguments.rounds, arguments.seed)
             if arguments.record:
-                write(arguments.record, json.dumps(record, indent=1) + "\n")
+                write_text(arguments.record, json.dumps(record, indent=1) + "\n")
         print_search(record)
         text = fit(record, head_dims, arguments.rows, arguments.dash_opt, lambda one: print(one, flush=True))
-        write(arguments.costs, text)
-    except KeyError as error:
-        print(f"dash_attn.tune: error: expected a record of measurements, found none of {error} in '{arguments.source}'", file=sys.stderr)
+        write_text(arguments.costs, text)
+    except ValueError as error:
+        print(f"dash_attn.tune: error: {f'{arguments.source}: ' if arguments.source else ''}{error}", file=sys.stderr)
         return 1
-    except (ArgumentError, CompileError, DriverError, LibraryError, OSError, ValueError) as error:
+    except (DriverError, LibraryError, OSError) as error:
         print(f"dash_attn.tune: error: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

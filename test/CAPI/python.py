@@ -1,3 +1,4 @@
+# RUN: rm -rf %t
 # RUN: env PYTHONPATH=%dash_src/python %python %s %dash_examples %t
 # REQUIRES: python, host-supports-nvptx, plain-libdash
 """dash_attn compiles through libdash: the same bytes as dash-opt, in memory and in files; what is wrong is said with its place."""
@@ -81,7 +82,35 @@ def threads_do_not_meet() -> None:
         assert list(pool.map(lambda kind: compile_program(SOURCE, f"kind={kind}"), kinds)) == alone
 
 
+def data_names_no_files() -> None:
+    """Not options, not a program as text or as bytecode; the caller's arguments do. The assembler says that it ran."""
+    TMP.mkdir(parents=True, exist_ok=True)
+    ran, ptxas = TMP / "ran", TMP / "an assembler"
+    ptxas.write_text(f"#!/bin/sh\necho >'{ran}'\n", encoding="utf-8")
+    ptxas.chmod(0o755)
+    costs = Path(__file__).parents[2] / "dialects/dash/Schedule/costs-h200.json"
+    for option, value, what in (("ptxas", "/bin/true", "a program"), ("ptxas", "auto", "a program"), ("costs", costs, "a file"), ("path", costs, "a file")):
+        for text in (f"kind=shift {option}={value}", f"{option}={value}", f"{option}='{ptxas}'", f"{option}={{{value}}}"):
+            error = str(refused(SOURCE, text))
+            assert f"error: the option '{option}' names {what}: options may come with data, so pass it apart, " in error, error
+    assert not ran.exists()
+    (plain,) = compile_program(SOURCE, "kind=shift")
+    (asked,) = compile_program(SOURCE, "kind=shift", ptxas=ptxas, costs=costs)
+    assert ran.exists() and asked.ptx == plain.ptx
+    stated = "sizes=q:512,kv:512,batch:1,heads:2,kv-heads:1 workers=4"
+    subprocess.run(["dash-opt", str(EXAMPLES / "bwd-causal.mlir"), "--dash-tile", f"--dash-apply-schedule=kind=shift {stated}",
+                    f"--dash-report-schedule=format=json output={TMP}/order.json", "-o", "/dev/null"], check=True)
+    assert Kernel.compile(SOURCE, f"kind=file {stated}", order=TMP / "order.json").manifest["program"]["kind"] == "file"
+    # Libraries and assemblers of other targets, and kernels that were compiled before: their dialects are none of programs.
+    linked = f'gpu.module @m [#nvvm.target<link = ["{costs}"], flags = {{"ptxas-path" = "{ptxas}"}}>] {{}}'
+    subprocess.run(["dash-opt", str(EXAMPLES / "bwd-causal.mlir"), "--dash-to-ptx=kind=shift", "--emit-bytecode", "-o", str(TMP / "compiled.mlirbc")],
+                   check=True)
+    for brought in (f"{linked}\n{SOURCE}", (TMP / "compiled.mlirbc").read_bytes()):
+        assert "nvvm" in str(refused(brought)), refused(brought)
+
+
 is_what_dash_opt_writes()
+data_names_no_files()
 names_are_free()
 mistakes_have_places()
 threads_do_not_meet()

@@ -236,6 +236,9 @@ def errors() -> None:
     assert code == INVALID and message.startswith("dash: ") and "expected" in message, message
     code, message = call(host, INSTANTIATE, options="kind=best")
     assert code == INVALID and "best" in message, message
+    for option in ("ptxas=/bin/true", "ptxas=auto", "costs=/etc/passwd", "kind=file path=/etc/passwd", "output=here"):  # a program's text is data
+        code, message = call(host, INSTANTIATE, options=option)
+        assert code == INVALID and "/etc" not in message and ("names a" in message or "nothing is written" in message), message
     # What XLA itself refuses goes back to it as it is.
     assert call(Host(device=None), EXECUTE, given) == (UNIMPLEMENTED, "there is no device")
     assert call(Host(stream=-1), EXECUTE, given) == (UNIMPLEMENTED, "there is no stream")

@@ -73,6 +73,8 @@
 // FOLDER: bwd-causal.mlir:{{.+}}: error: cannot write the kernels, nothing was written: '{{.+}}/none/x.json': No such file or directory
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='output=%t/' 2>&1 | FileCheck %s --check-prefix=NAME
 // NAME: bwd-causal.mlir:{{.+}}: error: output must end in a name, as DIR/name does, got '{{.+}}/'
+// RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='output=%t/--options-file=x' 2>&1 | FileCheck %s --check-prefix=OPTION
+// OPTION: bwd-causal.mlir:{{.+}}: error: output must end in a name that no tool takes for an option, got '{{.+}}/--options-file=x'
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='output=%t/x ptxas=%t/none' 2>&1 | FileCheck %s --check-prefix=PTXAS
 // PTXAS: bwd-causal.mlir:{{.+}}: error: cannot run '{{.+}}/none':
 // RUN: ls %t | FileCheck %s --check-prefix=LEFT

@@ -4,9 +4,15 @@
 
 from __future__ import annotations
 
+import io
+import json
 import os
+import shutil
+import stat
 import subprocess
 import sys
+import tarfile
+import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "lib"))
@@ -14,9 +20,11 @@ sys.path.insert(0, str(Path(__file__).parent / "lib"))
 from fixtures import SOURCE, refused  # noqa: E402
 
 from dash_attn import ManifestError  # noqa: E402
+from dash_attn import bundle as bundle_module  # noqa: E402
 from dash_attn.bundle import Bundle  # noqa: E402
 
 TMP = Path(sys.argv[1])
+FOLDERS = TMP / "folders"  # that archives are unpacked into
 FAKE = Path(__file__).parent / "Inputs/fake-dash-opt"
 
 
@@ -69,6 +77,64 @@ def mistakes() -> None:
     assert (checked.returncode, checked.stdout) == (1, "") and checked.stderr.startswith(f"error: {TMP}/other: expected a bundle of "), checked
 
 
+def archives() -> None:
+    """Nothing is written anywhere else, whatever an archive says, and whether this Python has filters for them or not."""
+    outside, tempfile.tempdir = TMP / "outside", str(FOLDERS)
+    about = member("bundle/bundle.json", json.dumps({"commit": "abc", "date": "2026-01-01", "kernels": []}).encode())
+    assert packed(about).commit == "abc"
+    for has_filters in (True, False):
+        if not has_filters:
+            tarfile.__dict__.pop("data_filter", None)
+        evil = {
+            "an absolute path": [member(str(outside), b"evil")], "a path to above": [member("bundle/../../../outside", b"evil")],
+            "a link, and a file through it": [link("bundle/link", str(TMP), tarfile.SYMTYPE), member("bundle/link/outside", b"evil")],
+            "a link to a file": [link("bundle/bundle.json", "/etc/passwd", tarfile.SYMTYPE)], "a hard link": [link("bundle/hard", "/etc/passwd", tarfile.LNKTYPE)],
+            "a pipe": [link("bundle/pipe", "", tarfile.FIFOTYPE)], "a device": [link("bundle/zero", "", tarfile.CHRTYPE)],
+            "a name twice": [member("bundle/a", b"1"), member("bundle/a", b"2")]}
+        for what, members in evil.items():
+            found = refused(lambda members=members: packed(about, *members), ManifestError)
+            assert found.startswith(f"{TMP}/evil.tar.gz: expected a bundle of tools/make-device-bundle: "), (what, found)
+            assert not outside.exists() and not list(FOLDERS.iterdir()), what
+    most = bundle_module.MOST_MEMBERS, bundle_module.MOST_BYTES
+    for limit, value in (("MOST_MEMBERS", 2), ("MOST_BYTES", 10_000)):
+        setattr(bundle_module, limit, value)
+        found = refused(lambda: packed(about, member("bundle/a", bytes(9000)), member("bundle/b", bytes(9000))), ManifestError)
+        assert "expected at most " in found and not list(FOLDERS.iterdir()), found
+        bundle_module.MOST_MEMBERS, bundle_module.MOST_BYTES = most
+    for content in (b"", b"no archive", (TMP / "bundle.tar.gz").read_bytes()[:-1000]):
+        (TMP / "evil.tar.gz").write_bytes(content)
+        assert "expected a bundle of " in refused(lambda: Bundle.open(TMP / "evil.tar.gz"), ManifestError) and not list(FOLDERS.iterdir())
+    # Rights are those of files and programs, and owners nobody's.
+    opened = packed(about, member("bundle/tool", b"#!/bin/sh", 0o4777), member("bundle/secret", b"", 0o000))
+    assert [stat.S_IMODE((opened.path / name).stat().st_mode) for name in ("tool", "secret")] == [0o755, 0o644]
+    for name in ("../../etc/passwd", "/etc/passwd", "--x", "", "a/b", 7):
+        named = member("bundle/bundle.json", json.dumps({"commit": "abc", "date": "", "kernels": [name]}).encode())
+        assert "kernels: expected a list of names, found " in refused(lambda named=named: packed(named), ManifestError)
+    nested = member("bundle/bundle.json", b"[" * 100_000)
+    assert "brackets nest deeper" in refused(lambda: packed(nested), ManifestError)
+
+
+def member(name: str, content: bytes, mode: int = 0o644) -> tuple[tarfile.TarInfo, bytes]:
+    about = tarfile.TarInfo(name)
+    about.size, about.mode = len(content), mode
+    return about, content
+
+
+def link(name: str, target: str, kind: bytes) -> tuple[tarfile.TarInfo, bytes]:
+    about = tarfile.TarInfo(name)
+    about.type, about.linkname = kind, target
+    return about, b""
+
+
+def packed(*members: tuple[tarfile.TarInfo, bytes]) -> Bundle:
+    shutil.rmtree(FOLDERS, ignore_errors=True)
+    FOLDERS.mkdir()
+    with tarfile.open(TMP / "evil.tar.gz", "w:gz") as archive:
+        for about, content in members:
+            archive.addfile(about, io.BytesIO(content))
+    return Bundle.open(TMP / "evil.tar.gz")
+
+
 def without_gpu() -> None:
     """Run from the bundle, not from this tree; a GPU that may be here is hidden."""
     command = [sys.executable, str(TMP / "bundle/Device/check-device"), str(TMP / "bundle")]
@@ -80,4 +146,5 @@ def without_gpu() -> None:
 
 contents()
 mistakes()
+archives()
 without_gpu()

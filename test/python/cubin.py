@@ -51,7 +51,7 @@ def of_another_program() -> None:
                      f"{raws[1]['ptx']['sha256']}; assemble it again"), found
     found = changed(paths[0], lambda raw: raw["cubin"].update(target="sm_100a"))
     assert found == "manifest.cubin.target: expected sm_90a as of the PTX, found sm_100a", found
-    for name in ("../kernel.cubin", "/tmp/kernel.cubin", ""):
+    for name in ("--options-file=x", "../kernel.cubin", "/tmp/kernel.cubin", ""):
         found = changed(paths[0], lambda raw, name=name: raw["cubin"].update(file=name))
         assert found == f'manifest.cubin.file: expected the name of a file beside the manifest, found "{name}"', found
     found = changed(paths[0], lambda raw: raw["cubin"].pop("sha256"))

@@ -71,8 +71,8 @@ def files() -> None:
 
 
 def names() -> None:
-    """No path leaves the manifest's folder."""
-    for name in ("/etc/passwd", "../kernel.ptx", "a/b", "a\\b", "c:x", "", "..", ".", "a\0b", "a\nb"):
+    """No path leaves the manifest's folder, and no tool takes a name for an option."""
+    for name in ("--options-file=kernel.json", "-o", "/etc/passwd", "../kernel.ptx", "a/b", "a\\b", "c:x", "", "..", ".", "a\0b", "a\nb"):
         for what, table in (("ptx", b""), ("order", bytes(64))):
             path = write(TMP / "names", setting(name, what, "file"), table, is_wrong=True)
             expected = f"manifest.{what}.file: expected the name of a file beside the manifest, found {json.dumps(name)}"

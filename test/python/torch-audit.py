@@ -252,6 +252,21 @@ def certificates() -> None:
     assert said[:2] == [f"versions.torch: expected 2.0, found {torch.__version__}", "switches.cudnn_deterministic: expected False, found True"]
     assert said[2] == f"kernels[0].certificate: expected sha256:0, found {made['kernels'][0]['certificate']}" and len(said) == 4, said
     assert said[3].startswith(f"weights.{weight}: expected {made['weights'][weight]}, found "), said
+    # A certificate is data: what it says of kernels is no option, no program and no file.
+    ran, ptxas = TMP / "ran", TMP / "ptxas"
+    ptxas.write_text(f"#!/bin/sh\necho >'{ran}'\n", encoding="utf-8")
+    ptxas.chmod(0o755)
+    for name, value in (("kind", f"shift ptxas={ptxas}"), ("kind", "shift costs=/etc/passwd"), ("kind", "file path=/etc/passwd"),
+                        ("apart", f"all ptxas={ptxas}"), ("parts", f"1 ptxas={ptxas}"), ("level", f"run) ptxas={ptxas}"), ("sizes", [f"1 ptxas={ptxas}"] * 5),
+                        ("element", "bf16>"), ("head_dim", 96), ("window", [-1]), ("is_list", 0)):
+        changed = json.loads(json.dumps(made))
+        changed["kernels"][0][name] = value
+        assert refused(lambda changed=changed: audit.check(changed), ValueError).startswith(f"kernels[0].{name}: expected ")
+    assert not ran.exists()
+    for change, said in (({"kernels": None}, "kernels: expected a list of objects, found None"), ({"kernels": [7]}, "kernels[0]: expected an object, found 7"),
+                         ({"switches": []}, "switches: expected an object, found []"), ({"weights": 1}, "weights: expected an object, found 1")):
+        assert refused(lambda change=change: audit.check(made | change, model), ValueError) == said
+    assert refused(lambda: audit.check([]), ValueError) == "the record: expected an object, found []"
     assert refused(lambda: audit.check({}), ValueError) == "expected a certificate of version 3, found None"
 
 

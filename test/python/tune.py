@@ -17,6 +17,7 @@ from typing import Any
 from dash_attn import fit as fitting
 from dash_attn import tune
 from dash_attn.predict import COSTS, KINDS, predict
+from dash_attn.records import Record
 
 SOURCE, BUILD, TMP = map(Path, sys.argv[1:])
 INPUTS = Path(__file__).parent / "Inputs"
@@ -86,7 +87,7 @@ def the_fit_finds_what_made_the_times() -> None:
 def the_recorded_costs_fit_their_measurements() -> None:
     """What tune wrote on a GPU beside what it measured there: better than the costs that come with dash, and in microseconds."""
     record, costs = (json.loads((RECORDS / f"h200-2026-11-22-{name}.json").read_text(encoding="utf-8")) for name in ("tune", "costs"))
-    assert costs["machine"] == fitting.machine(record)
+    assert costs["machine"] == fitting.machine(Record(record))
     for price in costs["prices"]:
         mask = "full" if price["mask"] == "full" else "causal"
         rows = [one for one in record["results"] if (one["head_dim"], one["mask"]) == (price["headDim"], mask) and one["variant"] in KINDS]
@@ -111,7 +112,7 @@ def what_is_missing_is_said() -> None:
         assert done.returncode == 1 and message in done.stderr and not done.stdout, done
     record.write_text("{}")
     done = run(str(costs), f"--from={record}")
-    assert done.returncode == 1 and f"expected a record of measurements, found none of 'results' in '{record}'" in done.stderr, done
+    assert done.returncode == 1 and f"dash_attn.tune: error: {record}: gpu: expected one line of text, found nothing\n" == done.stderr, done
     done = run(str(costs), "--from=/nowhere")
     assert done.returncode == 1 and "'/nowhere'" in done.stderr, done
     done = run(str(costs), PYTHONPATH=f"{INPUTS / 'no-gpu-torch'}:{SOURCE / 'python'}")

@@ -10,7 +10,8 @@ from typing import Any
 import torch
 
 from ..audit import Run, differences
-from ..problem import Wanted
+from ..problem import Wanted, wanted_of
+from ..records import Record
 from .dropin import state
 from .hashing import Log
 from .kernels import kernel_of, kernels
@@ -32,11 +33,14 @@ def certificate(model: torch.nn.Module | None = None, run: Run | None = None) ->
 
 
 def check(expected: dict[str, Any], model: torch.nn.Module | None = None) -> list[str]:
-    """Why a run that goes on here may have other bits than one that goes on where the certificate was made. Compiles its kernels."""
+    """Why a run that goes on here may have other bits than one that goes on where the certificate was made. Compiles its kernels, whose
+    fields are known words and numbers, or ValueError says which is not."""
+    record = Record(expected)
     if expected.get("dash_certificate") != VERSION:
         raise ValueError(f"expected a certificate of version {VERSION}, found {expected.get('dash_certificate')!r}")
-    of_kernels = [describe(Wanted(**{name: one[name] for name in Wanted._fields} | {name: tuple(one[name]) for name in ("window", "sizes")}))
-                  for one in expected["kernels"]]
+    of_kernels = [describe(wanted_of(one)) for one in record.objects("kernels")]
+    for name in ("versions", "machine", "switches", *(("weights",) if "weights" in record else ())):
+        record.object(name)
     found = {"versions": versions(), "machine": machine(), "switches": switches(), "kernels": of_kernels}
     if model is not None and "weights" in expected:
         found["weights"] = hashes({**dict(model.named_parameters()), **dict(model.named_buffers())})

@@ -1,0 +1,118 @@
+"""Records that somebody else may have written: certificates, measurements, lists of what is in a bundle. Their fields become options of the
+compiler, names of files and lines on a terminal, so each is one of the words that are known, a number within bounds, or plain text.
+Else ValueError says where: "kernels[0].kind: expected one of ascending, ..., found 'best'"."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from .files import read_text
+
+MOST = 2**31 - 1
+SHOWN = 80  # characters of what was found
+NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*")
+NOTHING = object()
+Word = TypeVar("Word", str, int)
+
+
+class Record:
+    """The fields of an object, each asked for by what it has to be. place: of the object in its file, such as "kernels[0]"."""
+
+    def __init__(self, value: Any, place: str = "") -> None:
+        self.place = place
+        if not isinstance(value, Mapping):
+            raise ValueError(f"{place or 'the record'}: expected an object, found {_shown(value)}")
+        self.fields = value
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.fields
+
+    def word(self, name: str, known: Collection[Word]) -> Word:
+        return self._get(name, f"one of {', '.join(map(repr, known))}", lambda value: any(type(value) is type(one) and value == one for one in known))
+
+    def number(self, name: str, least: int, most: int = MOST) -> int:
+        return self._get(name, f"a whole number from {least} to {most}", lambda value: type(value) is int and least <= value <= most)
+
+    def time(self, name: str) -> float:
+        return self._get(name, "a number above 0", _is_time)
+
+    def times(self, name: str) -> dict[str, float]:
+        """By options of the compiler, those of the default, "", among them."""
+        return self._get(name, 'numbers above 0 by lines of text, "" among them', lambda value: isinstance(value, Mapping) and "" in value and
+                         all(_is_line(key) and _is_time(one) for key, one in value.items()))
+
+    def texts(self, name: str) -> dict[str, str]:
+        return self._get(name, "lines of text by names", lambda value: isinstance(value, Mapping) and
+                         all(_is_line(text) for pair in value.items() for text in pair))
+
+    def flag(self, name: str) -> bool:
+        return self._get(name, "true or false", lambda value: isinstance(value, bool))
+
+    def text(self, name: str) -> str:
+        return self._get(name, "one line of text", _is_line)
+
+    def name(self, name: str) -> str:
+        """Of a file in a folder that is known: no path, and no option of a tool."""
+        return self._get(name, "a name", is_name)
+
+    def match(self, name: str, pattern: str) -> str:
+        return self._get(name, f"text that matches {pattern}", lambda value: isinstance(value, str) and re.fullmatch(pattern, value) is not None)
+
+    def numbers(self, name: str, lengths: Collection[int], least: int, most: int = MOST) -> tuple[int, ...]:
+        return tuple(self._get(name, f"{' or '.join(map(str, lengths))} whole numbers from {least} to {most}", lambda value:
+                               isinstance(value, (list, tuple)) and len(value) in lengths and
+                               all(type(one) is int and least <= one <= most for one in value)))
+
+    def names(self, name: str) -> list[str]:
+        return self._get(name, "a list of names", lambda value: isinstance(value, list) and all(map(is_name, value)))
+
+    def object(self, name: str) -> Record:
+        return Record(self._get(name, "an object", lambda value: isinstance(value, Mapping)), self._place_of(name))
+
+    def objects(self, name: str) -> Iterator[Record]:
+        found = self._get(name, "a list of objects", lambda value: isinstance(value, list))
+        return (Record(value, f"{self._place_of(name)}[{i}]") for i, value in enumerate(found))
+
+    def _place_of(self, name: str) -> str:
+        return f"{self.place}.{name}" if self.place else name
+
+    def _get(self, name: str, expected: str, is_right: Any) -> Any:
+        value = self.fields.get(name, NOTHING)
+        if value is NOTHING or not is_right(value):
+            raise ValueError(f"{self._place_of(name)}: expected {expected}, found {'nothing' if value is NOTHING else _shown(value)}")
+        return value
+
+
+def _is_line(value: Any) -> bool:
+    return isinstance(value, str) and value.isprintable()
+
+
+def _is_time(value: Any) -> bool:
+    return type(value) in (int, float) and 0 < value < math.inf
+
+
+def is_name(value: Any) -> bool:
+    return isinstance(value, str) and NAME.fullmatch(value) is not None
+
+
+def parse(text: str) -> Any:
+    """JSON. Raises ValueError, also for what nests deeper than Python's stack."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("brackets nest deeper than in any such record") from None
+
+
+def read(path: str | Path) -> Any:
+    """A file of JSON. Raises OSError and ValueError."""
+    return parse(read_text(path))
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
