@@ -140,7 +140,8 @@ def certificate(model: Any = None, run: Run | None = None) -> dict[str, Any]:
 
 
 def check(expected: dict[str, Any], model: Any = None) -> list[str]:
-    """Why a run that goes on here, with this model, may have other bits than where the certificate was made: a line for each reason."""
+    """Why a run that goes on here, with this model, may have other bits than where the certificate was made: a line for each reason. Raises
+    ValueError for what is no certificate, or names no kernel of dash: it may be data, and becomes no option, file or program."""
     from .torch.certificate import check as of_torch
 
     return of_torch(expected, model)

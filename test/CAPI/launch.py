@@ -44,7 +44,7 @@ class Model:
         self.known["scale"] = 128**-0.5
 
     def number(self, text: str) -> int:
-        return eval(text, {"__builtins__": {}} | FUNCTIONS, self.known)  # of our own manifests, whose expressions are Python's
+        return eval(text, {"__builtins__": {}} | FUNCTIONS, self.known)  # noqa: S307 - of our own manifests, whose expressions are Python's
 
     def launches(self, stream: int) -> list[list[str]]:
         found = []
