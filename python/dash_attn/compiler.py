@@ -11,9 +11,9 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from .errors import CompileError
+from .errors import CompileError, LibraryError
 from .files import appears
-from .library import HANDLER, CompileFiles, Diagnostic, Handle, StringRef, diagnostics, library
+from .library import HANDLER, STATUSES, CompileFiles, Diagnostic, Handle, StringRef, diagnostics, library
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,8 @@ def compile_program(source: str | bytes, options: str = "", *, name: str = "<pro
     source: MLIR text or bytecode; options: those of --dash-to-ptx, such as "kind=symmetric-shift workers=132"; name: what
     diagnostics call the source. Source and options may be data: they name no file and no program. The arguments do, in place of the
     options `path`, `costs` and `ptxas`: order, a file for kind=file; costs, a file of `dash_attn.tune`; ptxas, the assembler that is run to
-    ask for registers. Raises CompileError with all diagnostics.
+    ask for registers. Raises CompileError with all diagnostics, and LibraryError where
+    the process cannot use the library.
     """
     lib, program = library(), Handle()
     texts = [text.encode() if isinstance(text, str) else text for text in (source, name, options)]
@@ -57,6 +58,8 @@ def compile_program(source: str | bytes, options: str = "", *, name: str = "<pro
     files = CompileFiles(*map(StringRef.of, named))
     status = lib.dashCompileWithFiles(*map(StringRef.of, texts), ctypes.byref(files), HANDLER, None, ctypes.byref(program))
     said = diagnostics()
+    if STATUSES[status] is LibraryError:
+        raise LibraryError("\n".join(one.message for one in said))
     if status:
         raise CompileError("\n".join(map(str, said)) or f"cannot compile {name}", said)
     try:

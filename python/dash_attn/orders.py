@@ -63,7 +63,7 @@ def texts_of(wanted: Wanted) -> tuple[bytes, bytes, bytes]:
         lib.dashOrderDestroy(order)
 
 
-@functools.lru_cache(maxsize=None)
+@functools.lru_cache(maxsize=128)  # megabytes each
 def _compiled(wanted: Wanted) -> Compiled:
     program, options, name = program_of(wanted)
     (compiled,) = compile_program(program, options, name=name)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-import threading
 import weakref
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 
 from .driver import Driver
+from .errors import DriverError
+from .forks import new_lock
 from .library import HANDLER, Arguments, Handle, Memory, Region, check, library, make, named
 
 
@@ -15,7 +17,7 @@ class Table:
     """An order on a device, complete. Its memory is there for as long as somebody has it."""
 
     total = 0  # bytes of all of them
-    _lock = threading.RLock()  # what collects garbage may do so while it is held
+    _lock = new_lock()  # what collects garbage may do so while it is held
 
     def __init__(self, driver: Driver, device: int, size: int) -> None:
         with driver.on(device), driver.in_captures():
@@ -28,7 +30,7 @@ class Table:
     def _free(driver: Driver, device: int, memory: Memory) -> None:
         with Table._lock:
             Table.total -= memory.bytes
-        with driver.on(device), driver.in_captures():
+        with suppress(DriverError), driver.on(device), driver.in_captures():  # a child of a fork has no device
             driver.free(memory.address)
 
 
@@ -38,7 +40,7 @@ class Plan:
     def __init__(self, kernel: Handle, device: int, sizes: Mapping[str, int], tables: dict[int, Table], has_table: bool) -> None:
         lib, given = library(), named(sizes)
         self.handle = make(lib.dashPlanCreate, kernel, device, given, len(given))
-        weakref.finalize(self, lib.dashPlanDestroy, self.handle)
+        weakref.finalize(self, lib.dashPlanDestroy, self.handle).atexit = False  # threads may still run it at the end
         self.workspace_bytes = lib.dashPlanGetWorkspaceBytes(self.handle)
         self.order_bytes = lib.dashPlanGetOrderBytes(self.handle)
         self.is_table = has_table and self.order_bytes != 0

@@ -12,7 +12,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-import threading
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,11 +20,12 @@ from typing import Any
 from .compiler import compile_program
 from .driver import Driver, cuda_driver
 from .errors import ArgumentError, CompileError, ManifestError
+from .forks import new_lock
 from .launch import Launch, references
 from .library import HANDLER, Handle, StringRef, check, library, make
 from .plan import Plan, Table
 from .tensors import as_tensor, current_stream, signature, stream_handle
-from .workspace import PER_THREAD, Workspace, this_thread
+from .workspace import PER_THREAD, Thread, Workspace, this_thread
 
 TENSORS = ("q", "k", "v", "do", "o", "lse", "dq", "dk", "dv")
 OUTPUT = TENSORS.index("o")  # in whose place some kernels take delta
@@ -32,6 +33,16 @@ LENGTHS = ("cu_seqlens_q", "cu_seqlens_kv")  # of a kernel of a list whose lengt
 SINK = ("sink", "dsink")  # of a kernel of a program with a sink
 LAYOUTS = ("bhsd", "bshd", "thd")
 MOST_LAUNCHES = 256  # of one kernel; more shapes and strides than that begin anew
+MOST_STREAMS = 64  # of one kernel, with a workspace each; of more the one that is asked for least lately goes
+_loaded: dict[tuple[int, str, str], Handle] = {}  # the first of each program and cubin of a driver is never given back: streams may run its code
+
+
+class _Streams:
+    """What a kernel has for the streams of all threads, or for those that are one thread's own."""
+
+    def __init__(self) -> None:
+        self.workspaces: dict[tuple[int, int], Workspace] = {}
+        self.launches: dict[Any, Launch] = {}
 
 
 class Kernel:
@@ -63,11 +74,10 @@ class Kernel:
         unknown = sorted(set(self._tensors) ^ set(self._names))
         if unknown:
             raise ManifestError(f"'{self.name}': expected the tensors {', '.join(self._names)}; differs in {', '.join(unknown)}")
-        self._workspaces: dict[tuple[int, int, object], Workspace] = {}
+        self._of_all, self._of_threads = _Streams(), weakref.WeakKeyDictionary[Thread, _Streams]()
         self._plans: dict[tuple[int, ...], Plan] = {}
         self._tables: dict[int, Table] = {}
-        self._launches: dict[Any, Launch] = {}
-        self._lock = threading.RLock()
+        self._lock = new_lock()
 
     @classmethod
     def load(cls, path: str | Path, driver: Driver | None = None) -> Kernel:
@@ -115,14 +125,15 @@ class Kernel:
         number = self._number(scale)  # a number from here on: a scalar of a library may change its value
         signatures = [signature(value, name, self._device_of) for name, value in zip(self._names, given)]
         handle = current_stream(q) if stream is None else stream_handle(stream)
-        key = (tuple([rest for _, rest in signatures]), layout, handle, _thread_of(handle))
-        launch = self._launches.get(key)
+        launches = self._of_all.launches if handle != PER_THREAD else self._streams(handle).launches
+        key = (tuple([rest for _, rest in signatures]), layout, handle)
+        launch = launches.get(key)
         if launch is None:
             with self._lock:
                 launch = self._launch(given, number, handle, layout)
-                if len(self._launches) >= MOST_LAUNCHES:
-                    self._launches.clear()
-                self._launches[key] = launch
+                if len(launches) >= MOST_LAUNCHES:
+                    launches.clear()
+                launches[key] = launch
         addresses = [address for address, _ in signatures]
         if self._tensors != list(self._names):
             addresses = [addresses[self._names.index(name)] for name in self._tensors]
@@ -154,11 +165,14 @@ class Kernel:
     def workspace(self, device: int = 0, stream: Any = 0) -> Workspace:
         """The workspace of a stream; empty before its first launch."""
         handle = stream_handle(stream)
-        place = (device, handle, _thread_of(handle))
         with self._lock:
-            if place not in self._workspaces:
-                self._workspaces[place] = Workspace(self.driver, device, handle, self.name)
-            return self._workspaces[place]
+            streams = self._streams(handle)
+            found = streams.workspaces.pop((device, handle), None) or Workspace(self.driver, device, handle, self.name)
+            streams.workspaces[device, handle] = found  # the latest
+            if len(streams.workspaces) > MOST_STREAMS:
+                del streams.workspaces[next(iter(streams.workspaces))]
+                streams.launches.clear()  # some have it, too
+            return found
 
     def _given(self, tensors: tuple[Any, ...], delta: Any, sink: tuple[Any, Any], lengths: tuple[Any, Any]) -> tuple[Any, ...]:
         """The tensors that the kernel has."""
@@ -178,6 +192,10 @@ class Kernel:
             tensors += values if names[0] in self._names else ()
         return tensors
 
+    def _streams(self, handle: int) -> _Streams:
+        """A thread that ends takes its own along."""
+        return self._of_all if handle != PER_THREAD else self._of_threads.setdefault(this_thread(), _Streams())
+
     # ---- What a call with new shapes goes through ---------------------------------------------------------------
 
     def _launch(self, given: Sequence[Any], scale: float, handle: int, layout: str) -> Launch:
@@ -195,7 +213,9 @@ class Kernel:
         sizes = (ctypes.c_int64 * len(self._sizes))()
         check(library().dashKernelFindSizes(self._loaded(), found, len(found), HANDLER, None, sizes, len(sizes)))
         plan = self._plan(device, dict(zip(self._sizes, sizes)))
-        allocate = _torch_allocator(given[0].device) if hasattr(given[0], "data_ptr") else None
+        # PyTorch would give memory of one thread's stream to another's: of these the driver has it back, which waits.
+        is_torchs = hasattr(given[0], "data_ptr") and handle != PER_THREAD
+        allocate = _torch_allocator(given[0].device) if is_torchs else None
         return self._make_launch(plan, self.workspace(device, handle), found, scale, allocate)
 
     def _loaded(self) -> Handle:
@@ -205,8 +225,11 @@ class Kernel:
         return self._handle
 
     def _keep(self, handle: Handle) -> None:
-        """It is never given back: streams and graphs may go on running it."""
+        """Goes with this object. The code stays loaded, as the first handle of a program does, and with what plans a graph may run."""
         self._handle, self._make_kernel = handle, None  # and what that keeps may go
+        program = self.driver.handle.ptr, self.manifest["ptx"]["sha256"], self.manifest.get("cubin", {}).get("sha256", "")
+        if _loaded.setdefault(program, handle) is not handle:
+            weakref.finalize(self, library().dashKernelDestroy, handle).atexit = False
 
     def _plan(self, device: int, sizes: Mapping[str, int]) -> Plan:
         key = (device, *sorted(sizes.items()))
@@ -232,11 +255,6 @@ class Kernel:
 def maker_of(texts: tuple[bytes, bytes, bytes]) -> Callable[[Handle], Handle]:
     """What makes the kernel for a driver, or for none. It keeps the texts."""
     return lambda driver: make(library().dashKernelCreate, driver, *map(StringRef.of, texts))
-
-
-def _thread_of(stream: int) -> object:
-    """Whose stream it is, if threads have different ones under this handle."""
-    return this_thread() if stream == PER_THREAD else None
 
 
 def _torch_allocator(device: Any) -> Any:

@@ -3,28 +3,51 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from .driver import Driver
-from .errors import ArgumentError
+from .errors import ArgumentError, DriverError
+from .forks import new_lock
 from .library import Memory
 from .plan import Plan
 
 ALIGNMENT = 256  # DASH_ALIGNMENT
 PER_THREAD = 2  # CU_STREAM_PER_THREAD: one handle, and a stream of its own for each thread
 _threads = threading.local()
-_tables: list[Any] = []  # graphs may read them to the end of the process, whatever becomes of their kernels
 
 # Gives (address, what keeps it alive) for a number of bytes, in a stream's order.
 Allocator = Callable[[int, int], tuple[int, Any]]
 
 
-def this_thread() -> object:
-    """Stands for the calling thread, and for none after it: numbers of threads are given out again."""
+class Thread:
+    """Stands for a thread, for as long as it runs."""
+
+
+def this_thread() -> Thread:
+    """Numbers of threads are given out again; this is not."""
     if not hasattr(_threads, "token"):
-        _threads.token = object()
+        _threads.token = Thread()
     return _threads.token
+
+
+class Block:
+    """Memory of a device, for as long as somebody has it. owner: keeps it alive; None is the driver, which waits for what may use it."""
+
+    def __init__(self, driver: Driver, device: int, pointer: int, owner: Any) -> None:
+        self.pointer, self._owner = pointer, owner
+        if owner is None:
+            weakref.finalize(self, _free, driver, device, pointer).atexit = False
+
+
+def _free(driver: Driver, device: int, pointer: int) -> None:
+    with suppress(DriverError), driver.on(device), driver.in_captures():  # a child of a fork has no device
+        driver.free(pointer)
+
+
+_captured: dict[tuple[int, int], tuple[Block | None, Plan]] = {}  # graphs may run them to the end of the process, by their ids
 
 
 class Workspace:
@@ -36,14 +59,13 @@ class Workspace:
 
     def __init__(self, driver: Driver, device: int, stream: int, name: str) -> None:
         self.driver, self.device, self.stream, self._name = driver, device, stream, name
-        self.lock = threading.RLock()  # held by who launches on this stream
+        self.lock = new_lock()  # held by who launches on this stream
         self.plan: Plan | None = None  # whose counters and order are in it
         self.bytes = self.pointer = 0
         self.moves = 0  # counts what became ready: who keeps addresses looks whether they still hold
         self._is_captured = False
-        self._allocation: tuple[int, Any] = (0, None)  # what the allocator gave
-        self._keep: list[Any] = []
-        self._thread = this_thread() if stream == PER_THREAD else None
+        self._block: Block | None = None
+        self._thread = weakref.ref(this_thread()) if stream == PER_THREAD else None
 
     def place(self, plan: Plan) -> tuple[Memory, Memory]:
         """Where the plan's workspace is, and its order."""
@@ -57,7 +79,7 @@ class Workspace:
 
     def provide(self, plan: Plan, is_capturing: bool, allocate: Allocator | None = None) -> None:
         """Makes it ready for a run of the plan; is_capturing: the stream is. Raises ArgumentError in a capture that would have to allocate."""
-        if self._thread is not None and self._thread is not this_thread():
+        if self._thread is not None and self._thread() is not this_thread():
             raise ArgumentError("this plan is for the per-thread default stream of another thread; bind it in this one")
         if self.plan is plan and not (is_capturing or self._is_captured):
             return
@@ -67,10 +89,11 @@ class Workspace:
                                 "call backward or reserve with these sizes on this stream before the capture")
         if plan.is_table and not plan.table:
             plan.copy_table(self.driver, self.device)
-            _tables.append(plan.table)
         if needed > self.bytes:
             self._grow(needed, allocate)
-        self._is_captured |= is_capturing
+        if is_capturing:
+            self._is_captured = True
+            _captured[id(self._block), id(plan)] = self._block, plan
         self.plan = None
         workspace, order = self.place(plan)
         plan.clear(self.stream, workspace)
@@ -84,32 +107,22 @@ class Workspace:
         self.plan = None
 
     def _grow(self, needed: int, allocate: Allocator | None) -> None:
-        def take() -> tuple[int, Any]:
+        def take() -> Block:
             if allocate:
-                return allocate(needed + ALIGNMENT, self.stream)
+                return Block(self.driver, self.device, *allocate(needed + ALIGNMENT, self.stream))
             with self.driver.on(self.device):
-                return self.driver.allocate(needed + ALIGNMENT, f"the workspace of '{self._name}'"), None
+                return Block(self.driver, self.device, self.driver.allocate(needed + ALIGNMENT, f"the workspace of '{self._name}'"), None)
 
         try:
             taken = take()
         except RuntimeError:  # PyTorch's and ours alike: there may be room without what we hold
             if self.pointer == 0 or self._is_captured:
                 raise
-            self._release()
+            self.plan, self.pointer, self.bytes, self._block = None, 0, 0, None
             taken = take()
-        self._release()
-        self._allocation, self.bytes, self._is_captured = taken, needed, False
-        self.pointer = aligned(taken[0])
-
-    def _release(self) -> None:
-        """Gives memory back, or leaves it to the graphs that go on using it."""
-        start, owner = self._allocation
-        if self._is_captured:
-            self._keep.append(self._allocation)
-        elif start and owner is None:
-            with self.driver.on(self.device):
-                self.driver.free(start)
-        self.plan, self.pointer, self.bytes, self._allocation = None, 0, 0, (0, None)
+        # What was there goes, or stays for the graphs that use it.
+        self.plan, self._block, self.bytes, self._is_captured = None, taken, needed, False
+        self.pointer = aligned(taken.pointer)
 
 
 def aligned(number: int) -> int:

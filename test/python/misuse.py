@@ -187,9 +187,17 @@ def per_thread_streams() -> None:
         seen.append(last(kernel, driver, 2, "workspace.turns"))
         errors.append(refused(plan.run, ArgumentError))
 
-    for _ in range(2):
-        thread = threading.Thread(target=launch)
+    both, turn = threading.Barrier(2), threading.Lock()
+
+    def in_turn() -> None:
+        with turn:
+            launch()
+        both.wait()  # what a thread has goes when it ends
+
+    threads = [threading.Thread(target=in_turn) for _ in range(2)]
+    for thread in threads:
         thread.start()
+    for thread in threads:
         thread.join()
     plan.run()
     assert len({*seen, last(kernel, driver, 2, "workspace.turns")}) == 3

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-import threading
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..forks import new_lock
 from ..library import Handle, library
 from ..orders import SIZES, Ordered, order_for, texts_of
 from ..plan import Plan
@@ -43,6 +44,7 @@ class JaxKernel(Kernel):
         texts = texts_of(wanted)
         super().__init__(maker_of(texts))
         self._planned = self._make_kernel(Handle())
+        weakref.finalize(self, library().dashKernelDestroy, self._planned).atexit = False
         self.program, self.options, _ = program_of(for_any_sizes(wanted))
         self.table = np.frombuffer(texts[2], np.uint8) if wanted.sizes else None
 
@@ -113,8 +115,9 @@ def _refusing_derivatives(function: Any) -> Any:
     return differentiable
 
 
+MOST_KERNELS = 256  # with a table in the host's memory each; of more the one that is asked for least lately goes
 _kernels: dict[Wanted, JaxKernel] = {}
-_lock = threading.Lock()
+_lock = new_lock()
 
 
 def order_of(q: Any, k: Any, window: Window, layout: str, **rest: Any) -> Ordered:
@@ -123,11 +126,13 @@ def order_of(q: Any, k: Any, window: Window, layout: str, **rest: Any) -> Ordere
 
 
 def kernel_of(wanted: Wanted) -> JaxKernel:
-    """The same object each time."""
+    """The same object each time, as long as it is not forgotten."""
     with _lock:
-        if wanted not in _kernels:
-            _kernels[wanted] = JaxKernel(wanted)
-        return _kernels[wanted]
+        found = _kernels.pop(wanted, None) or JaxKernel(wanted)
+        _kernels[wanted] = found  # the latest
+        if len(_kernels) > MOST_KERNELS:
+            del _kernels[next(iter(_kernels))]
+        return found
 
 
 register()

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import re
-import threading
 import warnings
 from collections import Counter
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from typing import Any
 import torch
 from torch.nn.attention import register_flash_attention_impl
 
+from ..forks import new_lock
 from ..problem import Window, window_of
 from .operator import launch
 from .problem import Lengths, refusal_of_device, refusal_of_forward, refusal_of_sequences, refusal_of_tensors
@@ -161,7 +161,7 @@ class DropIn:
             log.warning(message)
 
 
-_lock = threading.Lock()
+_lock = new_lock()
 _one = DropIn()
 
 

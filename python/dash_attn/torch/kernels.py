@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,8 +10,9 @@ import torch
 from .. import runtime
 from ..driver import Driver
 from ..errors import DriverError
+from ..forks import new_lock
 from ..launch import Launch
-from ..library import HANDLER, Handle, check, library
+from ..library import HANDLER, check, library
 from ..orders import Ordered, order_for, texts_of
 from ..plan import Plan, Table
 from ..problem import Wanted, Window, for_any_sizes
@@ -22,7 +21,8 @@ from ..workspace import Workspace, aligned
 from .problem import ELEMENTS
 
 MOST_LAUNCHES = 1024  # more shapes, strides and streams than that begin anew,
-MOST_TABLES = 1 << 30  # and so do more bytes of tables, on all devices together
+MOST_TABLES = 1 << 30  # and so do more bytes of tables, on all devices together,
+MOST_SIZES = 256  # and more kernels of tables, which take as much of the host's memory, and a manifest
 launches: dict[Any, tuple[Launch, bool]] = {}  # of the operator, each with whether the gradient of o is copied for it
 
 
@@ -71,10 +71,6 @@ class TorchKernel(Kernel):
 
     _make_launch = TorchLaunch
 
-    def _keep(self, handle: Handle) -> None:
-        super()._keep(handle)
-        weakref.finalize(self, library().dashKernelDestroy, handle).atexit = False
-
 
 def _table_of(plan: Plan, workspace: Workspace, is_capturing: Callable[[], bool]) -> Table:
     """The plan's table on the workspace's device. What PyTorch's cache holds back is asked for where memory is short."""
@@ -106,7 +102,7 @@ def free(pointer: int) -> None:
 _kernels: dict[Wanted, TorchKernel] = {}
 _asked: dict[Wanted, None] = {}
 _first: dict[Wanted, Wanted] = {}  # of each program: it keeps the code loaded
-_lock = threading.Lock()
+_lock = new_lock()
 
 
 def kernel_for(head_dim: int, dtype: torch.dtype, window: Window, level: str, **rest: Any) -> TorchKernel:
@@ -127,7 +123,7 @@ def kernel_of(wanted: Wanted) -> TorchKernel:
     if found is None:
         with _lock:
             if wanted not in _kernels:
-                if wanted.sizes and Table.total > MOST_TABLES:
+                if wanted.sizes and (Table.total > MOST_TABLES or len(_kernels) >= MOST_SIZES + len(_first)):
                     _forget_tables()
                 _kernels[wanted] = TorchKernel(maker_of(texts_of(wanted)), _driver())
                 _first.setdefault(for_any_sizes(wanted), wanted)

@@ -12,13 +12,14 @@ from ..problem import Window
 from ..workspace import PER_THREAD
 from .kernels import MOST_LAUNCHES, kernel_of, launches, order_of
 from .problem import is_steppable, signature
+from .registry import define, implement
 
 # The package may be there twice, once under another name, from Hugging Face's hub; names of operators are one process's.
 PACKAGE = __name__.partition(".")[0]
 SPACE = "dash" if PACKAGE == "dash_attn" else PACKAGE
 NAME = f"{SPACE}::attention_backward"
-torch.library.define(NAME, "(Tensor do, Tensor q, Tensor k, Tensor v, Tensor o, Tensor lse, int left, int right, float scale) "
-                           "-> (Tensor, Tensor, Tensor)", tags=torch.Tag.pt2_compliant_tag)
+define(NAME, "(Tensor do, Tensor q, Tensor k, Tensor v, Tensor o, Tensor lse, int left, int right, float scale) "
+             "-> (Tensor, Tensor, Tensor)")
 
 
 def launch(do: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, o: torch.Tensor, lse: torch.Tensor, left: int, right: int,
@@ -56,15 +57,15 @@ def _prepare(do: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor
     return kernel.bind(q, k, v, do.contiguous() if is_copied else do, o, of_rows, dq, dk, dv, layout=layout, stream=stream), is_copied
 
 
-torch.library.impl(NAME, "CUDA", launch)
+implement(NAME, "CUDA")(launch)
 
 
-@torch.library.register_fake(NAME)
+@implement(NAME, "fake")
 def _fake(do: Any, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *_: Any) -> tuple[torch.Tensor, ...]:
     return torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
 
 
-@torch.library.register_vmap(NAME)
+@implement(NAME, "vmap")
 def _vmap(info: Any, in_dims: tuple[Any, ...], *arguments: Any) -> Any:
     folded = fold(info.batch_size, in_dims[:6], arguments[:6])
     return unfold(info.batch_size, gradients(*folded, *arguments[6:])), (0, 0, 0)

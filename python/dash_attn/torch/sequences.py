@@ -14,10 +14,11 @@ from ..problem import PACKED
 from .kernels import kernel_for
 from .operator import SPACE, FirstDerivatives
 from .problem import HAS_SPLITS, is_steppable
+from .registry import define, implement
 
 NAME = f"{SPACE}::attention_backward_varlen"
-torch.library.define(NAME, "(Tensor do, Tensor q, Tensor k, Tensor v, Tensor o, Tensor lse, Tensor cu_seqlens_q, Tensor cu_seqlens_k, int left, "
-                           "int right, float scale, str level) -> (Tensor, Tensor, Tensor)", tags=torch.Tag.pt2_compliant_tag)
+define(NAME, "(Tensor do, Tensor q, Tensor k, Tensor v, Tensor o, Tensor lse, Tensor cu_seqlens_q, Tensor cu_seqlens_k, int left, "
+             "int right, float scale, str level) -> (Tensor, Tensor, Tensor)")
 NO_VMAP = "packed sequences are a batch: put those of vmap's dimension one behind the other, with their offsets"
 
 
@@ -31,15 +32,15 @@ def launch(do: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, 
     return gradients
 
 
-torch.library.impl(NAME, "CUDA", launch)
+implement(NAME, "CUDA")(launch)
 
 
-@torch.library.register_fake(NAME)
+@implement(NAME, "fake")
 def _fake(do: Any, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *_: Any) -> tuple[torch.Tensor, ...]:
     return torch.zeros_like(q), torch.zeros_like(k), torch.zeros_like(v)
 
 
-@torch.library.register_vmap(NAME)
+@implement(NAME, "vmap")
 def _vmap(*_: Any) -> Any:
     raise RuntimeError(NO_VMAP)
 

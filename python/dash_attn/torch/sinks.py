@@ -16,12 +16,13 @@ from .forward import forward as forward_without
 from .kernels import kernel_for, kernel_of, order_of
 from .operator import SPACE, FirstDerivatives, fold, unfold
 from .problem import dtype_of, is_sharded, is_steppable
+from .registry import define, implement
 from .sequences import NO_VMAP
 from .sequences import forward as forward_of_sequences
 
 NAME = f"{SPACE}::attention_backward_sink"
-torch.library.define(NAME, "(Tensor do, Tensor q, Tensor k, Tensor v, Tensor o, Tensor lse, Tensor sink, int left, int right, float scale) "
-                           "-> (Tensor, Tensor, Tensor, Tensor)", tags=torch.Tag.pt2_compliant_tag)
+define(NAME, "(Tensor do, Tensor q, Tensor k, Tensor v, Tensor o, Tensor lse, Tensor sink, int left, int right, float scale) "
+             "-> (Tensor, Tensor, Tensor, Tensor)")
 
 
 def launch(do: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, o: torch.Tensor, lse: torch.Tensor, sink: torch.Tensor,
@@ -34,15 +35,15 @@ def launch(do: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, 
     return found
 
 
-torch.library.impl(NAME, "CUDA", launch)
+implement(NAME, "CUDA")(launch)
 
 
-@torch.library.register_fake(NAME)
+@implement(NAME, "fake")
 def _fake(do: Any, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *_: Any) -> tuple[torch.Tensor, ...]:
     return torch.empty_like(q), torch.empty_like(k), torch.empty_like(v), q.new_empty(q.shape[:2], dtype=torch.float32)
 
 
-@torch.library.register_vmap(NAME)
+@implement(NAME, "vmap")
 def _vmap(info: Any, in_dims: tuple[Any, ...], *arguments: Any) -> Any:
     _demand_one(in_dims[6])
     folded = fold(info.batch_size, in_dims[:6], arguments[:6])
@@ -76,16 +77,16 @@ def refusal_of_sink(sink: Any, q: torch.Tensor, layout: str = "bhsd") -> str | N
 # ---- The forward pass -----------------------------------------------------------------------------------
 
 ADDED = f"{SPACE}::add_sink"
-torch.library.define(ADDED, "(Tensor o, Tensor lse, Tensor sink) -> (Tensor, Tensor)", tags=torch.Tag.pt2_compliant_tag)
+define(ADDED, "(Tensor o, Tensor lse, Tensor sink) -> (Tensor, Tensor)")
 
 
-@torch.library.impl(ADDED, "CompositeExplicitAutograd")
+@implement(ADDED, "CompositeExplicitAutograd")
 def _add(o: torch.Tensor, lse: torch.Tensor, sink: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     factor, lse = _parts(lse, sink)
     return torch.mul(o, factor, out=torch.empty_like(o)), lse
 
 
-@torch.library.register_fake(ADDED)
+@implement(ADDED, "fake")
 def _fake_added(o: torch.Tensor, lse: torch.Tensor, sink: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     return torch.empty_like(o), torch.logaddexp(lse, sink[:, None])
 
@@ -150,9 +151,8 @@ class GradientsWithSink(FirstDerivatives):
 # ---- Of packed sequences --------------------------------------------------------------------------------
 
 OF_SEQUENCES = f"{SPACE}::attention_backward_varlen_sink"
-torch.library.define(OF_SEQUENCES, "(Tensor do, Tensor q, Tensor k, Tensor v, Tensor o, Tensor lse, Tensor sink, Tensor cu_seqlens_q, "
-                                   "Tensor cu_seqlens_k, int left, int right, float scale, str level) -> (Tensor, Tensor, Tensor, Tensor)",
-                     tags=torch.Tag.pt2_compliant_tag)
+define(OF_SEQUENCES, "(Tensor do, Tensor q, Tensor k, Tensor v, Tensor o, Tensor lse, Tensor sink, Tensor cu_seqlens_q, "
+                     "Tensor cu_seqlens_k, int left, int right, float scale, str level) -> (Tensor, Tensor, Tensor, Tensor)")
 
 
 def launch_list(do: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, o: torch.Tensor, lse: torch.Tensor, sink: torch.Tensor,
@@ -167,20 +167,20 @@ def launch_list(do: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Ten
     return found
 
 
-torch.library.impl(OF_SEQUENCES, "CUDA", launch_list)
+implement(OF_SEQUENCES, "CUDA")(launch_list)
 
 
 def _dsink_of_sequences(q: torch.Tensor, cu_q: torch.Tensor) -> torch.Tensor:
     return q.new_empty((cu_q.shape[0] - 1, q.shape[1]), dtype=torch.float32)
 
 
-@torch.library.register_fake(OF_SEQUENCES)
+@implement(OF_SEQUENCES, "fake")
 def _fake_of_sequences(do: Any, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, o: Any, lse: Any, sink: Any, cu_q: torch.Tensor,
                        *_: Any) -> tuple[torch.Tensor, ...]:
     return torch.zeros_like(q), torch.zeros_like(k), torch.zeros_like(v), _dsink_of_sequences(q, cu_q)
 
 
-@torch.library.register_vmap(OF_SEQUENCES)
+@implement(OF_SEQUENCES, "vmap")
 def _vmap_of_sequences(*_: Any) -> Any:
     raise RuntimeError(NO_VMAP)
 

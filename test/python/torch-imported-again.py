@@ -1,0 +1,44 @@
+# RUN: %torch_python %s
+# REQUIRES: torch, plain-libdash
+"""The package may be imported again: operators are what they were, do what the last import says, and another version is refused in a line."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "python"))
+
+import torch  # noqa: E402
+from torch._subclasses import FakeTensorMode  # noqa: E402
+
+import dash_attn  # noqa: E402
+from dash_attn.torch import operator, registry, sequences, sinks  # noqa: E402
+
+attention, first = dash_attn.attention, [module.gradients for module in (operator, sinks, sequences)]
+old_launch = operator.launch
+for name in [name for name in sys.modules if name.partition(".")[0] == "dash_attn"]:
+    del sys.modules[name]
+again = importlib.import_module("dash_attn")
+assert again is not dash_attn and again.attention is not attention  # which imports dash_attn.torch
+modules = [sys.modules[f"dash_attn.torch.{name}"] for name in ("operator", "sinks", "sequences")]
+assert [module.gradients for module in modules] == first and modules[0] is not operator
+for module in modules:
+    importlib.reload(module)
+launch = sys.modules["dash_attn.torch.operator"].launch
+assert launch is not old_launch and first[0]._dash_functions["CUDA"] is launch
+
+with FakeTensorMode():
+    q, lse, cu = torch.empty(1, 2, 64, 64, dtype=torch.bfloat16, device="cuda"), torch.empty(1, 2, 64, device="cuda"), torch.empty(2, dtype=torch.int32)
+    for operation in (operator.gradients, modules[0].gradients):
+        assert [tuple(one.shape) for one in operation(q, q, q, q, q, lse, -1, -1, 1.0)] == [(1, 2, 64, 64)] * 3
+    assert len(modules[1].gradients(q, q, q, q, q, lse, torch.empty(2), -1, -1, 1.0)) == 4
+
+try:
+    registry.define(operator.NAME, "(Tensor q) -> Tensor")
+except RuntimeError as error:
+    assert "has imported another version of dash_attn before, whose operator is dash::attention_backward(" in str(error), error
+    assert str(error).endswith(": start the process again"), error
+else:
+    raise AssertionError("expected another version to be refused")
