@@ -49,8 +49,8 @@ def compile_program(source: str | bytes, options: str = "", *, name: str = "<pro
     source: MLIR text or bytecode; options: those of --dash-to-ptx, such as "kind=symmetric-shift workers=132"; name: what
     diagnostics call the source. Source and options may be data: they name no file and no program. The arguments do, in place of the
     options `path`, `costs` and `ptxas`: order, a file for kind=file; costs, a file of `dash_attn.tune`; ptxas, the assembler that is run to
-    ask for registers. Raises CompileError with all diagnostics, and LibraryError where
-    the process cannot use the library.
+    ask for registers. Raises CompileError with all diagnostics, and LibraryError where the process cannot use the
+    library.
     """
     lib, program = library(), Handle()
     texts = [text.encode() if isinstance(text, str) else text for text in (source, name, options)]
