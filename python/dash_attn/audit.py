@@ -20,12 +20,12 @@ ones are one operator or none.
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from .commands import DIFFERS, GOOD, parser_of, run
 from .files import read_text, write_text
 from .records import Record, parse
 
@@ -159,18 +159,20 @@ def differences(expected: Any, found: Any, place: str = "") -> Iterator[str]:
         yield f"{place}: expected {expected}, found {found}"
 
 
-def main(argv: list[str]) -> int:
-    if len(argv) != 2:
-        print("usage: python3 -m dash_attn.audit ONE OTHER", file=sys.stderr)
-        return 2
-    try:
-        found = compare(*map(Run.load, argv))
-    except (OSError, ValueError) as error:
-        print(f"dash_attn.audit: {error}", file=sys.stderr)
-        return 2
-    print("equal" if found is None else found)
-    return int(found is not None)
+def main(argv: list[str] | None = None) -> int:
+    """0: equal, 1: they differ, 2: trouble."""
+    parser = parser_of("audit", "Where two runs differ first. The status is 0 where they are equal, 1 where they differ, 2 where they cannot be compared.")
+    parser.add_argument("one", type=Path, metavar="ONE", help="a file of Run.save")
+    parser.add_argument("other", type=Path, metavar="OTHER", help="another")
+    arguments = parser.parse_args(argv)
+
+    def tell() -> int:
+        found = compare(*map(Run.load, (arguments.one, arguments.other)))
+        print("equal" if found is None else found, flush=True)
+        return GOOD if found is None else DIFFERS
+
+    return run("audit", tell)
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
+    raise SystemExit(main())

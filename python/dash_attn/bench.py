@@ -18,7 +18,6 @@ import json
 import math
 import random
 import statistics
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -35,7 +34,8 @@ from .bench_calls import measure_calls, shapes
 from .bench_picture import draw, draw_calls
 from .bench_report import print_calls, print_table, problem_of
 from .bundle import Bundle, BundledKernel, commit
-from .errors import ManifestError
+from .commands import parser_of, run
+from .errors import DriverError, ManifestError
 from .files import write_text
 from .runtime import Kernel
 from .reference import CAUSAL, FULL, Mask, visible
@@ -213,8 +213,7 @@ def geometric_means(results: list[dict[str, Any]], baselines: dict[str, Any]) ->
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python3 -m dash_attn.bench", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of("bench", __doc__)
     parser.add_argument("bundle", type=Path, nargs="?", help="of tools/make-device-bundle")
     parser.add_argument("--shapes", default="", help="without a bundle: only those with this in their name, such as 8k")
     parser.add_argument("--backward", action="store_true",
@@ -234,12 +233,14 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
 
 def main(argv: list[str] | None = None) -> int:
     arguments = parse(argv)
+    return run("bench", lambda: bench(arguments))
+
+
+def bench(arguments: argparse.Namespace) -> int:
     if not torch.cuda.is_available():
-        print("dash_attn.bench: expected a GPU, found none", file=sys.stderr)
-        return 1
+        raise DriverError("expected a GPU, found none")
     if arguments.backward and arguments.bundle:
-        print("dash_attn.bench: expected --backward without a bundle, whose kernels are backward passes alone", file=sys.stderr)
-        return 2
+        raise ValueError("expected --backward without a bundle, whose kernels are backward passes alone")
     return of_calls(arguments) if arguments.bundle is None else of_bundle(arguments)
 
 
@@ -257,8 +258,7 @@ def of_calls(arguments: argparse.Namespace) -> int:
     known = bench_graphs.shapes() if arguments.backward else shapes()
     wanted = {name: case for name, case in known.items() if arguments.shapes in name}
     if not wanted:
-        print(f"dash_attn.bench: expected one of {'; '.join(known)}, found '{arguments.shapes}'", file=sys.stderr)
-        return 2
+        raise ValueError(f"expected one of {'; '.join(known)}, found '{arguments.shapes}'")
     left_out = list(wanted)
     record = {"commit": commit(), **about(arguments, left_out), "results": results}
     for name, case in (progress := tqdm(wanted.items(), disable=None)):

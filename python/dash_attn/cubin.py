@@ -6,14 +6,13 @@ assembling the PTX, which takes a second. Drivers that are older than ptxas may 
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
+from .commands import GOOD, parser_of, run
 from .errors import ManifestError
 from .files import appears
 from .runtime import Kernel
@@ -51,21 +50,19 @@ def assemble(manifest: str | Path, ptxas: str) -> Path:
 
 
 def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python3 -m dash_attn.cubin", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of("cubin", __doc__)
     parser.add_argument("manifests", nargs="+", type=Path, metavar="MANIFEST")
     parser.add_argument("--ptxas", default=find_ptxas())
     arguments = parser.parse_args(argv)
-    if arguments.ptxas is None:
-        print(f"error: found no ptxas on the path, nor {PTXAS}; name it by --ptxas", file=sys.stderr)
-        return 1
-    try:
+
+    def assemble_all() -> int:
+        if arguments.ptxas is None:
+            raise OSError(f"found no ptxas on the path, nor {PTXAS}; name it by --ptxas")
         for manifest in arguments.manifests:
             print(assemble(manifest, arguments.ptxas))
-    except ManifestError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    return 0
+        return GOOD
+
+    return run("cubin", assemble_all)
 
 
 if __name__ == "__main__":

@@ -15,14 +15,14 @@ import importlib.util
 import json
 import random
 import shlex
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from .bundle import commit
-from .errors import ArgumentError, DriverError, LibraryError
+from .commands import GOOD, parser_of, run
+from .errors import ArgumentError
 from .files import write_text
 from .fit import CLASSES, fit
 from .predict import DASH_OPT
@@ -31,8 +31,7 @@ from .records import Record, read
 CAPABILITY = (9, 0)  # of what kernels are compiled for, sm_90a
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python3 -m dash_attn.tune", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of("tune", __doc__)
     parser.add_argument("costs", type=Path, help="the file to write")
     parser.add_argument("--from", dest="source", type=Path, metavar="RECORD", help="measure nothing: fit these measurements")
     parser.add_argument("--record", type=Path, help="where to keep the measurements")
@@ -70,38 +69,36 @@ def measure(head_dims: Sequence[int] = (64, 128), seconds: float = 120, rounds: 
 
 
 def print_search(record: dict[str, Any]) -> None:
-    if "search" not in record:
+    about = Record(record)
+    if "search" not in about:
         return
-    for one in Record(record).objects("search"):
+    for one in about.objects("search"):
         times, count = one.times("ms"), len(one.times("screened_ms")) - 2
         gains = ", ".join(f"{times[''] / milliseconds:.3f} {options}" for options, milliseconds in times.items() if options)
         print(f"{one.number('head_dim', 1)} {one.word('mask', tuple(CLASSES))}: {one.text('options') or 'the default options'}; speed to the "
               f"default: {gains} ({count} ran, {one.number('refused', 0)} refused, {one.number('left_out', 0)} left out)")
 
 
-def main(argv: list[str] | None = None) -> int:
-    arguments = parse(argv)
+def tune(arguments: argparse.Namespace) -> int:
+    head_dims = [int(size) for size in arguments.head_dims.split(",")]
+    if not arguments.source:
+        record = measure(head_dims, arguments.seconds, arguments.rounds, arguments.seed)
+        if arguments.record:
+            write_text(arguments.record, json.dumps(record, indent=1) + "\n")
     try:
-        head_dims = [int(size) for size in arguments.head_dims.split(",")]
         if arguments.source:
             record = read(arguments.source)
-        else:
-            record = measure(head_dims, arguments.seconds, arguments.rounds, arguments.seed)
-            if arguments.record:
-                write_text(arguments.record, json.dumps(record, indent=1) + "\n")
         print_search(record)
         text = fit(record, head_dims, arguments.rows, arguments.dash_opt, lambda one: print(one, flush=True))
-        write_text(arguments.costs, text)
     except ValueError as error:
-        print(f"dash_attn.tune: error: {f'{arguments.source}: ' if arguments.source else ''}{error}", file=sys.stderr)
-        return 1
-    except (DriverError, LibraryError, OSError) as error:
-        print(f"dash_attn.tune: error: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print(f"dash_attn.tune: interrupted; '{arguments.costs}' is as it was", file=sys.stderr)
-        return 130
-    return 0
+        raise ValueError(f"{arguments.source}: {error}" if arguments.source else str(error)) from error
+    write_text(arguments.costs, text)
+    return GOOD
+
+
+def main(argv: list[str] | None = None) -> int:
+    arguments = parse(argv)
+    return run("tune", lambda: tune(arguments), f"'{arguments.costs}' is as it was")
 
 
 if __name__ == "__main__":

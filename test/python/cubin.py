@@ -81,7 +81,7 @@ def refusals() -> None:
         assert expected in refused(lambda: assemble(path, str(PTXAS)), ManifestError)
         assert path.read_bytes() == before and not list(path.parent.glob("*.part")) and not list(path.parent.glob("*.cubin"))
     assert "cannot write 'kernel.cubin' by '/none'" in refused(lambda: assemble(path, "/none"), ManifestError)
-    assert main([str(path), "--ptxas=/none"]) == 1
+    assert main([str(path), "--ptxas=/none"]) == 2
 
 
 PTXAS.write_text("#!/bin/sh\nprintf 'cubin of ' >$4 && cat $2 >>$4\n", encoding="utf-8")

@@ -109,14 +109,14 @@ def what_is_missing_is_said() -> None:
     for content, message in cases:
         record.write_text(json.dumps(content))
         done = run(str(costs), f"--from={record}", "--head-dims=64")
-        assert done.returncode == 1 and message in done.stderr and not done.stdout, done
+        assert done.returncode == 2 and message in done.stderr and not done.stdout, done
     record.write_text("{}")
     done = run(str(costs), f"--from={record}")
-    assert done.returncode == 1 and f"dash_attn.tune: error: {record}: gpu: expected one line of text, found nothing\n" == done.stderr, done
+    assert done.returncode == 2 and f"dash_attn.tune: error: {record}: gpu: expected one line of text, found nothing\n" == done.stderr, done
     done = run(str(costs), "--from=/nowhere")
-    assert done.returncode == 1 and "'/nowhere'" in done.stderr, done
+    assert done.returncode == 2 and "'/nowhere'" in done.stderr, done
     done = run(str(costs), PYTHONPATH=f"{INPUTS / 'no-gpu-torch'}:{SOURCE / 'python'}")
-    assert done.returncode == 1 and done.stderr == ("dash_attn.tune: error: measuring needs a GPU of compute capability 9.0, found none; "
+    assert done.returncode == 2 and done.stderr == ("dash_attn.tune: error: measuring needs a GPU of compute capability 9.0, found none; "
                                                     "--from fits a record of another machine\n"), done
     assert costs.read_text() == "old"
 
