@@ -1,6 +1,7 @@
 # RUN: %torch_python %s
 # REQUIRES: torch, plain-libdash
-"""The package may be imported again: operators are what they were, do what the last import says, and another version is refused in a line."""
+"""Importing changes no switch of PyTorch. The package may be imported again: operators are what they were, do what the last import says, and
+another version is refused in a line."""
 
 from __future__ import annotations
 
@@ -13,9 +14,22 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "python"))
 import torch  # noqa: E402
 from torch._subclasses import FakeTensorMode  # noqa: E402
 
+
+
+def switches() -> list[object]:
+    cuda, cudnn = torch.backends.cuda, torch.backends.cudnn
+    return [torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled(), torch.get_default_dtype(),
+            torch.get_default_device(), torch.is_grad_enabled(), torch.get_num_threads(), torch.is_warn_always_enabled(), torch.initial_seed(),
+            torch.get_rng_state().sum().item(), torch.get_float32_matmul_precision(), cuda.matmul.allow_tf32, cudnn.allow_tf32, cudnn.deterministic,
+            cudnn.benchmark, cuda.flash_sdp_enabled(), cuda.cudnn_sdp_enabled(), cuda.mem_efficient_sdp_enabled(), cuda.math_sdp_enabled()]
+
+
+before = switches()
+
 import dash_attn  # noqa: E402
 from dash_attn.torch import operator, registry, sequences, sinks  # noqa: E402
 
+assert switches() == before, (before, switches())
 attention, first = dash_attn.attention, [module.gradients for module in (operator, sinks, sequences)]
 old_launch = operator.launch
 for name in [name for name in sys.modules if name.partition(".")[0] == "dash_attn"]:
