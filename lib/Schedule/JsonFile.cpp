@@ -1,7 +1,7 @@
 //===- JsonFile.cpp - JSON that strangers wrote ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "JsonFile.h"
+#include "dash/Schedule/JsonFile.h"
 #include "dash/Support/ReadFile.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/Schedule/OrderFile.h"
-#include "JsonFile.h"
 #include "OrderJson.h"
 #include "Replay.h"
 #include "dash/Schedule/ChooseParts.h"
+#include "dash/Schedule/JsonFile.h"
 #include "dash/Schedule/Prices.h"
 #include "dash/Schedule/Report.h"
 #include "llvm/ADT/STLExtras.h"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "OrderJson.h"
-#include "JsonFile.h"
+#include "dash/Schedule/JsonFile.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace llvm;

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/Schedule/Prices.h"
-#include "JsonFile.h"
 #include "dash/IR/DashAttrs.h"
+#include "dash/Schedule/JsonFile.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;

@@ -1,7 +1,7 @@
 //===- JsonFile.h - JSON that strangers wrote -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef DASH_LIB_SCHEDULE_JSONFILE_H
-#define DASH_LIB_SCHEDULE_JSONFILE_H
+#ifndef DASH_SCHEDULE_JSONFILE_H
+#define DASH_SCHEDULE_JSONFILE_H
 
 #include "dash/Schedule/Schedule.h"
 #include "llvm/Support/JSON.h"
@@ -25,4 +25,4 @@ bool hasOnlyKeys(const llvm::json::Value &value, llvm::json::Path path,
 
 } // namespace mlir::dash
 
-#endif // DASH_LIB_SCHEDULE_JSONFILE_H
+#endif // DASH_SCHEDULE_JSONFILE_H
