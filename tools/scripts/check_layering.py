@@ -4,6 +4,7 @@
 A stage includes itself, IR, Support, and headers of the stage right before it (not its Passes.h): what it is handed.
 Cpu is a side exit: it is handed what Schedule leaves, and hands over to nobody.
 Launch stands beside the flow: it knows manifests, not the compiler, so it includes itself and Support alone, and nothing of MLIR.
+World stands beside them, too: of the compiler it asks Schedule for prices and for its reader of JSON; only the C API and tools include it.
 Support includes nothing of ours, and nothing of MLIR.
 Driver, the C API and the tools may include every stage. Nothing includes them.
 """
@@ -15,11 +16,12 @@ import house
 STAGES = ["IR", "Schedule", "Pipeline", "Lowering", "Target", "Driver"]
 BELOW = "Support"  # included by all, includes nothing of ours
 APART = {"Launch"}  # no stage: what runs where nobody compiles
+BESIDE = {"World": ("Schedule", ("JsonFile.h", "Prices.h"))}  # no stage: what it asks of which
 ABOVE = {"Driver", "CAPI"}  # include all
 SIDE_EXITS = {"Cpu": "Schedule"}  # a way out of the flow, and the stage that hands over to it
 PLACES = {stage: number for number, stage in enumerate(STAGES)}
 PLACES |= {way_out: PLACES[stage] + 0.5 for way_out, stage in SIDE_EXITS.items()}
-FOLDERS = [BELOW, *STAGES, *SIDE_EXITS, *sorted(APART)]
+FOLDERS = [BELOW, *STAGES, *SIDE_EXITS, *sorted(APART), *BESIDE]
 INCLUDE = re.compile(r'^\s*(?:#\s*)?include\s+"dash/([A-Za-z]+)/([^"]+)"')
 MLIR = re.compile(r'^\s*#\s*include\s+"mlir/')
 TOP_LEVEL = {"CMakeLists.txt", "CMakePresets.json", "LICENSE", "README.md", "pyproject.toml",
@@ -40,6 +42,12 @@ def refusal(stage, other, header):
     """Why a file of `stage` may not include dash/<other>/<header>, or None."""
     if other not in FOLDERS:
         return f"expected one of the stages {', '.join(FOLDERS)}, found '{other}'"
+    if other in BESIDE and stage not in (other, "CAPI"):
+        return f"{other} is for the C API and tools, found it in {stage}; what it plans follows from kernels, not the other way round"
+    if stage in BESIDE and other not in (stage, BELOW):
+        of, headers = BESIDE[stage]
+        return None if other == of and header in headers else (
+            f"{stage} asks {of} for {' and '.join(headers)}, found '{other}/{header}'; move what it needs to {BELOW}")
     if stage in ABOVE or other in (stage, BELOW):
         return None
     if stage in APART:
@@ -80,7 +88,7 @@ def main():
         for number, line in enumerate(house.read(arguments.root / path).splitlines(), 1):
             match = INCLUDE.match(line)
             reason = match and refusal(stage, match[1], match[2])
-            if (stage in APART or stage == BELOW) and MLIR.match(line):
+            if (stage in APART or stage in BESIDE or stage == BELOW) and MLIR.match(line):
                 reason = f"{stage} includes nothing of MLIR; take it from llvm/ADT or llvm/Support"
             if reason:
                 findings.add(path, number, reason)

@@ -8,6 +8,7 @@
 #include "dash/Schedule/Sizes.h"
 #include "dash/Schedule/Verify.h"
 #include "dash/Support/WriteFile.h"
+#include "dash/World/Report.h"
 #include "doors.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/Bytecode/BytecodeImplementation.h"
@@ -164,10 +165,20 @@ static void readNpy(StringRef bytes) {
   llvm::consumeError(dash_run::readNpy(asFile(bytes)).takeError());
 }
 
+/// A plan of a world; what can be read is proven.
+static void readPlan(StringRef bytes) {
+  llvm::Expected<world::FiledPlan> read = world::readPlan(asFile(bytes));
+  if (!read)
+    return llvm::consumeError(read.takeError());
+  llvm::raw_null_ostream nowhere;
+  for (auto write : {world::writeTable, world::writeJson, world::writeSvg, world::writeTrace})
+    write(nowhere, read->world, read->plan);
+}
+
 static void readSizes(StringRef bytes) { (void)parseSizes(bytes, emitNowhere); }
 
 static constexpr Door all[] = {{"module", readModule}, {"attributes", readAttribute},
                                {"order", readOrder},   {"costs", readCosts},
                                {"npy", readNpy},       {"manifest", readManifest},
-                               {"sizes", readSizes}};
+                               {"sizes", readSizes},   {"plan", readPlan}};
 const ArrayRef<Door> doors = all;

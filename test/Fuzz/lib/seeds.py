@@ -12,7 +12,7 @@ import numpy as np
 from tool import Tool
 
 KEPT = Path(__file__).resolve().parents[1] / "Inputs"
-READERS = ("module", "attributes", "order", "costs", "npy", "manifest", "sizes")
+READERS = ("module", "attributes", "order", "costs", "npy", "manifest", "sizes", "plan")
 PASSES = ("passes", "options")
 DOORS = READERS + PASSES
 SIZES = ("q:1024,kv:1024,batch:1,heads:16,kv-heads:4", "q:1000+3000,kv:1000+3000", "heads:4", "q:1,kv:2147483647", "")
@@ -27,6 +27,7 @@ def seeds(root: Path, tool: Tool) -> dict[str, list[bytes]]:
         "attributes": [bytes([code, *range(first, first + 8)]) for code in range(4) for first in range(12)],
         "passes": [*in_rooms(root)],
         "order": [text.encode() for text in corpus.orders],
+        "plan": [(root / "test/World/Inputs/plan.json").read_bytes()],
         "costs": [(root / "dialects/dash/Schedule/costs-h200.json").read_bytes()],
         "npy": [array(type_, shape) for type_ in ("<u2", "<f2", "<f4") for shape in ((), (3,), (2, 0, 4), (1, 2, 3, 4))],
         "manifest": manifests(root, tool),

@@ -1,0 +1,28 @@
+//===- Balance.h - move leaves until all are equally full ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DASH_LIB_WORLD_BALANCE_H
+#define DASH_LIB_WORLD_BALANCE_H
+
+#include "dash/World/Cost.h"
+
+namespace mlir::dash::world {
+
+/// A leaf of a kv head: its number among all (World::firstUnit), and what it takes at usual speed.
+struct Unit {
+  int64_t number, time;
+};
+
+/// What may be moved between bins: ranks, or nodes.
+struct Bins {
+  std::vector<Unit> units;
+  std::vector<int32_t> bin; ///< of each unit
+  std::vector<int64_t> fixed,
+      speeds; ///< of each bin: what does not move, and thousandths of the usual
+};
+
+/// Moves single units from the fullest bin to the emptiest, or exchanges two, until none takes longer than `aim`, or nothing helps.
+void balance(Bins &bins, int64_t aim);
+
+} // namespace mlir::dash::world
+
+#endif // DASH_LIB_WORLD_BALANCE_H

@@ -1,0 +1,13 @@
+//===- Words.h - what files call things ------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DASH_LIB_WORLD_WORDS_H
+#define DASH_LIB_WORLD_WORDS_H
+
+namespace mlir::dash::world {
+
+/// By Stage.
+inline constexpr const char *stageNames[] = {"server", "node", "home"};
+
+} // namespace mlir::dash::world
+
+#endif // DASH_LIB_WORLD_WORDS_H
