@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "World.h"
 #include "dash/Schedule/Planner.h"
 #include "dash/Schedule/Sizes.h"
 #include "dash/Support/InitTool.h"
@@ -25,7 +26,7 @@ static cl::opt<std::string> kind("kind", cl::desc("What builds the order, or `au
                                  cl::init("auto"), cl::cat(category));
 static cl::opt<std::string> sizes("sizes",
                                   cl::desc("As in --dash-apply-schedule: q:8192,batch:2,heads:16"),
-                                  cl::Required, cl::cat(category));
+                                  cl::cat(category));
 static cl::opt<std::string> mask("mask", cl::desc("full, causal, or window:LEFT,RIGHT"),
                                  cl::init("causal"), cl::cat(category));
 static cl::opt<std::string> level("level", cl::desc("run, batch or machine"), cl::init("run"),
@@ -80,6 +81,8 @@ static ScheduleHeader readRequest() {
     message += diagnostic.str();
     return success();
   });
+  if (sizes.empty())
+    refuse("expected --sizes, as in --sizes=q:8192,batch:2,heads:16, or --world");
   FailureOr<StatedSizes> stated =
       parseSizes(sizes, [&] { return emitError(UnknownLoc::get(&context)); });
   if (failed(stated))
@@ -120,13 +123,32 @@ static ScheduleHeader readRequest() {
   return request;
 }
 
+static std::string makeWorld() {
+  for (const cl::Option *option : std::initializer_list<const cl::Option *>{
+           &sizes, &mask, &level, &workers, &forWorkers, &parts, &apart, &cache})
+    if (option->getNumOccurrences())
+      refuse("--" + option->ArgStr + " is an option of orders, and --world makes none");
+  SharedOptions shared{kind, costs, headDim, repeats};
+  if (!kind.getNumOccurrences())
+    shared.kind.clear();
+  if (!repeats.getNumOccurrences())
+    shared.repeats = 0;
+  return exitOnError(planWorld(shared));
+}
+
 int main(int argc, char **argv) {
   InitTool init(argc, argv);
   if (!init)
     return 1;
-  cl::HideUnrelatedOptions(category);
+  cl::HideUnrelatedOptions({&category, &worldCategory});
   answerVersion();
-  cl::ParseCommandLineOptions(argc, argv, "Makes the order of a problem for its kernel\n");
+  cl::ParseCommandLineOptions(
+      argc, argv,
+      "Makes the order of a problem for its kernel, or shares documents out over GPUs\n");
+  if (exitOnError(isWorld())) {
+    exitOnError(writeFile(output.empty() ? StringRef("-") : StringRef(output), makeWorld()));
+    return 0;
+  }
   ScheduleHeader request = readRequest();
 
   PlannerOptions options;
