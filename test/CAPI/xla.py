@@ -256,6 +256,19 @@ def errors() -> None:
     assert call(host, EXECUTE, given) is None and driver.names() == ENQUEUED
 
 
+def sizes_come_and_go() -> None:
+    """Plans of sizes that were not asked for lately go; the code stays, and who comes back has what there was."""
+    host, many = Host(stream=7), [tensors(q_rows=rows, kv_rows=rows) for rows in range(64, 64 + 600, 2)]
+    assert call(host, EXECUTE, many[0]) is None
+    driver.calls()
+    for given in many:
+        assert call(host, INITIALIZE, given, memory=("u8", (1 << 30,), MEMORY)) is None
+    for given in (many[0], many[-1], many[0]):
+        assert call(host, EXECUTE, given) is None
+    calls = driver.calls()
+    assert [one[0] for one in calls].count("launch") == 12 and not {"load", "unload"} & {one[0] for one in calls}
+
+
 def threads() -> None:
     """Four threads, a stream and sizes of their own; no launch has values of another's."""
     failed: list[Any] = []
@@ -280,5 +293,5 @@ def threads() -> None:
         assert found.get("q", (1 << 40) + (thread << 30)) == (1 << 40) + (thread << 30)
 
 
-for test in (stages, same_as_kernel, other_device, tables, sinks, errors, threads):
+for test in (stages, same_as_kernel, other_device, tables, sinks, errors, sizes_come_and_go, threads):
     test()

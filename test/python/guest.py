@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import locale
 import logging
@@ -53,7 +54,7 @@ def compare(what: str) -> None:
 
 import dash_attn  # noqa: E402
 from dash_attn import audit, cubin, files, orders, plan, predict, problem, tools, workspace  # noqa: E402, F401
-from dash_attn.library import library  # noqa: E402
+from dash_attn.library import HANDLER, Handle, StringRef, diagnostics, library  # noqa: E402
 
 compare("importing")
 library()
@@ -74,3 +75,14 @@ for work in (lambda: dash_attn.Kernel.load("/nowhere"), lambda: dash_attn.Kernel
         compare("what fails")
 assert dash_attn.Kernel.compile(compiled.manifest and (Path(sys.argv[1]) / "bwd-causal.mlir").read_text(), "kind=shift workers=4").name
 compare("a kernel")
+
+# Of a thread that never asks what was said, so much is kept, and nothing of another's.
+lib, program = library(), Handle()
+for _ in range(300):
+    assert lib.dashCompile(StringRef.of(b"no program"), StringRef.of(b"here"), StringRef.of(b""), HANDLER, None, ctypes.byref(program))
+assert lib.dashDiagnosticGetNumKept() == 256 and lib.dashDiagnosticGetKept(255).file.text == "here" and not lib.dashDiagnosticGetKept(256).message.text
+found: list[int] = []
+other = threading.Thread(target=lambda: found.append(lib.dashDiagnosticGetNumKept()))
+other.start()
+other.join()
+assert found == [0] and len(diagnostics()) == 256 and diagnostics() == ()

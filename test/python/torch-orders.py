@@ -180,6 +180,16 @@ def forgotten() -> None:
         assert kernel_for(one).certificate == certificate and copies() == expected
 
 
+def many_sizes() -> None:
+    """Kernels of tables are bounded by their number, too: each has a table and a manifest in the host's memory."""
+    kernels.MOST_SIZES, most = 3, kernels.MOST_SIZES
+    for rows in range(2048, 2048 + 12 * 64, 64):
+        kernel_for((1, 32, 8, rows, rows))
+        assert len(kernels._kernels) <= kernels.MOST_SIZES + len(kernels._first), len(kernels._kernels)
+    kernels.MOST_SIZES = most
+    gc.collect()
+
+
 def short_of_memory() -> None:
     """What PyTorch's cache holds back is given up for a table; in a capture it cannot be."""
     emptied: list[bool] = []
@@ -230,5 +240,5 @@ kept_apart()
 memory = torch.empty(1 << 28, dtype=torch.uint8)
 runtime.cuda_driver = lambda: driver
 kernels.allocate, kernels.free = lambda *_: -(-memory.data_ptr() // 256) * 256, lambda pointer: None
-for test in (tables, captured, forgotten, short_of_memory, threads):
+for test in (tables, captured, forgotten, many_sizes, short_of_memory, threads):
     test()
