@@ -131,9 +131,10 @@ typedef struct DashSize {
 
 /**
  * Plans a problem, and loads the kernel where it is the first plan for that device: that may take seconds, and must not happen
- * while a stream is being captured. Without a cubin, what ptxas assembles (that on PATH, or that DASH_PTXAS names) is kept
- * in a folder for later processes: that of the environment's DASH_CACHE, else ~/.cache/dash; none if it says "off". It must belong to the effective user. Where nothing can be kept there, a warning says so, once for
- * each driver, and all works without.
+ * while a stream is being captured. Without a cubin, what ptxas assembles is kept in a folder for later processes: that of the environment's
+ * DASH_CACHE, else ~/.cache/dash; none if it says "off". It must belong to the effective user. Asked is the program that DASH_PTXAS names, or
+ * else each ptxas on PATH and that of /usr/local/cuda, until one makes code that is not slow; at last the driver. Warnings say, once for
+ * each driver, that nothing can be kept there, or which assembler is not good enough; all works without.
  *
  * device:   its ordinal. Launches use its primary context, as PyTorch and JAX do; any context may be current, or none.
  * sizes:    a value for each size of the kernel.

@@ -15,7 +15,7 @@ std::string mlir::dash::launch::hashOf(StringRef data) {
 
 CodeCache CodeCache::ofEnvironment() { return CodeCache(FileCache(cacheFolder(), ".cubin")); }
 
-static std::string versioned(const std::string &key) { return "dash code 2\n" + key; }
+static std::string versioned(const std::string &key) { return "dash code 3\n" + key; }
 
 std::optional<std::string> CodeCache::find(const std::string &key) const {
   return files.find(versioned(key));

@@ -74,7 +74,7 @@ LoadedKernel::~LoadedKernel() {
     driver->primaryCtxRelease(device);
 }
 
-/// All that `prepare` looks at.
+/// All that `prepare` looks at: also who makes the code.
 std::string Kernel::codeKey(int device) const {
   std::string key;
   raw_string_ostream text(key);
@@ -82,21 +82,30 @@ std::string Kernel::codeKey(int device) const {
   for (const Entry &entry : manifest.entries)
     text << ' ' << entry.name << ' ' << entry.sharedBytes << ' ' << entry.block[0] << ' '
          << entry.block[1] << ' ' << entry.block[2];
+  if (!cubin.empty())
+    text << " cubin " << manifest.cubinSha256;
+  else if (CodeCache::ofEnvironment().isOn())
+    for (const Assembler &assembler : driver->assemblers.find())
+      text << " assembler " << assembler.path << ' ' << assembler.about;
   return key;
 }
 
 Outcome Kernel::load(int device, const LoadedKernel *&result, std::string &warning) {
   std::lock_guard<std::mutex> lock(mutex);
   std::shared_ptr<const LoadedKernel> &place = devices[device];
-  if (!place)
-    place = driver->codes.find(codeKey(device));
+  if (place) {
+    result = place.get();
+    return std::nullopt;
+  }
+  const std::string key = codeKey(device);
+  place = driver->codes.find(key);
   if (!place) {
     auto loaded = std::make_shared<LoadedKernel>(driver);
     loaded->device = device;
     if (Outcome wrong = prepare(*loaded, warning))
       return wrong;
     place = std::move(loaded);
-    driver->codes.keep(codeKey(device), place);
+    driver->codes.keep(key, place);
   }
   result = place.get();
   return std::nullopt;

@@ -7,86 +7,122 @@
 
 #include "dash/Launch/CodeCache.h"
 #include "dash/Launch/Kernel.h"
-#include "dash/Support/RunProgram.h"
-#include "dash/Support/WriteFile.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Program.h"
-#include <cstdlib>
+#include "llvm/Support/Regex.h"
 
 using namespace llvm;
+using namespace mlir::dash;
 using namespace mlir::dash::launch;
-using mlir::dash::TemporaryFile;
 
 namespace {
 // Numbers of the driver's interface.
-constexpr int errorLogBuffer = 5, errorLogBytes = 6;
+constexpr int infoLogBuffer = 3, infoLogBytes = 4, errorLogBuffer = 5, errorLogBytes = 6;
+constexpr int unsupportedPtxVersion = 222;
 constexpr size_t logBytes = 16 * 1024;
 } // namespace
 
-/// What the code is of. Drivers of one version of the interface may have different assemblers, so their own version counts too.
-static std::string keyOf(const Driver &driver, StringRef ptxHash, int capability) {
+/// What the code is of. Drivers of one version of the interface may differ in what they take, so their own version counts too.
+static std::string keyOf(const Driver &driver, StringRef ptxHash, int capability,
+                         const Assembler &assembler) {
   int version = 0;
   driver.driverGetVersion(&version);
   std::string key =
       ("ptx " + ptxHash + "\ncapability " + Twine(capability) + "\ndriver " + Twine(version)).str();
   if (auto about = MemoryBuffer::getFileAsStream("/proc/driver/nvidia/version"))
     key += " " + (*about)->getBuffer().take_until([](char c) { return c == '\n'; }).str();
-  return key;
+  return key + "\nassembler " + assembler.about;
+}
+
+/// "CUDA 12.3", as the driver counts.
+static std::string spellVersion(const Driver &driver) {
+  int version = 0;
+  driver.driverGetVersion(&version);
+  return ("CUDA " + Twine(version / 1000) + "." + Twine(version % 1000 / 10)).str();
+}
+
+/// Which driver takes a PTX whose version is too new for this one. Versions 8.0 to 8.5 came with CUDA 12.0 to 12.5.
+static std::string adviceOnVersion(const Driver &driver, StringRef ptx) {
+  static const Regex line("(^|\n)[ \t]*\\.version[ \t]+([0-9]+)\\.([0-9]+)");
+  SmallVector<StringRef> words;
+  if (!line.match(ptx, &words))
+    return "";
+  std::string version = (words[2] + "." + words[3]).str();
+  std::string needed = words[2] == "8" && words[3] <= "5" && words[3].size() == 1
+                           ? "of CUDA 12." + words[3].str() + " or newer"
+                           : "that is newer";
+  return "; PTX " + version + " needs a driver " + needed + ", found one of " +
+         spellVersion(driver);
 }
 
 /// By ptxas, where there is one: the driver assembles too, but does not give the code away. Its linker does, and takes the PTX for a part
-/// of a program, in which setmaxnreg is ignored: kernels then take several times as long. why: what is in the way, where there is a ptxas.
-static bool assemble(const std::string &ptx, StringRef target, std::string &code,
-                     std::string &why) {
-  const char *named = std::getenv("DASH_PTXAS");
-  ErrorOr<std::string> ptxas = sys::findProgramByName(named && *named ? named : "ptxas");
-  if (!ptxas)
+/// of a program, in which setmaxnreg is ignored: kernels then take several times as long.
+bool Kernel::loadAssembled(LoadedKernel &loaded, int capability, Warn warn) const {
+  CodeCache cache = CodeCache::ofEnvironment();
+  if (!cache.isOn())
     return false;
-  Expected<TemporaryFile> source = TemporaryFile::create("ptx", ptx);
-  Expected<TemporaryFile> object = TemporaryFile::create("cubin", "");
-  if (!source || !object) {
-    why = toString(joinErrors(source.takeError(), object.takeError())); // a full disk
-    return false;
+  std::vector<Assembler> assemblers = driver->assemblers.find();
+  for (const Assembler &assembler : assemblers)
+    if (std::optional<std::string> kept =
+            assembler.about.empty()
+                ? std::nullopt
+                : cache.find(keyOf(*driver, manifest.ptxSha256, capability, assembler));
+        kept && loadImage(loaded, *kept))
+      return true;
+  std::string refusals;
+  auto refuse = [&](StringRef why) { refusals += (refusals.empty() ? "" : "; ") + why.str(); };
+  for (const Assembler &assembler : assemblers) {
+    if (assembler.about.empty()) {
+      refuse(assembler.why);
+      continue;
+    }
+    if (driver->assemblers.isRefused(assembler))
+      continue;
+    Expected<Assembled> made = assemble(assembler, manifest.target, *ptx);
+    if (made && made->code.empty())
+      made = createStringError(Twine(spell(assembler)) + " succeeds, and writes nothing");
+    if (!made) {
+      driver->assemblers.refuse(assembler);
+      refuse(toString(made.takeError()));
+    } else if (loadImage(loaded, made->code)) { // else the driver is older than the assembler
+      if (Outcome wrong =
+              cache.keep(keyOf(*driver, manifest.ptxSha256, capability, assembler), made->code))
+        warn("cache", wrong->message);
+      return true;
+    }
   }
-  std::string arch = ("-arch=" + target).str();
-  std::string failed;
-  if (mlir::dash::runProgram(*ptxas, {*ptxas, arch, "-o", object->path(), source->path()},
-                             /*output=*/"", std::chrono::minutes(5), failed) != 0)
-    return false;
-  auto made =
-      MemoryBuffer::getFile(object->path(), /*IsText=*/false, /*RequiresNullTerminator=*/false);
-  if (made)
-    code = (*made)->getBuffer().str();
-  return !code.empty();
+  if (!refusals.empty())
+    warn(refusals, refusals + "; the driver assembles in its place, in every process, unless the "
+                              "variable DASH_PTXAS names another one");
+  return false;
+}
+
+bool Kernel::loadImage(LoadedKernel &loaded, const std::string &code) const {
+  return driver->moduleLoadDataEx(&loaded.module, code.c_str(), 0, nullptr, nullptr) == 0;
 }
 
 Outcome Kernel::loadCode(LoadedKernel &loaded, int capability, std::string &warning) const {
-  auto load = [&](const std::string &code) {
-    return driver->moduleLoadDataEx(&loaded.module, code.c_str(), 0, nullptr, nullptr) == 0;
+  auto warn = [&](const std::string &about, const std::string &text) {
+    if (driver->mayWarn(about))
+      warning += (warning.empty() ? "" : "\n") + text;
   };
   // Refused by a driver that is older than its assembler: then the driver's own has its turn.
-  if (!cubin.empty() && load(cubin))
+  if (!cubin.empty() && loadImage(loaded, cubin))
     return std::nullopt;
-  if (CodeCache cache = CodeCache::ofEnvironment(); cache.isOn()) {
-    std::string key = keyOf(*driver, manifest.ptxSha256, capability), code, why;
-    if (std::optional<std::string> kept = cache.find(key); kept && load(*kept))
-      return std::nullopt;
-    if (assemble(*ptx, manifest.target, code, why) && load(code)) {
-      if (Outcome wrong = cache.keep(key, code); wrong && driver->mayWarn())
-        warning = wrong->message;
-      return std::nullopt;
-    }
-    if (!why.empty() && driver->mayWarn())
-      warning = "cannot hand '" + manifest.name + "' to ptxas: " + why +
-                "; the driver assembles it in every process, unless the variable TMPDIR names "
-                "another folder";
-  }
-  std::string log(logBytes, '\0');
-  int options[] = {errorLogBuffer, errorLogBytes};
-  void *values[] = {log.data(), reinterpret_cast<void *>(uintptr_t(log.size()))};
-  int code = driver->moduleLoadDataEx(&loaded.module, ptx->c_str(), 2, options, values);
-  StringRef said = StringRef(log.c_str()).trim();
-  return driver->check(code, "assemble '" + manifest.name + "' for " + loaded.deviceName,
-                       said.empty() ? Twine() : "\n" + said);
+  if (loadAssembled(loaded, capability, warn))
+    return std::nullopt;
+  std::string info(logBytes, '\0'), log(logBytes, '\0');
+  int options[] = {infoLogBuffer, infoLogBytes, errorLogBuffer, errorLogBytes};
+  void *bytes = reinterpret_cast<void *>(uintptr_t(logBytes));
+  void *values[] = {info.data(), bytes, log.data(), bytes};
+  int code = driver->moduleLoadDataEx(&loaded.module, ptx->c_str(), 4, options, values);
+  if (StringRef waits = findWaits(info.c_str()); code == 0 && !waits.empty())
+    warn("driver", ("the driver's assembler (" + spellVersion(*driver) +
+                    ") lets products wait for each other: " + waits + "; expected " +
+                    goodAssemblers + ", or a ptxas that DASH_PTXAS names")
+                       .str());
+  std::string said = code == unsupportedPtxVersion ? adviceOnVersion(*driver, *ptx) : "";
+  if (StringRef text = StringRef(log.c_str()).trim(); !text.empty())
+    said += ("\n" + text).str();
+  return driver->check(code, "assemble '" + manifest.name + "' for " + loaded.deviceName, said);
 }

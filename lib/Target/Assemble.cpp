@@ -2,25 +2,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Assemble.h"
-#include "dash/Support/Bounded.h"
-#include "dash/Support/RunProgram.h"
-#include "dash/Support/WriteFile.h"
+#include "dash/Support/Assembler.h"
 #include "llvm/ADT/SmallVector.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/Regex.h"
 
 using namespace mlir::dash;
 using llvm::StringRef;
 
-std::string mlir::dash::findPtxas(StringRef tool) {
+std::vector<std::string> mlir::dash::findPtxas(StringRef tool) {
   if (tool.empty())
-    return "";
-  bool isOptional = tool == "auto";
-  llvm::ErrorOr<std::string> found = llvm::sys::findProgramByName(isOptional ? "ptxas" : tool);
-  if (found)
-    return *found;
-  return isOptional ? "" : tool.str(); // whoever runs it says that it is not there
+    return {};
+  if (tool == "auto")
+    return findAssemblers();
+  llvm::ErrorOr<std::string> found = llvm::sys::findProgramByName(tool);
+  return {found ? *found : tool.str()}; // whoever runs it says that it is not there
 }
 
 /// Reads what -v printed. Entries are named before they are described.
@@ -50,30 +46,18 @@ static AssembledPtx readResources(StringRef text) {
   return assembled;
 }
 
-llvm::Expected<AssembledPtx> mlir::dash::assemble(StringRef ptxas, StringRef chip, StringRef ptx) {
-  llvm::Expected<TemporaryFile> input = TemporaryFile::create("ptx", ptx);
-  if (!input)
-    return input.takeError();
-  llvm::Expected<TemporaryFile> said = TemporaryFile::create("txt", "");
-  if (!said)
-    return said.takeError();
-  std::string arch = ("-arch=" + chip).str();
-  StringRef arguments[] = {ptxas, arch,        "-v",         "--warning-as-error",
-                           "-o",  "/dev/null", input->path()};
-  std::string message;
-  int status = runProgram(ptxas, arguments, said->path(), std::chrono::minutes(5), message);
-  if (status < 0)
-    return llvm::createStringError("cannot run '" + ptxas + "': " + message);
-  llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> text =
-      llvm::MemoryBuffer::getFile(said->path());
-  if (!text)
-    return llvm::createFileError(said->path(), text.getError());
-  StringRef output = (*text)->getBuffer();
-  if (status != 0)
-    return llvm::createStringError("'" + ptxas + "' refuses the PTX: " + bounded(output.trim()));
-  // That products are serialized is not always a warning, but always too slow.
-  if (llvm::Regex("\\(C75[0-9][0-9]\\)").match(output))
-    return llvm::createStringError("'" + ptxas +
-                                   "' serializes products: " + bounded(output.trim()));
-  return readResources(output);
+llvm::Expected<AssembledPtx> mlir::dash::assembleForResources(llvm::ArrayRef<std::string> tools,
+                                                              StringRef chip, StringRef ptx) {
+  assert(!tools.empty() && "there is nobody to ask");
+  llvm::Error refusals = llvm::Error::success();
+  for (const std::string &tool : tools) {
+    llvm::Expected<Assembled> made =
+        assemble(askAssembler(tool), chip, ptx, {"-v", "--warning-as-error"});
+    if (made) {
+      llvm::consumeError(std::move(refusals));
+      return readResources(made->said);
+    }
+    refusals = llvm::joinErrors(std::move(refusals), made.takeError());
+  }
+  return std::move(refusals);
 }

@@ -3,9 +3,11 @@
 #ifndef DASH_LIB_TARGET_ASSEMBLE_H
 #define DASH_LIB_TARGET_ASSEMBLE_H
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Error.h"
 #include <string>
+#include <vector>
 
 namespace mlir::dash {
 
@@ -18,13 +20,14 @@ struct EntryResources {
 /// Resources by the name of the entry.
 using AssembledPtx = llvm::StringMap<EntryResources>;
 
-/// The path of an assembler: that of `tool`, which is a path or the name of one on PATH; with "auto" of the ptxas on PATH, or "" without one.
-std::string findPtxas(llvm::StringRef tool);
+/// The paths of assemblers that have a turn: that of `tool`, which is a path or the name of one on PATH; with "auto" those of
+/// `findAssemblers`, which may be none.
+std::vector<std::string> findPtxas(llvm::StringRef tool);
 
-/// Assembles for `chip`. Fails with ptxas' text where it warns, or says that it serialized products
-/// (C75xx).
-llvm::Expected<AssembledPtx> assemble(llvm::StringRef ptxas, llvm::StringRef chip,
-                                      llvm::StringRef ptx);
+/// Assembles for `chip` with the first of `tools` that neither refuses the PTX, nor warns, nor lets products wait for each other. Fails
+/// with what each of them said where none is left.
+llvm::Expected<AssembledPtx> assembleForResources(llvm::ArrayRef<std::string> tools,
+                                                  llvm::StringRef chip, llvm::StringRef ptx);
 
 } // namespace mlir::dash
 

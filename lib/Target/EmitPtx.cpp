@@ -103,13 +103,14 @@ private:
   }
 
   LogicalResult askPtxas(gpu::GPUModuleOp module, ManifestParts &parts) {
-    std::string tool = findPtxas(ptxas);
-    if (tool.empty()) {
+    std::vector<std::string> tools = findPtxas(ptxas);
+    if (tools.empty()) {
       remark::missed(module.getLoc(), remark::RemarkOpts::name("ptxas").category(getArgument()))
-          << remark::reason("no ptxas on PATH: the manifest says nothing of registers");
+          << remark::reason("no ptxas is found: the manifest says nothing of registers");
       return success();
     }
-    llvm::Expected<AssembledPtx> assembled = assemble(tool, targetOf(parts.ptx), parts.ptx);
+    llvm::Expected<AssembledPtx> assembled =
+        assembleForResources(tools, targetOf(parts.ptx), parts.ptx);
     if (!assembled)
       return module.emitError() << llvm::toString(assembled.takeError());
     parts.assembled = std::move(*assembled);

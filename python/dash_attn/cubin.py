@@ -2,31 +2,33 @@
 
 Beside each manifest's PTX, NAME.cubin is written, and named in the manifest with its hash: launchers then load it instead of
 assembling the PTX, which takes a second. Drivers that are older than ptxas may refuse it; they assemble the PTX.
+
+Without --ptxas, the first of these that makes code which is not slow: the program that DASH_PTXAS names, and no other; or each ptxas on
+PATH, and that of /usr/local/cuda.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
+from .assembler import CUDA, find_assemblers, refusal_of
 from .commands import GOOD, parser_of, run
 from .errors import ManifestError
 from .files import appears
 from .runtime import Kernel
 
-PTXAS = "/usr/local/cuda/bin/ptxas"
-
 
 def find_ptxas() -> str | None:
-    """ptxas on the path, or where CUDA installs it."""
-    return shutil.which("ptxas") or shutil.which(PTXAS)
+    """The one that is asked first."""
+    return next(iter(find_assemblers()), None)
 
 
 def assemble(manifest: str | Path, ptxas: str) -> Path:
-    """Writes the cubin, then the manifest that names it. Raises ManifestError, also for what ptxas refuses."""
+    """Writes the cubin, then the manifest that names it. Raises ManifestError, also for what ptxas refuses, or makes slow code of."""
     path = Path(manifest)
     raw = Kernel.load(path).manifest
     cubin = path.with_name(raw["ptx"]["file"]).with_suffix(".cubin")
@@ -35,8 +37,8 @@ def assemble(manifest: str | Path, ptxas: str) -> Path:
             source = path.absolute().with_name(raw["ptx"]["file"])  # a path, so that no name is an option
             command = [ptxas, f"-arch={raw['ptx']['target']}", str(source), "-o", str(part.absolute())]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
-            if done.returncode:
-                raise ManifestError(f"{path}: '{ptxas}' refuses its PTX: {(done.stderr or done.stdout).strip()}")
+            if refusal := refusal_of(ptxas, done.returncode, done.stderr + done.stdout):
+                raise ManifestError(f"{path}: {refusal}")
             code = part.read_bytes()
             if not code:
                 raise ManifestError(f"{path}: cannot write '{cubin.name}' by '{ptxas}': it succeeds, and writes nothing")
@@ -49,17 +51,29 @@ def assemble(manifest: str | Path, ptxas: str) -> Path:
     return cubin
 
 
+def assemble_by_any(manifest: str | Path, assemblers: Sequence[str]) -> Path:
+    """By the first that neither refuses the PTX nor makes slow code of it. Raises ManifestError with what each said where there is none."""
+    refusals: dict[str, None] = {}
+    for ptxas in assemblers:
+        try:
+            return assemble(manifest, ptxas)
+        except ManifestError as error:
+            refusals[str(error)] = None
+    raise ManifestError("\n".join(refusals))
+
+
 def main(argv: list[str] | None = None) -> int:
     parser = parser_of("cubin", __doc__)
     parser.add_argument("manifests", nargs="+", type=Path, metavar="MANIFEST")
-    parser.add_argument("--ptxas", default=find_ptxas())
+    parser.add_argument("--ptxas", help="this one, and no other")
     arguments = parser.parse_args(argv)
+    assemblers = find_assemblers() if arguments.ptxas is None else [arguments.ptxas]
 
     def assemble_all() -> int:
-        if arguments.ptxas is None:
-            raise OSError(f"found no ptxas on the path, nor {PTXAS}; name it by --ptxas")
+        if not assemblers:
+            raise OSError(f"found no ptxas on PATH, nor in {CUDA}; name it by --ptxas or DASH_PTXAS")
         for manifest in arguments.manifests:
-            print(assemble(manifest, arguments.ptxas))
+            print(assemble_by_any(manifest, assemblers))
         return GOOD
 
     return run("cubin", assemble_all)

@@ -9,45 +9,12 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
-import warnings
 from pathlib import Path
-from typing import Any
 
-from fixtures import SIZES, write
-from stub_driver import StubDriver
-
-from dash_attn import Kernel
+from first_calls import ASSEMBLED, CUBIN, PTX, PTXAS, files, first_call
+from fixtures import write
 
 TMP = Path(sys.argv[1])
-PROBLEM = dict(zip(SIZES, (2, 4, 4, 256, 256)))
-PTX, CUBIN = ["load", "PTX"], ["load", "cubin"]
-PTXAS = ["assemble", "-arch=sm_90a"]
-ASSEMBLED = [PTXAS, CUBIN]
-TOOLS = tempfile.TemporaryDirectory(prefix="dash-ptxas-", dir="/tmp")  # where another user can run it, too
-os.chmod(TOOLS.name, 0o755)
-os.environ["DASH_PTXAS"] = shutil.copy(Path(__file__).parent / "lib/stub-ptxas", TOOLS.name)
-
-
-def first_call(cache: str | Path | None, *manifests: Path, **settings: Any) -> tuple[list[list[str]], list[str]]:
-    """What is loaded and assembled by new kernels on a new driver, and what it warns of."""
-    if cache is None:
-        os.environ.pop("DASH_CACHE", None)
-    else:
-        os.environ["DASH_CACHE"] = str(cache)
-    driver = StubDriver(**settings)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        for manifest in manifests:
-            Kernel.load(manifest, driver).reserve(**PROBLEM)
-    assert all(warning.category is RuntimeWarning for warning in caught)
-    calls = [[call[0], call[-1]] for call in driver.calls() if call[0] in ("load", "assemble")]
-    return calls, [str(warning.message) for warning in caught]
-
-
-def files(folder: Path) -> list[Path]:
-    assert not list(folder.glob("*.part")), list(folder.iterdir())
-    return sorted(folder.glob("*.cubin"))
 
 
 def is_kept(manifest: Path) -> None:
@@ -57,8 +24,9 @@ def is_kept(manifest: Path) -> None:
     (kept,) = files(cache)
     whole = kept.read_bytes()
     head, _, code = whole[72:].partition(b"cubin of ")
-    assert whole.startswith(b"blake3 ") and head.startswith(b"key ") and b"\ndash code 2\nptx " in head and code, whole
+    assert whole.startswith(b"blake3 ") and head.startswith(b"key ") and b"\ndash code 3\nptx " in head and code, whole
     assert b"\ncapability 90\ndriver 13000" in head, head
+    assert b"\nassembler ptxas: a stub Cuda compilation tools, release 13.0, V13.0.88\n" in head, head
     assert cache.stat().st_mode & 0o777 == 0o700 and kept.stat().st_mode & 0o077 == 0
     assert first_call(cache, manifest) == ([CUBIN], [])
     # Another driver, another program: other files.
@@ -66,13 +34,8 @@ def is_kept(manifest: Path) -> None:
     other = write(TMP / "other", lambda raw: raw["entries"][3]["parameters"].pop(0))
     assert first_call(cache, other) == (ASSEMBLED, [])
     assert len(files(cache)) == 3 and first_call(cache, manifest) == ([CUBIN], [])
-    # A driver that is older than the assembler; an assembler that fails, or is not there.
+    # A driver that is older than the assembler.
     assert first_call(cache, manifest, fail="cubin:209") == ([CUBIN, PTXAS, CUBIN, PTX], [])
-    ptxas = os.environ["DASH_PTXAS"]
-    for none in ("/bin/false", "/nowhere/ptxas"):
-        os.environ["DASH_PTXAS"] = none
-        assert first_call(TMP / "unassembled", manifest) == ([PTX], [])
-    os.environ["DASH_PTXAS"] = ptxas
 
 
 def damage_is_noticed(manifest: Path) -> None:
@@ -82,7 +45,7 @@ def damage_is_noticed(manifest: Path) -> None:
     whole = kept.read_bytes()
     others = [path for path in files(TMP / "cache") if path.name != kept.name]
     size = len(whole)
-    damages = [b"", whole[:-1], whole + b"x", whole[:size // 2], whole.replace(b"cubin of", b"cubin or"), whole.replace(b"dash code 2", b"dash code 3"),
+    damages = [b"", whole[:-1], whole + b"x", whole[:size // 2], whole.replace(b"cubin of", b"cubin or"), whole.replace(b"dash code 3", b"dash code 4"),
                *(path.read_bytes() for path in others),
                *(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1:] for at in range(0, size, size // 40))]
     assert len(others) == 2
@@ -140,8 +103,8 @@ def folders_that_do_not_serve(manifest: Path) -> None:
     most = manifest.with_suffix(".ptx").stat().st_size - 1
     done = subprocess.run([sys.executable, "-c", code, manifest, str(most), str(os.geteuid()), str(LIBRARY)], capture_output=True, text=True,
                           env=os.environ | {"DASH_CACHE": str(TMP / "unused"), "DASH_STUB_LOG": "", "TMPDIR": "/tmp"}, check=False)
-    assert done.returncode == 0 and "cannot hand 'attention_bwd' to ptxas: '/tmp/dash-" in done.stderr, done
-    assert ".ptx': File too large; the driver assembles it in every process, unless the variable TMPDIR names another" in done.stderr, done
+    assert done.returncode == 0 and f"cannot hand the PTX to '{os.environ['DASH_PTXAS']}': '/tmp/dash-" in done.stderr, done
+    assert ".ptx': File too large; let the variable TMPDIR name another folder; the driver assembles in its place" in done.stderr, done
 
 
 def the_users_own(manifest: Path) -> None:

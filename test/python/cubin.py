@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +15,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent / "lib"))
 
-from fixtures import refused, write  # noqa: E402
+from fixtures import SOURCE, refused, write  # noqa: E402
 from stub_driver import StubDriver  # noqa: E402
 
 from dash_attn import Kernel, ManifestError  # noqa: E402
@@ -76,7 +78,7 @@ def of_other_drivers() -> None:
 def refusals() -> None:
     path = write(TMP / "refused")
     before = path.read_bytes()
-    for script, expected in (("echo 'ptxas fatal : no' >&2; exit 1", f"'{PTXAS}' refuses its PTX: ptxas fatal : no"), ("exit 0", "cannot write")):
+    for script, expected in (("echo 'ptxas fatal : no' >&2; exit 1", f"'{PTXAS}' (whose version is not known) refuses the PTX: ptxas fatal : no"), ("exit 0", "cannot write")):
         PTXAS.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
         assert expected in refused(lambda: assemble(path, str(PTXAS)), ManifestError)
         assert path.read_bytes() == before and not list(path.parent.glob("*.part")) and not list(path.parent.glob("*.cubin"))
@@ -84,8 +86,32 @@ def refusals() -> None:
     assert main([str(path), "--ptxas=/none"]) == 2
 
 
+def slow() -> None:
+    """One that makes slow code is passed over where another is good, and named with its version where none is."""
+    path, folders = write(TMP / "slow"), [TMP / "bad", TMP / "fine"]
+    before, said = path.read_bytes(), "ptxas info    : (C7516) Potential Performance Loss: wgmma.mma_async instructions are serialized"
+    for folder, script in zip(folders, (f"echo Cuda compilation tools, release 12.3, V12.3.107; echo '{said}' >&2; {FINE}", FINE)):
+        folder.mkdir()
+        (folder / "ptxas").write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+        (folder / "ptxas").chmod(0o755)
+    bad, fine = (str(folder / "ptxas") for folder in folders)
+    why = f"{path}: '{bad}' (CUDA 12.3.107) lets products wait for each other: {said}; expected that of CUDA 12.4, 12.6 or newer"
+    assert refused(lambda: assemble(path, bad), ManifestError) == why
+    for settings, options in (({"DASH_PTXAS": bad}, []), ({"DASH_PTXAS": fine}, [f"--ptxas={bad}"])):
+        done = subprocess.run([sys.executable, "-m", "dash_attn.cubin", path, *options], capture_output=True, text=True, check=False,
+                              env=os.environ | {"PYTHONPATH": str(SOURCE / "python")} | settings)
+        assert done.returncode == 2 and done.stderr == f"dash_attn.cubin: error: {why}\n", done
+        assert path.read_bytes() == before and not list(path.parent.glob("*.part")) and not list(path.parent.glob("*.cubin"))
+    environment = {name: value for name, value in os.environ.items() if name != "DASH_PTXAS"} | {"PATH": f"{folders[0]}:{folders[1]}:/usr/bin:/bin"}
+    done = subprocess.run([sys.executable, "-m", "dash_attn.cubin", path], capture_output=True, text=True, check=False,
+                          env=environment | {"PYTHONPATH": str(SOURCE / "python")})
+    assert (done.returncode, done.stderr) == (0, "") and loads(path) == ["cubin"], done
+
+
+FINE = "[ \"$1\" = --version ] || { printf 'cubin of ' >$4 && cat $2 >>$4; }"
 PTXAS.write_text("#!/bin/sh\nprintf 'cubin of ' >$4 && cat $2 >>$4\n", encoding="utf-8")
 PTXAS.chmod(0o755)
 of_another_program()
 of_other_drivers()
 refusals()
+slow()

@@ -257,8 +257,8 @@ def drivers() -> None:
     assert found == "'libm.so.6' has no cuInit: expected a driver of CUDA 12 or newer", found
     found = refused(lambda: StubDriver(fail="cuInit:100"), DriverError)
     assert found == "initialise the CUDA driver: CUDA_ERROR_UNKNOWN (100): unknown error", found
-    found = refused(lambda: load("old", StubDriver(fail="cuModuleLoadDataEx:222")).backward(**tensors()), DriverError)
-    assert found == "assemble 'attention_bwd' for a fake GPU: CUDA_ERROR_UNKNOWN (222): unknown error\nptxas fatal: a log", found
+    found = refused(lambda: load("old", StubDriver(fail="cuModuleLoadDataEx:218")).backward(**tensors()), DriverError)
+    assert found == "assemble 'attention_bwd' for a fake GPU: CUDA_ERROR_UNKNOWN (218): unknown error\nptxas fatal: a log", found
 
 
 def bound() -> None:

@@ -17,11 +17,13 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
+from dash_attn.assembler import GOOD, find_assemblers, find_waits, spell  # noqa: E402
+
 ENTRY = re.compile(r"Compiling entry function '([^']+)' for '([^']+)'")
 STACK = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
 REGISTERS = re.compile(r"Used (\d+) registers")
 SHARED = re.compile(r"(\d+) bytes smem")
-SERIALIZED = re.compile(r"\(C75\d\d\)")
 TARGET = re.compile(r"^\.target\s+(\w+)", re.M)
 # One instruction of cuobjdump -sass, its address first.
 INSTRUCTION = re.compile(r"/\*([0-9a-f]{4,})\*/\s+(.*?);")
@@ -88,13 +90,15 @@ def allowance(text):
 
 
 def find(tool, given):
+    if tool == "ptxas":
+        return given or next(iter(find_assemblers()), None)
     return given or shutil.which(tool) or shutil.which(tool, path="/usr/local/cuda/bin")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("ptx", type=Path)
-    parser.add_argument("--ptxas", help="the assembler; the one on PATH by default")
+    parser.add_argument("--ptxas", help="the assembler; that of DASH_PTXAS, or the first on PATH, by default")
     parser.add_argument("--cuobjdump", help="reads machine code; the one on PATH, if any, by default")
     parser.add_argument("--allow-spills", type=allowance, action="append", default=[], metavar="ENTRY=BYTES:REASON",
                         help="bytes of stack, of stores and of loads that an entry may have, and why")
@@ -123,9 +127,9 @@ def main():
                                 f"found {getattr(entry, what)}")
     for name in set(allowed) - {entry.name for entry in entries}:
         findings.append(f"--allow-spills: no entry '{name}'")
-    findings += [line.strip() for line in said.splitlines() if SERIALIZED.search(line)]
+    findings += [f"{spell(ptxas)} lets products wait for each other: {line}; expected {GOOD}" for line in find_waits(said)]
     if done.returncode != 0:
-        findings.append(f"ptxas fails with status {done.returncode}:\n{said.strip()}")
+        findings.append(f"{spell(ptxas)} fails with status {done.returncode}, expected {GOOD}:\n{said.strip()}")
     elif not entries:
         findings.append("expected an entry, found none")
     print("\n".join(findings), end="\n" if findings else "")

@@ -90,8 +90,8 @@ def EmitPtx : Pass<"dash-emit-ptx", "::mlir::ModuleOp"> {
     Option<"output", "output", "std::string", /*default=*/"\"\"",
            "Where to write: `DIR/name` for DIR/name.ptx and what belongs to it">,
     Option<"ptxas", "ptxas", "std::string", /*default=*/"\"\"",
-           "An assembler to ask for registers, by its path or its name on PATH; `auto` is ptxas there, if any. What it "
-           "warns of and products that it serializes are errors, spills are warned of. None by "
+           "An assembler to ask for registers, by its path or its name on PATH; `auto` is that of DASH_PTXAS, or else the "
+           "first good ptxas on PATH, if any. What it warns of and products that it lets wait are errors, spills are warned of. None by "
            "default, so that the output does not hang on what is installed">,
   ];
   let statistics = [

@@ -8,8 +8,8 @@
 #ifndef DASH_LAUNCH_DRIVER_H
 #define DASH_LAUNCH_DRIVER_H
 
+#include "dash/Launch/Assemblers.h"
 #include "dash/Launch/Outcome.h"
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -98,11 +98,15 @@ public:
     return explain(code, doing, more);
   }
 
-  Shared<const LoadedKernel> codes;   ///< of kernels that are loaded, by PTX, entries and device
+  Shared<const LoadedKernel> codes;   ///< of kernels that are loaded, by `Kernel::codeKey`
   Shared<const std::string> programs; ///< PTX, by its hash
+  Assemblers assemblers;
 
-  /// True for the first who asks: what makes everything slower is said once.
-  bool mayWarn() const { return !hasWarned.test_and_set(); }
+  /// True for the first who asks: what makes everything slower is said once. about: what it comes from.
+  bool mayWarn(const std::string &about) {
+    std::lock_guard<std::mutex> lock(mutex);
+    return warnings.insert(about).second;
+  }
 
 #define DASH_DRIVER_MEMBER(name, symbol, parameters) int(*name) parameters = nullptr;
   DASH_DRIVER_FUNCTIONS(DASH_DRIVER_MEMBER)
@@ -111,7 +115,8 @@ public:
 private:
   Failure explain(int code, const llvm::Twine &doing, const llvm::Twine &more) const;
 
-  mutable std::atomic_flag hasWarned = ATOMIC_FLAG_INIT;
+  std::mutex mutex;
+  std::set<std::string> warnings; // guarded by `mutex`
 };
 
 /// Makes a context current, and afterwards what was current before, be it nothing: a thread has no context until somebody gives it one,

@@ -5,6 +5,7 @@
 
 #include "dash/Launch/Driver.h"
 #include "dash/Launch/Manifest.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include <map>
 #include <mutex>
 
@@ -52,6 +53,10 @@ public:
 private:
   Outcome prepare(LoadedKernel &loaded, std::string &warning) const;
   Outcome loadCode(LoadedKernel &loaded, int capability, std::string &warning) const;
+  /// What a warning comes from, and its text.
+  using Warn = llvm::function_ref<void(const std::string &, const std::string &)>;
+  bool loadAssembled(LoadedKernel &loaded, int capability, Warn warn) const;
+  bool loadImage(LoadedKernel &loaded, const std::string &code) const;
   Outcome checkTarget(int major, int minor, llvm::StringRef deviceName) const;
   Outcome admit(LoadedKernel &loaded, const Entry &entry, int mostShared) const;
   std::string codeKey(int device) const;

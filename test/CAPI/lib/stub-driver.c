@@ -3,6 +3,7 @@
  *
  * What it pretends, from the environment, which is asked each time: DASH_STUB_DEVICES (2), DASH_STUB_MULTIPROCESSORS (132),
  * DASH_STUB_CAPABILITY (90), DASH_STUB_SHARED (232448), DASH_STUB_ROOM (bytes of memory), DASH_STUB_CAPTURING (a stream),
+ * DASH_STUB_ASSEMBLER_SAID (what its assembler says of PTX),
  * DASH_STUB_FAIL=FUNCTION:CODE, such as cuLaunchKernelEx:719 or, for one entry, attention_bwd_main:719; and by handles: the
  * stream 0xca is being captured (of DASH_STUB_CAPTURING=S@DEVICE on that device only), addresses with bit 60 belong to device 1, and
  * those with bit 61 to nobody. What it allocates is memory of the host, which fills and copies do write.
@@ -199,11 +200,14 @@ int cuModuleLoadDataEx(void **result, const void *image, unsigned numOptions, in
     return 209;
   if (isCubin && failing("cubin"))
     return failing("cubin");
-  if (failing("cuModuleLoadDataEx")) {
-    if (numOptions == 2 && options[0] == 5)
-      snprintf(values[0], 64, "ptxas fatal: a log\n");
-    return failing("cuModuleLoadDataEx");
+  for (unsigned i = 0; i < numOptions && !isCubin; ++i) {
+    if (options[i] == 5 && failing("cuModuleLoadDataEx")) /* the log of errors, and that of what it says besides */
+      snprintf(values[i], 64, "ptxas fatal: a log\n");
+    if (options[i] == 3 && getenv("DASH_STUB_ASSEMBLER_SAID"))
+      snprintf(values[i], 1024, "%s\n", getenv("DASH_STUB_ASSEMBLER_SAID"));
   }
+  if (failing("cuModuleLoadDataEx"))
+    return failing("cuModuleLoadDataEx");
   Module *module = calloc(1, sizeof(Module));
   const char *at = image;
   while ((at = strstr(at, ".entry ")) && module->numEntries < mostEntries) {
@@ -427,7 +431,7 @@ int cuLaunchKernelEx(const Config *config, void *function, void **parameters, vo
 }
 
 int cuGetErrorName(int error, const char **text) {
-  *text = error == 719 ? "CUDA_ERROR_LAUNCH_FAILED" : error == invalidValue ? "CUDA_ERROR_INVALID_VALUE"
+  *text = error == 719 ? "CUDA_ERROR_LAUNCH_FAILED" : error == 222 ? "CUDA_ERROR_UNSUPPORTED_PTX_VERSION" : error == invalidValue ? "CUDA_ERROR_INVALID_VALUE"
           : error == 2   ? "CUDA_ERROR_OUT_OF_MEMORY"
           : error == invalidContext ? "CUDA_ERROR_INVALID_CONTEXT"
           : error == invalidHandle ? "CUDA_ERROR_INVALID_HANDLE"
