@@ -27,7 +27,7 @@ def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:
     kernel = next((kernel for kernel in kernels if not kernel.fixed_sizes and not kernel.debug), None)
     if kernel is None:
         return []
-    return [Test(f"guest {kernel.name} {test.__name__}", kernel.name, lambda test=test: test(kernel))
+    return [Test(f"host_process {kernel.name} {test.__name__}", kernel.name, lambda test=test: test(kernel))
             for test in (the_first_plan, memory_returns, a_graph_outlives_its_kernel)]
 
 
