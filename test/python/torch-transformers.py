@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent / "lib"))
 import torch  # noqa: E402
 from fixtures import refused  # noqa: E402
 from on_cpu import LAUNCHED  # noqa: E402
-from transformers import DataCollatorWithFlattening, LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM, masking_utils  # noqa: E402
+from transformers import DataCollatorWithFlattening, LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM  # noqa: E402
 
 import dash_attn.transformers  # noqa: E402, F401
 from dash_attn import ArgumentError  # noqa: E402
@@ -22,8 +22,6 @@ SIZES = {"vocab_size": 64, "hidden_size": 128, "intermediate_size": 128, "num_hi
          "num_key_value_heads": 1, "head_dim": 64}
 TOKENS = torch.arange(24).reshape(2, 12) * 5 % 64
 OTHER = "choose another one"
-NO_OFFSETS = ("cu_seq_lens_q beside packed documents, found none; DataCollatorWithFlattening(return_flash_attn_kwargs=True) gives it, or "
-              f"{OTHER}")
 CU = torch.tensor([0, 5, 12, 24], dtype=torch.int32)
 
 
@@ -67,17 +65,6 @@ def windows() -> None:
     with torch.no_grad():
         found = [windowed(name).eval().generate(TOKENS, max_new_tokens=4, do_sample=False) for name in ("dash", "sdpa")]
     assert torch.equal(*found), found
-    q = torch.zeros(1, 1, 12, 64, dtype=torch.bfloat16)
-    module = torch.nn.Module()
-    found = refused(lambda: dash_attn.transformers.attend(module, q, q, q, is_causal=False, sliding_window=4), ArgumentError)
-    assert found == f"attn_implementation='dash': expected a causal mask beside sliding_window=4, found a full one; {OTHER}", found
-    whole = masking_utils.sliding_window_causal_mask_function(4)
-    overlay = masking_utils.sliding_window_overlay(4)
-    for mask_function in (masking_utils.and_masks(overlay), masking_utils.and_masks(overlay, overlay), overlay, print, None,
-                          masking_utils.and_masks(whole, masking_utils.causal_mask_function)):
-        refused(lambda mask_function=mask_function: dash_attn.transformers.mask(mask_function=mask_function, local_size=4), ArgumentError)
-    refused(lambda: dash_attn.transformers.mask(mask_function=whole, local_size=5), ArgumentError)
-    dash_attn.transformers.mask(mask_function=whole, local_size=4)
 
 
 def compiled() -> None:
@@ -125,21 +112,14 @@ def packed_documents() -> None:
 
 
 def refusals() -> None:
-    packed = torch.tensor([[*range(5), *range(7)]]).expand(2, -1)
     padded = torch.ones_like(TOKENS)
     padded[0, 9:] = 0
     place = "attn_implementation='dash': expected "
     for made, options, message in (
-            (model("dash"), {"position_ids": packed, "use_cache": False}, NO_OFFSETS),
-            (windowed("dash"), {"position_ids": packed, "use_cache": False}, NO_OFFSETS),
-            (model("dash"), {"cu_seq_lens_q": CU, "cu_seq_lens_k": CU}, "packed documents in one row, found 2 rows beside cu_seq_lens; pack all "
-             "documents into one"),
-            (model("dash"), {"position_ids": packed, "use_cache": True}, "position_ids that go up by 1, found others, as of packed "
-             f"sequences; {OTHER}"),
             (model("dash"), {"attention_mask": padded}, "sequences of one length, found an attention_mask that hides 3 tokens as padding; "
              f"leave padding out, or {OTHER}"),
-            (model("dash"), {"attention_mask": torch.ones(2, 1, 12, 12).bool()}, "no mask but the causal one, found one of shape "
-             f"(2, 1, 12, 12); {OTHER}"),
+            (model("dash"), {"attention_mask": torch.ones(2, 1, 12, 12).bool()}, "a mask of transformers' own functions, found one that was "
+             f"made in another way, a tensor of shape (2, 1, 12, 12); {OTHER}"),
             (model("dash", attention_dropout=0.25), {}, f"dropout to be 0.0, found 0.25; {OTHER}")):
         LAUNCHED.clear()
         found = refused(lambda made=made, options=options: made.train()(TOKENS, **options), ArgumentError)

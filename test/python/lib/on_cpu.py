@@ -11,6 +11,7 @@ import torch
 
 from dash_attn import reference
 from dash_attn.reference import Mask
+from dash_attn.torch.problem import HAS_SPLITS
 
 LAUNCHED: list[tuple[str, tuple[int, int], float]] = []  # by whom gradients were computed, window, scale
 
@@ -53,7 +54,7 @@ def one_of(tensor: Any, rows: slice) -> Any:
 def flash_of_lists(q: Any, k: Any, v: Any, cu_q: Any, cu_k: Any, max_q: int, max_k: int, scale: float, window: tuple[int, int], *,
                    num_splits: int | None = None) -> tuple[Any, ...]:
     """As PyTorch's: what no sequence has is whatever was there. A bound of 1 is another path, of decoding."""
-    assert num_splits == 1 and max_q > 1 and max_k > 1
+    assert num_splits == (1 if HAS_SPLITS else None) and max_q > 1 and max_k > 1
     o, lse = torch.full(q.shape, torch.nan, dtype=q.dtype), torch.full((q.shape[1], q.shape[0]), torch.nan)
     for of_q, of_k in sequences(cu_q, cu_k):
         assert of_q.stop - of_q.start <= max_q and of_k.stop - of_k.start <= max_k
