@@ -7,6 +7,7 @@ nothing follows, said in a line. 130 is an interrupt.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import traceback
 from collections.abc import Callable
@@ -37,6 +38,14 @@ def parser_of(name: str, about: str | None) -> argparse.ArgumentParser:
     return parser
 
 
+def _give_up_output() -> None:
+    """What could not be printed is not tried again when Python ends, which would be another status."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def run(name: str, main: Callable[[], int], interrupted: str = "") -> int:
     """The exit status of `python3 -m dash_attn.NAME`, which does `main`. A mistake of our own is trouble, too, with where it is. interrupted:
     what there is to say to who ends it."""
@@ -44,6 +53,7 @@ def run(name: str, main: Callable[[], int], interrupted: str = "") -> int:
         return main()
     except EXPECTED as error:
         print(f"dash_attn.{name}: error: {error}", file=sys.stderr)
+        _give_up_output()
         return TROUBLE
     except KeyboardInterrupt:
         print(f"dash_attn.{name}: interrupted{f'; {interrupted}' if interrupted else ''}", file=sys.stderr)
