@@ -9,6 +9,7 @@
 #include "dash/IR/DashDialect.h"
 #include "dash/IR/KernelAttrs.h"
 #include "dash/IR/RunsAttr.h"
+#include "dash/IR/TensorNames.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
@@ -34,6 +35,10 @@ template <typename T> static bool is(Attribute attr) { return isa<T>(attr); }
 static bool isProblem(Attribute attr) {
   auto several = dyn_cast<ArrayAttr>(attr);
   return is<ProblemAttr>(attr) || (several && llvm::all_of(several, llvm::IsaPred<ProblemAttr>));
+}
+static bool isName(Attribute attr) {
+  auto name = dyn_cast<StringAttr>(attr);
+  return name && isTensorName(name);
 }
 static bool isWords(Attribute attr) {
   auto words = dyn_cast<DenseIntElementsAttr>(attr);
@@ -61,7 +66,7 @@ static constexpr KnownAttr knownOfOps[] = {
 };
 
 static constexpr KnownAttr knownOfArguments[] = {
-    {argumentNameAttr, "a string", "an argument of a function", is<StringAttr>, isFunction},
+    {argumentNameAttr, "the name of a tensor", "an argument of a function", isName, isFunction},
     {argumentShapeAttr, "array<i64>", "an argument of a function", is<DenseI64ArrayAttr>,
      isFunction},
     {parameterAttr, "a string", "an argument of a function of a 'gpu.module'", is<StringAttr>,

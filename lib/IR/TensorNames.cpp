@@ -103,6 +103,13 @@ private:
 
 } // namespace
 
+bool dash::isTensorName(StringRef name) {
+  if (name.consume_front("contributions-"))
+    return llvm::is_contained({"dq", "dk", "dv"}, name);
+  return llvm::is_contained(
+      {"q", "k", "v", "do", "o", "lse", "delta", "scale", "sink", "dq", "dk", "dv", "dsink"}, name);
+}
+
 TensorNames dash::nameTensors(ItemsOp items) { return Namer(items).run(); }
 
 SinkGradientOp dash::findSinkGradient(ItemsOp items) {

@@ -37,7 +37,7 @@
 // HIDDEN-DAG:    --aarch64-use-aa
 // HIDDEN-DAG:    --dash-to-ptx
 // LOCATION:    loc("{{.*}}dash-opt.mlir":[[# @LINE + 2]]
-// VERSION:     LLVM version 22
+// VERSION:     LLVM 22
 func.func @host(%a: index, %b: index) -> index {
   %sum = arith.addi %a, %b : index
   return %sum : index

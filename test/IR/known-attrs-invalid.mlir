@@ -85,8 +85,19 @@ func.func private @problem() attributes {dash.problem = [1]}
 
 // -----
 
-// expected-error @below {{expected 'dash.name' to be a string, got 1 : i64}}
+// expected-error @below {{expected 'dash.name' to be the name of a tensor, got 1 : i64}}
 func.func private @name(i32 {dash.name = 1})
+
+// -----
+
+// A name becomes that of a file.
+// expected-error @below {{expected 'dash.name' to be the name of a tensor, got "../q"}}
+func.func private @path(i32 {dash.name = "../q"})
+
+// -----
+
+// expected-error @below {{expected 'dash.name' to be the name of a tensor, got "contributions-../q"}}
+func.func private @contributions(i32 {dash.name = "contributions-../q"})
 
 // -----
 

@@ -1,8 +1,8 @@
 //===- Program.cpp - a lowered function and its arguments -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Compiled for the machine at hand. That changes no bits: no pass here may reorder or fuse what the
-// loops say, bf16 is rounded by integer operations, and all else is IEEE arithmetic.
+// A program may be a stranger's. Of its module only the function that runs is taken, with the tables that it reads, and all that the
+// file says of memory is held against the problem before any is taken.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,29 +11,21 @@
 #include "dash/Cpu/Passes.h"
 #include "dash/IR/DashOps.h"
 #include "dash/IR/KernelAttrs.h"
+#include "dash/IR/TensorNames.h"
+#include "dash/Schedule/Schedule.h"
 #include "dash/Schedule/ScheduleIR.h"
-#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
-#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
-#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVMPass.h"
-#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
-#include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
-#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
-#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
-#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
-#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/MemRef/Transforms/Passes.h"
-#include "mlir/ExecutionEngine/ExecutionEngine.h"
-#include "mlir/ExecutionEngine/OptUtils.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/SymbolTable.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
-#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
-#include "mlir/Transforms/Passes.h"
-#include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
-#include "llvm/Support/TargetSelect.h"
-#include "llvm/Target/TargetMachine.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/CheckedArithmetic.h"
 #include <cstring>
 
 using namespace mlir;
@@ -116,12 +108,37 @@ static FailureOr<func::FuncOp> findFunction(ModuleOp module, StringRef name) {
   return failure();
 }
 
+/// Whether a contiguous tensor can be handed over as the type: what the type leaves open comes with the call.
+static bool isInMemory(MemRefType type, const Tensor &tensor) {
+  SmallVector<int64_t> strides;
+  int64_t offset, stride = 1;
+  if (type.getRank() == 0 || type.getMemorySpace() ||
+      failed(type.getStridesAndOffset(strides, offset)) ||
+      (!ShapedType::isDynamic(offset) && offset != 0))
+    return false;
+  for (int64_t i = type.getRank() - 1; i >= 0; --i) {
+    int64_t size = tensor.shape[i];
+    std::optional<int64_t> next = llvm::checkedMul(stride, size);
+    if (size < 1 || !next || (!type.isDynamicDim(i) && type.getDimSize(i) != size) ||
+        (!ShapedType::isDynamic(strides[i]) && strides[i] != stride))
+      return false;
+    stride = *next;
+  }
+  return true;
+}
+
 static FailureOr<Tensor> toTensor(func::FuncOp function, unsigned number) {
   auto name = function.getArgAttrOfType<StringAttr>(number, argumentNameAttr);
   Type type = function.getArgumentTypes()[number];
   if (!name)
     return function.emitError() << "argument " << number << " of @" << function.getName()
                                 << " has no dash.name: it is not a tensor of the problem";
+  auto refuse = [&] {
+    return function.emitError() << "argument '" << name.getValue() << "' of @"
+                                << function.getName();
+  };
+  if (!isTensorName(name)) // which becomes the name of a file
+    return refuse() << " is no tensor of an attention backward";
   Tensor tensor;
   tensor.name = name.str();
   Type elementType = type;
@@ -129,18 +146,18 @@ static FailureOr<Tensor> toTensor(func::FuncOp function, unsigned number) {
     elementType = memref.getElementType();
     auto shape = function.getArgAttrOfType<DenseI64ArrayAttr>(number, argumentShapeAttr);
     if (!shape || shape.size() != memref.getRank())
-      return function.emitError() << "argument '" << name.getValue() << "' of @"
-                                  << function.getName() << " needs a dash.shape of "
-                                  << memref.getRank() << " sizes";
+      return refuse() << " needs a dash.shape of " << memref.getRank() << " sizes";
     llvm::append_range(tensor.shape, shape.asArrayRef());
+    if (!isInMemory(memref, tensor))
+      return refuse() << " must lie row after row, with sizes " << formatShape(tensor.shape)
+                      << " as its dash.shape says, got " << memref;
   }
   if (elementType.isBF16())
     tensor.element = Element::BF16;
   else if (elementType.isF16())
     tensor.element = Element::F16;
   else if (!elementType.isF32())
-    return function.emitError() << "argument '" << name.getValue() << "' of @" << function.getName()
-                                << " must be of bf16, f16 or f32, got " << elementType;
+    return refuse() << " must be of bf16, f16 or f32, got " << elementType;
   return tensor;
 }
 
@@ -154,6 +171,131 @@ static LogicalResult lowerToLoops(ModuleOp module, bool contributions) {
   options.contributions = contributions;
   manager.addPass(createLowerToLoops(options));
   return manager.run(module);
+}
+
+//===----------------------------------------------------------------------===//
+// What a program may be
+//===----------------------------------------------------------------------===//
+
+/// What --dash-lower-to-loops writes, and what canonicalization makes of it: no calls, and nothing that has a pointer.
+static bool isOfLoops(Operation *op) {
+  if (isa<func::FuncOp, func::ReturnOp, cf::AssertOp, memref::AllocOp, memref::CastOp,
+          memref::DeallocOp, memref::DimOp, memref::GetGlobalOp, memref::LoadOp, memref::StoreOp>(
+          op))
+    return true;
+  return isa<arith::ArithDialect, math::MathDialect, scf::SCFDialect, vector::VectorDialect>(
+      op->getDialect());
+}
+
+namespace {
+
+/// Adds up memory, up to what this machine has.
+class Memory {
+public:
+  explicit Memory(func::FuncOp function) : function(function) {}
+
+  /// Of a buffer whose size comes with the call the run itself takes care.
+  LogicalResult take(MemRefType type) {
+    if (!type.hasStaticShape() || !type.getElementType().isIntOrIndexOrFloat())
+      return success();
+    return take(type.getShape(), type.getElementType().isIndex()
+                                     ? 8
+                                     : llvm::divideCeil(type.getElementTypeBitWidth(), 8));
+  }
+
+  LogicalResult take(ArrayRef<int64_t> shape, int64_t elementBytes) {
+    std::optional<int64_t> more = elementBytes;
+    for (int64_t size : shape)
+      more = more ? llvm::checkedMul(*more, size) : more;
+    std::optional<int64_t> sum = more ? llvm::checkedAdd(bytes, *more) : more;
+    if (sum && *sum <= most) {
+      bytes = *sum;
+      return success();
+    }
+    return function.emitError() << "the arguments and buffers of @" << function.getName()
+                                << " take more than the " << (most >> 20)
+                                << " MiB of this machine: state fewer heads or rows";
+  }
+
+private:
+  func::FuncOp function;
+  int64_t bytes = 0, most = memoryOfMachine();
+};
+
+} // namespace
+
+/// A module of the function alone, called "run", and of the tables that it reads.
+static FailureOr<OwningOpRef<ModuleOp>> isolate(func::FuncOp function) {
+  OwningOpRef<ModuleOp> module(ModuleOp::create(function.getLoc()));
+  OpBuilder builder(module->getBodyRegion());
+  Memory memory(function);
+  llvm::StringMap<std::string> tables;
+  auto copy = cast<func::FuncOp>(builder.clone(*function));
+  // Our marks have served, and those of others are none of ours.
+  copy->setDiscardableAttrs(ArrayRef<NamedAttribute>());
+  copy.removeArgAttrsAttr();
+  copy.setPublic();
+  copy.setName(entryName);
+  WalkResult result = function.walk([&](Operation *op) {
+    if (!isOfLoops(op)) {
+      op->emitError() << "dash-run runs loops as --dash-lower-to-loops writes them, which have no '"
+                      << op->getName() << "'";
+      return WalkResult::interrupt();
+    }
+    if (auto alloc = dyn_cast<memref::AllocOp>(op); alloc && failed(memory.take(alloc.getType())))
+      return WalkResult::interrupt();
+    auto get = dyn_cast<memref::GetGlobalOp>(op);
+    if (!get || tables.contains(get.getName()))
+      return WalkResult::advance();
+    auto table = SymbolTable::lookupNearestSymbolFrom<memref::GlobalOp>(op, get.getNameAttr());
+    if (!table || !isa_and_present<ElementsAttr>(table.getInitialValueAttr())) {
+      op->emitError() << "expected a table with numbers in it, found none";
+      return WalkResult::interrupt();
+    }
+    auto own = cast<memref::GlobalOp>(builder.clone(*table));
+    own->setDiscardableAttrs(ArrayRef<NamedAttribute>());
+    own.setSymName(tables[get.getName()] = "table" + std::to_string(tables.size()));
+    return WalkResult::advance();
+  });
+  if (result.wasInterrupted())
+    return failure();
+  copy.walk([&](memref::GetGlobalOp get) { get.setName(tables[get.getName()]); });
+  return module;
+}
+
+/// Arguments are what the problem says, each at most once. A list of sequences lies in a batch of 1.
+static LogicalResult checkArguments(func::FuncOp function, const Program &program) {
+  const Problem &problem = program.problem;
+  ScheduleHeader header;
+  header.problem = problem;
+  if (failed(verifyWithinLimits(header, [&] { return function.emitError(); })))
+    return failure();
+  Memory memory(function);
+  llvm::StringSet<> names;
+  bool isBatch = llvm::all_equal(problem.sequences);
+  bool isList = llvm::any_of(program.arguments, [](const Tensor &tensor) {
+    return !tensor.isContributions() && tensor.shape.size() >= 3 && tensor.shape[0] == 1;
+  });
+  for (auto [number, tensor] : llvm::enumerate(program.arguments)) {
+    auto refuse = [&] {
+      return function.emitError() << "argument '" << tensor.name << "' of @" << function.getName();
+    };
+    if (!names.insert(tensor.name).second)
+      return refuse() << " is there twice";
+    SmallVector<int64_t> shape = shapeOfTensor(tensor.name, problem, isList || !isBatch);
+    if (tensor.isContributions() ? tensor.shape.size() != 3 : tensor.shape != shape)
+      return refuse() << " must have the shape "
+                      << (tensor.isContributions() ? "[contributions, rows, head dim]"
+                                                   : formatShape(shape))
+                      << " of its problem, got " << formatShape(tensor.shape);
+    // How many there are is known to the loops alone.
+    if (auto type = dyn_cast<MemRefType>(function.getArgumentTypes()[number]);
+        tensor.isContributions() && !type.hasStaticShape())
+      return refuse() << " must have a type of stated sizes, got " << type;
+    if (failed(memory.take(tensor.shape, tensor.elementBytes())))
+      return failure();
+  }
+  return success();
 }
 
 FailureOr<Program> dash_run::loadProgram(MLIRContext &context, StringRef path, StringRef name,
@@ -171,10 +313,11 @@ FailureOr<Program> dash_run::loadProgram(MLIRContext &context, StringRef path, S
     return function.emitError() << "expected one scheduled problem in @" << function.getName()
                                 << ", found "
                                 << (function->hasAttr(problemAttr) ? "several" : "none");
+  if (function.isExternal())
+    return function.emitError() << "expected a function with a body, found a declaration";
   if (function.getNumResults() != 0)
     return function.emitError() << "expected a function without results, found "
                                 << function.getNumResults();
-  program.function = function.getName().str();
   program.problem = toProblem(problem);
   if (auto softcap = function->getAttrOfType<FloatAttr>(softcapAttr))
     program.softcap = softcap.getValueAsDouble();
@@ -189,88 +332,11 @@ FailureOr<Program> dash_run::loadProgram(MLIRContext &context, StringRef path, S
   if (contributions && !hasContributions)
     return function.emitError() << "has been lowered without contributions; use "
                                    "--dash-lower-to-loops=contributions=true";
+  if (failed(checkArguments(function, program)))
+    return failure();
+  FailureOr<OwningOpRef<ModuleOp>> own = isolate(function);
+  if (failed(own))
+    return failure();
+  program.module = std::move(*own);
   return program;
-}
-
-//===----------------------------------------------------------------------===//
-// Running
-//===----------------------------------------------------------------------===//
-
-static LogicalResult lowerToLLVM(ModuleOp module, StringRef name) {
-  Builder builder(module.getContext());
-  module.walk([&](func::FuncOp function) {
-    // Our marks have served, and LLVM knows no such attributes.
-    function->removeAttr(problemAttr);
-    function->removeAttr(softcapAttr);
-    for (unsigned i : llvm::seq(function.getNumArguments())) {
-      function.removeArgAttr(i, argumentNameAttr);
-      function.removeArgAttr(i, argumentShapeAttr);
-    }
-    if (function.getName() == name)
-      function->setAttr(LLVM::LLVMDialect::getEmitCWrapperAttrName(), builder.getUnitAttr());
-  });
-  PassManager manager(module.getContext());
-  manager.addPass(createCanonicalizerPass());
-  manager.addPass(createCSEPass());
-  arith::ArithExpandOpsPassOptions expand;
-  expand.includeBf16 = true; // not every target's own rounding treats subnormal numbers alike
-  manager.addPass(arith::createArithExpandOpsPass(expand));
-  manager.addPass(createConvertVectorToLLVMPass());
-  manager.addPass(createSCFToControlFlowPass());
-  manager.addPass(createFinalizeMemRefToLLVMConversionPass());
-  manager.addPass(createConvertMathToLLVMPass());
-  manager.addPass(createArithToLLVMConversionPass());
-  manager.addPass(createConvertFuncToLLVMPass());
-  manager.addPass(createConvertControlFlowToLLVMPass());
-  manager.addPass(createReconcileUnrealizedCastsPass());
-  return manager.run(module);
-}
-
-/// A memref's descriptor: two pointers, the offset, sizes and strides, as 64-bit numbers.
-static std::vector<int64_t> describe(Tensor &tensor) {
-  auto pointer = reinterpret_cast<int64_t>(tensor.data.data());
-  std::vector<int64_t> descriptor = {pointer, pointer, 0};
-  llvm::append_range(descriptor, tensor.shape);
-  std::vector<int64_t> strides(tensor.shape.size(), 1);
-  for (size_t i = strides.size() - 1; i > 0; --i)
-    strides[i - 1] = strides[i] * tensor.shape[i];
-  llvm::append_range(descriptor, strides);
-  return descriptor;
-}
-
-llvm::Error dash_run::runProgram(Program &program) {
-  if (failed(lowerToLLVM(*program.module, program.function)))
-    return llvm::createStringError("the loops could not be converted to LLVM");
-  llvm::InitializeNativeTarget();
-  llvm::InitializeNativeTargetAsmPrinter();
-  auto builder = llvm::orc::JITTargetMachineBuilder::detectHost();
-  if (!builder)
-    return builder.takeError();
-  auto machine = builder->createTargetMachine();
-  if (!machine)
-    return machine.takeError();
-  registerBuiltinDialectTranslation(*program.module->getContext());
-  registerLLVMDialectTranslation(*program.module->getContext());
-  ExecutionEngineOptions options;
-  auto transformer = makeOptimizingTransformer(/*optLevel=*/2, /*sizeLevel=*/0, machine->get());
-  options.transformer = transformer;
-  options.enablePerfNotificationListener = false; // it writes files into the home of who runs this
-  auto engine = ExecutionEngine::create(*program.module, options, std::move(*machine));
-  if (!engine)
-    return engine.takeError();
-
-  std::vector<std::vector<int64_t>> descriptors;
-  std::vector<void *> pointers, packed;
-  descriptors.reserve(program.arguments.size());
-  pointers.reserve(program.arguments.size());
-  for (Tensor &tensor : program.arguments) {
-    if (tensor.shape.empty()) {
-      packed.push_back(tensor.data.data());
-      continue;
-    }
-    descriptors.push_back(describe(tensor));
-    pointers.push_back(descriptors.back().data());
-    packed.push_back(&pointers.back());
-  }
-  return (*engine)->invokePacked("_mlir_ciface_" + program.function, packed);
 }

@@ -35,17 +35,23 @@ struct Tensor {
   void set(int64_t index, double value); ///< rounds to nearest even
 };
 
+/// What a program's function is called, whatever its file calls it.
+constexpr llvm::StringLiteral entryName = "run";
+
 /// A function to run, and what it takes.
 struct Program {
-  mlir::OwningOpRef<mlir::ModuleOp> module;
-  std::string function;
+  mlir::OwningOpRef<mlir::ModuleOp> module; ///< of the function, called `entryName`, and of tables
   mlir::dash::Problem problem;
   std::optional<double> softcap;
   std::vector<Tensor> arguments; ///< without data
 };
 
+/// Bytes that this machine has.
+int64_t memoryOfMachine();
+
 /// Loads a scheduled program, or a lowered one, and lowers it to loops. An empty `function` is the
-/// only one that can be run. Says what is wrong to the context's diagnostics.
+/// only one that can be run. Says what is wrong to the context's diagnostics: what is loaded calls nothing, and its arguments have the
+/// names and shapes that the problem gives them, and fit into memory together.
 mlir::FailureOr<Program> loadProgram(mlir::MLIRContext &context, llvm::StringRef path,
                                      llvm::StringRef function, bool contributions);
 

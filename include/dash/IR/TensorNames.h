@@ -16,6 +16,9 @@ using TensorNames = llvm::DenseMap<Value, StringRef>;
 /// name of what they become. What is not computed as `dash-tile` spells it stays without a name.
 TensorNames nameTensors(ItemsOp items);
 
+/// Whether `dash.name` may say so: one of these, or "contributions-" in front of dq, dk or dv, which is what its chains sum.
+bool isTensorName(StringRef name);
+
 /// The op that adds up the gradient of the sink of scheduled items; null where they have no sink.
 SinkGradientOp findSinkGradient(ItemsOp items);
 
