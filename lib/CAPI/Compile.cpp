@@ -12,7 +12,9 @@
 #include "dash/Driver/Registration.h"
 #include "dash/IR/DashOps.h"
 #include "dash/IR/KernelAttrs.h"
+#include "dash/Support/Nesting.h"
 #include "dash/Support/Version.h"
+#include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
@@ -164,6 +166,10 @@ DashStatus dashCompileWithFiles(DashStringRef source, DashStringRef name, DashSt
   for (DashStringRef string : {source, name, optionsText, given.order, given.costs, given.ptxas})
     if (!isGiven(string))
       return refuse("a string is NULL but not empty");
+  if (!isBytecode(llvm::MemoryBufferRef(toStringRef(source), "")) &&
+      nestsDeeper(toStringRef(source), mostNesting))
+    return refuse("the program's brackets nest deeper than " + std::to_string(mostNesting) +
+                  " levels, which no parser's stack is made for");
   ToPtxOptions options;
   std::string why;
   if (failed(readOptions(toStringRef(optionsText), options, why)))

@@ -15,6 +15,7 @@
 #include "dash/Schedule/Kinds.h"
 #include "dash/Schedule/LayoutSearch.h"
 #include "dash/Schedule/ScheduleIR.h"
+#include "dash/Support/Nesting.h"
 #include "dash/Target/Certificate.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "llvm/ADT/DenseMap.h"
@@ -212,6 +213,10 @@ private:
   }
 
   template <typename AttrT> AttrT parse(const std::string &text) {
+    if (nestsDeeper(text, mostNestingOfAttr)) {
+      message = "brackets nest deeper than " + std::to_string(mostNestingOfAttr) + " levels";
+      return AttrT();
+    }
     ScopedDiagnosticHandler collect(&context, [&](Diagnostic &diagnostic) {
       message = diagnostic.str();
       return success();

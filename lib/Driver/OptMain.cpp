@@ -8,8 +8,10 @@
 #include "dash/Driver/OptMain.h"
 #include "dash/Driver/Registration.h"
 #include "dash/Support/InitTool.h"
+#include "dash/Support/Nesting.h"
 #include "dash/Support/Version.h"
 #include "dash/Support/WriteFile.h"
+#include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Support/FileUtilities.h"
@@ -37,6 +39,9 @@ static void leaveOpsOutOfDiagnostics() {
   static_cast<llvm::cl::opt<bool> *>(option)->setInitialValue(false);
 }
 
+using dash::mostNesting;
+using dash::nestsDeeper;
+
 static LogicalResult run(StringRef inputPath, StringRef outputPath, DialectRegistry &registry,
                          const MlirOptMainConfig &config) {
   auto refuse = [](const Twine &why) {
@@ -49,6 +54,9 @@ static LogicalResult run(StringRef inputPath, StringRef outputPath, DialectRegis
   std::unique_ptr<llvm::MemoryBuffer> input = openInputFile(inputPath, &message);
   if (!input)
     return refuse(message);
+  if (!isBytecode(input->getMemBufferRef()) && nestsDeeper(input->getBuffer(), mostNesting))
+    return refuse("'" + inputPath + "': brackets nest deeper than " + Twine(mostNesting) +
+                  " levels, which no parser's stack is made for");
   llvm::raw_string_ostream output(text);
   LogicalResult result = MlirOptMain(output, std::move(input), registry, config);
   // A file is of a run that went well; who looks on sees what there was before it went wrong.

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dash/IR/DashAttrs.h"
-#include "dash/IR/Limits.h"
+#include "dash/Support/Limits.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"

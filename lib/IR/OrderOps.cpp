@@ -7,8 +7,8 @@
 
 #include "Assembly.h"
 #include "Checks.h"
-#include "dash/IR/Limits.h"
 #include "dash/IR/PartCut.h"
+#include "dash/Support/Limits.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/Support/FormatVariadic.h"

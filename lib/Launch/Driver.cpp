@@ -24,6 +24,10 @@ Outcome Driver::open(const std::string &library, std::shared_ptr<Driver> &result
                 "'" + name + "' has no " + symbol + ": expected a driver of CUDA 12 or newer");
   DASH_DRIVER_FUNCTIONS(DASH_DRIVER_FIND)
 #undef DASH_DRIVER_FIND
+#define DASH_DRIVER_LOOK_FOR(member, symbol, parameters)                                           \
+  driver->member = reinterpret_cast<decltype(driver->member)>(dlsym(handle, symbol));
+  DASH_NEWER_DRIVER_FUNCTIONS(DASH_DRIVER_LOOK_FOR)
+#undef DASH_DRIVER_LOOK_FOR
   if (Outcome wrong = driver->check(driver->init(0), "initialise the CUDA driver"))
     return wrong;
   result = std::move(driver);

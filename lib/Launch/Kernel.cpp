@@ -79,9 +79,12 @@ std::string Kernel::codeKey(int device) const {
   std::string key;
   raw_string_ostream text(key);
   text << manifest.ptxSha256 << ' ' << manifest.target << ' ' << device;
-  for (const Entry &entry : manifest.entries)
+  for (const Entry &entry : manifest.entries) {
     text << ' ' << entry.name << ' ' << entry.sharedBytes << ' ' << entry.block[0] << ' '
-         << entry.block[1] << ' ' << entry.block[2];
+         << entry.block[1] << ' ' << entry.block[2] << ' ';
+    for (const Parameter &parameter : entry.parameters)
+      text << bytesOf(parameter.type);
+  }
   if (!cubin.empty())
     text << " cubin " << manifest.cubinSha256;
   else if (CodeCache::ofEnvironment().isOn())
@@ -158,12 +161,35 @@ Outcome Kernel::checkTarget(int major, int minor, StringRef deviceName) const {
                                          " of sm_" + Twine(found));
 }
 
+/// At a launch the driver takes as many bytes as the function has parameters, of code that nobody has read, too.
+Outcome Kernel::checkParameters(void *function, const Entry &entry) const {
+  if (!driver->funcGetParamInfo) // then only text that has been read is loaded
+    return std::nullopt;
+  std::vector<uint64_t> expected, found;
+  for (const Parameter &parameter : entry.parameters)
+    expected.push_back(bytesOf(parameter.type));
+  size_t offset, bytes;
+  while (found.size() <= expected.size() &&
+         driver->funcGetParamInfo(function, found.size(), &offset, &bytes) == 0)
+    found.push_back(bytes);
+  if (found == expected)
+    return std::nullopt;
+  auto at = std::mismatch(found.begin(), found.end(), expected.begin(), expected.end()).first;
+  return fail(DASH_INVALID_MANIFEST,
+              "the code of '" + entry.name +
+                  "' takes other parameters than the manifest says: number " +
+                  Twine(at - found.begin() + 1) + " of " + Twine(expected.size()) + " has " +
+                  (at == found.end() ? "no" : std::to_string(*at)) + " bytes; assemble it again");
+}
+
 /// Opts in to the entry's shared memory, and asks how many of its blocks the device holds at one time.
 Outcome Kernel::admit(LoadedKernel &loaded, const Entry &entry, int mostShared) const {
   void *function = nullptr;
   if (Outcome wrong =
           driver->check(driver->moduleGetFunction(&function, loaded.module, entry.name.c_str()),
                         "find the entry '" + entry.name + "'"))
+    return wrong;
+  if (Outcome wrong = checkParameters(function, entry))
     return wrong;
   if (int64_t(entry.sharedBytes) > mostShared)
     return fail(DASH_NO_CAPACITY, "'" + entry.name + "' needs " + Twine(entry.sharedBytes) +

@@ -106,9 +106,16 @@ Outcome Kernel::loadCode(LoadedKernel &loaded, int capability, std::string &warn
     if (driver->mayWarn(about))
       warning += (warning.empty() ? "" : "\n") + text;
   };
-  // Refused by a driver that is older than its assembler: then the driver's own has its turn.
-  if (!cubin.empty() && loadImage(loaded, cubin))
+  // Of a cubin only the driver says what its functions take. It is refused by a driver that is older than its assembler: then the driver's
+  // own has its turn.
+  if (!cubin.empty() && driver->funcGetParamInfo && loadImage(loaded, cubin))
     return std::nullopt;
+  if (!cubin.empty() && !driver->funcGetParamInfo)
+    warn(
+        "cubin",
+        "the cubin of '" + manifest.name +
+            "' is left, and its PTX assembled: this driver is older than CUDA 12.4, and cannot say "
+            "what parameters a cubin takes");
   if (loadAssembled(loaded, capability, warn))
     return std::nullopt;
   std::string info(logBytes, '\0'), log(logBytes, '\0');

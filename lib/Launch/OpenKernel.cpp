@@ -2,49 +2,45 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/Launch/Kernel.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
+#include "dash/Support/Limits.h"
+#include "dash/Support/ReadFile.h"
+#include "llvm/ADT/SmallString.h"
 #include "llvm/Support/Path.h"
 
 using namespace llvm;
+using namespace mlir::dash;
 using namespace mlir::dash::launch;
 
-/// Regular files only: a pipe of that name would be waited for.
-static Outcome readFile(StringRef path, const Twine &what, std::string &content) {
-  sys::fs::file_status status;
-  std::error_code error = sys::fs::status(path, status);
-  if (!error && !sys::fs::is_regular_file(status))
-    error = std::make_error_code(std::errc::is_a_directory);
-  ErrorOr<std::unique_ptr<MemoryBuffer>> file = error;
-  if (!error)
-    file = MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
-  if (!file)
-    return fail(DASH_INVALID_MANIFEST, "cannot read " + what + ": " + file.getError().message());
-  content = (*file)->getBuffer().str();
+static Outcome read(StringRef path, const Twine &what, uint64_t mostBytes, std::string &content) {
+  Expected<std::string> found = readFile(path, mostBytes);
+  if (!found)
+    return fail(DASH_INVALID_MANIFEST, "cannot read " + what + ": " + toString(found.takeError()));
+  content = std::move(*found);
   return std::nullopt;
 }
 
 static Outcome readAndCreate(std::shared_ptr<Driver> driver, StringRef path,
                              std::shared_ptr<Kernel> &result) {
   std::string text, ptx, order, code;
-  if (Outcome wrong = readFile(path, "the manifest", text))
+  if (Outcome wrong = read(path, "the manifest", maxManifestBytes, text))
     return wrong;
   Manifest manifest;
   if (Outcome wrong = readManifest(text, manifest))
     return wrong;
-  auto readBeside = [&](const std::string &name, StringRef what, std::string &content) {
+  auto readBeside = [&](const std::string &name, StringRef what, uint64_t mostBytes,
+                        std::string &content) {
     SmallString<256> file = sys::path::parent_path(path);
     sys::path::append(file, name);
-    return readFile(file, "its " + what + " '" + name + "'", content);
+    return read(file, "its " + what + " '" + name + "'", mostBytes, content);
   };
-  if (Outcome wrong = readBeside(manifest.ptxFile, "PTX", ptx))
+  if (Outcome wrong = readBeside(manifest.ptxFile, "PTX", maxPtxBytes, ptx))
     return wrong;
   if (manifest.orderIsTable)
-    if (Outcome wrong = readBeside(manifest.orderFile, "order", order))
+    if (Outcome wrong = readBeside(manifest.orderFile, "order", manifest.orderBytes, order))
       return wrong;
   std::optional<StringRef> cubin;
   if (!manifest.cubinFile.empty()) {
-    if (Outcome wrong = readBeside(manifest.cubinFile, "cubin", code))
+    if (Outcome wrong = readBeside(manifest.cubinFile, "cubin", maxCubinBytes, code))
       return wrong;
     cubin = code;
   }

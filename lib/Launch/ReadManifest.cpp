@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "dash/Launch/Manifest.h"
+#include "dash/Support/Limits.h"
+#include "dash/Support/Nesting.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -14,11 +16,12 @@
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
+using namespace mlir::dash;
 using namespace mlir::dash::launch;
 
 static constexpr int64_t version = 1;
 static constexpr int64_t largest = INT32_MAX; // sizes are i32 in the kernels
-static constexpr size_t mostText = 1 << 24, mostItems = 256;
+static constexpr size_t mostItems = 256;
 
 namespace {
 
@@ -358,28 +361,12 @@ static Outcome checkNames(const Manifest &manifest, const StringSet<> &numbers) 
   return std::nullopt;
 }
 
-/// The parser calls itself for each level: strangers' brackets must not use up the stack.
-static bool isTooDeep(StringRef text) {
-  unsigned depth = 0;
-  bool inString = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    char c = text[i];
-    if (inString)
-      i += c == '\\';
-    else if ((c == '[' || c == '{') && ++depth > 32)
-      return true;
-    else if ((c == ']' || c == '}') && depth)
-      --depth;
-    inString ^= c == '"';
-  }
-  return false;
-}
-
 namespace mlir::dash::launch {
 
 Outcome readManifest(StringRef text, Manifest &manifest) {
-  if (text.size() > mostText || isTooDeep(text))
-    return fail(DASH_INVALID_MANIFEST, "manifest: expected JSON of at most 16 MB and 32 levels");
+  if (text.size() > maxManifestBytes || nestsDeeper(text, mostNestingOfJson))
+    return fail(DASH_INVALID_MANIFEST, "manifest: expected JSON of at most 16 MiB and " +
+                                           Twine(mostNestingOfJson) + " levels");
   Expected<json::Value> parsed = json::parse(text);
   if (!parsed)
     return fail(DASH_INVALID_MANIFEST, "manifest: expected JSON: " + toString(parsed.takeError()));
@@ -396,9 +383,9 @@ Outcome readManifest(StringRef text, Manifest &manifest) {
   manifest.ptxSha256 = ptx.getString("sha256");
   manifest.target = ptx.getString("target");
   manifest.headDim = program.getCount("head_dim");
-  manifest.workers = program.getCount("workers");
-  manifest.width = program.getCount("width");
-  manifest.minWorkers = program.getCount("min_workers");
+  manifest.workers = program.getNumber("workers", 1, maxWorkers);
+  manifest.width = program.getNumber("width", 1, maxWorkers);
+  manifest.minWorkers = program.getNumber("min_workers", 1, maxWorkers);
   manifest.tensors = root.getObjects("tensors", 1, readTensor);
   readSizes(root.getObject("sizes"), manifest);
   StringSet<> numbers;

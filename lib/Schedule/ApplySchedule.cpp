@@ -275,8 +275,8 @@ private:
     if (apart != autoApart && !symbolizeApart(apart))
       return emitError() << "unknown apart '" << apart.getValue()
                          << "', expected none, parts, all or auto";
-    if (dqLimit < 0 || dqLimit > maxWorkers)
-      return emitError() << "dq-limit must be from 0 to " << maxWorkers << " MiB, got "
+    if (dqLimit < 0 || dqLimit > maxDqLimit)
+      return emitError() << "dq-limit must be from 0 to " << maxDqLimit << " MiB, got "
                          << dqLimit.getValue();
     return parts == 0 ? success() : verifyParts(problem, parts, emitError);
   }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/Schedule/JsonFile.h"
+#include "dash/Support/Nesting.h"
 #include "dash/Support/ReadFile.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -80,29 +81,10 @@ static std::optional<DuplicateKey> findDuplicateKey(StringRef text) {
   return std::nullopt;
 }
 
-/// The parser recurses: text that nests deeper than any order is refused before it.
-static bool nestsTooDeep(StringRef text) {
-  constexpr int64_t deepest = 64;
-  int64_t depth = 0;
-  bool inString = false;
-  for (size_t i = 0; i < text.size() && depth <= deepest; ++i) {
-    char c = text[i];
-    if (inString && c == '\\')
-      ++i;
-    else if (c == '"')
-      inString = !inString;
-    else if (!inString && (c == '[' || c == '{'))
-      ++depth;
-    else if (!inString && (c == ']' || c == '}'))
-      --depth;
-  }
-  return depth > deepest;
-}
-
 LogicalResult dash::parseJson(StringRef what, StringRef path, StringRef text, JsonReader read,
                               EmitError emitError) {
   auto refuse = [&] { return emitError() << what << " file '" << path << "': "; };
-  if (nestsTooDeep(text))
+  if (nestsDeeper(text, mostNestingOfJson))
     return refuse() << "brackets nest deeper than in any such file";
   llvm::Expected<llvm::json::Value> value = llvm::json::parse(text);
   if (!value)

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -133,6 +135,38 @@ def damage() -> None:
     assert run(write("damaged"), "damage").lines[-1] == "damaged: most refused, some made"
 
 
+def written() -> None:
+    """PTX is read as an assembler reads it: what stands in comments and strings is nothing. The driver would read past the end of what a
+    launch hands over."""
+    base = write("text")
+    right, raw = base.with_suffix(".ptx").read_text(encoding="utf-8"), json.loads(base.with_suffix(".json").read_text(encoding="utf-8"))
+    name = "attention_bwd_order"
+    shown = right[right.index(f".visible .entry {name}("):right.index("{")].strip()
+    more = shown.replace("(\n", "(\n\t.param .u64 more,\n")
+
+    def found(text: str) -> str:
+        data = text.encode("latin-1")
+        base.with_suffix(".ptx").write_bytes(data)
+        raw["ptx"]["sha256"] = hashlib.sha256(data).hexdigest()
+        base.with_suffix(".json").write_text(json.dumps(raw), encoding="utf-8")
+        return run(base).lines[1]
+
+    assert not found(right).startswith("error"), found(right)
+    for hidden in (f"// {' '.join(shown.split())}\n", f"/* {shown} */", f'.pragma "{shown}";\n', f"/*/ {shown} */", f"/* // */ // {' '.join(shown.split())} \n"):
+        for text in (right.replace(shown, hidden + more), right.replace(shown, more).replace(".address_size", f"{hidden}.address_size")):
+            assert found(text) == f"error: entry '{name}' of the PTX has 9 parameters, found 8 in the manifest", (hidden, found(text))
+        assert found(right.replace(shown, hidden)) == f"error: the PTX has no entry '{name}'", found(right.replace(shown, hidden))
+    # What is hidden may be anything, and spaces and comments may stand between any words.
+    assert not found(f"// .entry {name}()\n/* .entry {name}( */" + right.replace("(\n", " /* ( */ (\n // ,\n")).startswith("error")
+    # An entry that is declared in one way, and defined in another.
+    assert found(right + more + ";") == f"error: entry '{name}' of the PTX has 9 parameters, found 8 in the manifest"
+    for letter in "\0\\#":
+        text = f"//{letter}\n" + right
+        assert found(text) == f"error: the PTX has the byte {ord(letter)} at 2, expected text without zeros, backslashes and #", found(text)
+    assert found(right.replace(".param .u64 .ptr .global .align 1 ", ".param .align 8 .b8 ").replace("_param_0,", "_param_0[8],")).startswith(
+        f"error: entry '{name}' of the PTX has '.param .align 8 .b8 {name}_param_0 [ 8 ]' for the parameter 'workspace.order'")
+
+
 def manifests() -> None:
     """What the manifest may not say; each with its place."""
     def at(place: str, value: Any) -> Any:
@@ -177,6 +211,8 @@ def manifests() -> None:
             ("derived.a", "b", "manifest.derived: 'a' uses itself or a name that is none"),
             ("derived", {"q_tiles": "1", "kv_tiles": "1", "a0": "10"} | {f"a{i + 1}": f"a{i} * a{i}" for i in range(60)},
              "manifest.derived.a5: 'a4 * a4' leaves the range of 64 bits"),
+            ("program.workers", 10**6, "manifest.program.workers: expected 1 to 16384, found 1000000"),
+            ("program.width", 16385, "manifest.program.width: expected 1 to 16384, found 16385"),
             ("ptx.target", "x86", "cannot read the target 'x86'"),
             ("ptx.target", "sm_", "cannot read the target 'sm_'"),
             ("entries.1.parameters.0.name", "q.stride.dim", "manifest: entry 'attention_bwd_prepare': parameter 'q.stride.dim' is none "
@@ -199,12 +235,13 @@ def manifests() -> None:
         raw["entries"][3]["parameters"][0] = {"name": "scale", "type": "f32"}
 
     assert "for the parameter 'scale', found another type" in run(write("foreign", swapped, is_wrong=True)).lines[1]
+    written()
     base = write("hash", table=bytes(64))
     base.with_suffix(".order").write_bytes(bytes(63) + b"1")
     assert "does not belong to the order: expected sha256" in run(base).lines[1]
     base.with_suffix(".ptx").write_bytes(b"")
     assert "does not belong to the PTX: expected sha256" in run(base).lines[1]
-    for text in ("[" * 100000, "{", "", "\0", '"', '{"version": ' + "9" * 400 + "}"):
+    for text in ("[" * 100000, '{"program": ' * 100000, "{", "", "\0", '"', '{"version": ' + "9" * 400 + "}"):
         base.with_suffix(".json").write_text(text, encoding="latin-1")
         assert run(base).lines[-1] == "kernel: DASH_INVALID_MANIFEST"
 

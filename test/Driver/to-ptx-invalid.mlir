@@ -56,11 +56,11 @@
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='target=sm_100a' 2>&1 | FileCheck %s --check-prefix=TARGET
 // TARGET: bwd-causal.mlir:{{[0-9]+}}:3: error: unknown target 'sm_100a', expected one of sm_90a
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='workers=-1' 2>&1 | FileCheck %s --check-prefix=NONE
-// NONE: bwd-causal.mlir:{{[0-9]+}}:3: error: workers must be from 1 to 1048576, or 0 for the multiprocessors of the target, got -1
-// RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='workers=1048577' 2>&1 | FileCheck %s --check-prefix=MANY
-// MANY: bwd-causal.mlir:{{[0-9]+}}:3: error: workers must be from 1 to 1048576, or 0 for the multiprocessors of the target, got 1048577
+// NONE: bwd-causal.mlir:{{[0-9]+}}:3: error: workers must be from 1 to 16384, or 0 for the multiprocessors of the target, got -1
+// RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='workers=16385' 2>&1 | FileCheck %s --check-prefix=MANY
+// MANY: bwd-causal.mlir:{{[0-9]+}}:3: error: workers must be from 1 to 16384, or 0 for the multiprocessors of the target, got 16385
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='level=machine for-workers=0' 2>&1 | FileCheck %s --check-prefix=FOR
-// FOR: bwd-causal.mlir:{{[0-9]+}}:3: error: for-workers must be from 1 to 1048576, got 0
+// FOR: bwd-causal.mlir:{{[0-9]+}}:3: error: for-workers must be from 1 to 16384, got 0
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='level=always' 2>&1 | FileCheck %s --check-prefix=LEVEL
 // LEVEL: bwd-causal.mlir:{{[0-9]+}}:3: error: unknown level 'always', expected run, batch or machine
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='q-tile=0' 2>&1 | FileCheck %s --check-prefix=ROWS

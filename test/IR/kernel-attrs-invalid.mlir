@@ -30,7 +30,7 @@
 
 // -----
 
-// expected-error @below {{'workers' must be at most 1048576, got 9223372036854775807}}
+// expected-error @below {{'workers' must be at most 16384, got 9223372036854775807}}
 #facts = #dash.facts<element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>, tiles = <q = 64, kv = 128>, kind = "shift", level = run, deterministic = true, parts = 1, workers = 9223372036854775807, width = 4, min_workers = 4>
 
 // -----

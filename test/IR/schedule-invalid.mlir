@@ -10,7 +10,7 @@ dash.schedule @parts_positive kind("shift") level(run) parts(0) workers(132) wid
 
 // -----
 
-// expected-error @below {{'dash.schedule' op workers must be from 1 to 1048576, got -1}}
+// expected-error @below {{'dash.schedule' op workers must be from 1 to 16384, got -1}}
 dash.schedule @workers_positive kind("shift") level(run) parts(1) workers(-1) width(132)
   problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 8, kv_heads = 2, head_dim = 128,
            head_dim_v = 128, sequences = <[64, 256]>>)
@@ -20,8 +20,8 @@ dash.schedule @workers_positive kind("shift") level(run) parts(1) workers(-1) wi
 
 // -----
 
-// expected-error @below {{'dash.schedule' op width must be from 1 to 1048576, got 1048577}}
-dash.schedule @width_has_a_bound kind("shift") level(run) parts(1) workers(132) width(1048577)
+// expected-error @below {{'dash.schedule' op width must be from 1 to 16384, got 16385}}
+dash.schedule @width_has_a_bound kind("shift") level(run) parts(1) workers(132) width(16385)
   problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 8, kv_heads = 2, head_dim = 128,
            head_dim_v = 128, sequences = <[64, 256]>>)
   cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)

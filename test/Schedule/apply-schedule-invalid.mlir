@@ -51,9 +51,9 @@ func.func @attention_bwd(%q: memref<1x4x?x128xbf16>, %k: memref<1x2x?x128xbf16>)
 // LEVEL: :{{[0-9]+}}:3: error: unknown level 'always', expected run, batch or machine
 // WORLD: :{{[0-9]+}}:3: error: no schedule keeps level 'world' yet, expected run, batch or machine
 // WEAKER: :{{[0-9]+}}:3: error: level 'run' is weaker than the problem's, 'batch'
-// WORKERS: :{{[0-9]+}}:3: error: workers must be from 1 to 1048576, or 0 for the multiprocessors of the target, got -1
+// WORKERS: :{{[0-9]+}}:3: error: workers must be from 1 to 16384, or 0 for the multiprocessors of the target, got -1
 // TARGET: :{{[0-9]+}}:3: error: unknown target 'sm_80', expected one of sm_90a
-// FORWORKERS: :{{[0-9]+}}:3: error: for-workers must be from 1 to 1048576, got -1
+// FORWORKERS: :{{[0-9]+}}:3: error: for-workers must be from 1 to 16384, got -1
 // PARTS: :{{[0-9]+}}:3: error: parts must divide the 2 query heads of a kv head or be a multiple of them, got 3
 // RUNS: :{{[0-9]+}}:3: error: 6 parts cut the 2 q tiles of a head into 3 runs, expected at most one a tile: state at most 4 parts
 // GRID: :{{[0-9]+}}:3: error: formulas of kind 'shift' cut a head's q tiles into 2 runs on full masks only, got mask 'causal': take kind=synthesized, or at most 2 parts

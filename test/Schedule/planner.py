@@ -96,7 +96,7 @@ REFUSED = {
     "--sizes=q:64,heads:8,kv-heads:2 --parts=3": "parts must divide the 4 query heads of a kv head or be a multiple of them, got 3",
     "--sizes=q:64,heads:8,kv-heads:2 --parts=0": "parts must divide the 4 query heads of a kv head or be a multiple of them, got 0",
     "--sizes=q:256,heads:2 --parts=5": "5 parts cut the 4 q tiles of a head into 5 runs, expected at most one a tile: state at most 4 parts",
-    "--sizes=q:64 --workers=0": "workers must be from 1 to 1048576, got 0",
+    "--sizes=q:64 --workers=0": "workers must be from 1 to 16384, got 0",
     "--sizes=q:64 --kind=spiral": "unknown schedule 'spiral', expected one of",
     "--sizes=q:64 --kind=unordered": "kind 'unordered' has no order to plan",
     "--sizes=q:64 --mask=diagonal": "expected --mask=full, causal or window:LEFT,RIGHT, got 'diagonal'",

@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent / "lib"))
 
 from fixtures import SOURCE, refused, write  # noqa: E402
+import stub_driver  # noqa: E402
 from stub_driver import StubDriver  # noqa: E402
 
 from dash_attn import Kernel, ManifestError  # noqa: E402
@@ -69,10 +72,64 @@ def of_another_program() -> None:
 
 
 def of_other_drivers() -> None:
-    """A driver that refuses it assembles the PTX."""
+    """A driver that refuses it assembles the PTX, and so does one that cannot say what it takes."""
     path = write(TMP / "old")
     assemble(path, str(PTXAS))
     assert loads(path, fail="cubin:209") == ["cubin", "PTX"]
+    before = TMP / "libcuda-12.3.so"
+    before.write_bytes(Path(stub_driver.STUB).read_bytes().replace(b"cuFuncGetParamInfo\0", b"cuFuncGetParamNone\0"))
+    stub_driver.STUB, newer = str(before), stub_driver.STUB
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert loads(path) == ["PTX"]
+    assert [str(warning.message) for warning in caught] == [
+        "the cubin of 'attention_bwd' is left, and its PTX assembled: this driver is older than CUDA 12.4, and cannot say what parameters a "
+        "cubin takes"], caught
+    stub_driver.STUB = newer
+
+
+def of_other_parameters() -> None:
+    """A launch hands over what the manifest says: the driver would read past its end."""
+    path = write(TMP / "parameters")
+    ptx = path.with_suffix(".ptx").read_bytes()
+    cubin = assemble(path, str(PTXAS))
+    raw = json.loads(path.read_text(encoding="utf-8"))
+    first = b"\t.param .u64 .ptr .global .align 1 attention_bwd_order_param_0,\n"
+    name, count = "attention_bwd_order", 8
+    for change, number, found in ((first * 2, 2, 8), (b"", 1, 4), (first.replace(b"u64", b"u32"), 1, 4)):
+        assert first in ptx
+        code = b"cubin of " + ptx.replace(first, change)
+        cubin.write_bytes(code)
+        raw["cubin"]["sha256"] = hashlib.sha256(code).hexdigest()
+        path.write_text(json.dumps(raw), encoding="utf-8")
+        said = refused(lambda: loads(path), ManifestError)
+        assert said == (f"the code of '{name}' takes other parameters than the manifest says: number {number} of {count} has {found} bytes; "
+                        "assemble it again"), said
+    code = b"cubin of " + ptx.replace(b",\n\t.param .u32 attention_bwd_order_param_7", b"")
+    cubin.write_bytes(code)
+    raw["cubin"]["sha256"] = hashlib.sha256(code).hexdigest()
+    path.write_text(json.dumps(raw), encoding="utf-8")
+    assert " number 8 of 8 has no bytes" in refused(lambda: loads(path), ManifestError)
+    os.truncate(cubin, 1 << 40)
+    found = refused(lambda: Kernel.load(path), ManifestError)
+    assert found == f"{path}: cannot read its cubin 'kernel.cubin': it has {1 << 40} bytes, expected at most {1 << 26}", found
+
+
+def sizes_before_reading() -> None:
+    """No file is read further than it may be long; pipes are not waited for."""
+    path = write(TMP / "long", table=bytes(64))
+    for ending, what, most in ((".order", "its order 'kernel.order'", 64), (".ptx", "its PTX 'kernel.ptx'", 1 << 26), (".json", "the manifest", 1 << 24)):
+        file = path.with_suffix(ending)
+        kept = file.read_bytes()
+        os.truncate(file, 1 << 40)
+        found = refused(lambda: Kernel.load(path), ManifestError)
+        assert found == f"{path}: cannot read {what}: it has {1 << 40} bytes, expected at most {most}", found
+        file.unlink()
+        os.mkfifo(file)
+        found = refused(lambda: Kernel.load(path), ManifestError)
+        assert found == f"{path}: cannot read {what}: it is a pipe or a device, expected a regular file", found
+        file.unlink()
+        file.write_bytes(kept)
 
 
 def refusals() -> None:
@@ -113,5 +170,7 @@ PTXAS.write_text("#!/bin/sh\nprintf 'cubin of ' >$4 && cat $2 >>$4\n", encoding=
 PTXAS.chmod(0o755)
 of_another_program()
 of_other_drivers()
+of_other_parameters()
+sizes_before_reading()
 refusals()
 slow()

@@ -191,7 +191,8 @@ llvm::Error dash_run::runProgram(Program &program) {
   module->setTargetTriple((*machine)->getTargetTriple());
   addPackedEntry(*module);
   for (llvm::Function &function : *module)
-    function.addFnAttr("no-builtins"); // a malloc and a fill do not become a calloc, whatever else there may be
+    function.addFnAttr(
+        "no-builtins"); // a malloc and a fill do not become a calloc, whatever else there may be
   if (llvm::Error error =
           makeOptimizingTransformer(/*optLevel=*/2, /*sizeLevel=*/0, machine->get())(module.get()))
     return error;

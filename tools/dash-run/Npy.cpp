@@ -7,11 +7,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "Npy.h"
+#include "dash/Support/ReadFile.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CheckedArithmetic.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 using namespace llvm;
 
@@ -153,11 +153,12 @@ private:
 
 } // namespace
 
-Expected<dash_run::NpyArray> dash_run::readNpy(StringRef path) {
-  auto buffer = MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
-  if (!buffer)
-    return createFileError(path, buffer.getError());
-  return Reader(path, (*buffer)->getBuffer()).read();
+Expected<dash_run::NpyArray> dash_run::readNpy(StringRef path, uint64_t mostBytes) {
+  constexpr uint64_t mostHeader = 1 << 20;
+  Expected<std::string> bytes = mlir::dash::readFile(path, mostBytes + mostHeader);
+  if (!bytes)
+    return createFileError(path, bytes.takeError());
+  return Reader(path, *bytes).read();
 }
 
 std::string dash_run::npyHeader(StringRef type, ArrayRef<int64_t> shape) {

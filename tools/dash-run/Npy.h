@@ -22,8 +22,8 @@ struct NpyArray {
 /// "[1, 2, 50, 64]", as messages show it.
 std::string formatShape(llvm::ArrayRef<int64_t> shape);
 
-/// Reads a file of version 1, 2 or 3. Errors name the file, what was expected and what was found.
-llvm::Expected<NpyArray> readNpy(llvm::StringRef path);
+/// Reads a file of version 1, 2 or 3 with at most so many bytes of data. Errors name the file, what was expected and what was found.
+llvm::Expected<NpyArray> readNpy(llvm::StringRef path, uint64_t mostBytes);
 
 /// Bytes of a file of version 1 (as numpy writes it), in front of the array's data.
 std::string npyHeader(llvm::StringRef type, llvm::ArrayRef<int64_t> shape);

@@ -14,6 +14,8 @@
 #include "dash/IR/TensorNames.h"
 #include "dash/Schedule/Schedule.h"
 #include "dash/Schedule/ScheduleIR.h"
+#include "dash/Support/Nesting.h"
+#include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -24,8 +26,11 @@
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Support/FileUtilities.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/CheckedArithmetic.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
 #include <cstring>
 
 using namespace mlir;
@@ -298,10 +303,31 @@ static LogicalResult checkArguments(func::FuncOp function, const Program &progra
   return success();
 }
 
+/// A file, or standard input.
+static FailureOr<std::unique_ptr<llvm::MemoryBuffer>> readSource(MLIRContext &context,
+                                                                 StringRef path) {
+  auto refuse = [&](const Twine &why) {
+    return emitError(FileLineColLoc::get(&context, path, 0, 0)) << why;
+  };
+  std::string message;
+  std::unique_ptr<llvm::MemoryBuffer> text = openInputFile(path, &message);
+  if (!text)
+    return refuse(message);
+  if (!isBytecode(text->getMemBufferRef()) && nestsDeeper(text->getBuffer(), mostNesting))
+    return refuse("brackets nest deeper than " + Twine(mostNesting) +
+                  " levels, which no parser's stack is made for");
+  return text;
+}
+
 FailureOr<Program> dash_run::loadProgram(MLIRContext &context, StringRef path, StringRef name,
                                          bool contributions) {
   Program program;
-  program.module = parseSourceFile<ModuleOp>(path, &context);
+  llvm::SourceMgr sources;
+  FailureOr<std::unique_ptr<llvm::MemoryBuffer>> text = readSource(context, path);
+  if (failed(text))
+    return failure();
+  sources.AddNewSourceBuffer(std::move(*text), SMLoc());
+  program.module = parseSourceFile<ModuleOp>(sources, &context);
   if (!program.module || failed(lowerToLoops(*program.module, contributions)))
     return failure();
   FailureOr<func::FuncOp> found = findFunction(*program.module, name);

@@ -74,7 +74,7 @@ static Expected<bool> readInput(Tensor &tensor) {
   sys::path::append(path, tensor.name + ".npy");
   if (options().argsDir.empty() || !sys::fs::exists(path))
     return false;
-  Expected<NpyArray> array = readNpy(path);
+  Expected<NpyArray> array = readNpy(path, tensor.numElements() * tensor.elementBytes());
   if (!array)
     return array.takeError();
   if (array->type != tensor.npyType())

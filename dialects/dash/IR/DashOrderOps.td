@@ -33,7 +33,7 @@ def ScheduleOp : Dash_Op<"schedule", [Symbol]> {
     finish when they are resident at once and start in index order.
 
     **Preconditions**
-    - `parts` divides the query heads of a kv head, or is a multiple of them; `workers` and `width` are from 1 to 1048576.
+    - `parts` divides the query heads of a kv head, or is a multiple of them; `workers` and `width` are from 1 to 16384.
     - `width` is `workers` unless the level is `machine` or `world`.
     - `min_workers` is from 1 to `workers`.
     - `apart` is of an order that is not `unordered`; `apart(parts)` of more parts than one.
@@ -58,7 +58,7 @@ def ScheduleOp : Dash_Op<"schedule", [Symbol]> {
 
     **Errors**
     - `parts must be at least 1, got 0`
-    - `workers must be from 1 to 1048576, got 0`, and so for width
+    - `workers must be from 1 to 16384, got 0`, and so for width
     - `kind must be UTF-8, got 'x'`
     - `parts must divide the 4 query heads of a kv head or be a multiple of them, got 3`
     - `width must be workers, 132, at level 'run', got 32`

@@ -66,6 +66,11 @@ struct LaunchConfig {
   F(getErrorName, "cuGetErrorName", (int error, const char **text))                                \
   F(getErrorString, "cuGetErrorString", (int error, const char **text))
 
+/// The same of functions that older drivers lack; null there. The last is of CUDA 12.4.
+#define DASH_NEWER_DRIVER_FUNCTIONS(F)                                                             \
+  F(funcGetParamInfo, "cuFuncGetParamInfo",                                                        \
+    (void *function, size_t index, size_t *offset, size_t *bytes))
+
 struct LoadedKernel;
 
 /// What kernels that are equal in something have in common, by what that is, for as long as one of them is there.
@@ -110,6 +115,7 @@ public:
 
 #define DASH_DRIVER_MEMBER(name, symbol, parameters) int(*name) parameters = nullptr;
   DASH_DRIVER_FUNCTIONS(DASH_DRIVER_MEMBER)
+  DASH_NEWER_DRIVER_FUNCTIONS(DASH_DRIVER_MEMBER)
 #undef DASH_DRIVER_MEMBER
 
 private:

@@ -58,6 +58,7 @@ private:
   bool loadAssembled(LoadedKernel &loaded, int capability, Warn warn) const;
   bool loadImage(LoadedKernel &loaded, const std::string &code) const;
   Outcome checkTarget(int major, int minor, llvm::StringRef deviceName) const;
+  Outcome checkParameters(void *function, const Entry &entry) const;
   Outcome admit(LoadedKernel &loaded, const Entry &entry, int mostShared) const;
   std::string codeKey(int device) const;
 

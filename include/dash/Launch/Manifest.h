@@ -89,6 +89,9 @@ inline constexpr std::array<llvm::StringLiteral, 3> strideNames = {"batch", "hea
 /// Reads and checks a manifest; each mistake is a failure with its place.
 Outcome readManifest(llvm::StringRef text, Manifest &manifest);
 
+/// Bytes of a parameter.
+uint32_t bytesOf(ParameterType type);
+
 /// Checks that the PTX has the manifest's entries, with its parameters: the driver would read past the end of too few.
 Outcome checkEntries(llvm::StringRef ptx, const Manifest &manifest);
 

@@ -3,9 +3,9 @@
 #ifndef DASH_SCHEDULE_CHOOSEORDER_H
 #define DASH_SCHEDULE_CHOOSEORDER_H
 
-#include "dash/IR/Limits.h"
 #include "dash/Schedule/Kinds.h"
 #include "dash/Schedule/Verify.h"
+#include "dash/Support/Limits.h"
 
 namespace mlir::dash {
 

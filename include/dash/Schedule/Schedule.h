@@ -3,11 +3,11 @@
 #ifndef DASH_SCHEDULE_SCHEDULE_H
 #define DASH_SCHEDULE_SCHEDULE_H
 
-#include "dash/IR/Limits.h"
 #include "dash/IR/OrderBuffer.h"
 #include "dash/IR/PartCut.h"
 #include "dash/IR/Problem.h"
 #include "dash/Schedule/Formulas.h"
+#include "dash/Support/Limits.h"
 #include "mlir/IR/Diagnostics.h"
 #include <memory>
 #include <string>
@@ -76,7 +76,7 @@ struct ScheduleHeader {
 };
 
 /// Limits on what can be scheduled: beyond them a proof would take hours, or more than 2 GB. They are
-/// over all heads and sequences; dash/IR/Limits.h has those that the IR states.
+/// over all heads and sequences; dash/Support/Limits.h has those that the IR states.
 constexpr int64_t maxItems = int64_t(1) << 23;
 constexpr int64_t maxChains = int64_t(1) << 24;
 constexpr int64_t maxTasks = int64_t(1) << 34;

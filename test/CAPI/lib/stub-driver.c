@@ -245,6 +245,18 @@ int cuModuleGetFunction(void **function, void *module, const char *name) {
   return notFound;
 }
 
+int cuFuncGetParamInfo(void *function, size_t index, size_t *offset, size_t *bytes) {
+  NEEDS_CONTEXT;
+  Entry *entry = function;
+  if (index >= (size_t)entry->numParameters)
+    return invalidValue;
+  *offset = 0;
+  for (size_t i = 0; i < index; ++i)
+    *offset += entry->bytes[i];
+  *bytes = entry->bytes[index];
+  return 0;
+}
+
 int cuFuncSetAttribute(void *function, int attribute, int value) {
   NEEDS_CONTEXT;
   LOG("allow %s %d %d\n", ((Entry *)function)->name, attribute, value);

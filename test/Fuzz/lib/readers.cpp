@@ -162,7 +162,7 @@ static void readManifest(StringRef bytes) {
 }
 
 static void readNpy(StringRef bytes) {
-  llvm::consumeError(dash_run::readNpy(asFile(bytes)).takeError());
+  llvm::consumeError(dash_run::readNpy(asFile(bytes), bytes.size()).takeError());
 }
 
 /// A plan of a world; what can be read is proven.

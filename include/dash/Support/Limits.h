@@ -1,0 +1,26 @@
+//===- Limits.h - how large things may be ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// No order of use comes near. What is written by hand shall not ask for memory or time that nobody has.
+//===----------------------------------------------------------------------===//
+#ifndef DASH_SUPPORT_LIMITS_H
+#define DASH_SUPPORT_LIMITS_H
+
+#include <cstdint>
+#include <limits>
+
+namespace mlir::dash {
+
+constexpr int64_t maxRows = std::numeric_limits<int32_t>::max(); ///< of a sequence
+constexpr int64_t maxWorkers = int64_t(1) << 14; ///< blocks that a GPU holds at once: some hundreds
+constexpr int64_t maxDqLimit = int64_t(1) << 20; ///< MiB
+constexpr int64_t maxTableRows = int64_t(1) << 26; ///< items, and visits, of a table
+
+/// Bytes of a kernel's files, of which none is read past its limit.
+constexpr uint64_t maxManifestBytes = uint64_t(1) << 24;
+constexpr uint64_t maxPtxBytes = uint64_t(1) << 26;
+constexpr uint64_t maxCubinBytes = uint64_t(1) << 26;
+
+} // namespace mlir::dash
+
+#endif // DASH_SUPPORT_LIMITS_H
