@@ -121,7 +121,13 @@ def refusals() -> None:
         "manifest of 'attention_bwd': its order is not what this compiler writes: 'compute' must be above 0 and at most 1e100, got -1.0":
             (r"cost<compute = [\d.]+", "cost<compute = -1.0"),
         "manifest of 'attention_bwd': its program is not what this compiler writes":
-            ('"level": "run"', '"level": "world"')}
+            ('"level": "run"', '"level": "world"'),
+        # Text for MLIR's parser, which calls itself for each bracket.
+        "manifest of 'attention_bwd': its program is not what this compiler writes: brackets nest deeper than 32 levels":
+            ('"mask": "[^"]*"', f'"mask": "{"[" * 200000}"'),
+        "manifest of 'attention_bwd': its order is not what this compiler writes: brackets nest deeper than 32 levels":
+            ("cost<compute", f'cost<{"{" * 200000}compute'),
+        "manifest.program.workers: expected 1 to 16384, found 1000000": ('"workers": [0-9]+', '"workers": 1000000')}
     for message, change in damaged.items():
         said = call(edited(*change), "plan", SIZES)
         expect(message, said.startswith(f"error: {message}") and said.endswith("\nDASH_INVALID_MANIFEST\n"), said)
