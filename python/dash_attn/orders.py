@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .compiler import Compiled, compile_program
@@ -32,7 +32,8 @@ class Ordered:
 
 def order_for(wanted: Wanted, *sizes: int) -> Ordered:
     """wanted: of a batch, without an order; sizes: as SIZES names them. Raises ArgumentError for those that no kernel serves."""
-    return _choose(wanted, sizes)
+    ordered = _choose(wanted._replace(takes_delta=False), sizes)
+    return replace(ordered, wanted=ordered.wanted._replace(takes_delta=wanted.takes_delta)) if wanted.takes_delta else ordered
 
 
 @functools.lru_cache(maxsize=4096)

@@ -37,10 +37,10 @@ PROGRAM = """
 !sink = memref<?xf32, strided<[1], offset: ?>>
 !dsink = memref<?x?xf32, strided<[?, 1], offset: ?>>
 
-func.func @attention_bwd(%q: !tensor, %k: !tensor, %v: !tensor, %do: !tensor, %o: !tensor, %lse: !per_row, %dq: !tensor,
+func.func @attention_bwd(%q: !tensor, %k: !tensor, %v: !tensor, %do: !tensor, %{given}: {of_given}, %lse: !per_row, %dq: !tensor,
                          %dk: !tensor, %dv: !tensor, %scale: f32{arguments}) {{
   dash.attention_bwd
-      ins(%q, %k, %v, %do, %lse, o = %o : !tensor, !tensor, !tensor, !tensor, !per_row, !tensor)
+      ins(%q, %k, %v, %do, %lse, {given} = %{given} : !tensor, !tensor, !tensor, !tensor, !per_row, {of_given})
       outs(%dq, %dk, %dv : !tensor, !tensor, !tensor)
       mask(<{mask}>) level({level}) scale(%scale){clauses}
   return
@@ -160,7 +160,8 @@ class Wanted(NamedTuple):
     """A kernel. element: "bf16" or "f16"; kind, parts: of its order, the kind empty before one is chosen, and of packed sequences, whose
     lengths come with each call (is_list); has_runs: whether parts are runs of a query head's q tiles; sizes: those that a table is for, as
     `orders.SIZES` names them, else empty; has_sink: of a softmax in which each head has a score without a value; apart: contributions that
-    are kept apart, those of "parts" or "all", or "" where sums grow turn by turn. An order has the same bits either way, but a search finds others."""
+    are kept apart, those of "parts" or "all", or "" where sums grow turn by turn. An order has the same bits either way, but a search finds others.
+    takes_delta: in place of o, as where the LSE has a gradient; the order is that of the kernel that takes o."""
 
     head_dim: int
     element: str
@@ -173,6 +174,7 @@ class Wanted(NamedTuple):
     is_list: bool = False
     has_sink: bool = False
     apart: str = ""
+    takes_delta: bool = False
 
 
 _FIELDS: dict[str, Callable[[Record], Any]] = {
@@ -198,7 +200,8 @@ def program_of(wanted: Wanted) -> tuple[str, str, str]:
     """What `Kernel.compile` takes: the program, its options and its name. If it has a table, that is for other sizes: those wanted are planned."""
     mask = Mask(*wanted.window)
     clauses = " sequences(<?>)" * wanted.is_list + " sink(%sink, %dsink : !sink, !dsink)" * wanted.has_sink
-    text = PROGRAM.format(head_dim=wanted.head_dim, element=wanted.element, mask=mask.text, level=wanted.level, clauses=clauses,
+    given = {"given": "delta", "of_given": "!per_row"} if wanted.takes_delta else {"given": "o", "of_given": "!tensor"}
+    text = PROGRAM.format(**given, head_dim=wanted.head_dim, element=wanted.element, mask=mask.text, level=wanted.level, clauses=clauses,
                           arguments=", %sink: !sink, %dsink: !dsink" * wanted.has_sink)
     kind = OF_LISTS.get(wanted.window, OF_OTHER_LISTS) if wanted.is_list else wanted.kind
     # An order is proven at usual sizes, which have one head: whole heads have to make as many parts.

@@ -145,13 +145,14 @@ def forward(q: Any, k: Any, v: Any, *, scale: float, mask: Mask, softcap: float 
 
 def backward(q: Any, k: Any, v: Any, do: Any, o: Any, lse: Any, *, scale: float, mask: Mask,
              corrected: bool = True, rounded: Callable[[Any], Any] = lambda x: x, softcap: float | None = None,
-             sink: Any = None) -> dict[str, Any]:
+             sink: Any = None, delta: Any = None) -> dict[str, Any]:
     """dq, dk and dv in float64, from the o and the LSE that are given; with a sink dsink, [batch, heads], too.
 
     P = exp(scale q k^T - lse); dv = P^T do; dS = P (do v^T - rowsum(o do)); dq = scale dS k; dk = scale dS^T q. A softcap brings its
     slope 1 - tanh^2 into dS. dsink = -sum over rows of exp(sink - lse) rowsum(o do).
     corrected: False leaves out rowsum(o do): how large gradients would be without it, when they nearly cancel; in dsink it leaves out
     its sign.
+    delta: in place of rowsum(o do), as the LSE lies; then o is not looked at.
     rounded: applied to P and to dS where they become factors of products, as kernels round them to the inputs' type.
     """
     xp = _library(q)
@@ -160,19 +161,20 @@ def backward(q: Any, k: Any, v: Any, do: Any, o: Any, lse: Any, *, scale: float,
         gradients["dsink"] = xp.zeros_like(_float64(lse[..., 0]))
     for batch, of_q, of_kv in _groups(q, k):
         queries, keys, values = (_float64(x) for x in (q[batch, of_q], k[batch, of_kv], v[batch, of_kv]))
-        upstream, output, logs = (_float64(x[batch, of_q]) for x in (do, o, lse))
+        upstream, logs = (_float64(x[batch, of_q]) for x in (do, lse))
         empty = ~xp.isfinite(logs)
         logs = xp.where(empty, xp.zeros_like(logs), logs)
         scores, slope = _scores(xp, queries, keys, scale, mask, softcap)
         p = xp.exp(scores - logs[..., None])
         p = xp.where(empty[..., None], xp.zeros_like(p), p)
-        dp, delta = upstream @ values.swapaxes(-1, -2), (output * upstream).sum(-1)
+        dp = upstream @ values.swapaxes(-1, -2)
+        of_rows = (_float64(o[batch, of_q]) * upstream).sum(-1) if delta is None else _float64(delta[batch, of_q])
         if corrected:
-            dp = dp - delta[..., None]
+            dp = dp - of_rows[..., None]
         ds = rounded(p * slope * dp)
         if sink is not None:
             weights = xp.exp(_float64(sink[of_q])[:, None] - logs)
-            terms = xp.where(empty, xp.zeros_like(delta), weights * (delta if corrected else abs(delta)))
+            terms = xp.where(empty, xp.zeros_like(of_rows), weights * (of_rows if corrected else abs(of_rows)))
             gradients["dsink"][batch, of_q] = -terms.sum(-1)
         gradients["dq"][batch, of_q] = scale * (ds @ keys)
         gradients["dk"][batch, of_kv] = scale * (ds.swapaxes(-1, -2) @ queries).sum(0)

@@ -97,7 +97,7 @@ def computed(tensors: dict[str, torch.Tensor], options: dict[str, Any], function
     """o, lse and gradients."""
     leaves = [tensors[name] for name in ("q", "k", "v")]
     o, lse = function(*leaves, **options, return_lse=True)
-    return dict(zip(NAMES, (o.detach(), lse, *torch.autograd.grad(o, leaves, tensors["do"])), strict=True))
+    return dict(zip(NAMES, (o.detach(), lse.detach(), *torch.autograd.grad(o, leaves, tensors["do"])), strict=True))
 
 
 def poison_cache() -> None:

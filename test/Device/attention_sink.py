@@ -43,7 +43,7 @@ def with_sink(problem: Case, seed: int = 0) -> dict[str, torch.Tensor]:
 def computed(tensors: dict[str, torch.Tensor], options: dict[str, Any], function: Any = attention) -> dict[str, torch.Tensor]:
     leaves = [tensors[name] for name in ("q", "k", "v", "sink")]
     o, lse = function(*leaves[:3], sink=leaves[3], return_lse=True, **options)
-    return dict(zip(NAMES, (o.detach(), lse, *torch.autograd.grad(o, leaves, tensors["do"])), strict=True))
+    return dict(zip(NAMES, (o.detach(), lse.detach(), *torch.autograd.grad(o, leaves, tensors["do"])), strict=True))
 
 
 def accurate(problem: Case) -> dict[str, Any]:
@@ -84,7 +84,7 @@ def of_packed(bundled: BundledKernel) -> dict[str, Any]:
 
     def compute() -> dict[str, torch.Tensor]:
         o, lse = attention(*leaves[:3], sink=sink, cu_seqlens_q=given["cu_q"], return_lse=True, **options)
-        return dict(zip(NAMES, (o.detach(), lse, *torch.autograd.grad(o, leaves, given["do"])), strict=True))
+        return dict(zip(NAMES, (o.detach(), lse.detach(), *torch.autograd.grad(o, leaves, given["do"])), strict=True))
 
     found, dsink, least = compute(), torch.zeros(8, device="cuda", dtype=torch.float64), torch.zeros(8, device="cuda", dtype=torch.float64)
     for begin, end in zip(given["cu_q"].tolist(), given["cu_q"].tolist()[1:]):

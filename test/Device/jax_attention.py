@@ -17,6 +17,7 @@ import torch  # noqa: E402
 from front_ends import demand_accurate, demand_same  # noqa: E402
 from group import Skip, Test, demand  # noqa: E402
 
+from dash_attn import reference  # noqa: E402
 from dash_attn.bundle import BundledKernel  # noqa: E402
 from dash_attn.orders import texts_of  # noqa: E402
 from dash_attn.problem import CAUSAL, FULL, SEARCHED  # noqa: E402
@@ -30,6 +31,7 @@ UNGROUPED = (1024, 1024, 2, 8, 8, "bhsd", "bf16")  # heads that are not cut into
 TABLE = (2048, 2048, 2, 32, 8, "bhsd", "bf16")  # which causal masks have a table for
 LARGE, SMALL = (4096, 4096, 4, 16, 16, "bhsd", "bf16"), (128, 128, 1, 2, 2, "bhsd", "bf16")
 REPEATS = 50
+MOST_OF_LSE = 5e-3  # of the error of gradients, rounded to 16 bits in factors and results
 TYPES = {"bf16": torch.bfloat16, "f16": torch.float16}
 # XLA captures what follows each other of these kinds, from so many on.
 CAPTURED = {"xla_gpu_enable_command_buffer": "FUSION,CUDNN,CUSTOM_CALL", "xla_gpu_graph_min_graph_size": 1}
@@ -46,6 +48,8 @@ def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:
     which = f"jax d{first.head_dim}-{first.mask.name}"
     found = [Test(f"{which} {'-'.join(map(str, shape))}", first.name, lambda shape=shape: accurate(case(first, shape), shape[5]))
              for shape in SHAPES if window == FULL or shape[0] == shape[1]]
+    found += [Test(f"{which} of the LSE{' with a sink' * has_sink}", first.name,
+                   lambda has_sink=has_sink: of_lse(case(first, SHAPES[0], has_sink=has_sink), SHAPES[0][5])) for has_sink in (False, True)]
     found.append(Test(f"{which} accurate with a sink", first.name, lambda: accurate(case(first, SHAPES[0], has_sink=True), SHAPES[0][5])))
     is_one = (first.head_dim, window) == (128, CAUSAL)
     found += [Test(f"{which} {test.__name__}", first.name, lambda test=test: test(case(first, REPEATED)))
@@ -85,8 +89,8 @@ def inputs(problem: Case, layout: str = "bhsd", seed: int = 0) -> dict[str, torc
     return found
 
 
-def both_ways(problem: Case, layout: str = "bhsd") -> Callable[..., Any]:
-    """o, lse and gradients of arrays, which may have a sink behind them."""
+def both_ways(problem: Case, layout: str = "bhsd", of_lse: float | None = None) -> Callable[..., Any]:
+    """o, lse and gradients of arrays, which may have a sink behind them. of_lse: the gradient of the LSE, all over; None if it has none."""
     jax = jax_here()
     from dash_attn.jax import attention
 
@@ -95,8 +99,15 @@ def both_ways(problem: Case, layout: str = "bhsd") -> Callable[..., Any]:
 
     def compute(q: Any, k: Any, v: Any, do: Any, sink: Any = None) -> Any:
         given = (q, k, v) if sink is None else (q, k, v, sink)
-        (o, lse), pull = jax.vjp(lambda q, k, v, sink=None: attention(q, k, v, sink=sink, **options, return_lse=True), *given)
-        return o, lse, *pull((do, jax.numpy.zeros_like(lse)))
+
+        def function(q: Any, k: Any, v: Any, sink: Any = None) -> Any:
+            return attention(q, k, v, sink=sink, **options, return_lse=True)
+
+        if of_lse is not None:
+            (o, lse), pull = jax.vjp(function, *given)
+            return o, lse, *pull((do, jax.numpy.full_like(lse, of_lse)))
+        o, pull, lse = jax.vjp(function, *given, has_aux=True)
+        return o, lse, *pull(do)
 
     return compute
 
@@ -122,6 +133,23 @@ def accurate(problem: Case, layout: str) -> dict[str, Any]:
     found = to_torch(jax.jit(both_ways(problem, layout))(*to_jax(tensors)), layout)
     given = {name: as_bhsd(x, layout) for name, x in tensors.items()} | {name: found[name] for name in ("o", "lse")}
     return demand_accurate(problem, given, found)
+
+
+def of_lse(problem: Case, layout: str) -> dict[str, Any]:
+    """A gradient of the LSE that is 0 gives the bits that there are without one; of 1 gradients are those of float64, twice the same."""
+    jax, tensors = jax_here(), inputs(problem, layout)
+    given = to_jax(tensors)
+    plain, zeros, ones, again = (to_torch(jax.jit(both_ways(problem, layout, value))(*given), layout) for value in (None, 0, 1, 1))
+    demand_same(zeros, plain, "a gradient of zeros")
+    demand_same(again, ones, "again")
+    q, k, v, do = (as_bhsd(tensors[name], layout) for name in ("q", "k", "v", "do"))
+    sink = {"sink": tensors["sink"]} if problem.has_sink else {}
+    exact = reference.backward(q, k, v, do, None, ones["lse"], scale=problem.scale, mask=problem.mask, **sink,
+                               delta=(ones["o"].double() * do.double()).sum(-1) - 1)
+    exact |= {"dsink": exact["dsink"].sum(0)} if problem.has_sink else {}
+    worst = max(reference.relative_error(ones[name], x, x) for name, x in exact.items())
+    demand(worst < MOST_OF_LSE, "gradients are far from float64", worst=worst)
+    return {"worst": worst}
 
 
 def repeats(problem: Case) -> dict[str, Any]:

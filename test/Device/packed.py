@@ -59,7 +59,7 @@ def inputs(bundled: BundledKernel, lengths: Lengths, heads: int, kv_heads: int, 
 def computed(given: dict[str, torch.Tensor], options: dict[str, Any], function: Any = attention) -> dict[str, torch.Tensor]:
     leaves = [given[name] for name in ("q", "k", "v")]
     o, lse = function(*leaves, cu_seqlens_q=given["cu_q"], cu_seqlens_k=given["cu_k"], return_lse=True, **options)
-    return dict(zip(NAMES, (o.detach(), lse, *torch.autograd.grad(o, leaves, given["do"])), strict=True))
+    return dict(zip(NAMES, (o.detach(), lse.detach(), *torch.autograd.grad(o, leaves, given["do"])), strict=True))
 
 
 def by_flash(given: dict[str, torch.Tensor], bundled: BundledKernel) -> dict[str, torch.Tensor]:
@@ -68,7 +68,7 @@ def by_flash(given: dict[str, torch.Tensor], bundled: BundledKernel) -> dict[str
     o, lse, *_ = torch.ops.aten._flash_attention_forward(
         *leaves, given["cu_q"], given["cu_k"], leaves[0].shape[0], leaves[1].shape[0], 0.0, False, False, scale=bundled.head_dim**-0.5,
         window_size_left=left, window_size_right=right)
-    return dict(zip(NAMES, (o.detach(), lse, *torch.autograd.grad(o, leaves, given["do"])), strict=True))
+    return dict(zip(NAMES, (o.detach(), lse.detach(), *torch.autograd.grad(o, leaves, given["do"])), strict=True))
 
 
 def accurate(bundled: BundledKernel) -> dict[str, Any]:

@@ -81,8 +81,6 @@ def lse() -> None:
     scores = jnp.einsum("bhqd,bhkd->bhqk", q.astype(jnp.float32), jnp.repeat(k, 2, 1).astype(jnp.float32)) / 8
     demand_close([o, sums], [attention(q, k, v), jax.nn.logsumexp(scores, -1)], 1e-6)
     assert sums.dtype == jnp.float32
-    gone = jax.grad(lambda q: attention(q, k, v, return_lse=True)[1].sum())(q)
-    assert not gone.any()
 
 
 def transformed() -> None:

@@ -41,8 +41,8 @@ def upstream(o: Any) -> Any:
 
 def found(given: list[Any], compute: Callable[..., Any] = attention, **options: Any) -> list[Any]:
     """o, the LSE and all gradients."""
-    (o, lse), pull = jax.vjp(lambda *x: compute(*x[:3], sink=x[3], return_lse=True, **options), *given)
-    return [o, lse, *pull((upstream(o), jnp.ones_like(lse)))]
+    o, pull, lse = jax.vjp(lambda *x: compute(*x[:3], sink=x[3], return_lse=True, **options), *given, has_aux=True)
+    return [o, lse, *pull(upstream(o))]
 
 
 def exact(given: list[jax.Array], causal: bool = False, window: tuple[int, int] = (-1, -1), scale: float = 0.125, layout: str = "bhsd") -> list[Any]:

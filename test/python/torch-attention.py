@@ -79,7 +79,7 @@ def gradients() -> None:
                                                           (-1, 0)], LAUNCHED
     q, k, v = tensors()
     o, lse = attention(q, k, v, return_lse=True)
-    assert lse.shape == q.shape[:3] and lse.dtype == torch.float32 and not lse.requires_grad and o.requires_grad
+    assert lse.shape == q.shape[:3] and lse.dtype == torch.float32 and lse.requires_grad and o.requires_grad
     assert not attention(*(x.detach() for x in (q, k, v))).requires_grad
     # Some need gradients only; an upstream gradient without strides, as that of a sum is.
     assert torch.autograd.grad(attention(q.detach(), k, v.detach()).sum(), k)[0].shape == k.shape

@@ -31,7 +31,7 @@ from dash_attn.torch import operator, registry, sequences, sinks  # noqa: E402
 
 assert switches() == before, (before, switches())
 attention, first = dash_attn.attention, [module.gradients for module in (operator, sinks, sequences)]
-old_launch = operator.launch
+old_launch = operator.launch_of_both
 for name in [name for name in sys.modules if name.partition(".")[0] == "dash_attn"]:
     del sys.modules[name]
 again = importlib.import_module("dash_attn")
@@ -40,7 +40,7 @@ modules = [sys.modules[f"dash_attn.torch.{name}"] for name in ("operator", "sink
 assert [module.gradients for module in modules] == first and modules[0] is not operator
 for module in modules:
     importlib.reload(module)
-launch = sys.modules["dash_attn.torch.operator"].launch
+launch = sys.modules["dash_attn.torch.operator"].launch_of_both
 assert launch is not old_launch and first[0]._dash_functions["CUDA"] is launch
 
 with FakeTensorMode():

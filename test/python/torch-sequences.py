@@ -87,7 +87,7 @@ def gradients() -> None:
     (of_all,) = torch.autograd.grad(attention(*packed.unbind(1), cu_seqlens_q=cu[0], causal=True), packed, upstream(expected[0]))
     assert torch.equal(of_all, torch.stack(expected[1:], 1))
     o, lse = attention(*inputs, cu_seqlens_q=cu[0], return_lse=True)
-    assert lse.shape == (2, o.shape[0]) and not lse.requires_grad and lse[:, :GAP].isinf().all() and lse[:, GAP:-GAP].isfinite().all()
+    assert lse.shape == (2, o.shape[0]) and lse.requires_grad and lse[:, :GAP].isinf().all() and lse[:, GAP:-GAP].isfinite().all()
     with torch.autocast("cpu", dtype=BF16):
         assert attention(*tensors(same, dtype=torch.float32), cu_seqlens_q=cu[0]).dtype == BF16
     reason = refused(lambda: torch.autograd.grad(torch.autograd.grad(attention(*inputs, cu_seqlens_q=cu[0]).sum(), inputs[0],

@@ -42,11 +42,16 @@ def sharded() -> None:
         expected = torch.autograd.grad(attention(*whole, **options), whole, do)
         parts = [distribute_tensor(x.detach(), mesh, [Shard(dim)]).requires_grad_() for x in whole]
         upstream = distribute_tensor(do, mesh, [Shard(dim)])
+        outputs = attention(*whole, **options, return_lse=True)
+        of_lse = torch.linspace(-1, 1, outputs[1].numel()).reshape(outputs[1].shape)
+        with_lse = torch.autograd.grad(outputs, whole, (do, of_lse))
         with CommDebugMode() as sent:
             o = attention(*parts, **options)
             found = torch.autograd.grad(o, parts, upstream)
-        assert not sent.get_total_counts() and o.placements == (Shard(dim),), sent.get_comm_counts()
-        for one, other in zip(found, expected, strict=True):
+            o, lse = attention(*parts, **options, return_lse=True)
+            of_both = torch.autograd.grad((o, lse), parts, (upstream, distribute_tensor(of_lse, mesh, lse.placements, src_data_rank=None)))
+        assert not sent.get_total_counts() and o.placements == (Shard(dim),) and lse.placements == (Shard(min(dim, 1)),), sent.get_comm_counts()
+        for one, other in zip((*found, *of_both), (*expected, *with_lse), strict=True):
             assert one.placements == (Shard(dim),) and torch.equal(one.full_tensor(), other)
     with_sink(mesh)
     *whole, _ = inputs(kv_heads=1)
@@ -70,7 +75,11 @@ def with_sink(mesh: Any) -> None:
         found = add_sink(*(distribute_tensor(x, mesh, [way]) for x, way in zip(operands, ways[1:])))
         for one, other in zip(found, add_sink(*operands), strict=True):
             assert one.placements == (Shard(dim),) and torch.equal(one.full_tensor(), other)
-        o = attention(*parts[:3], causal=True, sink=parts[3])
+        o, lse = attention(*parts[:3], causal=True, sink=parts[3], return_lse=True)
+        of_both = torch.autograd.grad((o, lse.float()), parts, (distribute_tensor(do, mesh, [Shard(dim)]), lse.detach()), retain_graph=True)
+        outputs = attention(*whole[:3], causal=True, sink=whole[3], return_lse=True)
+        for one, other in zip(of_both[:3], torch.autograd.grad(outputs, whole[:3], (do, outputs[1].detach())), strict=True):
+            assert torch.equal(one.full_tensor(), other)
         found = torch.autograd.grad(o, parts, distribute_tensor(do, mesh, [Shard(dim)]))
         assert o.placements == (Shard(dim),) and found[3].placements in ((Partial(),), (Shard(0),), (Replicate(),)), found[3].placements
         *same, of_sinks = zip(found, expected, strict=True)

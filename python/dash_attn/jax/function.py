@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax._src.cudnn import fused_attention_stablehlo as cudnn
+from jax.custom_derivatives import SymbolicZero
 
 from ..problem import demand, window_of
 from .operator import Call, apply, gradients
@@ -23,7 +25,7 @@ def attention(q: jax.Array, k: jax.Array, v: jax.Array, *, causal: bool = False,
     q: [batch, heads, rows, head_dim]; k, v: [batch, kv_heads, kv_rows, head_dim], where kv_heads divides heads; bfloat16 or float16,
     head_dim 64 or 128; layout "bshd" takes and gives [batch, rows, heads, head_dim]. window: (left, 0), how many columns before its
     own a row sees. scale: a number, head_dim^-0.5 if None. return_lse: also gives the natural logarithms of the sums, [batch, heads,
-    rows] of float32, through which no gradients go.
+    rows] of float32, with gradients.
 
     sink: [heads], any floating-point numbers: of each head a score that has a part in every row's softmax, and no value (gpt-oss). It is in
     the LSE, and has gradients. Its part is taken from the o of the forward pass, which is rounded once more.
@@ -38,7 +40,7 @@ def attention(q: jax.Array, k: jax.Array, v: jax.Array, *, causal: bool = False,
            refusal_of_device())
     call = Call(sides, q.shape[3] ** -0.5 if scale is None else float(scale), layout, sink is not None)
     o, lse = _attention(call, *_as_varying(q, k, v, *(() if sink is None else (sink.astype(jnp.float32),))))
-    return (o, jax.lax.stop_gradient(lse)) if return_lse else o
+    return (o, lse) if return_lse else o
 
 
 def _as_varying(*arrays: jax.Array) -> tuple[jax.Array, ...]:
@@ -68,14 +70,19 @@ def _attention(call: Call, *given: Any) -> tuple[Any, Any]:
 
 
 def _forward_and_saved(call: Call, *given: Any) -> Any:
-    o, lse = apply(_computed, call, *given)
-    return (o, lse), (given, o, lse)
+    values = tuple(one.value for one in given)
+    o, lse = apply(_computed, call, *values)
+    return (o, lse), (values, o, lse)
 
 
 def _backward(call: Call, saved: Any, upstream: Any) -> tuple[Any, ...]:
+    """An output that nobody differentiates has a symbol for its gradient: then kernels take o, else delta, which is another program."""
     (q, k, v, *sink), o, lse = saved
-    *found, last = apply(gradients, call, q, k, v, upstream[0], o, lse, *sink)
+    do, dlse = (None if type(one) is SymbolicZero else one for one in upstream)
+    of_lse = () if dlse is None else (dlse,)
+    *found, last = apply(gradients, replace(call, of_lse=bool(of_lse)), q, k, v, jax.lax.full_like(o, 0) if do is None else do, o, lse, *of_lse,
+                         *sink)
     return (*found, summed(last) if call.has_sink else last)
 
 
-_attention.defvjp(_forward_and_saved, _backward)
+_attention.defvjp(_forward_and_saved, _backward, symbolic_zeros=True)

@@ -19,6 +19,7 @@ from ..plan import Plan
 from ..problem import ELEMENTS, ONE_SINK, Wanted, Window, demand, for_any_sizes, program_of
 from ..runtime import Kernel, maker_of
 from ..workspace import ALIGNMENT, aligned
+from .delta import delta_of
 
 TARGET = "dash_attention_backward"
 STAGES = ("instantiate", "initialize", "execute")
@@ -26,12 +27,14 @@ STAGES = ("instantiate", "initialize", "execute")
 
 @dataclass(frozen=True)
 class Call:
-    """What of a call is no array. has_sink: the last of its arrays is a sink, [heads] of float32, which has no batch."""
+    """What of a call is no array. has_sink: the last of its arrays is a sink, [heads] of float32, which has no batch; of_lse: behind the LSE
+    there is its gradient."""
 
     window: Window
     scale: float
     layout: str
     has_sink: bool = False
+    of_lse: bool = False
 
 
 class JaxKernel(Kernel):
@@ -70,9 +73,12 @@ def apply(function: Callable[..., Any], call: Call, *arrays: Any) -> Any:
     return _refusing_derivatives(_folded(function, call))(*arrays)
 
 
-def gradients(call: Call, q: Any, k: Any, v: Any, do: Any, o: Any, lse: Any, *sink: Any) -> tuple[Any, ...]:
+def gradients(call: Call, q: Any, k: Any, v: Any, do: Any, o: Any, lse: Any, *rest: Any) -> tuple[Any, ...]:
     """dq, dk and dv, and of a sink dsink, [batch, heads] of float32, by libdash's handler."""
-    kernel = kernel_of(order_of(q, k, call.window, call.layout, has_sink=call.has_sink).wanted)
+    kernel = kernel_of(order_of(q, k, call.window, call.layout, has_sink=call.has_sink, takes_delta=call.of_lse).wanted)
+    sink = rest[call.of_lse:]
+    if call.of_lse:
+        o = delta_of(do, o, lse, rest[0], call.layout)
 
     def typed(dtype: Any, *shape: int) -> Any:
         """In shard_map each device has its own, as it has its own q."""

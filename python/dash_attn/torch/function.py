@@ -8,12 +8,12 @@ import torch
 
 from ..problem import LAYOUTS, PACKED, Window, demand, window_of
 from .forward import computed, forward
-from .operator import FirstDerivatives, fold, gradients, launch, unfold
+from .operator import FirstDerivatives, fold, gradients, launch, opaque, unfold
 from .problem import (Lengths, is_plain, refusal_of_device, refusal_of_forward, refusal_of_options, refusal_of_sequences, refusal_of_tensors,
                       signature)
-from .sequences import AttentionOfSequences
+from .sequences import AttentionOfSequences, opaque_of_sequences
 from .sharding import refusal_of_sharding
-from .sinks import AttentionOfSequencesWithSink, AttentionWithSink, refusal_of_sink
+from .sinks import AttentionOfSequencesWithSink, AttentionWithSink, opaque_of_sequences_with_sink, opaque_with_sink, refusal_of_sink
 
 _PLAIN = {(bool, type(None), of_scale, str, of_layout) for of_scale in (type(None), float) for of_layout in (type(None), str)}
 MOST_ACCEPTED = 4096  # problems; more than that are asked about anew
@@ -29,8 +29,8 @@ def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, causal: bool
     q: [batch, heads, rows, head_dim]; k, v: [batch, kv_heads, kv_rows, head_dim], where kv_heads divides heads; bfloat16 or float16,
     head_dim 64 or 128; layout "bshd" takes and gives [batch, rows, heads, head_dim], None is "bhsd". window: (left, right), how many columns before its
     own a row sees, and how many behind it, -1 for all; aligned at the bottom right. scale: head_dim^-0.5 if None. return_lse: also
-    gives the natural logarithms of the sums, [batch, heads, rows] of float32, through which no gradients go. Under autocast,
-    float32 is cast as for PyTorch's own attention.
+    gives the natural logarithms of the sums, [batch, heads, rows] of float32, with gradients; infinite where a row sees nothing. Under
+    autocast, float32 is cast as for PyTorch's own attention.
 
     cu_seqlens_q, cu_seqlens_k: offsets of packed sequences, int32 on the device, ascending from 0 to the rows at most; then q, k, v and o are
     [rows, heads, head_dim] (layout "thd") and the LSE [heads, rows]. Sequence i has the rows from element i up to i + 1, and sees its own
@@ -50,30 +50,33 @@ def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, causal: bool
     if cu_seqlens_q is not None or cu_seqlens_k is not None or max_seqlen_q is not None or max_seqlen_k is not None:
         lengths = Lengths(cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k)
         o, lse = _of_sequences(q, k, v, sink, causal, window, scale, lengths, level, layout)
-        return (o, lse.detach()) if return_lse else o
+        return (o, lse) if return_lse else o
     sides = _window_seen(q, k, v, causal, window, scale, level, layout, is_compiling)
     if layout == "bshd":
         q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
     given = (q, k, v, *sides, q.shape[3] ** -0.5 if scale is None else scale)
     if sink is not None:
         demand(refusal_of_sink(sink, q))
-        o, lse = AttentionWithSink.apply(*given[:3], sink, *given[3:])
-    elif torch._C._are_functorch_transforms_active():
-        o, lse = Transformed.apply(*given)
-    elif return_lse:
+        o, lse = (opaque_with_sink if is_compiling else AttentionWithSink.apply)(*given[:3], sink, *given[3:])
+    elif is_compiling:
+        o, lse = _opaque(*given)
+    elif return_lse or torch._C._are_functorch_transforms_active():
         o, lse = AttentionAndLse.apply(*given)
     else:
-        o, lse = (Attention.apply if is_compiling else _apply_attention)(*given), None
+        o, lse = _apply_attention(*given), None
     if layout == "bshd":
         o = o.transpose(1, 2)
-    return (o, lse.detach()) if return_lse else o
+    return (o, lse) if return_lse else o
 
 
 def _of_sequences(q: Any, k: Any, v: Any, sink: Any, causal: Any, window: Any, scale: Any, lengths: Lengths, level: Any, layout: Any) -> Any:
     demand(refusal_of_options(causal, window, scale, level, layout, lengths))
     demand(refusal_of_sequences(q, k, v, lengths) or refusal_of_sink(sink, q, PACKED) or refusal_of_device(q.device.index))
     rest = (*lengths.filled(q, k), *window_of(causal, window), q.shape[2] ** -0.5 if scale is None else scale, level)
-    return AttentionOfSequences.apply(q, k, v, *rest) if sink is None else AttentionOfSequencesWithSink.apply(q, k, v, sink, *rest)
+    is_compiling = torch.compiler.is_compiling()
+    if sink is None:
+        return (opaque_of_sequences if is_compiling else AttentionOfSequences.apply)(q, k, v, *rest)
+    return (opaque_of_sequences_with_sink if is_compiling else AttentionOfSequencesWithSink.apply)(q, k, v, sink, *rest)
 
 
 def _window_seen(q: Any, k: Any, v: Any, causal: Any, window: Any, scale: Any, level: Any, layout: Any, is_compiling: bool) -> Window:
@@ -115,7 +118,7 @@ class Attention(torch.autograd.Function):
         return o
 
     @staticmethod
-    def backward(ctx: Any, do: torch.Tensor, *_: Any) -> tuple[Any, ...]:
+    def backward(ctx: Any, do: torch.Tensor) -> tuple[Any, ...]:
         q, k, v, o, lse = ctx.saved_tensors
         is_differentiated = torch.is_grad_enabled()
         if not is_differentiated and is_plain(do, q, k, v):
@@ -130,34 +133,31 @@ _apply_attention = super(torch.autograd.Function, Attention).apply
 
 
 class AttentionAndLse(torch.autograd.Function):
-    """The same with the LSE as an output. No gradients go through it; PyTorch makes zeros of them all the same."""
-
-    @staticmethod
-    def forward(ctx: Any, *given: Any) -> tuple[torch.Tensor, ...]:
-        found = forward(*given)
-        _save(ctx, given, found)
-        return found
-
-    backward = Attention.backward
-
-
-class Transformed(torch.autograd.Function):
-    """The same under torch.func and vmap."""
+    """The same with the LSE as an output, which has a gradient, too; also under torch.func and vmap, and in compiled programs."""
 
     forward = staticmethod(forward)
-    backward = Attention.backward
-    setup_context = staticmethod(lambda ctx, inputs, output: _save(ctx, inputs, output))
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[torch.Tensor, ...]) -> None:
+        ctx.save_for_backward(*inputs[:3], *output)
+        ctx.given = inputs[3:]
+        ctx.set_materialize_grads(False)
+
+    @staticmethod
+    def backward(ctx: Any, do: torch.Tensor | None, dlse: torch.Tensor | None) -> tuple[Any, ...]:
+        if dlse is None:
+            return (None,) * 6 if do is None else Attention.backward(ctx, do)
+        *saved, o, lse = ctx.saved_tensors
+        function = Gradients.apply if torch.is_grad_enabled() else gradients
+        return (*function(torch.zeros_like(o) if do is None else do, *saved, o, lse, *ctx.given, dlse), None, None, None)
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[Any, ...], q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *rest: Any) -> Any:
         folded = fold(info.batch_size, in_dims[:3], (q, k, v))
-        return unfold(info.batch_size, Transformed.apply(*folded, *rest)), (0, 0)
+        return unfold(info.batch_size, AttentionAndLse.apply(*folded, *rest)), (0, 0)
 
 
-def _save(ctx: Any, inputs: tuple[Any, ...], output: tuple[torch.Tensor, ...]) -> None:
-    ctx.save_for_backward(*inputs[:3], *output)
-    ctx.given = inputs[3:]
-    ctx.mark_non_differentiable(output[1])
+_opaque = opaque(AttentionAndLse)
 
 
 class Gradients(FirstDerivatives):
@@ -167,8 +167,7 @@ class Gradients(FirstDerivatives):
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[Any, ...], *arguments: Any) -> Any:
-        folded = fold(info.batch_size, in_dims[:6], arguments[:6])
-        return unfold(info.batch_size, Gradients.apply(*folded, *arguments[6:])), (0, 0, 0)
+        return unfold(info.batch_size, Gradients.apply(*fold(info.batch_size, in_dims, arguments))), (0, 0, 0)
 
 
 def _autocast(*tensors: Any) -> tuple[Any, ...]:

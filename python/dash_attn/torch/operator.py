@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -10,6 +10,7 @@ import torch
 from ..launch import Launch
 from ..problem import Window
 from ..workspace import PER_THREAD
+from .delta import delta_of
 from .kernels import MOST_LAUNCHES, kernel_of, launches, order_of
 from .problem import is_steppable, signature
 from .registry import define, implement
@@ -18,8 +19,8 @@ from .registry import define, implement
 PACKAGE = __name__.partition(".")[0]
 SPACE = "dash" if PACKAGE == "dash_attn" else PACKAGE
 NAME = f"{SPACE}::attention_backward"
-define(NAME, "(Tensor do, Tensor q, Tensor k, Tensor v, Tensor o, Tensor lse, int left, int right, float scale) "
-             "-> (Tensor, Tensor, Tensor)")
+define(NAME, "(Tensor do, Tensor q, Tensor k, Tensor v, Tensor o, Tensor lse, int left, int right, float scale, "
+             "Tensor? dlse=None) -> (Tensor, Tensor, Tensor)")
 
 
 def launch(do: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, o: torch.Tensor, lse: torch.Tensor, left: int, right: int,
@@ -57,7 +58,19 @@ def _prepare(do: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor
     return kernel.bind(q, k, v, do.contiguous() if is_copied else do, o, of_rows, dq, dk, dv, layout=layout, stream=stream), is_copied
 
 
-implement(NAME, "CUDA")(launch)
+def launch_of_both(do: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, o: torch.Tensor, lse: torch.Tensor, left: int, right: int,
+                   scale: float, dlse: torch.Tensor | None = None) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """The same where the LSE may have a gradient, too, [batch, heads, rows] of float32."""
+    if dlse is None:
+        return launch(do, q, k, v, o, lse, left, right, scale)
+    kernel = kernel_of(order_of(q, k, (left, right), "bhsd", takes_delta=True).wanted)
+    do = do if is_steppable(do) else do.contiguous()
+    found = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
+    kernel.backward(q, k, v, do, None, lse, *found, delta=delta_of(do, o, lse, dlse), scale=scale)
+    return found
+
+
+implement(NAME, "CUDA")(launch_of_both)
 
 
 @implement(NAME, "fake")
@@ -67,11 +80,22 @@ def _fake(do: Any, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *_: Any) -
 
 @implement(NAME, "vmap")
 def _vmap(info: Any, in_dims: tuple[Any, ...], *arguments: Any) -> Any:
-    folded = fold(info.batch_size, in_dims[:6], arguments[:6])
-    return unfold(info.batch_size, gradients(*folded, *arguments[6:])), (0, 0, 0)
+    return unfold(info.batch_size, gradients(*fold(info.batch_size, in_dims, arguments))), (0, 0, 0)
 
 
 gradients = getattr(torch.ops, SPACE).attention_backward.default
+
+
+def opaque(function: type[torch.autograd.Function]) -> Callable[..., Any]:
+    """What applies a function in programs that Dynamo compiles, and is a call to it. It would make a graph of the function, and keep what that
+    saves for the backward pass without looking whether it is as it was: with `o.mul_(gate)` behind attention gradients would be wrong in
+    silence. Of a call autograd keeps tensors, and says what it says in eager mode."""
+
+    @torch.compiler.allow_in_graph
+    def apply(*given: Any) -> Any:
+        return function.apply(*given)
+
+    return apply
 
 
 class FirstDerivatives(torch.autograd.Function):
@@ -86,10 +110,14 @@ class FirstDerivatives(torch.autograd.Function):
         raise RuntimeError("dash_attn.attention has first derivatives only; for second ones take PyTorch's SDPBackend.MATH")
 
 
-def fold(count: int, dims: Sequence[int | None], tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-    """vmap's dimension becomes part of the batch."""
-    whole = [tensor.expand(count, *tensor.shape) if dim is None else tensor.movedim(dim, 0) for dim, tensor in zip(dims, tensors)]
-    return [tensor.reshape(-1, *tensor.shape[2:]) for tensor in whole]
+def fold(count: int, dims: Sequence[int | None], arguments: Sequence[Any]) -> list[Any]:
+    """vmap's dimension becomes part of the batch of tensors; other arguments stay."""
+    return [_fold_one(count, dim, one) if isinstance(one, torch.Tensor) else one for dim, one in zip(dims, arguments)]
+
+
+def _fold_one(count: int, dim: int | None, tensor: torch.Tensor) -> torch.Tensor:
+    whole = tensor.expand(count, *tensor.shape) if dim is None else tensor.movedim(dim, 0)
+    return whole.reshape(-1, *whole.shape[2:])
 
 
 def unfold(count: int, tensors: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:

@@ -11,24 +11,28 @@ from typing import Any
 import torch
 
 from ..problem import PACKED
+from .delta import in_place_of_o
 from .kernels import kernel_for
-from .operator import SPACE, FirstDerivatives
+from .operator import SPACE, FirstDerivatives, opaque
 from .problem import HAS_SPLITS, is_steppable
 from .registry import define, implement
 
 NAME = f"{SPACE}::attention_backward_varlen"
 define(NAME, "(Tensor do, Tensor q, Tensor k, Tensor v, Tensor o, Tensor lse, Tensor cu_seqlens_q, Tensor cu_seqlens_k, int left, "
-             "int right, float scale, str level) -> (Tensor, Tensor, Tensor)")
+             "int right, float scale, str level, Tensor? dlse=None) -> (Tensor, Tensor, Tensor)")
 NO_VMAP = "packed sequences are a batch: put those of vmap's dimension one behind the other, with their offsets"
 
 
 def launch(do: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, o: torch.Tensor, lse: torch.Tensor, cu_q: torch.Tensor,
-           cu_k: torch.Tensor, left: int, right: int, scale: float, level: str = "run") -> tuple[torch.Tensor, ...]:
-    """dq, dk and dv on the current stream, 0 in rows that no sequence has. Raises ArgumentError before anything is launched."""
-    kernel = kernel_for(q.shape[2], q.dtype, (left, right), level)
+           cu_k: torch.Tensor, left: int, right: int, scale: float, level: str = "run",
+           dlse: torch.Tensor | None = None) -> tuple[torch.Tensor, ...]:
+    """dq, dk and dv on the current stream, 0 in rows that no sequence has. dlse: the gradient of the LSE, [heads, rows] of float32. Raises
+    ArgumentError before anything is launched."""
+    kernel = kernel_for(q.shape[2], q.dtype, (left, right), level, takes_delta=dlse is not None)
     do = do if is_steppable(do) else do.contiguous()
     gradients = torch.zeros_like(q), torch.zeros_like(k), torch.zeros_like(v)
-    kernel.backward(q, k, v, do, o, lse, *gradients, cu_seqlens_q=cu_q, cu_seqlens_kv=cu_k, scale=scale, layout=PACKED)
+    o, delta = in_place_of_o(do, o, lse, dlse)
+    kernel.backward(q, k, v, do, o, lse, *gradients, delta=delta, cu_seqlens_q=cu_q, cu_seqlens_kv=cu_k, scale=scale, layout=PACKED)
     return gradients
 
 
@@ -71,16 +75,22 @@ class AttentionOfSequences(torch.autograd.Function):
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[torch.Tensor, ...]) -> None:
         q, k, v, cu_q, cu_k, _, _, *ctx.given = inputs
         ctx.save_for_backward(q, k, v, *output, cu_q, cu_q if cu_k is None else cu_k)
-        ctx.mark_non_differentiable(output[1])
+        ctx.set_materialize_grads(False)
 
     @staticmethod
-    def backward(ctx: Any, do: torch.Tensor, *_: Any) -> tuple[Any, ...]:
+    def backward(ctx: Any, do: torch.Tensor | None, dlse: torch.Tensor | None) -> tuple[Any, ...]:
+        if do is None and dlse is None:
+            return (None,) * 11
         function = GradientsOfSequences.apply if torch.is_grad_enabled() else gradients
-        return (*function(do, *ctx.saved_tensors, *ctx.given), *[None] * 8)
+        do = torch.zeros_like(ctx.saved_tensors[3]) if do is None else do
+        return (*function(do, *ctx.saved_tensors, *ctx.given, *(() if dlse is None else (dlse,))), *[None] * 8)
 
     @staticmethod
     def vmap(*_: Any) -> Any:
         raise RuntimeError(NO_VMAP)
+
+
+opaque_of_sequences = opaque(AttentionOfSequences)
 
 
 class GradientsOfSequences(FirstDerivatives):

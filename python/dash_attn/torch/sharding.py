@@ -38,12 +38,13 @@ def _teach() -> None:
     of_sinks = (Replicate(), Replicate(), Shard(0))
 
     @register_sharding(gradients)
-    def rule(do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, left: int, right: int, scale: float) -> list[Any]:
-        return [([way] * 3, [way] * 6 + [None] * 3) for way in ways]
+    def rule(do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, left: int, right: int, scale: float, *dlse: Any) -> list[Any]:
+        return [([way] * 3, [*[way] * 6, *[None] * 3, *[way] * len(dlse)]) for way in ways]
 
     @register_sharding(gradients_with_sink)
-    def rule_with_sink(do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, sink: Any, left: int, right: int, scale: float) -> list[Any]:
-        return [([way] * 4, [*[way] * 6, of_sink, *[None] * 3]) for way, of_sink in zip(ways, of_sinks)]
+    def rule_with_sink(do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, sink: Any, left: int, right: int, scale: float,
+                       *dlse: Any) -> list[Any]:
+        return [([way] * 4, [*[way] * 6, of_sink, *[None] * 3, *[way] * len(dlse)]) for way, of_sink in zip(ways, of_sinks)]
 
     @register_sharding(add_sink)
     def rule_of_forward(o: Any, lse: Any, sink: Any) -> list[Any]:

@@ -12,26 +12,29 @@ import torch
 
 from .. import problem
 from ..problem import ONE_SINK, PACKED
+from .delta import in_place_of_o
 from .forward import forward as forward_without
 from .kernels import kernel_for, kernel_of, order_of
-from .operator import SPACE, FirstDerivatives, fold, unfold
+from .operator import SPACE, FirstDerivatives, fold, opaque, unfold
 from .problem import dtype_of, is_sharded, is_steppable
 from .registry import define, implement
 from .sequences import NO_VMAP
 from .sequences import forward as forward_of_sequences
 
 NAME = f"{SPACE}::attention_backward_sink"
-define(NAME, "(Tensor do, Tensor q, Tensor k, Tensor v, Tensor o, Tensor lse, Tensor sink, int left, int right, float scale) "
-             "-> (Tensor, Tensor, Tensor, Tensor)")
+define(NAME, "(Tensor do, Tensor q, Tensor k, Tensor v, Tensor o, Tensor lse, Tensor sink, int left, int right, float scale, "
+             "Tensor? dlse=None) -> (Tensor, Tensor, Tensor, Tensor)")
 
 
 def launch(do: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, o: torch.Tensor, lse: torch.Tensor, sink: torch.Tensor,
-           left: int, right: int, scale: float) -> tuple[torch.Tensor, ...]:
-    """dq, dk, dv and dsink, [batch, heads] of float32, on the current stream. Raises ArgumentError before anything is launched."""
-    kernel = kernel_of(order_of(q, k, (left, right), "bhsd", has_sink=True).wanted)
+           left: int, right: int, scale: float, dlse: torch.Tensor | None = None) -> tuple[torch.Tensor, ...]:
+    """dq, dk, dv and dsink, [batch, heads] of float32, on the current stream. dlse: the gradient of the LSE, [batch, heads, rows] of float32.
+    Raises ArgumentError before anything is launched."""
+    kernel = kernel_of(order_of(q, k, (left, right), "bhsd", has_sink=True, takes_delta=dlse is not None).wanted)
     do = do if is_steppable(do) else do.contiguous()
     found = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v), q.new_empty(q.shape[:2], dtype=torch.float32)
-    kernel.backward(q, k, v, do, o, lse, *found[:3], sink=sink, dsink=found[3], scale=scale)
+    o, delta = in_place_of_o(do, o, lse, dlse)
+    kernel.backward(q, k, v, do, o, lse, *found[:3], delta=delta, sink=sink, dsink=found[3], scale=scale)
     return found
 
 
@@ -45,12 +48,16 @@ def _fake(do: Any, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *_: Any) -
 
 @implement(NAME, "vmap")
 def _vmap(info: Any, in_dims: tuple[Any, ...], *arguments: Any) -> Any:
-    _demand_one(in_dims[6])
-    folded = fold(info.batch_size, in_dims[:6], arguments[:6])
-    return unfold(info.batch_size, gradients(*folded, *arguments[6:])), (0, 0, 0, 0)
+    return unfold(info.batch_size, gradients(*_folded(info.batch_size, in_dims, arguments))), (0, 0, 0, 0)
 
 
 gradients = getattr(torch.ops, SPACE).attention_backward_sink.default
+
+
+def _folded(count: int, dims: tuple[Any, ...], arguments: tuple[Any, ...]) -> list[Any]:
+    """Of the operator: all tensors but the sink."""
+    _demand_one(dims[6])
+    return [*fold(count, dims[:6], arguments[:6]), arguments[6], *fold(count, dims[7:], arguments[7:])]
 
 
 def _demand_one(of_sink: int | None) -> None:
@@ -120,13 +127,16 @@ class AttentionWithSink(torch.autograd.Function):
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[torch.Tensor, ...]) -> None:
         q, k, v, sink, *ctx.given = inputs
         ctx.save_for_backward(q, k, v, *output, sink)
-        ctx.mark_non_differentiable(output[1])
+        ctx.set_materialize_grads(False)
 
     @staticmethod
-    def backward(ctx: Any, do: torch.Tensor, *_: Any) -> tuple[Any, ...]:
+    def backward(ctx: Any, do: torch.Tensor | None, dlse: torch.Tensor | None) -> tuple[Any, ...]:
+        if do is None and dlse is None:
+            return (None,) * 7
         *saved, sink = ctx.saved_tensors
         function = GradientsWithSink.apply if torch.is_grad_enabled() else gradients
-        *found, dsink = function(do, *saved, sink.float(), *ctx.given)
+        do = torch.zeros_like(saved[3]) if do is None else do
+        *found, dsink = function(do, *saved, sink.float(), *ctx.given, *(() if dlse is None else (dlse,)))
         return (*found, dsink.sum(0).to(sink.dtype), None, None, None)
 
     @staticmethod
@@ -143,27 +153,30 @@ class GradientsWithSink(FirstDerivatives):
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[Any, ...], *arguments: Any) -> Any:
-        _demand_one(in_dims[6])
-        folded = fold(info.batch_size, in_dims[:6], arguments[:6])
-        return unfold(info.batch_size, GradientsWithSink.apply(*folded, *arguments[6:])), (0, 0, 0, 0)
+        return unfold(info.batch_size, GradientsWithSink.apply(*_folded(info.batch_size, in_dims, arguments))), (0, 0, 0, 0)
+
+
+opaque_with_sink = opaque(AttentionWithSink)
 
 
 # ---- Of packed sequences --------------------------------------------------------------------------------
 
 OF_SEQUENCES = f"{SPACE}::attention_backward_varlen_sink"
 define(OF_SEQUENCES, "(Tensor do, Tensor q, Tensor k, Tensor v, Tensor o, Tensor lse, Tensor sink, Tensor cu_seqlens_q, "
-                     "Tensor cu_seqlens_k, int left, int right, float scale, str level) -> (Tensor, Tensor, Tensor, Tensor)")
+                     "Tensor cu_seqlens_k, int left, int right, float scale, str level, Tensor? dlse=None) -> (Tensor, Tensor, Tensor, Tensor)")
 
 
 def launch_list(do: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, o: torch.Tensor, lse: torch.Tensor, sink: torch.Tensor,
-                cu_q: torch.Tensor, cu_k: torch.Tensor, left: int, right: int, scale: float, level: str) -> tuple[torch.Tensor, ...]:
-    """dq, dk and dv, 0 in rows that no sequence has, and dsink, [sequences, heads] of float32, on the current stream. Raises ArgumentError
-    before anything is launched."""
-    kernel = kernel_for(q.shape[2], q.dtype, (left, right), level, has_sink=True)
+                cu_q: torch.Tensor, cu_k: torch.Tensor, left: int, right: int, scale: float, level: str,
+                dlse: torch.Tensor | None = None) -> tuple[torch.Tensor, ...]:
+    """dq, dk and dv, 0 in rows that no sequence has, and dsink, [sequences, heads] of float32, on the current stream. dlse: the gradient of
+    the LSE, [heads, rows] of float32. Raises ArgumentError before anything is launched."""
+    kernel = kernel_for(q.shape[2], q.dtype, (left, right), level, has_sink=True, takes_delta=dlse is not None)
     do = do if is_steppable(do) else do.contiguous()
     found = torch.zeros_like(q), torch.zeros_like(k), torch.zeros_like(v), _dsink_of_sequences(q, cu_q)
-    kernel.backward(q, k, v, do, o, lse, *found[:3], sink=sink, dsink=found[3], cu_seqlens_q=cu_q, cu_seqlens_kv=cu_k, scale=scale,
-                    layout=PACKED)
+    o, delta = in_place_of_o(do, o, lse, dlse)
+    kernel.backward(q, k, v, do, o, lse, *found[:3], delta=delta, sink=sink, dsink=found[3], cu_seqlens_q=cu_q, cu_seqlens_kv=cu_k,
+                    scale=scale, layout=PACKED)
     return found
 
 
@@ -199,18 +212,24 @@ class AttentionOfSequencesWithSink(torch.autograd.Function):
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[torch.Tensor, ...]) -> None:
         q, k, v, sink, cu_q, cu_k, _, _, *ctx.given = inputs
         ctx.save_for_backward(q, k, v, *output, sink, cu_q, cu_q if cu_k is None else cu_k)
-        ctx.mark_non_differentiable(output[1])
+        ctx.set_materialize_grads(False)
 
     @staticmethod
-    def backward(ctx: Any, do: torch.Tensor, *_: Any) -> tuple[Any, ...]:
+    def backward(ctx: Any, do: torch.Tensor | None, dlse: torch.Tensor | None) -> tuple[Any, ...]:
+        if do is None and dlse is None:
+            return (None,) * 12
         *saved, sink, cu_q, cu_k = ctx.saved_tensors
         function = GradientsOfSequencesWithSink.apply if torch.is_grad_enabled() else gradients_of_sequences
-        *found, dsink = function(do, *saved, sink.float(), cu_q, cu_k, *ctx.given)
+        do = torch.zeros_like(saved[3]) if do is None else do
+        *found, dsink = function(do, *saved, sink.float(), cu_q, cu_k, *ctx.given, *(() if dlse is None else (dlse,)))
         return (*found, dsink.sum(0).to(sink.dtype), *[None] * 8)
 
     @staticmethod
     def vmap(*_: Any) -> Any:
         raise RuntimeError(NO_VMAP)
+
+
+opaque_of_sequences_with_sink = opaque(AttentionOfSequencesWithSink)
 
 
 class GradientsOfSequencesWithSink(FirstDerivatives):

@@ -68,7 +68,8 @@ def _compute(frame: Frame) -> None:
     *results, memory = (_array(frame.results.buffers[i]) for i in range(frame.results.size))
     q, k, v, do, o, lse, *sink = (x.swapaxes(1, 2) if attributes["layout"] == "bshd" and x.ndim == 4 else x for x in operands)
     mask = Mask.parse(attributes["program"].split("mask(<")[1].split(">)")[0])
-    found = reference.backward(q, k, v, do, o, lse, scale=attributes["scale"], mask=mask, sink=sink[0] if sink else None)
+    found = reference.backward(q, k, v, do, o, lse, scale=attributes["scale"], mask=mask, sink=sink[0] if sink else None,
+                               delta=o if "delta = %delta" in attributes["program"] else None)
     for result, gradient in zip(results, found.values(), strict=True):
         result[...] = gradient.swapaxes(1, 2) if attributes["layout"] == "bshd" and gradient.ndim == 4 else gradient
     CALLED.append(attributes | {"shapes": [x.shape for x in operands], "bytes": memory.shape[0]})

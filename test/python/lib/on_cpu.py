@@ -11,6 +11,7 @@ import torch
 
 from dash_attn import reference
 from dash_attn.reference import Mask
+from dash_attn.torch.delta import in_place_of_o
 from dash_attn.torch.problem import HAS_SPLITS
 
 LAUNCHED: list[tuple[str, tuple[int, int], float]] = []  # by whom gradients were computed, window, scale
@@ -68,13 +69,15 @@ def flash_of_lists(q: Any, k: Any, v: Any, cu_q: Any, cu_k: Any, max_q: int, max
 
 
 def gradients_of_lists(by: str, do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, cu_q: Any, cu_k: Any, left: int, right: int,
-                       scale: float, level: str = "run") -> tuple[Any, ...]:
-    LAUNCHED.append((by, (left, right), scale))
+                       scale: float, level: str = "run", dlse: Any = None) -> tuple[Any, ...]:
+    LAUNCHED.append((by + of_lse(dlse), (left, right), scale))
+    deltas = in_place_of_o(do, o, lse, dlse)[1]
     dq, dk, dv = found = tuple(torch.zeros_like(x) for x in (q, k, v))
     for of_q, of_k in sequences(cu_q, cu_k):
         if min(of_q.stop - of_q.start, of_k.stop - of_k.start) > 0:
             given = [one_of(x, rows) for x, rows in ((q, of_q), (k, of_k), (v, of_k), (do, of_q), (o, of_q))]
-            each = reference.backward(*given, lse[None, :, of_q], scale=scale, mask=Mask(left, right))
+            delta = None if deltas is None else deltas[None, :, of_q]
+            each = reference.backward(*given, lse[None, :, of_q], scale=scale, mask=Mask(left, right), delta=delta)
             for whole, one, rows in zip(found, each.values(), (of_q, of_k, of_k)):
                 whole[rows] = one[0].transpose(0, 1).to(q.dtype)
     return found
@@ -85,32 +88,44 @@ def launch_list(*arguments: Any) -> tuple[Any, ...]:
 
 
 def gradients(by: str, do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, left: int, right: int, scale: float | None,
-              layout: str = "bhsd") -> tuple[Any, ...]:
-    LAUNCHED.append((by, (left, right), scale))
+              layout: str = "bhsd", dlse: Any = None) -> tuple[Any, ...]:
+    LAUNCHED.append((by + of_lse(dlse), (left, right), scale))
     given = [x.transpose(1, 2) if layout == "bshd" else x for x in (q, k, v, do, o)]
     lse = lse[..., 0] if lse.dim() == 4 else lse
-    found = reference.backward(*given, lse, scale=q.shape[3] ** -0.5 if scale is None else scale, mask=Mask(left, right))
+    found = reference.backward(*given, lse, scale=q.shape[3] ** -0.5 if scale is None else scale, mask=Mask(left, right),
+                               delta=in_place_of_o(do, o, lse, dlse)[1])
     return tuple(torch.empty_like(x).copy_(dx.transpose(1, 2) if layout == "bshd" else dx) for x, dx in zip((q, k, v), found.values()))
+
+
+def of_lse(dlse: Any) -> str:
+    return "" if dlse is None else ", of the LSE"
 
 
 def launch(*arguments: Any) -> tuple[Any, ...]:
     return gradients("dash", *arguments)
 
 
-def launch_with_sink(do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, sink: Any, left: int, right: int, scale: float) -> tuple[Any, ...]:
-    LAUNCHED.append(("dash, sink", (left, right), scale))
-    found = reference.backward(q, k, v, do, o, lse, scale=scale, mask=Mask(left, right), sink=sink)
+def launch_of_both(*arguments: Any) -> tuple[Any, ...]:
+    return gradients("dash", *arguments[:9], dlse=arguments[9] if len(arguments) > 9 else None)
+
+
+def launch_with_sink(do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, sink: Any, left: int, right: int, scale: float,
+                     dlse: Any = None) -> tuple[Any, ...]:
+    LAUNCHED.append((f"dash, sink{of_lse(dlse)}", (left, right), scale))
+    found = reference.backward(q, k, v, do, o, lse, scale=scale, mask=Mask(left, right), sink=sink, delta=in_place_of_o(do, o, lse, dlse)[1])
     return (*(torch.empty_like(x).copy_(found[name]) for x, name in ((q, "dq"), (k, "dk"), (v, "dv"))), found["dsink"].float())
 
 
 def launch_list_with_sink(do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, sink: Any, cu_q: Any, cu_k: Any, left: int, right: int,
-                          scale: float, level: str) -> tuple[Any, ...]:
-    LAUNCHED.append(("dash, packed, sink", (left, right), scale))
+                          scale: float, level: str, dlse: Any = None) -> tuple[Any, ...]:
+    LAUNCHED.append((f"dash, packed, sink{of_lse(dlse)}", (left, right), scale))
+    deltas = in_place_of_o(do, o, lse, dlse)[1]
     found = *(torch.zeros_like(x) for x in (q, k, v)), torch.zeros(cu_q.numel() - 1, q.shape[1])
     for number, (of_q, of_k) in enumerate(sequences(cu_q, cu_k)):
         if min(of_q.stop - of_q.start, of_k.stop - of_k.start) > 0:
             given = [one_of(x, rows) for x, rows in ((q, of_q), (k, of_k), (v, of_k), (do, of_q), (o, of_q))]
-            each = reference.backward(*given, lse[None, :, of_q], scale=scale, mask=Mask(left, right), sink=sink)
+            delta = None if deltas is None else deltas[None, :, of_q]
+            each = reference.backward(*given, lse[None, :, of_q], scale=scale, mask=Mask(left, right), sink=sink, delta=delta)
             for whole, name, rows in zip(found, ("dq", "dk", "dv"), (of_q, of_k, of_k)):
                 whole[rows] = each[name][0].transpose(0, 1).to(q.dtype)
             found[3][number] = each["dsink"][0]
@@ -122,7 +137,7 @@ def serve(package: str) -> None:
     function, dropin, operator, sequences, sinks, problem, explanation = (
         importlib.import_module(f"{package}.torch.{name}")
         for name in ("function", "dropin", "operator", "sequences", "sinks", "problem", "explanation"))
-    torch.library.impl(operator.NAME, "CPU", launch)
+    torch.library.impl(operator.NAME, "CPU", launch_of_both)
     torch.library.impl(sequences.NAME, "CPU", launch_list)
     torch.library.impl(sinks.NAME, "CPU", launch_with_sink)
     torch.library.impl(sinks.OF_SEQUENCES, "CPU", launch_list_with_sink)

@@ -1,0 +1,27 @@
+"""The gradient of the LSE, which is of each row the scores' probabilities: dS = P * (dP - delta) + P * dLSE. So it is taken from delta, and
+a kernel that takes delta in place of o does the rest, dsink too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+PIECE = 8  # elements of a row that a lane of a kernel's `prepare` adds up
+
+
+def delta_of(do: Any, o: Any, lse: Any, dlse: Any, layout: str) -> Any:
+    """rowsum(o * do) - dlse, [batch, heads, rows] of float32, as lse and dlse; 0 in rows that see nothing, whatever their dlse is.
+
+    Added as `prepare` adds: a dlse of zeros leaves all bits as they are. The barrier keeps XLA from taking do or o as they were before they
+    were rounded: the kernel takes them rounded."""
+    do, o, lse, dlse = jax.lax.optimization_barrier((do, o, lse, dlse))
+    one, other = (x.reshape(*x.shape[:-1], -1, PIECE).astype(jnp.float32) for x in (o, do))
+    sums = one[..., 0] * other[..., 0]
+    for i in range(1, PIECE):
+        sums = sums + one[..., i] * other[..., i]
+    while sums.shape[-1] > 1:
+        sums = sums[..., ::2] + sums[..., 1::2]
+    of_rows = sums[..., 0].swapaxes(1, 2) if layout == "bshd" else sums[..., 0]
+    return jnp.where(jnp.isinf(lse), 0, of_rows - dlse)
