@@ -123,12 +123,12 @@ def of_transformers(before: Before) -> Given:
     import torch
 
     try:
-        from dash_attn.transformers import attend
+        from dash_attn.transformers import attend, mask
     except ImportError as error:
         raise SystemExit(f"{WITHOUT}transformers: {error}") from None
     q, k, v, do = tensors(4, 2, 4, 128, 64)
     leaves = [x.requires_grad_() for x in (q, k, v)]
-    o, _ = attend(torch.nn.Identity(), *leaves, None, scaling=64**-0.5, is_causal=True)
+    o, _ = attend(torch.nn.Identity(), *leaves, mask(batch_size=2, q_length=128, kv_length=128), scaling=64**-0.5, is_causal=True)
     before()
     return torch.autograd.grad(o, leaves, do.transpose(1, 2).contiguous()), lambda: exact(q, k, v, do)
 
@@ -341,7 +341,9 @@ def c_example(manifest: str) -> dict[str, Any]:
         raise Skip(f"{WITHOUT}{'C compiler' if compiler is None else 'launch.c'}")
     shared = Path(library()._name).resolve()
     with tempfile.TemporaryDirectory(prefix="dash-fresh-") as folder:
-        built = subprocess.run([compiler, "-std=c11", str(example), f"-I{include}", str(shared), f"-Wl,-rpath,{shared.parent}", "-ldl", "-o",
+        as_asked_for = Path(folder, "libdash.so.0")  # by the name that the program will ask for; a bundle has it under another
+        as_asked_for.symlink_to(shared)
+        built = subprocess.run([compiler, "-std=c11", str(example), f"-I{include}", str(as_asked_for), f"-Wl,-rpath,{folder}", "-ldl", "-o",
                                 f"{folder}/launch"], capture_output=True, text=True, check=False)
         demand(built.returncode == 0, f"cannot compile launch.c: {built.stderr[-1000:]}")
         found = [subprocess.run([f"{folder}/launch", manifest.removesuffix(".json")], capture_output=True, text=True, check=False, timeout=SECONDS,

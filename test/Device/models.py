@@ -50,7 +50,7 @@ def all_models() -> dict[str, Any]:
         demand(not missing, "a process ended early", output=missing)
         rows = [row for file in files for row in json.loads(file.read_text(encoding="utf-8"))["rows"]]
     states = Counter(state for row in rows for state, _ in row.get("cases", {}).values())
-    furthest = sorted(((float(why), row["type"], name) for row in rows for name, (state, why) in row.get("cases", {}).items() if state == "served"),
+    furthest = sorted(((float(why.split(",")[0]), row["type"], name) for row in rows for name, (state, why) in row.get("cases", {}).items() if state == "served"),
                       reverse=True)[:20]
     record = {"transformers": transformers.__version__, "torch": torch.__version__, "states": states, "furthest": furthest,
               "seconds": round(time.monotonic() - begun), "rows": rows}

@@ -111,25 +111,25 @@ def class_of(kind: str, model_type: str) -> Any:
     return getattr(transformers, name if isinstance(name, str) else name[0])
 
 
-def build(kind: str, model_type: str, device: str = "cpu") -> tuple[Any, Any]:
-    """The same model with attention "eager" and "dash", of float32, in training."""
+def build(kind: str, model_type: str, device: str = "cpu", attention: str = "dash") -> tuple[Any, Any]:
+    """The same model with attention "eager" and another one, of float32, in training."""
     found = []
-    for attention in ("eager", "dash"):
+    for attention in ("eager", attention):
         try:
             config = config_of(model_type)
             torch.manual_seed(3)
             model = class_of(kind, model_type)._from_config(config, attn_implementation=attention, dtype=torch.float32)
         except Exception as error:
-            if attention == "dash":
+            if attention != "eager":
                 raise
             raise NotBuilt(f"{type(error).__name__}: {error}".split("\n")[0][:200]) from None
         if sum(parameter.numel() for parameter in model.parameters()) > 40_000_000:
             raise NotBuilt("its small configuration is large")
         found.append(model.to(device))
-    eager, dash = found
+    eager, other = found
     _spread(eager)
-    dash.load_state_dict(eager.state_dict())
-    return eager.train(), dash.train()
+    other.load_state_dict(eager.state_dict())
+    return eager.train(), other.train()
 
 
 @torch.no_grad()
