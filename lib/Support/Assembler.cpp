@@ -103,9 +103,14 @@ Expected<Assembled> mlir::dash::assemble(const Assembler &assembler, StringRef c
   if (status < 0)
     return createStringError(Twine("cannot run '") + assembler.path + "': " + why);
   std::string said = textOf(words);
-  if (status != 0)
+  if (status != 0) {
+    StringRef reason = StringRef(said).trim();
     return createStringError(Twine(spell(assembler)) + " refuses the PTX: " +
-                             bounded(StringRef(said).trim()) + "; expected " + goodAssemblers);
+                             (reason.empty()
+                                  ? "it says nothing, and its status is " + std::to_string(status)
+                                  : std::string(bounded(reason))) +
+                             "; expected " + goodAssemblers);
+  }
   if (StringRef waits = findWaits(said); !waits.empty())
     return createStringError(Twine(spell(assembler)) + " lets products wait for each other: " +
                              bounded(waits) + "; expected " + goodAssemblers);
