@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Checks.h"
+#include "dash/Support/Limits.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -42,7 +43,7 @@ LogicalResult dash::verifySameElements(Operation *op, NamedMemRef memref, NamedM
 }
 
 LogicalResult dash::verifyCap(Operation *op, StringRef name, FloatAttr cap) {
-  if (!cap || (cap.getValue().isFiniteNonZero() && !cap.getValue().isNegative()))
+  if (!cap || isCap(cap.getValueAsDouble()))
     return success();
   SmallString<16> text;
   cap.getValue().toString(text);

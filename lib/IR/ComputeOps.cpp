@@ -6,6 +6,8 @@
 
 #include "Assembly.h"
 #include "Checks.h"
+#include "dash/Support/Limits.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace mlir::dash;
@@ -116,9 +118,12 @@ static LogicalResult verifyForms(Operation *op, const Operands &operands) {
   if ((sink.type && failed(verifyForm(op, sink, 1))) ||
       (dsink.type && failed(verifyForm(op, dsink, 2))))
     return failure();
-  if (!isa<BFloat16Type, Float16Type>(q.type.getElementType()))
-    return op->emitOpError() << "'q' must have bf16 or f16 elements, got "
-                             << q.type.getElementType();
+  std::string element;
+  llvm::raw_string_ostream(element) << q.type.getElementType();
+  if (!llvm::is_contained(matrixElements, element))
+    return op->emitOpError() << "'q' must have "
+                             << llvm::join(llvm::ArrayRef(matrixElements), " or ")
+                             << " elements, got " << q.type.getElementType();
   for (NamedMemRef memref : tensors)
     if (failed(verifySameElements(op, memref, q)))
       return failure();

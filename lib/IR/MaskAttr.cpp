@@ -7,9 +7,9 @@
 
 #include "dash/IR/DashAttrs.h"
 #include "dash/IR/Problem.h"
+#include "dash/Support/Limits.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/STLExtras.h"
-#include <limits>
 
 using namespace mlir;
 using namespace mlir::dash;
@@ -113,9 +113,8 @@ void MaskAttr::print(AsmPrinter &printer) const {
 
 LogicalResult MaskAttr::verify(EmitError emitError, int64_t left, int64_t right,
                                ArrayRef<MaskRule> rules) {
-  constexpr int64_t most = std::numeric_limits<int32_t>::max(); // rows of a sequence
-  if (std::min(left, right) < -1 || std::max(left, right) > most)
-    return emitError() << "left and right of a window must be from -1 (no bound) to " << most
+  if (!isWindowSide(left) || !isWindowSide(right))
+    return emitError() << "left and right of a window must be from -1 (no bound) to " << maxRows
                        << ", got [" << left << ", " << right << "]";
   for (size_t i = 1; i < rules.size(); ++i)
     if (!(rules[i - 1].getWord() < rules[i].getWord()))

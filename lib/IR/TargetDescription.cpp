@@ -14,10 +14,12 @@ using namespace mlir::dash;
 
 static constexpr TargetDescription targets[] = {
     {
-        // H100 and H200. Not sm_90, which has neither wgmma nor setmaxnreg.
+        // Not sm_90, which has neither wgmma nor setmaxnreg.
         /*chip=*/"sm_90a",
         // The least that its instructions need (tensormap.replace): an older driver assembles it too.
         /*features=*/"+ptx83",
+        /*products=*/"H100, H200",
+        /*capability=*/90,
         /*multiprocessors=*/132,
         /*maxWarps=*/32,
         /*sharedBytes=*/232448,

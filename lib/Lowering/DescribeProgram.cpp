@@ -134,16 +134,16 @@ private:
       else if (role.rank == 2 && list)
         shape.front() = b.getStringAttr("sequences");
       shape.truncate(role.rank);
-      // Rows of half precision move in pieces of 16 bytes.
-      bool isMatrix = role.rank == 4;
+      TensorPlace place = role.rank == 4 ? matrixPlace : numberPlace;
       described.push_back(TensorAttr::get(context, role.name, type.getElementType(),
                                           role.isWritten ? TensorAccess::Write : TensorAccess::Read,
-                                          shape, isMatrix ? 16 : 4, isMatrix ? 8 : 1));
+                                          shape, place.alignment, place.strideMultiple));
     }
     if (isOpen())
       for (StringRef lengths : {"cu_seqlens_q", "cu_seqlens_kv"})
         described.push_back(TensorAttr::get(context, lengths, b.getI32Type(), TensorAccess::Read,
-                                            {b.getStringAttr("bounds")}, 4, 1));
+                                            {b.getStringAttr("bounds")}, numberPlace.alignment,
+                                            numberPlace.strideMultiple));
     return described;
   }
 

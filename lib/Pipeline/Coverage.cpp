@@ -2,19 +2,26 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/Pipeline/Coverage.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace mlir::dash;
 
 LogicalResult dash::verifyCovered(const KernelCase &one,
                                   function_ref<InFlightDiagnostic()> emitError) {
-  if ((one.headDim != 64 && one.headDim != 128) || one.headDimV != one.headDim)
-    return emitError() << "kernels cover head dims 64 and 128, the same for q and v, got "
-                       << one.headDim << " and " << one.headDimV;
+  auto spell = [](ArrayRef<int64_t> numbers) {
+    auto texts = llvm::map_range(numbers, [](int64_t one) { return std::to_string(one); });
+    return llvm::join(texts, " and ");
+  };
+  if (!llvm::is_contained(kernelHeadDims, one.headDim) || one.headDimV != one.headDim)
+    return emitError() << "kernels cover head dims " << spell(kernelHeadDims)
+                       << ", the same for q and v, got " << one.headDim << " and " << one.headDimV;
   int64_t q = one.tiles.getQ(), kv = one.tiles.getKv();
-  if ((q != 64 && q != 128) || kv != 128)
-    return emitError() << "kernels cover q tiles of 64 and 128 rows and kv tiles of 128, got " << q
-                       << " and " << kv;
+  if (!llvm::is_contained(kernelQTiles, q) || kv != kernelKvTile)
+    return emitError() << "kernels cover q tiles of " << spell(kernelQTiles)
+                       << " rows and kv tiles of " << kernelKvTile << ", got " << q << " and "
+                       << kv;
   return success();
 }
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from .errors import ArgumentError, CapacityError, CompileError, DriverError, LibraryError, ManifestError
 from .runtime import Kernel
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """refusal: why it is refused; empty if it is not, and then the rest says by what it is computed."""
+    """refusal: why it is refused; empty if it is not, and then the rest says by what it is computed. launches: slices of the batch or of heads
+    that the backward pass is computed in, the first of which has the order; certificate: that of the slices, one behind the other where the
+    last ones have fewer sizes and so another order."""
 
     refusal: str
     forward: str = ""
@@ -21,17 +25,20 @@ class Explanation:
     parts: int = 1
     apart: str = ""  # contributions that wait for no turn: "parts", to dK and dV, "all", or none
     predicted: float = 0  # the time of the order by that which no order is below; 0 where lengths are not known
+    launches: int = 1
 
     @staticmethod
-    def of(forward: str, kernel: Kernel, predicted: float = 0) -> Explanation:
-        program = kernel.manifest["program"]
+    def of(forward: str, kernels: Sequence[Kernel], predicted: float = 0, launches: int = 1) -> Explanation:
+        """kernels: of slices that have different sizes."""
+        program = kernels[0].manifest["program"]
+        certificate = " ".join(dict.fromkeys(kernel.certificate for kernel in kernels))
         return Explanation("", forward, f"dash, {program['mask']} mask, {program['element']}, head dim {program['head_dim']}, "
                            f"tiles {program['tiles']['q']} x {program['tiles']['kv']}",
-                           program["kind"], program["level"], program["workers"], kernel.certificate, program["parts"], program.get("apart", ""), predicted)
+                           program["kind"], program["level"], program["workers"], certificate, program["parts"], program.get("apart", ""), predicted, launches)
 
     @property
     def _rest(self) -> str:
-        return f", heads in {self.parts} parts" * (self.parts > 1) + f", kept apart: {self.apart}" * bool(self.apart) + f", predicted {self.predicted:.3f} x its lower bound" * bool(self.predicted)
+        return f", {self.launches} launches" * (self.launches > 1) + f", heads in {self.parts} parts" * (self.parts > 1) + f", kept apart: {self.apart}" * bool(self.apart) + f", predicted {self.predicted:.3f} x its lower bound" * bool(self.predicted)
 
     def __bool__(self) -> bool:
         return not self.refusal
@@ -41,3 +48,9 @@ class Explanation:
             return f"refused      {self.refusal}"
         return "\n".join((f"forward      {self.forward}", f"backward     {self.backward}",
                           f"order        {self.order}, level {self.level}, {self.workers} workers{self._rest}", f"certificate  {self.certificate}"))
+
+
+def said_of(error: Exception) -> str:
+    """Why there is no explanation: what this package says of itself, or what an argument raised when it was looked at."""
+    ours = (ArgumentError, CapacityError, CompileError, DriverError, LibraryError, ManifestError)
+    return str(error) if isinstance(error, ours) else f"expected arguments that can be looked at, found one that raises {type(error).__name__}: {error}"

@@ -15,6 +15,7 @@ from .errors import ArgumentError, CapacityError, CompileError, DriverError, Lib
 
 API_VERSION = 1
 MAX_RANK = 4
+MOST_HEAD_DIMS = 8
 SEVERITIES = ("error", "warning", "note", "remark")
 STATUSES = (None, ArgumentError, CompileError, ManifestError, CapacityError, DriverError, LibraryError)
 
@@ -63,6 +64,18 @@ class Choice(ctypes.Structure):
                 ("kv_rows", ctypes.c_int64), ("makespan", ctypes.c_double), ("bound", ctypes.c_double)]
 
 
+class Problem(ctypes.Structure):
+    _fields_ = [("element", StringRef), ("level", StringRef), ("device", StringRef),
+                *((name, ctypes.c_int64) for name in ("capability", "head_dim", "head_dim_v", "left", "right", "batch", "heads", "kv_heads",
+                                                      "q_rows", "kv_rows", "sequences")),
+                ("has_sink", ctypes.c_int32), ("softcap", ctypes.c_float)]
+
+
+class CoverageOf(ctypes.Structure):
+    _fields_ = [*((name, ctypes.c_int64) for name in ("batch", "kv_heads", "rows", "sequences", "capability")),
+                ("head_dims", ctypes.c_int64 * MOST_HEAD_DIMS), ("alignment", ctypes.c_int64), ("stride_multiple", ctypes.c_int64)]
+
+
 class TensorRef(ctypes.Structure):
     _fields_ = [("address", ctypes.c_uint64), ("element", ctypes.c_int), ("rank", ctypes.c_uint32),
                 ("shape", ctypes.c_int64 * MAX_RANK), ("strides", ctypes.c_int64 * MAX_RANK)]
@@ -86,7 +99,8 @@ HANDLER = ctypes.c_void_p()
 _SIZE, _STREAM = ctypes.c_size_t, ctypes.c_void_p
 _SIZES, _TENSORS, _ARGUMENTS = (ctypes.POINTER(kind) for kind in (Size, TensorRef, Arguments))
 # Functions that fail: their parameters but the last ones, which are the handler, its data and the result, if there is one.
-_CALLS = {"CompileWithFiles": (StringRef, StringRef, StringRef, ctypes.POINTER(CompileFiles)), "DriverOpen": (StringRef,),
+_CALLS = {"CompilerCovers": (ctypes.POINTER(Problem),), "CompileWithFiles": (StringRef, StringRef, StringRef, ctypes.POINTER(CompileFiles)),
+          "DriverOpen": (StringRef,),
           "KernelCreate": (Handle, StringRef, StringRef, StringRef), "KernelOpen": (Handle, StringRef),
           "PlannerCreate": (), "PlannerChoose": (Handle, StringRef, _SIZES, _SIZE, ctypes.c_int64),
           "PlannerPlan": (Handle, StringRef, _SIZES, _SIZE),
@@ -94,6 +108,7 @@ _CALLS = {"CompileWithFiles": (StringRef, StringRef, StringRef, ctypes.POINTER(C
           "PlanClear": (Handle, _STREAM, Memory), "PlanMakeOrder": (Handle, _STREAM, Memory),
           "PlanCheck": (Handle, _STREAM, _ARGUMENTS), "PlanIsCapturing": (Handle, _STREAM), "PlanRun": (Handle, _STREAM, _ARGUMENTS),
           "PlanRunAnew": (Handle, _STREAM, _ARGUMENTS), "PlanRunStep": (Handle, _SIZE, _STREAM, _ARGUMENTS)}
+_FILLS = {"CompilerCovers": CoverageOf, "PlannerChoose": Choice, "PlanIsCapturing": ctypes.c_int32}
 _MAKES = ("CompileWithFiles", "DriverOpen", "KernelCreate", "KernelOpen", "PlannerCreate", "PlannerPlan", "PlanCreate")
 # The others: parameters and result.
 _GETS: dict[str, tuple[tuple[Any, ...], Any]] = {
@@ -148,8 +163,7 @@ def library() -> ctypes.CDLL:
         for name, parameters in _CALLS.items():
             result = [ctypes.POINTER(Handle)] if name in _MAKES else \
                 [ctypes.POINTER(ctypes.c_int64), _SIZE] if name == "KernelFindSizes" else \
-                [ctypes.POINTER(Choice)] if name == "PlannerChoose" else \
-                [ctypes.POINTER(ctypes.c_int32)] if name == "PlanIsCapturing" else []
+                [ctypes.POINTER(_FILLS[name])] if name in _FILLS else []
             getattr(lib, f"dash{name}").argtypes = [*parameters, ctypes.c_void_p, ctypes.c_void_p, *result]
         for name, (parameters, result) in _GETS.items():
             function = getattr(lib, f"dash{name}")

@@ -1,26 +1,27 @@
-"""What is asked for of attention in a framework, and why it cannot be served: the same in all of them. Looks at nothing but options, sizes
-and names, so that programs which are being traced may ask, too."""
+"""What is asked for of attention in a framework, and why it cannot be served: the same in all of them. What kernels cover is asked of libdash;
+here is what the arguments of a call must be to each other. Looks at nothing but options, sizes and names, so that programs which are being
+traced may ask, too."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+import numbers
+import operator
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
+from .coverage import Coverage, ask, limits
 from .errors import ArgumentError
 from .records import Record
 from .reference import Mask
 
-ELEMENTS = {"bfloat16": "bf16", "float16": "f16"}
-HEAD_DIMS = (64, 128)
+ELEMENTS = {"bfloat16": "bf16", "float16": "f16", "float32": "f32", "float64": "f64"}  # how MLIR spells what frameworks call so
+LEVELS = ("run", "batch", "machine", "world")  # of determinism; which of them kernels keep is libdash's to say
 LAYOUTS = ("bhsd", "bshd")
 PACKED = "thd"  # of sequences one behind the other: [rows, heads, head_dim]
-LEVELS = ("run", "batch", "machine")
-CAPABILITY = (9, 0)
 NAMES = ("q", "k", "v")
 Window = tuple[int, int]  # how many columns before its own a row sees, and how many behind it; -1 is no bound
 FULL, CAUSAL = (-1, -1), (-1, 0)
-MOST_OF_WINDOW = 2**31 - 1
 
 # Of packed sequences, whose lengths only the device knows: the fixed kind that was measured best (docs/measurements.md). Bits follow from it,
 # so nothing else chooses it.
@@ -54,26 +55,56 @@ def demand(reason: str | None) -> None:
         raise ArgumentError(reason)
 
 
-def refusal_of_options(causal: Any, window: Any, scale: Any, level: Any, *, numbers: tuple[type, ...] = (int, float)) -> str | None:
-    """Why these options of `attention` are refused; None if they are not. numbers: what a scale may be."""
+def plain(value: Any) -> Any:
+    """A scalar of NumPy, a fraction, or an array without dimensions as a number of Python, if the host knows it and nobody asks for its
+    gradient; all else as it is."""
+    if value is None or type(value) in (bool, int, float, str):
+        return value
+    if getattr(value, "ndim", None) == 0 and not any(getattr(value, name, False) for name in ("requires_grad", "is_cuda", "is_meta")):
+        try:
+            value = value.item()
+        except (TypeError, ValueError, RuntimeError):  # of a program that is being traced
+            return value
+    if isinstance(value, numbers.Integral) and not isinstance(value, bool):
+        return operator.index(value)
+    return float(value) if isinstance(value, numbers.Real) and not isinstance(value, bool) else value
+
+
+def plain_options(causal: Any, window: Any, scale: Any) -> tuple[Any, Any, Any]:
+    return plain(causal), tuple(map(plain, window)) if isinstance(window, (tuple, list)) else window, plain(scale)
+
+
+def refusal_of_options(causal: Any, window: Any, scale: Any, level: Any, *, are_numbers: tuple[type, ...] = (int, float)) -> str | None:
+    """Why these options of `attention`, plain ones, are refused; None if they are not. are_numbers: what a scale may be."""
     if not isinstance(causal, bool):
         return f"causal: expected True or False, found {type(causal).__name__}"
-    if level not in LEVELS:
-        return f"level: expected one of {', '.join(LEVELS)}, found {level!r}"
-    if scale is not None and not isinstance(scale, numbers):
+    reason = refusal_of(ask(level=level if isinstance(level, str) and level else repr(level)))
+    if reason:
+        return reason
+    if hasattr(scale, "ndim"):
+        return (f"scale: expected a number that the host knows, found {type(scale).__name__}; scale q by it: attention(q * scale, k, v, scale=1), "
+                "which gives it a gradient, too")
+    if scale is not None and (isinstance(scale, bool) or not isinstance(scale, are_numbers)):
         return f"scale: expected a number, found {type(scale).__name__}"
     if scale is not None and not math.isfinite(scale):
         return f"scale: expected a finite number, found {scale}"
     if window is not None and not (isinstance(window, (tuple, list)) and len(window) == 2 and
-                                   all(type(side) is int and -1 <= side <= MOST_OF_WINDOW for side in window)):
-        return f"window: expected None or (left, right), whole numbers from -1 (no bound) to {MOST_OF_WINDOW}, found {window!r}"
+                                   all(isinstance(side, int) and not isinstance(side, bool) for side in window)):
+        return f"window: expected None or (left, right), whole numbers, -1 where there is no bound, found {window!r}"
     if causal and window is not None and window[1] > 0:
         return f"window: expected a right side of 0 or -1 beside causal, found {tuple(window)}"
     return None
 
 
+def refusal_of(answer: Coverage | str) -> str | None:
+    """The reason, if the answer is one."""
+    return answer if isinstance(answer, str) else None
+
+
 def refusal_of_layout(layout: Any, has_lengths: bool = False) -> str | None:
     """has_lengths: whether there are offsets of sequences beside it."""
+    if not isinstance(layout, str):
+        return f"layout: expected one of {', '.join((*LAYOUTS, PACKED))}, found {type(layout).__name__}"
     if has_lengths and layout != PACKED:
         return f"layout: expected {PACKED}, {_spelled(PACKED)}, beside cu_seqlens, found {layout!r}"
     if not has_lengths and layout == PACKED:
@@ -100,33 +131,49 @@ def window_of(causal: bool, window: Any) -> Window:
 
 def refusal_of_array(name: str, dtype: str, of_q: str, rank: int, shape: Sequence[int], layout: str, hint: str) -> str | None:
     """Why one of q, k and v is refused, whatever the others are. dtype: as its framework calls it; hint: how another one is cast there."""
-    if dtype not in ELEMENTS:
-        return f"{name}: expected bfloat16 or float16, found {dtype}; {hint}"
+    if name == NAMES[0] and (reason := refusal_of(ask(element=ELEMENTS.get(dtype, dtype)))):
+        return reason
     if dtype != of_q:
-        return f"{name}: expected {of_q} as q, found {dtype}"
+        return f"{name}: expected {of_q} as q, found {dtype}; {hint}"
     if rank != len(layout):
         return f"{name}: expected {len(layout)} dimensions, {_spelled(layout)}, found the shape {tuple(shape)}"
     return None
 
 
 def refusal_of_sizes(q: Sequence[int], k: Sequence[int], v: Sequence[int], layout: str) -> str | None:
-    """Why arrays of these shapes, of a layout's dimensions, are refused."""
-    heads = layout.index("h")
+    """Why arrays of these shapes, of a layout's dimensions, are no problem of attention."""
     if k != v:
         return f"v: expected the shape of k, {tuple(k)}, found {tuple(v)}"
     if layout != PACKED and q[0] != k[0]:
         return f"k: expected the batch of q, {q[0]}, found {k[0]}"
     if q[-1] != k[-1]:
         return f"k: expected the head dim of q, {q[-1]}, found {k[-1]}"
-    if q[-1] not in HEAD_DIMS:
-        larger = next((dim for dim in HEAD_DIMS if q[-1] < dim), None)
-        hint = f"; pad q, k and v with zeros to {larger}, and pass scale={q[-1]}**-0.5" if larger else ""
-        return f"q: expected a head dim of 64 or 128, found {q[-1]}{hint}"
-    if 0 in q or 0 in k:
-        return f"q, k: expected sizes of at least 1, found {tuple(q)} and {tuple(k)}"
-    if q[heads] % k[heads]:
-        return f"k: expected a number of heads that divides that of q, {q[heads]}, found {k[heads]}"
     return None
+
+
+def coverage_of(q: Sequence[int], k: Sequence[int], layout: str, *, window: Window = FULL, sequences: int = 0) -> Coverage | str:
+    """How kernels compute a problem of these shapes, or why none does. sequences: of packed ones, how many."""
+    heads, rows = layout.index("h"), layout.index("t" if layout == PACKED else "s")
+    batch = {} if layout == PACKED else {"batch": q[0]}
+    return ask(head_dim=q[-1], heads=q[heads], kv_heads=k[heads], q_rows=q[rows], kv_rows=k[rows], window=window, sequences=sequences, **batch)
+
+
+Slice = tuple[slice, slice, slice]  # of the batch, of heads of q, of heads of k
+
+
+def slices_of(q: Sequence[int], k: Sequence[int], layout: str) -> list[Slice]:
+    """Of a batch of these shapes what each launch computes: batch by batch, heads by heads. Raises ArgumentError where no kernel does."""
+    found = coverage_of(q, k, layout)
+    demand(refusal_of(found))
+    assert isinstance(found, Coverage)
+    heads = layout.index("h")
+    group = q[heads] // k[heads]
+
+    def ranges(whole: int, each: int) -> list[slice]:
+        return [slice(begin, min(begin + each, whole)) for begin in range(0, whole, each)]
+
+    return [(batch, slice(some.start * group, some.stop * group), some) for batch in ranges(q[0], found.batch)
+            for some in ranges(k[heads], found.kv_heads)]
 
 
 def refusal_of_sink(is_floating: bool, dtype: str, shape: Sequence[int], heads: int) -> str | None:
@@ -150,10 +197,7 @@ def refusal_of_rectangle(q: Sequence[int], k: Sequence[int], layout: str, whose:
 
 def refusal_of_gpu(name: str, capability: tuple[int, int] | None) -> str | None:
     """Why kernels cannot run on a GPU; capability: None where there is none."""
-    if capability == CAPABILITY:
-        return None
-    return "expected a GPU of compute capability 9.0 (H100, H200), found " + \
-        ("none" if capability is None else f"{name} of {capability[0]}.{capability[1]}")
+    return refusal_of(ask(device=name, capability=0 if capability is None else 10 * capability[0] + capability[1]))
 
 
 class Wanted(NamedTuple):
@@ -177,11 +221,16 @@ class Wanted(NamedTuple):
     takes_delta: bool = False
 
 
+def _covered(name: str, words: Iterable[str]) -> tuple[str, ...]:
+    """Those words that kernels cover."""
+    return tuple(word for word in words if refusal_of(ask(**{name: word})) is None)
+
+
 _FIELDS: dict[str, Callable[[Record], Any]] = {
-    "head_dim": lambda record: record.word("head_dim", HEAD_DIMS), "element": lambda record: record.word("element", tuple(ELEMENTS.values())),
+    "head_dim": lambda record: record.word("head_dim", limits().head_dims), "element": lambda record: record.word("element", _covered("element", ELEMENTS.values())),
     "window": lambda record: record.numbers("window", (2,), -1), "parts": lambda record: record.number("parts", 1),
     "kind": lambda record: record.word("kind", ("",) if record.flag("is_list") else KINDS),
-    "sizes": lambda record: record.numbers("sizes", (0, len(ANY_SIZES)), 1), "level": lambda record: record.word("level", LEVELS),
+    "sizes": lambda record: record.numbers("sizes", (0, len(ANY_SIZES)), 1), "level": lambda record: record.word("level", _covered("level", LEVELS)),
     "apart": lambda record: record.word("apart", APART),
     **{name: lambda record, name=name: record.flag(name) for name in ("has_runs", "is_list", "has_sink")}}
 

@@ -22,13 +22,13 @@ from typing import Any
 
 from .bundle import commit
 from .commands import GOOD, parser_of, run
+from .coverage import limits
 from .errors import ArgumentError
 from .files import write_text
 from .fit import CLASSES, fit
 from .predict import DASH_OPT
 from .records import Record, read
 
-CAPABILITY = (9, 0)  # of what kernels are compiled for, sm_90a
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = parser_of("tune", __doc__)
@@ -53,8 +53,9 @@ def measure(head_dims: Sequence[int] = (64, 128), seconds: float = 120, rounds: 
     from tqdm import tqdm
 
     found = torch.cuda.get_device_capability() if torch.cuda.is_available() else None
-    if found != CAPABILITY:
-        raise ArgumentError(f"measuring needs a GPU of compute capability 9.0, found {'.'.join(map(str, found)) if found else 'none'}; --from "
+    wanted = divmod(limits().capability, 10)
+    if found != wanted:
+        raise ArgumentError(f"measuring needs a GPU of compute capability {'.'.join(map(str, wanted))}, found {'.'.join(map(str, found)) if found else 'none'}; --from "
                             "fits a record of another machine")
     from . import tune_search
 

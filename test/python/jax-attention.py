@@ -20,6 +20,7 @@ from fixtures import refused  # noqa: E402
 from jax.sharding import PartitionSpec  # noqa: E402
 from jax_on_cpu import CALLED, FAILED  # noqa: E402
 
+import dash_attn.problem  # noqa: E402
 from dash_attn import ArgumentError  # noqa: E402
 from dash_attn.jax import attention, explain, function, operator, problem  # noqa: E402
 from dash_attn.problem import for_any_sizes, program_of, window_of  # noqa: E402
@@ -185,19 +186,53 @@ def lowered() -> None:
     function.forward = kept
 
 
+def scalars() -> None:
+    q, k, v = arrays()
+    for name, values in (("scale", (0.5, np.float32(0.5), np.array(0.5), jnp.float32(0.5))), ("causal", (True, np.True_, jnp.array(True))),
+                         ("window", ((2, 0), [np.int32(2), jnp.int32(0)]))):
+        first = attention(q, k, v, **{name: values[0]})
+        assert all(bool((attention(q, k, v, **{name: value}) == first).all()) for value in values), name
+
+
+def sliced() -> None:
+    """More of a batch, or of heads, than one call counts: each slice has its own bits. A call counts few here."""
+    real = dash_attn.problem.ask
+
+    def few(**numbers: Any) -> Any:
+        answer = real(**numbers)
+        return answer if isinstance(answer, str) else answer._replace(batch=min(answer.batch, 3), kv_heads=min(answer.kv_heads, 2))
+
+    def pulled(q: Any, k: Any, v: Any, do: Any) -> list[Any]:
+        o, pull = jax.vjp(attention, q, k, v)
+        return [o, *pull(do)]
+
+    dash_attn.problem.ask = few
+    for sizes, shapes, dim, cut in (({"batch": 5}, [(3, 4, 12, 64), (2, 4, 12, 64)], 0, (3, 3)),
+                                    ({"heads": 6, "kv_heads": 3}, [(2, 4, 12, 64), (2, 2, 12, 64)], 1, (4, 2))):
+        q, k, v = arrays(**sizes)
+        parts = list(zip(*(jnp.split(x, [at], dim) for x, at in zip((q, k, v, q[::-1]), (cut[0], cut[1], cut[1], cut[0])))))
+        expected = [jnp.concatenate(each, dim) for each in zip(*(pulled(*part) for part in parts))]
+        CALLED.clear()
+        found = pulled(q, k, v, q[::-1])
+        assert [call["shapes"][0] for call in CALLED] == shapes, CALLED
+        assert all(bool((x == y).all()) for x, y in zip(found, expected, strict=True)), sizes
+        assert explain(q, k, v).launches == 2
+    dash_attn.problem.ask = real
+
+
 def refusals() -> None:
     q, k, v = arrays()
     half = arrays(dtype=jnp.float16)[1]
     for given, options, said in (
             ((np.zeros((2, 4, 12, 64)), k, v), {}, "q: expected an array of JAX, found ndarray"),
-            ((q.astype(jnp.float32), k, v), {}, "q: expected bfloat16 or float16, found float32; cast it"),
-            ((q, half, v), {}, "k: expected bfloat16 as q, found float16"),
+            ((q.astype(jnp.float32), k, v), {}, "q: expected elements of bf16 or f16, found f32; cast q, k and v, as torch.autocast does"),
+            ((q, half, v), {}, "k: expected bfloat16 as q, found float16; cast it"),
             ((q[0], k, v), {}, "q: expected 4 dimensions, [batch, heads, rows, head_dim], found the shape (4, 12, 64)"),
             ((q, k, v[:, :, :8]), {}, "v: expected the shape of k, (2, 2, 12, 64), found (2, 2, 8, 64)"),
             ((q[:1], k, v), {}, "k: expected the batch of q, 1, found 2"),
             (arrays(kv_heads=3), {}, "k: expected a number of heads that divides that of q, 4, found 3"),
             (arrays(head_dim=96), {}, "q: expected a head dim of 64 or 128, found 96; pad q, k and v with zeros to 128, and pass scale=96**-0.5"),
-            (arrays(rows=0), {}, "q, k: expected sizes of at least 1, found (2, 4, 0, 64) and (2, 2, 0, 64)"),
+            (arrays(rows=0), {}, "q: expected rows of at least 1, found 0"),
             (arrays(kv_rows=16), {"causal": True}, "causal: expected as many rows of q as of k, found 12 and 16: cuDNN's forward pass would "
              "hide other elements than the kernel (dash's causal masks are aligned at the bottom right)"),
             ((q, k, v), {"window": (3, 3)}, "window: expected a right side of 0, or neither side, found (3, 3): cuDNN's forward pass has no "
@@ -205,7 +240,8 @@ def refusals() -> None:
             ((q, k, v), {"causal": 1}, "causal: expected True or False, found int"),
             ((q, k, v), {"layout": "sbhd"}, "layout: expected one of bhsd, bshd, found 'sbhd'"),
             ((q, k, v), {"scale": float("nan")}, "scale: expected a finite number, found nan"),
-            ((q, k, v), {"scale": jnp.ones(())}, "scale: expected a number, found ArrayImpl"),
+            ((q, k, v), {"scale": jnp.ones(1)}, "scale: expected a number that the host knows, found ArrayImpl; scale q by it: attention(q * scale, "
+             "k, v, scale=1), which gives it a gradient, too"),
             ((q, k, v), {"cu_seqlens_q": k}, "cu_seqlens: expected None, found offsets of sequences: cuDNN's forward pass of JAX takes none; pad "
              "sequences, call attention for each, or take dash_attn.torch"),
             ((q, k, v), {"level": "batch"}, "level: expected 'run', found 'batch': no forward pass of the framework promises it; kernels of this "
@@ -224,19 +260,24 @@ def refusals() -> None:
     few = explain(*arrays(batch=1, heads=8, kv_heads=1, rows=2048), causal=True)  # as kind=auto of the compiler
     assert few.parts == 16 and "132 workers, heads in 16 parts, kept apart: parts, predicted 1." in str(few), few
     traced = refused(lambda: jax.jit(lambda scale: attention(q, k, v, scale=scale))(1.0), ArgumentError)
-    assert traced.startswith("scale: expected a number, found "), traced
+    assert traced.startswith("scale: expected a number that the host knows, found "), traced
     # The sizes of a batch that is a name are asked for by whoever exports a program for all of them.
     symbolic = jax.ShapeDtypeStruct((*jax.export.symbolic_shape("b"), 4, 12, 64), jnp.bfloat16)
     found = refused(lambda: jax.export.export(jax.jit(lambda q: attention(q, q, q)))(symbolic), ArgumentError)
     assert found == "q: expected sizes that are known when the program is traced, found (b, 4, 12, 64)", found
-    too_many = jax.ShapeDtypeStruct((65536, 1, 1, 64), jnp.bfloat16)
-    found = refused(lambda: jax.eval_shape(lambda x: both(attention, [x, x, x]), too_many), ArgumentError)
-    assert found == "kernels serve batch from 1 to 65535, found 65536", found
+    too_many = jax.ShapeDtypeStruct((1, 1, 2**21 + 1, 64), jnp.bfloat16)
+    found = refused(lambda: jax.eval_shape(lambda x: attention(x, x, x), too_many), ArgumentError)
+    assert found == "q: expected at most 2097152 rows, found 2097153; call attention for pieces of q, each with what it sees of k", found
+    names = ("q", "k", "v", "causal", "window", "scale", "cu_seqlens_q", "cu_seqlens_k", "sink", "level", "layout")
+    for name in names:
+        for thing in (0, 2**70, "x", b"", [], {}, object(), np.zeros((2, 4)), q[0, 0, 0, 0], q[:0], q.astype(jnp.int32), (2**70, 0), 1j, np.int8(1)):
+            said = explain(**{"q": q, "k": k, "v": v, name: thing})
+            assert said or " expected " in f" {said}" and "looked at" not in said.refusal, (name, type(thing), said.refusal)
     problem.PLATFORM = "gpu"
     assert refused(lambda: attention(q, k, v), ArgumentError).startswith("q: expected an array on a CUDA device, found one on '")
     problem.PLATFORM = "cpu"
     assert problem.refusal_of_device() == "expected a GPU of compute capability 9.0 (H100, H200), found none"
 
 
-for test in (gradients, lse, transformed, sharded, lowered, refusals):
+for test in (gradients, lse, transformed, sharded, lowered, scalars, sliced, refusals):
     test()

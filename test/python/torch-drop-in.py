@@ -162,7 +162,7 @@ def left(said: list[str]) -> None:
             said.clear()
         bias, wide = torch.zeros(2, 4, 12, 12), [x.float() for x in inputs()]
         for given, options, reason in (
-                (wide, {}, "q: expected bfloat16 or float16, found float32; cast it, or use torch.autocast"),
+                (wide, {}, "q: expected elements of bf16 or f16, found f32; cast q, k and v, as torch.autocast does"),
                 (inputs(), {"bias": bias}, "expected no mask or bias, found one"), (inputs(), {"dropout": 0.5}, "expected no dropout, found 0.5"),
                 (inputs(rows=5), {"causal": True}, RECTANGLE)):
             SPLITS.clear()

@@ -173,13 +173,13 @@ def refusals() -> None:
             ((q, k, v), given | {"layout": "bshd"}, "layout: expected thd, [rows, heads, head_dim], beside cu_seqlens, found 'bshd'"),
             ((q, k, v), {"max_seqlen_q": 3}, "cu_seqlens_q: expected offsets of sequences in q, found None beside others"),
             ((q, k, v), given | {"max_seqlen_q": 0}, "max_seqlen_q: expected a whole number of at least 1, or None for all rows, found 0"),
-            ((q, k, v), given | {"max_seqlen_k": torch.tensor(4)}, "max_seqlen_k: expected a whole number of at least 1, or None for all "
-             "rows, found tensor(4)"),
+            ((q, k, v), given | {"max_seqlen_k": torch.tensor(4, device="meta")}, "max_seqlen_k: expected a whole number of at least 1, or None "
+             "for all rows, found a tensor: the host has to know it, by .item()"),
             ((q, k, v), given | {"cu_seqlens_q": [0, 4]}, "cu_seqlens_q: expected a tensor of PyTorch, found list"),
-            ((q, k, v), given | {"cu_seqlens_k": cu.long()}, "cu_seqlens_k: expected int32 of one dimension, contiguous, found int64 of the "
+            ((q, k, v), given | {"cu_seqlens_k": cu.long()}, "cu_seqlens_k: expected int32 of one dimension, found int64 of the "
              "shape (6,); cast it by .int()"),
             ((q, k, v), given | {"cu_seqlens_q": cu.to("meta")}, "cu_seqlens_q: expected a tensor on 'cpu' as q, found one on 'meta'"),
-            ((q, k, v), given | {"cu_seqlens_q": cu[:1]}, "cu_seqlens_q: expected offsets of 1 to 65535 sequences, one more than these, found 1"),
+            ((q, k, v), given | {"cu_seqlens_q": cu[:1]}, "cu_seqlens_q: expected offsets of at least 1 sequence, one more than these, found 1"),
             ((q, k, v), given | {"cu_seqlens_k": cu[:3]}, "cu_seqlens_k: expected as many offsets as of q, 6, found 3"),
             ((q, k, v), given | {"scale": float("inf")}, "scale: expected a finite number, found inf")):
         LAUNCHED.clear()

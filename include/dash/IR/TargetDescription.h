@@ -22,6 +22,8 @@ constexpr int64_t threadsOfWarp = 32, warpsOfWarpgroup = 4;
 struct TargetDescription {
   llvm::StringLiteral chip;     ///< as PTX names it
   llvm::StringLiteral features; ///< the PTX ISA that kernels are written in, as LLVM spells it
+  llvm::StringLiteral products; ///< whose it is, for people
+  int64_t capability;           ///< compute capability, ten times the major number and the minor
 
   int64_t multiprocessors; ///< of the largest product; an order's workers by default
 

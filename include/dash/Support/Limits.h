@@ -1,11 +1,14 @@
 //===- Limits.h - how large things may be ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// No order of use comes near. What is written by hand shall not ask for memory or time that nobody has.
+// No order of use comes near. What is written by hand shall not ask for memory or time that nobody has. And which elements
+// tensors may have.
 //===----------------------------------------------------------------------===//
 #ifndef DASH_SUPPORT_LIMITS_H
 #define DASH_SUPPORT_LIMITS_H
 
+#include "llvm/ADT/StringRef.h"
+#include <cmath>
 #include <cstdint>
 #include <limits>
 
@@ -20,6 +23,15 @@ constexpr int64_t maxTableRows = int64_t(1) << 26; ///< items, and visits, of a 
 constexpr uint64_t maxManifestBytes = uint64_t(1) << 24;
 constexpr uint64_t maxPtxBytes = uint64_t(1) << 26;
 constexpr uint64_t maxCubinBytes = uint64_t(1) << 26;
+
+/// Of q, k, v and what has their shapes, as MLIR spells them.
+constexpr llvm::StringLiteral matrixElements[] = {"bf16", "f16"};
+
+/// Whether a window may reach so far: -1 is no bound.
+constexpr bool isWindowSide(int64_t side) { return side >= -1 && side <= maxRows; }
+
+/// Whether scores can be capped at it.
+inline bool isCap(double cap) { return std::isfinite(cap) && cap > 0; }
 
 } // namespace mlir::dash
 

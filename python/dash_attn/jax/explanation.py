@@ -6,21 +6,35 @@ from typing import Any
 
 import jax
 
-from ..explanation import Explanation
-from ..problem import window_of
-from .operator import kernel_of, order_of
+from ..explanation import Explanation, said_of
+from ..problem import plain_options, window_of
+from .operator import kernel_of, orders_of
 from .problem import refusal_of_arrays, refusal_of_device, refusal_of_forward, refusal_of_options
 from .sinks import refusal_of_sink
 
 
 def explain(q: Any, k: Any, v: Any, *, causal: bool = False, window: tuple[int, int] | None = None, scale: float | None = None,
             cu_seqlens_q: Any = None, cu_seqlens_k: Any = None, sink: Any = None, level: str = "run", layout: str = "bhsd") -> Explanation:
-    """Takes what `attention` takes, computes nothing, and refuses nothing: print it. May compile the kernel."""
-    reason = refusal_of_options(causal, window, scale, (cu_seqlens_q, cu_seqlens_k), level, layout) or \
-        refusal_of_arrays(q, k, v, layout) or refusal_of_forward(q, k, window_of(causal, window), layout) or \
-        refusal_of_sink(sink, q, layout) or refusal_of_device()
+    """Takes what `attention` takes, computes nothing, and refuses nothing: print it. May compile the kernel. Never raises: what cannot even be
+    looked at is a refusal, too."""
+    try:
+        return _explained(q, k, v, causal, window, scale, (cu_seqlens_q, cu_seqlens_k), sink, level, layout)
+    except Exception as error:
+        return Explanation(said_of(error))
+
+
+def _explained(q: Any, k: Any, v: Any, causal: Any, window: Any, scale: Any, lengths: tuple[Any, Any], sink: Any, level: Any,
+               layout: Any) -> Explanation:
+    causal, window, scale = plain_options(causal, window, scale)
+    reason = refusal_of_options(causal, window, scale, lengths, level, layout)
+    if reason:
+        return Explanation(reason)
+    sides = window_of(causal, window)
+    reason = refusal_of_arrays(q, k, v, layout, sides) or refusal_of_forward(q, k, sides, layout) or refusal_of_sink(sink, q, layout) or \
+        refusal_of_device()
     if reason:
         return Explanation(reason)
     has_sink = sink is not None
-    ordered = order_of(q, k, window_of(causal, window), layout, has_sink=has_sink)
-    return Explanation.of(f"cuDNN's, by XLA, JAX {jax.__version__}" + ", and the part of the sink" * has_sink, kernel_of(ordered.wanted), ordered.predicted)
+    ordered = orders_of(q, k, sides, layout, has_sink=has_sink)
+    return Explanation.of(f"cuDNN's, by XLA, JAX {jax.__version__}" + ", and the part of the sink" * has_sink,
+                          [kernel_of(one.wanted) for one in dict.fromkeys(ordered)], ordered[0].predicted, len(ordered))

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jax._src.cudnn import fused_attention_stablehlo as cudnn
 from jax.custom_derivatives import SymbolicZero
 
-from ..problem import demand, window_of
+from ..problem import demand, plain_options, window_of
 from .operator import Call, apply, gradients
 from .problem import refusal_of_arrays, refusal_of_device, refusal_of_forward, refusal_of_options
 from .sinks import refusal_of_sink, summed, with_sink
@@ -34,9 +34,10 @@ def attention(q: jax.Array, k: jax.Array, v: jax.Array, *, causal: bool = False,
     computes its own. Raises ArgumentError for what is not served, and says what to do instead; `dash_attn.jax.explain` says it without
     raising.
     """
+    causal, window, scale = plain_options(causal, window, scale)
     demand(refusal_of_options(causal, window, scale, (cu_seqlens_q, cu_seqlens_k), level, layout))
     sides = window_of(causal, window)
-    demand(refusal_of_arrays(q, k, v, layout) or refusal_of_forward(q, k, sides, layout) or refusal_of_sink(sink, q, layout) or
+    demand(refusal_of_arrays(q, k, v, layout, sides) or refusal_of_forward(q, k, sides, layout) or refusal_of_sink(sink, q, layout) or
            refusal_of_device())
     call = Call(sides, q.shape[3] ** -0.5 if scale is None else float(scale), layout, sink is not None)
     o, lse = _attention(call, *_as_varying(q, k, v, *(() if sink is None else (sink.astype(jnp.float32),))))

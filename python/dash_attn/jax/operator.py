@@ -16,7 +16,7 @@ from ..forks import new_lock
 from ..library import Handle, library
 from ..orders import SIZES, Ordered, order_for, texts_of
 from ..plan import Plan
-from ..problem import ELEMENTS, ONE_SINK, Wanted, Window, demand, for_any_sizes, program_of
+from ..problem import ELEMENTS, ONE_SINK, Wanted, Window, demand, for_any_sizes, program_of, slices_of
 from ..runtime import Kernel, maker_of
 from ..workspace import ALIGNMENT, aligned
 from .delta import delta_of
@@ -74,11 +74,30 @@ def apply(function: Callable[..., Any], call: Call, *arrays: Any) -> Any:
 
 
 def gradients(call: Call, q: Any, k: Any, v: Any, do: Any, o: Any, lse: Any, *rest: Any) -> tuple[Any, ...]:
-    """dq, dk and dv, and of a sink dsink, [batch, heads] of float32, by libdash's handler."""
-    kernel = kernel_of(order_of(q, k, call.window, call.layout, has_sink=call.has_sink, takes_delta=call.of_lse).wanted)
-    sink = rest[call.of_lse:]
+    """dq, dk and dv, and of a sink dsink, [batch, heads] of float32, by libdash's handler, in as many calls as there are slices."""
+    sink, of_lse = rest[call.of_lse:], rest[:call.of_lse]
     if call.of_lse:
-        o = delta_of(do, o, lse, rest[0], call.layout)
+        o = delta_of(do, o, lse, *of_lse, call.layout)
+    rows: dict[int, list[Any]] = {}
+    for which in slices_of(q.shape, k.shape, call.layout):
+        found = _gradients(call, *(_cut(x, which[0], which[is_kv + 1], call.layout) for x, is_kv in
+                                   zip((q, k, v, do, o, lse), (False, True, True, False, False, False))), *(one[which[1]] for one in sink))
+        rows.setdefault(which[0].start, []).append(found)
+    heads = (call.layout.index("h"),) * 3 + (1,)
+    whole = [[_joined(parts, dim) for parts, dim in zip(zip(*row), heads)] for row in rows.values()]
+    return tuple(_joined(parts, 0) for parts in zip(*whole))
+
+
+def _cut(array: Any, batch: slice, heads: slice, layout: str) -> Any:
+    return array[batch, heads] if array.ndim < 4 or layout == "bhsd" else array[batch, :, heads]
+
+
+def _joined(parts: Sequence[Any], dim: int) -> Any:
+    return parts[0] if len(parts) == 1 else jnp.concatenate(parts, dim)
+
+
+def _gradients(call: Call, q: Any, k: Any, v: Any, do: Any, o: Any, lse: Any, *sink: Any) -> tuple[Any, ...]:
+    kernel = kernel_of(order_of(q, k, call.window, call.layout, has_sink=call.has_sink, takes_delta=call.of_lse).wanted)
 
     def typed(dtype: Any, *shape: int) -> Any:
         """In shard_map each device has its own, as it has its own q."""
@@ -129,6 +148,19 @@ _lock = new_lock()
 def order_of(q: Any, k: Any, window: Window, layout: str, **rest: Any) -> Ordered:
     """The kernel, and its order. rest: of `Wanted`."""
     return order_for(Wanted(q.shape[3], ELEMENTS[str(q.dtype)], window, **rest), *sizes_of(q.shape, k.shape, layout))
+
+
+def orders_of(q: Any, k: Any, window: Window, layout: str, **rest: Any) -> list[Ordered]:
+    """Those of slices."""
+    heads = layout.index("h")
+
+    def sized(array: Any, batch: slice, of_heads: slice) -> Any:
+        shape = list(array.shape)
+        shape[0], shape[heads] = batch.stop - batch.start, of_heads.stop - of_heads.start
+        return jax.ShapeDtypeStruct(shape, array.dtype)
+
+    return [order_of(sized(q, batch, of_q), sized(k, batch, of_k), window, layout, **rest)
+            for batch, of_q, of_k in slices_of(q.shape, k.shape, layout)]
 
 
 def kernel_of(wanted: Wanted) -> JaxKernel:

@@ -8,8 +8,8 @@ from typing import Any
 import jax
 
 from .. import problem
-from ..problem import (FULL, NAMES, OWN_FORWARD, Window, refusal_of_array, refusal_of_gpu, refusal_of_layout, refusal_of_level,
-                       refusal_of_rectangle, refusal_of_sizes)
+from ..problem import (FULL, NAMES, OWN_FORWARD, Window, coverage_of, refusal_of, refusal_of_array, refusal_of_gpu, refusal_of_layout,
+                       refusal_of_level, refusal_of_rectangle, refusal_of_sizes)
 
 PLATFORM = "gpu"  # as JAX calls what its arrays lie on
 
@@ -33,7 +33,7 @@ def refusal_of_place(name: str, array: Any) -> str | None:
     return None
 
 
-def refusal_of_arrays(q: Any, k: Any, v: Any, layout: str) -> str | None:
+def refusal_of_arrays(q: Any, k: Any, v: Any, layout: str, window: Window = FULL) -> str | None:
     """Why no kernel serves these arrays; None if one does."""
     for name, array in zip(NAMES, (q, k, v)):
         reason = refusal_of_place(name, array) or \
@@ -42,7 +42,7 @@ def refusal_of_arrays(q: Any, k: Any, v: Any, layout: str) -> str | None:
             return reason
         if not all(type(size) is int for size in array.shape):
             return f"{name}: expected sizes that are known when the program is traced, found {array.shape}"
-    return refusal_of_sizes(q.shape, k.shape, v.shape, layout)
+    return refusal_of_sizes(q.shape, k.shape, v.shape, layout) or refusal_of(coverage_of(q.shape, k.shape, layout, window=window))
 
 
 def refusal_of_forward(q: Any, k: Any, window: Window, layout: str) -> str | None:

@@ -18,6 +18,7 @@ from typing import Any
 import torch
 from torch.nn.attention import register_flash_attention_impl
 
+from ..errors import ArgumentError, CapacityError
 from ..forks import new_lock
 from ..problem import Window, window_of
 from .operator import launch
@@ -92,10 +93,11 @@ class DropIn:
         is_list = _has_offsets(cum_q)
         reason = _refusal(q, k, v, dropout, lengths=Lengths(cum_q, cum_k)) if is_list else _refusal(q, k, v, dropout, "bshd")
         if reason is None and is_list:
-            self.served[FLASH] += 1
-            return launch_list(do, q, k, v, o, lse, cum_q, cum_k, *window_of(causal, window), q.shape[2] ** -0.5 if scale is None else scale)
+            found, reason = self._attempt(FLASH, launch_list, do, q, k, v, o, lse, cum_q, cum_k, *window_of(causal, window), _number(scale, q))
+        elif reason is None:
+            found, reason = self._serve(FLASH, do, q, k, v, o, lse, window_of(causal, window), scale, "bshd")
         if reason is None:
-            return self._serve(FLASH, do, q, k, v, o, lse, window_of(causal, window), scale, "bshd")
+            return found
         rest = {"scale": scale, "window_size_left": window_size_left, "window_size_right": window_size_right}
         return self._leave(FLASH, reason, keys, do, q, k, v, o, lse, cum_q, cum_k, max_q, max_k, dropout, causal, seed, unused, **rest)
 
@@ -103,7 +105,9 @@ class DropIn:
                     dropout: float, causal: bool, seed: Any, offset: Any, *, scale: float | None = None) -> Any:
         reason = _refusal_of_offsets(cum_q) or _refusal(q, k, v, dropout)
         if reason is None:
-            return self._serve(SDPA_FLASH, do, q, k, v, o, lse, window_of(causal, None), scale)
+            found, reason = self._serve(SDPA_FLASH, do, q, k, v, o, lse, window_of(causal, None), scale)
+        if reason is None:
+            return found
         return self._leave(SDPA_FLASH, reason, keys, do, q, k, v, o, lse, cum_q, cum_k, max_q, max_k, dropout, causal, seed, offset,
                            scale=scale)
 
@@ -112,7 +116,9 @@ class DropIn:
         reason = _refusal_of_offsets(cum_q) or _refusal_of_bias(bias) or _refusal(q, k, v, dropout) or \
             refusal_of_forward(q, k, window_of(causal, None))
         if reason is None:
-            return self._serve(SDPA_CUDNN, do, q, k, v, o, lse, window_of(causal, None), scale)
+            found, reason = self._serve(SDPA_CUDNN, do, q, k, v, o, lse, window_of(causal, None), scale)
+        if reason is None:
+            return found
         return self._leave(SDPA_CUDNN, reason, keys, do, q, k, v, o, lse, seed, offset, bias, cum_q, cum_k, max_q, max_k, dropout, causal,
                            scale=scale)
 
@@ -124,7 +130,8 @@ class DropIn:
         reason = _refusal_of_offsets(cum_q) or _refusal_of_bias(bias) or _refusal(q, k, v, dropout, "bshd") or \
             refusal_of_forward(q, k, sides, "bshd") or _refusal_of_extras(window_size, shared_storage_dqdkdv)
         if reason is None:
-            found = self._serve(EFFICIENT, do, q, k, v, o, lse[..., :q.shape[1]], sides, scale, "bshd")  # more of it is padding
+            found, reason = self._serve(EFFICIENT, do, q, k, v, o, lse[..., :q.shape[1]], sides, scale, "bshd")  # more of it is padding
+        if reason is None:
             return (*(x.contiguous() for x in found), None)
         return self._leave(EFFICIENT, reason, keys, do, q, k, v, bias, o, cum_q, cum_k, max_q, max_k, lse, dropout, seed, offset, mask,
                            bias_has_gradient, scale=scale, num_splits_key=1, window_size=window_size,
@@ -136,9 +143,17 @@ class DropIn:
     # ---- Ours, or not ---------------------------------------------------------------------------------------------------
 
     def _serve(self, name: str, do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, window: Window, scale: float | None,
-               layout: str = "bhsd") -> Any:
+               layout: str = "bhsd") -> tuple[Any, str | None]:
+        return self._attempt(name, launch, do, q, k, v, o, lse, *window, _number(scale, q), layout)
+
+    def _attempt(self, name: str, launch: Callable[..., Any], *arguments: Any) -> tuple[Any, str | None]:
+        """Gradients, or why there are none after all, as of more tasks than an order can have, or on a part of a GPU: nothing is written then."""
+        try:
+            found = launch(*arguments)
+        except (ArgumentError, CapacityError) as error:
+            return None, str(error)
         self.served[name] += 1
-        return launch(do, q, k, v, o, lse, *window, q.shape[3] ** -0.5 if scale is None else scale, layout)
+        return found, None
 
     def _leave(self, name: str, reason: str, keys: Any, *arguments: Any, **options: Any) -> Any:
         self.left[name, reason] += 1
@@ -222,6 +237,10 @@ def _refusal(q: Any, k: Any, v: Any, dropout: float, layout: str = "bhsd", lengt
         return f"expected no dropout, found {dropout}"
     of_tensors = refusal_of_tensors(q, k, v, layout) if lengths is None else refusal_of_sequences(q, k, v, lengths)
     return of_tensors or refusal_of_device(q.device.index)
+
+
+def _number(scale: float | None, q: Any) -> float:
+    return q.shape[-1] ** -0.5 if scale is None else scale
 
 
 def _has_offsets(offsets: Any) -> bool:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..explanation import Explanation
-from ..problem import LAYOUTS, PACKED, window_of
+import torch
+
+from ..explanation import Explanation, said_of
+from ..problem import LAYOUTS, PACKED, Window, plain, plain_options, slices_of, window_of
+from . import pieces
 from .forward import operator_of_forward
 from .kernels import kernel_for, kernel_of, order_of
 from .problem import (Lengths, refusal_of_device, refusal_of_forward, refusal_of_numbers, refusal_of_options, refusal_of_sequences,
@@ -19,22 +22,40 @@ def explain(q: Any, k: Any, v: Any, *, causal: bool = False, window: tuple[int, 
             cu_seqlens_q: Any = None, cu_seqlens_k: Any = None, max_seqlen_q: Any = None, max_seqlen_k: Any = None, sink: Any = None,
             level: str = "run", layout: str | None = None) -> Explanation:
     """Takes what `attention` takes, computes nothing, and refuses nothing: print it. May compile the kernel. Offsets of packed sequences are
-    read, unlike there, so it also says what is wrong with them."""
-    lengths = Lengths(cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k)
+    read, unlike there, so it also says what is wrong with them. Never raises: what cannot even be looked at is a refusal, too."""
+    lengths = cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k
+    try:
+        return _explained(q, k, v, causal, window, scale, lengths, sink, level, layout)
+    except Exception as error:
+        return Explanation(said_of(error))
+
+
+def _explained(q: Any, k: Any, v: Any, causal: Any, window: Any, scale: Any, given: tuple[Any, ...], sink: Any, level: Any,
+               layout: Any) -> Explanation:
+    causal, window, scale = plain_options(causal, window, scale)
+    lengths = Lengths(*given[:2], *map(plain, given[2:]))
     reason = refusal_of_options(causal, window, scale, level, layout, lengths)
-    if not reason and lengths.are_given:
-        reason = refusal_of_sequences(q, k, v, lengths) or refusal_of_sink(sink, q, PACKED) or \
+    if reason:
+        return Explanation(reason)
+    sides, has_sink = window_of(causal, window), sink is not None
+    if lengths.are_given:
+        reason = refusal_of_sequences(q, k, v, lengths, sides) or refusal_of_sink(sink, q, PACKED) or \
             refusal_of_numbers(q, k, lengths) or refusal_of_device(q.device.index)
-    elif not reason:
+    else:
         layout = layout or LAYOUTS[0]
-        reason = refusal_of_tensors(q, k, v, layout) or refusal_of_forward(q, k, window_of(causal, window), layout) or \
+        reason = refusal_of_tensors(q, k, v, layout, sides) or refusal_of_forward(q, k, sides, layout) or \
             refusal_of_sharding(q, k, layout) or refusal_of_sink(sink, q, layout) or refusal_of_device(q.device.index)
     if reason:
         return Explanation(reason)
-    sides = window_of(causal, window)
-    has_sink = sink is not None
     its_part = ", and the part of the sink" * has_sink
     if lengths.are_given:
-        return Explanation.of(operator_of_lists() + its_part, kernel_for(q.shape[2], q.dtype, sides, level, has_sink=has_sink))
-    ordered = order_of(q, k, sides, layout, has_sink=has_sink)
-    return Explanation.of(operator_of_forward(sides) + its_part, kernel_of(ordered.wanted), ordered.predicted)
+        return Explanation.of(operator_of_lists() + its_part, [kernel_for(q.shape[2], q.dtype, sides, level, has_sink=has_sink)])
+    return _of_batch(operator_of_forward(sides) + its_part, q, k, sides, layout, has_sink)
+
+
+def _of_batch(forward: str, q: torch.Tensor, k: torch.Tensor, sides: Window, layout: str, has_sink: bool) -> Explanation:
+    which = slices_of(q.shape, k.shape, layout)
+    shapes = {(one.shape, other.shape): (one, other) for one, other in
+              ((pieces.cut("q", q, one, layout), pieces.cut("k", k, one, layout)) for one in which)}
+    ordered = [order_of(*one, sides, layout, has_sink=has_sink) for one in shapes.values()]
+    return Explanation.of(forward, [kernel_of(one.wanted) for one in ordered], ordered[0].predicted, len(which))

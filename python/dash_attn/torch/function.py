@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
-from ..problem import LAYOUTS, PACKED, Window, demand, window_of
+from ..coverage import Coverage
+from ..problem import LAYOUTS, PACKED, Window, demand, plain, plain_options, window_of
+from . import pieces
 from .forward import computed, forward
 from .operator import FirstDerivatives, fold, gradients, launch, opaque, unfold
-from .problem import (Lengths, is_plain, refusal_of_device, refusal_of_forward, refusal_of_options, refusal_of_sequences, refusal_of_tensors,
-                      signature)
+from .problem import (Lengths, coverage_of, is_plain, is_steppable, readable, refusal_of_device, refusal_of_forward, refusal_of_options,
+                      refusal_of_sequences, refusal_of_tensors, signature)
 from .sequences import AttentionOfSequences, opaque_of_sequences
 from .sharding import refusal_of_sharding
 from .sinks import AttentionOfSequencesWithSink, AttentionWithSink, opaque_of_sequences_with_sink, opaque_with_sink, refusal_of_sink
 
 _PLAIN = {(bool, type(None), of_scale, str, of_layout) for of_scale in (type(None), float) for of_layout in (type(None), str)}
 MOST_ACCEPTED = 4096  # problems; more than that are asked about anew
-_accepted: dict[Any, Window] = {}
+
+
+class Accepted(NamedTuple):
+    """A call that is not refused. is_plain: kernels take its tensors as they lie, where none of the bits `odd` of an address is set, in one
+    launch; else the coverage says how many slices there are, if more than one."""
+
+    window: Window
+    scale: float
+    is_plain: bool
+    odd: int = 0
+    coverage: Coverage | None = None
+
+
+_accepted: dict[Any, Accepted] = {}
 
 
 def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, causal: bool = False, window: tuple[int, int] | None = None,
@@ -44,23 +59,37 @@ def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, causal: bool
     Raises ArgumentError for what is not served, and says what to do instead; `dash_attn.explain` says it without raising. The bits
     are those of `explain(...).certificate` and of the cuDNN that is installed.
     """
-    is_compiling = torch.compiler.is_compiling()
+    is_compiling = torch.compiler.is_dynamo_compiling()  # all others trace by a mode, on tensors of other types
     if is_compiling or torch._C._is_any_autocast_enabled():
         q, k, v = _autocast(q, k, v)
     if cu_seqlens_q is not None or cu_seqlens_k is not None or max_seqlen_q is not None or max_seqlen_k is not None:
-        lengths = Lengths(cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k)
+        lengths = Lengths(cu_seqlens_q, cu_seqlens_k, plain(max_seqlen_q), plain(max_seqlen_k))
         o, lse = _of_sequences(q, k, v, sink, causal, window, scale, lengths, level, layout)
         return (o, lse) if return_lse else o
-    sides = _window_seen(q, k, v, causal, window, scale, level, layout, is_compiling)
+    key = None
+    try:
+        if not is_compiling and type(q) is type(k) is type(v) is torch.Tensor and tuple(map(type, (causal, window, scale, level, layout))) in _PLAIN:
+            key = (q.shape, q.stride(), q.dtype, q.device, k.shape, k.stride(), k.dtype, k.device, v.shape, v.stride(), v.dtype, v.device,
+                   causal, scale, level, layout)
+        accepted = _accepted[key]  # asked once about calls that are alike
+    except (KeyError, RuntimeError):  # nested and sparse tensors have no strides
+        accepted = _accept(key, q, k, v, causal, window, scale, level, layout, is_compiling)
+    if accepted.coverage is not None:
+        demand(refusal_of_sink(sink, q, layout or LAYOUTS[0]))
+        options = {"window": accepted.window, "scale": accepted.scale, "layout": layout, "return_lse": return_lse}
+        return pieces.attended(lambda *one: attention(*one[:3], sink=one[3], **options), q, k, v, sink, layout or LAYOUTS[0], accepted.coverage)
+    is_transformed = torch._C._are_functorch_transforms_active()  # tensors have no addresses then
+    if not accepted.is_plain or accepted.odd and not is_transformed and (q.data_ptr() | k.data_ptr() | v.data_ptr()) & accepted.odd:
+        q, k, v = readable(q), readable(k), readable(v)
     if layout == "bshd":
         q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
-    given = (q, k, v, *sides, q.shape[3] ** -0.5 if scale is None else scale)
+    given = (q, k, v, *accepted.window, accepted.scale)
     if sink is not None:
         demand(refusal_of_sink(sink, q))
         o, lse = (opaque_with_sink if is_compiling else AttentionWithSink.apply)(*given[:3], sink, *given[3:])
     elif is_compiling:
         o, lse = _opaque(*given)
-    elif return_lse or torch._C._are_functorch_transforms_active():
+    elif return_lse or is_transformed:
         o, lse = AttentionAndLse.apply(*given)
     else:
         o, lse = _apply_attention(*given), None
@@ -70,40 +99,50 @@ def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, causal: bool
 
 
 def _of_sequences(q: Any, k: Any, v: Any, sink: Any, causal: Any, window: Any, scale: Any, lengths: Lengths, level: Any, layout: Any) -> Any:
+    causal, window, scale = plain_options(causal, window, scale)
     demand(refusal_of_options(causal, window, scale, level, layout, lengths))
-    demand(refusal_of_sequences(q, k, v, lengths) or refusal_of_sink(sink, q, PACKED) or refusal_of_device(q.device.index))
-    rest = (*lengths.filled(q, k), *window_of(causal, window), q.shape[2] ** -0.5 if scale is None else scale, level)
+    sides = window_of(causal, window)
+    demand(refusal_of_sequences(q, k, v, lengths, sides) or refusal_of_sink(sink, q, PACKED) or refusal_of_device(q.device.index))
+    q, k, v = readable(q), readable(k), readable(v)
+    rest = (*lengths.filled(q, k), *sides, q.shape[2] ** -0.5 if scale is None else scale, level)
     is_compiling = torch.compiler.is_compiling()
     if sink is None:
         return (opaque_of_sequences if is_compiling else AttentionOfSequences.apply)(q, k, v, *rest)
     return (opaque_of_sequences_with_sink if is_compiling else AttentionOfSequencesWithSink.apply)(q, k, v, sink, *rest)
 
 
-def _window_seen(q: Any, k: Any, v: Any, causal: Any, window: Any, scale: Any, level: Any, layout: Any, is_compiling: bool) -> Window:
-    """Raises ArgumentError where something is refused; asks only once about calls that are alike."""
-    key = None
-    if not is_compiling:
-        seen = signature(q, k, v)
+def _accept(key: Any, q: Any, k: Any, v: Any, causal: Any, window: Any, scale: Any, level: Any, layout: Any, is_compiling: bool) -> Accepted:
+    """Raises ArgumentError where something is refused. key: of calls that are alike; None where options have to become plain before there is
+    one."""
+    if key is None:
+        causal, window, scale = plain_options(causal, window, scale)
         options = (causal, window, scale, level, layout)
-        if tuple(map(type, options)) not in _PLAIN:
-            options = tuple(map(repr, options))  # 1 is not True, and [] no key
-        key = None if seen is None else (seen, q.device, k.device, v.device, *options)
-    if key is not None:
-        try:
-            return _accepted[key]
-        except KeyError:
-            pass
+        if not is_compiling and _is_key(*options) and (seen := signature(q, k, v)) is not None:
+            key = (seen, q.device, k.device, v.device, *options)
+            if key in _accepted:
+                return _accepted[key]
     demand(refusal_of_options(causal, window, scale, level, layout))
-    found, layout = window_of(causal, window), layout or LAYOUTS[0]
-    demand(refusal_of_tensors(q, k, v, layout) or refusal_of_forward(q, k, found, layout))
+    sides, layout = window_of(causal, window), layout or LAYOUTS[0]
+    demand(refusal_of_tensors(q, k, v, layout, sides) or refusal_of_forward(q, k, sides, layout))
     if not is_compiling:
         demand(refusal_of_sharding(q, k, layout))
     demand(refusal_of_device(q.device.index))
+    is_plain = is_steppable(q) and is_steppable(k) and is_steppable(v)
+    found = Accepted(sides, q.shape[3] ** -0.5 if scale is None else scale, is_plain)
     if key is not None:
+        coverage = coverage_of(q, k, layout)
+        is_whole = pieces.is_whole(q, k, layout, coverage)
+        found = found._replace(odd=coverage.alignment - 1, coverage=None if is_whole else coverage)
         if len(_accepted) >= MOST_ACCEPTED:
             _accepted.clear()
         _accepted[key] = found
     return found
+
+
+def _is_key(causal: Any, window: Any, scale: Any, level: Any, layout: Any) -> bool:
+    """Whether options that are equal mean the same: 1 is not True."""
+    return type(causal) is bool and (window is None or type(window) is tuple and all(type(side) is int for side in window)) and \
+        (scale is None or type(scale) in (int, float)) and type(level) is str and (layout is None or type(layout) is str)
 
 
 class Attention(torch.autograd.Function):

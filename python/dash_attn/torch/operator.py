@@ -10,9 +10,10 @@ import torch
 from ..launch import Launch
 from ..problem import Window
 from ..workspace import PER_THREAD
+from . import pieces
 from .delta import delta_of
 from .kernels import MOST_LAUNCHES, kernel_of, launches, order_of
-from .problem import is_steppable, signature
+from .problem import coverage_of, is_readable, signature
 from .registry import define, implement
 
 # The package may be there twice, once under another name, from Hugging Face's hub; names of operators are one process's.
@@ -29,6 +30,8 @@ def launch(do: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, 
     device = q.device.index
     stream = torch._C._cuda_getCurrentRawStream(device)
     dq, dk, dv = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
+    addresses = (q.data_ptr(), k.data_ptr(), v.data_ptr(), do.data_ptr(), o.data_ptr(), lse.data_ptr(), dq.data_ptr(), dk.data_ptr(),
+                 dv.data_ptr())
     seen = signature(q, k, v, do, o, lse)
     key = (seen, left, right, layout, stream, device)  # that the others are there, too, is looked at for each launch
     try:
@@ -37,25 +40,27 @@ def launch(do: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, 
         found = None
     if found is None:  # what is refused has no context
         found = _prepare(do, q, k, v, o, lse, dq, dk, dv, (left, right), layout, stream)
-        if seen is not None and stream != PER_THREAD:
+        if seen is not None and stream != PER_THREAD and found[0] is not None:
             if len(launches) >= MOST_LAUNCHES:
                 launches.clear()
             launches[key] = found
-    ready, is_copied = found
-    if is_copied:
-        do = do.contiguous()
-    ready.run_with((q.data_ptr(), k.data_ptr(), v.data_ptr(), do.data_ptr(), o.data_ptr(), lse.data_ptr(), dq.data_ptr(), dk.data_ptr(),
-                    dv.data_ptr()), scale)
+    ready, odd = found
+    if ready is None or (addresses[0] | addresses[1] | addresses[2] | addresses[3] | addresses[4]) & odd:
+        pieces.backward((left, right), layout, scale, q=q, k=k, v=v, do=do, o=o, lse=lse, dq=dq, dk=dk, dv=dv)
+    else:
+        ready.run_with(addresses, scale)
     return dq, dk, dv
 
 
 def _prepare(do: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, o: torch.Tensor, lse: torch.Tensor, dq: torch.Tensor,
-             dk: torch.Tensor, dv: torch.Tensor, window: Window, layout: str, stream: int) -> tuple[Launch, bool]:
-    """What launches tensors of these shapes and strides, and whether do is copied for it."""
-    is_copied = not is_steppable(do)  # expanded, as that of a sum is, or transposed: nobody chose that
-    kernel = kernel_of(order_of(q, k, window, layout).wanted)
+             dk: torch.Tensor, dv: torch.Tensor, window: Window, layout: str, stream: int) -> tuple[Launch | None, int]:
+    """What launches tensors of these shapes and strides, None where they are no single launch, and which bits of addresses must not be set."""
+    coverage = coverage_of(q, k, layout)
     of_rows = lse[..., 0] if lse.shape[3:] == (1,) else lse  # as cuDNN has it
-    return kernel.bind(q, k, v, do.contiguous() if is_copied else do, o, of_rows, dq, dk, dv, layout=layout, stream=stream), is_copied
+    if not pieces.is_whole(q, k, layout, coverage) or not all(map(is_readable, (q, k, v, do, o, of_rows, dq, dk, dv))):
+        return None, 0
+    kernel = kernel_of(order_of(q, k, window, layout).wanted)
+    return kernel.bind(q, k, v, do, o, of_rows, dq, dk, dv, layout=layout, stream=stream), coverage.alignment - 1
 
 
 def launch_of_both(do: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, o: torch.Tensor, lse: torch.Tensor, left: int, right: int,
@@ -63,11 +68,9 @@ def launch_of_both(do: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.
     """The same where the LSE may have a gradient, too, [batch, heads, rows] of float32."""
     if dlse is None:
         return launch(do, q, k, v, o, lse, left, right, scale)
-    kernel = kernel_of(order_of(q, k, (left, right), "bhsd", takes_delta=True).wanted)
-    do = do if is_steppable(do) else do.contiguous()
-    found = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
-    kernel.backward(q, k, v, do, None, lse, *found, delta=delta_of(do, o, lse, dlse), scale=scale)
-    return found
+    dq, dk, dv = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
+    pieces.backward((left, right), "bhsd", scale, q=q, k=k, v=v, do=do, lse=lse, dq=dq, dk=dk, dv=dv, delta=delta_of(do, o, lse, dlse))
+    return dq, dk, dv
 
 
 implement(NAME, "CUDA")(launch_of_both)

@@ -7,20 +7,19 @@ from typing import Any, NamedTuple
 
 import torch
 
-from .. import problem
-from ..problem import (CAUSAL, LAYOUTS, NAMES, OWN_FORWARD, PACKED, Window, refusal_of_array, refusal_of_gpu, refusal_of_layout, refusal_of_level,
-                       refusal_of_rectangle, refusal_of_sizes)
+from .. import coverage, problem
+from ..coverage import Coverage
+from ..problem import (CAUSAL, FULL, LAYOUTS, NAMES, OWN_FORWARD, PACKED, Window, plain, refusal_of, refusal_of_array, refusal_of_gpu,
+                       refusal_of_layout, refusal_of_level, refusal_of_rectangle, refusal_of_sizes)
 
-DTYPES = {torch.bfloat16: "bfloat16", torch.float16: "float16"}
-ELEMENTS = {dtype: problem.ELEMENTS[name] for dtype, name in DTYPES.items()}
+ELEMENTS = {getattr(torch, name): element for name, element in problem.ELEMENTS.items()}
 DEVICE = "cuda"
 NUMBERS = (int, float, torch.SymFloat)
-STRIDES = 8  # elements: strides are multiples of it
-
+for asked in (coverage.ask, coverage.limits):  # of libdash, which no compiled program can call
+    torch.compiler.assume_constant_result(asked)
 
 # Whether FlashAttention's operator can be told to take one split, which keeps a sequence's bits whatever is beside it.
 HAS_SPLITS = any(one.name == "num_splits" for one in torch.ops.aten._flash_attention_forward.default._schema.arguments)
-MOST_SEQUENCES = 65535
 
 
 class Lengths(NamedTuple):
@@ -41,7 +40,8 @@ class Lengths(NamedTuple):
         max_q, max_k = self.max_q, self.max_k
         if self.cu_k is None and max_k is None:
             max_k = max_q
-        return Lengths(self.cu_q, None if self.cu_k is self.cu_q else self.cu_k, max(2, q.shape[0] if max_q is None else max_q),
+        cu_k = None if self.cu_k is self.cu_q or self.cu_k is None else self.cu_k.contiguous()
+        return Lengths(self.cu_q.contiguous(), cu_k, max(2, q.shape[0] if max_q is None else max_q),
                        max(2, k.shape[0] if max_k is None else max_k))
 
 
@@ -52,7 +52,7 @@ def refusal_of_options(causal: Any, window: Any, scale: Any, level: Any, layout:
     """Why these options of `attention` are refused; None if they are not."""
     if layout is None:
         layout = PACKED if lengths.are_given else LAYOUTS[0]
-    reason = refusal_of_layout(layout, lengths.are_given) or problem.refusal_of_options(causal, window, scale, level, numbers=NUMBERS)
+    reason = refusal_of_layout(layout, lengths.are_given) or problem.refusal_of_options(causal, window, scale, level, are_numbers=NUMBERS)
     if reason is None and not lengths.are_given:
         return refusal_of_level(level, f"that of packed sequences does: give {PACKED} and cu_seqlens_q" if HAS_SPLITS else OWN_FORWARD)
     if reason is None and not HAS_SPLITS:
@@ -61,12 +61,12 @@ def refusal_of_options(causal: Any, window: Any, scale: Any, level: Any, layout:
     return reason
 
 
-def refusal_of_sequences(q: Any, k: Any, v: Any, lengths: Lengths) -> str | None:
+def refusal_of_sequences(q: Any, k: Any, v: Any, lengths: Lengths, window: Window = FULL) -> str | None:
     """Why no kernel serves these packed sequences. The numbers are on the device, and nobody waits for them: offsets that do not ascend from 0,
     or end beyond the rows, are not found here."""
     if is_sharded(q):
         return "q: expected a plain tensor beside cu_seqlens, found a DTensor; take its local one"
-    reason = refusal_of_tensors(q, k, v, PACKED)
+    reason = refusal_of_form(q, k, v, PACKED)
     if reason:
         return reason
     if lengths.cu_q is None:
@@ -75,20 +75,21 @@ def refusal_of_sequences(q: Any, k: Any, v: Any, lengths: Lengths) -> str | None
         if offsets is not None and (reason := _refusal_of_offsets(f"cu_seqlens_{name}", offsets, q, lengths.cu_q)):
             return reason
         if bound is not None and (type(bound) not in (int, torch.SymInt) or bound < 1):
-            return f"max_seqlen_{name}: expected a whole number of at least 1, or None for all rows, found {bound!r}"
-    return None
+            found = "a tensor: the host has to know it, by .item()" if hasattr(bound, "ndim") else repr(bound)
+            return f"max_seqlen_{name}: expected a whole number of at least 1, or None for all rows, found {found}"
+    return refusal_of_problem(q, k, PACKED, window, lengths.cu_q.shape[0] - 1)
 
 
 def _refusal_of_offsets(name: str, offsets: Any, q: torch.Tensor, of_q: torch.Tensor) -> str | None:
-    if not isinstance(offsets, torch.Tensor):
-        return f"{name}: expected a tensor of PyTorch, found {type(offsets).__name__}"
-    if offsets.dtype != torch.int32 or offsets.dim() != 1 or not offsets.is_contiguous():
-        return (f"{name}: expected int32 of one dimension, contiguous, found {dtype_of(offsets)} of the shape {tuple(offsets.shape)}; "
+    if reason := refusal_of_kind(name, offsets):
+        return reason
+    if offsets.dtype != torch.int32 or offsets.dim() != 1:
+        return (f"{name}: expected int32 of one dimension, found {dtype_of(offsets)} of the shape {tuple(offsets.shape)}; "
                 "cast it by .int()")
     if offsets.device != q.device:
         return f"{name}: expected a tensor on '{q.device}' as q, found one on '{offsets.device}'"
-    if not 2 <= offsets.shape[0] <= MOST_SEQUENCES + 1:
-        return f"{name}: expected offsets of 1 to {MOST_SEQUENCES} sequences, one more than these, found {offsets.shape[0]}"
+    if offsets.shape[0] < 2:
+        return f"{name}: expected offsets of at least 1 sequence, one more than these, found {offsets.shape[0]}"
     if offsets.shape != of_q.shape:
         return f"{name}: expected as many offsets as of q, {of_q.shape[0]}, found {offsets.shape[0]}"
     return None
@@ -110,11 +111,16 @@ def is_sharded(tensor: Any) -> bool:
     return hasattr(tensor, "placements") and hasattr(tensor, "device_mesh")
 
 
-def refusal_of_tensors(q: Any, k: Any, v: Any, layout: str = "bhsd") -> str | None:
+def refusal_of_tensors(q: Any, k: Any, v: Any, layout: str = "bhsd", window: Window = FULL) -> str | None:
     """Why no kernel serves these tensors; None if one does."""
+    return refusal_of_form(q, k, v, layout) or refusal_of_problem(q, k, layout, window)
+
+
+def refusal_of_form(q: Any, k: Any, v: Any, layout: str) -> str | None:
+    """Why these tensors are no problem of attention, or not one on a GPU."""
     for name, tensor in zip(NAMES, (q, k, v)):
-        if not isinstance(tensor, torch.Tensor):
-            return f"{name}: expected a tensor of PyTorch, found {type(tensor).__name__}"
+        if reason := refusal_of_kind(name, tensor):
+            return reason
         if tensor.device.type != DEVICE:
             return f"{name}: expected a tensor on a CUDA device, found one on '{tensor.device}'"
         if tensor.device != q.device:
@@ -122,12 +128,51 @@ def refusal_of_tensors(q: Any, k: Any, v: Any, layout: str = "bhsd") -> str | No
         reason = refusal_of_array(name, dtype_of(tensor), dtype_of(q), tensor.dim(), tensor.shape, layout, "cast it, or use torch.autocast")
         if reason:
             return reason
-    return refusal_of_sizes(q.shape, k.shape, v.shape, layout) or _refusal_of_strides(q, k, v)
+    return refusal_of_sizes(q.shape, k.shape, v.shape, layout)
+
+
+def refusal_of_kind(name: str, tensor: Any) -> str | None:
+    """Why this is no tensor with a shape and strides."""
+    if not isinstance(tensor, torch.Tensor):
+        return f"{name}: expected a tensor of PyTorch, found {type(tensor).__name__}"
+    if tensor.is_nested:
+        return f"{name}: expected a dense tensor, found a nested one; pack its sequences"
+    return None if tensor.layout is torch.strided else f"{name}: expected a dense tensor, found one of {tensor.layout}"
+
+
+def refusal_of_problem(q: torch.Tensor, k: torch.Tensor, layout: str, window: Window, sequences: int = 0) -> str | None:
+    """Why kernels do not cover sizes that go together."""
+    if torch.compiler.is_compiling() or any(type(size) is not int for size in (*q.shape, *k.shape, sequences)):
+        return _refusal_of_symbols(q, k, layout, sequences)
+    return refusal_of(problem.coverage_of(q.shape, k.shape, layout, window=window, sequences=sequences))
+
+
+def _refusal_of_symbols(q: torch.Tensor, k: torch.Tensor, layout: str, sequences: int) -> str | None:
+    """The same in programs that are being traced, whose sizes may be anything that they compare with nothing. `explain` says what to do."""
+    most, heads, rows = coverage.limits(), layout.index("h"), layout.index("t" if layout == PACKED else "s")
+    if q.shape[-1] not in most.head_dims:
+        return f"q: expected a head dim of {' or '.join(map(str, most.head_dims))}, found {q.shape[-1]}"
+    if 0 in q.shape or 0 in k.shape:
+        return f"q, k: expected sizes of at least 1, found {tuple(q.shape)} and {tuple(k.shape)}"
+    if q.shape[heads] % k.shape[heads]:
+        return f"k: expected a number of heads that divides that of q, {q.shape[heads]}, found {k.shape[heads]}"
+    if q.shape[rows] > most.rows or k.shape[rows] > most.rows:
+        return f"q, k: expected at most {most.rows} rows, found {q.shape[rows]} and {k.shape[rows]}"
+    if sequences > most.sequences:
+        return f"cu_seqlens: expected offsets of at most {most.sequences} sequences, found those of {sequences}"
+    return None
+
+
+def coverage_of(q: torch.Tensor, k: torch.Tensor, layout: str = "bhsd") -> Coverage:
+    """How kernels compute a batch. Raises ArgumentError where none does."""
+    found = problem.coverage_of(q.shape, k.shape, layout)
+    problem.demand(refusal_of(found))
+    return found
 
 
 def dtype_of(tensor: torch.Tensor) -> str:
     """Without what every name begins with."""
-    return DTYPES.get(tensor.dtype) or str(tensor.dtype).removeprefix("torch.")
+    return str(tensor.dtype).removeprefix("torch.")
 
 
 def refusal_of_forward(q: torch.Tensor, k: torch.Tensor, window: Window, layout: str = "bhsd") -> str | None:
@@ -141,7 +186,10 @@ def signature(*tensors: torch.Tensor) -> tuple[Any, ...] | None:
     for tensor in tensors:
         if type(tensor) is not torch.Tensor:
             return None
-        found += (tensor.shape, tensor.stride(), tensor.dtype)
+        try:
+            found += (tensor.shape, tensor.stride(), tensor.dtype)
+        except RuntimeError:  # nested and sparse ones have no strides
+            return None
     return tuple(found)
 
 
@@ -173,19 +221,31 @@ def _find_refusal(index: int | None) -> str | None:
 
 
 def is_steppable(tensor: torch.Tensor) -> bool:
-    """Whether kernels can step through it: rows in one piece, other strides positive multiples of 8."""
+    """Whether kernels can step through it: the innermost dimension in one piece, other strides positive multiples of what libdash says, of
+    numbers that stand alone any positive ones."""
+    multiple = coverage.limits().stride_multiple if tensor.itemsize == 2 else 1
     *strides, last = tensor.stride()
-    if last != 1:
+    if last != 1 and tensor.shape[-1] != 1:
         return False
     for size, stride in zip(tensor.shape, strides):
-        if (stride <= 0 or stride % STRIDES) and size != 1:
+        if (stride <= 0 or stride % multiple) and size != 1:
             return False
     return True
 
 
-def _refusal_of_strides(*tensors: torch.Tensor) -> str | None:
-    for name, tensor in zip(NAMES, tensors):
-        if not is_steppable(tensor):
-            return (f"{name}: expected strides that are positive multiples of {STRIDES}, the last 1, found {tuple(tensor.stride())} for "
-                    f"the shape {tuple(tensor.shape)}; pass a contiguous copy, and grouped heads without expanding them")
-    return None
+def readable(tensor: torch.Tensor) -> torch.Tensor:
+    """It, or a copy where kernels cannot read it."""
+    return tensor if is_readable(tensor) else tensor.clone(memory_format=torch.contiguous_format)
+
+
+def is_readable(tensor: torch.Tensor) -> bool:
+    """Whether kernels can read it as it lies. They cannot step through what is expanded, transposed, or a slice of odd numbers of elements, nor
+    begin at odd addresses, which nobody knows of a program that is being traced."""
+    if not is_steppable(tensor):
+        return False
+    if torch.compiler.is_compiling() or tensor.itemsize != 2:
+        return True
+    try:
+        return tensor.data_ptr() % coverage.limits().alignment == 0
+    except RuntimeError:  # it has no memory: a transform or a mode looks on
+        return True

@@ -10,11 +10,11 @@ from typing import Any
 
 import torch
 
-from ..problem import PACKED
+from . import pieces
 from .delta import in_place_of_o
 from .kernels import kernel_for
 from .operator import SPACE, FirstDerivatives, opaque
-from .problem import HAS_SPLITS, is_steppable
+from .problem import HAS_SPLITS
 from .registry import define, implement
 
 NAME = f"{SPACE}::attention_backward_varlen"
@@ -29,11 +29,11 @@ def launch(do: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, 
     """dq, dk and dv on the current stream, 0 in rows that no sequence has. dlse: the gradient of the LSE, [heads, rows] of float32. Raises
     ArgumentError before anything is launched."""
     kernel = kernel_for(q.shape[2], q.dtype, (left, right), level, takes_delta=dlse is not None)
-    do = do if is_steppable(do) else do.contiguous()
-    gradients = torch.zeros_like(q), torch.zeros_like(k), torch.zeros_like(v)
+    dq, dk, dv = torch.zeros_like(q), torch.zeros_like(k), torch.zeros_like(v)
     o, delta = in_place_of_o(do, o, lse, dlse)
-    kernel.backward(q, k, v, do, o, lse, *gradients, delta=delta, cu_seqlens_q=cu_q, cu_seqlens_kv=cu_k, scale=scale, layout=PACKED)
-    return gradients
+    pieces.backward_of_sequences(kernel, scale, q=q, k=k, v=v, do=do, o=o, lse=lse, dq=dq, dk=dk, dv=dv, delta=delta, cu_seqlens_q=cu_q,
+                                 cu_seqlens_kv=cu_k)
+    return dq, dk, dv
 
 
 implement(NAME, "CUDA")(launch)

@@ -12,11 +12,12 @@ import torch
 
 from .. import problem
 from ..problem import ONE_SINK, PACKED
+from . import pieces
 from .delta import in_place_of_o
 from .forward import forward as forward_without
-from .kernels import kernel_for, kernel_of, order_of
+from .kernels import kernel_for
 from .operator import SPACE, FirstDerivatives, fold, opaque, unfold
-from .problem import dtype_of, is_sharded, is_steppable
+from .problem import dtype_of, is_sharded, readable, refusal_of_kind
 from .registry import define, implement
 from .sequences import NO_VMAP
 from .sequences import forward as forward_of_sequences
@@ -30,11 +31,10 @@ def launch(do: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, 
            left: int, right: int, scale: float, dlse: torch.Tensor | None = None) -> tuple[torch.Tensor, ...]:
     """dq, dk, dv and dsink, [batch, heads] of float32, on the current stream. dlse: the gradient of the LSE, [batch, heads, rows] of float32.
     Raises ArgumentError before anything is launched."""
-    kernel = kernel_of(order_of(q, k, (left, right), "bhsd", has_sink=True, takes_delta=dlse is not None).wanted)
-    do = do if is_steppable(do) else do.contiguous()
     found = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v), q.new_empty(q.shape[:2], dtype=torch.float32)
+    dq, dk, dv, dsink = found
     o, delta = in_place_of_o(do, o, lse, dlse)
-    kernel.backward(q, k, v, do, o, lse, *found[:3], delta=delta, sink=sink, dsink=found[3], scale=scale)
+    pieces.backward((left, right), "bhsd", scale, q=q, k=k, v=v, do=do, o=o, lse=lse, dq=dq, dk=dk, dv=dv, delta=delta, sink=sink, dsink=dsink)
     return found
 
 
@@ -69,9 +69,7 @@ def refusal_of_sink(sink: Any, q: torch.Tensor, layout: str = "bhsd") -> str | N
     """Why a sink is refused beside a q that is not; None if it is not, or none is given."""
     if sink is None:
         return None
-    if not isinstance(sink, torch.Tensor):
-        return f"sink: expected a tensor of PyTorch, found {type(sink).__name__}"
-    reason = problem.refusal_of_sink(sink.is_floating_point(), dtype_of(sink), sink.shape, q.shape[layout.index("h")])
+    reason = refusal_of_kind("sink", sink) or problem.refusal_of_sink(sink.is_floating_point(), dtype_of(sink), sink.shape, q.shape[layout.index("h")])
     if reason:
         return reason
     if sink.device != q.device:
@@ -172,11 +170,11 @@ def launch_list(do: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Ten
     """dq, dk and dv, 0 in rows that no sequence has, and dsink, [sequences, heads] of float32, on the current stream. dlse: the gradient of
     the LSE, [heads, rows] of float32. Raises ArgumentError before anything is launched."""
     kernel = kernel_for(q.shape[2], q.dtype, (left, right), level, has_sink=True, takes_delta=dlse is not None)
-    do = do if is_steppable(do) else do.contiguous()
     found = torch.zeros_like(q), torch.zeros_like(k), torch.zeros_like(v), _dsink_of_sequences(q, cu_q)
+    dq, dk, dv, dsink = found
     o, delta = in_place_of_o(do, o, lse, dlse)
-    kernel.backward(q, k, v, do, o, lse, *found[:3], delta=delta, sink=sink, dsink=found[3], cu_seqlens_q=cu_q, cu_seqlens_kv=cu_k,
-                    scale=scale, layout=PACKED)
+    pieces.backward_of_sequences(kernel, scale, q=q, k=k, v=v, do=do, o=o, lse=lse, dq=dq, dk=dk, dv=dv, delta=delta, sink=sink, dsink=dsink,
+                                 cu_seqlens_q=cu_q, cu_seqlens_kv=cu_k)
     return found
 
 

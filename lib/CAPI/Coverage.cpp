@@ -1,0 +1,226 @@
+//===- Coverage.cpp - the C API of what kernels cover ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Numbers and names are those that verifiers, passes and planner ask; here they are only put into words for callers who know
+// tensors, not programs.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dash-c/Coverage.h"
+#include "Report.h"
+#include "dash/IR/TargetDescription.h"
+#include "dash/Pipeline/Coverage.h"
+#include "dash/Schedule/Schedule.h"
+#include "dash/Support/Limits.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir::dash;
+using launch::fail;
+using launch::Outcome;
+using llvm::StringRef;
+using llvm::Twine;
+
+static_assert(std::size(kernelHeadDims) < DASH_MAX_HEAD_DIMS, "the last one stays 0");
+
+/// "90" as "9.0".
+static std::string spellCapability(int64_t capability) {
+  return std::to_string(capability / 10) + "." + std::to_string(capability % 10);
+}
+
+template <typename RangeT> static std::string join(const RangeT &numbers, StringRef word) {
+  return llvm::join(llvm::map_range(numbers, [](int64_t one) { return std::to_string(one); }),
+                    word);
+}
+
+static Outcome refuse(const Twine &message) { return fail(DASH_INVALID_ARGUMENT, message); }
+
+namespace {
+
+/// A problem, of which numbers below 0 are unknown.
+class Question {
+public:
+  explicit Question(const DashProblem &problem) : problem(problem) {}
+
+  Outcome check() const {
+    for (auto checkOne : {&Question::checkElement, &Question::checkLevel, &Question::checkHeadDims,
+                          &Question::checkScores, &Question::checkSizes, &Question::checkList,
+                          &Question::checkSlices, &Question::checkDevice})
+      if (Outcome wrong = (this->*checkOne)())
+        return wrong;
+    return std::nullopt;
+  }
+
+  /// Precondition: the problem is covered.
+  DashCoverage answer() const {
+    DashCoverage coverage = {};
+    coverage.kvHeads = slice(problem.kvHeads, mostHeads() / group());
+    int64_t mostBatch = isList() ? maxKernelHeads : mostPlanned() / (coverage.kvHeads * group());
+    coverage.batch = slice(problem.batch, std::min(mostBatch, maxKernelHeads));
+    coverage.rows = maxKernelRows;
+    coverage.sequences = maxKernelHeads;
+    coverage.capability = knownTargets().front().capability;
+    llvm::copy(kernelHeadDims, coverage.headDims);
+    coverage.alignment = matrixPlace.alignment;
+    coverage.strideMultiple = matrixPlace.strideMultiple;
+    return coverage;
+  }
+
+private:
+  bool isList() const { return problem.sequences != 0; }
+  /// Heads of q over each of k.
+  int64_t group() const {
+    return problem.heads > 0 && problem.kvHeads > 0 ? problem.heads / problem.kvHeads : 1;
+  }
+
+  /// Heads of q, over all of a batch, of which an order can be planned.
+  int64_t mostPlanned() const {
+    auto tiles = [](int64_t rows, int64_t tile) {
+      return llvm::divideCeil(std::max<int64_t>(rows, 1), tile);
+    };
+    int64_t q = tiles(problem.qRows, kernelQTiles[0]), kv = tiles(problem.kvRows, kernelKvTile);
+    return std::min({maxItems / kv, maxChains / q, maxTasks / (q * kv)});
+  }
+  int64_t mostHeads() const {
+    return isList() ? maxKernelHeads : std::min(mostPlanned(), maxKernelHeads);
+  }
+
+  /// Equal slices of at most so many.
+  static int64_t slice(int64_t whole, int64_t most) {
+    return whole < 0 ? most : llvm::divideCeil(whole, llvm::divideCeil(whole, most));
+  }
+
+  Outcome checkElement() const {
+    StringRef element = toStringRef(problem.element);
+    if (element.empty() || llvm::is_contained(matrixElements, element))
+      return std::nullopt;
+    return refuse("q: expected elements of " + llvm::join(llvm::ArrayRef(matrixElements), " or ") +
+                  ", found " + element.take_front(64) +
+                  "; cast q, k and v, as torch.autocast does");
+  }
+
+  Outcome checkLevel() const {
+    llvm::SmallVector<StringRef> served;
+    for (auto level = DeterminismLevel::Run; level != DeterminismLevel::World;
+         level = DeterminismLevel(int(level) + 1))
+      served.push_back(stringifyDeterminismLevel(level));
+    StringRef level = toStringRef(problem.level);
+    if (level.empty() || llvm::is_contained(served, level))
+      return std::nullopt;
+    return refuse("level: expected one of " + llvm::join(served, ", ") + ", found '" +
+                  level.take_front(64) + "'");
+  }
+
+  Outcome checkHeadDims() const {
+    int64_t dim = problem.headDim;
+    if (dim >= 0 && !llvm::is_contained(kernelHeadDims, dim)) {
+      std::string hint;
+      auto larger = llvm::find_if(kernelHeadDims, [&](int64_t one) { return dim < one; });
+      if (larger != std::end(kernelHeadDims) && dim > 0)
+        hint = "; pad q, k and v with zeros to " + std::to_string(*larger) +
+               ", and pass scale=" + std::to_string(dim) + "**-0.5";
+      return refuse("q: expected a head dim of " + join(kernelHeadDims, " or ") + ", found " +
+                    Twine(dim) + hint);
+    }
+    if (dim < 0 || problem.headDimV < 0 || problem.headDimV == dim)
+      return std::nullopt;
+    return refuse("v: expected the head dim of q, " + Twine(dim) + ", found " +
+                  Twine(problem.headDimV) + "; pad the smaller ones with zeros");
+  }
+
+  Outcome checkScores() const {
+    if (!isWindowSide(problem.left) || !isWindowSide(problem.right))
+      return refuse("window: expected whole numbers from -1 (no bound) to " + Twine(maxRows) +
+                    ", found (" + Twine(problem.left) + ", " + Twine(problem.right) + ")");
+    if (problem.softcap == 0 || isCap(problem.softcap))
+      return std::nullopt;
+    return refuse("softcap: expected a finite number above 0, or 0 for none, found " +
+                  std::to_string(problem.softcap));
+  }
+
+  Outcome checkSizes() const {
+    for (auto [tensor, what, size] : {std::tuple("q", "a batch", problem.batch),
+                                      {"q", "heads", problem.heads},
+                                      {"k", "heads", problem.kvHeads},
+                                      {"q", "rows", problem.qRows},
+                                      {"k", "rows", problem.kvRows}})
+      if (size == 0)
+        return refuse(Twine(tensor) + ": expected " + what + " of at least 1, found 0");
+    if (problem.heads > 0 && problem.kvHeads > 0 && problem.heads % problem.kvHeads != 0)
+      return refuse("k: expected a number of heads that divides that of q, " +
+                    Twine(problem.heads) + ", found " + Twine(problem.kvHeads));
+    StringRef ofList = isList() ? "; split the sequences among calls" : "";
+    if (problem.qRows > maxKernelRows)
+      return refuse(
+          "q: expected at most " + Twine(maxKernelRows) + " rows, found " + Twine(problem.qRows) +
+          (isList() ? ofList : "; call attention for pieces of q, each with what it sees of k"));
+    if (problem.kvRows > maxKernelRows)
+      return refuse("k: expected at most " + Twine(maxKernelRows) + " rows, found " +
+                    Twine(problem.kvRows) +
+                    (isList() ? ofList
+                              : "; call attention for pieces of k and v, and merge the results "
+                                "by their LSE"));
+    return std::nullopt;
+  }
+
+  Outcome checkList() const {
+    if (problem.sequences <= maxKernelHeads)
+      return std::nullopt;
+    int64_t each = slice(problem.sequences, maxKernelHeads);
+    int64_t calls = llvm::divideCeil(problem.sequences, each);
+    return refuse("cu_seqlens: expected offsets of at most " + Twine(maxKernelHeads) +
+                  " sequences, found those of " + Twine(problem.sequences) +
+                  "; add up the results of " + Twine(calls) + " calls with cu_seqlens[i * " +
+                  Twine(each) + ":(i + 1) * " + Twine(each) + " + 1], i from 0 to " +
+                  Twine(calls - 1) + ": rows of other sequences are 0");
+  }
+
+  /// A launch takes some heads at least, and of a list all: who cuts would have to know where sequences end.
+  Outcome checkSlices() const {
+    if (problem.heads <= 0 || problem.kvHeads <= 0)
+      return std::nullopt;
+    if (isList() && problem.heads > mostHeads())
+      return refuse("q: expected at most " + Twine(mostHeads()) +
+                    " heads beside sequences, found " + Twine(problem.heads) +
+                    "; call attention for some heads at a time");
+    if (group() <= mostHeads())
+      return std::nullopt;
+    return refuse("k: expected at most " + Twine(mostHeads()) +
+                  " heads of q over each of k, found " + Twine(group()) +
+                  (mostHeads() > 0 ? "; repeat the heads of k and v"
+                                   : "; so many rows are in no order: call attention for pieces"));
+  }
+
+  Outcome checkDevice() const {
+    if (problem.capability < 0 ||
+        llvm::any_of(
+            knownTargets(),
+            [&](const TargetDescription &one) { return one.capability == problem.capability; }))
+      return std::nullopt;
+    auto known = llvm::map_range(knownTargets(), [](const TargetDescription &one) {
+      return spellCapability(one.capability) + " (" + one.products.str() + ")";
+    });
+    StringRef device = problem.device.length ? toStringRef(problem.device).take_front(64) : "one";
+    return refuse(
+        "expected a GPU of compute capability " + llvm::join(known, " or ") + ", found " +
+        (problem.capability == 0 ? "none" : device + " of " + spellCapability(problem.capability)));
+  }
+
+  const DashProblem &problem;
+};
+
+} // namespace
+
+DashStatus dashCompilerCovers(const DashProblem *problem, DashDiagnosticHandler handler,
+                              void *userData, DashCoverage *coverage) {
+  if (!problem)
+    return refuse("'problem' is NULL", handler, userData);
+  if (!isGiven(problem->element) || !isGiven(problem->level) || !isGiven(problem->device))
+    return refuse("a string is NULL but not empty", handler, userData);
+  Question question(*problem);
+  Outcome wrong = question.check();
+  if (!wrong && coverage)
+    *coverage = question.answer();
+  return report(wrong, handler, userData);
+}

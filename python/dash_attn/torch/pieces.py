@@ -1,0 +1,80 @@
+"""What no single launch takes as it is: tensors that kernels cannot read are copied, and more than one launch counts goes in slices.
+
+Copies change no bit. An order follows from the sizes of its slice, and slices from those of the problem: so bits are the same on every run,
+and those of `attention` on each slice alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from ..coverage import Coverage
+from ..problem import PACKED, Slice, Window, slices_of
+from .kernels import TorchKernel, kernel_of, order_of
+from .problem import readable
+
+ON_KV = ("k", "v", "dk", "dv")
+GRADIENTS = ("dq", "dk", "dv", "dsink")
+
+
+def backward(window: Window, layout: str, scale: float, **tensors: torch.Tensor | None) -> None:
+    """Fills the gradients among `tensors`, which have the names of `Kernel.backward`, and have o or delta. Raises ArgumentError, and then some
+    may be filled."""
+    q, k = tensors["q"], tensors["k"]
+    given = _readable(tensors)
+    for which in slices_of(q.shape, k.shape, layout):
+        one = {name: cut(name, tensor, which, layout) for name, tensor in given.items()}
+        wanted = order_of(one["q"], one["k"], window, layout, has_sink="sink" in one, takes_delta="delta" in one).wanted
+        kernel_of(wanted).backward(**{"o": None} | one, layout=layout, scale=scale)
+    _give_back(given, tensors)
+
+
+def backward_of_sequences(kernel: TorchKernel, scale: float, **tensors: torch.Tensor | None) -> None:
+    """The same of packed sequences, which are one launch."""
+    given = _readable(tensors)
+    kernel.backward(**{"o": None} | given, layout=PACKED, scale=scale)
+    _give_back(given, tensors)
+
+
+def _readable(tensors: dict[str, torch.Tensor | None]) -> dict[str, torch.Tensor]:
+    """What kernels can read, and write; the LSE without cuDNN's last dimension of 1."""
+    return {name: readable(tensor[..., 0] if name == "lse" and tensor.shape[3:] == (1,) else tensor)
+            for name, tensor in tensors.items() if tensor is not None}
+
+
+def _give_back(given: dict[str, torch.Tensor], tensors: dict[str, torch.Tensor | None]) -> None:
+    for name, tensor in given.items():
+        if name in GRADIENTS and tensors[name] is not tensor:
+            tensors[name].copy_(tensor)
+
+
+def is_whole(q: torch.Tensor, k: torch.Tensor, layout: str, coverage: Coverage) -> bool:
+    """Whether it is one launch."""
+    return coverage.batch == q.shape[0] and coverage.kv_heads == k.shape[layout.index("h")]
+
+
+def cut(name: str, tensor: torch.Tensor, which: Slice, layout: str) -> torch.Tensor:
+    batch, heads, kv_heads = which
+    if name == "sink":
+        return tensor[heads]
+    found = tensor[batch]
+    of_heads = kv_heads if name in ON_KV else heads
+    return found[:, of_heads] if found.dim() < 4 or layout == "bhsd" else found[:, :, of_heads]
+
+
+def attended(function: Callable[..., Any], q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, sink: torch.Tensor | None, layout: str,
+             coverage: Coverage) -> Any:
+    """What function(q, k, v, sink) gives, o, or that and the LSE: the same slices, by a function that has gradients of its own."""
+    heads = layout.index("h")
+    of_batch = coverage.batch < q.shape[0]
+    dim, count = (0, coverage.batch) if of_batch else (heads, coverage.kv_heads)
+    of_q = count if of_batch else count * q.shape[heads] // k.shape[heads]
+    parts = list(zip(q.split(of_q, dim), k.split(count, dim), v.split(count, dim)))
+    sinks = [sink] * len(parts) if of_batch or sink is None else sink.split(of_q)
+    found = [function(*part, one) for part, one in zip(parts, sinks)]
+    if isinstance(found[0], torch.Tensor):
+        return torch.cat(found, dim)
+    return torch.cat([o for o, _ in found], dim), torch.cat([lse for _, lse in found], min(dim, 1))
