@@ -232,7 +232,7 @@ _FIELDS: dict[str, Callable[[Record], Any]] = {
     "kind": lambda record: record.word("kind", ("",) if record.flag("is_list") else KINDS),
     "sizes": lambda record: record.numbers("sizes", (0, len(ANY_SIZES)), 1), "level": lambda record: record.word("level", _covered("level", LEVELS)),
     "apart": lambda record: record.word("apart", APART),
-    **{name: lambda record, name=name: record.flag(name) for name in ("has_runs", "is_list", "has_sink")}}
+    **{name: lambda record, name=name: record.flag(name) for name in ("has_runs", "is_list", "has_sink", "takes_delta")}}
 
 
 def wanted_of(record: Record) -> Wanted:

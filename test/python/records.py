@@ -80,7 +80,7 @@ def measurements() -> None:
                        (json.dumps(record | {"search": [{"ms": {"": 0}}]}), "search[0].ms: expected numbers above 0")):
         source.write_text(text, encoding="utf-8")
         done = subprocess.run([sys.executable, "-m", "dash_attn.tune", str(costs), f"--from={source}"], capture_output=True, text=True, check=False)
-        assert done.returncode == 1 and done.stderr.startswith(f"dash_attn.tune: error: {source}: ") and said in done.stderr and done.stderr.count("\n") == 1, done
+        assert done.returncode == 2 and done.stderr.startswith(f"dash_attn.tune: error: {source}: ") and said in done.stderr and done.stderr.count("\n") == 1, done
     assert costs.read_text(encoding="utf-8") == "old" and tune.print_search(record) is None
 
 

@@ -26,9 +26,9 @@ TMP, CALLS = Path(sys.argv[1]), []
 SIZES = ["--device=cpu", "--rows=12", "--width=128", "--steps=2"]
 
 
-def unsteady(by: str, *arguments: Any) -> tuple[torch.Tensor, ...]:
+def unsteady(by: str, *arguments: Any, **of_lse: Any) -> tuple[torch.Tensor, ...]:
     """Another dQ in the first of the runs with dash, in the second layer that goes back."""
-    found = steady(by, *arguments)
+    found = steady(by, *arguments, **of_lse)
     CALLS.append(1)
     if len(CALLS) == 2:
         found[0].mul_(2)
