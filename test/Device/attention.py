@@ -94,10 +94,10 @@ Function = Callable[..., Any]
 
 
 def computed(tensors: dict[str, torch.Tensor], options: dict[str, Any], function: Function = attention) -> dict[str, torch.Tensor]:
-    """o, lse and gradients."""
+    """o, lse, where the function gives one, and gradients."""
     leaves = [tensors[name] for name in ("q", "k", "v")]
     o, lse = function(*leaves, **options, return_lse=True)
-    return dict(zip(NAMES, (o.detach(), lse.detach(), *torch.autograd.grad(o, leaves, tensors["do"])), strict=True))
+    return dict(zip(NAMES, (o.detach(), None if lse is None else lse.detach(), *torch.autograd.grad(o, leaves, tensors["do"])), strict=True))
 
 
 def poison_cache() -> None:

@@ -140,8 +140,8 @@ def runs(bundled: BundledKernel) -> dict[str, Any]:
         torch._dynamo.reset()
         demand_same(of_both(leaves, tensors["do"], asked(problem), torch.compile(attention, fullgraph=True, **options)), expected, f"compiled {options}")
     torch._dynamo.reset()
-    o, lse = attention(*leaves, return_lse=True, **asked(problem))
-    of_lse, graph = of_rows(lse), torch.cuda.CUDAGraph()
+    # Nothing may be left of a forward pass on another stream: its leaves would wait there for what is captured.
+    of_lse, graph = of_rows(attention(*leaves, return_lse=True, **asked(problem))[1].detach()), torch.cuda.CUDAGraph()
     torch.cuda.synchronize()
     with torch.cuda.graph(graph, stream=torch.cuda.Stream()):
         o, lse = attention(*leaves, return_lse=True, **asked(problem))

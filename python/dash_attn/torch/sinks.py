@@ -108,8 +108,9 @@ def _parts(lse: torch.Tensor, sink: torch.Tensor) -> tuple[torch.Tensor, torch.T
 def with_sink(o: torch.Tensor, lse: torch.Tensor, sink: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """o and the LSE, [..., heads, rows, head_dim] and without the last, of a softmax that has the sink, too. May write to o.
 
-    Compilers have sigmoids and logarithms of their own, whose last bits are others: they are given an operator to call."""
-    if torch.compiler.is_compiling():
+    Compilers have sigmoids and logarithms of their own, whose last bits are others: they are given an operator to call. What they trace by is a
+    mode; not all of them say that they compile."""
+    if torch.compiler.is_compiling() or torch._C._len_torch_dispatch_stack():
         return add_sink(o, lse, sink)
     factor, lse = _parts(lse, sink)
     return o.mul_(factor), lse
