@@ -7,7 +7,6 @@
 #include "dash/World/Kinds.h"
 #include "dash/World/Report.h"
 #include "llvm/ADT/ArrayRef.h"
-#include "llvm/ADT/StringSwitch.h"
 #include <memory>
 
 using namespace mlir::dash;
@@ -259,13 +258,7 @@ DashStringRef dashWorldGetPhaseName(int32_t pass, int64_t phase) {
 DashStringRef dashWorldPlanGetReport(DashWorldPlan plan, DashStringRef format) {
   if (!plan.ptr || !isGiven(format))
     return noString();
-  auto write = llvm::StringSwitch<void (*)(llvm::raw_ostream &, const World &, const WorldPlan &)>(
-                   toStringRef(format))
-                   .Case("table", writeTable)
-                   .Case("json", writeJson)
-                   .Case("svg", writeSvg)
-                   .Case("trace", writeTrace)
-                   .Default(nullptr);
+  WriteReport write = findReport(toStringRef(format));
   if (!write)
     return noString();
   std::string text;

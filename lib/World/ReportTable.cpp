@@ -5,6 +5,7 @@
 #include "dash/World/Kinds.h"
 #include "dash/World/Report.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <numeric>
 
@@ -143,4 +144,13 @@ llvm::Error mlir::dash::world::writeComparison(llvm::raw_ostream &os, const Worl
         "  over the time of the leaves, and of the documents uncut, shared out evenly. Level none: "
         "not level world, nothing executes it.\n";
   return llvm::Error::success();
+}
+
+WriteReport mlir::dash::world::findReport(llvm::StringRef format) {
+  return llvm::StringSwitch<WriteReport>(format)
+      .Case("table", writeTable)
+      .Case("json", writeJson)
+      .Case("svg", writeSvg)
+      .Case("trace", writeTrace)
+      .Default(nullptr);
 }

@@ -7,7 +7,6 @@
 #include "dash/World/Report.h"
 #include "dash/World/Verify.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <ctime>
 #include <numeric>
@@ -184,13 +183,7 @@ static llvm::Expected<FiledPlan> makePlan(const SharedOptions &shared) {
 }
 
 llvm::Expected<std::string> mlir::dash::planWorld(const SharedOptions &shared) {
-  auto write =
-      llvm::StringSwitch<void (*)(llvm::raw_ostream &, const World &, const WorldPlan &)>(report)
-          .Case("table", writeTable)
-          .Case("json", writeJson)
-          .Case("svg", writeSvg)
-          .Case("trace", writeTrace)
-          .Default(nullptr);
+  WriteReport write = findReport(report);
   if (!write)
     return refuse("expected --report=table, json, svg or trace, got '{0}'", report.getValue());
   if (compare &&

@@ -22,6 +22,10 @@ void writeSvg(llvm::raw_ostream &os, const World &world, const WorldPlan &plan);
 /// Predicted phases of each rank, for Perfetto and other readers of Chrome's trace format.
 void writeTrace(llvm::raw_ostream &os, const World &world, const WorldPlan &plan);
 
+using WriteReport = void (*)(llvm::raw_ostream &os, const World &world, const WorldPlan &plan);
+/// What writes a report of this format: table, json, svg or trace; null for another word.
+WriteReport findReport(llvm::StringRef format);
+
 /// A world and its plan, as `writeJson` wrote them or somebody else: proven like any other.
 struct FiledPlan {
   World world;
