@@ -3,9 +3,12 @@
 
 #include "dash/Driver/Pipelines.h"
 #include "dash/Driver/Passes.h"
-#include "dash/Lowering/Passes.h"
+#include "dash/Entries/Passes.h"
+#include "dash/Main/Passes.h"
 #include "dash/Pipeline/Passes.h"
+#include "dash/Protocol/Passes.h"
 #include "dash/Schedule/Passes.h"
+#include "dash/Steps/Passes.h"
 #include "dash/Target/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"

@@ -7,10 +7,13 @@
 #include "dash/Cpu/Passes.h"
 #include "dash/Driver/Passes.h"
 #include "dash/Driver/Pipelines.h"
+#include "dash/Entries/Passes.h"
 #include "dash/IR/DashDialect.h"
-#include "dash/Lowering/Passes.h"
+#include "dash/Main/Passes.h"
 #include "dash/Pipeline/Passes.h"
+#include "dash/Protocol/Passes.h"
 #include "dash/Schedule/Passes.h"
+#include "dash/Steps/Passes.h"
 #include "dash/Target/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -34,7 +37,10 @@ void dash::registerDashPasses() {
   registerDashSchedulePasses();
   registerDashCpuPasses();
   registerDashPipelinePasses();
-  registerDashLoweringPasses();
+  registerDashStepsPasses();
+  registerDashProtocolPasses();
+  registerDashEntriesPasses();
+  registerDashMainPasses();
   registerDashTargetPasses();
   registerDashDriverPasses();
   registerDashPipelines();

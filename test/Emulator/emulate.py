@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(Path(__file__).parent / "lib"), str(ROOT / "test/Lowering"), str(ROOT / "python"), str(ROOT / "tools/scripts")]
+sys.path[:0] = [str(Path(__file__).parent / "lib"), str(ROOT / "test/Main"), str(ROOT / "python"), str(ROOT / "tools/scripts")]
 
 from device_kernels import DeviceKernel, device_kernels  # noqa: E402
 from launch import Kernel  # noqa: E402

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(Path(__file__).parent / "lib"), str(ROOT / "test/Lowering"), str(ROOT / "python")]
+sys.path[:0] = [str(Path(__file__).parent / "lib"), str(ROOT / "test/Main"), str(ROOT / "python")]
 
 from launch import Kernel  # noqa: E402
 from problem import Inputs, Problem, is_right  # noqa: E402

@@ -66,7 +66,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).parent / "lib"), str(Path(__file__).parents[1] / "Lowering")]
+sys.path[:0] = [str(Path(__file__).parent / "lib"), str(Path(__file__).parents[1] / "Main")]
 
 import ptx_paths  # noqa: E402
 import z3  # noqa: E402

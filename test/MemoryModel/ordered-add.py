@@ -54,7 +54,7 @@ import sys
 from functools import partial
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).parent / "lib"), str(Path(__file__).parents[1] / "Lowering")]
+sys.path[:0] = [str(Path(__file__).parent / "lib"), str(Path(__file__).parents[1] / "Main")]
 
 from events import Place, Program  # noqa: E402
 from kernels import Answer, Change, ask, print_table, replay, trace, value_of  # noqa: E402

@@ -65,7 +65,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).parent / "lib"), str(Path(__file__).parents[1] / "Lowering")]
+sys.path[:0] = [str(Path(__file__).parent / "lib"), str(Path(__file__).parents[1] / "Main")]
 
 from blocks import FIRST_CONSUMER, Block, channels_of  # noqa: E402
 from kernels import Change, trace  # noqa: E402

@@ -25,7 +25,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).parent / "lib"), str(Path(__file__).parents[1] / "Lowering")]
+sys.path[:0] = [str(Path(__file__).parent / "lib"), str(Path(__file__).parents[1] / "Main")]
 
 from blocks import Block, Channel, channels_of  # noqa: E402
 from kernels import trace  # noqa: E402

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-HEADER = ROOT / "lib" / "Lowering" / "PtxAssembly.h"
+HEADER = ROOT / "include" / "dash" / "Hopper" / "PtxAssembly.h"
 PAGE = ROOT / "dialects" / "dash" / "docs" / "assembly.md"
 FUNCTION = re.compile(r"((?:^///.*\n)+)^(?:void|Value|SmallVector<Value>)\s+(\w+)\(", re.M)
 

@@ -1,27 +1,38 @@
 #!/usr/bin/env python3
-"""Checks that includes go one way, IR < Schedule < Pipeline < Lowering < Target < Driver, and where files may stand.
+"""Checks that includes go one way, and where files may stand.
 
-A stage includes itself, IR, Support, and headers of the stage right before it (not its Passes.h): what it is handed.
-Cpu is a side exit: it is handed what Schedule leaves, and hands over to nobody.
+HANDED says for each folder which others it is handed headers of, beside its own, IR and Support. A stage of the flow is handed what the
+one before it leaves; Cpu and Protocol are ways out, which hand over to nobody; Hopper is the vocabulary of a target.
+What is handed is never a Passes.h: only Driver puts passes in order.
 Launch stands beside the flow: it knows manifests, not the compiler, so it includes itself and Support alone, and nothing of MLIR.
 World stands beside them, too: of the compiler it asks Schedule for prices and for its reader of JSON; only the C API and tools include it.
 Support includes nothing of ours, and nothing of MLIR.
-Driver, the C API and the tools may include every stage. Nothing includes them.
+Driver, the C API and the tools may include every folder. Nothing includes them.
 """
 
 import re
 
 import house
 
-STAGES = ["IR", "Schedule", "Pipeline", "Lowering", "Target", "Driver"]
 BELOW = "Support"  # included by all, includes nothing of ours
+HANDED = {  # in the order of the flow
+    "IR": (),
+    "Schedule": (),
+    "Cpu": ("Schedule",),
+    "Pipeline": ("Schedule",),
+    "Hopper": (),
+    "Steps": ("Pipeline",),
+    "Protocol": ("Steps",),
+    "Entries": ("Pipeline", "Hopper"),
+    "Main": ("Pipeline", "Entries", "Hopper"),
+    "Target": (),
+}
+WAYS_OUT = {"Cpu", "Protocol"}  # hand over to nobody
 APART = {"Launch"}  # no stage: what runs where nobody compiles
 BESIDE = {"World": ("Schedule", ("JsonFile.h", "Prices.h"))}  # no stage: what it asks of which
 ABOVE = {"Driver", "CAPI"}  # include all
-SIDE_EXITS = {"Cpu": "Schedule"}  # a way out of the flow, and the stage that hands over to it
-PLACES = {stage: number for number, stage in enumerate(STAGES)}
-PLACES |= {way_out: PLACES[stage] + 0.5 for way_out, stage in SIDE_EXITS.items()}
-FOLDERS = [BELOW, *STAGES, *SIDE_EXITS, *sorted(APART), *BESIDE]
+PLACES = {folder: number for number, folder in enumerate(HANDED)}
+FOLDERS = [BELOW, *HANDED, *sorted(ABOVE), *sorted(APART), *BESIDE]
 INCLUDE = re.compile(r'^\s*(?:#\s*)?include\s+"dash/([A-Za-z]+)/([^"]+)"')
 MLIR = re.compile(r'^\s*#\s*include\s+"mlir/')
 TOP_LEVEL = {"CMakeLists.txt", "CMakePresets.json", "LICENSE", "README.md", "pyproject.toml",
@@ -58,13 +69,13 @@ def refusal(stage, other, header):
         return f"{BELOW} includes no stage, found '{other}'; move what it needs out of {BELOW}"
     if other == "IR":
         return None
-    if other in SIDE_EXITS:
+    if other in WAYS_OUT:
         return f"{other} is a way out, which only Driver includes; move what both need to {BELOW} or IR"
-    if PLACES[other] > PLACES[stage]:
+    if other in ABOVE or PLACES[other] > PLACES[stage]:
         return f"{stage} comes before {other} and must not include it; move what both need to {BELOW} or IR"
-    before = SIDE_EXITS.get(stage) or STAGES[PLACES[stage] - 1]
-    if other != before:
-        return f"{stage} may include IR and {before}, found '{other}'; let {before} hand it over"
+    if other not in HANDED[stage]:
+        allowed = " and ".join(["IR", *HANDED[stage]])
+        return f"{stage} may include {allowed}, found '{other}'; let one of them hand it over"
     if header.startswith("Passes."):
         return f"only Driver puts passes in order; {stage} may include other headers of {other}, found '{header}'"
     return None
@@ -82,7 +93,7 @@ def main():
         stage = stage_of(path)
         if stage is None:
             continue
-        if stage not in FOLDERS and stage not in ABOVE:
+        if stage not in FOLDERS:
             findings.add(path, 1, f"expected a folder of {', '.join(FOLDERS)}, found '{stage}'")
             continue
         for number, line in enumerate(house.read(arguments.root / path).splitlines(), 1):

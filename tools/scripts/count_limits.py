@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import house
 
-sys.path.insert(0, str(house.ROOT / "test/Lowering"))
+sys.path.insert(0, str(house.ROOT / "test/Main"))
 from ptx_text import Instruction, parse  # noqa: E402
 
 FLOPS, BYTES, RESULTS, LANES, WARPS = 4096, 128, 16, 32, 4  # a cycle; of a warp; of a warpgroup

@@ -24,7 +24,7 @@ def RingOp : Dash_SlotOp<"ring", [Pure]> {
     **Preconditions**: use counts over the worker's whole life, from 0.
     **Postconditions**: slot is below the channel's depth; phase is 0 or 1.
     **Example**: `%slot, %phase = dash.ring %q_tiles[%use] : !dash.channel<tensor<64x128xbf16>>`, as in
-    test/Lowering/insert-waits.mlir.
+    test/Steps/insert-waits.mlir.
     **Errors**: `stands inside 'dash.role' only: channels connect roles`.
   }];
   let arguments = (ins Arg<ChannelType, "the channel">:$channel, Arg<Index, "number of the use">:$use);
@@ -43,7 +43,7 @@ def MbarrierWaitOp : Dash_SlotOp<"mbarrier_wait"> {
     has completed: a parity cannot tell more apart.
     **Postconditions**: what was written before the arrivals is seen.
     **Example**: `dash.mbarrier_wait %q_tiles full[%slot] phase(%phase) : !dash.channel<tensor<64x128xbf16>>`, as in
-    test/Lowering/insert-waits.mlir.
+    test/Steps/insert-waits.mlir.
     **Errors**: `a slot is borrowed while it is empty, and this waits until it is full`; `stands inside 'dash.role' only: channels connect
     roles`.
   }];
@@ -66,7 +66,7 @@ def MbarrierArriveOp : Dash_SlotOp<"mbarrier_arrive"> {
     **Preconditions**: `by warp` and `by all` in roles whose warps run together, `by thread` in one thread.
     **Postconditions**: none.
     **Example**: `dash.mbarrier_arrive %q_tiles empty[%slot] by warp : !dash.channel<tensor<64x128xbf16>>`, as in
-    test/Lowering/insert-waits.mlir.
+    test/Steps/insert-waits.mlir.
     **Errors**: `stands inside 'dash.role' only: channels connect roles`.
   }];
   let arguments = (ins
@@ -88,7 +88,7 @@ def MbarrierExpectOp : Dash_SlotOp<"mbarrier_expect"> {
     **Preconditions**: one thread; the slot is empty.
     **Postconditions**: none.
     **Example**: `dash.mbarrier_expect %q_tiles[%slot] bytes(16640) : !dash.channel<tensor<64x128xbf16>, tensor<64xf32>>`,
-    as in test/Lowering/insert-waits.mlir.
+    as in test/Steps/insert-waits.mlir.
     **Errors**: `stands inside 'dash.role' only: channels connect roles`; `bytes must be 16640, those of the tiles of a
     slot, got 16384`.
   }];
@@ -108,7 +108,7 @@ def CopyInOp : Dash_SlotOp<"copy_in"> {
     **Preconditions**: one thread, behind `dash.mbarrier_expect`.
     **Postconditions**: rows past the end of the tensor are zeros.
     **Example**: `dash.copy_in %q[%seq, %head, %tile] to %q_tiles[%slot] element(0) : memref<?x?x?x128xbf16> to
-    !dash.channel<tensor<64x128xbf16>>`, as in test/Lowering/insert-waits.mlir.
+    !dash.channel<tensor<64x128xbf16>>`, as in test/Steps/insert-waits.mlir.
     **Errors**: `element must be a tile of the slot, from 0 to 0, got 1`; `tile must have as many columns as the head dim of the memref, 128, got 64`; `a tile of 'bf16' for a memref of 'f16'`; `stands inside 'dash.role' only: channels
     connect roles`.
   }];
@@ -135,7 +135,7 @@ def CopyOutOp : Dash_SlotOp<"copy_out"> {
     **Postconditions**: rows past the end of the tensor are not written. The slot is read behind a wait for the group, which the
     warpgroup meets behind.
     **Example**: `dash.copy_out %ds_tiles[%slot] element(0) to %dv[%seq, %head, %tile] piece(1) : !dash.channel<tensor<128x64xbf16>>
-    to memref<?x?x?x128xbf16>`, as in test/Lowering/insert-waits.mlir.
+    to memref<?x?x?x128xbf16>`, as in test/Steps/insert-waits.mlir.
     **Errors**: `element must be a tile of the slot, from 0 to 0, got 1`; `leaves through slots whose columns divide its 128 or are a multiple, got 'tensor<128x48xbf16>'`; `piece must be from 0 to 1, got 2`; `a tile of 'f32' for a memref of 'bf16'`; `stands inside
     'dash.role' only: channels connect roles`.
   }];
@@ -164,7 +164,7 @@ def WriteIndicesOp : Dash_SlotOp<"write_indices"> {
     **Preconditions**: one thread; the slot is empty; as many indices as a slot has.
     **Postconditions**: none.
     **Example**: `dash.write_indices %lead to %q_tiles[%slot] : !dash.channel<tensor<64x128xbf16>, index>`, as in
-    test/Lowering/insert-waits.mlir.
+    test/Steps/insert-waits.mlir.
     **Errors**: `a slot holds 1 indices, got 2`; `stands inside 'dash.role' only: channels connect roles`.
   }];
   let arguments = (ins
@@ -182,7 +182,7 @@ def ReadIndicesOp : Dash_SlotOp<"read_indices"> {
     **Preconditions**: the slot is full.
     **Postconditions**: none.
     **Example**: `%lead = dash.read_indices %q_tiles[%slot] : !dash.channel<tensor<64x128xbf16>, index>`, as in
-    test/Lowering/insert-waits.mlir.
+    test/Steps/insert-waits.mlir.
     **Errors**: `a slot holds 1 indices, got 2`; `stands inside 'dash.role' only: channels connect roles`.
   }];
   let arguments = (ins
@@ -204,7 +204,7 @@ def SlotTileOp : Dash_SlotOp<"slot_tile"> {
     **Preconditions**: the slot is full, and is not released before everything that reads the tile is complete.
     **Postconditions**: none.
     **Example**: `%k = dash.slot_tile %k_tiles[%slot] element(0) : !dash.channel<tensor<128x128xbf16>> ->
-    tensor<128x128xbf16, #dash.swizzled>`, as in test/Lowering/insert-waits.mlir.
+    tensor<128x128xbf16, #dash.swizzled>`, as in test/Steps/insert-waits.mlir.
     **Errors**: `element must be a tile of the slot, from 0 to 0, got 1`; `'result' must be element 0 of the slot, 'tensor<64x128xbf16>', got 'tensor<64x64xbf16>'`; `stands inside 'dash.role' only: channels
     connect roles`.
   }];
@@ -227,7 +227,7 @@ def LoadRowOp : Dash_SlotOp<"load_row"> {
     **Preconditions**: the slot is full.
     **Postconditions**: none.
     **Example**: `%lse = dash.load_row %q_tiles[%slot] element(1) : !dash.channel<tensor<64x128xbf16>, tensor<64xf32>> ->
-    tensor<64xf32, #dash.fragment<row, rows by 2>>`, as in test/Lowering/insert-waits.mlir.
+    tensor<64xf32, #dash.fragment<row, rows by 2>>`, as in test/Steps/insert-waits.mlir.
     **Errors**: `element must be a tile of the slot, from 0 to 1, got 2`; `'result' must be element 1 of the slot, 'tensor<64xf32>', got 'tensor<128xf32>'`; `stands inside 'dash.role' only: channels
     connect roles`.
   }];
@@ -251,7 +251,7 @@ def LoadFactorOp : Dash_SlotOp<"load_factor"> {
     **Preconditions**: the slot is full. The result is only used as `a` of products, not transposed.
     **Postconditions**: the slot's tile may still be read there.
     **Example**: `%k_rows = dash.load_factor %k_tile : tensor<128x64xbf16, #dash.swizzled> -> tensor<128x64xbf16,
-    #dash.fragment<operand, rows by 2>>`, as in test/Lowering/insert-waits-factors.mlir.
+    #dash.fragment<operand, rows by 2>>`, as in test/Steps/insert-waits-factors.mlir.
     **Errors**: `result must be the tile, 128x64 of 'bf16', got 64x128 of 'bf16'`; `stands inside 'dash.role' only:
     channels connect roles`.
   }];
@@ -271,7 +271,7 @@ def StoreFragmentOp : Dash_SlotOp<"store_fragment"> {
     **Preconditions**: the slot is empty; it is borrowed for a piece, and only for one.
     **Postconditions**: seen by other threads after an arrival, by the copy engine and the tensor core after a fence too.
     **Example**: `dash.store_fragment %ds to %ds_tiles[%slot] element(0) : tensor<128x64xbf16, #dash.fragment<operand, rows
-    by 2>> to !dash.channel<tensor<128x64xbf16>>`, as in test/Lowering/insert-waits.mlir.
+    by 2>> to !dash.channel<tensor<128x64xbf16>>`, as in test/Steps/insert-waits.mlir.
     **Errors**: `element must be a tile of the slot, from 0 to 0, got 1`; `'value' must be element 0 of the slot, 'tensor<128x64xbf16>', got 'tensor<64x128xf32>'`; `'value' must have the rows and the element type of
     element 0 of the slot, 'tensor<128x64xbf16>', got 'tensor<64x128xbf16>'`; `a piece is of a tile of rank 2, got 'tensor<128xbf16>'`;
     `a piece is of an operand fragment, got #dash.fragment<accumulator, rows by 2>`; the two of `dash.copy_out` about pieces; `stands inside 'dash.role' only: channels
@@ -300,7 +300,7 @@ def WgmmaWaitOp : Dash_SlotOp<"wgmma_wait", [AttrSizedOperandSegments, MemoryEff
     of their left factors that are no slots' tiles.
     **Postconditions**: those products have read their factors.
     **Example**: `%dv = dash.wgmma_wait %sums pending(2) factors(%p : tensor<64x64xbf16>) : tensor<64x128xf32> ->
-    tensor<64x128xf32>`, as in test/Lowering/insert-waits.mlir.
+    tensor<64x128xf32>`, as in test/Steps/insert-waits.mlir.
     **Errors**: `pending must be at least 0, got -1`; `results must have the types of the operands, 'tensor<64x128xf32>',
     got 'tensor<64x64xf32>'`; `stands inside 'dash.role' only: channels connect roles`.
   }];
@@ -323,7 +323,7 @@ def SyncWarpgroupOp : Dash_SlotOp<"sync_warpgroup", [MemoryEffects<[MemRead, Mem
 
     **Preconditions**: a consumer.
     **Postconditions**: none.
-    **Example**: `dash.sync_warpgroup`, as in test/Lowering/insert-waits.mlir.
+    **Example**: `dash.sync_warpgroup`, as in test/Steps/insert-waits.mlir.
     **Errors**: `stands inside 'dash.role' only: channels connect roles`.
   }];
   let assemblyFormat = "attr-dict";
@@ -347,7 +347,7 @@ def AcquireTurnOp : Dash_SumOp<"acquire_turn", (ins Arg<Index, "the turn">:$turn
     **Preconditions**: one thread, none of whose adds is unreleased.
     **Postconditions**: the turn is this thread's.
     **Example**: `dash.acquire_turn %dq[%seq, %head, %tile] turn(%turn) : memref<?x?x?x128xf32>`, as in
-    test/Lowering/lower-ordered-reduce.mlir.
+    test/Steps/lower-ordered-reduce.mlir.
     **Errors**: `stands inside 'dash.role' only: channels connect roles`.
   }];
   let assemblyFormat = "$sums `[` $sequence `,` $head `,` $tile `]` `turn` `(` $turn `)` attr-dict `:` type($sums)";
@@ -365,7 +365,7 @@ def ReleaseTurnOp : Dash_SumOp<"release_turn", (ins
     **Preconditions**: the thread's add is complete (not only read), and fenced.
     **Postconditions**: who acquires the next turn sees the sum.
     **Example**: `dash.release_turn %dq[%seq, %head, %tile] last(%is_last) : memref<?x?x?x128xf32>`, as in
-    test/Lowering/lower-ordered-reduce.mlir.
+    test/Steps/lower-ordered-reduce.mlir.
     **Errors**: `stands inside 'dash.role' only: channels connect roles`.
   }];
   let assemblyFormat = [{
@@ -383,7 +383,7 @@ def CountTurnsOp : Dash_SumOp<"count_turns", (ins
     **Preconditions**: one thread.
     **Postconditions**: behind the kernel the counter of a tile that has contributions is their number.
     **Example**: `dash.count_turns %dq[%seq, %head, %tile] turn(%turn) last(%is_last) : memref<?x?x?x128xf32>`, as in
-    test/Lowering/lower-ordered-reduce-apart.mlir.
+    test/Steps/lower-ordered-reduce-apart.mlir.
     **Errors**: `stands inside 'dash.role' only: channels connect roles`.
   }];
   let assemblyFormat = [{
@@ -402,7 +402,7 @@ def BulkAddOp : Dash_SumOp<"bulk_add", (ins
     **Preconditions**: one thread; the slot is full and fenced.
     **Postconditions**: part of the group that is committed next.
     **Example**: `dash.bulk_add %dq_tiles[%slot] into %dq[%seq, %head, %tile] evict_last : !dash.channel<tensor<64x128xf32>> into
-    memref<?x?x?x128xf32>`, as in test/Lowering/lower-ordered-reduce.mlir.
+    memref<?x?x?x128xf32>`, as in test/Steps/lower-ordered-reduce.mlir.
     **Errors**: `tile must have as many columns as the head dim of the memref, 128, got 64`; `a slot must be one tile of 'f32', got
     '!dash.channel<tensor<64x128xbf16>>'`; `stands inside 'dash.role' only: channels connect roles`.
   }];
@@ -427,7 +427,7 @@ def BulkStoreOp : Dash_SumOp<"bulk_store", (ins
     **Preconditions**: one thread; the slot is full and fenced.
     **Postconditions**: part of the group that is committed next.
     **Example**: `dash.bulk_store %dq_tiles[%slot] into %dq[%seq, %head, %tile] evict_last : !dash.channel<tensor<64x128xf32>> into
-    memref<?x?x?x128xf32>`, as in test/Lowering/lower-ordered-reduce.mlir.
+    memref<?x?x?x128xf32>`, as in test/Steps/lower-ordered-reduce.mlir.
     **Errors**: `tile must have as many columns as the head dim of the memref, 128, got 64`; `a slot must be one tile of 'f32', got
     '!dash.channel<tensor<64x128xbf16>>'`; `stands inside 'dash.role' only: channels connect roles`.
   }];
@@ -446,7 +446,7 @@ def DelayOp : Dash_SlotOp<"delay", [MemoryEffects<[MemWrite]>]> {
 
     **Preconditions**: none.
     **Postconditions**: none.
-    **Example**: `dash.delay`, as in test/Lowering/insert-waits.mlir.
+    **Example**: `dash.delay`, as in test/Steps/insert-waits.mlir.
     **Errors**: `stands inside 'dash.role' only: channels connect roles`.
   }];
   let assemblyFormat = "attr-dict";
@@ -464,7 +464,7 @@ def TensorOp : Dash_Op<"tensor", [Pure]> {
 
     **Preconditions**: none.
     **Postconditions**: none.
-    **Example**: `%q = dash.tensor q : memref<?x?x?x128xbf16>`, as in test/Lowering/outline-workers.mlir.
+    **Example**: `%q = dash.tensor q : memref<?x?x?x128xbf16>`, as in test/Entries/outline-workers.mlir.
     **Errors**: `'lse' must be a memref of rank 3 of f32, got 'memref<?x?x?x128xbf16>'`, and the same of other names with what they
     are.
   }];

@@ -104,7 +104,7 @@ def HideOp : Dash_StagedOp<"hide", [InsideRole, AttrSizedOperandSegments, AllTyp
     test/Pipeline/assign-roles-window.mlir;
     `%y = dash.hide %x band(%lead, %kv) of(%seq) : tensor<128x64xf32>`, as in test/Pipeline/assign-roles-sequences.mlir;
     `%y = dash.hide %x band(%lead, %kv) again(%k_tiles[%slot] indices([3]) : !dash.channel<tensor<128x128xbf16>, index,
-    index, index, index>) : tensor<128x64xf32>`, as in test/Lowering/insert-waits.mlir.
+    index, index, index>) : tensor<128x64xf32>`, as in test/Steps/insert-waits.mlir.
     **Errors**
     - `reads 2 numbers again, the kv tile and the sequence, got 1 of their indices`; without a sequence `1 number again, the
       kv tile`
@@ -155,7 +155,7 @@ def HeldOp : Dash_Op<"held", [InsideRole]> {
     **Preconditions**: the role has waited for this use of the channel, and has not released it.
     **Postconditions**: none.
     **Example**: `%q_tile = dash.held %q_tiles[%step] : !dash.channel<tensor<64x128xbf16>> -> tensor<64x128xbf16>`, as in
-    test/Lowering/peel-walks.mlir.
+    test/Steps/peel-walks.mlir.
     **Errors**
     - `tiles must be those of a slot of '!dash.channel<tensor<64xf32>>', got 'tensor<64x128xbf16>'`
     - `stands inside 'dash.role' only: channels connect roles`
@@ -174,7 +174,7 @@ def NumItemsOp : Dash_Op<"num_items", [InsideRole]> {
 
     **Preconditions**: none.
     **Postconditions**: at least 0.
-    **Example**: `%items = dash.num_items`, as in test/Lowering/read-order.mlir.
+    **Example**: `%items = dash.num_items`, as in test/Steps/read-order.mlir.
     **Errors**: `stands inside 'dash.role' only: channels connect roles`.
   }];
   let results = (outs Res<Index, "items">:$result);
@@ -190,7 +190,7 @@ def ReadItemOp : Dash_Op<"read_item", [InsideRole]> {
     **Preconditions**: place is below `dash.num_items`.
     **Postconditions**: the item has `visits * rounds` tasks.
     **Example**: `%seq, %kv_head, %kv, %first_head, %first_visit, %visits, %rounds = dash.read_item[%place]`, as in
-    test/Lowering/read-order.mlir.
+    test/Steps/read-order.mlir.
     **Errors**: `stands inside 'dash.role' only: channels connect roles`.
   }];
   let arguments = (ins Arg<Index, "place in the list">:$place);
@@ -209,7 +209,7 @@ def ReadVisitOp : Dash_Op<"read_visit", [InsideRole]> {
     **Preconditions**: visit and round are below those of the item.
     **Postconditions**: none.
     **Example**: `%head, %q, %turn, %is_last = dash.read_visit %first_visit[%visit] heads(%first_head, %round)`, as in
-    test/Lowering/read-order.mlir.
+    test/Steps/read-order.mlir.
     **Errors**: `stands inside 'dash.role' only: channels connect roles`.
   }];
   let arguments = (ins
@@ -231,7 +231,7 @@ def ReadPartOp : Dash_Op<"read_part", [InsideRole]> {
 
     **Preconditions**: place is below `dash.num_items`.
     **Postconditions**: none.
-    **Example**: `%turn, %is_last = dash.read_part[%place]`, as in test/Lowering/read-order-parts.mlir.
+    **Example**: `%turn, %is_last = dash.read_part[%place]`, as in test/Steps/read-order-parts.mlir.
     **Errors**: `stands inside 'dash.role' only: channels connect roles`.
   }];
   let arguments = (ins Arg<Index, "place in the list">:$place);
@@ -246,7 +246,7 @@ def WarpOfRoleOp : Dash_Op<"warp_of_role", [Pure, InsideRole]> {
 
     **Preconditions**: none.
     **Postconditions**: the same in all lanes of a warp.
-    **Example**: `%warp = dash.warp_of_role`, as in test/Lowering/read-order.mlir.
+    **Example**: `%warp = dash.warp_of_role`, as in test/Steps/read-order.mlir.
     **Errors**: `stands inside 'dash.role' only: channels connect roles`.
   }];
   let results = (outs Res<Index, "the warp">:$result);

@@ -3,7 +3,7 @@
 Bytes stand for the elements of channels: the first of each, and of tiles that warpgroups write the first of the second one. A consumer
 warpgroup counts as two lanes of one warp. The first runs what an elected lane runs: it arrives at barriers and starts copies. The other
 does the work: what it has stored or read is passed on only if it meets the first. Which write comes before a read is said by the run
-of the machine; that no run has another is proved elsewhere (test/Lowering, verify-protocol).
+of the machine; that no run has another is proved elsewhere (test/Protocol, verify-protocol).
 """
 
 from __future__ import annotations

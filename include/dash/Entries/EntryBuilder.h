@@ -1,0 +1,57 @@
+//===- EntryBuilder.h - a function that a launcher starts ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DASH_ENTRIES_ENTRYBUILDER_H
+#define DASH_ENTRIES_ENTRYBUILDER_H
+
+#include "dash/Hopper/PtxBuilder.h"
+#include "dash/IR/DashAttrs.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace mlir::dash {
+
+/// How an entry is launched. Grids are expressions in the problem's sizes, for whoever launches it.
+struct EntryLaunch {
+  EntryRole role = EntryRole::Main;
+  EntryWhen when = EntryWhen::Always;
+  std::string grid[3] = {"1", "1", "1"};
+  int32_t threads = 128;
+  int64_t sharedBytes = 0;
+  bool cooperative = false;
+  bool overlaps = false; ///< begins before the entry in front of it has ended
+};
+
+/// Makes an entry in a `gpu.module` and builds its body. Parameters are plain pointers and numbers;
+/// each has a name from which a launcher knows its value ("q", "q.stride.row", "q_rows",
+/// "workspace.delta").
+class EntryBuilder : public PtxBuilder {
+public:
+  enum class Kind { Pointer, I32, I64, F32 };
+  struct Parameter {
+    std::string name;
+    Kind kind;
+  };
+
+  /// An entry called `name` at the end of `module`; the builder stands at the end of its only block.
+  /// `finish` ends it.
+  EntryBuilder(Location loc, Operation *module, StringRef name, const EntryLaunch &launch,
+               ArrayRef<Parameter> parameters);
+
+  Value parameter(StringRef name) const;
+  /// The dynamic shared memory, as a 32-bit address, aligned as tiles want it.
+  Value sharedBase();
+  /// Returns from the kernel.
+  void finish();
+
+private:
+  Operation *module;
+  Operation *function;
+  llvm::StringMap<Value> values;
+};
+
+/// Where the dynamic shared memory of the entry begins in which the builder stands: a 32-bit address,
+/// aligned as tiles want it. `module` is the entry's.
+Value sharedMemoryBase(PtxBuilder &b, Operation *module);
+
+} // namespace mlir::dash
+
+#endif // DASH_ENTRIES_ENTRYBUILDER_H

@@ -1,0 +1,26 @@
+//===- ElementType.h - what instructions say of 16-bit types ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The type of tiles' elements stands in the IR. Here is all that bf16 and f16 differ in as instructions.
+//
+//===----------------------------------------------------------------------===//
+#ifndef DASH_HOPPER_ELEMENTTYPE_H
+#define DASH_HOPPER_ELEMENTTYPE_H
+
+#include "dash/Hopper/PtxBuilder.h"
+
+namespace mlir::dash {
+
+/// The value of `.elemtype` in `tensormap.replace` (PTX ISA, its table of element types).
+int64_t tensorMapCode(FloatType element);
+
+/// Two floats rounded to `element`, ties to even; `low` in the lower half of the i32.
+Value packPair(PtxBuilder &b, FloatType element, Value low, Value high);
+
+enum class PairHalf { Low, High };
+/// An element of the pair in an i32, as f32.
+Value unpackHalf(PtxBuilder &b, FloatType element, Value pair, PairHalf half);
+
+} // namespace mlir::dash
+
+#endif // DASH_HOPPER_ELEMENTTYPE_H

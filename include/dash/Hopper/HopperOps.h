@@ -1,0 +1,91 @@
+//===- HopperOps.h - barriers, copies and fences of sm_90a -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Each function is one instruction, or the few that belong together; names follow the PTX ISA. Addresses
+// in shared memory are 32-bit numbers.
+//
+//===----------------------------------------------------------------------===//
+#ifndef DASH_HOPPER_HOPPEROPS_H
+#define DASH_HOPPER_HOPPEROPS_H
+
+#include "dash/Hopper/PtxBuilder.h"
+
+namespace mlir::dash::hopper {
+
+// ---- mbarriers (PTX ISA 9.7.13.15).
+void initBarrier(PtxBuilder &b, Value barrier, int64_t arrivals);
+/// Makes initialised barriers visible to the copy engine; before a barrier of the block.
+void fenceBarrierInit(PtxBuilder &b);
+void arrive(PtxBuilder &b, Value barrier);
+/// Predicated: a branch could leave the warp's other lanes spinning on what this one has to say.
+void arriveIf(PtxBuilder &b, Value condition, Value barrier);
+/// Arrives and says that `bytes` will be copied.
+void arriveExpecting(PtxBuilder &b, Value barrier, int64_t bytes);
+/// Returns when the phase of that parity is complete.
+void wait(PtxBuilder &b, Value barrier, Value parity);
+
+// ---- Barriers of some warps, by number.
+void syncNamed(PtxBuilder &b, int64_t id, int64_t threads);
+void arriveNamed(PtxBuilder &b, int64_t id, int64_t threads);
+void syncWarp(PtxBuilder &b);
+
+// ---- Registers of a warpgroup.
+void setRegisters(PtxBuilder &b, int64_t registers, bool isMore);
+
+// ---- Shared memory by threads.
+Value loadWord(PtxBuilder &b, Value address);
+SmallVector<Value> loadFloats4(PtxBuilder &b, Value address, int64_t offset);
+SmallVector<Value> loadWords4(PtxBuilder &b, Value address, int64_t offset);
+void storeWord(PtxBuilder &b, Value word, Value address);
+void storeFloats4(PtxBuilder &b, ValueRange floats, Value address, int64_t offset);
+/// Four 8x8 matrices of 16-bit elements, one row of one matrix at each lane's address.
+void storeMatrices(PtxBuilder &b, ValueRange words, Value address);
+SmallVector<Value> loadMatrices(PtxBuilder &b, Value address);
+
+// ---- Copies by the copy engine.
+/// Makes the threads' writes to shared memory visible to it.
+void fenceSharedWrites(PtxBuilder &b);
+/// Orders what it does in global memory with what the thread does.
+void fenceGlobal(PtxBuilder &b);
+/// Before the first use of a descriptor that another kernel has made.
+void fenceDescriptor(PtxBuilder &b, Value descriptor);
+void copyTile(PtxBuilder &b, Value descriptor, ValueRange coordinates, Value toShared,
+              Value barrier);
+void copyBytes(PtxBuilder &b, Value fromGlobal, int64_t bytes, Value toShared, Value barrier);
+void storeTile(PtxBuilder &b, Value fromShared, Value descriptor, ValueRange coordinates);
+/// `evictLast`: L2 keeps what is written as long as it can.
+void storeBytes(PtxBuilder &b, Value fromShared, Value toGlobal, int64_t bytes, bool evictLast);
+void addFloats(PtxBuilder &b, Value fromShared, Value toGlobal, int64_t bytes, bool evictLast);
+void commitCopies(PtxBuilder &b);
+/// Until every copy of this thread is complete: its writes are in memory.
+void waitCopies(PtxBuilder &b);
+
+// ---- Launches behind each other.
+/// Lets the next one begin when all blocks of this one have: where it is one that may, it waits for what it reads.
+void letNextLaunchBegin(PtxBuilder &b);
+/// Until the launch in front of this one has ended.
+void waitForLaunchBefore(PtxBuilder &b);
+
+// ---- Words in global memory, seen by the whole GPU.
+/// Returns when the word is `value`; what was released before it is then visible.
+void waitAcquire(PtxBuilder &b, Value word, Value value);
+void addRelease(PtxBuilder &b, Value word);
+void storeRelease(PtxBuilder &b, Value word, Value value);
+void storeRelaxed(PtxBuilder &b, Value word, Value value);
+/// Gives the word and counts it up, from `last` on to zero.
+Value drawTicket(PtxBuilder &b, Value word, Value last);
+Value loadWordGlobal(PtxBuilder &b, Value pointer, int64_t offset);
+SmallVector<Value> loadWords4Global(PtxBuilder &b, Value pointer, int64_t offset);
+
+/// Sleeps up to four microseconds, a different time each time.
+void sleepSometime(PtxBuilder &b);
+
+// ---- Numbers.
+Value exp2(PtxBuilder &b, Value x);       ///< approximate, subnormals to zero
+Value reciprocal(PtxBuilder &b, Value x); ///< the same; of infinity zero
+/// Rounds to nearest even, subnormal terms and sums to zero of their sign: what copies that add do in memory.
+Value addFlushed(PtxBuilder &b, Value x, Value y);
+
+} // namespace mlir::dash::hopper
+
+#endif // DASH_HOPPER_HOPPEROPS_H

@@ -1,0 +1,63 @@
+//===- SlotUse.h - which use of a channel an index is ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DASH_STEPS_SLOTUSE_H
+#define DASH_STEPS_SLOTUSE_H
+
+#include "dash/IR/DashOps.h"
+
+namespace mlir::dash {
+
+/// An index as a sum of values and a number, so that `%step + 1` is known to be one behind `%step`.
+class LinearIndex {
+public:
+  LinearIndex() = default;
+  /// Looks through additions, subtractions and constants.
+  static LinearIndex of(Value index);
+
+  LinearIndex operator+(const LinearIndex &other) const { return plus(other, 1); }
+  LinearIndex operator-(const LinearIndex &other) const { return plus(other, -1); }
+  bool operator==(const LinearIndex &other) const {
+    return constant == other.constant && terms == other.terms;
+  }
+
+  bool uses(Value value) const { return timesOf(value) != 0; }
+  /// One of the values that make it up.
+  bool usesAny(function_ref<bool(Value)> predicate) const {
+    return llvm::any_of(terms, [&](const auto &term) { return predicate(term.first); });
+  }
+  /// The number, if it is one.
+  std::optional<int64_t> getNumber() const {
+    return terms.empty() ? std::optional(constant) : std::nullopt;
+  }
+  /// Whether it may be a multiple of `number`.
+  bool mayBeMultipleOf(int64_t number) const { return !terms.empty() || constant % number == 0; }
+  /// The same index with `value` replaced.
+  LinearIndex replace(Value value, const LinearIndex &by) const;
+
+private:
+  LinearIndex plus(const LinearIndex &other, int64_t times) const;
+  int64_t timesOf(Value value) const;
+
+  SmallVector<std::pair<Value, int64_t>, 2> terms; ///< sorted by address: compared, never printed
+  int64_t constant = 0;
+};
+
+/// One use of a channel's slots.
+struct SlotUse {
+  Value channel;
+  LinearIndex use;
+
+  bool operator==(const SlotUse &other) const {
+    return channel == other.channel && use == other.use;
+  }
+};
+
+/// Whether two uses may have one slot.
+bool mayShareSlot(const SlotUse &one, const SlotUse &other);
+
+/// The use whose `dash.ring` gives this slot; none if another op does.
+std::optional<SlotUse> slotUseOf(Value channel, Value slot);
+
+} // namespace mlir::dash
+
+#endif // DASH_STEPS_SLOTUSE_H

@@ -1,0 +1,175 @@
+//===- LowerSequences.cpp - the entry that reads lengths ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Lengths are somebody else's numbers, and nobody on the host sees them. So this is where they are cut to what the tensors
+// have; everything behind it reads records.
+//
+//===----------------------------------------------------------------------===//
+
+#include "FormulaEmitter.h"
+#include "dash/Entries/Passes.h"
+#include "dash/Entries/ProgramFacts.h"
+#include "dash/Hopper/HopperOps.h"
+#include "dash/IR/DashOps.h"
+#include "dash/IR/KernelAttrs.h"
+#include "dash/IR/OrderBuffer.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace mlir::dash {
+#define GEN_PASS_DEF_LOWERSEQUENCES
+#include "dash/Entries/Passes.h.inc"
+} // namespace mlir::dash
+
+using namespace mlir;
+using namespace mlir::dash;
+
+constexpr int64_t numLanes = 32;
+
+namespace {
+
+/// A sum or a largest number over the lanes before this one, and over all.
+struct Scanned {
+  Value before, all;
+};
+
+class SequencesBuilder {
+public:
+  SequencesBuilder(const Kernels &kernels, FormulasAttr formulas)
+      : facts(kernels.facts), formulas(formulas), b(makeEntry(kernels)) {}
+
+  void build() {
+    lane = b.special("tid.x");
+    sequences = b.parameter("sequences");
+    // Rows behind which sequences begin, and how many tiles, visits and units there are, up to here.
+    SmallVector<Value> none(6, b.i32(0));
+    SmallVector<Value> totals =
+        b.forEach(b.i32(0), sequences, b.i32(numLanes), none,
+                  [&](Value first, ValueRange carried) { return writeSome(first, carried); });
+    b.inOneLane(lane, [&] {
+      Value zero = b.i32(0);
+      storeRecord(sequences, {zero, zero, totals[2], zero, zero, zero, totals[3], totals[4],
+                              totals[5], zero, zero, zero});
+    });
+    b.finish();
+  }
+
+private:
+  static EntryBuilder makeEntry(const Kernels &kernels) {
+    EntryLaunch launch;
+    launch.role = EntryRole::Sequences;
+    launch.threads = numLanes;
+    ParameterList parameters;
+    parameters.pointer("cu_seqlens_q").pointer("cu_seqlens_kv");
+    parameters.sizes({"kv_heads", "q_rows", "kv_rows", "sequences", "workers", "width"});
+    parameters.workspace("order");
+    return EntryBuilder(kernels.module->getLoc(), kernels.module, kernels.facts.name + "_sequences",
+                        launch, parameters);
+  }
+
+  /// A lane's subcube grows from itself to the warp: what is in its lower half stands before the upper one.
+  Scanned scan(Value number, llvm::function_ref<Value(Value, Value)> join) {
+    Scanned scanned{b.i32(0), number};
+    for (int64_t distance = 1; distance < numLanes; distance *= 2) {
+      Value other = b.shuffleXor(scanned.all, distance);
+      Value isUpper = b.equal(b.bitAnd(lane, distance), distance);
+      scanned.before = b.choose(isUpper, join(other, scanned.before), scanned.before);
+      scanned.all = join(scanned.all, other);
+    }
+    return scanned;
+  }
+  Scanned sum(Value number) {
+    return scan(number, [&](Value x, Value y) { return b.add(x, y); });
+  }
+
+  /// The rows of this lane's sequence, and the largest number so far: `carried` up to this warp's.
+  struct Rows {
+    Value end, rows, largest;
+  };
+  Rows readRows(StringRef lengths, StringRef rows, Value sequence, Value carried) {
+    auto bound = [&](Value index) {
+      Value at = b.offset(b.parameter(lengths), b.mul(b.toI64(b.min(index, sequences)), 4));
+      Value number = hopper::loadWordGlobal(b, at, 0);
+      return b.min(b.max(number, b.i32(0)), b.parameter(rows));
+    };
+    Value own = bound(sequence), next = bound(b.add(sequence, 1));
+    auto larger = [&](Value x, Value y) { return b.max(x, y); };
+    Value begin = b.max(b.max(scan(own, larger).before, own), carried);
+    Value end = b.max(begin, next);
+    return {end, b.sub(end, begin), b.max(scan(end, larger).all, carried)};
+  }
+
+  /// How many units the items of a sequence have: the last item has the last one.
+  Value numUnits(Value qTiles, Value kvTiles) {
+    Value heads = b.toI64(b.parameter("kv_heads")), tiles = b.toI64(kvTiles);
+    Value last = b.max(b.add(b.mul(heads, tiles), -1), b.i64(0));
+    const FormulaSignature &signature = getFormulaSignature("item");
+    SmallVector<Value> values;
+    for (unsigned symbol = 0; symbol < signature.getNumSymbols(); ++symbol) {
+      StringRef name = signature.getName(symbol);
+      values.push_back(name == "i"          ? last
+                       : name == "q_tiles"  ? b.toI64(qTiles)
+                       : name == "kv_tiles" ? tiles
+                       : name == "groups"   ? heads
+                                            : b.toI64(b.parameter(name)));
+    }
+    Value unit = FormulaEmitter(b, values).emit(formulas.getItem())[2];
+    return b.choose(b.equal(kvTiles, 0), b.i32(0), b.add(b.toI32(unit), 1));
+  }
+
+  /// The records of the next sequences, one a lane.
+  SmallVector<Value> writeSome(Value first, ValueRange carried) {
+    Value sequence = b.add(first, lane);
+    Rows q = readRows("cu_seqlens_q", "q_rows", sequence, carried[0]);
+    Rows kv = readRows("cu_seqlens_kv", "kv_rows", sequence, carried[1]);
+    Value qTiles = b.ceilDiv(q.rows, facts.qTile), kvTiles = b.ceilDiv(kv.rows, facts.kvTile);
+    SmallVector<Value> next = {q.largest, kv.largest}, before;
+    Value counts[] = {qTiles, kvTiles, b.mul(qTiles, kvTiles), numUnits(qTiles, kvTiles)};
+    for (auto [i, number] : llvm::enumerate(counts)) {
+      Scanned scanned = sum(number);
+      before.push_back(b.add(scanned.before, carried[2 + i]));
+      next.push_back(b.add(scanned.all, carried[2 + i]));
+    }
+    b.ifThen(b.below(sequence, sequences), [&] {
+      Value zero = b.i32(0);
+      storeRecord(sequence, {q.end, q.rows, before[0], b.sub(kv.rows, q.rows), kv.end, kv.rows,
+                             before[1], before[2], before[3], zero, zero, zero});
+    });
+    return next;
+  }
+
+  void storeRecord(Value sequence, ArrayRef<Value> words) {
+    Value first = b.add(b.mul(b.toI64(sequence), orderSequenceWords), orderHeaderWords);
+    Value at = b.offset(b.parameter("workspace.order"), b.mul(first, 4));
+    for (size_t i = 0; i < words.size(); i += 4)
+      b.store16(words.slice(i, 4), b.offset(at, 4 * i));
+  }
+
+  ProgramFacts facts;
+  FormulasAttr formulas;
+  EntryBuilder b;
+  Value lane, sequences;
+};
+
+struct LowerSequences : public dash::impl::LowerSequencesBase<LowerSequences> {
+  using LowerSequencesBase::LowerSequencesBase;
+
+  void runOnOperation() override {
+    SmallVector<Operation *> modules;
+    getOperation()->walk([&](Operation *op) {
+      auto program = op->getAttrOfType<ProgramAttr>(programAttr);
+      if (program && program.isList() && op->hasAttrOfType<FormulasAttr>(formulasAttr))
+        modules.push_back(op);
+    });
+    for (Operation *module : modules) {
+      FailureOr<Kernels> kernels = readKernels(module);
+      if (failed(kernels))
+        return signalPassFailure();
+      SequencesBuilder(*kernels, module->getAttrOfType<FormulasAttr>(formulasAttr)).build();
+      ++numLowered;
+    }
+  }
+};
+
+} // namespace

@@ -1,0 +1,283 @@
+//===- OrderBuilder.cpp - the entry that evaluates formulas ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "OrderBuilder.h"
+#include "FormulaEmitter.h"
+#include "dash/Hopper/HopperOps.h"
+#include "dash/IR/OrderBuffer.h"
+#include "dash/IR/RunsAttr.h"
+
+using namespace mlir;
+using namespace mlir::dash;
+using arith::CmpIPredicate;
+
+constexpr int64_t numThreads = 512, numWarps = numThreads / 32;
+
+EntryLaunch OrderBuilder::makeLaunch() {
+  EntryLaunch launch;
+  launch.role = EntryRole::Order;
+  launch.when = EntryWhen::SizesChange;
+  launch.grid[0] = "workers";
+  launch.threads = numThreads;
+  launch.sharedBytes = 4 * numWarps;
+  return launch;
+}
+
+OrderBuilder::OrderBuilder(const Kernels &kernels, FormulasAttr formulas)
+    : OrderBuilder(kernels, formulas, makeLaunch(),
+                   ParameterList().workspace("order").sizes(
+                       {"batch", "heads", "kv_heads", "q_rows", "kv_rows", "workers", "width"})) {}
+
+OrderBuilder::OrderBuilder(const Kernels &kernels, FormulasAttr formulas, const EntryLaunch &launch,
+                           const ParameterList &parameters)
+    : facts(kernels.facts), formulas(formulas), hasRuns(kernels.module->hasAttr(runsAttr)),
+      b(kernels.module->getLoc(), kernels.module, kernels.facts.name + "_order", launch,
+        parameters) {}
+
+void OrderBuilder::build() {
+  readThreads();
+  readSizes();
+  Value firstOfList = countItemsBefore();
+  writeHeader(firstOfList);
+  writeItems(firstOfList);
+  writeVisits();
+  writeRest();
+  b.finish();
+}
+
+void OrderBuilder::readThreads() {
+  thread = b.special("tid.x");
+  block = b.special("ctaid.x");
+  numBlockThreads = b.toI64(b.special("ntid.x"));
+  lane = b.laneOf(thread);
+  warp = b.warpOf(thread);
+  shared = b.sharedBase();
+}
+
+/// Sizes are 64 bits wide here, as the formulas are evaluated everywhere.
+void OrderBuilder::readSizes() {
+  Value qRows = size("q_rows"), kvRows = size("kv_rows");
+  kvHeads = size("kv_heads");
+  workers = size("workers");
+  width = size("width");
+  groupSize = b.quotient(size("heads"), kvHeads);
+  qTiles = b.ceilDiv(qRows, facts.qTile);
+  kvTiles = b.ceilDiv(kvRows, facts.kvTile);
+  groups = b.mul(size("batch"), kvHeads);
+  if (facts.parts > 1) { // items are of parts, which are counted fastest
+    groups = b.mul(groups, facts.parts);
+    if (hasRuns) {
+      runs = b.quotient(b.mul(kvHeads, facts.parts), size("heads"));
+      groupSize = b.i64(1); // of a part
+    } else {
+      groupSize = b.quotient(groupSize, facts.parts);
+    }
+  }
+  numItems = b.mul(groups, kvTiles);
+  offset = b.sub(kvRows, qRows);
+  nameSizes();
+  firstItem = b.add(workers, orderHeaderWords + 1 + orderItemWords - 1);
+  firstItem = b.bitAnd(firstItem, -orderItemWords);
+  firstVisit = b.add(firstItem, b.mul(numItems, orderItemWords));
+  firstList = b.i64(orderHeaderWords);
+  numSequences = b.i64(0);
+}
+
+void OrderBuilder::nameSizes() {
+  symbols["q_tiles"] = qTiles;
+  symbols["kv_tiles"] = kvTiles;
+  symbols["groups"] = groups;
+  symbols["width"] = width;
+  symbols["workers"] = workers;
+  symbols["offset"] = offset;
+}
+
+SmallVector<Value> OrderBuilder::evaluate(StringRef name, ArrayRef<FormulaPiece> pieces,
+                                          Inputs inputs) {
+  for (auto [input, value] : inputs)
+    symbols[input] = value;
+  const FormulaSignature &signature = getFormulaSignature(name);
+  SmallVector<Value> values;
+  for (unsigned symbol = 0; symbol < signature.getNumSymbols(); ++symbol)
+    values.push_back(symbols.lookup(signature.getName(symbol)));
+  return FormulaEmitter(b, values).emit(pieces);
+}
+
+ItemValues OrderBuilder::itemAt(Value i) {
+  SmallVector<Value> values = evaluate("item", formulas.getItem(), {{"i", i}});
+  SmallVector<Value> worker = evaluate("worker", formulas.getWorker(), {{"unit", values[2]}});
+  return {values[0], values[1], worker.front(), Value()};
+}
+
+/// The sum of one number of each warp, and of those of the warps before this one. Between two calls
+/// stands a barrier.
+std::pair<Value, Value> OrderBuilder::sumOverWarps(Value ofWarp) {
+  Value place = b.add(shared, b.mul(warp, 4));
+  b.inOneLane(lane, [&] { hopper::storeWord(b, ofWarp, place); });
+  b.syncBlock();
+  Value isWarp = b.below(lane, numWarps);
+  Value other = b.choose(isWarp, lane, b.i32(0));
+  Value count = hopper::loadWord(b, b.add(shared, b.mul(other, 4)));
+  count = b.choose(isWarp, count, b.i32(0));
+  Value before = b.choose(b.below(lane, warp), count, b.i32(0));
+  Value sumBefore = b.sumOverWarp(before), sum = b.sumOverWarp(count);
+  b.syncBlock();
+  return {sum, sumBefore};
+}
+
+/// How many items the workers before this one have: each thread counts some.
+Value OrderBuilder::countItemsBefore() {
+  Value worker = b.toI64(block);
+  SmallVector<Value> counted =
+      b.forEach(b.toI64(thread), numItems, numBlockThreads, ValueRange{b.i32(0)},
+                [&](Value i, ValueRange carried) -> SmallVector<Value> {
+                  Value isBefore = b.below(itemAt(i).worker, worker);
+                  return {b.add(carried[0], b.choose(isBefore, b.i32(1), b.i32(0)))};
+                });
+  return sumOverWarps(b.sumOverWarp(counted[0])).first;
+}
+
+Value OrderBuilder::wordAt(Value index) {
+  return b.offset(b.parameter("workspace.order"), b.mul(index, 4));
+}
+void OrderBuilder::storeWords(ArrayRef<Value> words, Value index) {
+  for (size_t i = 0; i < words.size(); i += 4)
+    b.store16(words.slice(i, 4), wordAt(b.add(index, i)));
+}
+
+void OrderBuilder::writeHeader(Value firstOfList) {
+  b.ifThen(b.equal(thread, 0), [&] {
+    b.store(firstOfList, wordAt(b.add(b.toI64(block), firstList)), 4);
+    b.ifThen(b.equal(block, 0), [&] {
+      storeWords({b.i32(orderVersion), b.toI32(workers), b.toI32(numItems), b.toI32(firstList),
+                  b.toI32(firstItem), b.toI32(firstVisit), b.toI32(numVisits()),
+                  b.toI32(numSequences)},
+                 b.i64(0));
+      b.store(b.toI32(numItems), wordAt(b.add(workers, firstList)), 4);
+    });
+  });
+}
+
+void OrderBuilder::writeItems(Value firstOfList) {
+  Value self = b.toI64(block), lastItem = b.add(numItems, -1);
+  Value lanesBefore = b.add(b.shiftLeft(b.i32(1), lane), -1);
+  b.forEach(b.i64(0), numItems, numBlockThreads, ValueRange{firstOfList},
+            [&](Value begin, ValueRange carried) -> SmallVector<Value> {
+              Value i = b.add(begin, b.toI64(thread));
+              ItemValues item = itemAt(b.min(i, lastItem));
+              Value isMine =
+                  b.both(b.below(i, numItems), b.compare(CmpIPredicate::eq, item.worker, self));
+              Value mask = b.ballot(isMine);
+              auto [sum, sumBefore] = sumOverWarps(b.countBits(mask));
+              Value place = b.countBits(b.both(mask, lanesBefore));
+              place = b.add(b.add(place, carried[0]), sumBefore);
+              b.ifThen(isMine, [&] { writeItem(item, place); });
+              return {b.add(carried[0], sum)};
+            });
+}
+
+void OrderBuilder::writeItem(const ItemValues &item, Value place) {
+  // Of a kv head and a part at once: that is whose heads follow each other.
+  Value run = item.group, part = b.i64(0);
+  if (facts.parts > 1) {
+    part = b.remainder(item.group, facts.parts);
+    run = b.quotient(item.group, facts.parts);
+  }
+  Value sequence = item.sequence ? item.sequence : b.quotient(run, kvHeads);
+  Value kvHead = b.remainder(run, kvHeads), heads = kvHead;
+  if (facts.parts > 1)
+    heads = b.add(b.mul(kvHead, facts.parts), part);
+  Value firstHead, first, count;
+  if (runs) {
+    auto [begin, end] = stepsOf(b.remainder(part, runs));
+    firstHead = b.quotient(heads, runs);
+    first = b.add(firstVisitOf(item), begin);
+    count = b.sub(end, begin);
+  } else {
+    firstHead = b.mul(heads, groupSize);
+    first = firstVisitOf(item);
+    count = activeQ(item.kv).size;
+  }
+  SmallVector<Value> words = {sequence, kvHead, item.kv, firstHead, first, count, groupSize, part};
+  for (Value &word : words)
+    word = b.toI32(word);
+  storeWords(words, b.add(firstItem, b.mul(b.toI64(place), orderItemWords)));
+}
+
+//===--------------------------------------------------------------------===//
+// Lines of tiles
+//===--------------------------------------------------------------------===//
+
+void OrderBuilder::forEachOfGrid(llvm::function_ref<Value()> makeEnd,
+                                 llvm::function_ref<void(Value)> body) {
+  Value first = b.add(b.mul(b.toI64(block), numBlockThreads), b.toI64(thread)), end = makeEnd();
+  b.forEach(first, end, b.mul(workers, numBlockThreads), ValueRange{},
+            [&](Value index, ValueRange) -> SmallVector<Value> {
+              body(index);
+              return {};
+            });
+}
+
+Value OrderBuilder::numVisits() { return b.mul(qTiles, kvTiles); }
+
+Value OrderBuilder::firstVisitOf(const ItemValues &item) { return b.mul(item.kv, qTiles); }
+
+void OrderBuilder::writeVisits() {
+  forEachOfGrid([&] { return b.mul(kvTiles, qTiles); },
+                [&](Value index) {
+                  Value kv = b.quotient(index, qTiles), step = b.remainder(index, qTiles);
+                  writeVisitOfLine(index, kv, step);
+                });
+}
+
+/// The rest of a line stays as it is: nobody reads it.
+void OrderBuilder::writeVisitOfLine(Value index, Value kv, Value step) {
+  if (runs)
+    return writeVisitOfRun(index, kv, step);
+  b.ifThen(b.below(step, activeQ(kv).size), [&] { writeVisit(index, kv, step); });
+}
+
+void OrderBuilder::writeVisit(Value index, Value kv, Value step) {
+  auto [firstQ, numQ, none] = activeQ(kv);
+  Value lastQ = b.add(b.add(firstQ, numQ), -1);
+  Value q = evaluate("visit", formulas.getVisit(),
+                     {{"kv", kv}, {"step", step}, {"first", firstQ}, {"last", lastQ}})
+                .front();
+  auto [firstKv, numKv, lastKv] = activeKv(q);
+  if (!lastKv)
+    lastKv = b.add(b.add(firstKv, numKv), -1);
+  Value turn = evaluate("turn", formulas.getTurn(),
+                        {{"kv", kv}, {"q", q}, {"first", firstKv}, {"last", lastKv}})
+                   .front();
+  storeVisit(index, q, turn, numKv);
+}
+
+std::pair<Value, Value> OrderBuilder::stepsOf(Value run) {
+  return {b.quotient(b.mul(run, qTiles), runs), b.quotient(b.mul(b.add(run, 1), qTiles), runs)};
+}
+
+/// No mask cuts a run's grid, whose q tiles count from its first: a kv tile's runs share its line, one behind the other.
+void OrderBuilder::writeVisitOfRun(Value index, Value kv, Value step) {
+  Value run = b.quotient(b.add(b.mul(b.add(step, 1), runs), -1), qTiles);
+  auto [begin, end] = stepsOf(run);
+  llvm::StringMap<Value> ofLine = symbols;
+  symbols["q_tiles"] = b.sub(end, begin);
+  symbols["offset"] = b.add(offset, b.mul(begin, facts.qTile));
+  Value zero = b.i64(0), lastQ = b.add(symbols["q_tiles"], -1), lastKv = b.add(kvTiles, -1);
+  Value ofRun =
+      evaluate("visit", formulas.getVisit(),
+               {{"kv", kv}, {"step", b.sub(step, begin)}, {"first", zero}, {"last", lastQ}})
+          .front();
+  Value turn = evaluate("turn", formulas.getTurn(),
+                        {{"kv", kv}, {"q", ofRun}, {"first", zero}, {"last", lastKv}})
+                   .front();
+  symbols = std::move(ofLine);
+  storeVisit(index, b.add(begin, ofRun), turn, kvTiles);
+}
+
+void OrderBuilder::storeVisit(Value index, Value q, Value turn, Value numKv) {
+  Value isEnd = b.compare(CmpIPredicate::eq, turn, b.add(numKv, -1));
+  Value isLast = b.choose(isEnd, b.i32(1), b.i32(0));
+  storeWords({b.i32(0), b.toI32(q), b.toI32(turn), isLast},
+             b.add(firstVisit, b.mul(index, orderVisitWords)));
+}

@@ -1,0 +1,87 @@
+//===- OrderBuilder.h - the entry that evaluates formulas ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DASH_LIB_ENTRIES_ORDERBUILDER_H
+#define DASH_LIB_ENTRIES_ORDERBUILDER_H
+
+#include "dash/Entries/MaskEmitter.h"
+#include "dash/Entries/ProgramFacts.h"
+#include "dash/IR/DashOps.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace mlir::dash {
+
+/// An item as the formulas give it.
+struct ItemValues {
+  Value group, kv, worker;
+  Value sequence; ///< of a list: a group is a kv head of it
+};
+
+/// Builds `NAME_order`. A block is one worker: it looks at all items, counts those of the workers before it, which says where
+/// its list begins, and writes its own in the order of issue. So no block waits for another. Lines of
+/// visits belong to no worker; all threads of the grid share them.
+class OrderBuilder {
+public:
+  OrderBuilder(const Kernels &kernels, FormulasAttr formulas);
+  virtual ~OrderBuilder() = default;
+
+  void build();
+
+protected:
+  using Inputs = ArrayRef<std::pair<StringRef, Value>>;
+
+  OrderBuilder(const Kernels &kernels, FormulasAttr formulas, const EntryLaunch &launch,
+               const ParameterList &parameters);
+  static EntryLaunch makeLaunch();
+
+  /// What differs of a list of sequences. `itemAt` leaves sizes as they are of the item's sequence.
+  virtual void readSizes();
+  virtual ItemValues itemAt(Value i);
+  virtual Value numVisits();
+  virtual Value firstVisitOf(const ItemValues &item); ///< of the item's line
+  virtual void writeVisits();
+  virtual void writeRest() {}
+
+  void readThreads();
+  Value size(StringRef name) { return b.toI64(b.parameter(name)); }
+  /// Sizes that all formulas may use, from the numbers that are known.
+  void nameSizes();
+  /// The values of a formula, of inputs by their names; sizes that are inputs of one formula only come with them.
+  SmallVector<Value> evaluate(StringRef name, ArrayRef<FormulaPiece> pieces, Inputs inputs);
+  void writeVisitOfLine(Value index, Value kv, Value step);
+  Value wordAt(Value index);
+  void storeWords(ArrayRef<Value> words, Value index);
+  /// All threads of the grid take turns.
+  void forEachOfGrid(llvm::function_ref<Value()> makeEnd, llvm::function_ref<void(Value)> body);
+
+  ProgramFacts facts;
+  FormulasAttr formulas;
+  bool hasRuns; ///< of q tiles, which parts are
+  EntryBuilder b;
+  Value thread, block, numBlockThreads, lane, warp, shared; ///< threads as i32, their number as i64
+  Value kvHeads, workers, width, groupSize, numItems, numSequences;
+  Value runs; ///< into which a head's q tiles are cut; null where parts have whole heads
+  Value qTiles, kvTiles, groups, offset;  ///< of the sequences at hand
+  Value firstList, firstItem, firstVisit; ///< words of the buffer
+  llvm::StringMap<Value> symbols;         ///< of formulas, by their names
+
+private:
+  std::pair<Value, Value> sumOverWarps(Value ofWarp);
+  Value countItemsBefore();
+  void writeHeader(Value firstOfList);
+  void writeItems(Value firstOfList);
+  void writeItem(const ItemValues &item, Value place);
+  void writeVisit(Value index, Value kv, Value step);
+  /// What a run of a line of q tiles has: its first step, and the one behind its last.
+  std::pair<Value, Value> stepsOf(Value run);
+  void writeVisitOfRun(Value index, Value kv, Value step);
+  void storeVisit(Value index, Value q, Value turn, Value numKv);
+  ActiveTiles activeQ(Value kv) { return LineEmitter(b, facts.edges, offset).activeQ(kv, qTiles); }
+  ActiveTiles activeKv(Value q) { return LineEmitter(b, facts.edges, offset).activeKv(q, kvTiles); }
+};
+
+/// Builds it for a list of sequences whose records another entry has written.
+void buildOrderOfList(const Kernels &kernels, FormulasAttr formulas);
+
+} // namespace mlir::dash
+
+#endif // DASH_LIB_ENTRIES_ORDERBUILDER_H

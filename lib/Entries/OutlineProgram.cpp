@@ -1,0 +1,129 @@
+//===- OutlineProgram.cpp - a module for the kernels of a program ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "DescribeProgram.h"
+#include "dash/Entries/OrderTable.h"
+#include "dash/Entries/Passes.h"
+#include "dash/IR/KernelAttrs.h"
+#include "dash/IR/PartCut.h"
+#include "dash/IR/RunsAttr.h"
+#include "dash/IR/TensorNames.h"
+#include "dash/Pipeline/Coverage.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/Support/JSON.h"
+
+namespace mlir::dash {
+#define GEN_PASS_DEF_OUTLINEPROGRAM
+#include "dash/Entries/Passes.h.inc"
+} // namespace mlir::dash
+
+using namespace mlir;
+using namespace mlir::dash;
+
+/// The type of the argument that has a name, null if none has.
+static MemRefType findTensor(FunctionOpInterface function, StringRef tensor) {
+  MemRefType found;
+  for (BlockArgument argument : function.getArguments())
+    if (auto name =
+            function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), argumentNameAttr);
+        name && name == tensor)
+      found = dyn_cast<MemRefType>(argument.getType());
+  return found;
+}
+
+/// The types of a program's tensors, null for those that it does without.
+static FailureOr<SmallVector<MemRefType>> findTensors(FunctionOpInterface function,
+                                                      ArrayRef<TensorRole> roles) {
+  SmallVector<MemRefType> tensors;
+  for (const TensorRole &role : roles) {
+    MemRefType found = findTensor(function, role.name);
+    if (found ? found.getRank() != role.rank : !role.isOptional())
+      return function.emitError() << "expected an argument with '" << argumentNameAttr << "' \""
+                                  << role.name << "\" and of rank " << role.rank
+                                  << "; run --dash-check-kernels before roles are assigned";
+    tensors.push_back(found);
+  }
+  return tensors;
+}
+
+namespace {
+
+struct OutlineProgram : public dash::impl::OutlineProgramBase<OutlineProgram> {
+  using OutlineProgramBase::OutlineProgramBase;
+
+  void runOnOperation() override {
+    SmallVector<WorkersOp> found;
+    getOperation()->walk([&](WorkersOp op) { found.push_back(op); });
+    if (found.empty())
+      getOperation()->emitWarning() << "no 'dash.workers' to make kernels of; run "
+                                       "--dash-assign-roles first";
+    SymbolTableCollection symbols;
+    for (WorkersOp workers : found) {
+      if (failed(outline(workers, symbols)))
+        return signalPassFailure();
+      ++numOutlined;
+    }
+  }
+
+private:
+  LogicalResult outline(WorkersOp workers, SymbolTableCollection &symbols) {
+    auto function = workers->getParentOfType<FunctionOpInterface>();
+    if (!function)
+      return workers.emitError() << "kernels are made of functions, and this stands in none";
+    // All roles run the same items.
+    ItemsOp items = (*workers.getRoles().begin()).getItems();
+    auto schedule = symbols.lookupNearestSymbolFrom<ScheduleOp>(items, items.getOrderAttr());
+    if (failed(verifyProven(schedule, [&] { return workers.emitError(); })))
+      return failure();
+    SequencesAttr list = items.getSequencesAttr();
+    std::vector<int32_t> words;
+    if (schedule.getTable()) {
+      FailureOr<std::vector<int32_t>> encoded =
+          encodeOrder(schedule, bool(list), [&] { return workers.emitError(); });
+      if (failed(encoded))
+        return failure();
+      words = std::move(*encoded);
+    }
+    SmallVector<TensorRole> roles = tensorRoles(bool(findTensor(function, "delta")));
+    FailureOr<SmallVector<MemRefType>> tensors = findTensors(function, roles);
+    if (failed(tensors))
+      return failure();
+    if (function.getName().empty() || !llvm::json::isUTF8(function.getName()))
+      return function.emitError() << "its kernels need a name to stand in a manifest: give the "
+                                     "function one, in UTF-8";
+    std::string name = (function.getName() + kernelsSuffix).str();
+    SymbolTable &table = symbols.getSymbolTable(SymbolTable::getNearestSymbolTable(function));
+    if (table.lookup(name))
+      return function.emitError() << "its kernels would be called '@" << name
+                                  << "', which is taken";
+
+    OpBuilder b(&getContext());
+    auto kernels = gpu::GPUModuleOp::create(b, function.getLoc(), name);
+    FloatAttr softcap;
+    workers.walk([&](SoftcapOp op) { softcap = op.getCapAttr(); });
+    Apart apart = Apart::None;
+    bool overlapsRounding = false;
+    workers.walk([&](OrderedReduceOp op) {
+      overlapsRounding |= op.getTells();
+      if (op.getApart())
+        apart = std::max(apart, op->getParentOfType<WalkOp>() ? Apart::All : Apart::Parts);
+    });
+    kernels->setAttr(programAttr,
+                     describeProgram(function.getName(), roles, *tensors, schedule, list, softcap,
+                                     apart, overlapsRounding, words.size(), tickets));
+    if (schedule.getTable()) {
+      auto type = RankedTensorType::get(words.size(), b.getI32Type());
+      kernels->setAttr(orderBufferAttr, DenseElementsAttr::get(type, ArrayRef<int32_t>(words)));
+    } else {
+      kernels->setAttr(formulasAttr, schedule.getFormulas());
+      if (PartCut(toProblem(schedule.getProblem()), schedule.getParts()).hasRuns())
+        kernels->setAttr(runsAttr, b.getUnitAttr());
+    }
+    table.insert(kernels, std::next(Block::iterator(function)));
+    return success();
+  }
+};
+
+} // namespace

@@ -1,0 +1,106 @@
+//===- TmaDescriptors.cpp - maps of tensors, made on the device -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A launcher then needs no driver call to describe tensors, and a captured graph may be replayed on
+// other addresses by changing plain pointers.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dash/Entries/TmaDescriptors.h"
+#include "dash/Hopper/ElementType.h"
+#include "dash/Hopper/HopperOps.h"
+#include "dash/Hopper/PtxAssembly.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+using namespace mlir;
+using namespace mlir::dash;
+
+std::array<TensorMap, numDescriptors> dash::tensorMaps(const ProgramFacts &facts) {
+  int64_t panels = facts.headDim / SwizzledAttr::columnsOfPanel;
+  return {{{"q", "q_rows", "heads", facts.qTile, panels},
+           {"k", "kv_rows", "kv_heads", facts.kvTile, panels},
+           {"v", "kv_rows", "kv_heads", facts.kvTile, panels},
+           {"do", "q_rows", "heads", facts.qTile, panels},
+           // Gradients leave by what one warpgroup holds of a panel.
+           {"dk", "kv_rows", "kv_heads", FragmentAttr::rowsOfWarpgroup, 1},
+           {"dv", "kv_rows", "kv_heads", FragmentAttr::rowsOfWarpgroup, 1}}};
+}
+
+void dash::addMappedTensors(ParameterList &parameters, const ProgramFacts &facts) {
+  for (const TensorMap &map : tensorMaps(facts))
+    parameters.tensor(map.tensor);
+}
+
+namespace {
+
+/// Sets the fields of a descriptor in shared memory, by LLVM's intrinsics. One thread.
+class FieldWriter {
+public:
+  FieldWriter(PtxBuilder &b, Value descriptor) : b(b), descriptor(b.shared(descriptor)) {}
+
+  void set(StringRef field, Value value) { call(field, value); }
+  void set(StringRef field, int64_t value) { call(field, b.i32(value)); }
+  void set(StringRef field, int64_t dim, Value value) { call(field, {b.i32(dim), value}); }
+
+private:
+  void call(StringRef field, ValueRange values) {
+    SmallVector<Value> operands = {descriptor};
+    llvm::append_range(operands, values);
+    LLVM::CallIntrinsicOp::create(b, b.getStringAttr("llvm.nvvm.tensormap.replace." + field),
+                                  operands);
+  }
+
+  PtxBuilder &b;
+  Value descriptor;
+};
+
+} // namespace
+
+static void writeFields(EntryBuilder &b, const ProgramFacts &facts, const TensorMap &map,
+                        Value descriptor) {
+  FieldWriter field(b, descriptor);
+  Value rows = b.parameter(map.rows);
+  // The last dimension of a list is rows once more: see TensorMap.
+  constexpr int64_t columns = SwizzledAttr::columnsOfPanel;
+  Value sizes[] = {b.i32(columns), rows, b.i32(facts.headDim / columns), b.parameter(map.heads),
+                   facts.isList ? b.add(rows, 1) : b.parameter("batch")};
+  int64_t boxes[] = {columns, map.boxRows, map.boxPanels, 1, 1};
+  auto bytes = [&](StringRef dim) {
+    return b.mul(b.parameter((map.tensor + ".stride." + dim).str()), 2);
+  };
+  Value strides[] = {bytes("row"), b.i64(SwizzledAttr::bytesOfRow), bytes("head"), bytes("batch")};
+  Value address = b.address(b.parameter(map.tensor));
+  if (facts.isList) {
+    strides[0] = strides[3] = b.choose(b.equal(rows, 1), b.i64(16), strides[0]);
+    address = b.sub(address, b.mul(b.toI64(rows), strides[0]));
+  }
+
+  field.set("global.address", address);
+  field.set("rank", 5 - 1);
+  for (int64_t dim = 0; dim < 5; ++dim) {
+    field.set("box.dim", dim, b.i32(boxes[dim]));
+    field.set("global.dim", dim, sizes[dim]);
+    field.set("element.stride", dim, b.i32(1));
+  }
+  for (int64_t dim = 0; dim < 4; ++dim) {
+    // The stride of a dimension of size 1 is never used, but it is checked: it may be anything where
+    // the tensor comes from.
+    Value isOne = b.equal(sizes[dim + 1], 1);
+    field.set("global.stride", dim, b.choose(isOne, b.i64(16), strides[dim]));
+  }
+  constexpr int64_t swizzle128 = 3;
+  field.set("elemtype", tensorMapCode(facts.element));
+  field.set("interleave.layout", 0);
+  field.set("swizzle.mode", swizzle128);
+  field.set("fill.mode", 0);
+}
+
+void dash::buildDescriptor(EntryBuilder &b, const ProgramFacts &facts, const TensorMap &map,
+                           int64_t index, Value shared, Value lane) {
+  hopper::storeWord(b, b.i32(0), b.add(shared, b.mul(lane, 4)));
+  hopper::syncWarp(b);
+  b.inOneLane(lane, [&] { writeFields(b, facts, map, shared); });
+  hopper::syncWarp(b);
+  Value target = b.offset(b.parameter("workspace.descriptors"), index * descriptorBytes);
+  ptx::tensormapCpFenceproxy(b, shared, target);
+}

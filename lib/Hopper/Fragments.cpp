@@ -1,0 +1,78 @@
+//===- Fragments.cpp - a warpgroup's part of tiles, in registers ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "dash/Hopper/Fragments.h"
+#include "dash/Hopper/ElementType.h"
+#include "dash/Hopper/PtxAssembly.h"
+
+using namespace mlir;
+using namespace mlir::dash;
+
+ThreadPlace::ThreadPlace(PtxBuilder &b)
+    : ThreadPlace(b, b.shuffleXor(b.shiftLeft(b.bitAnd(b.special("tid.x"), 127), 4), 0)) {}
+
+ThreadPlace ThreadPlace::readAnew(PtxBuilder &b) {
+  return ThreadPlace(b, b.shiftLeft(b.bitAnd(ptx::movU32TidX(b), 127), 4));
+}
+
+ThreadPlace::ThreadPlace(PtxBuilder &b, Value vector) : vector(vector) {
+  Value thread = b.shiftRight(vector, 4);
+  lane = b.bitAnd(thread, 31);
+  Value firstRow = b.shiftLeft(b.shiftRight(thread, 5), 4);
+  row = b.add(firstRow, b.shiftRight(lane, 2));
+  column = b.shiftLeft(b.bitAnd(lane, 3), 1);
+  // stmatrix: lanes 0-7 give the rows of the matrix of rows 0-7 and columns 0-7, lanes 8-15 those of rows 8-15,
+  // the other two are columns 8-15. A chunk of 16 bytes lies at its number xor the row modulo 8.
+  Value matrixRow = b.add(firstRow, b.bitAnd(lane, 15));
+  Value chunk = b.bitXor(b.shiftRight(lane, 4), b.bitAnd(lane, 7));
+  matrix = b.add(b.shiftLeft(matrixRow, 7), b.shiftLeft(chunk, 4));
+}
+
+SmallVector<Value> dash::packFactor(PtxBuilder &b, FloatType element, ValueRange sums) {
+  SmallVector<Value> words;
+  for (size_t i = 0; i < sums.size(); i += 2)
+    words.push_back(packPair(b, element, sums[i], sums[i + 1]));
+  return words;
+}
+
+/// Where the words of step `k` of 16 columns lie, `first` being those of step 0.
+static Value placeOfStep(PtxBuilder &b, Value first, int64_t k, int64_t panelBytes) {
+  // Chunks 2 * k and 2 * k + 1 of the row: the low bit is in `matrix`, the others are added to the number before
+  // it is swizzled, so they flip bits.
+  int64_t chunkBits = k % 4 * 32;
+  Value at = chunkBits ? b.bitXor(first, b.i32(chunkBits)) : first;
+  return b.add(at, k / 4 * panelBytes);
+}
+
+void dash::storeRows(PtxBuilder &b, const ThreadPlace &place, ValueRange words, Value rows,
+                     int64_t panelBytes) {
+  Value first = b.add(rows, place.matrix);
+  for (size_t i = 0; i < words.size(); i += 4)
+    hopper::storeMatrices(b, words.slice(i, 4), placeOfStep(b, first, i / 4, panelBytes));
+}
+
+SmallVector<Value> dash::loadRows(PtxBuilder &b, const ThreadPlace &place, Value rows,
+                                  int64_t panelBytes, int64_t count) {
+  Value first = b.add(rows, place.matrix);
+  SmallVector<Value> words;
+  for (int64_t k = 0; k < count / 4; ++k)
+    words.append(hopper::loadMatrices(b, placeOfStep(b, first, k, panelBytes)));
+  return words;
+}
+
+void dash::storeFragment(PtxBuilder &b, const ThreadPlace &place, ValueRange sums, Value address) {
+  constexpr int64_t groupBytes = 128 * 16; // of all threads
+  Value first = b.add(address, place.vector);
+  for (size_t i = 0; i < sums.size(); i += 4)
+    hopper::storeFloats4(b, sums.slice(i, 4), first, i / 4 * groupBytes);
+}
+
+SmallVector<Value> dash::loadColumns(PtxBuilder &b, const ThreadPlace &place, Value address,
+                                     int64_t columns) {
+  // 16 bytes hold columns 16 * k + {0, 1, 8, 9} + 2 * (lane % 4).
+  Value first = b.add(address, b.bitAnd(place.vector, 3 * 16));
+  SmallVector<Value> values;
+  for (int64_t k = 0; k < columns / 16; ++k)
+    values.append(hopper::loadFloats4(b, first, 64 * k));
+  return values;
+}

@@ -1,0 +1,66 @@
+//===- Wgmma.cpp - products of tiles on the tensor core -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A product is one inline assembly: its fence, its steps of 16 along the summed index, its commit. So
+// nothing moves in between, and descriptors are computed from one register and immediates (as ordinary
+// adds they would be hoisted out of loops and spill).
+//
+//===----------------------------------------------------------------------===//
+
+#include "dash/Hopper/Wgmma.h"
+#include "dash/Hopper/PtxAssembly.h"
+#include "llvm/ADT/Sequence.h"
+
+using namespace mlir;
+using namespace mlir::dash;
+
+// Matrix descriptors (PTX ISA 9.7.15.5.1): address / 16 in bits 0-13, leading byte offset / 16 from bit 16,
+// stride byte offset / 16 from bit 32, swizzle mode from bit 62. The stride leads from one group of rows to the next.
+static constexpr uint32_t descriptorHigh = SwizzledAttr::bytesOfGroup / 16 | 1u << 30;
+
+/// What the low word of a factor's descriptor is more than address / 16 of its tile, at step `k`.
+static int64_t descriptorOffset(const SharedFactor &factor, int64_t k) {
+  ArrayRef<int64_t> shape = factor.tile.shape;
+  if (factor.outerIsRow) {
+    constexpr int64_t unusedLeadingOffset = 1;
+    return SwizzledAttr::getOffset(shape, factor.firstOuter, 16 * k) / 16 +
+           (unusedLeadingOffset << 16);
+  }
+  // The leading offset leads from one panel of outer indices to the next.
+  return SwizzledAttr::getOffset(shape, 16 * k, factor.firstOuter) / 16 +
+         (SwizzledAttr::getPanelBytes(shape) / 16 << 16);
+}
+
+static Value descriptorBase(PtxBuilder &b, const SharedFactor &factor) {
+  // In a cluster the high bits of an address name the block.
+  return b.shiftRight(b.bitAnd(factor.tile.address, 0x3FFFF), 4);
+}
+
+SmallVector<Value> dash::issueProduct(PtxBuilder &b, const Product &product,
+                                      ValueRange accumulators) {
+  ptx::WgmmaGroup group;
+  group.element = product.element;
+  group.columns = product.columns;
+  group.descriptorHigh = descriptorHigh;
+  if (product.sharedA) {
+    group.baseA = descriptorBase(b, *product.sharedA);
+    group.transposeA = !product.sharedA->outerIsRow;
+  }
+  group.baseB = descriptorBase(b, product.b);
+  group.transposeB = !product.b.outerIsRow;
+  for (int64_t k : llvm::seq(product.depth / 16)) {
+    ptx::WgmmaStep step;
+    if (product.sharedA)
+      step.offsetA = descriptorOffset(*product.sharedA, k);
+    else
+      step.registersA.assign(ArrayRef(product.registersA).slice(4 * k, 4));
+    step.offsetB = descriptorOffset(product.b, k);
+    group.steps.push_back(step);
+  }
+  return ptx::wgmmaMmaAsync(b, group, accumulators);
+}
+
+SmallVector<Value> dash::waitProducts(PtxBuilder &b, int64_t pending, ValueRange values,
+                                      ValueRange registersA) {
+  return ptx::wgmmaWaitGroup(b, pending, values, registersA);
+}

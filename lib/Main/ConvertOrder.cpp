@@ -1,0 +1,132 @@
+//===- ConvertOrder.cpp - reads of the order ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The list of this block's worker in the order buffer (its format: OrderBuffer.h). Where the sections of the
+// buffer begin is read again for each item: roles that load and add have few registers, and time.
+//
+//===----------------------------------------------------------------------===//
+
+#include "NvvmPatterns.h"
+#include "dash/Entries/MaskEmitter.h"
+#include "dash/Entries/OrderTable.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+using namespace mlir;
+using namespace mlir::dash;
+
+static constexpr int64_t itemBytes = 4 * orderItemWords, visitBytes = 4 * orderVisitWords;
+
+/// Where the section begins whose first word the header's word holds.
+static Value section(PtxBuilder &b, Value order, int64_t word) {
+  return b.offset(order, b.mul(b.toI64(hopper::loadWordGlobal(b, order, 4 * word)), 4));
+}
+
+/// Two words: the list's first item, and that behind its last.
+static Value listBounds(PtxBuilder &b, const MainKernel &kernel) {
+  Value lists = section(b, kernel.region("order"), OrderFirstList);
+  return b.offset(lists, b.mul(b.toI64(kernel.worker(b)), 4));
+}
+
+namespace {
+
+struct ConvertNumItems : KernelPattern<NumItemsOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult matchAndRewrite(NumItemsOp op, Adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    PtxBuilder b(op.getLoc(), rewriter);
+    Value bounds = listBounds(b, kernel);
+    Value begin = hopper::loadWordGlobal(b, bounds, 0), end = hopper::loadWordGlobal(b, bounds, 4);
+    rewriter.replaceOp(op, index(b, b.sub(end, begin)));
+    return success();
+  }
+};
+
+/// The record of the item at a place of the list.
+static Value recordOf(PtxBuilder &b, const MainKernel &kernel, llvm::function_ref<Value()> place) {
+  Value first = hopper::loadWordGlobal(b, listBounds(b, kernel), 0);
+  Value number = b.add(first, place());
+  return b.offset(section(b, kernel.region("order"), OrderFirstItem),
+                  b.mul(b.toI64(number), itemBytes));
+}
+
+struct ConvertReadItem : KernelPattern<ReadItemOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult matchAndRewrite(ReadItemOp op, Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    PtxBuilder b(op.getLoc(), rewriter);
+    Value order = kernel.region("order");
+    Value at = recordOf(b, kernel, [&] { return word(b, adaptor.getPlace()); });
+    SmallVector<Value> head = hopper::loadWords4Global(b, at, 0);
+    SmallVector<Value> tail = hopper::loadWords4Global(b, at, 16);
+    Value visits =
+        b.offset(section(b, order, OrderFirstVisit), b.mul(b.toI64(tail[0]), visitBytes));
+    rewriter.replaceOp(op,
+                       {index(b, head[0]), index(b, head[1]), index(b, head[2]), index(b, head[3]),
+                        b.address(visits), index(b, tail[1]), index(b, tail[2])});
+    return success();
+  }
+};
+
+struct ConvertReadPart : KernelPattern<ReadPartOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult matchAndRewrite(ReadPartOp op, Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    PtxBuilder b(op.getLoc(), rewriter);
+    Value at = recordOf(b, kernel, [&] { return word(b, adaptor.getPlace()); });
+    Value turn = hopper::loadWordGlobal(b, at, 4 * (orderItemWords - 1));
+    Value isLast = b.choose(b.equal(turn, kernel.numParts() - 1), b.i32(1), b.i32(0));
+    rewriter.replaceOp(op, {index(b, turn), index(b, isLast)});
+    return success();
+  }
+};
+
+struct ConvertReadVisit : KernelPattern<ReadVisitOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult matchAndRewrite(ReadVisitOp op, Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    PtxBuilder b(op.getLoc(), rewriter);
+    Value first = LLVM::IntToPtrOp::create(b, kernel.region("order").getType(),
+                                           adaptor.getFirstVisit().front());
+    Value at = b.offset(first, b.mul(b.toI64(word(b, adaptor.getVisit())), visitBytes));
+    SmallVector<Value> words = hopper::loadWords4Global(b, at, 0);
+    Value head =
+        b.add(b.add(word(b, adaptor.getFirstHead()), words[0]), word(b, adaptor.getRound()));
+    rewriter.replaceOp(
+        op, {index(b, head), index(b, words[1]), index(b, words[2]), index(b, words[3])});
+    return success();
+  }
+};
+
+struct ConvertBandLead : KernelPattern<BandLeadOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult matchAndRewrite(BandLeadOp op, Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    PtxBuilder b(op.getLoc(), rewriter);
+    TileBand band = {LeadEdges(op.getMask().getEdges()).band, op.getTiles().getQ(),
+                     op.getTiles().getKv()};
+    Value offset;
+    if (kernel.isList() && !band.band.isFull())
+      offset = kernel.readSequence(b, sequenceWord(b, adaptor.getSequence()), /*isKeyValue=*/false)
+                   .extra;
+    else
+      offset = b.sub(kernel.kvRows, kernel.qRows);
+    MaskEmitter mask(b, band, offset);
+    Value last = mask.lastVisible(word(b, adaptor.getQTile()), word(b, adaptor.getKvTile()));
+    rewriter.replaceOp(op, index(b, last ? last : b.i32(LeadEdges::hidesNothing)));
+    return success();
+  }
+};
+
+} // namespace
+
+void dash::populateOrderPatterns(const TypeConverter &types, const MainKernel &kernel,
+                                 RewritePatternSet &patterns) {
+  patterns
+      .add<ConvertNumItems, ConvertReadItem, ConvertReadPart, ConvertReadVisit, ConvertBandLead>(
+          types, patterns.getContext(), kernel);
+}

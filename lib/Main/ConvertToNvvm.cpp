@@ -1,0 +1,182 @@
+//===- ConvertToNvvm.cpp - what roles do, as instructions -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A dialect conversion: a pattern an op (Convert{Order,Slots,Tiles,Memory}.cpp), and types of which one becomes
+// many. Nothing is decided here: what waits for what, who holds what and where it lies stand in the ops.
+//
+//===----------------------------------------------------------------------===//
+
+#include "NvvmPatterns.h"
+#include "dash/IR/KernelAttrs.h"
+#include "dash/Main/Passes.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SCF/Transforms/Patterns.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace mlir::dash {
+#define GEN_PASS_DEF_CONVERTTONVVM
+#include "dash/Main/Passes.h.inc"
+} // namespace mlir::dash
+
+using namespace mlir;
+using namespace mlir::dash;
+
+template <typename AttrT> static AttrT encodingOf(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor ? dyn_cast_if_present<AttrT>(tensor.getEncoding()) : AttrT();
+}
+FragmentAttr dash::fragmentOf(Type type) { return encodingOf<FragmentAttr>(type); }
+SwizzledAttr dash::swizzledOf(Type type) { return encodingOf<SwizzledAttr>(type); }
+
+namespace {
+
+/// A tile in registers is its registers, one in shared memory its address.
+struct TileTypeConverter : TypeConverter {
+  TileTypeConverter() {
+    addConversion([](Type type) { return type; });
+    addConversion(
+        [](RankedTensorType type, SmallVectorImpl<Type> &types) -> std::optional<LogicalResult> {
+          Builder b(type.getContext());
+          if (FragmentAttr layout = fragmentOf(type)) {
+            bool isPacked = layout.getKind() == FragmentKind::Operand;
+            types.append(layout.getNumRegisters(type.getShape()),
+                         isPacked ? Type(b.getI32Type()) : Type(b.getF32Type()));
+            return success();
+          }
+          if (!swizzledOf(type))
+            return failure();
+          types.push_back(b.getI32Type());
+          return success();
+        });
+  }
+};
+
+struct ConvertToNvvm : public dash::impl::ConvertToNvvmBase<ConvertToNvvm> {
+  using ConvertToNvvmBase::ConvertToNvvmBase;
+
+  void runOnOperation() override {
+    SmallVector<WorkersOp> found;
+    getOperation()->walk([&](WorkersOp op) { found.push_back(op); });
+    for (WorkersOp workers : found) {
+      if (failed(check(workers)) || failed(convert(workers)))
+        return signalPassFailure();
+      ++numConverted;
+    }
+  }
+
+private:
+  static LogicalResult check(WorkersOp workers) {
+    if (!workers->getParentOp()->hasAttr(entryAttr))
+      return workers.emitError() << "stands in no entry; run --dash-outline-workers first";
+    for (RoleOp role : workers.getRoles())
+      if (role.isConsumer() && !role.getWarpgroup())
+        return role.emitError() << "is of several warpgroups; run --dash-split-warpgroups first";
+    WalkResult result = workers.walk([&](Operation *op) {
+      for (Value operand : op->getOperands())
+        if (isa<MemRefType>(operand.getType()) && !operand.getDefiningOp<TensorOp>()) {
+          op->emitError("works on memory that is no 'dash.tensor'; run --dash-outline-workers "
+                        "first");
+          return WalkResult::interrupt();
+        }
+      for (Type type : op->getResultTypes())
+        if (isa<RankedTensorType>(type) && !fragmentOf(type) && !swizzledOf(type)) {
+          op->emitError() << "gives a tile that nobody holds, " << type
+                          << "; run --dash-distribute-tiles first";
+          return WalkResult::interrupt();
+        }
+      return WalkResult::advance();
+    });
+    return failure(result.wasInterrupted() || !llvm::all_of(workers.getRoles(), [](RoleOp role) {
+                     return succeeded(checkScale(role));
+                   }));
+  }
+
+  /// A consumer keeps one number for it over its whole life.
+  static LogicalResult checkScale(RoleOp role) {
+    LogProbabilityOp first;
+    WalkResult result = role.walk([&](LogProbabilityOp op) {
+      if (!first)
+        first = op;
+      if (op.getScale() == first.getScale())
+        return WalkResult::advance();
+      auto diagnostic =
+          op.emitError("has another scale than the logarithm before: a kernel has one "
+                       "for all, a value in front of its workers");
+      diagnostic.attachNote(first.getLoc()) << "the logarithm before";
+      return WalkResult::interrupt();
+    });
+    return failure(result.wasInterrupted());
+  }
+
+  /// Names of what ops read by the entry's parameters.
+  static SmallVector<std::string> neededParameters(WorkersOp workers, const ProgramFacts &facts) {
+    SmallVector<std::string> names{"heads", "q_rows", "kv_rows"};
+    auto needRegion = [&](const Twine &name) { names.push_back(("workspace." + name).str()); };
+    if (facts.isList) {
+      names.push_back("q_tiles");
+      needRegion("order");
+    }
+    auto needSums = [&](Value sums, std::string (*region)(StringRef)) {
+      StringRef tensor = tensorName(sums);
+      needRegion(region(tensor));
+      if (tensor != "dq")
+        names.push_back("kv_heads");
+    };
+    workers.walk([&](Operation *op) {
+      llvm::TypeSwitch<Operation *>(op)
+          .Case<NumItemsOp, ReadItemOp, ReadVisitOp, ReadPartOp>([&](auto) { needRegion("order"); })
+          .Case<AcquireTurnOp, ReleaseTurnOp, CountTurnsOp>(
+              [&](auto op) { needSums(op.getSums(), &turnsRegion); })
+          .Case<BulkAddOp>([&](auto op) { needSums(op.getSums(), &sumsRegion); })
+          .Case<BulkStoreOp>([&](auto op) {
+            needSums(op.getSums(), op.getTurn() ? &contributionsRegion : &sumsRegion);
+          })
+          .Case<CopyOutOp>([&](auto) { needRegion("descriptors"); })
+          .Case<CopyInOp>([&](auto op) {
+            bool isTile = op.getSource().getType().getRank() == 4;
+            needRegion(isTile ? "descriptors" : rowsRegion(tensorName(op.getSource())));
+          });
+    });
+    return names;
+  }
+
+  static LogicalResult convert(WorkersOp workers) {
+    Operation *entry = workers->getParentOp();
+    FailureOr<Kernels> kernels = readKernels(entry->getParentOp());
+    if (failed(kernels))
+      return failure();
+    for (const std::string &name : neededParameters(workers, kernels->facts))
+      if (!findParameter(entry, name))
+        return workers.emitError() << "stands in an entry without the parameter '" << name
+                                   << "'; run --dash-outline-workers first";
+    MainKernel kernel(workers, kernels->facts);
+    for (RoleOp role : workers.getRoles())
+      kernel.enter(role);
+
+    MLIRContext *context = workers.getContext();
+    TileTypeConverter types;
+    RewritePatternSet patterns(context);
+    populateOrderPatterns(types, kernel, patterns);
+    populateSlotPatterns(types, kernel, patterns);
+    populateTilePatterns(types, kernel, patterns);
+    populateMemoryPatterns(types, kernel, patterns);
+    ConversionTarget target(*context);
+    target.addLegalDialect("arith", "llvm", "nvvm", "scf");
+    target.addIllegalDialect<DashDialect>();
+    target.addLegalOp<WorkersOp, ChannelOp, RoleOp, WarpOfRoleOp>();
+    target.addDynamicallyLegalOp<arith::ConstantOp>(
+        [&](arith::ConstantOp op) { return types.isLegal(op.getType()); });
+    scf::populateSCFStructuralTypeConversionsAndLegality(types, patterns, target);
+    if (failed(applyFullConversion(workers, target, std::move(patterns))))
+      return failure();
+    for (auto tensor : llvm::make_early_inc_range(workers->getBlock()->getOps<TensorOp>()))
+      if (tensor->use_empty())
+        tensor.erase();
+    return success();
+  }
+};
+
+} // namespace

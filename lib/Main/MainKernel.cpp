@@ -1,0 +1,146 @@
+//===- MainKernel.cpp - what patterns know of the kernel around them ------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "MainKernel.h"
+#include "dash/Entries/TmaDescriptors.h"
+#include "dash/IR/KernelAttrs.h"
+#include "dash/Pipeline/BufferPlan.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::dash;
+
+StringRef dash::tensorName(Value memref) {
+  return stringifyKernelTensor(memref.getDefiningOp<TensorOp>().getName());
+}
+
+MainKernel::MainKernel(WorkersOp workers, const ProgramFacts &facts)
+    : workers(workers), entry(workers->getParentOp()), facts(facts) {
+  PtxBuilder b(entry->getLoc(), entry->getContext());
+  b.setInsertionPointToStart(&entry->getRegion(0).front());
+  base = sharedMemoryBase(b, entry->getParentOp());
+  heads = parameter("heads");
+  qRows = parameter("q_rows");
+  kvRows = parameter("kv_rows");
+  qTiles = facts.isList ? parameter("q_tiles") : b.ceilDiv(qRows, facts.qTile);
+}
+
+Value dash::findParameter(Operation *entry, StringRef name) {
+  auto function = cast<FunctionOpInterface>(entry);
+  for (BlockArgument argument : function.getArguments())
+    if (auto known = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), parameterAttr);
+        known && known.getValue() == name)
+      return argument;
+  return Value();
+}
+
+Value MainKernel::parameter(StringRef name) const {
+  Value found = findParameter(entry, name);
+  assert(found && "dash-outline-workers has made all parameters");
+  return found;
+}
+
+Value MainKernel::worker(PtxBuilder &b) const {
+  if (!findParameter(entry, "workspace.tickets"))
+    return b.special("ctaid.x");
+  return hopper::loadWord(b, b.add(base, ticketOffset));
+}
+
+/// Tensors that the role copies by descriptors, in the order of their first use.
+static llvm::SetVector<StringRef> copiedTensors(RoleOp role) {
+  llvm::SetVector<StringRef> names;
+  role.walk([&](Operation *op) {
+    if (auto in = dyn_cast<CopyInOp>(op); in && in.getSource().getType().getRank() == 4)
+      names.insert(tensorName(in.getSource()));
+    if (auto out = dyn_cast<CopyOutOp>(op))
+      names.insert(tensorName(out.getTarget()));
+  });
+  return names;
+}
+
+void MainKernel::enter(RoleOp role) {
+  PtxBuilder b(role.getLoc(), role.getContext());
+  b.setInsertionPointToStart(&role.getBody().front());
+  auto fenceDescriptors = [&] {
+    for (StringRef name : copiedTensors(role))
+      hopper::fenceDescriptor(b, descriptor(b, name));
+  };
+  if (!role.isConsumer())
+    return fenceDescriptors();
+  auto values = std::make_unique<ConsumerValues>(
+      ConsumerValues{ThreadPlace(b), int64_t(*role.getWarpgroup()), int64_t(*role.getWarpgroups()),
+                     b.f32(llvm::numbers::log2e)});
+  // One problem has one scale, and it stands in front of the workers.
+  role.walk([&](LogProbabilityOp op) {
+    if (op.getScale())
+      values->exponentScale = b.mul(op.getScale(), values->exponentScale);
+    return op.getScale() ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  b.ifThen(b.equal(values->place.vector, 0), fenceDescriptors);
+  consumers[role] = std::move(values);
+}
+
+const ConsumerValues *MainKernel::consumerOf(Operation *op) const {
+  auto found = consumers.find(op->getParentOfType<RoleOp>());
+  return found == consumers.end() ? nullptr : found->second.get();
+}
+
+Value MainKernel::tileIndex(PtxBuilder &b, Value sequence, Value head, Value tile) const {
+  if (facts.isList)
+    return b.add(
+        b.add(b.mul(head, qTiles), readSequence(b, sequence, /*isKeyValue=*/false).firstTile),
+        tile);
+  return b.add(b.mul(b.add(b.mul(sequence, heads), head), qTiles), tile);
+}
+
+Value MainKernel::pieceIndex(PtxBuilder &b, Value sequence, Value kvHead, Value piece) const {
+  Value pieces = b.mul(b.ceilDiv(kvRows, facts.kvTile), facts.numPieces());
+  return b.add(b.mul(b.add(b.mul(sequence, parameter("kv_heads")), kvHead), pieces), piece);
+}
+
+SequenceRows MainKernel::readSequence(PtxBuilder &b, Value sequence, bool isKeyValue) const {
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointAfterValue(sequence);
+  return dash::readSequence(b, region("order"), sequence, isKeyValue);
+}
+
+SmallVector<Value> MainKernel::coordinates(PtxBuilder &b, bool isKeyValue, Value sequence,
+                                           Value head, Value row, Value panel) const {
+  if (!facts.isList)
+    return {b.i32(0), row, panel, head, sequence};
+  SequenceRows rows = readSequence(b, sequence, isKeyValue);
+  Value all = isKeyValue ? kvRows : qRows;
+  return {b.i32(0), b.add(b.sub(all, rows.rows), row), panel, head, rows.end};
+}
+
+Value MainKernel::descriptor(PtxBuilder &b, StringRef tensor) const {
+  auto maps = tensorMaps(facts);
+  auto found = llvm::find_if(maps, [&](const TensorMap &map) { return map.tensor == tensor; });
+  assert(found != maps.end() && "dash-outline-workers has checked the tensors");
+  return b.offset(region("descriptors"), (found - maps.begin()) * descriptorBytes);
+}
+
+/// base + first + slot * stride; the only slot is slot 0.
+static Value slotAddress(PtxBuilder &b, Value base, ChannelOp channel, int64_t first,
+                         int64_t stride, Value slot) {
+  if (channel.getDepth() == 1)
+    return b.add(base, first);
+  return b.add(b.add(base, b.mul(slot, stride)), first);
+}
+
+Value MainKernel::element(PtxBuilder &b, ChannelOp channel, unsigned number, Value slot) const {
+  return slotAddress(b, base, channel, (*channel.getOffsets())[number],
+                     (*channel.getStrides())[number], slot);
+}
+
+Value MainKernel::barrier(PtxBuilder &b, ChannelOp channel, BarrierSide side, Value slot) const {
+  return barrierAddress(b, base, channel, side, slot);
+}
+
+Value dash::barrierAddress(PtxBuilder &b, Value base, ChannelOp channel, BarrierSide side,
+                           Value slot) {
+  int64_t first = (*channel.getBarriers())[side == BarrierSide::Full ? 0 : 1];
+  return slotAddress(b, base, channel, first, barrierBytes, slot);
+}

@@ -1,0 +1,104 @@
+//===- SlotMemory.h - shared memory in which order is asked for -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Whether an access is right must not depend on who happens to be faster in one run. So nobody asks which access came
+// first, but whether one is ordered before the other: agents have vector clocks, barriers carry them on.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DASH_LIB_PROTOCOL_SLOTMEMORY_H
+#define DASH_LIB_PROTOCOL_SLOTMEMORY_H
+
+#include "dash/IR/DashOps.h"
+
+namespace mlir::dash {
+
+/// Up to which of its times an agent is known to have come, of each agent. Agents are processes, and the copy engine: one for
+/// each channel, because its copies are known only to who has waited for the channel's slots.
+class Clock {
+public:
+  explicit Clock(size_t agents = 0) : times(agents) {}
+
+  int64_t &operator[](size_t agent) { return times[agent]; }
+  int64_t operator[](size_t agent) const { return times[agent]; }
+  void join(const Clock &other) {
+    for (auto [mine, theirs] : llvm::zip_equal(times, other.times))
+      mine = std::max(mine, theirs);
+  }
+  bool knows(const Clock &other) const {
+    return llvm::all_of_zip(times, other.times,
+                            [](int64_t mine, int64_t theirs) { return mine >= theirs; });
+  }
+
+private:
+  SmallVector<int64_t, 16> times;
+};
+
+/// An op of an agent, at its time.
+struct Event {
+  Operation *op = nullptr;
+  size_t agent = 0;
+  int64_t time = 0;
+
+  bool isKnownTo(const Clock &clock) const { return !op || time <= clock[agent]; }
+};
+
+/// An mbarrier of a slot.
+class PhaseBarrier {
+public:
+  PhaseBarrier(int64_t arrivals, const Clock &nothing)
+      : arrivals(arrivals), pending(arrivals), gathered(nothing), last(nothing), before(nothing) {}
+
+  /// Arrivals, of an agent that knows `clock`.
+  LogicalResult arrive(Operation *op, int64_t number, const Clock &clock);
+  void expect(int64_t more) { bytes += more; }
+  /// Bytes that a copy brings.
+  LogicalResult bring(Operation *op, int64_t number, const Clock &clock);
+
+  int64_t getComplete() const { return complete; }
+  bool isUntouched() const { return pending == arrivals && bytes == 0; }
+  /// An event learns that so many phases are complete. A parity tells a phase from the one before only, so its agent must
+  /// have known that one, and the next must not complete before it has looked.
+  LogicalResult see(const Event &event, int64_t phases, Clock &clock);
+
+private:
+  LogicalResult settle(Operation *op);
+
+  int64_t arrivals, pending, bytes = 0, complete = 0;
+  Clock gathered, last, before; ///< of the phase at hand, and of the two that are complete
+  int64_t seen = 0;             ///< how many phases the waiters below have seen complete
+  SmallVector<Event> waiters;
+};
+
+/// What there is to know about bytes that are always written together.
+struct SlotPart {
+  Event writer;
+  int64_t use = -1;                    ///< of the channel, that they are of
+  int64_t origin = 0;                  ///< of what lies there, by its number (TileOrigins)
+  std::optional<int64_t> piece;        ///< of a consumer's results, which leave through the slot
+  bool hasLeft = false;                ///< the piece: a copy has taken it
+  bool isAdded = false;                ///< by a reducer, or stored apart from all sums
+  bool isKept = false;                 ///< by a reducer, for tests
+  SmallVector<Event> readers;          ///< the last of each agent
+  SmallVector<Operation *> underWay{}; ///< copies and products that still read
+};
+
+/// A slot's element for somebody who reads or writes it.
+struct SlotElement {
+  ChannelOp channel;
+  int64_t use;
+  unsigned element;
+  std::optional<int64_t> piece{}; ///< as of `SlotPart`
+};
+
+LogicalResult readPart(SlotPart &part, const SlotElement &what, const Event &event,
+                       const Clock &clock);
+/// A copy reads the piece of a result, which leaves once.
+LogicalResult leavePart(SlotPart &part, const SlotElement &what, const Event &event,
+                        const Clock &clock);
+LogicalResult writePart(SlotPart &part, const SlotElement &what, const Event &event,
+                        const Clock &clock);
+
+} // namespace mlir::dash
+
+#endif // DASH_LIB_PROTOCOL_SLOTMEMORY_H

@@ -1,0 +1,209 @@
+//===- DistributeTiles.cpp - who holds which element of a tile ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A tile in a consumer is in a slot or in registers, and its type and what made it say which: nothing is searched
+// for. What lies in a slot follows from who put it there, and everything behind the slot names the same layout, up
+// to the function's `dash.convert`.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dash/IR/DashOps.h"
+#include "dash/Steps/Passes.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Matchers.h"
+
+namespace mlir::dash {
+#define GEN_PASS_DEF_DISTRIBUTETILES
+#include "dash/Steps/Passes.h.inc"
+} // namespace mlir::dash
+
+using namespace mlir;
+using namespace mlir::dash;
+
+/// The tile with a layout; null, and an error at `loc`, if it cannot have it.
+static RankedTensorType withLayout(Location loc, RankedTensorType tile,
+                                   VerifiableTensorEncoding layout) {
+  if (failed(layout.verifyEncoding(tile.getShape(), tile.getElementType(),
+                                   [&] { return emitError(loc); })))
+    return nullptr;
+  return RankedTensorType::get(tile.getShape(), tile.getElementType(), layout);
+}
+
+/// A tile in the registers of a role. Sums are split by rows where each warpgroup can have 64, else by columns;
+/// rounded tiles are factors of products whose result has as many rows.
+static RankedTensorType inRegisters(Location loc, RankedTensorType tile, RoleOp role) {
+  int64_t warpgroups = role.getNumWarpgroups();
+  FragmentKind kind = tile.getRank() == 1             ? FragmentKind::Row
+                      : tile.getElementType().isF32() ? FragmentKind::Accumulator
+                                                      : FragmentKind::Operand;
+  bool byColumns = kind == FragmentKind::Accumulator &&
+                   tile.getDimSize(0) != FragmentAttr::rowsOfWarpgroup * warpgroups;
+  return withLayout(loc, tile,
+                    FragmentAttr::get(role.getContext(), kind,
+                                      byColumns ? FragmentSplit::Columns : FragmentSplit::Rows,
+                                      warpgroups));
+}
+
+/// A tile in a slot: factors of products as the copy engine writes them, sums as those that put them hold them.
+static RankedTensorType inSlot(ChannelOp channel, RankedTensorType tile) {
+  if (tile.getRank() == 1)
+    return tile;
+  if (!tile.getElementType().isF32())
+    return withLayout(channel.getLoc(), tile, SwizzledAttr::get(channel.getContext()));
+  RoleOp putter = channel.getPutter();
+  return putter && putter.isConsumer() ? inRegisters(channel.getLoc(), tile, putter) : tile;
+}
+
+namespace {
+
+class ConsumerTiles {
+public:
+  explicit ConsumerTiles(RoleOp role)
+      : role(role), b(OpBuilder::atBlockBegin(&role.getBody().front())) {}
+
+  LogicalResult distribute() {
+    constexpr int64_t warpsOfWarpgroup = 4;
+    if (role.getWarps() % warpsOfWarpgroup != 0)
+      return role.emitError() << "a consumer needs whole warpgroups, of " << warpsOfWarpgroup
+                              << " warps each, got " << role.getWarps() << " warps";
+    WalkResult result = role.walk([&](Operation *op) {
+      return failed(distribute(op)) ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    return failure(result.wasInterrupted());
+  }
+
+private:
+  LogicalResult distribute(Operation *op) {
+    for (OpOperand &operand : op->getOpOperands())
+      if (failed(takeIn(op, operand)))
+        return failure();
+    for (Region &region : op->getRegions())
+      for (BlockArgument argument : region.getArguments())
+        if (failed(hold(argument)))
+          return failure();
+    for (OpResult result : op->getResults())
+      if (failed(hold(result)))
+        return failure();
+    Attribute value;
+    if (op->getNumResults() == 1 && op->hasTrait<OpTrait::ConstantLike>() &&
+        matchPattern(op, m_Constant(&value)))
+      if (auto elements = dyn_cast<DenseElementsAttr>(value))
+        op->setAttr("value", elements.reshape(cast<ShapedType>(op->getResult(0).getType())));
+    return success();
+  }
+
+  /// A value that the role makes gets its layout.
+  LogicalResult hold(Value value) {
+    auto tile = dyn_cast<RankedTensorType>(value.getType());
+    if (!tile || tile.getEncoding())
+      return success();
+    RankedTensorType type =
+        isInSlot(value) ? withLayout(value.getLoc(), tile, SwizzledAttr::get(b.getContext()))
+                        : inRegisters(value.getLoc(), tile, role);
+    if (!type)
+      return failure();
+    value.setType(type);
+    return success();
+  }
+
+  /// Only products read slots; everybody else has what they need in registers. A constant of the function becomes one
+  /// of the role.
+  LogicalResult takeIn(Operation *op, OpOperand &operand) {
+    Value value = operand.get();
+    if (!isa<RankedTensorType>(value.getType()))
+      return success();
+    if (isInSlot(value) && !isa<MatmulOp, LoadFactorOp>(op))
+      return op->emitError() << "uses a tile of a slot, which only products can read; what goes "
+                                "around a loop is read again with 'dash.held'";
+    if (role->isProperAncestor(value.getParentRegion()->getParentOp()) ||
+        value.getParentRegion() == &role.getBody())
+      return success();
+    Operation *constant = value.getDefiningOp();
+    if (!constant || !constant->hasTrait<OpTrait::ConstantLike>())
+      return op->emitError("uses a tile from outside of its role, which can only be a constant");
+    Operation *&copy = constants[constant];
+    if (!copy) {
+      copy = b.clone(*constant);
+      if (failed(distribute(copy)))
+        return failure();
+    }
+    operand.set(copy->getResult(0));
+    return success();
+  }
+
+  static bool isInSlot(Value value) {
+    Operation *op = value.getDefiningOp();
+    return isa_and_present<WaitOp, HeldOp>(op) &&
+           cast<RankedTensorType>(value.getType()).getRank() == 2;
+  }
+
+  RoleOp role;
+  OpBuilder b;                                        // at the role's begin
+  llvm::DenseMap<Operation *, Operation *> constants; // looked up only
+};
+
+struct DistributeTiles : public dash::impl::DistributeTilesBase<DistributeTiles> {
+  void runOnOperation() override {
+    SmallVector<WorkersOp> all;
+    getOperation()->walk([&](WorkersOp workers) { all.push_back(workers); });
+    if (all.empty())
+      getOperation().emitWarning("no 'dash.workers' whose tiles to distribute; run "
+                                 "--dash-assign-roles first");
+    for (WorkersOp workers : all)
+      if (failed(distribute(workers)))
+        return signalPassFailure();
+  }
+
+private:
+  LogicalResult distribute(WorkersOp workers) {
+    for (ChannelOp channel : workers.getChannels())
+      if (failed(distribute(channel)))
+        return failure();
+    for (RoleOp role : workers.getRoles())
+      if (role.isConsumer() ? failed(ConsumerTiles(role).distribute())
+                            : failed(followChannels(role)))
+        return failure();
+    return success();
+  }
+
+  static LogicalResult distribute(ChannelOp channel) {
+    SmallVector<Type> elements(channel.getType().getElements());
+    for (Type &element : elements)
+      if (auto tile = dyn_cast<RankedTensorType>(element))
+        if (!(element = inSlot(channel, tile)))
+          return failure();
+    channel.getResult().setType(ChannelType::get(channel.getContext(), elements));
+    return success();
+  }
+
+  /// A reducer's tiles lie in slots, and in memory, as their channel says; so do the sums that are converted.
+  static LogicalResult followChannels(RoleOp role) {
+    role.walk([](WaitOp wait) {
+      for (auto [tile, type] : llvm::zip(wait.getTiles(), wait.getChannel().getType().getTiles()))
+        tile.setType(type);
+    });
+    WalkResult result = role.walk([](Operation *op) {
+      Value value, target;
+      if (auto reduce = dyn_cast<OrderedReduceOp>(op))
+        value = reduce.getValue(), target = reduce.getTarget();
+      else if (auto reduce = dyn_cast<ReduceOp>(op))
+        value = reduce.getValue(), target = reduce.getTarget();
+      else
+        return WalkResult::advance();
+      auto tile = cast<RankedTensorType>(value.getType());
+      auto layout = dyn_cast_or_null<FragmentAttr>(tile.getEncoding());
+      if (!layout) {
+        op->emitError("adds a tile that no consumer has put into a slot");
+        return WalkResult::interrupt();
+      }
+      for (Operation *user : target.getUsers())
+        if (auto convert = dyn_cast<ConvertOp>(user))
+          convert.setLayoutAttr(layout);
+      return WalkResult::advance();
+    });
+    return failure(result.wasInterrupted());
+  }
+};
+
+} // namespace

@@ -1,0 +1,158 @@
+//===- HoistReleases.cpp - give a slot back behind its last reader --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// K and V of an item are read last by different products, in different branches once walks are peeled. Where each has one slot, the
+// next item's copy into it begins with its release, so that stands behind the last op that reads the slot. A product reads
+// until it is complete: the release goes in front of the first op that needs its sums, where it is waited for anyway.
+// What threads have read has to be fenced from the next copy: then the release stands behind the next commit, which has a fence.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dash/IR/DashOps.h"
+#include "dash/Steps/Passes.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/SmallPtrSet.h"
+
+namespace mlir::dash {
+#define GEN_PASS_DEF_HOISTRELEASES
+#include "dash/Steps/Passes.h.inc"
+} // namespace mlir::dash
+
+using namespace mlir;
+using namespace mlir::dash;
+
+namespace {
+
+/// Who reads a channel of which an item uses one slot.
+class SlotReaders {
+public:
+  explicit SlotReaders(Value channel) {
+    for (Operation *user : channel.getUsers())
+      if (auto wait = dyn_cast<WaitOp>(user)) {
+        addTiles(wait, wait.getTiles());
+        for (Value index : wait.getIndices()) // where a mask is cut, the slot tells again where
+          for (Operation *hide : index.getUsers())
+            if (isa<HideOp>(hide))
+              readers.insert(hide);
+      } else if (auto held = dyn_cast<HeldOp>(user)) {
+        addTiles(held, held.getTiles());
+      }
+  }
+
+  void hoist(ReleaseOp release) const {
+    Block *block = release->getBlock();
+    Operation *last = nullptr;
+    for (Operation &op : llvm::make_range(block->begin(), release->getIterator()))
+      if (contains(&op))
+        last = &op;
+    if (!last) // the branch of an item without steps, which has waited all the same
+      return;
+    auto branch = dyn_cast<scf::IfOp>(last);
+    if (!branch || branch.getElseRegion().empty() ||
+        !isFencedBehind(branch, isFencedBefore(branch))) {
+      move(release, last);
+      return;
+    }
+    for (Region &region : branch->getRegions()) {
+      auto b = OpBuilder::atBlockTerminator(&region.front());
+      hoist(cast<ReleaseOp>(b.clone(*release)));
+    }
+    release.erase();
+  }
+
+private:
+  void addTiles(Operation *op, ValueRange tiles) {
+    readers.insert(op);
+    for (Value tile : tiles)
+      for (Operation *user : tile.getUsers()) {
+        readers.insert(user);
+        if (auto load = dyn_cast<LoadFactorOp>(user)) {
+          loads.insert(load);
+          readers.insert(load->user_begin(), load->user_end());
+        }
+      }
+  }
+
+  bool contains(Operation *op) const {
+    return op
+        ->walk([&](Operation *inner) {
+          return readers.contains(inner) ? WalkResult::interrupt() : WalkResult::advance();
+        })
+        .wasInterrupted();
+  }
+
+  /// Whether a fence, as a commit has one, stands behind all loads of the slot into registers, on every way that ends behind the op.
+  bool isFencedBehind(Operation *op, bool isFenced) const {
+    if (isa<CommitOp, NVVM::FenceProxyOp>(op))
+      return true;
+    if (loads.contains(op))
+      return false;
+    bool isEither = isa<scf::IfOp>(op) && !cast<scf::IfOp>(op).getElseRegion().empty();
+    bool result = isEither || isFenced;
+    for (Region &region : op->getRegions()) {
+      bool isInside = isFenced;
+      for (Operation &inner : region.getOps())
+        isInside = isFencedBehind(&inner, isInside);
+      result &= isInside;
+    }
+    return result;
+  }
+
+  /// The same in front of the op. Items before have given back their slots.
+  bool isFencedBefore(Operation *op) const {
+    Operation *parent = op->getParentOp();
+    bool isFenced = isa<RoleOp>(parent) || isFencedBefore(parent);
+    for (Operation &before : llvm::make_range(op->getBlock()->begin(), op->getIterator()))
+      isFenced = isFencedBehind(&before, isFenced);
+    return isFenced;
+  }
+
+  /// Up to the first place where nobody reads any more what `last` reads last; it stays where there is none.
+  void move(ReleaseOp release, Operation *last) const {
+    bool isProduct = isa<MatmulOp>(last), isFenced = isFencedBefore(last);
+    for (Operation *op = last; op != release; op = op->getNextNode()) {
+      isFenced = isFencedBehind(op, isFenced);
+      bool isComplete =
+          !isProduct || (loads.empty() ? llvm::is_contained(last->getUsers(), op->getNextNode())
+                                       : isa<CommitOp>(op));
+      if (isFenced && isComplete)
+        return release->moveAfter(op);
+    }
+  }
+
+  llvm::SmallPtrSet<Operation *, 16> readers; ///< looked up only
+  llvm::SmallPtrSet<Operation *, 4> loads;    ///< those that threads read with; looked up only
+};
+
+struct HoistReleases : public dash::impl::HoistReleasesBase<HoistReleases> {
+  void runOnOperation() override {
+    WalkResult result = getOperation()->walk([&](RoleOp role) -> WalkResult {
+      if (role.isConsumer() && role.getItems())
+        return role.emitError("has items that are not loops yet; run --dash-read-order first");
+      return WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      return signalPassFailure();
+    getOperation()->walk([&](RoleOp role) {
+      if (!role.isConsumer())
+        return;
+      // An item's number in its worker's list numbers the uses of channels of which an item uses one slot.
+      auto loops = role.getBody().getOps<scf::ForOp>();
+      if (loops.empty())
+        return;
+      Value itemNumber = (*loops.begin()).getInductionVar();
+      SmallVector<ReleaseOp> releases;
+      role.walk([&](ReleaseOp release) {
+        if (release.getUse() == itemNumber)
+          releases.push_back(release);
+      });
+      for (ReleaseOp release : releases)
+        SlotReaders(release.getChannel()).hoist(release);
+    });
+  }
+};
+
+} // namespace

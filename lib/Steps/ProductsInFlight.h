@@ -1,0 +1,38 @@
+//===- ProductsInFlight.h - what the tensor core is at ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DASH_LIB_STEPS_PRODUCTSINFLIGHT_H
+#define DASH_LIB_STEPS_PRODUCTSINFLIGHT_H
+
+#include "dash/Steps/SlotUse.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace mlir::dash {
+
+/// The products that have been issued and not waited for, along straight code. `wgmma` completes them in the order of
+/// issue, so a wait for one is a wait for all before it.
+class ProductsInFlight {
+public:
+  void issue(MatmulOp op);
+  /// Where the op uses sums: only the next product may add to them in flight.
+  void waitForSumsOf(ImplicitLocOpBuilder &b, Operation *op);
+  void waitForReaders(ImplicitLocOpBuilder &b, const SlotUse &slot);
+  /// Whether that leaves none in flight, though some are.
+  bool isReadByLast(const SlotUse &slot) const;
+  void waitForAll(ImplicitLocOpBuilder &b) { waitForOldest(b, products.size()); }
+
+private:
+  struct Product {
+    MatmulOp op;
+    SmallVector<SlotUse> reads;
+  };
+
+  /// How many of the oldest are to be complete, so that all are for which `matches` holds.
+  size_t countTo(function_ref<bool(Product &)> matches);
+  void waitForOldest(ImplicitLocOpBuilder &b, size_t number);
+
+  SmallVector<Product> products; ///< oldest first
+};
+
+} // namespace mlir::dash
+
+#endif // DASH_LIB_STEPS_PRODUCTSINFLIGHT_H

@@ -1,0 +1,168 @@
+//===- SinkWaits.cpp - wait where a slot is first read --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// K and V of an item are put one after the other, but V is needed a product later: by then it has come. What is loaded of
+// such a slot into registers for the whole item moves with the wait. What tells a consumer something (indices) or goes
+// to registers in each step (rows) is waited for where it stands. What is loaded of it for the whole item, by an item that has no
+// step, is fenced from the next copy into the slot: steps have a fence behind their first product, for what they make.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dash/IR/DashOps.h"
+#include "dash/Steps/Passes.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace mlir::dash {
+#define GEN_PASS_DEF_SINKWAITS
+#include "dash/Steps/Passes.h.inc"
+} // namespace mlir::dash
+
+using namespace mlir;
+using namespace mlir::dash;
+
+static bool isForProducts(WaitOp wait) {
+  return wait.getIndices().empty() && llvm::all_of(wait.getTiles(), [](Value tile) {
+           return cast<RankedTensorType>(tile.getType()).getRank() == 2;
+         });
+}
+
+/// The first op behind `op` that uses its results, or its channel if it is a wait; else the block's last.
+static Operation *findFirstReader(Operation *op) {
+  Block *block = op->getBlock();
+  Operation *first = block->mightHaveTerminator() ? block->getTerminator() : &block->back();
+  auto consider = [&](Operation *user) {
+    if (Operation *reader = block->findAncestorOpInBlock(*user);
+        reader && op->isBeforeInBlock(reader) && reader->isBeforeInBlock(first))
+      first = reader;
+  };
+  for (Operation *user : op->getUsers())
+    consider(user);
+  if (auto wait = dyn_cast<WaitOp>(op))
+    for (Operation *user : wait.getChannel().getUsers())
+      consider(user);
+  return first;
+}
+
+/// Into the branches that use it, and behind them where something else does.
+static void sink(LoadFactorOp load) {
+  Operation *first = findFirstReader(load);
+  auto branch = dyn_cast<scf::IfOp>(first);
+  if (!branch) {
+    load->moveBefore(first);
+    return;
+  }
+  OpBuilder b(branch);
+  for (Region &region : branch->getRegions()) {
+    auto isInside = [&](OpOperand &use) {
+      return region.isAncestor(use.getOwner()->getParentRegion());
+    };
+    if (llvm::none_of(load->getUses(), isInside))
+      continue;
+    b.setInsertionPointToStart(&region.front());
+    auto copy = cast<LoadFactorOp>(b.clone(*load));
+    load.getResult().replaceUsesWithIf(copy.getResult(), isInside);
+    sink(copy);
+  }
+  load->moveAfter(branch);
+  if (load->use_empty())
+    load->erase();
+  else
+    sink(load);
+}
+
+static void sink(WaitOp wait) {
+  Operation *first = findFirstReader(wait);
+  auto branch = dyn_cast<scf::IfOp>(first);
+  if (!branch || branch.getElseRegion().empty()) {
+    if (first != wait)
+      wait->moveBefore(first);
+    return;
+  }
+  OpBuilder b(branch);
+  SmallVector<WaitOp> copies;
+  for (Region &region : branch->getRegions()) {
+    b.setInsertionPointToStart(&region.front());
+    auto copy = cast<WaitOp>(b.clone(*wait));
+    for (auto [tile, other] : llvm::zip_equal(wait.getTiles(), copy.getTiles()))
+      tile.replaceUsesWithIf(other, [&](OpOperand &use) {
+        return region.isAncestor(use.getOwner()->getParentRegion());
+      });
+    copies.push_back(copy);
+  }
+  if (!wait.use_empty()) { // behind the branches the slot has come in either case
+    b.setInsertionPointAfter(branch);
+    auto held = HeldOp::create(b, wait.getLoc(), wait.getTiles().getTypes(), wait.getChannel(),
+                               wait.getUse());
+    wait->replaceAllUsesWith(held->getResults());
+  }
+  wait.erase();
+  for (WaitOp copy : copies)
+    sink(copy);
+}
+
+/// In the branches that do not use it, of one that does.
+static void fenceUnused(LoadFactorOp load, scf::IfOp branch) {
+  auto isUsedIn = [&](Region &region) {
+    return llvm::any_of(load->getUsers(), [&](Operation *user) {
+      return region.isAncestor(user->getParentRegion());
+    });
+  };
+  if (llvm::none_of(branch->getRegions(), isUsedIn))
+    return;
+  for (Region &region : branch->getRegions()) {
+    for (auto inner : region.getOps<scf::IfOp>())
+      fenceUnused(load, inner);
+    if (region.empty() || isUsedIn(region))
+      continue;
+    OpBuilder b = OpBuilder::atBlockTerminator(&region.front());
+    NVVM::FenceProxyOp::create(
+        b, load.getLoc(), NVVM::ProxyKind::async_shared,
+        NVVM::SharedSpaceAttr::get(b.getContext(), NVVM::SharedSpace::shared_cta));
+  }
+}
+
+static void sinkWaits(RoleOp consumer) {
+  SmallVector<LoadFactorOp> loads;
+  SmallVector<WaitOp> waits;
+  consumer.walk([&](LoadFactorOp load) {
+    if (auto wait = load.getTile().getDefiningOp<WaitOp>(); wait && isForProducts(wait))
+      loads.push_back(load);
+  });
+  for (LoadFactorOp load : loads)
+    sink(load);
+  consumer.walk([](LoadFactorOp load) {
+    if (auto branch = dyn_cast<scf::IfOp>(findFirstReader(load)))
+      fenceUnused(load, branch);
+  });
+  consumer.walk([&](WaitOp wait) {
+    if (isForProducts(wait))
+      waits.push_back(wait);
+  });
+  for (WaitOp wait : waits)
+    sink(wait);
+}
+
+namespace {
+
+struct SinkWaits : public dash::impl::SinkWaitsBase<SinkWaits> {
+  void runOnOperation() override {
+    SmallVector<RoleOp> consumers;
+    WalkResult result = getOperation()->walk([&](RoleOp role) -> WalkResult {
+      if (!role.isConsumer())
+        return WalkResult::advance();
+      consumers.push_back(role);
+      if (role.getItems())
+        return role.emitError("has items that are not loops yet; run --dash-read-order first");
+      return WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      return signalPassFailure();
+    for (RoleOp consumer : consumers)
+      sinkWaits(consumer);
+  }
+};
+
+} // namespace

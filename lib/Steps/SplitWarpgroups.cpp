@@ -1,0 +1,82 @@
+//===- SplitWarpgroups.cpp - a copy of a consumer for each warpgroup ------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Where a warpgroup's part of a tile begins is then a constant.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dash/IR/DashOps.h"
+#include "dash/Steps/Passes.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace mlir::dash {
+#define GEN_PASS_DEF_SPLITWARPGROUPS
+#include "dash/Steps/Passes.h.inc"
+} // namespace mlir::dash
+
+using namespace mlir;
+using namespace mlir::dash;
+
+/// Warpgroups take the tensor core in turn from the first to the last: before the first step of all it is given to
+/// the first one, and after the last step it is the first one that is given it, which takes it: no barrier is left
+/// half full.
+static void closeTurns(RoleOp copy, int64_t warpgroup, int64_t warpgroups) {
+  Block &body = copy.getBody().front();
+  OpBuilder b(copy.getContext());
+  if (warpgroup == warpgroups - 1) {
+    b.setInsertionPointToStart(&body);
+    GiveTensorCoreOp::create(b, copy.getLoc(), /*stage=*/IntegerAttr());
+  }
+  if (warpgroup == 0) {
+    b.setInsertionPointToEnd(&body);
+    TakeTensorCoreOp::create(b, copy.getLoc(), /*stage=*/IntegerAttr());
+  }
+}
+
+static LogicalResult split(RoleOp role) {
+  constexpr int64_t warpsOfWarpgroup = 4;
+  int64_t warps = role.getWarps(), warpgroups = warps / warpsOfWarpgroup;
+  if (warps % warpsOfWarpgroup != 0)
+    return role.emitError() << "warps of a consumer must be whole warpgroups of "
+                            << warpsOfWarpgroup << ", got " << warps;
+  bool takesTurns =
+      role.walk([](TakeTensorCoreOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  OpBuilder b(role);
+  for (int64_t warpgroup : llvm::seq(warpgroups)) {
+    auto copy = cast<RoleOp>(b.clone(*role));
+    copy.setName((role.getName() + Twine(warpgroup)).str());
+    copy.setWarps(warpsOfWarpgroup);
+    copy.setWarpgroup(warpgroup);
+    copy.setWarpgroups(warpgroups);
+    if (takesTurns && warpgroups > 1)
+      closeTurns(copy, warpgroup, warpgroups);
+  }
+  role.erase();
+  return success();
+}
+
+namespace {
+
+struct SplitWarpgroups : public dash::impl::SplitWarpgroupsBase<SplitWarpgroups> {
+  using SplitWarpgroupsBase::SplitWarpgroupsBase;
+
+  void runOnOperation() override {
+    SmallVector<RoleOp> consumers;
+    getOperation()->walk([&](RoleOp role) {
+      if (role.isConsumer() && !role.getWarpgroup())
+        consumers.push_back(role);
+    });
+    for (RoleOp role : consumers) {
+      if (role.getItems()) {
+        role.emitError() << "still has 'dash.items'; run --dash-read-order first";
+        return signalPassFailure();
+      }
+      if (failed(split(role)))
+        return signalPassFailure();
+      ++numSplit;
+    }
+  }
+};
+
+} // namespace
