@@ -13,7 +13,7 @@ from torch import nn
 from dash_attn import attention
 from dash_attn.audit import Run, compare, record
 from dash_attn.bundle import BundledKernel
-from dash_attn.torch.hashing import Log
+from dash_attn.torch.hash_log import Log
 
 STEPS = 4
 MOST_COST = 1.10  # of a step that keeps the GPU busy

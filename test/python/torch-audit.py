@@ -23,7 +23,7 @@ from torch.utils.checkpoint import checkpoint  # noqa: E402
 
 from dash_attn import attention, audit, explain  # noqa: E402
 from dash_attn.audit import Divergence, Run, compare  # noqa: E402
-from dash_attn.torch import hashing  # noqa: E402
+from dash_attn.torch import hash_log, hashing  # noqa: E402
 
 TMP = Path(sys.argv[1])
 FAULT: dict[str, Callable[[torch.Tensor], None]] = {}  # by operator: what goes wrong with its output, in its third call
@@ -212,9 +212,9 @@ def hashes() -> None:
     pieces = hashed(large)
     hashing.AT_ONCE *= 4
     assert pieces == hashed(large)
-    log = hashing.Log(torch.device("cpu"))
-    assert [log.add(large[:i]) for i in range(hashing.SLOTS + 2)] == list(range(hashing.SLOTS + 2))
-    assert log.values()[hashing.SLOTS + 1] == hashed(large[:hashing.SLOTS + 1]) % 2**64
+    log = hash_log.Log(torch.device("cpu"))
+    assert [log.add(large[:i]) for i in range(hash_log.SLOTS + 2)] == list(range(hash_log.SLOTS + 2))
+    assert log.values()[hash_log.SLOTS + 1] == hashed(large[:hash_log.SLOTS + 1]) % 2**64
 
 
 def files() -> None:

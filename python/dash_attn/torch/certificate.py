@@ -9,11 +9,11 @@ from typing import Any
 
 import torch
 
-from ..audit import Run, differences
 from ..problem import Wanted, wanted_of
 from ..records import Record
+from ..runs import Run, differences
 from .dropin import state
-from .hashing import Log
+from .hash_log import Log
 from .kernels import kernel_of, kernels
 
 VERSION = 3

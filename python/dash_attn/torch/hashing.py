@@ -1,4 +1,4 @@
-"""Hashes of tensors, made on their device: every bit counts, and where it is. Nothing is read back before the end.
+"""The hash of a tensor, made on its device: every bit counts, and where it is.
 
 A tensor's memory is a row of words; word i is mixed with i, by the finalizer of SplitMix64 without its last shift, which gives different
 words of one place different numbers; and the hash is the sum of them all, modulo 2^64. Integers: the order of additions does not matter.
@@ -6,43 +6,12 @@ words of one place different numbers; and the hash is the sum of them all, modul
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 
 GOLDEN, FIRST, SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 WORDS = {8: torch.int64, 4: torch.int32, 2: torch.int16, 1: torch.uint8}
-SLOTS = 1 << 14  # of a piece of a log
 AT_ONCE = 1 << 22  # words, where PyTorch's own operators compute: they need memory for each step
 BLOCK = 4096
-
-
-class Log:
-    """Hashes of one device's tensors, in the order of their addition; `values` waits for the device."""
-
-    def __init__(self, device: torch.device) -> None:
-        self._device, self._pieces, self._next = device, [], SLOTS
-        self._kernel = kernel() if device.type == "cuda" else None
-
-    def add(self, tensor: torch.Tensor) -> int:
-        """The number of its hash. Two tensors of the same values, type and shape have the same, whatever their strides, as long as these
-        have the same order."""
-        if self._next == SLOTS:
-            self._pieces.append(torch.zeros(SLOTS, dtype=torch.int64, device=self._device))
-            self._next = 0
-        slot, self._next = self._next, self._next + 1
-        if self._kernel is None:
-            self._pieces[-1][slot] = hash_words(as_words(tensor))
-        elif torch._C._cuda_getDevice() == self._device.index:
-            self._kernel(tensor, self._pieces[-1], slot)
-        else:
-            with torch.cuda.device(self._device):
-                self._kernel(tensor, self._pieces[-1], slot)
-        return (len(self._pieces) - 1) * SLOTS + slot
-
-    def values(self) -> list[int]:
-        """All that were added, as numbers without a sign."""
-        return [value % 2**64 for piece in self._pieces for value in piece.tolist()]
 
 
 def as_words(tensor: torch.Tensor) -> torch.Tensor:
@@ -71,15 +40,6 @@ def hash_words(words: torch.Tensor) -> torch.Tensor:
         piece = (piece ^ _right(piece, 30)) * _signed(FIRST)
         total += ((piece ^ _right(piece, 27)) * _signed(SECOND)).sum()
     return total
-
-
-def kernel() -> Any:
-    """Adds a tensor's hash to a slot of a log, in one pass; None where there is no Triton."""
-    try:
-        from .hash_kernel import add_hash_of
-    except ImportError:
-        return None
-    return add_hash_of
 
 
 def _signed(number: int) -> int:
