@@ -20,7 +20,6 @@ import random
 import statistics
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -38,26 +37,15 @@ from .commands import parser_of, run
 from .errors import DriverError, ManifestError
 from .files import write_text
 from .runtime import Kernel
-from .reference import CAUSAL, FULL, Mask, visible
+from .reference import CAUSAL, FULL, Mask
 from .testing import OUTPUTS, Case, allocate, flash_arguments, sizes_of
+from .timing import Variant, measure, summary
 
 TOKENS, HIDDEN = 16384, 2048
 LENGTHS = (512, 1024, 2048, 4096, 8192, 16384)
 BEST_FIXED = {"full": "shift", "causal": "symmetric-shift"}  # the fixed order that is best on a mask, on most lengths
 PEERS = {"flash": SDPBackend.FLASH_ATTENTION, "cudnn": SDPBackend.CUDNN_ATTENTION}
 BASELINES = Path(__file__).with_name("baselines.json")
-BUSY_CYCLES = 4_000_000  # about 2 ms: longer than the host needs to launch one backward, or both ways
-
-
-@dataclass
-class Variant:
-    """Something that computes the gradients; milliseconds holds a time a round."""
-
-    name: str
-    run: Callable[[], Any]
-    milliseconds: list[float] = field(default_factory=list)
-    entries: dict[str, list[float]] = field(default_factory=dict)
-    launch: Any = None  # one of ours
 
 
 def problems(lengths: list[int], head_dims: list[int], masks: list[str]) -> list[Case]:
@@ -79,12 +67,6 @@ def best_fixed(bundle: Bundle, case: Case) -> BundledKernel:
             return bundled
     kinds = ", ".join(f"{mask}: {kind}" for mask, kind in BEST_FIXED.items())
     raise ManifestError(f"{bundle.path}: expected a kernel for {case.name} of the fixed kind that is best on its mask ({kinds}), found none")
-
-
-def operations(case: Case) -> float:
-    pairs = case.q_rows * case.kv_rows
-    seen = {"full": pairs, "causal": pairs / 2}.get(case.mask.name) or visible(case.q_rows, case.kv_rows, case.mask)
-    return 10.0 * case.batch * case.heads * seen * case.head_dim
 
 
 def make_tensors(case: Case, backends: dict[str, SDPBackend] = PEERS,
@@ -134,62 +116,6 @@ def flash_of(case: Case, tensors: dict[str, torch.Tensor]) -> Callable[[], Any]:
     q, k, v, do, o = (tensors[name].transpose(1, 2) for name in ("q", "k", "v", "do", "o"))
     made = torch.ops.aten._flash_attention_forward(q, k, v, *rest, False, **options)
     return partial(torch.ops.aten._flash_attention_backward, do, q, k, v, o, tensors["lse"], *rest, made[2], made[3], **options)
-
-
-def measure(variants: list[Variant], rounds: int, flush: torch.Tensor | None, generator: random.Random) -> None:
-    """One time a round for each variant; then, in rounds of their own, one for each entry of ours."""
-    measure_whole(variants, rounds, flush, generator)
-    measure_entries(variants, max(5, rounds // 3), flush, generator)
-
-
-def measure_whole(variants: list[Variant], rounds: int, flush: torch.Tensor | None, generator: random.Random, warm_up: int = 3) -> None:
-    """One time a round for each variant."""
-    for variant in variants:
-        for _ in range(warm_up):
-            variant.run()
-    torch.cuda.synchronize()
-    for _ in range(rounds):
-        for variant in generator.sample(variants, len(variants)):
-            variant.milliseconds.append(timed([variant.run], flush)[0])
-
-
-def measure_entries(variants: list[Variant], rounds: int, flush: torch.Tensor | None, generator: random.Random) -> None:
-    """One time a round for each entry of ours."""
-    ours = [variant for variant in variants if variant.launch is not None]
-    for variant in ours:
-        variant.launch.ready()
-    for _ in range(rounds):
-        for variant in generator.sample(ours, len(ours)):
-            # One after the other, and all of them: each needs what those before it leave.
-            steps = variant.launch.plan.steps
-            times = timed([partial(variant.launch.run_step, index) for index in range(len(steps))], flush)
-            for role, milliseconds in zip(steps, times):
-                variant.entries.setdefault(role, []).append(milliseconds)
-
-
-def timed(runs: list[Callable[[], Any]], flush: torch.Tensor | None) -> list[float]:
-    """Milliseconds of each, one behind the other."""
-    events = [torch.cuda.Event(enable_timing=True) for _ in range(len(runs) + 1)]
-    if flush is not None:
-        flush.zero_()
-    torch.cuda._sleep(BUSY_CYCLES)
-    events[0].record()
-    for run, event in zip(runs, events[1:]):
-        run()
-        event.record()
-    events[-1].synchronize()
-    return [begin.elapsed_time(end) for begin, end in zip(events, events[1:])]
-
-
-def summary(case: Case, variant: Variant, passes: float = 1) -> dict[str, Any]:
-    """passes: operations of it, beside those of a backward pass."""
-    times = sorted(variant.milliseconds)
-    low, high = (times[min(len(times) - 1, int(len(times) * part))] for part in (0.1, 0.9))
-    median = statistics.median(times)
-    return {"head_dim": case.head_dim, "mask": case.mask.name, "rows": case.q_rows, "kv_rows": case.kv_rows, "batch": case.batch,
-            "heads": case.heads, "kv_heads": case.kv_heads, "variant": variant.name, "rounds": len(times), "ms": median, "ms_p10": low, "ms_p90": high,
-            "tflops": passes * operations(case) / median / 1e9,
-            "entries_ms": {role: statistics.median(found) for role, found in variant.entries.items()}}
 
 
 def geometric_means(results: list[dict[str, Any]], baselines: dict[str, Any]) -> dict[str, dict[str, float]]:
@@ -265,7 +191,7 @@ def of_calls(arguments: argparse.Namespace) -> int:
         progress.set_description(name)
         if time.monotonic() - begun > arguments.seconds:
             break
-        results += measure_calls(name, case, arguments.rounds, flush, generator, arguments.backward)
+        results += measure_calls(name, case, arguments.rounds, flush, generator, bench_graphs.replays_of if arguments.backward else None)
         left_out.remove(name)
         if arguments.json:  # each time: whoever ends it early has what was measured
             write_text(arguments.json, json.dumps(record, indent=1) + "\n")

@@ -17,8 +17,10 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from .reference import CAUSAL, FULL
 from .testing import Case, allocate
+from .timing import Variant, measure_whole, summary
 
 Function = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
+Runs = tuple[dict[str, Callable[[], Any]], dict[str, str]]  # what runs, and why others refuse
 TOKENS = 16384  # of a batch, where sequences are shorter
 # name, head dim, mask, rows of q and of k, heads, kv heads, and the batch where it is not as many as TOKENS have.
 MODELS = (
@@ -102,7 +104,7 @@ def why(error: Exception) -> str:
     return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
-def runs_of(case: Case, device: str = "cuda") -> tuple[dict[str, Callable[[], Any]], dict[str, str]]:
+def runs_of(case: Case, device: str = "cuda") -> Runs:
     """What computes o and gradients, and why others refuse; all of them were called once."""
     leaves, do = inputs_of(case, device)
     runs, refused = {}, {}
@@ -123,13 +125,10 @@ def runs_of(case: Case, device: str = "cuda") -> tuple[dict[str, Callable[[], An
 
 
 def measure_calls(name: str, case: Case, rounds: int, flush: torch.Tensor | None, generator: random.Random,
-                  is_backward: bool = False) -> list[dict[str, Any]]:
-    """A row for each call that there is: milliseconds, TFLOP/s, MiB beside the tensors, microseconds of the host. The backward pass alone
-    (is_backward) has neither of the last two."""
-    from .bench import Variant, measure_whole, summary  # which asks for this module
-    from .bench_graphs import replays_of
-
-    runs, refused = replays_of(case) if is_backward else runs_of(case)
+                  replays_of: Callable[[Case], Runs] | None = None) -> list[dict[str, Any]]:
+    """A row for each call that there is: milliseconds, TFLOP/s, MiB beside the tensors, microseconds of the host. replays_of: gives
+    the backward passes alone, which have neither of the last two."""
+    runs, refused = runs_of(case) if replays_of is None else replays_of(case)
     variants = [Variant(call, run) for call, run in runs.items()]
     begun = time.perf_counter()
     for variant in variants:
@@ -137,8 +136,8 @@ def measure_calls(name: str, case: Case, rounds: int, flush: torch.Tensor | None
     torch.cuda.synchronize()
     few = max(3, min(rounds, int(SECONDS / (time.perf_counter() - begun))))
     measure_whole(variants, few, flush, generator, warm_up=1)
-    rows = [summary(case, variant, 1 if is_backward else BOTH_WAYS) | {"shape": name} for variant in variants]
-    if not is_backward:
+    rows = [summary(case, variant, BOTH_WAYS if replays_of is None else 1) | {"shape": name} for variant in variants]
+    if replays_of is None:
         rows = [row | {"mib": peak(variant.run), "host_us": host_time(variant.run, few)} for row, variant in zip(rows, variants)]
     return rows + [{"shape": name, "variant": call, "refused": reason} for call, reason in refused.items()]
 

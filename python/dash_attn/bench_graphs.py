@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from .bench_calls import deterministic, functions, inputs_of, why
+from .bench_calls import Runs, deterministic, functions, inputs_of, why
 from .reference import CAUSAL, FULL
 from .testing import Case
 
@@ -47,7 +47,7 @@ def shapes() -> dict[str, Case]:
     return found
 
 
-def replays_of(case: Case) -> tuple[dict[str, Callable[[], Any]], dict[str, str]]:
+def replays_of(case: Case) -> Runs:
     """What replays a backward pass, and why others refuse."""
     leaves, do = inputs_of(case, "cuda")
     runs, refused = {}, {}

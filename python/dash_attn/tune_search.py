@@ -14,12 +14,13 @@ from typing import Any
 
 import torch
 
-from .bench import HIDDEN, TOKENS, Variant, make_tensors, measure_entries, measure_whole, problems, summary
+from .bench import HIDDEN, TOKENS, make_tensors, problems
 from .errors import CompileError
 from .predict import KINDS, Row, program
 from .reference import Mask
 from .runtime import Kernel
 from .testing import OUTPUTS, Case
+from .timing import Variant, measure_entries, measure_whole, summary
 
 # What is tried, all with all: the compiler refuses what does not fit, or would wait for ever.
 CHOICES = {"q-tile": (64, 128), "structure": ("alternating", "overlapping"), "load-stages": (2, 3, 4, 5, 6),

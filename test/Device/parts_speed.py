@@ -24,13 +24,14 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "python")]
 import torch  # noqa: E402
 
 from dash_attn import Kernel  # noqa: E402
-from dash_attn.bench import Variant, make_tensors, measure_whole, summary  # noqa: E402
+from dash_attn.bench import make_tensors  # noqa: E402
 from dash_attn.bundle import commit  # noqa: E402
 from dash_attn.orders import order_for, texts_of  # noqa: E402
 from dash_attn.problem import Q_TILE, SEARCHED, Wanted  # noqa: E402
 from dash_attn.reference import CAUSAL, FULL, Mask  # noqa: E402
 from dash_attn.runtime import maker_of  # noqa: E402
 from dash_attn.testing import Case  # noqa: E402
+from dash_attn.timing import Variant, measure_whole, summary  # noqa: E402
 
 # Head dim, mask, query heads, kv heads, rows of q and of kv; one sequence.
 PROBLEMS: tuple[tuple[int, Mask, int, int, int, int], ...] = (

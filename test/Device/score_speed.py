@@ -21,8 +21,9 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "python")]
 import torch  # noqa: E402
 
 from dash_attn import Kernel  # noqa: E402
-from dash_attn.bench import Variant, make_tensors, measure, problems, summary  # noqa: E402
+from dash_attn.bench import make_tensors, problems  # noqa: E402
 from dash_attn.bundle import Bundle, BundledKernel  # noqa: E402
+from dash_attn.timing import Variant, measure, summary  # noqa: E402
 
 KIND = "symmetric-shift"
 

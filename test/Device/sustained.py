@@ -29,9 +29,10 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "python")]
 import torch  # noqa: E402
 
 from dash_attn import Kernel, ManifestError  # noqa: E402
-from dash_attn.bench import BEST_FIXED, LENGTHS, Variant, best_fixed, make_variants, operations, problems  # noqa: E402
+from dash_attn.bench import BEST_FIXED, LENGTHS, best_fixed, make_variants, problems  # noqa: E402
 from dash_attn.bundle import Bundle  # noqa: E402
 from dash_attn.testing import Case  # noqa: E402
+from dash_attn.timing import Variant, operations  # noqa: E402
 
 SETTLE = 0.25
 MOST_AHEAD = 3  # batches of launches that the host may be ahead

@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parent / "lib"))
 import on_cpu  # noqa: E402, F401
 import torch  # noqa: E402
 
-from dash_attn import ManifestError, bench, bench_calls, bench_graphs  # noqa: E402
+from dash_attn import ManifestError, bench, bench_calls, bench_graphs, timing  # noqa: E402
 from dash_attn.bundle import Bundle, BundledKernel  # noqa: E402
 from dash_attn.reference import CAUSAL, FULL  # noqa: E402
 from dash_attn.testing import Case  # noqa: E402
@@ -46,8 +46,8 @@ def names() -> None:
     for name, case in few.items():
         assert case.batch == 1 and case.q_rows > 0, name
         if name.startswith("as many"):  # within 5 % of the operations of the shape above it
-            assert case.heads == case.kv_heads == 16 and abs(bench.operations(case) / before - 1) < 0.05, (name, bench.operations(case) / before)
-        before = bench.operations(case)
+            assert case.heads == case.kv_heads == 16 and abs(timing.operations(case) / before - 1) < 0.05, (name, timing.operations(case) / before)
+        before = timing.operations(case)
     sys.modules["flash_attn"] = types.SimpleNamespace(flash_attn_func=flash_attn_func)
     sys.modules["flash_attn_interface"] = types.SimpleNamespace()
 
@@ -92,12 +92,12 @@ def rows() -> None:
     torch.cuda.is_available, torch.cuda.synchronize, torch.cuda.get_device_name = lambda: True, lambda: None, lambda: "none"
     torch.backends.cudnn.version = lambda: 0
     bench_calls.allocate = lambda case, names, device: allocate(case, names, "cpu")
-    bench_calls.peak, bench.timed = lambda run: 1.5, lambda runs, flush: [run() and 2.0 for run in runs]
+    bench_calls.peak, timing.timed = lambda run: 1.5, lambda runs, flush: [run() and 2.0 for run in runs]
     bench_calls.MODELS = (("small", 64, CAUSAL, 24, 24, 4, 2, 1), ("wide", 64, FULL, 12, 24, 4, 2, 1))
     found = bench_calls.measure_calls("small", CASE, 3, None, random.Random(1))
     ours = next(row for row in found if row["variant"] == "dash")
     assert (ours["ms"], ours["mib"], ours["rounds"], ours["kv_heads"]) == (2.0, 1.5, 3, 2) and ours["host_us"] > 0
-    assert ours["tflops"] == 1.4 * bench.operations(CASE) / 2e9
+    assert ours["tflops"] == 1.4 * timing.operations(CASE) / 2e9
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) as said:
         paths = [Path(folder) / name for name in ("b.json", "b.svg")]
         assert bench.main(["--rounds=3", f"--json={paths[0]}", f"--svg={paths[1]}"]) == 0
@@ -108,7 +108,7 @@ def rows() -> None:
         bench_graphs.replays_of = lambda case: bench_calls.runs_of(case, "cpu")
         assert bench.main(["--backward", f"--json={paths[0]}"]) == 0
         (ours,) = (row for row in json.loads(paths[0].read_text())["results"] if row["variant"] == "dash")
-        assert ours["shape"] == "few" and ours["tflops"] == bench.operations(CASE) / 2e9 and "host_us" not in ours
+        assert ours["shape"] == "few" and ours["tflops"] == timing.operations(CASE) / 2e9 and "host_us" not in ours
         assert "milliseconds of the backward pass" in said.getvalue()
         with contextlib.redirect_stderr(io.StringIO()) as error:
             assert bench.main(["--backward", "bundle"]) == 2

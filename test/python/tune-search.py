@@ -11,8 +11,8 @@ from typing import Any
 import torch
 
 from dash_attn import tune_search
-from dash_attn.bench import Variant
 from dash_attn.testing import Case
+from dash_attn.timing import Variant
 
 CHOICES = {"q-tile": (64, 128), "structure": ("overlapping",), "load-stages": (3, 5)}
 SLOW, FAST = (f"q-tile=64 structure=overlapping load-stages={stages}" for stages in CHOICES["load-stages"])
