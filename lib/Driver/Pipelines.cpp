@@ -61,9 +61,6 @@ void dash::buildToPtxPipeline(OpPassManager &manager, const ToPtxOptions &option
 
   // roles and channels -> kernels of llvm, nvvm, arith, cf, scf
   manager.addPass(createOutlineProgram(OutlineProgramOptions{options.tickets}));
-  manager.addPass(createLowerSequences());
-  manager.addPass(createLowerOrder());
-  manager.addPass(createLowerPrepare());
   manager.addPass(createPeelWalks());
   manager.addPass(createReadOrder());
   manager.addPass(createDistributeTiles());
@@ -75,8 +72,12 @@ void dash::buildToPtxPipeline(OpPassManager &manager, const ToPtxOptions &option
   manager.addPass(createInsertWaits(InsertWaitsOptions{options.delays, options.threadsArrive}));
   manager.addPass(createSplitWarpgroups());
   manager.addPass(createOutlineWorkers());
+  // what runs in front of the main kernel, and behind it
+  manager.addPass(createLowerSequences());
+  manager.addPass(createLowerOrder());
+  manager.addPass(createLowerPrepare());
   manager.addPass(createLowerConvert());
-  manager.addPass(createFinishProgram()); // the big kernel comes last: what runs behind it walks it
+  manager.addPass(createFinishProgram());
   // the last IR that speaks of slots: what has been proven of the plan is proven of it
   manager.addPass(createCheckResources(CheckResourcesOptions{options.target}));
   manager.addPass(createVerifyWaits());

@@ -30,13 +30,40 @@ static EntryAttr launchAttr(Builder &b, const EntryLaunch &launch) {
                         {1, 1, 1}, launch.sharedBytes, launch.cooperative, launch.overlaps);
 }
 
+/// The place of an entry among those of a launch.
+static int rankOf(EntryRole role) {
+  switch (role) {
+  case EntryRole::Sequences:
+    return 0;
+  case EntryRole::Order:
+    return 1;
+  case EntryRole::Prepare:
+    return 2;
+  case EntryRole::Main:
+    return 3;
+  case EntryRole::Convert:
+    return 4;
+  }
+  llvm_unreachable("all roles are above");
+}
+
+/// Puts the builder in front of the first entry that is launched later: a manifest lists entries as they stand.
+static void setInsertionPointAmongEntries(OpBuilder &b, Operation *module, EntryRole role) {
+  Block &body = module->getRegion(0).front();
+  auto isLater = [&](Operation &op) {
+    auto entry = op.getAttrOfType<EntryAttr>(entryAttr);
+    return entry && rankOf(entry.getRole()) > rankOf(role);
+  };
+  b.setInsertionPoint(&body, llvm::find_if(body, isLater));
+}
+
 EntryBuilder::EntryBuilder(Location loc, Operation *module, StringRef name,
                            const EntryLaunch &launch, ArrayRef<Parameter> parameters)
     : PtxBuilder(loc, module->getContext()), module(module) {
   SmallVector<Type> types;
   for (const Parameter &parameter : parameters)
     types.push_back(typeOf(*this, parameter.kind));
-  setInsertionPointToEnd(&module->getRegion(0).front());
+  setInsertionPointAmongEntries(*this, module, launch.role);
   auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(getContext()), types);
   auto func = LLVM::LLVMFuncOp::create(*this, name, type);
   function = func;

@@ -31,7 +31,8 @@ public:
     Kind kind;
   };
 
-  /// An entry called `name` at the end of `module`; the builder stands at the end of its only block.
+  /// An entry called `name` of `module`, where it is launched among the others; the builder stands at the end of its only
+  /// block.
   /// `finish` ends it.
   EntryBuilder(Location loc, Operation *module, StringRef name, const EntryLaunch &launch,
                ArrayRef<Parameter> parameters);
