@@ -23,6 +23,7 @@ void DashDialect::initialize() {
   registerAttributes();
   registerTypes();
   registerBytecode();
+  registerAliases();
   addOperations<
 #define GET_OP_LIST
 #include "dash/IR/DashOps.cpp.inc"

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "EraseUnused.h"
 #include "ProductsInFlight.h"
 #include "PutsFollowing.h"
 #include "ResultsLeaving.h"
@@ -339,6 +340,8 @@ struct InsertWaits : public dash::impl::InsertWaitsBase<InsertWaits> {
     for (WorkersOp workers : all)
       if (failed(lower(workers)))
         return signalPassFailure();
+    for (WorkersOp workers : all)
+      eraseUnused(workers); // numbers of uses that nobody asks for any more
   }
 
 private:

@@ -116,7 +116,7 @@ private:
       return op.getTile();
     Value pieces = arith::ConstantIndexOp::create(b, *op.getPieces());
     Value first = arith::MulIOp::create(b, op.getTile(), pieces);
-    return arith::AddIOp::create(b, first, arith::ConstantIndexOp::create(b, *piece));
+    return b.createOrFold<arith::AddIOp>(first, arith::ConstantIndexOp::create(b, *piece));
   }
 
   LogicalResult lower(OrderedReduceOp op) {

@@ -224,7 +224,7 @@ private:
   }
 
   Value stepBehind(Value step, int64_t distance) {
-    return distance == 0 ? step : arith::SubIOp::create(b, step, index(distance));
+    return distance == 0 ? step : b.createOrFold<arith::SubIOp>(step, index(distance));
   }
 
   void emitSteadyState() {

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ChannelUse.h"
+#include "EraseUnused.h"
 #include "dash/Steps/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -57,8 +58,8 @@ private:
   using Body = llvm::function_ref<SmallVector<Value>(Value, ValueRange)>;
 
   Value index(int64_t value) { return arith::ConstantIndexOp::create(b, value); }
-  Value add(Value lhs, Value rhs) { return arith::AddIOp::create(b, lhs, rhs); }
-  Value sub(Value lhs, Value rhs) { return arith::SubIOp::create(b, lhs, rhs); }
+  Value add(Value lhs, Value rhs) { return b.createOrFold<arith::AddIOp>(lhs, rhs); }
+  Value sub(Value lhs, Value rhs) { return b.createOrFold<arith::SubIOp>(lhs, rhs); }
   Value mod(Value lhs, Value rhs) { return arith::RemUIOp::create(b, lhs, rhs); }
 
   SmallVector<Value> forEach(Value begin, Value end, Value step, ValueRange inits, Body body) {
@@ -92,7 +93,7 @@ private:
   /// The number of an item's first use of a channel of steps.
   Value firstUse(Value firstStep, Value place, int64_t perItem) {
     return perItem == 0 ? firstStep
-                        : add(firstStep, arith::MulIOp::create(b, place, index(perItem)));
+                        : add(firstStep, b.createOrFold<arith::MulIOp>(place, index(perItem)));
   }
 
   //===--------------------------------------------------------------------===//
@@ -306,6 +307,7 @@ struct ReadOrder : public dash::impl::ReadOrderBase<ReadOrder> {
         return signalPassFailure();
       ++numLowered;
     }
+    eraseUnused(getOperation());
   }
 };
 

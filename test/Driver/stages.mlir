@@ -54,7 +54,7 @@
 // SCHEDULE: dash.ordered_reduce {{.*}} turn(%turn)
 
 // Roles share channels, and each runs the same items.
-// ROLES: dash.channel "k" depth(1) at({{.*}}) barriers({{.*}}) : {{.*}}index, index, index, index
+// ROLES: dash.channel "k" depth(1) at({{.*}}) barriers({{.*}}) : {{.*}}index_index_index_index
 // ROLES: dash.channel "ds"
 // ROLES: dash.role "load-q" producer
 // ROLES: dash.band_lead
@@ -96,13 +96,13 @@
 
 // Sums of 128 rows are shared by rows, those of dQ by columns; what is rounded is an operand of the same threads.
 // LAYOUTS:      dash.matmul transpose
-// LAYOUTS:      -> tensor<64x128xf32, #dash.fragment<accumulator, columns by 2>>
+// LAYOUTS:      -> !acc_64x128_columns2
 // LAYOUTS:      into %dq_tiles
 // LAYOUTS:      dash.matmul
-// LAYOUTS-NEXT: : (tensor<128x128xbf16, #dash.swizzled>, tensor<64x128xbf16, #dash.swizzled>)
-// LAYOUTS-NEXT: -> tensor<128x64xf32, #dash.fragment<accumulator, rows by 2>>
+// LAYOUTS-NEXT: : (!swizzled_128x128xbf16, !swizzled_64x128xbf16)
+// LAYOUTS-NEXT: -> !acc_128x64_rows2
 // LAYOUTS:      dash.round
-// LAYOUTS-NEXT: : tensor<128x64xf32, #dash.fragment<accumulator, rows by 2>> to tensor<128x64xbf16, #dash.fragment<operand, rows by 2>>
+// LAYOUTS-NEXT: : !acc_128x64_rows2 to !operand_128x64xbf16_rows2
 
 // The turn is waited for before the slot, and released when the sums are in memory.
 // TURN:      dash.acquire_turn

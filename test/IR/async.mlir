@@ -12,14 +12,14 @@
 
 // A slot is filled by the copy engine: barriers, bytes and copies are ops.
 // CHECK-LABEL: func.func @copies_in
-// CHECK:         %q_tiles = dash.channel "q" depth(2) at([1024, 33792, 64], [16384, 256, 16]) barriers([0, 16]) arrivals([1, 8]) : <
-// CHECK:         %[[SLOT:.+]], %[[PHASE:.+]] = dash.ring %q_tiles[%[[USE:.+]]] : <
+// CHECK:         %q_tiles = dash.channel "q" depth(2) at([1024, 33792, 64], [16384, 256, 16]) barriers([0, 16]) arrivals([1, 8]) : !channel_
+// CHECK:         %[[SLOT:.+]], %[[PHASE:.+]] = dash.ring %q_tiles[%[[USE:.+]]] : !channel_
 // CHECK-NEXT:    dash.delay
-// CHECK-NEXT:    dash.mbarrier_wait %q_tiles empty[%[[SLOT]]] phase(%[[PHASE]]) : <
-// CHECK-NEXT:    dash.write_indices %[[USE]] to %q_tiles[%[[SLOT]]] : <
-// CHECK-NEXT:    dash.mbarrier_expect %q_tiles[%[[SLOT]]] bytes(16640) : <
-// CHECK-NEXT:    dash.copy_in %{{.+}}[%[[USE]], %[[USE]], %[[USE]]] to %q_tiles[%[[SLOT]]] element(0) : memref<?x?x?x128xbf16> to <
-// CHECK-NEXT:    dash.copy_in %{{.+}}[%[[USE]], %[[USE]], %[[USE]]] to %q_tiles[%[[SLOT]]] element(1) : memref<?x?x?xf32> to <
+// CHECK-NEXT:    dash.mbarrier_wait %q_tiles empty[%[[SLOT]]] phase(%[[PHASE]]) : !channel_
+// CHECK-NEXT:    dash.write_indices %[[USE]] to %q_tiles[%[[SLOT]]] : !channel_
+// CHECK-NEXT:    dash.mbarrier_expect %q_tiles[%[[SLOT]]] bytes(16640) : !channel_
+// CHECK-NEXT:    dash.copy_in %{{.+}}[%[[USE]], %[[USE]], %[[USE]]] to %q_tiles[%[[SLOT]]] element(0) : memref<?x?x?x128xbf16> to !channel_
+// CHECK-NEXT:    dash.copy_in %{{.+}}[%[[USE]], %[[USE]], %[[USE]]] to %q_tiles[%[[SLOT]]] element(1) : memref<?x?x?xf32> to !channel_
 func.func @copies_in(%use: index) {
   %q = dash.tensor q : !T
   %lse = dash.tensor lse : memref<?x?x?xf32>
@@ -44,24 +44,24 @@ func.func @copies_in(%use: index) {
 // CHECK:         dash.tensor q : memref<?x?x?x128xbf16>
 // CHECK:         dash.role "compute0" consumer warps(4) registers(240) warpgroup(0 of 2) {
 // CHECK-NEXT:    %[[SLOT:.+]], %[[PHASE:.+]] = dash.ring
-// CHECK-NEXT:    dash.mbarrier_wait %q_tiles full[%[[SLOT]]] phase(%[[PHASE]]) : <
-// CHECK-NEXT:    %[[LEAD:.+]] = dash.read_indices %q_tiles[%[[SLOT]]] : <{{.+}}> -> index
-// CHECK-NEXT:    %[[Q:.+]] = dash.slot_tile %q_tiles[%[[SLOT]]] element(0) : <{{.+}}> -> tensor<64x128xbf16, #dash.swizzled>
-// CHECK-NEXT:    %[[K:.+]] = dash.slot_tile %v_tiles[%[[SLOT]]] element(0) : <{{.+}}> -> tensor<128x128xbf16, #dash.swizzled>
-// CHECK-NEXT:    %[[L:.+]] = dash.load_row %q_tiles[%[[SLOT]]] element(1) : <{{.+}}> -> tensor<64xf32, #dash.fragment<row, rows by 2>>
-// CHECK-NEXT:    dash.load_factor %[[K]] : tensor<128x128xbf16, #dash.swizzled> -> tensor<128x128xbf16, #dash.fragment<operand, rows by 2>>
+// CHECK-NEXT:    dash.mbarrier_wait %q_tiles full[%[[SLOT]]] phase(%[[PHASE]]) : !channel_
+// CHECK-NEXT:    %[[LEAD:.+]] = dash.read_indices %q_tiles[%[[SLOT]]] : !channel_{{.+}} -> index
+// CHECK-NEXT:    %[[Q:.+]] = dash.slot_tile %q_tiles[%[[SLOT]]] element(0) : !channel_{{.+}} -> !swizzled_64x128xbf16
+// CHECK-NEXT:    %[[K:.+]] = dash.slot_tile %v_tiles[%[[SLOT]]] element(0) : !channel_{{.+}} -> !swizzled_128x128xbf16
+// CHECK-NEXT:    %[[L:.+]] = dash.load_row %q_tiles[%[[SLOT]]] element(1) : !channel_{{.+}} -> !row_64_rows2
+// CHECK-NEXT:    dash.load_factor %[[K]] : !swizzled_128x128xbf16 -> !operand_128x128xbf16_rows2
 // CHECK-NEXT:    %[[S:.+]] = dash.matmul %[[K]], transpose %[[Q]] async :
 // CHECK-NEXT:    dash.matmul %[[K]], transpose %[[Q]] accumulate(%[[S]]) async :
-// CHECK-NEXT:    %[[S1:.+]] = dash.wgmma_wait %[[S]] pending(1) : tensor<128x64xf32, #dash.fragment<accumulator, rows by 2>> -> tensor<128x64xf32, #dash.fragment<accumulator, rows by 2>>
+// CHECK-NEXT:    %[[S1:.+]] = dash.wgmma_wait %[[S]] pending(1) : !acc_128x64_rows2 -> !acc_128x64_rows2
 // CHECK-NEXT:    dash.wgmma_wait pending(0)
-// CHECK-NEXT:    dash.mbarrier_arrive %q_tiles empty[%[[SLOT]]] by warp : <
-// CHECK-NEXT:    dash.mbarrier_arrive %q_tiles empty[%[[SLOT]]] by all : <
-// CHECK-NEXT:    dash.mbarrier_arrive %q_tiles full[%[[SLOT]]] by thread : <
-// CHECK-NEXT:    dash.store_fragment %{{.+}} to %v_tiles[%[[SLOT]]] element(0) : tensor<128x128xbf16, #dash.fragment<operand, rows by 2>> to <
-// CHECK-NEXT:    dash.mbarrier_wait %v_tiles empty[%[[SLOT]]] phase(%[[PHASE]]) borrows : <
-// CHECK-NEXT:    dash.store_fragment %{{.+}} to %v_tiles[%[[SLOT]]] element(0) piece(0) : tensor<128x128xbf16, #dash.fragment<operand, rows by 2>> to <
+// CHECK-NEXT:    dash.mbarrier_arrive %q_tiles empty[%[[SLOT]]] by warp : !channel_
+// CHECK-NEXT:    dash.mbarrier_arrive %q_tiles empty[%[[SLOT]]] by all : !channel_
+// CHECK-NEXT:    dash.mbarrier_arrive %q_tiles full[%[[SLOT]]] by thread : !channel_
+// CHECK-NEXT:    dash.store_fragment %{{.+}} to %v_tiles[%[[SLOT]]] element(0) : !operand_128x128xbf16_rows2 to !channel_
+// CHECK-NEXT:    dash.mbarrier_wait %v_tiles empty[%[[SLOT]]] phase(%[[PHASE]]) borrows : !channel_
+// CHECK-NEXT:    dash.store_fragment %{{.+}} to %v_tiles[%[[SLOT]]] element(0) piece(0) : !operand_128x128xbf16_rows2 to !channel_
 // CHECK-NEXT:    dash.sync_warpgroup
-// CHECK-NEXT:    dash.copy_out %v_tiles[%[[SLOT]]] element(0) to %{{.+}}[%[[LEAD]], %[[LEAD]], %[[LEAD]]] piece(0) : <{{.+}}> to memref<?x?x?x128xbf16>
+// CHECK-NEXT:    dash.copy_out %v_tiles[%[[SLOT]]] element(0) to %{{.+}}[%[[LEAD]], %[[LEAD]], %[[LEAD]]] piece(0) : !channel_{{.+}} to memref<?x?x?x128xbf16>
 func.func @computes(%use: index, %p: !p) {
   %dv = dash.tensor q : !T
   dash.workers {
@@ -99,11 +99,11 @@ func.func @computes(%use: index, %p: !p) {
 // CHECK-LABEL: func.func @adds
 // CHECK:         %[[SUMS:.+]] = dash.tensor dq : memref<?x?x?x128xf32>
 // CHECK:         dash.acquire_turn %[[SUMS]][%[[I:.+]], %[[I]], %[[I]]] turn(%[[I]]) : memref<?x?x?x128xf32>
-// CHECK-NEXT:    dash.bulk_store %dq_tiles[%[[I]]] into %[[SUMS]][%[[I]], %[[I]], %[[I]]] : <{{.+}}> into memref<?x?x?x128xf32>
-// CHECK-NEXT:    dash.bulk_store %dq_tiles[%[[I]]] into %[[SUMS]][%[[I]], %[[I]], %[[I]]] keep(%[[I]]) : <{{.+}}> into memref<?x?x?x128xf32>
-// CHECK-NEXT:    dash.bulk_add %dq_tiles[%[[I]]] into %[[SUMS]][%[[I]], %[[I]], %[[I]]] : <{{.+}}> into memref<?x?x?x128xf32>
-// CHECK-NEXT:    dash.bulk_store %dq_tiles[%[[I]]] into %[[SUMS]][%[[I]], %[[I]], %[[I]]] evict_last : <{{.+}}> into memref<?x?x?x128xf32>
-// CHECK-NEXT:    dash.bulk_add %dq_tiles[%[[I]]] into %[[SUMS]][%[[I]], %[[I]], %[[I]]] evict_last : <{{.+}}> into memref<?x?x?x128xf32>
+// CHECK-NEXT:    dash.bulk_store %dq_tiles[%[[I]]] into %[[SUMS]][%[[I]], %[[I]], %[[I]]] : !channel_{{.+}} into memref<?x?x?x128xf32>
+// CHECK-NEXT:    dash.bulk_store %dq_tiles[%[[I]]] into %[[SUMS]][%[[I]], %[[I]], %[[I]]] keep(%[[I]]) : !channel_{{.+}} into memref<?x?x?x128xf32>
+// CHECK-NEXT:    dash.bulk_add %dq_tiles[%[[I]]] into %[[SUMS]][%[[I]], %[[I]], %[[I]]] : !channel_{{.+}} into memref<?x?x?x128xf32>
+// CHECK-NEXT:    dash.bulk_store %dq_tiles[%[[I]]] into %[[SUMS]][%[[I]], %[[I]], %[[I]]] evict_last : !channel_{{.+}} into memref<?x?x?x128xf32>
+// CHECK-NEXT:    dash.bulk_add %dq_tiles[%[[I]]] into %[[SUMS]][%[[I]], %[[I]], %[[I]]] evict_last : !channel_{{.+}} into memref<?x?x?x128xf32>
 // CHECK-NEXT:    dash.release_turn %[[SUMS]][%[[I]], %[[I]], %[[I]]] last(%[[I]]) : memref<?x?x?x128xf32>
 // CHECK-NEXT:    dash.count_turns %[[SUMS]][%[[I]], %[[I]], %[[I]]] turn(%[[I]]) last(%[[I]]) : memref<?x?x?x128xf32>
 func.func @adds(%i: index) {

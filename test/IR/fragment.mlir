@@ -4,11 +4,11 @@
 
 // Each kind, split by rows and by columns among as many warpgroups as share the tile.
 // CHECK-LABEL: func.func private @fragments(
-// CHECK-SAME:    tensor<128x64xf32, #dash.fragment<accumulator, rows by 2>>,
-// CHECK-SAME:    tensor<64x128xf32, #dash.fragment<accumulator, columns by 2>>,
-// CHECK-SAME:    tensor<128x64xbf16, #dash.fragment<operand, rows by 2>>,
-// CHECK-SAME:    tensor<64x64xf16, #dash.fragment<operand, rows by 1>>,
-// CHECK-SAME:    tensor<64xf32, #dash.fragment<row, rows by 2>>)
+// CHECK-SAME:    !acc_128x64_rows2,
+// CHECK-SAME:    !acc_64x128_columns2,
+// CHECK-SAME:    !operand_128x64xbf16_rows2,
+// CHECK-SAME:    !operand_64x64xf16_rows1,
+// CHECK-SAME:    !row_64_rows2)
 func.func private @fragments(
     tensor<128x64xf32, #dash.fragment<accumulator, rows by 2>>,
     tensor<64x128xf32, #dash.fragment<accumulator, columns by 2>>,

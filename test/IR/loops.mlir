@@ -14,7 +14,7 @@
 // CHECK-NEXT:    %[[LEAD:.+]] = dash.band_lead at(%[[SEQ]], %[[KV]], %[[Q]]) mask(<causal>) tiles(<q = 64, kv = 128>)
 // CHECK-NEXT:    %[[T:.+]] = dash.load
 // CHECK-NEXT:    %[[L:.+]] = dash.load
-// CHECK-NEXT:    dash.put %[[T]], %[[L]], %[[LEAD]] into %q_tiles[%[[N]]] : tensor<64x128xbf16>, tensor<64xf32>, index into <tensor<64x128xbf16>, tensor<64xf32>, index>
+// CHECK-NEXT:    dash.put %[[T]], %[[L]], %[[LEAD]] into %q_tiles[%[[N]]] : tensor<64x128xbf16>, tensor<64xf32>, index into !channel_64x128xbf16_64xf32_index
 // CHECK:         dash.role "reduce" reducer warps(2) {
 // CHECK-NEXT:      dash.warp_of_role {tag = 1 : i64}
 func.func @producer_reads_the_order(%q: !T, %lse: memref<?x?x?xf32>) {
@@ -39,16 +39,16 @@ func.func @producer_reads_the_order(%q: !T, %lse: memref<?x?x?xf32>) {
 // Who is told: what it computes with stands in slots that it has waited for, and those that it still holds.
 // CHECK-LABEL: func.func @consumer_is_told
 // CHECK:         %[[USE:.+]] = arith.constant 3 : index
-// CHECK-NEXT:    %[[K:.+]], %[[KV:.+]] = dash.wait %k_tiles[%[[USE]]] : <tensor<128x128xbf16>, index> -> tensor<128x128xbf16>, index
-// CHECK-NEXT:    %[[Q:.+]], %[[L:.+]], %[[LEAD:.+]] = dash.wait %q_tiles[%[[USE]]] : <tensor<64x128xbf16>, tensor<64xf32>, index> -> tensor<64x128xbf16>, tensor<64xf32>, index
+// CHECK-NEXT:    %[[K:.+]], %[[KV:.+]] = dash.wait %k_tiles[%[[USE]]] : !channel_128x128xbf16_index -> tensor<128x128xbf16>, index
+// CHECK-NEXT:    %[[Q:.+]], %[[L:.+]], %[[LEAD:.+]] = dash.wait %q_tiles[%[[USE]]] : !channel_64x128xbf16_64xf32_index -> tensor<64x128xbf16>, tensor<64xf32>, index
 // CHECK-NEXT:    %[[S:.+]] = dash.matmul %[[K]], transpose %[[Q]] :
 // CHECK-NEXT:    dash.log_probability %[[S]], %[[L]] : tensor<128x64xf32>, tensor<64xf32>
 // CHECK-NEXT:    %[[LOG:.+]] = dash.log_probability %[[S]], %[[L]] scale(%{{.+}}) : tensor<128x64xf32>, tensor<64xf32>
 // CHECK-NEXT:    %[[SHOWN:.+]] = dash.hide %[[LOG]] band(%[[LEAD]], %[[KV]]) : tensor<128x64xf32>
 // CHECK-NEXT:    dash.hide %[[LOG]] band(%[[LEAD]], %[[KV]]) mask(<window = [512, 0]>) stage(0) : tensor<128x64xf32>
-// CHECK-NEXT:    dash.hide %[[LOG]] band(%[[LEAD]], %[[KV]]) of(%[[USE]]) again(%k_tiles[%[[USE]]] indices([0, 0]) : !dash.channel<tensor<128x128xbf16>, index>) : tensor<128x64xf32>
+// CHECK-NEXT:    dash.hide %[[LOG]] band(%[[LEAD]], %[[KV]]) of(%[[USE]]) again(%k_tiles[%[[USE]]] indices([0, 0]) : !channel_128x128xbf16_index) : tensor<128x64xf32>
 // CHECK-NEXT:    dash.exp2 %[[SHOWN]] : tensor<128x64xf32>
-// CHECK-NEXT:    %{{.+}}:2 = dash.held %q_tiles[%[[USE]]] : <tensor<64x128xbf16>, tensor<64xf32>, index> -> tensor<64x128xbf16>, tensor<64xf32>
+// CHECK-NEXT:    %{{.+}}:2 = dash.held %q_tiles[%[[USE]]] : !channel_64x128xbf16_64xf32_index -> tensor<64x128xbf16>, tensor<64xf32>
 // CHECK-NEXT:    dash.release %q_tiles[%[[USE]]] :
 func.func @consumer_is_told(%scale: f32) {
   dash.workers {

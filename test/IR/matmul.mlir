@@ -24,9 +24,9 @@ func.func @matmul(%q: !T, %k: !T, %v: !T, %a: !A, %at: !At, %sum: tensor<64x64xf
 
 // With layouts it is what the tensor core does: sums in registers, the right factor in a slot, the left one in either.
 // CHECK-LABEL: func.func @layouts
-// CHECK:         dash.matmul %{{.+}}, transpose %[[B:.+]] : (tensor<128x128xbf16, #dash.swizzled>, tensor<64x128xbf16, #dash.swizzled>) -> tensor<128x64xf32, #dash.fragment<accumulator, rows by 2>>
-// CHECK-NEXT:    dash.matmul %{{.+}}, %[[B]] async : (tensor<128x64xbf16, #dash.fragment<operand, rows by 2>>, tensor<64x128xbf16, #dash.swizzled>) -> tensor<128x128xf32, #dash.fragment<accumulator, rows by 2>>
-// CHECK-NEXT:    dash.matmul %{{.+}}, %[[B]] accumulate(%{{.+}}) async stage(1) : (tensor<128x64xbf16, #dash.fragment<operand, rows by 2>>,
+// CHECK:         dash.matmul %{{.+}}, transpose %[[B:.+]] : (!swizzled_128x128xbf16, !swizzled_64x128xbf16) -> !acc_128x64_rows2
+// CHECK-NEXT:    dash.matmul %{{.+}}, %[[B]] async : (!operand_128x64xbf16_rows2, !swizzled_64x128xbf16) -> !acc_128x128_rows2
+// CHECK-NEXT:    dash.matmul %{{.+}}, %[[B]] accumulate(%{{.+}}) async stage(1) : (!operand_128x64xbf16_rows2,
 func.func @layouts(%a: tensor<128x128xbf16, #dash.swizzled>, %b: tensor<64x128xbf16, #dash.swizzled>,
                    %p: tensor<128x64xbf16, #dash.fragment<operand, rows by 2>>) {
   dash.workers {

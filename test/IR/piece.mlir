@@ -10,7 +10,7 @@
 // CHECK-LABEL: func.func @pieces
 // CHECK:         dash.piece %{{.+}}[0] : tensor<128x128xf32> to tensor<64x128xf32>
 // CHECK-NEXT:    dash.piece %{{.+}}[1] : tensor<128x128xf32> to tensor<64x128xf32>
-// CHECK-NEXT:    dash.piece %{{.+}}[1] : tensor<128x64xf32, #dash.fragment<accumulator, rows by 2>> to tensor<64x64xf32, #dash.fragment<accumulator, columns by 2>>
+// CHECK-NEXT:    dash.piece %{{.+}}[1] : !acc_128x64_rows2 to !acc_64x64_columns2
 // CHECK:         %[[TURN:.+]], %[[LAST:.+]] = dash.read_part[%[[PLACE:.+]]]
 // CHECK-NEXT:    dash.ordered_reduce %{{.+}} into %{{.+}}[%[[PLACE]], %[[PLACE]], %[[PLACE]]] piece(1 of 2) turn(%[[TURN]]) last(%[[LAST]]) : tensor<64x128xf32> into memref<?x?x?x128xf32>
 // CHECK:         dash.convert %{{.+}} to %{{.+}} layout(<accumulator, columns by 2>) pieces(2) :

@@ -21,7 +21,7 @@ func.func @store(%q: !T, %k: !T, %v: !T, %dk: !T, %a: tensor<128x128xf32>, %b: t
 
 // It leaves in two pieces through slots that the role fills by itself: of those that come next, the third and the fourth.
 // CHECK-LABEL: func.func @leaves
-// CHECK:         dash.store %{{.+}}, %{{.+}}[%{{.+}}, %{{.+}}, %{{.+}}] through %ds_tiles : !dash.channel<tensor<128x64xbf16>> ahead(2) use(%{{.+}}) : tensor<128x128xf32> -> memref<?x?x?x128xbf16>
+// CHECK:         dash.store %{{.+}}, %{{.+}}[%{{.+}}, %{{.+}}, %{{.+}}] through %ds_tiles : !channel_128x64xbf16 ahead(2) use(%{{.+}}) : tensor<128x128xf32> -> memref<?x?x?x128xbf16>
 func.func @leaves(%dk: !T, %a: tensor<128x128xf32>, %i: index) {
   dash.workers {
     %ds_tiles = dash.channel "ds" depth(4) : !DS

@@ -4,5 +4,5 @@
 
 // Whole pieces of eight rows, whole panels of 64 columns.
 // CHECK-LABEL: func.func private @swizzled(
-// CHECK-SAME:    tensor<64x128xbf16, #dash.swizzled>, tensor<8x64xf16, #dash.swizzled>)
+// CHECK-SAME:    !swizzled_64x128xbf16, !swizzled_8x64xf16)
 func.func private @swizzled(tensor<64x128xbf16, #dash.swizzled>, tensor<8x64xf16, #dash.swizzled>)

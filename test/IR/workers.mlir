@@ -16,21 +16,21 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 // Channels and what comes from them are named by what they hold.
 // CHECK-LABEL: func.func @roles_share_channels
 // CHECK:         dash.workers registers(168) shared_bytes(66560) attributes {tag = 1 : i64} {
-// CHECK-NEXT:      %k_tiles = dash.channel "k" depth(2) at([1024, 66048], [32768, 256]) : <tensor<128x128xbf16>, tensor<64xf32>>
-// CHECK-NEXT:      %sum_tiles = dash.channel "sum" depth(1) {tag = 2 : i64} : <tensor<128x128xf32>>
+// CHECK-NEXT:      %k_tiles = dash.channel "k" depth(2) at([1024, 66048], [32768, 256]) : !channel_128x128xbf16_64xf32
+// CHECK-NEXT:      %sum_tiles = dash.channel "sum" depth(1) {tag = 2 : i64} : !channel_128x128xf32
 // CHECK-NEXT:      dash.role "load" producer warps(1) registers(24) attributes {tag = 3 : i64} {
 // CHECK-NEXT:        dash.items order(@order)
-// CHECK:               dash.put %[[T:.+]], %[[L:.+]] into %k_tiles : tensor<128x128xbf16>, tensor<64xf32> into <tensor<128x128xbf16>, tensor<64xf32>>
+// CHECK:               dash.put %[[T:.+]], %[[L:.+]] into %k_tiles : tensor<128x128xbf16>, tensor<64xf32> into !channel_128x128xbf16_64xf32
 // CHECK-NEXT:        }
 // CHECK-NEXT:      }
 // CHECK-NEXT:      dash.role "compute" consumer warps(8) registers(240) {
-// CHECK:               %k_tile, %k_rows = dash.wait %k_tiles : <tensor<128x128xbf16>, tensor<64xf32>> -> tensor<128x128xbf16>, tensor<64xf32>
+// CHECK:               %k_tile, %k_rows = dash.wait %k_tiles : !channel_128x128xbf16_64xf32 -> tensor<128x128xbf16>, tensor<64xf32>
 // CHECK-NEXT:          dash.take_tensor_core
 // CHECK-NEXT:          %[[SQUARES:.+]] = dash.matmul %k_tile, transpose %k_tile :
 // CHECK-NEXT:          dash.give_tensor_core {tag = 4 : i64}
-// CHECK-NEXT:          dash.put %[[SQUARES]] into %sum_tiles : tensor<128x128xf32> into <tensor<128x128xf32>>
-// CHECK-NEXT:          dash.commit %sum_tiles : <tensor<128x128xf32>>
-// CHECK-NEXT:          dash.release %k_tiles : <tensor<128x128xbf16>, tensor<64xf32>>
+// CHECK-NEXT:          dash.put %[[SQUARES]] into %sum_tiles : tensor<128x128xf32> into !channel_128x128xf32
+// CHECK-NEXT:          dash.commit %sum_tiles : !channel_128x128xf32
+// CHECK-NEXT:          dash.release %k_tiles : !channel_128x128xbf16_64xf32
 func.func @roles_share_channels(%q: !T, %k: !T, %v: !T, %lse: memref<?x?x?xf32>) {
   dash.workers registers(168) shared_bytes(66560) attributes {tag = 1} {
     %k_tiles = dash.channel "k" depth(2) at([1024, 66048], [32768, 256]) : !C
@@ -99,7 +99,7 @@ func.func @roles_in_time(%q: !T, %k: !T, %v: !T) {
 // CHECK-NEXT:    dash.put %{{.+}} into %sum_tiles[%[[USE]]] :
 // CHECK-NEXT:    dash.commit %sum_tiles[%[[USE]]] :
 // CHECK-NEXT:    dash.release %k_tiles[%[[USE]]] :
-// CHECK-NEXT:    dash.store %{{.+}}, %{{.+}}[%{{.+}}, %{{.+}}, %{{.+}}] scale(%{{.+}}) through %ds_tiles : !dash.channel<tensor<128x64xbf16>> ahead(0) : tensor<128x128xf32> -> memref<?x?x?x128xbf16>
+// CHECK-NEXT:    dash.store %{{.+}}, %{{.+}}[%{{.+}}, %{{.+}}, %{{.+}}] scale(%{{.+}}) through %ds_tiles : !channel_128x64xbf16 ahead(0) : tensor<128x128xf32> -> memref<?x?x?x128xbf16>
 func.func @uses_are_numbered(%use: index, %sum: tensor<128x128xf32>, %out: !T, %scale: f32) {
   dash.workers {
     %k_tiles = dash.channel "k" depth(2) : !C

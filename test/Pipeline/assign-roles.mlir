@@ -13,10 +13,10 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 // item has and where it is, with K; where the mask's edge runs, with Q.
 // CHECK-LABEL: func.func @roles_by_use
 // CHECK:         dash.workers {
-// CHECK-NEXT:      %k_tiles = dash.channel "k" depth(1) : <tensor<128x128xbf16>, index, index, index, index>
-// CHECK-NEXT:      %q_tiles = dash.channel "q" depth(1) : <tensor<64x128xbf16>, tensor<64xf32>, index>
-// CHECK-NEXT:      %whole_tiles = dash.channel "whole" depth(1) : <tensor<128x64xbf16>>
-// CHECK-NEXT:      %sum_tiles = dash.channel "sum" depth(1) : <tensor<64x128xf32>>
+// CHECK-NEXT:      %k_tiles = dash.channel "k" depth(1) : !channel_128x128xbf16_index_index_index_index
+// CHECK-NEXT:      %q_tiles = dash.channel "q" depth(1) : !channel_64x128xbf16_64xf32_index
+// CHECK-NEXT:      %whole_tiles = dash.channel "whole" depth(1) : !channel_128x64xbf16
+// CHECK-NEXT:      %sum_tiles = dash.channel "sum" depth(1) : !channel_64x128xf32
 // CHECK-NEXT:      dash.role "load-q" producer warps(1) {
 // CHECK-NEXT:        dash.items order(@order) over(%[[Q:[^,]+]], %[[K:[^,]+]], %{{.+}})
 // CHECK-NEXT:            tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%[[SEQ:.+]], %[[KV_HEAD:.+]], %[[KV:.+]], %{{.+}}) {

@@ -18,7 +18,7 @@ dash.schedule @order64 kind("ascending") level(run) parts(1) workers(2) width(2)
 // work behind them need has one slot.
 // ROLES-LABEL: func.func @products_overlap_element_wise_work
 // ROLES:         dash.workers structure(overlapping) {
-// ROLES:           %q_do_tiles = dash.channel "q_do" depth(1) : <tensor<64x64xbf16>, tensor<64xf32>, tensor<64x64xbf16>, tensor<64xf32>, index>
+// ROLES:           %q_do_tiles = dash.channel "q_do" depth(1) : !channel_64x64xbf16_64xf32_64x64xbf16_64xf32_index
 // ROLES-NEXT:      %ds_tiles = dash.channel "ds"
 // ROLES-NEXT:      %dq_tiles = dash.channel "dq"
 // ROLES-NEXT:      dash.role "load-q" producer warps(1) {

@@ -40,7 +40,7 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 // CHECK-NEXT:      }
 //                  The result leaves through slots that the role fills next.
 // CHECK-NEXT:      dash.release %k_tiles
-// CHECK-NEXT:      dash.store %{{.+}}, %{{.+}}[%{{.+}}, %{{.+}}, %{{[^ ]+}}] through %whole_tiles : !dash.channel<tensor<128x64xbf16>> ahead(0) : tensor
+// CHECK-NEXT:      dash.store %{{.+}}, %{{.+}}[%{{.+}}, %{{.+}}, %{{[^ ]+}}] through %whole_tiles : !channel_128x64xbf16 ahead(0) : tensor
 // CHECK-NEXT:    }
 func.func @released_where_a_wait_is_due(%q: !T, %k: !T, %v: !T, %lse: memref<?x?x?xf32>, %sum: memref<?x?x?x128xf32>, %out: !T) {
   %zero = arith.constant dense<0.0> : tensor<128x128xf32>

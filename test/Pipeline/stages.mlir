@@ -8,12 +8,12 @@
 // CHECK:         %[[SUM:.+]] = memref.alloc({{.+}}) : memref<?x?x?x128xf32>
 // CHECK-NOT:     dash.items
 // CHECK:         dash.workers registers(168) shared_bytes(231424) {
-// CHECK-NEXT:      %k_tiles = dash.channel "k" depth(1) at([1024, 160, 164, 168, 172], [32768, 16, 16, 16, 16]) barriers([0, 8]) : <tensor<128x128xbf16>, index, index, index, index>
-// CHECK-NEXT:      %v_tiles = dash.channel "v" depth(1) at([33792], [32768]) barriers([16, 24]) : <tensor<128x128xbf16>>
-// CHECK-NEXT:      %q_tiles = dash.channel "q" depth(2) at([66560, 230400, 176], [81920, 256, 16]) barriers([32, 48]) : <tensor<64x128xbf16>, tensor<64xf32>, index>
-// CHECK-NEXT:      %do_tiles = dash.channel "do" depth(2) at([82944, 230912], [81920, 256]) barriers([64, 80]) : <tensor<64x128xbf16>, tensor<64xf32>>
-// CHECK-NEXT:      %ds_tiles = dash.channel "ds" depth(2) at([99328], [81920]) barriers([96, 112]) : <tensor<128x64xbf16>>
-// CHECK-NEXT:      %dq_tiles = dash.channel "dq" depth(2) at([115712], [81920]) barriers([128, 144]) : <tensor<64x128xf32>>
+// CHECK-NEXT:      %k_tiles = dash.channel "k" depth(1) at([1024, 160, 164, 168, 172], [32768, 16, 16, 16, 16]) barriers([0, 8]) : !channel_128x128xbf16_index_index_index_index
+// CHECK-NEXT:      %v_tiles = dash.channel "v" depth(1) at([33792], [32768]) barriers([16, 24]) : !channel_128x128xbf16
+// CHECK-NEXT:      %q_tiles = dash.channel "q" depth(2) at([66560, 230400, 176], [81920, 256, 16]) barriers([32, 48]) : !channel_64x128xbf16_64xf32_index
+// CHECK-NEXT:      %do_tiles = dash.channel "do" depth(2) at([82944, 230912], [81920, 256]) barriers([64, 80]) : !channel_64x128xbf16_64xf32
+// CHECK-NEXT:      %ds_tiles = dash.channel "ds" depth(2) at([99328], [81920]) barriers([96, 112]) : !channel_128x64xbf16
+// CHECK-NEXT:      %dq_tiles = dash.channel "dq" depth(2) at([115712], [81920]) barriers([128, 144]) : !channel_64x128xf32
 // CHECK-NEXT:      dash.role "load-q" producer warps(1) registers(24) {
 // CHECK-NEXT:        dash.items order(@attention_bwd_order)
 // CHECK-NEXT:            (%[[SEQ:.+]], %{{.+}}, %[[KV:.+]], %{{.+}}) {

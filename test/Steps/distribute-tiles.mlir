@@ -13,16 +13,16 @@ func.func @two_warpgroups(%q: memref<?x?x?x128xbf16>, %lse: memref<?x?x?xf32>, %
   %zero = arith.constant dense<0.0> : tensor<128x128xf32>
   dash.workers {
     // A slot holds factors as wgmma reads them, sums as warpgroups hold them.
-    // CHECK: %q_tiles = dash.channel "q" depth(2) : <tensor<64x128xbf16, #dash.swizzled>, tensor<64xf32>, index>
-    // CHECK: %ds_tiles = dash.channel "ds" depth(2) : <tensor<128x64xbf16, #dash.swizzled>>
-    // CHECK: %dq_tiles = dash.channel "dq" depth(2) : <tensor<64x128xf32, #dash.fragment<accumulator, columns by 2>>>
+    // CHECK: %q_tiles = dash.channel "q" depth(2) : !channel_64x128xbf16_64xf32_index
+    // CHECK: %ds_tiles = dash.channel "ds" depth(2) : !channel_128x64xbf16
+    // CHECK: %dq_tiles = dash.channel "dq" depth(2) : !channel_64x128xf32
     %k_tiles = dash.channel "k" depth(1) : !K
     %q_tiles = dash.channel "q" depth(2) : !Q
     %ds_tiles = dash.channel "ds" depth(2) : !DS
     %dq_tiles = dash.channel "dq" depth(2) : !DQ
     dash.role "load" producer warps(1) {
       %c0 = arith.constant 0 : index
-      // CHECK: dash.put {{.*}} into %q_tiles[%{{.*}}] : tensor<64x128xbf16>, tensor<64xf32>, index into <tensor<64x128xbf16, #dash.swizzled>
+      // CHECK: dash.put {{.*}} into %q_tiles[%{{.*}}] : tensor<64x128xbf16>, tensor<64xf32>, index into !channel_64x128xbf16
       %0 = dash.load %q[%c0, %c0, %c0] : memref<?x?x?x128xbf16> -> tensor<64x128xbf16>
       %1 = dash.load %lse[%c0, %c0, %c0] : memref<?x?x?xf32> -> tensor<64xf32>
       dash.put %0, %1, %c0 into %q_tiles[%c0] : tensor<64x128xbf16>, tensor<64xf32>, index into !Q
@@ -30,32 +30,32 @@ func.func @two_warpgroups(%q: memref<?x?x?x128xbf16>, %lse: memref<?x?x?xf32>, %
     dash.role "compute" consumer warps(8) {
       // A constant of the function is one of the role now.
       // CHECK: dash.role "compute"
-      // CHECK-NEXT: %[[ZERO:.*]] = arith.constant dense<0.000000e+00> : tensor<128x128xf32, #dash.fragment<accumulator, rows by 2>>
+      // CHECK-NEXT: %[[ZERO:.*]] = arith.constant dense<0.000000e+00> : !acc_128x128_rows2
       %c0 = arith.constant 0 : index
       %c1 = arith.constant 1 : index
-      // CHECK: dash.wait %k_tiles[%{{.*}}] : {{.*}} -> tensor<128x128xbf16, #dash.swizzled>
+      // CHECK: dash.wait %k_tiles[%{{.*}}] : {{.*}} -> !swizzled_128x128xbf16
       %k = dash.wait %k_tiles[%c0] : !K -> tensor<128x128xbf16>
-      // CHECK: scf.for {{.*}} iter_args(%{{.*}} = %[[ZERO]]) -> (tensor<128x128xf32, #dash.fragment<accumulator, rows by 2>>)
+      // CHECK: scf.for {{.*}} iter_args(%{{.*}} = %[[ZERO]]) -> (!acc_128x128_rows2)
       %dk = scf.for %i = %c0 to %c1 step %c1 iter_args(%sum = %zero) -> tensor<128x128xf32> {
-        // CHECK: dash.wait %q_tiles[%{{.*}}] : {{.*}} -> tensor<64x128xbf16, #dash.swizzled>, tensor<64xf32, #dash.fragment<row, rows by 2>>, index
+        // CHECK: dash.wait %q_tiles[%{{.*}}] : {{.*}} -> !swizzled_64x128xbf16, !row_64_rows2, index
         %q_tile, %l, %lead = dash.wait %q_tiles[%i] : !Q -> tensor<64x128xbf16>, tensor<64xf32>, index
-        // CHECK: dash.matmul {{.*}} -> tensor<128x64xf32, #dash.fragment<accumulator, rows by 2>>
+        // CHECK: dash.matmul {{.*}} -> !acc_128x64_rows2
         %s = dash.matmul %k, transpose %q_tile : (tensor<128x128xbf16>, tensor<64x128xbf16>) -> tensor<128x64xf32>
-        // CHECK: dash.log_probability {{.*}} : tensor<128x64xf32, #dash.fragment<accumulator, rows by 2>>, tensor<64xf32, #dash.fragment<row, rows by 2>>
+        // CHECK: dash.log_probability {{.*}} : !acc_128x64_rows2, !row_64_rows2
         %log = dash.log_probability %s, %l : tensor<128x64xf32>, tensor<64xf32>
-        // CHECK: dash.hide {{.*}} : tensor<128x64xf32, #dash.fragment<accumulator, rows by 2>>
+        // CHECK: dash.hide {{.*}} : !acc_128x64_rows2
         %shown = dash.hide %log band(%lead, %c0) : tensor<128x64xf32>
-        // CHECK: dash.exp2 {{.*}} : tensor<128x64xf32, #dash.fragment<accumulator, rows by 2>>
+        // CHECK: dash.exp2 {{.*}} : !acc_128x64_rows2
         %p32 = dash.exp2 %shown : tensor<128x64xf32>
-        // CHECK: dash.score_gradient {{.*}} -> tensor<128x64xbf16, #dash.fragment<operand, rows by 2>>
+        // CHECK: dash.score_gradient {{.*}} -> !operand_128x64xbf16_rows2
         %ds = dash.score_gradient %p32, %s, %l : (tensor<128x64xf32>, tensor<128x64xf32>, tensor<64xf32>) -> tensor<128x64xbf16>
-        // CHECK: dash.put {{.*}} : tensor<128x64xbf16, #dash.fragment<operand, rows by 2>> into <tensor<128x64xbf16, #dash.swizzled>>
+        // CHECK: dash.put {{.*}} : !operand_128x64xbf16_rows2 into !channel_128x64xbf16
         dash.put %ds into %ds_tiles[%i] : tensor<128x64xbf16> into !DS
         dash.commit %ds_tiles[%i] : !DS
-        // CHECK: %[[DS:.*]] = dash.wait %ds_tiles[%{{.*}}] : {{.*}} -> tensor<128x64xbf16, #dash.swizzled>
+        // CHECK: %[[DS:.*]] = dash.wait %ds_tiles[%{{.*}}] : {{.*}} -> !swizzled_128x64xbf16
         %dst = dash.wait %ds_tiles[%i] : !DS -> tensor<128x64xbf16>
         // 64 rows are too few for two warpgroups: they split dQ by columns.
-        // CHECK: dash.matmul transpose %[[DS]], {{.*}} -> tensor<64x128xf32, #dash.fragment<accumulator, columns by 2>>
+        // CHECK: dash.matmul transpose %[[DS]], {{.*}} -> !acc_64x128_columns2
         %dqs = dash.matmul transpose %dst, %k : (tensor<128x64xbf16>, tensor<128x128xbf16>) -> tensor<64x128xf32>
         dash.put %dqs into %dq_tiles[%i] : tensor<64x128xf32> into !DQ
         dash.commit %dq_tiles[%i] : !DQ
@@ -65,8 +65,8 @@ func.func @two_warpgroups(%q: memref<?x?x?x128xbf16>, %lse: memref<?x?x?xf32>, %
     }
     dash.role "reduce" reducer warps(1) {
       %c0 = arith.constant 0 : index
-      // CHECK: dash.wait %dq_tiles[%{{.*}}] : {{.*}} -> tensor<64x128xf32, #dash.fragment<accumulator, columns by 2>>
-      // CHECK-NEXT: dash.ordered_reduce {{.*}} : tensor<64x128xf32, #dash.fragment<accumulator, columns by 2>> into
+      // CHECK: dash.wait %dq_tiles[%{{.*}}] : {{.*}} -> !acc_64x128_columns2
+      // CHECK-NEXT: dash.ordered_reduce {{.*}} : !acc_64x128_columns2 into
       %t = dash.wait %dq_tiles[%c0] : !DQ -> tensor<64x128xf32>
       dash.ordered_reduce %t into %sums[%c0, %c0, %c0] turn(%c0) last(%c0) : tensor<64x128xf32> into memref<?x?x?x128xf32>
     }
@@ -85,13 +85,13 @@ func.func @one_and_three_warpgroups() {
     dash.role "one" consumer warps(4) {
       %c0 = arith.constant 0 : index
       %q = dash.wait %q_tiles[%c0] : !dash.channel<tensor<64x64xbf16>> -> tensor<64x64xbf16>
-      // CHECK: -> tensor<64x64xf32, #dash.fragment<accumulator, rows by 1>>
+      // CHECK: -> !acc_64x64_rows1
       %s = dash.matmul %q, transpose %q : (tensor<64x64xbf16>, tensor<64x64xbf16>) -> tensor<64x64xf32>
     }
     dash.role "three" consumer warps(12) {
       %c0 = arith.constant 0 : index
       %k = dash.wait %k_tiles[%c0] : !dash.channel<tensor<192x64xbf16>> -> tensor<192x64xbf16>
-      // CHECK: -> tensor<192x192xf32, #dash.fragment<accumulator, rows by 3>>
+      // CHECK: -> !acc_192x192_rows3
       %s = dash.matmul %k, transpose %k : (tensor<192x64xbf16>, tensor<192x64xbf16>) -> tensor<192x192xf32>
     }
   }

@@ -14,7 +14,7 @@
 // CHECK:      dash.mbarrier_wait %k_tiles full
 // CHECK-NEXT: %[[K:.*]] = dash.slot_tile %k_tiles
 // CHECK-NEXT: %[[STEPS:.*]] = dash.read_indices %k_tiles
-// CHECK-NEXT: %[[K_ROWS:.*]] = dash.load_factor %[[K]] : tensor<128x64xbf16, #dash.swizzled> -> tensor<128x64xbf16, #dash.fragment<operand, rows by 2>>
+// CHECK-NEXT: %[[K_ROWS:.*]] = dash.load_factor %[[K]] : !swizzled_128x64xbf16 -> !operand_128x64xbf16_rows2
 // CHECK-NEXT: %[[MANY:.*]] = arith.cmpi ugt, %[[STEPS]],
 // CHECK-NEXT: scf.if %[[MANY]] {
 // CHECK:        %[[Q:.*]] = dash.slot_tile %q_tiles

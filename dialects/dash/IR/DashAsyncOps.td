@@ -75,7 +75,7 @@ def MbarrierArriveOp : Dash_SlotOp<"mbarrier_arrive"> {
     Arg<Index, "slot">:$slot,
     Arg<ArriveScopeAttr, "who arrives">:$scope);
   let assemblyFormat = [{
-    $channel `` $side `[` $slot `]` `by` $scope attr-dict
+    $channel `` $side `[` $slot `]` `by` `` $scope attr-dict
     `:` type($channel)
   }];
 }

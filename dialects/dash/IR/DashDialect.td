@@ -50,6 +50,7 @@ def DashDialect : Dialect {
     void registerAttributes();
     void registerTypes();
     void registerBytecode();
+    void registerAliases();
   }];
 }
 
