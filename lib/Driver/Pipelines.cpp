@@ -64,12 +64,13 @@ void dash::buildToPtxPipeline(OpPassManager &manager, const ToPtxOptions &option
   manager.addPass(createPeelWalks());
   manager.addPass(createReadOrder());
   manager.addPass(createDistributeTiles());
-  manager.addPass(
-      createLowerOrderedReduce(LowerOrderedReduceOptions{options.contributions, options.delays}));
+  manager.addPass(createLowerOrderedReduce(LowerOrderedReduceOptions{options.contributions}));
   manager.addPass(createSinkWaits());
   manager.addPass(createHoistReleases());
   manager.addPass(createHoistStores());
-  manager.addPass(createInsertWaits(InsertWaitsOptions{options.delays, options.threadsArrive}));
+  manager.addPass(createInsertWaits(InsertWaitsOptions{options.threadsArrive}));
+  if (options.delays)
+    manager.addPass(createInsertDelays());
   manager.addPass(createSplitWarpgroups());
   manager.addPass(createOutlineWorkers());
   // what runs in front of the main kernel, and behind it

@@ -33,10 +33,10 @@ namespace {
 
 class RoleWaits {
 public:
-  RoleWaits(RoleOp role, bool delays, bool threadsArrive)
-      : role(role), delays(delays), scope(!role.isConsumer() ? ArriveScope::Thread
-                                          : threadsArrive    ? ArriveScope::All
-                                                             : ArriveScope::Warp),
+  RoleWaits(RoleOp role, bool threadsArrive)
+      : role(role), scope(!role.isConsumer() ? ArriveScope::Thread
+                          : threadsArrive    ? ArriveScope::All
+                                             : ArriveScope::Warp),
         b(role.getLoc(), role.getContext()), results(role) {}
 
   LogicalResult insert() {
@@ -194,8 +194,6 @@ private:
   /// The copy engine fills the slot.
   void load(PutOp op) {
     Value channel = op.getChannel(), slot = waitEmpty(op).getSlot();
-    if (delays)
-      DelayOp::create(b);
     if (!op.getIndices().empty())
       WriteIndicesOp::create(b, op.getIndices(), channel, slot);
     MbarrierExpectOp::create(b, channel, slot, op.getChannel().getType().getTilesBytes());
@@ -320,7 +318,6 @@ private:
   }
 
   RoleOp role;
-  bool delays;
   bool copiesOut = false;
   ArriveScope scope;
   ImplicitLocOpBuilder b;
@@ -354,7 +351,7 @@ private:
     for (RoleOp role : workers.getRoles()) {
       if (role.isConsumer())
         hoistUsesOfPuts(role);
-      if (failed(RoleWaits(role, delays, threadsArrive).insert()))
+      if (failed(RoleWaits(role, threadsArrive).insert()))
         return failure();
     }
     return success();

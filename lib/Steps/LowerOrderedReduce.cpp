@@ -104,10 +104,6 @@ private:
     Type index = b.getIndexType();
     return RingOp::create(b, index, index, wait.getChannel(), wait.getUse()).getSlot();
   }
-  void delay(ImplicitLocOpBuilder &b) {
-    if (delays)
-      DelayOp::create(b);
-  }
 
   /// The pieces of a tile lie one behind the other.
   static Value tileOf(ImplicitLocOpBuilder &b, OrderedReduceOp op) {
@@ -138,7 +134,6 @@ private:
   void keepApart(ImplicitLocOpBuilder &b, OrderedReduceOp op, Slot slot) {
     Value target = op.getTarget(), sequence = op.getSequence(), head = op.getHead();
     Value tile = tileOf(b, op), turn = op.getTurn();
-    delay(b);
     BulkStoreOp::create(b, target, sequence, head, tile, slot.wait.getChannel(),
                         slotOf(b, slot.wait), turn, /*evictLast=*/false);
     NVVM::CpAsyncBulkCommitGroupOp::create(b);
@@ -149,10 +144,8 @@ private:
   void addInTurn(ImplicitLocOpBuilder &b, OrderedReduceOp op, Slot slot) {
     Value target = op.getTarget(), sequence = op.getSequence(), head = op.getHead();
     Value tile = tileOf(b, op), turn = op.getTurn(), channel = slot.wait.getChannel();
-    delay(b);
     AcquireTurnOp::create(b, target, sequence, head, tile, turn);
     slot.wait->moveBefore(op);
-    delay(b);
     NVVM::FenceProxyOp::create(b, NVVM::ProxyKind::async_global, NVVM::SharedSpaceAttr());
     Value place = slotOf(b, slot.wait);
     if (contributions)
@@ -171,7 +164,6 @@ private:
 
     b.setInsertionPointAfter(slot.release);
     waitCopies(b, /*read=*/false);
-    delay(b);
     ReleaseTurnOp::create(b, target, sequence, head, tile, op.getIsLast(), op.getTells());
   }
 

@@ -1,7 +1,5 @@
 // Contributions that are kept apart wait for no turn: each goes to the place of its turn, and the last says how many there are.
 // RUN: dash-opt %s --dash-lower-ordered-reduce | FileCheck %s --implicit-check-not=dash.acquire_turn --implicit-check-not=dash.release_turn
-// RUN: dash-opt %s --dash-lower-ordered-reduce=delays | FileCheck %s --check-prefix=DELAYS
-// DELAYS-COUNT-2: dash.delay
 
 !DQ = !dash.channel<tensor<64x128xf32, #dash.fragment<accumulator, columns by 2>>>
 !dq = tensor<64x128xf32, #dash.fragment<accumulator, columns by 2>>

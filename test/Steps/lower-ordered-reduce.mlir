@@ -1,6 +1,6 @@
 // What a reducer does in its turn: only then does it look at the slot, and the slot is free before the turn is over.
 // RUN: dash-opt %s --dash-lower-ordered-reduce | FileCheck %s
-// RUN: dash-opt %s --dash-lower-ordered-reduce='contributions delays' | FileCheck %s --check-prefix=DEBUG
+// RUN: dash-opt %s --dash-lower-ordered-reduce=contributions | FileCheck %s --check-prefix=DEBUG
 
 !DQ = !dash.channel<tensor<64x128xf32, #dash.fragment<accumulator, columns by 2>>>
 !dq = tensor<64x128xf32, #dash.fragment<accumulator, columns by 2>>
@@ -34,15 +34,12 @@ func.func @ordered(%sums: !S, %n: index) {
       // CHECK-NEXT:   nvvm.cp.async.bulk.wait_group 0{{$}}
       // CHECK-NEXT:   dash.release_turn %[[SUMS]][%[[SEQ]], %[[HEAD]], %[[Q]]] last(%[[LAST]])
 
-      // DEBUG:      dash.delay
-      // DEBUG-NEXT: dash.acquire_turn {{.*}} turn(%[[TURN:.*]]) :
+      // DEBUG:      dash.acquire_turn {{.*}} turn(%[[TURN:.*]]) :
       // DEBUG-NEXT: dash.wait
-      // DEBUG-NEXT: dash.delay
       // DEBUG-NEXT: nvvm.fence.proxy
       // DEBUG:      dash.bulk_store {{.*}} keep(%[[TURN]])
       // DEBUG:      scf.if
       // DEBUG:      nvvm.cp.async.bulk.wait_group 0{{$}}
-      // DEBUG-NEXT: dash.delay
       // DEBUG-NEXT: dash.release_turn
       scf.for %use = %c0 to %n step %c1 {
         %head, %q, %turn, %is_last = dash.read_visit %visit0[%use] heads(%head0, %c0)

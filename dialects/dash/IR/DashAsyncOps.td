@@ -446,7 +446,7 @@ def DelayOp : Dash_SlotOp<"delay", [MemoryEffects<[MemWrite]>]> {
 
     **Preconditions**: none.
     **Postconditions**: none.
-    **Example**: `dash.delay`, as in test/Steps/insert-waits.mlir.
+    **Example**: `dash.delay`, as in test/Steps/insert-delays.mlir.
     **Errors**: `stands inside 'dash.role' only: channels connect roles`.
   }];
   let assemblyFormat = "attr-dict";

@@ -97,8 +97,6 @@ def LowerOrderedReduce : Pass<"dash-lower-ordered-reduce", "::mlir::ModuleOp"> {
            "Keep each contribution in a region of the workspace: to dQ in `contributions`, slot (q tile, "
            "turn), with parts to dK and dV in `dk_contributions` and `dv_contributions`, so that a chain's "
            "sum can be replayed. Off because it is large and slow">,
-    Option<"delays", "delays", "bool", /*default=*/"false",
-           "Sleep for random times wherever a turn or a slot is waited for: bits must not change. For tests">,
   ];
   let statistics = [Statistic<"numLowered", "num-lowered", "Number of adds lowered">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::NVVM::NVVMDialect",
@@ -182,13 +180,24 @@ def InsertWaits : Pass<"dash-insert-waits", "::mlir::ModuleOp"> {
     (* example filepath=test/Steps/insert-waits.mlir *)
   }];
   let options = [
-    Option<"delays", "delays", "bool", /*default=*/"false",
-           "Sleep for random times before slots are filled: bits must not change. For tests">,
     Option<"threadsArrive", "threads-arrive", "bool", /*default=*/"false",
            "Every thread says for itself that it is done with a slot, not one for its warp, whose "
            "lanes go together: tools that look for races do not see that they do. For tests">,
   ];
   let dependentDialects = ["::mlir::NVVM::NVVMDialect"];
+}
+
+def InsertDelays : Pass<"dash-insert-delays", "::mlir::ModuleOp"> {
+  let summary = "Let roles sleep at random where they wait";
+  let description = [{
+    In roles of one thread a warp, which load and add, puts a `dash.delay` behind each wait for a slot, in front of each
+    `dash.acquire_turn`, and in front of each `dash.release_turn`: bits must not depend on who is late. For tests.
+
+    Needs: `dash-insert-waits`. Leaves: everything else. Does not: touch consumers, which are late where their slots are.
+
+    (* example filepath=test/Steps/insert-delays.mlir *)
+  }];
+  let statistics = [Statistic<"numInserted", "num-inserted", "Number of sleeps inserted">];
 }
 
 def SplitWarpgroups : Pass<"dash-split-warpgroups", "::mlir::ModuleOp"> {

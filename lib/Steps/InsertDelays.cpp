@@ -1,0 +1,51 @@
+//===- InsertDelays.cpp - random sleeps where roles wait ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Who is late must not change a bit. Warps that load and add decide who comes first, so they sleep; a consumer is late by
+// itself where its slots are.
+//
+//===----------------------------------------------------------------------===//
+
+#include "WaitsAreOps.h"
+#include "dash/Steps/Passes.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace mlir::dash {
+#define GEN_PASS_DEF_INSERTDELAYS
+#include "dash/Steps/Passes.h.inc"
+} // namespace mlir::dash
+
+using namespace mlir;
+using namespace mlir::dash;
+
+namespace {
+
+struct InsertDelays : dash::impl::InsertDelaysBase<InsertDelays> {
+  void runOnOperation() override {
+    SmallVector<WorkersOp> found;
+    getOperation()->walk([&](WorkersOp workers) { found.push_back(workers); });
+    for (WorkersOp workers : found) {
+      if (failed(checkWaitsAreOps(workers)))
+        return signalPassFailure();
+      for (RoleOp role : workers.getRoles())
+        if (!role.isConsumer())
+          insert(role);
+    }
+  }
+
+private:
+  void insert(RoleOp role) {
+    role.walk([&](Operation *op) {
+      OpBuilder b(op);
+      if (isa<MbarrierWaitOp>(op))
+        b.setInsertionPointAfter(op);
+      else if (!isa<AcquireTurnOp, ReleaseTurnOp>(op))
+        return;
+      DelayOp::create(b, op->getLoc());
+      ++numInserted;
+    });
+  }
+};
+
+} // namespace
