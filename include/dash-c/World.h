@@ -68,6 +68,16 @@ DASH_CAPI_EXPORTED DashStringRef dashWorldGetCertificate(DashWorld world, DashSt
                                                          const DashStringRef *leafKernels,
                                                          size_t numLeafKernels);
 
+#define DASH_WORLD_LEAF_WIDTH 5
+
+/**
+ * Leaves of a document, as lines of 5 numbers each: first row and end row of its queries, and, as kernels compute it, query rows, context, and
+ * 1 where it is packed with others. `lines` takes as many as `capacity` says, and may be NULL where that is 0; the result is how many there are.
+ * 0 for a world that is NULL, and for a document that does not exist.
+ */
+DASH_CAPI_EXPORTED size_t dashWorldGetLeaves(DashWorld world, int64_t document, int64_t *lines,
+                                             size_t capacity);
+
 /** A proven plan. */
 typedef struct DashWorldPlan {
   void *ptr;

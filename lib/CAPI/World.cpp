@@ -137,6 +137,22 @@ DashStringRef dashWorldGetCertificate(DashWorld world, DashStringRef forward,
   return toC(handle->certificate);
 }
 
+size_t dashWorldGetLeaves(DashWorld world, int64_t document, int64_t *lines, size_t capacity) {
+  Lines out(lines, capacity);
+  if (!world.ptr)
+    return 0;
+  const World &of = *static_cast<WorldHandle *>(world.ptr)->world;
+  if (document < 0 || document >= of.numDocuments())
+    return 0;
+  int64_t rows = of.problem().documents[document];
+  for (int64_t leaf = 0; leaf < of.numLeaves(document); ++leaf) {
+    int64_t first = of.leafFirst(document, leaf), end = of.leafEnd(document, leaf);
+    LeafShape shape = of.cut().paddedShape(first, end, rows);
+    out.add(first, end, shape.qRows, shape.context, shape.isPacked);
+  }
+  return out.size();
+}
+
 DashStatus dashWorldPlan(DashWorld world, DashStringRef kind, uint64_t seed,
                          DashDiagnosticHandler handler, void *userData, DashWorldPlan *plan) {
   if (!world.ptr || !plan)

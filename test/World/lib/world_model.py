@@ -56,8 +56,8 @@ class Facts(ctypes.Structure):
 
 
 library = ctypes.CDLL(os.environ["DASH_LIBRARY"])
-for name in ("GetRuns", "GetMessages", "GetBuffers", "GetFolds"):
-    getattr(library, f"dashWorldPlan{name}").restype = ctypes.c_size_t
+for name in ("WorldGetLeaves", *(f"WorldPlanGet{what}" for what in ("Runs", "Messages", "Buffers", "Folds"))):
+    getattr(library, f"dash{name}").restype = ctypes.c_size_t
 for name in ("dashWorldGetCertificate", "dashWorldGetPhaseName", "dashWorldPlanGetReport"):
     getattr(library, name).restype = StringRef
 for name in ("dashWorldDestroy", "dashWorldPlanDestroy", "dashWorldPlanGetFacts"):

@@ -1,0 +1,168 @@
+"""A forward and a backward of one rank: what it sends, computes and adds, in three parts each. `send` and `receive` are programs of exchanges."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import torch
+
+from ..torch.delta import delta_of
+from .exchange import Program, Transfer
+from .plan import BACKWARD, DELTA, DK, DO, DQ, DV, FORWARD, HOME, K, LSE, NODE, O, Q, SERVER, SUMS, V, Phase, Plan
+from .rows import Format, Piece, Rows
+from .sums import Part, ServerFolds, Sums, add_rounded
+from .tree import Node
+
+if TYPE_CHECKING:
+    from .leaves import LeafKernel
+
+
+class Pass:
+    """rows: what the rank has; received: buffers of bytes of the phases that brought something."""
+
+    def __init__(self, plan: Plan, rank: int, form: Format, kernel: LeafKernel) -> None:
+        self.plan, self.rank, self.kernel = plan, rank, kernel
+        self.homes, self.kv_heads = plan.problem.local(rank), plan.problem.kv_heads
+        self.form, self.rows = form, Rows(form)
+        self.buffers: dict[tuple[int, str], torch.Tensor] = {}
+
+    def add_local(self, tensor: int, values: torch.Tensor) -> None:
+        self.rows.add_local(tensor, values, self.homes, self.kv_heads)
+
+    def own(self, tensor: int, like: torch.Tensor) -> torch.Tensor:
+        return self.rows.write_local(tensor, torch.empty_like(like, memory_format=torch.contiguous_format), self.homes, self.kv_heads)
+
+    def pack(self, phase: Phase, buffer: torch.Tensor) -> None:
+        for message in phase.sent:
+            for tensor, values in self.form.views(buffer, message.send_offset, message):
+                self.rows.read(tensor, message.document, message.head, message.first, message.end, values)
+
+    def exchange(self, of_pass: int, name: str) -> Program:
+        phase = self.plan.phase(of_pass, name, self.rank)
+        if phase.is_idle:
+            return
+        send, receive = (torch.empty(size, dtype=torch.uint8, device=self.form.device) for size in (phase.send, phase.receive))
+        self.pack(phase, send)
+        yield Transfer(phase, send, receive)
+        self.buffers[of_pass, name] = receive
+        self.take(phase, receive)
+
+    def take(self, phase: Phase, receive: torch.Tensor) -> None:
+        self.rows.add_received(receive, phase.received)
+
+
+class Forward(Pass):
+    """q: [rows, heads, head_dim], k, v: [rows, kv_heads, head_dim]: the rank's own rows, in the order of its homes."""
+
+    def __init__(self, plan: Plan, rank: int, form: Format, kernel: LeafKernel, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> None:
+        super().__init__(plan, rank, form, kernel)
+        self.q = q
+        for tensor, values in ((Q, q), (K, k), (V, v)):
+            self.add_local(tensor, values)
+
+    def send(self) -> Program:
+        yield from self.exchange(FORWARD, "inputs")
+        yield from self.exchange(FORWARD, "relays")
+
+    def compute(self) -> None:
+        for run, o, lse in self.kernel.forward(self.plan, self.plan.runs(self.rank), self.rows):
+            leaves = self.plan.leaves_of(run)
+            first, end = leaves[0].first, leaves[-1].end
+            for tensor, values in ((O, o), (LSE, lse)):
+                self.rows.add(tensor, run.document, Piece(run.head, 1, first, end, values[None]))
+
+    def receive(self) -> Program:
+        yield from self.exchange(FORWARD, "outputs")
+
+    def outputs(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """o, [rows, heads, head_dim], and the LSE, [heads, rows] of float32."""
+        lse = torch.empty((self.q.shape[1], self.q.shape[0]), dtype=torch.float32, device=self.q.device)
+        return self.own(O, self.q), self.rows.write_local(LSE, lse, self.homes, self.kv_heads)
+
+    def kept(self) -> list[torch.Tensor]:
+        """What the server keeps for the backward, as `Backward` takes it: what came, and the LSE of its runs, one behind the other."""
+        lse = [self.rows.head(LSE, run.document, run.head, *ends_of(self.plan, run)).flatten() for run in self.plan.runs(self.rank)]
+        nothing = torch.empty(0, device=self.form.device)
+        return [self.buffers.get((FORWARD, name), nothing) for name in ("inputs", "relays")] + [torch.cat(lse) if lse else nothing]
+
+
+class Backward(Pass):
+    """q, k, v: as `Forward` takes them; o, lse: as it gives them; do, dlse: their gradients."""
+
+    def __init__(self, plan: Plan, rank: int, form: Format, kernel: LeafKernel, scale: float, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor,
+                 o: torch.Tensor, lse: torch.Tensor, do: torch.Tensor, dlse: torch.Tensor) -> None:
+        super().__init__(plan, rank, form, kernel)
+        self.q, self.k = q, k
+        self.sums = Sums(plan, self.rows, scale)
+        delta = delta_of(do, o, lse, dlse)
+        local = [(Q, q), (K, k), (V, v), (DO, do), (DELTA, delta)]
+        for tensor, values in local if plan.problem.keeps_inputs else [*local, (LSE, lse)]:
+            self.add_local(tensor, values)
+
+    def keep(self, kept: Sequence[torch.Tensor]) -> None:
+        """What `Forward.kept` gave; nothing where inputs are sent again."""
+        if not kept:
+            return
+        *buffers, lse = kept
+        for name, buffer in zip(("inputs", "relays"), buffers):
+            phase = self.plan.phase(FORWARD, name, self.rank)
+            if not phase.is_idle:
+                self.rows.add_received(buffer, phase.received)
+        at = 0
+        for run in self.plan.runs(self.rank):
+            first, end = ends_of(self.plan, run)
+            size = self.form.group * (end - first)
+            self.rows.add(LSE, run.document, Piece(run.head, 1, first, end, lse[at:at + size].view(1, self.form.group, end - first)))
+            at += size
+
+    def send(self) -> Program:
+        yield from self.exchange(BACKWARD, "inputs")
+        yield from self.exchange(BACKWARD, "relays")
+
+    def compute(self) -> None:
+        folds = ServerFolds(self.sums, self._folds(SERVER))
+        for leaf, dq, sums, whole in self.kernel.backward(self.plan, self.plan.runs(self.rank), self.rows):
+            self.rows.add(DQ, leaf.document, Piece(leaf.head, 1, leaf.first, leaf.end, dq[None]))
+            if whole is not None:
+                for tensor, values in zip((DK, DV), whole):
+                    self.rows.add(tensor, leaf.document, Piece(leaf.head, 1, 0, leaf.end, values[None, None]))
+            elif leaf.is_whole:
+                add_rounded(self.rows, leaf.document, leaf.head, Part(0, leaf.end, sums), self.sums.scale)
+            else:
+                self.sums.add(leaf.document, leaf.head, Node(0, leaf.number), Part(0, leaf.end, sums))
+                folds.advance(leaf.document, leaf.head)
+        folds.finish()
+
+    def receive(self) -> Program:
+        yield from self.exchange(BACKWARD, "sums")
+        for one in self._folds(NODE):
+            self.sums.make(one)
+        self.sums.round_roots()
+        yield from self.exchange(BACKWARD, "gradients")
+
+    def outputs(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """dq, dk and dv of the rank's own rows, as q, k and v lie."""
+        for one in self._folds(HOME):
+            self.sums.make(one)
+        self.sums.round_roots()
+        return self.own(DQ, self.q), self.own(DK, self.k), self.own(DV, self.k)
+
+    def pack(self, phase: Phase, buffer: torch.Tensor) -> None:
+        for message in phase.sent:
+            if message.what == SUMS:
+                self.sums.pack(buffer, message)
+        super().pack(phase._replace(sent=[message for message in phase.sent if message.what != SUMS]), buffer)
+
+    def take(self, phase: Phase, receive: torch.Tensor) -> None:
+        super().take(phase, receive)
+        self.sums.add_received(receive, phase.received)
+
+    def _folds(self, stage: int) -> list:
+        return [one for one in self.plan.folds(self.rank) if one.stage == stage]
+
+
+def ends_of(plan: Plan, run: object) -> tuple[int, int]:
+    """First row and end row of a run's queries."""
+    ends = plan.leaves.of(run.document)  # type: ignore[attr-defined]
+    return ends[run.first_leaf][0], ends[run.end_leaf - 1][1]  # type: ignore[attr-defined]

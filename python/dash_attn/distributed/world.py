@@ -1,0 +1,129 @@
+"""A world: documents, the ranks that share them, and a plan, for all layers of a micro-batch."""
+
+from __future__ import annotations
+
+import contextvars
+import functools
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from ..errors import ArgumentError
+from ..library import library
+from .exchange import Exchange, Together
+from .leaves import kernel_named
+from .plan import Plan
+from .problem import KEPT, Problem, packed_homes, plain_homes, plain_numbers, refuse_options, scale_of
+from .rows import format_of
+
+ELEMENTS = {torch.bfloat16: "bf16", torch.float16: "f16"}
+MOST_PLANS = 64  # that are kept
+
+_plan = functools.lru_cache(maxsize=MOST_PLANS)(Plan)
+_current: contextvars.ContextVar[World | None] = contextvars.ContextVar("world", default=None)
+
+
+class World:
+    """Who computes what for documents whose rows lie on several GPUs, such that no bit of O, dQ, dK and dV depends on it.
+
+    ranks:          a number of virtual ranks in this process, or a process group or a device mesh of one dimension.
+    documents:      rows of each, which the host knows; the same on all ranks.
+    homes:          which rows lie where: (rank, document, first row, rows) each, of a rank in the order of its rows. None: all documents one
+                    behind the other in equal shares, rank r from row total * r // ranks on.
+    kind, seed:     of the plan; no bit follows from them.
+    kept:           "inputs": what came for the forward stays with its server to the backward; "none": it is sent again.
+    speeds:         of each rank, in thousandths of the usual: slow ones get less.
+    memory:         bytes that buffers may take on a rank; 0: any.
+    cut:            version of the cut into leaves; 0 is scaled down, for tests.
+    halves:         whether `attention` computes kv heads in two halves, so that one travels while the other is computed.
+    kernel:         what computes leaves: "batches", dash's kernels, on CUDA devices; "reference", plain PyTorch.
+    device:         None: the current CUDA device where the group can use it, else the CPU.
+    Any option of attention that a world does not serve may be given with its neutral value.
+
+    Raises ArgumentError where something is refused, before anything is sent; the same on all ranks, also where they disagree.
+    """
+
+    def __init__(self, ranks: Any, documents: Sequence[int], *, heads: int, kv_heads: int, head_dim: int, dtype: torch.dtype = torch.bfloat16,
+                 homes: Any = None, kind: str = "heads-first", seed: int = 0, scale: float | None = None, causal: bool = True, kept: str = "none",
+                 ranks_per_node: int | None = None, speeds: Sequence[int] = (), memory: int = 0, cut: int = 1, halves: bool | None = None,
+                 kernel: str = "", device: Any = None, **options: Any) -> None:
+        self.exchange: Exchange = exchange_of(ranks, device, ranks_per_node)
+        refusal, fields = None, {}
+        try:
+            refuse_options(options)
+            if dtype not in ELEMENTS:
+                raise ArgumentError(f"dtype: expected torch.bfloat16 or torch.float16, found {dtype}")
+            if kept not in KEPT:
+                raise ArgumentError(f"kept: expected one of {', '.join(KEPT)}, found {kept!r}")
+            size, lengths = self.exchange.size, plain_numbers("documents", documents)
+            homes = packed_homes(lengths, size) if homes is None else plain_homes(homes)
+            self.problem = Problem(lengths, homes, size, ranks_per_node or size, heads, kv_heads, head_dim, ELEMENTS[dtype], causal, kept == "inputs",
+                                   cut, plain_numbers("speeds", speeds), memory)
+            self.plan, self.dtype, self.scale = _plan(self.problem, kind, seed), dtype, scale_of(scale, head_dim)
+            self.kernel = kernel_named(kernel, self.scale, head_dim, dtype, self.problem.group, self.exchange.device)
+            self.form = format_of(self.problem, dtype, self.exchange.device)
+            self.halves = bool(halves) and kv_heads > 1
+            fields = {"documents": lengths, "homes": homes, "heads": heads, "kv_heads": kv_heads, "head_dim": head_dim, "dtype": str(dtype),
+                      "scale": self.scale, "causal": causal, "kept": kept, "kind": kind, "seed": seed, "ranks_per_node": ranks_per_node,
+                      "speeds": self.problem.speeds, "memory": memory, "cut": cut, "halves": self.halves,
+                      "version of dash": library().dashGetVersion().text, "certificate": self.certificate}
+        except (ArgumentError, TypeError) as error:
+            refusal = error
+        self.exchange.agree(fields, refusal)
+
+    @functools.cached_property
+    def certificate(self) -> str:
+        """"sha256:…" of all that fixes bits: cut, tree, heads, mask, and what computes leaves; not ranks, documents, homes and plan."""
+        return self.plan.leaves.certificate(*self.kernel.certificates())
+
+    @functools.cached_property
+    def parts(self) -> list[Plan]:
+        """Plans that one call of `attention` goes through, of kv heads one behind the other."""
+        if not self.halves:
+            return [self.plan]
+        first = self.problem.kv_heads // 2
+        return [_plan(replace(self.problem, heads=count * self.problem.group, kv_heads=count, _local={}), self.plan.kind, self.plan.seed)
+                for count in (first, self.problem.kv_heads - first)]
+
+    def refusal_of(self, tensors: Sequence[Any], rank: int) -> str | None:
+        """Why these are not the rank's q, k and v; None if they are."""
+        rows, problem = self.problem.rows(rank), self.problem
+        for name, tensor, heads in zip("qkv", tensors, (problem.heads, problem.kv_heads, problem.kv_heads)):
+            if type(tensor) is not torch.Tensor and not isinstance(tensor, torch.nn.Parameter):
+                return (f"{name}: expected a plain tensor, found {type(tensor).__name__}; dash_attn.distributed takes each rank's own rows"
+                        f"{': DTensor.to_local()' if type(tensor).__name__ == 'DTensor' else ''}")
+            shape = (rows, heads, problem.head_dim)
+            if tuple(tensor.shape) != shape:
+                return (f"{name}: expected [rows, heads, head_dim] of {shape}, rank {rank}'s homes in this world, found the shape {tuple(tensor.shape)}")
+            if tensor.dtype != self.dtype:
+                return f"{name}: expected {self.dtype}, found {tensor.dtype}; cast it, or make the world with dtype={tensor.dtype}"
+            if tensor.device != self.exchange.device:
+                return f"{name}: expected a tensor on '{self.exchange.device}', found one on '{tensor.device}'"
+        return None
+
+    @contextmanager
+    def as_current(self) -> Iterator[World]:
+        """The world of calls of `attention` without one."""
+        token = _current.set(self)
+        try:
+            yield self
+        finally:
+            _current.reset(token)
+
+    def __repr__(self) -> str:
+        return f"World of {len(self.problem.documents)} documents, {sum(self.problem.documents)} rows, on {self.problem.ranks} ranks, {self.plan.kind}"
+
+
+def current_world() -> World | None:
+    return _current.get()
+
+
+def exchange_of(ranks: Any, device: Any, ranks_per_node: int | None) -> Exchange:
+    if isinstance(ranks, int) and not isinstance(ranks, bool):
+        if not 1 <= ranks <= 1 << 16:
+            raise ArgumentError(f"ranks: expected from 1 to 65536 virtual ranks, got {ranks}")
+        return Together(ranks, torch.device(device or "cpu"))
+    raise ArgumentError(f"ranks: expected a number of virtual ranks, a process group or a device mesh, found {type(ranks).__name__}")

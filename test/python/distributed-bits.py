@@ -1,0 +1,136 @@
+# RUN: %torch_python %s
+# REQUIRES: torch, plain-libdash
+"""Level world, by virtual ranks on the CPU: the same bits for any number of ranks, plan, homes and nodes; and errors beside float64."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from unittest import mock
+
+sys.path.insert(0, str(Path(__file__).parent / "lib"))
+
+import torch  # noqa: E402
+from worlds import DOCUMENTS, NAMES, found_of, hashes, made, scattered, whole, zigzag  # noqa: E402
+
+from dash_attn import reference  # noqa: E402
+from dash_attn.distributed import passes, tree  # noqa: E402
+from dash_attn.distributed.plan import SERVER  # noqa: E402
+
+torch.set_num_threads(1)
+
+
+def same_bits(tensors: list[torch.Tensor], expected: list[int]) -> None:
+    """Homes, nodes, what is kept and whether heads go in halves change from case to case."""
+    runs = travelled = 0
+    for ranks in (1, 2, 3, 4, 8):
+        for kind in ("home", "rows", "heads-first", "random"):
+            for seed in range(3):
+                homes = (None, scattered(DOCUMENTS, ranks, 10 * ranks + seed), zigzag(DOCUMENTS, ranks))[seed]
+                per_node = ranks if seed == 0 else (ranks + 1) // 2 if ranks % 2 == 0 else 1
+                options = {"kept": ("none", "inputs")[(ranks + seed) % 2], "halves": seed == 2}
+                world = made(ranks, kind=kind, seed=seed, homes=homes, ranks_per_node=per_node, **options)
+                found = hashes(found_of(world, tensors))
+                assert found == expected, (ranks, kind, seed, options, dict(zip(NAMES, map(int.__eq__, found, expected))))
+                runs += 1
+                travelled += any(one.stage != SERVER for one in world.plan.folds())
+    assert runs == 60 and travelled > 30, (runs, travelled)
+    # A document has its bits whatever is beside it, and dims and element types have theirs.
+    alone = [one[:DOCUMENTS[0]] for one in tensors]
+    assert hashes(found_of(made(3, DOCUMENTS[:1], kind="random"), alone)) == hashes([one[:DOCUMENTS[0]] for one in found_of(made(1), tensors)])
+    for heads, kv_heads, head_dim, dtype in ((3, 3, 128, torch.float16), (8, 1, 64, torch.bfloat16)):
+        shape = {"heads": heads, "kv_heads": kv_heads, "head_dim": head_dim, "dtype": dtype}
+        given = whole((700, 130), dtype, heads, kv_heads, head_dim)
+        one, other = (hashes(found_of(made(ranks, (700, 130), kind="random", halves=ranks > 1, **shape), given)) for ranks in (1, 4))
+        assert one == other, shape
+
+
+def right_bits(tensors: list[torch.Tensor], found: list[torch.Tensor]) -> None:
+    """Each document beside float64, with gradients of the LSE elsewhere."""
+    at = 0
+    for rows in DOCUMENTS:
+        q, k, v, do = (one[at:at + rows].double().transpose(0, 1)[None] for one in tensors)
+        options = {"scale": 64**-0.5, "mask": reference.Mask(right=0)}
+        o, lse = reference.forward(q, k, v, **options)
+        expected = o, lse, *reference.backward(q, k, v, do, o, lse, **options).values()
+        for name, one, other in zip(NAMES, found, expected, strict=True):
+            other = other[0].transpose(0, 1)
+            assert (one[at:at + rows].double() - other).norm() <= 0.003 * other.norm() + 1e-4, (rows, name)
+        at += rows
+
+
+def other_bits(tensors: list[torch.Tensor], expected: list[int]) -> None:
+    """What has to be seen: sums that lose bits where they travel, one bit of one leaf, another cut, a plan whose fold is done elsewhere."""
+    received = passes.Backward.take
+
+    def take(self, phase, receive):
+        received(self, phase, receive)
+        if phase.name in ("sums", "gradients"):
+            for parts in self.sums._parts.values():
+                parts[:] = [part._replace(values=part.values.bfloat16().float()) for part in parts]
+
+    def differing(ranks: int, **options) -> list[str]:
+        found = hashes(found_of(made(ranks, kind="random", **options), tensors))
+        return [name for name, one, other in zip(NAMES, found, expected) if one != other]
+
+    with mock.patch.object(passes.Backward, "take", take):
+        assert differing(1) == [] and differing(4) == ["dk", "dv"]
+    assert differing(2, cut=1) == ["dk", "dv"]  # by the tree alone: rows are computed tile by tile either way
+    world, computed = made(4, kind="random"), passes.Forward.compute
+
+    def compute(self):
+        computed(self)
+        if self.rank == 2:
+            self.rows._pieces[passes.O, 0][-1].values[0, 0, 7, 3] += 0.125
+
+    with mock.patch.object(passes.Forward, "compute", compute):
+        assert "o" in [name for name, one, other in zip(NAMES, hashes(found_of(world, tensors)), expected) if one != other]
+    with mock.patch.object(tree, "fold", None), mock.patch.object(passes.Backward, "_folds", lambda self, stage: []):
+        try:
+            found_of(world, tensors)
+        except AssertionError:
+            return
+    raise AssertionError("a backward without folds was not seen")
+
+
+def whole_tree() -> None:
+    """Nodes of every number of leaves; sums as the tree adds them, with numbers that are too small to be normal."""
+    for leaves in range(1, 70):
+        made_of: dict[tree.Node, list[int]] = {tree.Node(0, leaf): [leaf] for leaf in range(leaves)}
+
+        def collect(node: tree.Node) -> list[int]:
+            if node not in made_of:
+                made_of[node] = collect(node.left) + collect(node.right(leaves))
+                assert made_of[node][-1] + 1 == node.end_leaf(leaves)
+            return made_of[node]
+
+        assert collect(tree.root_of(leaves)) == list(range(leaves)), leaves
+    generator = torch.Generator().manual_seed(1)
+    words = torch.randint(-2**31, 2**31, (2, 2, 4000, 2), generator=generator).int()
+    words[..., ::3, :] &= ~0x7f000000  # many that are subnormal, or nearly
+    words[1, :, 1::7] = words[0, :, 1::7] ^ -2**31  # sums of zero, of numbers and their negatives
+    words[1, :, 2::7] = (words[0, :, 2::7] ^ -2**31) + 1  # differences that are subnormal
+    left, right = words.view(torch.float32)
+
+    def zeroed(values: torch.Tensor) -> torch.Tensor:
+        small = values.abs().double() < 2.0**-126
+        return torch.where(small, torch.copysign(torch.zeros(()), values), values)
+
+    assert all((one.abs().double() < 2.0**-126).sum() > 1000 for one in (left, right))
+    exact = zeroed((zeroed(left).double() + zeroed(right).double()).float())  # one rounding: 53 bits are enough for two of 24
+    tail = torch.full((2, 5, 2), 1e-40)
+    found = tree.fold(left, torch.cat([right, tail], 1))
+    number = exact.isfinite() & left.isfinite() & right.isfinite()
+    assert torch.equal(found[:, :4000].view(torch.int32)[number], exact.view(torch.int32)[number]) and torch.equal(found[:, 4000:], tail)
+    assert torch.equal(found[:, :4000].isnan(), exact.isnan()) and number.sum() > 12000
+    sums = torch.tensor([1.00390625, -3e38, 1e-40]).expand(2, 1, 3)
+    dk, dv = tree.rounded(sums, 0.125, torch.bfloat16)
+    assert torch.equal(dk, (sums[0] * 0.125).bfloat16()) and torch.equal(dv, sums[1].bfloat16())
+
+
+whole_tree()
+inputs = whole()
+first = found_of(made(1, kind="home"), inputs)
+right_bits(inputs, first)
+same_bits(inputs, hashes(first))
+other_bits(inputs, hashes(first))
