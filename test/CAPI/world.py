@@ -74,10 +74,10 @@ assert library.dashWorldPlanGetRuns(plan, ctypes.c_int64(-1), few, ctypes.c_size
 assert list(few) == [*every[0], -7]
 
 # Leaves: what the page says of their ends, and how kernels compute the last one.
-assert [len(lines(library.dashWorldGetLeaves, 5, world, ctypes.c_int64(document))) for document in (-1, 0, 1, 2, 3)] == [0, 22, 1, 2, 0]
+assert [len(lines(library.dashWorldGetLeaves, 5, world, ctypes.c_int64(document))) for document in (-1, 0, 1, 2, 3)] == [0, 18, 1, 2, 0]
 leaves = lines(library.dashWorldGetLeaves, 5, world, ctypes.c_int64(0))
 assert leaves[:, 1].tolist() == Plan(PROBLEM, plan).leaf_ends(1700) and leaves[1:, 0].tolist() == leaves[:-1, 1].tolist() and leaves[0, 0] == 0
-assert leaves[0].tolist() == [0, 320, 320, 320, 0] and leaves[-1].tolist() == [1664, 1700, 128, 1792, 0], leaves
+assert leaves[0].tolist() == [0, 320, 320, 320, 0] and leaves[-1].tolist() == [1600, 1700, 192, 1792, 0], leaves
 assert lines(library.dashWorldGetLeaves, 5, world, ctypes.c_int64(1)).tolist() == [[0, 200, 256, 256, 0]]
 assert library.dashWorldGetLeaves(Handle(), ctypes.c_int64(0), None, ctypes.c_size_t(0)) == 0
 

@@ -62,6 +62,26 @@ def sharded() -> None:
     assert refused(lambda: attention(*uneven), ArgumentError) == message == explain(*uneven).refusal and not LAUNCHED
 
 
+def of_rows(mesh: Any) -> None:
+    """Refused, where all would be gathered; and in packed sequences."""
+    for layout, dim in (("bhsd", 2), ("bshd", 1)):
+        *whole, _ = inputs(layout)
+        parts = [distribute_tensor(x, mesh, [Shard(dim)]) for x in whole]
+        LAUNCHED.clear()
+        message = (f"q: expected shards of the batch or of heads, found Shard({dim}), of rows: every row would be gathered on every device; "
+                   "dash_attn.distributed computes documents whose rows lie on several GPUs, from local tensors (DTensor.to_local())")
+        with CommDebugMode() as sent:
+            assert refused(lambda: attention(*parts, causal=True, layout=layout), ArgumentError) == message == explain(*parts, layout=layout).refusal  # noqa: B023
+        assert not LAUNCHED and not sent.get_total_counts()
+        replicated = distribute_tensor(whole[0], mesh, [Replicate()])
+        message = refused(lambda: attention(replicated, *parts[1:], layout=layout), ArgumentError)  # noqa: B023
+        assert message.startswith(f"k: expected shards of the batch or of heads, found Shard({dim})"), message
+    packed = [distribute_tensor(x[0].transpose(0, 1), mesh, [Shard(0)]) for x in inputs()[:3]]
+    message = ("q: expected a plain tensor beside cu_seqlens, found a DTensor; take its local one, and where documents lie on several GPUs "
+               "dash_attn.distributed")
+    assert refused(lambda: attention(*packed, cu_seqlens_q=torch.tensor([0, 12], dtype=torch.int32)), ArgumentError) == message
+
+
 def with_sink(mesh: Any) -> None:
     """Of parts of the heads each device has its own; of parts of the batch its gradient is a sum, of what each device has rounded."""
     for dim, of_sink in ((0, Replicate()), (1, Shard(0))):
@@ -125,6 +145,7 @@ def work(rank: int, port: int) -> None:
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
     dist.init_process_group("gloo", rank=rank, world_size=DEVICES)
     sharded()
+    of_rows(init_device_mesh("cpu", (DEVICES,)))
     with_fsdp()
     dist.destroy_process_group()
     sys.stdout.flush()

@@ -2,9 +2,13 @@
 
     world = World(group, documents=[131072, 9000], heads=32, kv_heads=8, head_dim=128)     # for all layers of a micro-batch
     o = attention(q, k, v, world=world)                                                    # this rank's rows, [rows, heads, head_dim]
+    o = attention(q, k, v, cu_seqlens=cu, group=group)                                     # or: by the offsets of its own packed rows
 """
 
+from .described import describe
+from .failures import RankError
 from .function import attention
+from .pingpong import pingpong
 from .world import World
 
-__all__ = ["World", "attention"]
+__all__ = ["RankError", "World", "attention", "describe", "pingpong"]

@@ -4,10 +4,12 @@ programs is an `Exchange`."""
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple, Protocol
 
 import torch
 
+from ..errors import ArgumentError
 from .plan import Phase
 from .problem import Problem
 
@@ -32,11 +34,17 @@ class Exchange(Protocol):
     size: int
     device: torch.device
 
-    def start(self, programs: Mapping[int, Program]) -> Any:
+    def start(self, programs: Mapping[int, Program], problem: Problem) -> Any:
         """Runs a program for each of `ranks` to its end, beside what the device does next where it can."""
 
     def finish(self, started: Any) -> None:
         """What is launched from here on has what the programs leave."""
+
+    def guard(self, where: str) -> AbstractContextManager[None]:
+        """Inside of it, what is raised ends the other ranks, with a message that names this one. where: for people."""
+
+    def gather(self, mine: torch.Tensor) -> list[torch.Tensor]:
+        """Whole numbers of one dimension of all ranks, on the CPU, as many as each has."""
 
     def agree(self, fields: Mapping[str, Any], refusal: Exception | None = None) -> None:
         """Raises the same on all ranks, where they have other fields, or where one has a reason to refuse."""
@@ -60,7 +68,7 @@ class Together:
     def __init__(self, size: int, device: torch.device) -> None:
         self.ranks, self.size, self.device = range(size), size, device
 
-    def start(self, programs: Mapping[int, Program]) -> None:
+    def start(self, programs: Mapping[int, Program], problem: Problem) -> None:
         waiting = {rank: transfer for rank, program in programs.items() if (transfer := next(program, None))}
         while waiting:
             # Nodes that have nothing to pass on among themselves are ahead of the others.
@@ -80,6 +88,12 @@ class Together:
 
     def finish(self, started: None) -> None:
         pass
+
+    def guard(self, where: str) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def gather(self, mine: torch.Tensor) -> list[torch.Tensor]:
+        raise ArgumentError("group: expected a process group or a device mesh, found virtual ranks, of which one process knows all documents")
 
     def agree(self, fields: Mapping[str, Any], refusal: Exception | None = None) -> None:
         if refusal is not None:

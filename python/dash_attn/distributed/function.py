@@ -29,17 +29,22 @@ class Flight:
         self.passes: dict[int, Any] = {}
         self.started: Any = None
 
-    def start(self, part: str) -> None:
-        self.started = self.world.exchange.start({rank: getattr(one, part)() for rank, one in self.passes.items()})
+    def start(self, part: str, of_pass: str) -> None:
+        exchange = self.world.exchange
+        with exchange.guard(f"a {of_pass} of attention"):
+            self.started = exchange.start({rank: getattr(one, part)() for rank, one in self.passes.items()}, self.plan.problem)
 
-    def compute(self) -> None:
-        self.world.exchange.finish(self.started)
-        for one in self.passes.values():
-            one.compute()
+    def compute(self, of_pass: str) -> None:
+        with self.world.exchange.guard(f"the leaves of a {of_pass}"):
+            self.world.exchange.finish(self.started)
+            for one in self.passes.values():
+                one.compute()
+        self.start("receive", of_pass)
 
-    def outputs(self) -> list[tuple[torch.Tensor, ...]]:
-        self.world.exchange.finish(self.started)
-        found = [one.outputs() for one in self.passes.values()]
+    def outputs(self, of_pass: str) -> list[tuple[torch.Tensor, ...]]:
+        with self.world.exchange.guard(f"the end of a {of_pass}"):
+            self.world.exchange.finish(self.started)
+            found = [one.outputs() for one in self.passes.values()]
         self.passes, self.started = {}, None
         return found
 
@@ -52,13 +57,13 @@ class Send(torch.autograd.Function):
         ctx.flight, world = flight, flight.world
         flight.inputs = [tensors[i:i + 3] for i in range(0, len(tensors), 3)]
         flight.passes = {rank: Forward(flight.plan, rank, world.form, world.kernel, *given) for rank, given in zip(world.exchange.ranks, flight.inputs)}
-        flight.start("send")
+        flight.start("send", "forward")
         return tensors[0].new_empty(0)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, _: torch.Tensor) -> tuple[Any, ...]:
-        return None, *(gradient for found in ctx.flight.outputs() for gradient in found)
+        return None, *(gradient for found in ctx.flight.outputs("backward") for gradient in found)
 
 
 class Compute(torch.autograd.Function):
@@ -67,10 +72,9 @@ class Compute(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, flight: Flight, token: torch.Tensor) -> torch.Tensor:
         ctx.flight = flight
-        flight.compute()
+        flight.compute("forward")
         if flight.plan.problem.keeps_inputs:
             ctx.save_for_backward(*(kept for one in flight.passes.values() for kept in one.kept()))
-        flight.start("receive")
         return token.new_empty(0)
 
     @staticmethod
@@ -79,8 +83,7 @@ class Compute(torch.autograd.Function):
         flight, saved = ctx.flight, ctx.saved_tensors
         for i, one in enumerate(flight.passes.values()):
             one.keep(saved[3 * i:3 * i + 3])
-        flight.compute()
-        flight.start("receive")
+        flight.compute("backward")
         return None, token
 
 
@@ -90,7 +93,7 @@ class Receive(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, flight: Flight, token: torch.Tensor) -> tuple[torch.Tensor, ...]:
         ctx.flight = flight
-        found = flight.outputs()
+        found = flight.outputs("forward")
         ctx.save_for_backward(*(tensor for given, outputs in zip(flight.inputs, found) for tensor in (*given, *outputs)))
         flight.inputs = []
         ctx.set_materialize_grads(False)
@@ -105,29 +108,42 @@ class Receive(torch.autograd.Function):
             *given, o, lse = saved[5 * i:5 * i + 5]
             do, dlse = (torch.zeros_like(one) if gradient is None else gradient for one, gradient in zip((o, lse), gradients[2 * i:2 * i + 2]))
             flight.passes[rank] = Backward(flight.plan, rank, world.form, world.kernel, world.scale, *given, o, lse, do, dlse)
-        flight.start("send")
+        flight.start("send", "backward")
         return None, saved[0].new_empty(0)
 
 
-def attention(q: Any, k: Any, v: Any, *, world: World | None = None, return_lse: bool = False) -> Any:
+def attention(q: Any, k: Any, v: Any, *, world: World | None = None, cu_seqlens: Any = None, group: Any = None, continues: bool = False,
+              return_lse: bool = False, **options: Any) -> Any:
     """Causal attention within each of the world's documents; its bits and those of its gradients depend on neither ranks nor places.
 
     q: [rows, heads, head_dim], k, v: [rows, kv_heads, head_dim]: this rank's own rows, in the order of its homes; of virtual ranks a list with
     one for each. Gives o as q is, with `return_lse` also the LSE, [heads, rows] of float32, natural logarithms; both have gradients.
-    world: None is that of `with world.as_current():`. All ranks have to call it, in the same order, and as often differentiate.
-    Raises ArgumentError where a tensor does not suit the world.
+    world: None is that of `with world.as_current():`. Or, in its place, offsets of this rank's own packed rows and the group, as `describe`
+    takes them, beside options of `World`: described once for a tensor of offsets. All ranks have to call it, in the same order, and as often
+    differentiate. Raises ArgumentError where a tensor does not suit the world, RankError where another rank failed.
     """
+    if cu_seqlens is not None:
+        from .described import world_of
+
+        demand(None if world is None else "world: expected none beside cu_seqlens, found one")
+        world = world_of(q, k, cu_seqlens, group, continues, options)
+    elif group is not None or options:
+        raise ArgumentError(f"{'group' if group is not None else next(iter(options))}: expected cu_seqlens beside it, found None; options of a world are "
+                            "those of World(...)")
     world = current_world() if world is None else world
-    if world is None:
-        raise ArgumentError("world: expected one, or a call inside of `with world.as_current():`, found None")
+    demand(None if world is not None else "world: expected one, or a call inside of `with world.as_current():`, found None")
     tensors = tensors_of(world, q, k, v)
     flights = [Flight(world, plan) for plan in world.parts]
     tokens = [Send.apply(flight, *given) for flight, given in zip(flights, split(tensors, [one.plan.problem for one in flights]))]
     tokens = [Compute.apply(flight, token) for flight, token in zip(flights, tokens)]
-    o, lse = outputs_of([Receive.apply(flight, token) for flight, token in zip(flights, tokens)])
-    if not isinstance(q, (list, tuple)):
-        o, lse = o[0], lse[0]
+    o, lse = given_back([Receive.apply(flight, token) for flight, token in zip(flights, tokens)], isinstance(q, (list, tuple)))
     return (o, lse) if return_lse else o
+
+
+def begin(world: World, q: Any, k: Any, v: Any) -> tuple[Flight, torch.Tensor, bool]:
+    """Sends the inputs of a call; and whether these are lists. `Compute` and `Receive` do the rest."""
+    flight = Flight(world, world.plan)
+    return flight, Send.apply(flight, *tensors_of(world, q, k, v)), isinstance(q, (list, tuple))
 
 
 def split(tensors: Sequence[torch.Tensor], problems: Sequence[Problem]) -> list[tuple[torch.Tensor, ...]]:
@@ -138,14 +154,20 @@ def split(tensors: Sequence[torch.Tensor], problems: Sequence[Problem]) -> list[
     return list(zip(*(tensor.split(of_heads["q" if i % 3 == 0 else "kv"], 1) for i, tensor in enumerate(tensors))))
 
 
-def outputs_of(parts: Sequence[tuple[torch.Tensor, ...]]) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
-    """O and LSE of each rank, of all its heads."""
+def given_back(parts: Sequence[tuple[torch.Tensor, ...]], is_list: bool) -> tuple[Any, Any]:
+    """O and LSE of all heads: of each rank, where the caller gave lists."""
     found = list(zip(*parts))
-    return tuple([one[0] if len(one) == 1 else torch.cat(one, dim) for one in found[i::2]] for i, dim in ((0, 1), (1, 0)))  # type: ignore[return-value]
+    o, lse = ([one[0] if len(one) == 1 else torch.cat(one, dim) for one in found[i::2]] for i, dim in ((0, 1), (1, 0)))
+    return (o, lse) if is_list else (o[0], lse[0])
 
 
 def tensors_of(world: World, q: Any, k: Any, v: Any) -> list[torch.Tensor]:
     """Of each rank that this process has, q, k and v, one behind the other."""
+    with world.exchange.guard("a call of attention"):
+        return _tensors_of(world, q, k, v)
+
+
+def _tensors_of(world: World, q: Any, k: Any, v: Any) -> list[torch.Tensor]:
     given = [one if isinstance(one, (list, tuple)) else [one] for one in (q, k, v)]
     ranks = world.exchange.ranks
     for name, one in zip("qkv", given):

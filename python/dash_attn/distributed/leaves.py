@@ -29,7 +29,7 @@ class LeafKernel(Protocol):
         """What computes O and LSE; and of what computes leaves, a line for each class of shapes."""
 
 
-def kernel_named(name: str, scale: float, head_dim: int, dtype: torch.dtype, group: int, device: torch.device) -> Any:
+def kernel_named(name: str, scale: float, group: int, head_dim: int, dtype: torch.dtype, device: torch.device) -> Any:
     """"reference", on any device, or "batches", the kernels of dash; "" is what suits the device."""
     if name not in ("", "reference", "batches"):
         raise ArgumentError(f"kernel: expected one of reference, batches, found {name!r}")

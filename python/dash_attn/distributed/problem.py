@@ -61,7 +61,8 @@ def refuse_options(options: dict[str, Any]) -> None:
         if name not in NOT_SERVED:
             raise ArgumentError(f"{name}: a world has no such option")
         if plain(value) != NOT_SERVED[name]:
-            raise ArgumentError(f"{name}: expected {NOT_SERVED[name]}, found {value!r}: a world serves causal attention within documents, without "
+            found = repr(value) if isinstance(value, (int, float, tuple, str)) else type(value).__name__
+            raise ArgumentError(f"{name}: expected {NOT_SERVED[name]}, found {found}: a world serves causal attention within documents, without "
                                 f"window, bitmap, sink, softcap and dropout; dash_attn.attention has windows and sinks on one GPU")
 
 

@@ -11,15 +11,18 @@ from typing import Any
 
 import torch
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, CapacityError, LibraryError
 from ..library import library
+from ..problem import demand, plain
 from .exchange import Exchange, Together
 from .leaves import kernel_named
 from .plan import Plan
 from .problem import KEPT, Problem, packed_homes, plain_homes, plain_numbers, refuse_options, scale_of
+from .reserve import reserve
 from .rows import format_of
 
 ELEMENTS = {torch.bfloat16: "bf16", torch.float16: "f16"}
+FIELDS = ("documents", "homes", "heads", "kv_heads", "head_dim", "causal", "keeps_inputs", "ranks_per_node", "speeds", "memory", "cut")
 MOST_PLANS = 64  # that are kept
 
 _plan = functools.lru_cache(maxsize=MOST_PLANS)(Plan)
@@ -41,6 +44,7 @@ class World:
     halves:         whether `attention` computes kv heads in two halves, so that one travels while the other is computed.
     kernel:         what computes leaves: "batches", dash's kernels, on CUDA devices; "reference", plain PyTorch.
     device:         None: the current CUDA device where the group can use it, else the CPU.
+    timeout:        a datetime.timedelta, of the groups that are made for these ranks; None: ten minutes.
     Any option of attention that a world does not serve may be given with its neutral value.
 
     Raises ArgumentError where something is refused, before anything is sent; the same on all ranks, also where they disagree.
@@ -49,29 +53,29 @@ class World:
     def __init__(self, ranks: Any, documents: Sequence[int], *, heads: int, kv_heads: int, head_dim: int, dtype: torch.dtype = torch.bfloat16,
                  homes: Any = None, kind: str = "heads-first", seed: int = 0, scale: float | None = None, causal: bool = True, kept: str = "none",
                  ranks_per_node: int | None = None, speeds: Sequence[int] = (), memory: int = 0, cut: int = 1, halves: bool | None = None,
-                 kernel: str = "", device: Any = None, **options: Any) -> None:
-        self.exchange: Exchange = exchange_of(ranks, device, ranks_per_node)
+                 kernel: str = "", device: Any = None, timeout: Any = None, **options: Any) -> None:
+        self.exchange: Exchange = exchange_of(ranks, device, ranks_per_node, timeout)
         refusal, fields = None, {}
-        try:
-            refuse_options(options)
-            if dtype not in ELEMENTS:
-                raise ArgumentError(f"dtype: expected torch.bfloat16 or torch.float16, found {dtype}")
-            if kept not in KEPT:
-                raise ArgumentError(f"kept: expected one of {', '.join(KEPT)}, found {kept!r}")
-            size, lengths = self.exchange.size, plain_numbers("documents", documents)
-            homes = packed_homes(lengths, size) if homes is None else plain_homes(homes)
-            self.problem = Problem(lengths, homes, size, ranks_per_node or size, heads, kv_heads, head_dim, ELEMENTS[dtype], causal, kept == "inputs",
-                                   cut, plain_numbers("speeds", speeds), memory)
-            self.plan, self.dtype, self.scale = _plan(self.problem, kind, seed), dtype, scale_of(scale, head_dim)
-            self.kernel = kernel_named(kernel, self.scale, head_dim, dtype, self.problem.group, self.exchange.device)
-            self.form = format_of(self.problem, dtype, self.exchange.device)
-            self.halves = bool(halves) and kv_heads > 1
-            fields = {"documents": lengths, "homes": homes, "heads": heads, "kv_heads": kv_heads, "head_dim": head_dim, "dtype": str(dtype),
-                      "scale": self.scale, "causal": causal, "kept": kept, "kind": kind, "seed": seed, "ranks_per_node": ranks_per_node,
-                      "speeds": self.problem.speeds, "memory": memory, "cut": cut, "halves": self.halves,
-                      "version of dash": library().dashGetVersion().text, "certificate": self.certificate}
-        except (ArgumentError, TypeError) as error:
-            refusal = error
+        with self.exchange.guard("making a world"):
+            try:
+                refuse_options(options)
+                demand(None if dtype in ELEMENTS else f"dtype: expected torch.bfloat16 or torch.float16, found {dtype}")
+                demand(None if kept in KEPT else f"kept: expected one of {', '.join(KEPT)}, found {kept!r}")
+                size, lengths = self.exchange.size, plain_numbers("documents", documents)
+                homes = packed_homes(lengths, size) if homes is None else plain_homes(homes)
+                sizes = {"heads": heads, "kv_heads": kv_heads, "head_dim": head_dim, "ranks_per_node": ranks_per_node or size, "memory": memory,
+                         "cut": cut}
+                self.problem = Problem(lengths, homes, size, element=ELEMENTS[dtype], causal=plain(causal) is True, keeps_inputs=kept == "inputs",
+                                       speeds=plain_numbers("speeds", speeds), **{name: plain_numbers(name, [size])[0] for name, size in sizes.items()})
+                self.plan, self.dtype, self.scale = _plan(self.problem, kind, seed), dtype, scale_of(scale, head_dim)
+                self.kernel = kernel_named(kernel, self.scale, self.problem.group, head_dim, dtype, self.exchange.device)
+                self.form = format_of(self.problem, dtype, self.exchange.device)
+                self.halves = bool(halves) and kv_heads > 1
+                reserve(self.parts, self.exchange)
+                fields = {**{name: getattr(self.problem, name) for name in FIELDS}, "dtype": str(dtype), "scale": self.scale, "kind": kind, "seed": seed,
+                          "halves": self.halves, "version of dash": library().dashGetVersion().text, "certificate": self.certificate}
+            except (ArgumentError, CapacityError, LibraryError) as error:
+                refusal = error
         self.exchange.agree(fields, refusal)
 
     @functools.cached_property
@@ -121,9 +125,16 @@ def current_world() -> World | None:
     return _current.get()
 
 
-def exchange_of(ranks: Any, device: Any, ranks_per_node: int | None) -> Exchange:
+def exchange_of(ranks: Any, device: Any, ranks_per_node: int | None, timeout: Any = None) -> Exchange:
+    where = None if device is None else torch.device(device)
+    if where is not None and where.type == "cuda" and where.index is None:
+        where = torch.device("cuda", torch.cuda.current_device())
     if isinstance(ranks, int) and not isinstance(ranks, bool):
         if not 1 <= ranks <= 1 << 16:
             raise ArgumentError(f"ranks: expected from 1 to 65536 virtual ranks, got {ranks}")
-        return Together(ranks, torch.device(device or "cpu"))
+        return Together(ranks, where or torch.device("cpu"))
+    if torch.distributed.is_available() and (isinstance(ranks, torch.distributed.ProcessGroup) or hasattr(ranks, "get_group")):
+        from .groups import groups_of
+
+        return groups_of(ranks, where, ranks_per_node, timeout)
     raise ArgumentError(f"ranks: expected a number of virtual ranks, a process group or a device mesh, found {type(ranks).__name__}")

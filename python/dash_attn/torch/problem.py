@@ -65,7 +65,8 @@ def refusal_of_sequences(q: Any, k: Any, v: Any, lengths: Lengths, window: Windo
     """Why no kernel serves these packed sequences. The numbers are on the device, and nobody waits for them: offsets that do not ascend from 0,
     or end beyond the rows, are not found here."""
     if is_sharded(q):
-        return "q: expected a plain tensor beside cu_seqlens, found a DTensor; take its local one"
+        return ("q: expected a plain tensor beside cu_seqlens, found a DTensor; take its local one, and where documents lie on several GPUs "
+                "dash_attn.distributed")
     reason = refusal_of_form(q, k, v, PACKED)
     if reason:
         return reason

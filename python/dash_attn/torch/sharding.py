@@ -1,4 +1,4 @@
-"""DTensor over batch and heads: each device computes its own, and nothing is sent."""
+"""DTensor over batch and heads: each device computes its own, and nothing is sent. Over rows it is refused: that is a world's."""
 
 from __future__ import annotations
 
@@ -18,9 +18,12 @@ def refusal_of_sharding(q: Any, k: Any, layout: str) -> str | None:
     if module is None or not isinstance(q, module.DTensor) or not isinstance(k, module.DTensor):
         return None
     _teach()
-    heads = 1 if layout == "bhsd" else 2
-    for tensor in (q, k):
+    heads, rows = layout.index("h"), layout.index("s")
+    for name, tensor in (("q", q), ("k", k)):
         for i, placement in enumerate(tensor.placements):
+            if placement.is_shard(rows):
+                return (f"{name}: expected shards of the batch or of heads, found Shard({rows}), of rows: every row would be gathered on every device; "
+                        "dash_attn.distributed computes documents whose rows lie on several GPUs, from local tensors (DTensor.to_local())")
             if placement.is_shard(heads) and k.shape[heads] % tensor.device_mesh.size(i):
                 return (f"k: expected a number of heads that {tensor.device_mesh.size(i)} devices divide among them, found {k.shape[heads]}; "
                         "shard the batch, or repeat heads of k and v")

@@ -1,0 +1,124 @@
+"""A rank that raises, ends or hangs ends the others, with a message that names it.
+
+Each rank has a thread that looks, a few times a second, whether anybody has failed; who fails says so in the store of torch.distributed before
+it lets go. A rank that does not answer when it is asked has ended, or hangs where no other thread of it runs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+LOOKS = 0.2  # seconds between two looks, of up to 64 ranks; as much longer as there are more
+PATIENCE = 3.0  # seconds that a rank has to answer, in looks of 0.2 seconds
+FAILED = "failed"
+OUTSIDE = "outside of attention"
+
+
+class RankError(RuntimeError):
+    """Another rank raised, ended or hangs: the message names it. The world's group is of no more use."""
+
+
+class Watch:
+    """store: of keys that only these ranks use; abort: ends what a rank waits for."""
+
+    def __init__(self, store: Any, rank: int, size: int, abort: Callable[[], None]) -> None:
+        self.rank, self.size, self.where = rank, size, OUTSIDE
+        self._store, self._abort, self._looks = store, abort, LOOKS * max(1.0, size / 64)
+        self._ended, self._seen, self._error = threading.Event(), threading.Event(), ""
+        threading.Thread(target=self._look, name="dash world", daemon=True).start()
+
+    def _look(self) -> None:
+        with contextlib.suppress(Exception):  # the store goes with the process that has it
+            while not self._ended.wait(self._looks):
+                if self._store.check([FAILED]):
+                    self._answer()
+                    self._seen.set()
+                    self._abort()
+                    return
+
+    def _answer(self) -> None:
+        """Where this rank was when it was first asked."""
+        self._store.compare_set(f"at {self.rank}", "", self.where)
+
+    def close(self) -> None:
+        self._ended.set()
+
+    @property
+    def has_failed(self) -> bool:
+        return self._seen.is_set()
+
+    def tell(self, error: BaseException) -> None:
+        """This rank raised: the first to say so is the one that is named."""
+        self._say({"rank": self.rank, "where": self.where, "error": f"{type(error).__name__}: {error}"[:2000]})
+
+    def _say(self, what: dict[str, Any]) -> None:
+        with contextlib.suppress(Exception):
+            self._store.compare_set(FAILED, "", json.dumps(what))
+        self._seen.set()
+        self._abort()
+
+    def explain(self, symptom: str) -> RankError:
+        """Why this rank waited in vain: once, and the same from then on. symptom: what it saw of it."""
+        self._error = self._error or str(self._explained(symptom))
+        return RankError(self._error)
+
+    def _explained(self, symptom: str) -> RankError:
+        here = f"rank {self.rank} was {self.where}" if self.where == OUTSIDE else f"rank {self.rank} waited in {self.where}"
+        try:
+            if not self._store.check([FAILED]):
+                self._say({"rank": self.rank, "where": self.where, "symptom": symptom})
+            said = json.loads(self._store.get(FAILED))
+            if "error" in said:
+                return RankError(f"rank {said['rank']} raised in {said['where']}, while {here}: {said['error']}")
+            symptom = symptom or said["symptom"]
+            places = self._ask()
+        except Exception as error:  # noqa: BLE001: whatever a store that is gone gives
+            return RankError(f"{here}, and the process that has the store of torch.distributed, usually rank 0's, has ended or does not answer: "
+                             f"{symptom or error}")
+        missing = [rank for rank in range(self.size) if rank not in places]
+        if missing:
+            ranks, verb = named(missing), "has" if len(missing) == 1 else "have"
+            return RankError(f"{ranks} {verb} ended, or hang{'s' * (len(missing) == 1)} where no other thread runs, while {here}: {symptom}")
+        others = [f"rank {rank} is {'in ' * (place != OUTSIDE)}{place}"
+                  for rank, place in sorted(places.items()) if place != self.where]
+        return RankError(f"{here}, and waited in vain: {'; '.join(others[:8]) or 'all others are there, too'}: {symptom}")
+
+    def _ask(self) -> dict[int, str]:
+        """Where each rank is that answers."""
+        self._answer()
+        end = time.monotonic() + PATIENCE * max(1.0, self._looks / LOOKS)
+        while True:
+            places = {rank: self._store.get(f"at {rank}").decode() for rank in range(self.size) if self._store.check([f"at {rank}"])}
+            if len(places) == self.size or time.monotonic() > end:
+                return places
+            time.sleep(LOOKS / 4)
+
+    @contextlib.contextmanager
+    def named(self, where: str) -> Iterator[None]:
+        """Where this rank is inside of it, for people."""
+        before, self.where = self.where, where
+        try:
+            yield
+        finally:
+            self.where = before
+
+    @contextlib.contextmanager
+    def at(self, where: str) -> Iterator[None]:
+        """The same; what is raised ends the others."""
+        with self.named(where):
+            try:
+                yield
+            except RankError:
+                raise
+            except BaseException as error:
+                self.tell(error)
+                raise
+
+
+def named(ranks: list[int]) -> str:
+    return f"rank {ranks[0]}" if len(ranks) == 1 else f"ranks {', '.join(map(str, ranks[:16]))}{' …' * (len(ranks) > 16)}"

@@ -1,0 +1,177 @@
+"""Exchanges by torch.distributed: NCCL between GPUs, gloo between CPUs, and between GPUs through pinned memory."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+from ..errors import ArgumentError
+from .agreement import agree
+from .exchange import Program, Transfer, splits
+from .failures import Watch
+from .plan import Phase
+from .problem import Problem
+
+TIMEOUT = datetime.timedelta(minutes=10)
+_made: dict[Any, Groups] = {}  # of this process, by ranks, device and nodes
+_count: dict[tuple[int, ...], int] = {}
+
+
+def groups_of(group: Any, device: torch.device | None, ranks_per_node: int | None, timeout: datetime.timedelta | None) -> Groups:
+    """Made by all ranks of the group when it is first asked for; the same from then on."""
+    if not dist.is_initialized():
+        raise ArgumentError("ranks: expected torch.distributed to be initialized: torch.distributed.init_process_group")
+    if hasattr(group, "get_group"):  # a device mesh
+        if group.ndim != 1:
+            raise ArgumentError(f"ranks: expected a device mesh of one dimension, found {group.ndim}: mesh[name] is one")
+        group = group.get_group()
+    ranks = tuple(dist.get_process_group_ranks(group))
+    if dist.get_rank() not in ranks:
+        raise ArgumentError(f"ranks: expected a group that this rank, {dist.get_rank()}, is in, found one of {ranks}")
+    has_nccl = "cuda" in str(dist.get_backend_config(group)) and "nccl" in str(dist.get_backend_config(group))
+    if device is None:
+        device = torch.device("cuda", torch.cuda.current_device()) if has_nccl and torch.cuda.is_available() else torch.device("cpu")
+    per_node = len(ranks) if ranks_per_node is None else ranks_per_node
+    if type(per_node) is not int or per_node < 1:
+        raise ArgumentError(f"ranks_per_node: expected a whole number of at least 1, found {per_node!r}")
+    key = (ranks, device, per_node)
+    found = _made.get(key)
+    if found is None or found.default is not dist.group.WORLD:
+        kind = Groups if has_nccl or device.type != "cuda" else Staged
+        found = _made[key] = kind(ranks, device, per_node, timeout or TIMEOUT)
+    return found
+
+
+class Groups:
+    """Groups of its own for all ranks and for those of a node, such that nobody else's exchanges come between; on CUDA devices a stream of its
+    own. A small group on the CPU compares what ranks were told."""
+
+    def __init__(self, ranks: tuple[int, ...], device: torch.device, per_node: int, timeout: datetime.timedelta) -> None:
+        self.default, self.members, self.device, self.timeout = dist.group.WORLD, ranks, device, timeout
+        self.rank, self.size = ranks.index(dist.get_rank()), len(ranks)
+        self.ranks = (self.rank,)
+        backend = self._backend()
+        first = self.rank // per_node * per_node
+
+        def group(members: tuple[int, ...], backend: str, name: str) -> Any:
+            return dist.new_group(list(members), timeout, backend, use_local_synchronization=True, group_desc=f"dash world {name}", sort_ranks=False)
+
+        self._control = group(ranks, "gloo", "agreement")
+        self._all = group(ranks, backend, "all")
+        self._node = self._all if per_node >= self.size else group(ranks[first:first + per_node], backend, "node")
+        number = _count[ranks] = _count.get(ranks, 0) + 1
+        name = f"dash world {number} of {'-'.join(map(str, ranks)) if self.size < 16 else hash(ranks)}"
+        self.watch = Watch(dist.PrefixStore(name, dist.distributed_c10d._get_default_store()), self.rank, self.size, self._abort)
+        self._agreed = 0
+        self._stream = torch.cuda.Stream(device) if device.type == "cuda" else None
+
+    def _backend(self) -> str:
+        return "nccl" if self.device.type == "cuda" else "gloo"
+
+    def _abort(self) -> None:
+        """Ends kernels of NCCL that wait; who waits on the host looks by itself."""
+        if self._backend() == "nccl":
+            for group in {id(one): one for one in (self._all, self._node)}.values():
+                with contextlib.suppress(Exception):
+                    group._get_backend(self.device).abort()
+
+    def guard(self, where: str) -> Any:
+        """Inside of it, what is raised ends the other ranks."""
+        self._demand_whole()
+        return self.watch.at(where)
+
+    def _demand_whole(self) -> None:
+        if self.watch.has_failed:
+            raise self.watch.explain("")
+
+    def agree(self, fields: Mapping[str, Any], refusal: Exception | None = None) -> None:
+        self._demand_whole()
+        self._agreed += 1
+        with self.watch.named("an agreement on a world"):  # what all raise ends nobody
+            agree(self._gather, {"number of worlds": self._agreed, **fields}, refusal)
+
+    def gather(self, mine: torch.Tensor) -> list[torch.Tensor]:
+        """Numbers of all ranks, as many as each has."""
+        with self.guard("a gathering of numbers"):
+            sizes = [int(one) for one in self._gather(torch.tensor([mine.numel()]))]
+            padded = torch.cat([mine, mine.new_zeros(max(sizes) - mine.numel())])
+            return [one[:size] for one, size in zip(self._gather(padded), sizes)]
+
+    def _gather(self, mine: torch.Tensor) -> list[torch.Tensor]:
+        found = [torch.empty_like(mine) for _ in range(self.size)]
+        self._wait(dist.all_gather(found, mine, group=self._control, async_op=True))
+        return found
+
+    def _wait(self, work: Any) -> None:
+        """On the host, for gloo. Ends when another rank fails, and names it."""
+        end, pause = time.monotonic() + self.timeout.total_seconds(), 1e-5
+        while not work.is_completed():
+            if self.watch.has_failed or time.monotonic() > end:
+                raise self.watch.explain("" if self.watch.has_failed else f"nothing came for {self.timeout.total_seconds():g} seconds")
+            time.sleep(pause)
+            pause = min(2 * pause, 2e-3)
+        try:
+            work.wait()
+        except RuntimeError as error:
+            raise self.watch.explain(str(error).split("\n")[0][:300]) from error
+
+    # ---- Programs -----------------------------------------------------------------------------------------------
+
+    def start(self, programs: Mapping[int, Program], problem: Problem) -> Any:
+        (program,) = programs.values()
+        with self._aside() as event:
+            for transfer in program:
+                with self.guard(f"{self.watch.where}, phase '{transfer.phase.name}'"):
+                    self._transfer(transfer, problem)
+        return event
+
+    @contextlib.contextmanager
+    def _aside(self) -> Iterator[Any]:
+        """On the stream of exchanges, behind all that was launched until now."""
+        if self._stream is None:
+            yield None
+            return
+        event = torch.cuda.Event()
+        self._stream.wait_stream(torch.cuda.current_stream(self.device))
+        with torch.cuda.stream(self._stream):
+            yield event
+            event.record(self._stream)
+
+    def finish(self, started: Any) -> None:
+        if started is not None:
+            torch.cuda.current_stream(self.device).wait_event(started)
+
+    def _transfer(self, transfer: Transfer, problem: Problem) -> None:
+        phase, send, receive = transfer
+        self._all_to_all(phase, receive.view(torch.int32), send.view(torch.int32), *splits(phase, self.rank, problem))
+
+    def _all_to_all(self, phase: Phase, receive: torch.Tensor, send: torch.Tensor, sent: list[int], received: list[int]) -> None:
+        group = self._node if phase.of_node else self._all
+        if self._stream is not None:
+            dist.all_to_all_single(receive, send, received, sent, group=group)
+        else:
+            self._wait(dist.all_to_all_single(receive, send, received, sent, group=group, async_op=True))
+
+    def close(self) -> None:
+        """Before `destroy_process_group`, so that nothing looks into a store that is gone."""
+        self.watch.close()
+
+
+class Staged(Groups):
+    """CUDA tensors over gloo, through pinned memory: several processes on one GPU. Exchanges wait on the host."""
+
+    def _backend(self) -> str:
+        return "gloo"
+
+    def _all_to_all(self, phase: Phase, receive: torch.Tensor, send: torch.Tensor, sent: list[int], received: list[int]) -> None:
+        there, here = (torch.empty(one.shape, dtype=one.dtype, pin_memory=True) for one in (send, receive))
+        there.copy_(send)  # waits for the device
+        group = self._node if phase.of_node else self._all
+        self._wait(dist.all_to_all_single(here, there, received, sent, group=group, async_op=True))
+        receive.copy_(here)

@@ -1,0 +1,64 @@
+"""Processes of torch.distributed by gloo. They are forks: what is imported once need not be imported by each."""
+
+from __future__ import annotations
+
+import io
+import multiprocessing
+import os
+import socket
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+SECONDS = 60
+_forks = multiprocessing.get_context("fork")
+
+
+def _run(rank: int, size: int, port: int, work: Callable[..., Any], arguments: tuple[Any, ...], out: Any) -> None:
+    status = 1
+    try:
+        torch.set_num_threads(1)
+        os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), GLOO_SOCKET_IFNAME="lo")
+        dist.init_process_group("gloo", rank=rank, world_size=size)
+        torch.save(work(rank, *arguments), written := io.BytesIO())  # not by shared memory, which goes with the process
+        out.send_bytes(written.getvalue())
+        status = 0
+    except BaseException:  # noqa: BLE001
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)  # a thread of gloo that lets go of a tensor while the interpreter ends aborts the process
+
+
+def on_ranks(size: int, work: Callable[..., Any], *arguments: Any, killed: tuple[int, ...] = ()) -> list[Any]:
+    """What work(rank, *arguments) gives on each rank; None of those that have to be killed."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    pipes = [_forks.Pipe(duplex=False) for _ in range(size)]
+    processes = [_forks.Process(target=_run, args=(rank, size, port, work, arguments, pipes[rank][1])) for rank in range(size)]
+    for process, (_, ours) in zip(processes, pipes):
+        process.start()
+        ours.close()
+    try:
+        found = []
+        for rank, (out, _) in enumerate(pipes):
+            if rank in killed:
+                found.append(None)
+                continue
+            if not out.poll(SECONDS):
+                raise AssertionError(f"rank {rank} says nothing for {SECONDS} seconds")
+            try:
+                found.append(torch.load(io.BytesIO(out.recv_bytes())))
+            except EOFError:
+                raise AssertionError(f"rank {rank} failed") from None
+        return found
+    finally:
+        for process in processes:
+            process.kill()
+            process.join()
