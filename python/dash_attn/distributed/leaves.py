@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import torch
 
-from ..errors import ArgumentError
 from .plan import Plan, Run
 from .problem import Leaf
 from .rows import Rows
@@ -27,16 +26,3 @@ class LeafKernel(Protocol):
 
     def certificates(self) -> tuple[str, list[str]]:
         """What computes O and LSE; and of what computes leaves, a line for each class of shapes."""
-
-
-def kernel_named(name: str, scale: float, group: int, head_dim: int, dtype: torch.dtype, device: torch.device) -> Any:
-    """"reference", on any device, or "batches", the kernels of dash; "" is what suits the device."""
-    if name not in ("", "reference", "batches"):
-        raise ArgumentError(f"kernel: expected one of reference, batches, found {name!r}")
-    if name == "reference" or not name and device.type != "cuda":
-        from .reference import Reference
-
-        return Reference(scale)
-    if device.type != "cuda":
-        raise ArgumentError(f"kernel: expected a CUDA device for 'batches', found '{device}'; 'reference' runs on any, for tests")
-    raise ArgumentError("kernel: 'batches' is not there yet")

@@ -15,7 +15,7 @@ from ..errors import ArgumentError, CapacityError, LibraryError
 from ..library import library
 from ..problem import demand, plain
 from .exchange import Exchange, Together
-from .leaves import kernel_named
+from .kernels import kernel_named
 from .plan import Plan
 from .problem import KEPT, Problem, packed_homes, plain_homes, plain_numbers, refuse_options, scale_of
 from .reserve import reserve
