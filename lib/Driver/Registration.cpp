@@ -9,6 +9,7 @@
 #include "dash/Driver/Pipelines.h"
 #include "dash/Entries/Passes.h"
 #include "dash/IR/DashDialect.h"
+#include "dash/IR/SlotAccess.h"
 #include "dash/Main/Passes.h"
 #include "dash/Pipeline/Passes.h"
 #include "dash/Protocol/Passes.h"
@@ -26,7 +27,10 @@
 
 using namespace mlir;
 
-void dash::registerDash(DialectRegistry &registry) { registry.insert<dash::DashDialect>(); }
+void dash::registerDash(DialectRegistry &registry) {
+  registry.insert<dash::DashDialect>();
+  registerNvvmSyncs(registry);
+}
 
 void dash::registerDialectsOfPrograms(DialectRegistry &registry) {
   registry.insert<arith::ArithDialect, func::FuncDialect, gpu::GPUDialect, linalg::LinalgDialect,

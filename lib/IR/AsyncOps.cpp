@@ -83,10 +83,6 @@ LogicalResult CopyOutOp::verify() {
   return failure(failed(verifyTileOf(*this, whole, target)) ||
                  failed(verifyPiece(*this, slot, whole.getDimSize(1), getPiece())));
 }
-int64_t CopyOutOp::getNumPieces() {
-  auto slot = cast<RankedTensorType>(getChannel().getType().getTiles()[getElement()]);
-  return *countPieces(getTarget().getType().getDimSize(HeadDim), slot);
-}
 LogicalResult BulkAddOp::verify() {
   return verifySums(*this, getChannel().getType(), getSums().getType());
 }

@@ -14,6 +14,7 @@ using namespace mlir::dash;
 
 #include "dash/IR/DashDialect.cpp.inc"
 
+#include "dash/IR/DashAccessInterfaces.cpp.inc"
 #include "dash/IR/DashInterfaces.cpp.inc"
 
 #define GET_OP_CLASSES

@@ -29,6 +29,16 @@ InFlightDiagnostic refuse(Operation *op, const std::pair<Value, BarrierSide> &ke
                          << stringifyBarrierSide(key.second);
 }
 
+void count(const Sync &sync, Balance &balance) {
+  Value channel = sync.slot.channel;
+  if (sync.kind == SyncKind::WaitForSlot && !sync.borrows) // what is borrowed stays empty
+    ++entry(balance, channel, sync.side);
+  // Who has read a full slot says that it is empty, and the other way round.
+  if (sync.kind == SyncKind::Arrive || sync.kind == SyncKind::Expect)
+    --entry(balance, channel,
+            sync.side == BarrierSide::Empty ? BarrierSide::Full : BarrierSide::Empty);
+}
+
 LogicalResult follow(Region &region, Balance &balance);
 
 LogicalResult followBranch(scf::IfOp branch, Balance &balance) {
@@ -58,17 +68,9 @@ LogicalResult checkEven(Operation *op, const Balance &balance, StringRef where) 
 
 LogicalResult follow(Region &region, Balance &balance) {
   for (Operation &op : region.getOps()) {
-    if (auto wait = dyn_cast<MbarrierWaitOp>(op)) {
-      if (wait.getBorrows()) // it stays empty
-        continue;
-      ++entry(balance, wait.getChannel(), wait.getSide());
-    } else if (auto arrive = dyn_cast<MbarrierArriveOp>(op)) {
-      // Who has read a full slot says that it is empty, and the other way round.
-      bool isEmpty = arrive.getSide() == BarrierSide::Empty;
-      --entry(balance, arrive.getChannel(), isEmpty ? BarrierSide::Full : BarrierSide::Empty);
-    } else if (auto expect = dyn_cast<MbarrierExpectOp>(op)) {
-      --entry(balance, expect.getChannel(), BarrierSide::Empty);
-    } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
+    for (const Sync &sync : syncsOf(&op))
+      count(sync, balance);
+    if (auto branch = dyn_cast<scf::IfOp>(op)) {
       if (failed(followBranch(branch, balance)))
         return failure();
     } else if (auto loop = dyn_cast<scf::ForOp>(op)) {

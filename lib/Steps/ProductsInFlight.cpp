@@ -10,9 +10,8 @@ using namespace mlir::dash;
 void ProductsInFlight::issue(MatmulOp op) {
   op.setAsync(true);
   Product product{op, {}};
-  for (Value factor : {op.getA(), op.getB()})
-    if (auto tile = factor.getDefiningOp<SlotTileOp>())
-      product.reads.push_back(*slotUseOf(tile.getChannel(), tile.getSlot()));
+  for (const SlotAccess &access : op.getSlotAccesses())
+    product.reads.push_back(*slotUseOf(access.slot));
   products.push_back(product);
 }
 
@@ -47,7 +46,7 @@ void ProductsInFlight::waitForOldest(ImplicitLocOpBuilder &b, size_t number) {
   llvm::SetVector<Value> factors;
   for (size_t i = 0; i < number; ++i) {
     Value sum = products[i].op.getResult(), factor = products[i].op.getA();
-    if (!factor.getDefiningOp<SlotTileOp>())
+    if (!findNamed(factor))
       factors.insert(factor);
     auto addsToIt = [&](Product &later) { return later.op.getAccumulate() == sum; };
     if (llvm::none_of(MutableArrayRef(products).drop_front(i + 1), addsToIt))

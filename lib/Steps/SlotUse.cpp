@@ -68,9 +68,9 @@ bool dash::mayShareSlot(const SlotUse &one, const SlotUse &other) {
   return one.channel == other.channel && (one.use - other.use).mayBeMultipleOf(depth);
 }
 
-std::optional<SlotUse> dash::slotUseOf(Value channel, Value slot) {
-  auto ring = slot.getDefiningOp<RingOp>();
-  if (!ring || slot != ring.getSlot() || ring.getChannel() != channel)
+std::optional<SlotUse> dash::slotUseOf(const SlotRef &slot) {
+  auto ring = slot.slot ? slot.slot.getDefiningOp<RingOp>() : RingOp();
+  if (!ring || slot.slot != ring.getSlot() || ring.getChannel() != slot.channel)
     return std::nullopt;
-  return SlotUse{channel, LinearIndex::of(ring.getUse())};
+  return SlotUse{slot.channel, LinearIndex::of(ring.getUse())};
 }

@@ -141,7 +141,7 @@ func.func @slot_of_its_own() {
       %c0 = arith.constant 0 : index
       %c1 = arith.constant 1 : index
       %slot, %phase = dash.ring %k_tiles[%c0] : !K
-      // expected-error @below {{slot must be that of a 'dash.ring' of its channel}}
+      // expected-error @below {{has a slot that is none of a use: the slot of a 'dash.ring' of its channel}}
       dash.mbarrier_wait %k_tiles full[%c0] phase(%phase) : !K
     }
   }

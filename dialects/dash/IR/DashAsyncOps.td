@@ -32,7 +32,7 @@ def RingOp : Dash_SlotOp<"ring", [Pure]> {
   let assemblyFormat = "$channel `[` $use `]` attr-dict `:` type($channel)";
 }
 
-def MbarrierWaitOp : Dash_SlotOp<"mbarrier_wait"> {
+def MbarrierWaitOp : Dash_SlotOp<"mbarrier_wait", [SyncOp]> {
   let summary = "Wait until a slot is full, or empty";
   let description = [{
     `mbarrier.try_wait.parity` until it is true. `full` waits for the parity `phase`: the use has been filled. `empty`
@@ -56,9 +56,10 @@ def MbarrierWaitOp : Dash_SlotOp<"mbarrier_wait"> {
     $channel `` $side `[` $slot `]` `phase` `(` $phase `)` (`borrows` $borrows^)? attr-dict `:` type($channel)
   }];
   let hasVerifier = 1;
+  let extraClassDefinition = Syncs<"Sync::waitFor(getSide(), $slot, getPhase(), getBorrows())">.said;
 }
 
-def MbarrierArriveOp : Dash_SlotOp<"mbarrier_arrive"> {
+def MbarrierArriveOp : Dash_SlotOp<"mbarrier_arrive", [SyncOp]> {
   let summary = "Say that this warp, or thread, is done with a slot";
   let description = [{
     `mbarrier.arrive`. The phase completes with the last of the channel's `arrivals`.
@@ -78,9 +79,10 @@ def MbarrierArriveOp : Dash_SlotOp<"mbarrier_arrive"> {
     $channel `` $side `[` $slot `]` `by` `` $scope attr-dict
     `:` type($channel)
   }];
+  let extraClassDefinition = Syncs<"Sync::arriveAt(getSide(), $slot, getScope())">.said;
 }
 
-def MbarrierExpectOp : Dash_SlotOp<"mbarrier_expect"> {
+def MbarrierExpectOp : Dash_SlotOp<"mbarrier_expect", [SyncOp]> {
   let summary = "Arrive at a slot's full barrier, and say how many bytes will come";
   let description = [{
     `mbarrier.arrive.expect_tx`: the phase completes when the bytes of all tiles have come.
@@ -97,9 +99,10 @@ def MbarrierExpectOp : Dash_SlotOp<"mbarrier_expect"> {
     Arg<I64Attr, "bytes of all tiles">:$bytes);
   let assemblyFormat = "$channel `[` $slot `]` `bytes` `(` $bytes `)` attr-dict `:` type($channel)";
   let hasVerifier = 1;
+  let extraClassDefinition = Syncs<"Sync::expect($slot, getBytes())">.said;
 }
 
-def CopyInOp : Dash_SlotOp<"copy_in"> {
+def CopyInOp : Dash_SlotOp<"copy_in", [SlotAccessOp]> {
   let summary = "Copy a tile from memory into a slot";
   let description = [{
     `cp.async.bulk.tensor` by the tensor's descriptor for a tile of rank 2; `cp.async.bulk` for a row vector, which stands
@@ -122,9 +125,11 @@ def CopyInOp : Dash_SlotOp<"copy_in"> {
     `:` type($source) `to` type($channel)
   }];
   let hasVerifier = 1;
+  let extraClassDefinition = SlotAccesses<"SlotAccess::write(AccessAgent::CopyEngine, $slot, getElement())"
+      ".withMemory({getSource(), getSequence(), getHead(), getTile()})">.said;
 }
 
-def CopyOutOp : Dash_SlotOp<"copy_out"> {
+def CopyOutOp : Dash_SlotOp<"copy_out", [SlotAccessOp, SyncOp]> {
   let summary = "Copy this warpgroup's rows of a slot to memory";
   let description = [{
     One thread of the warpgroup issues a `cp.async.bulk.tensor` for each panel of its 64 rows and commits them as a group. Of a tile
@@ -149,14 +154,13 @@ def CopyOutOp : Dash_SlotOp<"copy_out"> {
     $channel `[` $slot `]` `element` `(` $element `)` `to` $target `[` $sequence `,` $head `,` $tile `]`
     `piece` `(` $piece `)` attr-dict `:` type($channel) `to` type($target)
   }];
-  let extraClassDeclaration = [{
-    /// As how many pieces its tile leaves.
-    int64_t getNumPieces();
-  }];
   let hasVerifier = 1;
+  let extraClassDefinition = SlotAccesses<"SlotAccess::read(AccessAgent::CopyEngine, $slot, getElement())"
+      ".ofOwnRows().ofPiece(getPiece()).withMemory({getTarget(), getSequence(), getHead(), getTile()})">.said #
+      Syncs<"Sync{SyncKind::CommitCopies}">.said;
 }
 
-def WriteIndicesOp : Dash_SlotOp<"write_indices"> {
+def WriteIndicesOp : Dash_SlotOp<"write_indices", [SlotAccessOp]> {
   let summary = "Write the indices of a slot";
   let description = [{
     Ordinary stores of one thread, which its arrival at the full barrier publishes.
@@ -172,9 +176,10 @@ def WriteIndicesOp : Dash_SlotOp<"write_indices"> {
     Arg<ChannelType, "the channel", [MemWrite]>:$channel, Arg<Index, "slot">:$slot);
   let assemblyFormat = "$indices `to` $channel `[` $slot `]` attr-dict `:` type($channel)";
   let hasVerifier = 1;
+  let extraClassDefinition = SlotAccesses<"SlotAccess::writeIndices($slot, getIndices())">.said;
 }
 
-def ReadIndicesOp : Dash_SlotOp<"read_indices"> {
+def ReadIndicesOp : Dash_SlotOp<"read_indices", [SlotAccessOp]> {
   let summary = "Read the indices of a slot";
   let description = [{
     The same in all threads of a warp, and known to be. The loads keep their place among waits and arrivals.
@@ -190,13 +195,14 @@ def ReadIndicesOp : Dash_SlotOp<"read_indices"> {
   let results = (outs Res<Variadic<Index>, "the indices">:$indices);
   let assemblyFormat = "$channel `[` $slot `]` attr-dict `:` type($channel) `->` type($indices)";
   let hasVerifier = 1;
+  let extraClassDefinition = SlotAccesses<"SlotAccess::readIndices($slot, getIndices())">.said;
 }
 
 //===--------------------------------------------------------------------------===//
 // Tiles in slots and in registers
 //===--------------------------------------------------------------------------===//
 
-def SlotTileOp : Dash_SlotOp<"slot_tile"> {
+def SlotTileOp : Dash_SlotOp<"slot_tile", [SlotAccessOp]> {
   let summary = "A tile where it lies in a slot";
   let description = [{
     A name for memory: a factor of products. No instruction.
@@ -216,9 +222,10 @@ def SlotTileOp : Dash_SlotOp<"slot_tile"> {
     $channel `[` $slot `]` `element` `(` $element `)` attr-dict `:` type($channel) `->` type($result)
   }];
   let hasVerifier = 1;
+  let extraClassDefinition = SlotAccesses<"SlotAccess::name($slot, getElement(), getResult())">.said;
 }
 
-def LoadRowOp : Dash_SlotOp<"load_row"> {
+def LoadRowOp : Dash_SlotOp<"load_row", [SlotAccessOp]> {
   let summary = "Load a row vector from a slot into registers";
   let description = [{
     Each thread loads the elements that go with its columns of an accumulator, 16 bytes at a time: the vector lies so
@@ -239,9 +246,10 @@ def LoadRowOp : Dash_SlotOp<"load_row"> {
     $channel `[` $slot `]` `element` `(` $element `)` attr-dict `:` type($channel) `->` type($result)
   }];
   let hasVerifier = 1;
+  let extraClassDefinition = SlotAccesses<"SlotAccess::read(AccessAgent::Threads, $slot, getElement(), getResult())">.said;
 }
 
-def LoadFactorOp : Dash_SlotOp<"load_factor"> {
+def LoadFactorOp : Dash_SlotOp<"load_factor", [SlotAccessOp]> {
   let summary = "Load this warpgroup's rows of a factor from a slot into registers";
   let description = [{
     The left factor of a product, where it stays the same over many: each warpgroup reads its 64 rows once (`ldmatrix`),
@@ -261,7 +269,7 @@ def LoadFactorOp : Dash_SlotOp<"load_factor"> {
   let hasVerifier = 1;
 }
 
-def StoreFragmentOp : Dash_SlotOp<"store_fragment"> {
+def StoreFragmentOp : Dash_SlotOp<"store_fragment", [SlotAccessOp]> {
   let summary = "Write this warpgroup's part of a tile to a slot";
   let description = [{
     An operand goes to its 64 rows of a swizzled tile (`stmatrix`). An accumulator goes as threads hold it, 16 bytes a
@@ -287,9 +295,10 @@ def StoreFragmentOp : Dash_SlotOp<"store_fragment"> {
     `:` type($value) `to` type($channel)
   }];
   let hasVerifier = 1;
+  let extraClassDefinition = SlotAccesses<"SlotAccess::write(AccessAgent::Threads, $slot, getElement(), getValue()).ofOwnRows().ofPiece(getPiece())">.said;
 }
 
-def WgmmaWaitOp : Dash_SlotOp<"wgmma_wait", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
+def WgmmaWaitOp : Dash_SlotOp<"wgmma_wait", [SyncOp, AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Wait for products in flight";
   let description = [{
     `wgmma.wait_group`: waits until at most `pending` of the products issued last are not complete. The results are the
@@ -314,9 +323,10 @@ def WgmmaWaitOp : Dash_SlotOp<"wgmma_wait", [AttrSizedOperandSegments, MemoryEff
     (`:` type($inputs)^ `->` type($outputs))?
   }];
   let hasVerifier = 1;
+  let extraClassDefinition = Syncs<"Sync::waitForGroups(SyncKind::WaitForProducts, getPending())">.said;
 }
 
-def SyncWarpgroupOp : Dash_SlotOp<"sync_warpgroup", [MemoryEffects<[MemRead, MemWrite]>]> {
+def SyncWarpgroupOp : Dash_SlotOp<"sync_warpgroup", [SyncOp, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "A barrier of this warpgroup's threads";
   let description = [{
     `bar.sync` on a barrier of the warpgroup's own.
@@ -327,16 +337,22 @@ def SyncWarpgroupOp : Dash_SlotOp<"sync_warpgroup", [MemoryEffects<[MemRead, Mem
     **Errors**: `stands inside 'dash.role' only: channels connect roles`.
   }];
   let assemblyFormat = "attr-dict";
+  let extraClassDefinition = Syncs<"Sync{SyncKind::MeetWarpgroup}">.said;
 }
 
 //===--------------------------------------------------------------------------===//
 // The ordered add through a semaphore
 //===--------------------------------------------------------------------------===//
 
-class Dash_SumOp<string opMnemonic, dag more> : Dash_SlotOp<opMnemonic> {
+class Dash_SumOp<string opMnemonic, dag more, list<Trait> traits = []>
+    : Dash_SlotOp<opMnemonic, !listconcat(traits, [SumAccessOp])> {
   let arguments = !con((ins
     Arg<SumMemRef, "sums of the whole tensor", [MemRead, MemWrite]>:$sums,
     Arg<Index, "sequence">:$sequence, Arg<Index, "head, absolute">:$head, Arg<Index, "tile of the sequence">:$tile), more);
+  let extraClassDeclaration = [{
+    /// The tile of the sums.
+    MemoryRef getSum() { return {getSums(), getSequence(), getHead(), getTile()}; }
+  }];
 }
 
 def AcquireTurnOp : Dash_SumOp<"acquire_turn", (ins Arg<Index, "the turn">:$turn)> {
@@ -351,6 +367,7 @@ def AcquireTurnOp : Dash_SumOp<"acquire_turn", (ins Arg<Index, "the turn">:$turn
     **Errors**: `stands inside 'dash.role' only: channels connect roles`.
   }];
   let assemblyFormat = "$sums `[` $sequence `,` $head `,` $tile `]` `turn` `(` $turn `)` attr-dict `:` type($sums)";
+  let extraClassDefinition = SumAccesses<"SumAccess{SumAction::Take, getSum(), getTurn()}">.said;
 }
 
 def ReleaseTurnOp : Dash_SumOp<"release_turn", (ins
@@ -371,6 +388,7 @@ def ReleaseTurnOp : Dash_SumOp<"release_turn", (ins
   let assemblyFormat = [{
     $sums `[` $sequence `,` $head `,` $tile `]` `last` `(` $is_last `)` (`tells` $tells^)? attr-dict `:` type($sums)
   }];
+  let extraClassDefinition = SumAccesses<"SumAccess{SumAction::Give, getSum(), Value(), getIsLast(), getTells()}">.said;
 }
 
 def CountTurnsOp : Dash_SumOp<"count_turns", (ins
@@ -389,11 +407,12 @@ def CountTurnsOp : Dash_SumOp<"count_turns", (ins
   let assemblyFormat = [{
     $sums `[` $sequence `,` $head `,` $tile `]` `turn` `(` $turn `)` `last` `(` $is_last `)` attr-dict `:` type($sums)
   }];
+  let extraClassDefinition = SumAccesses<"SumAccess{SumAction::Count, getSum(), getTurn(), getIsLast()}">.said;
 }
 
 def BulkAddOp : Dash_SumOp<"bulk_add", (ins
     Arg<ChannelType, "the channel", [MemRead]>:$channel, Arg<Index, "slot">:$slot,
-    Arg<UnitAttr, "whether L2 evicts the tile last">:$evict_last)> {
+    Arg<UnitAttr, "whether L2 evicts the tile last">:$evict_last), [SlotAccessOp]> {
   let summary = "Add a slot's tile to memory";
   let description = [{
     `cp.reduce.async.bulk.add.f32`: each element is added in L2, rounded to nearest even, subnormals flushed. With
@@ -411,12 +430,14 @@ def BulkAddOp : Dash_SumOp<"bulk_add", (ins
     `:` type($channel) `into` type($sums)
   }];
   let hasVerifier = 1;
+  let extraClassDefinition = SumAccesses<"SumAccess{SumAction::Add, getSum()}">.said #
+      SlotAccesses<"SlotAccess::read(AccessAgent::CopyEngine, $slot, 0).withMemory(getSum())">.said;
 }
 
 def BulkStoreOp : Dash_SumOp<"bulk_store", (ins
     Arg<ChannelType, "the channel", [MemRead]>:$channel, Arg<Index, "slot">:$slot,
     Arg<Optional<Index>, "keep it as the contribution of this turn">:$turn,
-    Arg<UnitAttr, "whether L2 evicts the tile last">:$evict_last)> {
+    Arg<UnitAttr, "whether L2 evicts the tile last">:$evict_last), [SlotAccessOp]> {
   let summary = "Store a slot's tile to memory";
   let description = [{
     `cp.async.bulk.global.shared`: the first turn of a chain assigns, so nothing needs to be zero before. With `turn` the
@@ -437,6 +458,8 @@ def BulkStoreOp : Dash_SumOp<"bulk_store", (ins
     `:` type($channel) `into` type($sums)
   }];
   let hasVerifier = 1;
+  let extraClassDefinition = SumAccesses<"SumAccess{getTurn() ? SumAction::Keep : SumAction::Store, getSum(), getTurn()}">.said #
+      SlotAccesses<"SlotAccess::read(AccessAgent::CopyEngine, $slot, 0).withMemory(getSum())">.said;
 }
 
 def DelayOp : Dash_SlotOp<"delay", [MemoryEffects<[MemWrite]>]> {

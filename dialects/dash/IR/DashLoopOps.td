@@ -78,7 +78,7 @@ def LogProbabilityOp : Dash_ElementwiseOp<"log_probability", [AllTypesMatch<["sc
   let hasVerifier = 1;
 }
 
-def HideOp : Dash_StagedOp<"hide", [InsideRole, AttrSizedOperandSegments, AllTypesMatch<["value", "result"]>,
+def HideOp : Dash_StagedOp<"hide", [SlotAccessOp, InsideRole, AttrSizedOperandSegments, AllTypesMatch<["value", "result"]>,
     DeclareOpInterfaceMethods<ConditionallySpeculatable>]> {
   let summary = "A logarithm of P, or a capped score, as the mask leaves it";
   let description = [{
@@ -146,7 +146,7 @@ def Exp2Op : Dash_ElementwiseOp<"exp2", [AllTypesMatch<["value", "result"]>]> {
   let assemblyFormat = "$value (`stage` `(` $stage^ `)`)? attr-dict `:` type($value)";
 }
 
-def HeldOp : Dash_Op<"held", [InsideRole]> {
+def HeldOp : Dash_Op<"held", [SlotAccessOp, InsideRole]> {
   let summary = "The tiles of a slot that has been waited for and not released";
   let description = [{
     A slot that a role waits for in one turn of a loop and reads in the next: nothing is waited for again, and nothing

@@ -7,6 +7,7 @@
 #ifndef DASH_IR_DASHOPBASE_TD
 #define DASH_IR_DASHOPBASE_TD
 
+include "dash/IR/DashAccessInterfaces.td"
 include "dash/IR/DashAttrs.td"
 include "dash/IR/DashInterfaces.td"
 include "mlir/IR/OpAsmInterface.td"

@@ -320,7 +320,7 @@ def YieldOp : Dash_Op<"yield", [Pure, Terminator, HasParent<"WalkOp">]> {
   let hasVerifier = 1;
 }
 
-def ReduceOp : Dash_Op<"reduce", [InsideItems]> {
+def ReduceOp : Dash_Op<"reduce", [SumAccessOp, InsideItems]> {
   let summary = "Add a contribution, in no particular order";
   let description = [{
     `target[sequence, head, tile] += value`, in f32. Adds to one tile may happen in any order, so
@@ -362,9 +362,10 @@ def ReduceOp : Dash_Op<"reduce", [InsideItems]> {
     `:` type($value) `into` type($target)
   }];
   let hasVerifier = 1;
+  let extraClassDefinition = SumAccesses<"SumAccess{SumAction::Add, {getTarget(), getSequence(), getHead(), getTile()}}">.said;
 }
 
-def OrderedReduceOp : Dash_Op<"ordered_reduce", [InsideItems]> {
+def OrderedReduceOp : Dash_Op<"ordered_reduce", [SumAccessOp, InsideItems]> {
   let summary = "Add a contribution at its turn";
   let description = [{
     Waits until turns 0 to `turn` - 1 of this tile's chain are in memory, then

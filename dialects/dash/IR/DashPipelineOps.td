@@ -254,7 +254,7 @@ def RoleOp : Dash_Op<"role", [HasParent<"WorkersOp">, NoTerminator, RecursiveMem
   let hasVerifier = 1;
 }
 
-def PutOp : Dash_StagedOp<"put", [InsideItems, InsideRole, AttrSizedOperandSegments]> {
+def PutOp : Dash_StagedOp<"put", [SlotAccessOp, SyncOp, InsideItems, InsideRole, AttrSizedOperandSegments]> {
   let summary = "Fill the next slot of a channel";
   let description = [{
     Waits until the slot is empty and writes the tiles into it. Tiles that come from `dash.load` are
@@ -316,7 +316,7 @@ def PieceOp : Dash_Op<"piece", [Pure, InsideRole]> {
   let hasVerifier = 1;
 }
 
-def CommitOp : Dash_StagedOp<"commit", [InsideItems, InsideRole]> {
+def CommitOp : Dash_StagedOp<"commit", [SyncOp, InsideItems, InsideRole]> {
   let summary = "Say that the slot that was put last is full";
   let description = [{
     Makes what threads have written visible to whoever waits for the slot.
@@ -358,9 +358,10 @@ def CommitOp : Dash_StagedOp<"commit", [InsideItems, InsideRole]> {
     Arg<Optional<Index>, "number of the use, once walks are peeled">:$use,
     StageArg:$stage);
   let assemblyFormat = "$channel (`[` $use^ `]`)? (`stage` `(` $stage^ `)`)? attr-dict `:` type($channel)";
+  let extraClassDefinition = Syncs<"Sync::arriveAt(BarrierSide::Full, $use)">.said;
 }
 
-def WaitOp : Dash_StagedOp<"wait", [InsideItems, InsideRole,
+def WaitOp : Dash_StagedOp<"wait", [SlotAccessOp, SyncOp, InsideItems, InsideRole,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "Wait for the next full slot of a channel";
   let description = [{
@@ -390,9 +391,10 @@ def WaitOp : Dash_StagedOp<"wait", [InsideItems, InsideRole,
     ResultRange getIndices() { return getElements().drop_front(getChannel().getType().getNumTiles()); }
   }];
   let hasVerifier = 1;
+  let extraClassDefinition = Syncs<"Sync::waitFor(BarrierSide::Full, $use)">.said;
 }
 
-def ReleaseOp : Dash_StagedOp<"release", [InsideItems, InsideRole]> {
+def ReleaseOp : Dash_StagedOp<"release", [SyncOp, InsideItems, InsideRole]> {
   let summary = "Say that the oldest slot waited for is empty again";
   let description = [{
     Waits until everything of this role that reads the slot has done so.
@@ -409,10 +411,11 @@ def ReleaseOp : Dash_StagedOp<"release", [InsideItems, InsideRole]> {
     Arg<Optional<Index>, "number of the use, once walks are peeled">:$use,
     StageArg:$stage);
   let assemblyFormat = "$channel (`[` $use^ `]`)? (`stage` `(` $stage^ `)`)? attr-dict `:` type($channel)";
+  let extraClassDefinition = Syncs<"Sync::arriveAt(BarrierSide::Empty, $use)">.said;
 }
 
 def TakeTensorCoreOp
-    : Dash_StagedOp<"take_tensor_core", [InsideItems, InsideRole, MemoryEffects<[MemWrite]>]> {
+    : Dash_StagedOp<"take_tensor_core", [SyncOp, InsideItems, InsideRole, MemoryEffects<[MemWrite]>]> {
   let summary = "Wait for this warpgroup's turn on the tensor core";
   let description = [{
     Warpgroups of a role alternate, from the first to the last and round again: one multiplies while
@@ -451,10 +454,11 @@ def TakeTensorCoreOp
   }];
   let arguments = (ins StageArg:$stage);
   let assemblyFormat = "(`stage` `(` $stage^ `)`)? attr-dict";
+  let extraClassDefinition = Syncs<"Sync{SyncKind::TakeTensorCore}">.said;
 }
 
 def GiveTensorCoreOp
-    : Dash_StagedOp<"give_tensor_core", [InsideItems, InsideRole, MemoryEffects<[MemWrite]>]> {
+    : Dash_StagedOp<"give_tensor_core", [SyncOp, InsideItems, InsideRole, MemoryEffects<[MemWrite]>]> {
   let summary = "Give the tensor core to the next warpgroup";
   let description = [{
     Everything meant to run in the turn has been issued.
@@ -468,6 +472,7 @@ def GiveTensorCoreOp
   }];
   let arguments = (ins StageArg:$stage);
   let assemblyFormat = "(`stage` `(` $stage^ `)`)? attr-dict";
+  let extraClassDefinition = Syncs<"Sync{SyncKind::GiveTensorCore}">.said;
 }
 
 #endif // DASH_IR_DASHPIPELINEOPS_TD

@@ -50,7 +50,7 @@ def LoadOp : Dash_Op<"load", [InsideItems]> {
   let hasVerifier = 1;
 }
 
-def StoreOp : Dash_Op<"store", [InsideItems, AttrSizedOperandSegments]> {
+def StoreOp : Dash_Op<"store", [SlotAccessOp, SyncOp, InsideItems, AttrSizedOperandSegments]> {
   let summary = "Round a tile and write it";
   let description = [{
     `target[sequence, head, tile * rows + i, d] = round(scale * value[i, d])` for rows that are in
@@ -115,7 +115,7 @@ def StoreOp : Dash_Op<"store", [InsideItems, AttrSizedOperandSegments]> {
   let hasVerifier = 1;
 }
 
-def MatmulOp : Dash_StagedOp<"matmul", [Pure, InsideItems]> {
+def MatmulOp : Dash_StagedOp<"matmul", [SlotAccessOp, SyncOp, Pure, InsideItems]> {
   let summary = "Product of two tiles, summed in f32";
   let description = [{
     `result = accumulate + A B`, where A is `a` or its transpose and B is `b` or its transpose; the
@@ -173,6 +173,7 @@ def MatmulOp : Dash_StagedOp<"matmul", [Pure, InsideItems]> {
       type($a), type($b), type($result), type($accumulate), ref($accumulate))
   }];
   let hasVerifier = 1;
+  let extraClassDefinition = Syncs<"Sync{SyncKind::IssueProduct}">.said;
 }
 
 def SoftcapOp : Dash_StagedOp<"softcap", [Pure, InsideItems, AllTypesMatch<["value", "result"]>]> {

@@ -10,6 +10,7 @@
 #include "dash/IR/DashAttrs.h"
 #include "dash/IR/DashDialect.h"
 #include "dash/IR/DashTypes.h"
+#include "dash/IR/SlotAccess.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/OpDefinition.h"
@@ -59,6 +60,7 @@ public:
 
 } // namespace mlir::dash
 
+#include "dash/IR/DashAccessInterfaces.h.inc"
 #include "dash/IR/DashInterfaces.h.inc"
 
 #define GET_OP_CLASSES

@@ -55,8 +55,8 @@ struct SlotUse {
 /// Whether two uses may have one slot.
 bool mayShareSlot(const SlotUse &one, const SlotUse &other);
 
-/// The use whose `dash.ring` gives this slot; none if another op does.
-std::optional<SlotUse> slotUseOf(Value channel, Value slot);
+/// The use whose `dash.ring` gives this slot; none if another op does, or none.
+std::optional<SlotUse> slotUseOf(const SlotRef &slot);
 
 } // namespace mlir::dash
 
