@@ -89,9 +89,9 @@ private:
     sums = numbers.size() - 1;
     int64_t pieces = 0;
     for (const Instruction &instruction : program.code) {
-      if (instruction.opcode == Opcode::AddTile)
-        ahead = layout.channels[instruction.places.front().channel].depth;
-      pieces += instruction.opcode == Opcode::ReleaseTurn && numbers.of(instruction) > 0;
+      if (instruction.opcode == Opcode::Access && instruction.sum)
+        ahead = layout.channels[instruction.place->channel].depth;
+      pieces += instruction.is(SumAction::Give) && numbers.of(instruction) > 0;
     }
     piecesOfSum = std::max<int64_t>(pieces / std::max<int64_t>(sums, 1), 1);
   }
@@ -176,7 +176,10 @@ struct EmitPromela : public dash::impl::EmitPromelaBase<EmitPromela> {
       if (!program.takesTurns)
         continue;
       taker = &program;
-      WalkResult result = role.walk([](CountTurnsOp op) {
+      WalkResult result = role.walk([](SumAccessInterface op) {
+        auto counts = [](const SumAccess &sum) { return sum.action == SumAction::Count; };
+        if (llvm::none_of(op.getSumAccesses(), counts))
+          return WalkResult::advance();
         op.emitError("is of contributions that are kept apart, in a role that takes turns at other "
                      "sums; a model has turns at all sums or at none");
         return WalkResult::interrupt();

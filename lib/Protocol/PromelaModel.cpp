@@ -37,11 +37,11 @@ NeededNumbers::NeededNumbers(ArrayRef<RoleProgram> programs, const ModelLayout &
   while (std::exchange(grows, false))
     for (const RoleProgram &program : programs)
       for (const Instruction &instruction : program.code) {
-        for (const SlotPlace &place : instruction.places)
-          need(program, place.use);
+        if (instruction.place)
+          need(program, instruction.place->use);
+        if (instruction.sum)
+          need(program, instruction.memory);
         switch (instruction.opcode) {
-        case Opcode::WaitProducts: // waits for sums, not for numbers
-        case Opcode::ReadAgain:    // knows them
         case Opcode::ComputeTile:
           continue;
         case Opcode::Copy:
@@ -49,15 +49,16 @@ NeededNumbers::NeededNumbers(ArrayRef<RoleProgram> programs, const ModelLayout &
             if (isRegister(program, target))
               need(program, source);
           continue;
-        case Opcode::WriteIndices:
-          for (auto [i, source] : llvm::enumerate(instruction.in))
-            if (isWord(layout.wordOf(instruction.places.front(), i)))
-              need(program, source);
-          continue;
-        case Opcode::ReadIndices:
-          for (auto [i, target] : llvm::enumerate(instruction.out))
-            if (isRegister(program, target))
-              grows |= words.insert(layout.wordOf(instruction.places.front(), i)).second;
+        case Opcode::Access:
+          for (const SlotIndex &index : instruction.access->indices)
+            if (index.isTold) // known already
+              continue;
+            else if (int64_t word = layout.wordOf(*instruction.place, index.number);
+                     instruction.access->kind == AccessKind::Read)
+              grows |=
+                  isRegister(program, instruction.out[index.number]) && words.insert(word).second;
+            else if (isWord(word))
+              need(program, instruction.in[index.number]);
           continue;
         default:
           bool isNumber = isPure(instruction.opcode);
@@ -74,7 +75,7 @@ NeededNumbers::NeededNumbers(ArrayRef<RoleProgram> programs, const ModelLayout &
 
 SumNumbers::SumNumbers(const RoleProgram &program) {
   for (const Instruction &instruction : program.code)
-    if (instruction.opcode == Opcode::AcquireTurn || instruction.opcode == Opcode::ReleaseTurn)
-      if (Value sum = instruction.op->getOperand(0); !llvm::is_contained(sums, sum))
+    if (instruction.opcode == Opcode::Turn)
+      if (Value sum = instruction.sum->sum.tensor; !llvm::is_contained(sums, sum))
         sums.push_back(sum);
 }

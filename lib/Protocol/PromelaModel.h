@@ -55,7 +55,7 @@ public:
 
   /// Of an instruction that takes or gives a turn, or adds.
   int64_t of(const Instruction &instruction) const {
-    return llvm::find(sums, instruction.op->getOperand(0)) - sums.begin();
+    return llvm::find(sums, instruction.sum->sum.tensor) - sums.begin();
   }
   int64_t size() const { return sums.size(); }
 

@@ -3,7 +3,6 @@
 
 #include "PromelaModel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -39,17 +38,25 @@ private:
   void printNumbers();
   void printIf(StringRef condition, size_t then, size_t otherwise, Step step, unsigned indent);
   void printCopies(const Instruction &instruction, unsigned indent);
-  bool has(Opcode opcode) const {
-    return llvm::any_of(program.code, [&](const Instruction &one) { return one.opcode == opcode; });
+  bool has(llvm::function_ref<bool(const Instruction &)> is) const {
+    return llvm::any_of(program.code, is);
+  }
+  bool has(SyncKind kind) const {
+    return has([&](const Instruction &one) { return one.is(kind); });
+  }
+  bool addsToSums() const {
+    return has([](const Instruction &one) { return one.opcode == Opcode::Access && one.sum; });
   }
   std::string effectOf(const Instruction &instruction);
-  std::string effectOnSlot(const Instruction &instruction);
+  std::string effectOfSync(const Instruction &instruction);
+  std::string effectOfAccess(const Instruction &instruction);
+  std::string effectOnIndices(const Instruction &instruction);
   std::string effectOnList(const Instruction &instruction);
   std::string waitedFor(const Instruction &instruction);
 
   bool blocks(const Instruction &instruction) const {
-    return instruction.opcode == Opcode::Wait || instruction.opcode == Opcode::AcquireTurn ||
-           (instruction.opcode == Opcode::TakeTensorCore && layout.warpgroups > 1);
+    return instruction.is(SyncKind::WaitForSlot) || instruction.is(SumAction::Take) ||
+           (instruction.is(SyncKind::TakeTensorCore) && layout.warpgroups > 1);
   }
 
   std::string number(unsigned reg) const;
@@ -63,8 +70,8 @@ private:
   std::string word(const SlotPlace &place, size_t index) const;
   /// Sum, sequence, head and tile, as arguments.
   std::string tile(const Instruction &instruction) const {
-    return formatv("{0}, {1}, {2}, {3}", sums.of(instruction), in(instruction, 0),
-                   in(instruction, 1), in(instruction, 2));
+    return formatv("{0}, {1}, {2}, {3}", sums.of(instruction), number(instruction.memory[0]),
+                   number(instruction.memory[1]), number(instruction.memory[2]));
   }
   int64_t warpgroup() const { return RoleOp(program.role).getWarpgroup().value_or(0); }
   raw_ostream &line(unsigned indent) { return os.indent(2 * indent); }
@@ -168,13 +175,13 @@ std::string RolePrinter::word(const SlotPlace &place, size_t index) const {
 }
 
 std::string RolePrinter::waitedFor(const Instruction &instruction) {
-  if (instruction.opcode == Opcode::TakeTensorCore)
+  if (instruction.is(SyncKind::TakeTensorCore))
     return formatv("given[{0}]", warpgroup());
-  if (instruction.opcode == Opcode::AcquireTurn)
+  if (instruction.is(SumAction::Take))
     return formatv("!refused[warp] && COMES(TILE({0}), {1})", tile(instruction),
-                   in(instruction, 3));
-  bool isFull = cast<MbarrierWaitOp>(instruction.op).getSide() == BarrierSide::Full;
-  return formatv("{0}({1}, {2})", isFull ? "FULL" : "EMPTY", slot(instruction.places.front()),
+                   in(instruction, 0));
+  bool isFull = instruction.sync->side == BarrierSide::Full;
+  return formatv("{0}({1}, {2})", isFull ? "FULL" : "EMPTY", slot(*instruction.place),
                  in(instruction, 0));
 }
 
@@ -207,104 +214,101 @@ std::string RolePrinter::effectOnList(const Instruction &instruction) {
                  found.empty() ? found : "; " + found);
 }
 
-std::string RolePrinter::effectOnSlot(const Instruction &instruction) {
-  const SlotPlace &place = instruction.places.front();
-  std::string use = number(place.use), where = cells(place);
-  RoleOp role = program.role;
-  switch (instruction.opcode) {
-  case Opcode::Arrive: {
-    auto op = cast<MbarrierArriveOp>(instruction.op);
-    int64_t lanes = op.getScope() == ArriveScope::Warp ? 1 : 32;
-    return formatv("arrive({0}, {1})", barrier(place, op.getSide()),
-                   role.isConsumer() ? lanes * int64_t(role.getWarps()) : 1);
+/// Words that are written or found. What is told again is known.
+std::string RolePrinter::effectOnIndices(const Instruction &instruction) {
+  const SlotPlace &place = *instruction.place;
+  std::string text;
+  for (const SlotIndex &index : instruction.access->indices) {
+    if (index.isTold)
+      continue;
+    bool isWrite = instruction.access->kind == AccessKind::Write;
+    if (isWrite && needed.isWord(layout.wordOf(place, index.number)))
+      text += formatv("; {0} = {1}", word(place, index.number), in(instruction, index.number));
+    if (!isWrite && needed.isRegister(program, instruction.out[index.number]))
+      text += formatv("; v{0} = {1}", instruction.out[index.number], word(place, index.number));
   }
-  case Opcode::Expect:
-    return formatv("expect({0}, {1})", barrier(place, BarrierSide::Full),
-                   cast<MbarrierExpectOp>(instruction.op).getBytes());
-  case Opcode::CopyIn: {
+  return text;
+}
+
+std::string RolePrinter::effectOfAccess(const Instruction &instruction) {
+  const SlotPlace &place = *instruction.place;
+  const SlotAccess &access = *instruction.access;
+  std::string use = (access.isBorrowed() ? "OUTPUT + " : "") + number(place.use);
+  std::string where = cells(place);
+  if (access.kind == AccessKind::Write && access.by == AccessAgent::CopyEngine) {
     ChannelOp channel = layout.channels[place.channel].op;
     return formatv("copy({0}, {1}, {2}, {3})", slot(place),
                    channel.getType().getElementBytes(place.element), where, use);
   }
-  case Opcode::StoreFragment: {
-    bool leaves = cast<StoreFragmentOp>(instruction.op).getPiece().has_value();
-    return formatv("put({0}, {1}{2})", where, leaves ? "OUTPUT + " : "", use);
+  if (access.kind == AccessKind::Write)
+    return formatv("put({0}, {1}){2}", where, use, effectOnIndices(instruction));
+  if (access.by == AccessAgent::Threads)
+    return formatv("get({0}, {1} + 1){2}", where, use, effectOnIndices(instruction));
+  StringRef queue = access.by == AccessAgent::TensorCore ? "products" : "copies";
+  std::string text = formatv("begin({0}, {1}, {2} + 1)", queue, where, use);
+  if (program.takesTurns && instruction.sum && !instruction.is(SumAction::Keep))
+    text += formatv("; add(warp, {0}, {1}, sums)", tile(instruction),
+                    instruction.is(SumAction::Store) ? 1 : 0);
+  return text;
+}
+
+std::string RolePrinter::effectOfSync(const Instruction &instruction) {
+  const Sync &sync = *instruction.sync;
+  RoleOp role = program.role;
+  switch (sync.kind) {
+  case SyncKind::WaitForSlot:
+    if (sync.side == BarrierSide::Empty)
+      return "";
+    return formatv("see({0}, {1}, {2})", slot(*instruction.place), in(instruction, 0),
+                   cells(*instruction.place, /*isSlot=*/true));
+  case SyncKind::Arrive: {
+    int64_t lanes = sync.scope == ArriveScope::Warp ? 1 : 32;
+    return formatv("arrive({0}, {1})", barrier(*instruction.place, sync.side),
+                   role.isConsumer() ? lanes * int64_t(role.getWarps()) : 1);
   }
-  case Opcode::WriteIndices: {
-    std::string text = formatv("put({0}, {1})", where, use);
-    for (auto [i, source] : llvm::enumerate(instruction.in))
-      if (needed.isWord(layout.wordOf(place, i)))
-        text += formatv("; {0} = {1}", word(place, i), number(source));
-    return text;
+  case SyncKind::Expect:
+    return formatv("expect({0}, {1})", barrier(*instruction.place, sync.side), sync.bytes);
+  case SyncKind::IssueProduct:
+    return "commit(products, issued)";
+  case SyncKind::WaitForProducts:
+    return formatv("finish(products, issued, {0})", sync.pending);
+  case SyncKind::CommitCopies:
+    return std::string("commit(copies, committed)") +
+           (addsToSums() ? "; commit(sums, summed)" : "");
+  case SyncKind::WaitForCopies: {
+    std::string text = formatv("finish(copies, committed, {0})", sync.pending);
+    bool lands = addsToSums() && !sync.isOnlyRead;
+    return lands ? text + formatv("; land_sums(sums, summed, {0})", sync.pending).str() : text;
   }
-  case Opcode::ReadIndices: {
-    std::string text = formatv("get({0}, {1} + 1)", where, use);
-    for (auto [i, target] : llvm::enumerate(instruction.out))
-      if (needed.isRegister(program, target))
-        text += formatv("; v{0} = {1}", target, word(place, i));
-    return text;
+  case SyncKind::TakeTensorCore:
+    return layout.warpgroups > 1 ? formatv("given[{0}] = 0", warpgroup()).str() : "";
+  case SyncKind::GiveTensorCore: {
+    if (layout.warpgroups == 1)
+      return "";
+    int64_t next = (warpgroup() + 1) % layout.warpgroups;
+    return formatv("assert(!given[{0}] || tensor_core_given_twice); given[{0}] = 1", next);
   }
-  case Opcode::CopyOut:
-    return formatv("begin(copies, {0}, OUTPUT + {1} + 1); commit(copies, committed)", where, use);
-  default:
-    return formatv("get({0}, {1} + 1)", where, use);
+  case SyncKind::FenceShared: // not read: RoleProgram.cpp
+  case SyncKind::FenceGlobal:
+  case SyncKind::MeetWarpgroup:
+    return "";
   }
+  llvm_unreachable("a kind of synchronisation");
 }
 
 std::string RolePrinter::effectOf(const Instruction &instruction) {
   switch (instruction.opcode) {
   case Opcode::ComputeTile: // no tile has a value here
     return "";
-  case Opcode::NumItems:
-  case Opcode::ReadItem:
-  case Opcode::ReadPart:
-  case Opcode::ReadVisit:
-  case Opcode::WarpOfRole:
-    return effectOnList(instruction);
-  case Opcode::Wait:
-    if (cast<MbarrierWaitOp>(instruction.op).getSide() == BarrierSide::Empty)
-      return "";
-    return formatv("see({0}, {1}, {2})", slot(instruction.places.front()), in(instruction, 0),
-                   cells(instruction.places.front(), /*isSlot=*/true));
-  case Opcode::Issue: {
-    std::string text;
-    for (const SlotPlace &place : instruction.places)
-      text += formatv("begin(products, {0}, {1} + 1); ", cells(place), number(place.use));
-    return text + "commit(products, issued)";
-  }
-  case Opcode::WaitProducts:
-    return formatv("finish(products, issued, {0})", cast<WgmmaWaitOp>(instruction.op).getPending());
-  case Opcode::TakeTensorCore:
-    return layout.warpgroups > 1 ? formatv("given[{0}] = 0", warpgroup()).str() : "";
-  case Opcode::GiveTensorCore: {
-    if (layout.warpgroups == 1)
-      return "";
-    int64_t next = (warpgroup() + 1) % layout.warpgroups;
-    return formatv("assert(!given[{0}] || tensor_core_given_twice); given[{0}] = 1", next);
-  }
-  case Opcode::AcquireTurn:
-    return formatv("take(warp, {0}, {1})", tile(instruction), in(instruction, 3));
-  case Opcode::ReleaseTurn:
-    return formatv("give(warp, {0}, {1})", tile(instruction), in(instruction, 3));
-  case Opcode::AddTile: {
-    const SlotPlace &place = instruction.places.front();
-    std::string text = formatv("begin(copies, {0}, {1} + 1)", cells(place), number(place.use));
-    auto store = dyn_cast<BulkStoreOp>(instruction.op);
-    bool isKept = store && store.getTurn();
-    if (program.takesTurns && !isKept)
-      text += formatv("; add(warp, {0}, {1}, sums)", tile(instruction), store ? 1 : 0);
-    return text;
-  }
-  case Opcode::CommitCopies:
-    return "commit(copies, committed); commit(sums, summed)";
-  case Opcode::WaitCopies: {
-    auto op = cast<NVVM::CpAsyncBulkWaitGroupOp>(instruction.op);
-    std::string text = formatv("finish(copies, committed, {0})", op.getGroup());
-    bool lands = has(Opcode::CommitCopies) && !op.getRead();
-    return lands ? text + formatv("; land_sums(sums, summed, {0})", op.getGroup()).str() : text;
-  }
+  case Opcode::Access:
+    return effectOfAccess(instruction);
+  case Opcode::Synchronize:
+    return effectOfSync(instruction);
+  case Opcode::Turn:
+    return formatv("{0}(warp, {1}, {2})", instruction.is(SumAction::Take) ? "take" : "give",
+                   tile(instruction), in(instruction, 0));
   default:
-    return effectOnSlot(instruction);
+    return effectOnList(instruction);
   }
 }
 
@@ -340,8 +344,8 @@ void RolePrinter::printFrom(size_t at, Step step, unsigned indent) {
     const Instruction &instruction = program.code[at];
     Opcode opcode = instruction.opcode;
     bool isNumber = isPure(opcode) || opcode <= Opcode::WarpOfRole;
-    bool isRelease = opcode == Opcode::Arrive || opcode == Opcode::GiveTensorCore ||
-                     opcode == Opcode::ReleaseTurn;
+    bool isRelease = instruction.is(SyncKind::Arrive) || instruction.is(SyncKind::GiveTensorCore) ||
+                     instruction.is(SumAction::Give);
     bool isHead = opcode == Opcode::JumpAtEnd && at != step.begin;
     if ((blocks(instruction) && at != step.begin) ||
         (!isNumber && (step.isNumbers || (step.isReleased && !isRelease)))) {
@@ -399,12 +403,12 @@ void RolePrinter::printStep(size_t begin) {
   if (first && blocks(*first))
     os << " && " << waitedFor(*first);
   os << " ->";
-  if (first && first->opcode == Opcode::Wait)
+  if (first && first->is(SyncKind::WaitForSlot))
     os << " /* " << first->op->getName() << " */";
   os << "\n";
   printFrom(begin, {begin, /*isNumbers=*/false}, 3);
   line(2) << "}\n";
-  if (first && first->opcode == Opcode::AcquireTurn) {
+  if (first && first->is(SumAction::Take)) {
     line(1) << formatv(
         ":: d_step {{ at == {0} && !refused[warp] -> refused[warp] = 1; refusals++ }\n", begin);
   }
@@ -417,9 +421,9 @@ void RolePrinter::print() {
     if (isUsed)
       line(1) << formatv("chan {0} = [16] of {{byte, byte}; byte {1};\n", queue, groups);
   };
-  queue(has(Opcode::Issue), "products", "issued");
-  queue(has(Opcode::CommitCopies) || has(Opcode::CopyOut), "copies", "committed");
-  queue(has(Opcode::CommitCopies), "sums", "summed");
+  queue(has(SyncKind::IssueProduct), "products", "issued");
+  queue(has(SyncKind::CommitCopies), "copies", "committed");
+  queue(addsToSums(), "sums", "summed");
   line(1) << "short at";
   for (size_t i = 0; i < isVariable.size(); ++i)
     if (isVariable[i] && needed.isRegister(program, i))

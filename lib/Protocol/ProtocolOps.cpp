@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "ProtocolRun.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;
 using namespace mlir::dash;
@@ -17,6 +16,11 @@ PhaseBarrier &ProtocolRun::barrier(unsigned channel, BarrierSide side, int64_t u
   return barriers[channel][2 * (use % int64_t(channels[channel].getDepth())) + int64_t(side)];
 }
 
+PhaseBarrier &ProtocolRun::barrierOf(const Process &process, const Instruction &instruction) {
+  const SlotPlace &place = *instruction.place;
+  return barrier(place.channel, instruction.sync->side, process.registers[place.use]);
+}
+
 /// Those of the role's own warpgroup, or all.
 MutableArrayRef<SlotPart> ProtocolRun::partsOf(Process &process, const SlotPlace &place) {
   ChannelOp channel = channels[place.channel];
@@ -28,60 +32,73 @@ MutableArrayRef<SlotPart> ProtocolRun::partsOf(Process &process, const SlotPlace
   return place.isWhole || !role.getWarpgroup() ? all : all.slice(*role.getWarpgroup(), 1);
 }
 
-ProtocolRun::Outcome ProtocolRun::onSlot(Process &process, const Instruction &instruction,
-                                         size_t number) {
+ProtocolRun::Outcome ProtocolRun::synchronize(Process &process, const Instruction &instruction,
+                                              size_t number) {
+  const Sync &sync = *instruction.sync;
+  RoleOp role = process.program->role;
   Event event{instruction.op, number, process.clock[number]};
   auto outcome = [](LogicalResult result) {
     return succeeded(result) ? Outcome::Ran : Outcome::Wrong;
   };
-  const SlotPlace &place = instruction.places.front();
-  int64_t use = process.registers[place.use];
-  switch (instruction.opcode) {
-  case Opcode::Wait:
+  switch (sync.kind) {
+  case SyncKind::WaitForSlot:
     return wait(process, instruction, event);
-  case Opcode::Arrive: {
-    auto arrive = cast<MbarrierArriveOp>(instruction.op);
-    RoleOp role = process.program->role;
-    if (role.isReducer() && arrive.getSide() == BarrierSide::Empty &&
+  case SyncKind::Arrive: {
+    if (role.isReducer() && sync.side == BarrierSide::Empty &&
         failed(checkAdded(process, instruction)))
       return Outcome::Wrong;
-    int64_t lanes = arrive.getScope() == ArriveScope::Warp ? 1 : 32;
+    int64_t lanes = sync.scope == ArriveScope::Warp ? 1 : 32;
     int64_t count = role.isConsumer() ? lanes * int64_t(role.getWarps()) : 1;
     LogicalResult done =
-        barrier(place.channel, arrive.getSide(), use).arrive(arrive, count, process.clock);
+        barrierOf(process, instruction).arrive(instruction.op, count, process.clock);
     ++process.clock[number];
     return outcome(done);
   }
-  case Opcode::Expect: {
-    auto expect = cast<MbarrierExpectOp>(instruction.op);
-    PhaseBarrier &full = barrier(place.channel, BarrierSide::Full, use);
-    full.expect(expect.getBytes());
-    LogicalResult done = full.arrive(expect, 1, process.clock);
+  case SyncKind::Expect: {
+    PhaseBarrier &full = barrierOf(process, instruction);
+    full.expect(sync.bytes);
+    LogicalResult done = full.arrive(instruction.op, 1, process.clock);
     ++process.clock[number];
     return outcome(done);
   }
-  case Opcode::CopyIn:
-    return outcome(copyIn(process, instruction));
-  case Opcode::CopyOut:
-    return outcome(copyOut(process, instruction, event));
-  default:
-    return outcome(access(process, instruction, event));
+  case SyncKind::IssueProduct:
+    process.products.push_back(std::exchange(process.openProduct, {}));
+    return Outcome::Ran;
+  case SyncKind::WaitForProducts:
+    finishTo(process, number, process.products, sync.pending);
+    return Outcome::Ran;
+  case SyncKind::CommitCopies:
+    process.copies.push_back(std::exchange(process.openCopies, {}));
+    ++process.unfinished;
+    return Outcome::Ran;
+  case SyncKind::WaitForCopies:
+    finishTo(process, number, process.copies, sync.pending);
+    if (!sync.isOnlyRead)
+      process.unfinished = std::min<size_t>(process.unfinished, sync.pending);
+    return Outcome::Ran;
+  case SyncKind::TakeTensorCore:
+  case SyncKind::GiveTensorCore:
+    return hand(process, instruction, event);
+  case SyncKind::FenceShared: // not read: RoleProgram.cpp
+  case SyncKind::FenceGlobal:
+  case SyncKind::MeetWarpgroup:
+    return Outcome::Ran;
   }
+  llvm_unreachable("a kind of synchronisation");
 }
 
 ProtocolRun::Outcome ProtocolRun::wait(Process &process, const Instruction &instruction,
                                        const Event &event) {
-  auto op = cast<MbarrierWaitOp>(instruction.op);
-  const SlotPlace &place = instruction.places.front();
+  const SlotPlace &place = *instruction.place;
   int64_t use = process.registers[place.use], phase = phaseOf(channels[place.channel], use);
   if (int64_t given = process.registers[instruction.in.front()]; given != phase % 2) {
-    op.emitError() << "waits with phase " << given << " for use " << use << ", whose phase is "
-                   << phase % 2;
+    instruction.op->emitError() << "waits with phase " << given << " for use " << use
+                                << ", whose phase is " << phase % 2;
     return Outcome::Wrong;
   }
-  PhaseBarrier &barrier = this->barrier(place.channel, op.getSide(), use);
+  PhaseBarrier &barrier = barrierOf(process, instruction);
   // The use before has to be released; the first use of a slot finds it empty.
-  int64_t phases = phase + (op.getSide() == BarrierSide::Full ? 1 : 0);
+  int64_t phases = phase + (instruction.sync->side == BarrierSide::Full ? 1 : 0);
   if (barrier.getComplete() < phases)
     return Outcome::Waits;
   return succeeded(barrier.see(event, phases, process.clock)) ? Outcome::Ran : Outcome::Wrong;
@@ -89,7 +106,7 @@ ProtocolRun::Outcome ProtocolRun::wait(Process &process, const Instruction &inst
 
 /// A reducer gives back what it has added.
 LogicalResult ProtocolRun::checkAdded(Process &process, const Instruction &instruction) {
-  SlotPlace place = instruction.places.front();
+  SlotPlace place = *instruction.place;
   ChannelOp channel = channels[place.channel];
   for (unsigned element : llvm::seq(channel.getType().getNumTiles())) {
     place.element = element;
@@ -104,7 +121,7 @@ LogicalResult ProtocolRun::checkAdded(Process &process, const Instruction &instr
 
 /// The engine writes when it likes: only who waits for the slot knows that it has.
 LogicalResult ProtocolRun::copyIn(Process &process, const Instruction &instruction) {
-  const SlotPlace &place = instruction.places.front();
+  const SlotPlace &place = *instruction.place;
   ChannelOp channel = channels[place.channel];
   int64_t use = process.registers[place.use];
   size_t agent = processes.size() + place.channel;
@@ -121,41 +138,60 @@ LogicalResult ProtocolRun::copyIn(Process &process, const Instruction &instructi
 }
 
 /// What is read again is what was told before.
-static LogicalResult checkToldAgain(const Instruction &instruction, ArrayRef<int64_t> registers,
-                                    ArrayRef<int64_t> words) {
-  ArrayRef<int64_t> indices = *cast<HideOp>(instruction.op).getIndices();
-  for (auto [source, index] : llvm::zip_equal(instruction.in, indices))
-    if (registers[source] != words[index])
-      return instruction.op->emitError()
-             << "was told " << registers[source] << " and reads " << words[index]
-             << " again, as index " << index << " of its slot";
+static LogicalResult checkToldAgain(Operation *op, int64_t told, int64_t word, unsigned index) {
+  if (told == word)
+    return success();
+  return op->emitError() << "was told " << told << " and reads " << word << " again, as index "
+                         << index << " of its slot";
+}
+
+/// Indices that are written, found, or told again.
+LogicalResult ProtocolRun::passIndices(Process &process, const Instruction &instruction) {
+  const SlotPlace &place = *instruction.place;
+  ChannelOp channel = channels[place.channel];
+  int64_t slot = process.registers[place.use] % int64_t(channel.getDepth());
+  int64_t *words = indices[place.channel].data() + slot * channel.getType().getNumIndices();
+  auto &registers = process.registers;
+  bool isWrite = instruction.access->kind == AccessKind::Write;
+  for (auto [i, index] : llvm::enumerate(instruction.access->indices)) {
+    int64_t &word = words[index.number];
+    if (isWrite)
+      word = registers[instruction.in[i]];
+    else if (!index.isTold)
+      registers[instruction.out[i]] = word;
+    else if (failed(
+                 checkToldAgain(instruction.op, registers[instruction.in[i]], word, index.number)))
+      return failure();
+  }
   return success();
 }
 
-LogicalResult ProtocolRun::access(Process &process, const Instruction &instruction,
-                                  const Event &event) {
-  const SlotPlace &place = instruction.places.front();
-  SlotElement what{channels[place.channel], process.registers[place.use], place.element};
-  bool isWrite = isa<StoreFragmentOp, WriteIndicesOp>(instruction.op);
-  if (auto store = dyn_cast<StoreFragmentOp>(instruction.op))
-    what.piece = store.getPiece();
-  for (SlotPart &part : partsOf(process, place))
-    if (failed(isWrite ? writePart(part, what, event, process.clock)
-                       : readPart(part, what, event, process.clock)))
-      return failure();
-  if (failed(followTile(process, instruction)))
+LogicalResult ProtocolRun::access(Process &process, const Instruction &instruction, size_t number) {
+  const SlotAccess &access = *instruction.access;
+  if (access.kind == AccessKind::Write && access.by == AccessAgent::CopyEngine)
+    return copyIn(process, instruction);
+  if (instruction.sum && failed(checkTurn(process, instruction)))
     return failure();
-  int64_t count = what.channel.getType().getNumIndices();
-  int64_t *words =
-      indices[place.channel].data() + what.use % int64_t(what.channel.getDepth()) * count;
-  if (instruction.opcode == Opcode::ReadAgain)
-    return checkToldAgain(instruction, process.registers, ArrayRef(words, count));
-  for (auto [i, source] : llvm::enumerate(instruction.in))
-    words[i] = process.registers[source];
-  if (instruction.opcode == Opcode::ReadIndices)
-    for (auto [i, target] : llvm::enumerate(instruction.out))
-      process.registers[target] = words[i];
-  return success();
+  Event event{instruction.op, number, process.clock[number]};
+  const SlotPlace &place = *instruction.place;
+  SlotElement what{channels[place.channel], process.registers[place.use], place.element,
+                   access.piece};
+  bool isRead = access.kind == AccessKind::Read, goesOn = access.by != AccessAgent::Threads;
+  auto pass = !isRead ? writePart : goesOn && access.isBorrowed() ? leavePart : readPart;
+  Group &group = access.by == AccessAgent::TensorCore ? process.openProduct : process.openCopies;
+  for (SlotPart &part : partsOf(process, place)) {
+    if (failed(pass(part, what, event, process.clock)) ||
+        (instruction.sum && failed(bring(process, instruction, part))))
+      return failure();
+    if (!goesOn)
+      continue;
+    part.underWay.push_back(instruction.op);
+    group.push_back({&part, instruction.op});
+  }
+  if (access.memory && !instruction.sum && failed(countLeaving(process, instruction)))
+    return failure();
+  return failure(failed(followTile(process, instruction)) ||
+                 failed(passIndices(process, instruction)));
 }
 
 //===----------------------------------------------------------------------===//
@@ -172,71 +208,25 @@ void ProtocolRun::finish(Process &process, size_t number, ArrayRef<Read> reads) 
   }
 }
 
-ProtocolRun::Outcome ProtocolRun::onTurn(Process &process, const Instruction &instruction,
-                                         size_t number) {
-  Event event{instruction.op, number, process.clock[number]};
-  auto &registers = process.registers;
-  switch (instruction.opcode) {
-  case Opcode::Issue: {
-    Group group;
-    for (const SlotPlace &place : instruction.places) {
-      SlotElement what{channels[place.channel], registers[place.use], place.element};
-      for (SlotPart &part : partsOf(process, place)) {
-        if (failed(readPart(part, what, event, process.clock)))
-          return Outcome::Wrong;
-        part.underWay.push_back(instruction.op);
-        group.push_back({&part, instruction.op});
-      }
-    }
-    process.products.push_back(group);
-    return succeeded(computeTile(process, instruction)) ? Outcome::Ran : Outcome::Wrong;
-  }
-  case Opcode::WaitProducts: {
-    size_t pending = cast<WgmmaWaitOp>(instruction.op).getPending();
-    while (process.products.size() > pending) {
-      finish(process, number, process.products.front());
-      process.products.erase(process.products.begin());
-    }
-    return Outcome::Ran;
-  }
-  case Opcode::TakeTensorCore:
-  case Opcode::GiveTensorCore:
-    return hand(process, instruction, event);
-  case Opcode::AcquireTurn:
-    return acquireTurn(process, instruction);
-  case Opcode::ReleaseTurn:
-    return releaseTurn(process, instruction, number);
-  case Opcode::AddTile:
-    return succeeded(addTile(process, instruction, event)) ? Outcome::Ran : Outcome::Wrong;
-  case Opcode::CommitCopies:
-    process.copies.push_back(std::exchange(process.openCopies, {}));
-    ++process.unfinished;
-    return Outcome::Ran;
-  case Opcode::WaitCopies: {
-    auto op = cast<NVVM::CpAsyncBulkWaitGroupOp>(instruction.op);
-    size_t pending = op.getGroup();
-    while (process.copies.size() > pending) {
-      finish(process, number, process.copies.front());
-      process.copies.erase(process.copies.begin());
-    }
-    if (!op.getRead())
-      process.unfinished = std::min(process.unfinished, pending);
-    return Outcome::Ran;
-  }
-  default:
-    llvm_unreachable("an instruction that neither slots nor numbers know");
+/// The oldest groups, up to so many that may go on.
+void ProtocolRun::finishTo(Process &process, size_t number, SmallVectorImpl<Group> &groups,
+                           size_t pending) {
+  while (groups.size() > pending) {
+    finish(process, number, groups.front());
+    groups.erase(groups.begin());
   }
 }
 
 ProtocolRun::TileKey ProtocolRun::tileOf(const Process &process, const Instruction &instruction) {
-  auto number = [&](unsigned i) { return process.registers[instruction.in[i]]; };
-  return {instruction.op->getOperand(0), {number(0), {number(1), number(2)}}};
+  auto number = [&](unsigned i) { return process.registers[instruction.memory[i]]; };
+  Value tensor = instruction.sum ? instruction.sum->sum.tensor : instruction.access->memory.tensor;
+  return {tensor, {number(0), {number(1), number(2)}}};
 }
 
 ProtocolRun::Outcome ProtocolRun::acquireTurn(Process &process, const Instruction &instruction) {
   TileKey tile = tileOf(process, instruction);
   Counter &counter = counters.try_emplace(tile, Counter{0, newClock()}).first->second;
-  if (counter.value != process.registers[instruction.in[3]])
+  if (counter.value != process.registers[instruction.in.front()])
     return Outcome::Waits;
   process.clock.join(counter.clock);
   process.turn = tile;
@@ -254,86 +244,62 @@ ProtocolRun::Outcome ProtocolRun::releaseTurn(Process &process, const Instructio
     return Outcome::Wrong;
   }
   Counter &counter = counters[tile];
-  counter.value = process.registers[instruction.in[3]] ? 0 : counter.value + 1;
+  counter.value = process.registers[instruction.in.front()] ? 0 : counter.value + 1;
   counter.clock = process.clock;
   process.turn.reset();
   ++process.clock[number];
   return Outcome::Ran;
 }
 
-/// A contribution that is stored in a place of its own, and not added to a sum.
-static bool isKept(Operation *op) {
-  auto store = dyn_cast<BulkStoreOp>(op);
-  return store && store.getTurn();
-}
-
 /// Whether a role adds to these sums itself: then what it keeps of them besides is for tests.
 static bool addsTo(const RoleProgram &program, Value sums) {
   return llvm::any_of(program.code, [&](const Instruction &one) {
-    return one.opcode == Opcode::AddTile && one.op->getOperand(0) == sums && !isKept(one.op);
+    return one.opcode == Opcode::Access && one.sum && one.sum->sum.tensor == sums &&
+           !one.is(SumAction::Keep);
   });
 }
 
 /// A chain's first turn assigns, the others add.
-LogicalResult ProtocolRun::addTile(Process &process, const Instruction &instruction,
-                                   const Event &event) {
-  auto store = dyn_cast<BulkStoreOp>(instruction.op);
-  bool isApart = isKept(instruction.op);
-  if (process.program->takesTurns && !isApart) {
-    TileKey tile = tileOf(process, instruction);
-    if (process.turn != tile)
-      return instruction.op->emitError("adds to a tile whose turn the role has not acquired");
-    if (bool isFirst = counters[tile].value == 0; isFirst != bool(store))
-      return instruction.op->emitError() << (isFirst ? "adds in the first turn of a chain, to what "
-                                                       "nobody has stored"
-                                                     : "stores over what turns before have added");
-  }
-  bool isForTests = isApart && addsTo(*process.program, instruction.op->getOperand(0));
-  const SlotPlace &place = instruction.places.front();
-  SlotElement what{channels[place.channel], process.registers[place.use], place.element};
-  for (SlotPart &part : partsOf(process, place)) {
-    if (failed(readPart(part, what, event, process.clock)))
-      return failure();
-    if (std::exchange(isForTests ? part.isKept : part.isAdded, true))
-      return instruction.op->emitError()
-             << (isApart ? "stores" : "adds") << " use " << what.use << " of channel '"
-             << what.channel.getName() << "' a second time";
-    part.underWay.push_back(instruction.op);
-    process.openCopies.push_back({&part, instruction.op});
-  }
-  return followTile(process, instruction);
+LogicalResult ProtocolRun::checkTurn(Process &process, const Instruction &instruction) {
+  if (!process.program->takesTurns || instruction.is(SumAction::Keep))
+    return success();
+  TileKey tile = tileOf(process, instruction);
+  if (process.turn != tile)
+    return instruction.op->emitError("adds to a tile whose turn the role has not acquired");
+  bool isFirst = counters[tile].value == 0;
+  if (isFirst == instruction.is(SumAction::Store))
+    return success();
+  return instruction.op->emitError() << (isFirst ? "adds in the first turn of a chain, to what "
+                                                   "nobody has stored"
+                                                 : "stores over what turns before have added");
 }
 
-/// A group of its own.
-LogicalResult ProtocolRun::copyOut(Process &process, const Instruction &instruction,
-                                   const Event &event) {
-  const SlotPlace &place = instruction.places.front();
-  auto op = cast<CopyOutOp>(instruction.op);
-  SlotElement what{channels[place.channel], process.registers[place.use], place.element,
-                   op.getPiece()};
-  Group group;
-  for (SlotPart &part : partsOf(process, place)) {
-    if (failed(leavePart(part, what, event, process.clock)))
-      return failure();
-    part.underWay.push_back(instruction.op);
-    group.push_back({&part, instruction.op});
-  }
-  process.copies.push_back(group);
-  ++process.unfinished;
-  auto number = [&](unsigned i) { return process.registers[instruction.tiles[i]]; };
-  RoleOp role = process.program->role;
-  TileKey tile{op.getTarget(), {number(0), {number(1), number(2)}}};
-  size_t count = op.getNumPieces() * warpgroups;
-  Leaving none{op, SmallVector<int64_t, 4>(count)};
-  Leaving &leaving = this->leaving.try_emplace(tile, none).first->second;
+/// A contribution, once of each use.
+LogicalResult ProtocolRun::bring(Process &process, const Instruction &instruction, SlotPart &part) {
+  bool isApart = instruction.is(SumAction::Keep);
+  bool isForTests = isApart && addsTo(*process.program, instruction.sum->sum.tensor);
+  if (!std::exchange(isForTests ? part.isKept : part.isAdded, true))
+    return success();
+  const SlotPlace &place = *instruction.place;
+  return instruction.op->emitError()
+         << (isApart ? "stores" : "adds") << " use " << process.registers[place.use]
+         << " of channel '" << channels[place.channel].getName() << "' a second time";
+}
+
+LogicalResult ProtocolRun::countLeaving(Process &process, const Instruction &instruction) {
+  int64_t piece = instruction.access->piece.value_or(0);
+  size_t count = instruction.access->countPieces() * warpgroups;
+  Leaving none{instruction.op, SmallVector<int64_t, 4>(count)};
+  Leaving &leaving = this->leaving.try_emplace(tileOf(process, instruction), none).first->second;
   if (leaving.counts.size() != count) {
-    auto diagnostic = op.emitError() << "copies out a tile in pieces of another width";
-    return diagnostic.attachNote(leaving.op.getLoc()) << "this op copies it too";
+    auto diagnostic = instruction.op->emitError("copies out a tile in pieces of another width");
+    return diagnostic.attachNote(leaving.op->getLoc()) << "this op copies it too";
   }
+  RoleOp role = process.program->role;
   for (unsigned warpgroup : llvm::seq(warpgroups))
     if (role.getWarpgroup().value_or(warpgroup) == warpgroup)
-      ++leaving.counts[op.getPiece() * warpgroups + warpgroup];
-  return followTile(process, instruction);
+      ++leaving.counts[piece * warpgroups + warpgroup];
+  return success();
 }
 
 /// Takes and gives are the two halves of a barrier of two warpgroups: whoever gives twice completes it alone.
@@ -343,7 +309,7 @@ ProtocolRun::Outcome ProtocolRun::hand(Process &process, const Instruction &inst
   if (warpgroups == 1)
     return Outcome::Ran;
   int64_t mine = role.getWarpgroup().value_or(0);
-  if (instruction.opcode == Opcode::TakeTensorCore) {
+  if (instruction.is(SyncKind::TakeTensorCore)) {
     Handover &handover = handovers[mine];
     if (!handover.isGiven)
       return Outcome::Waits;

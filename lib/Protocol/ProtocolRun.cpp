@@ -70,21 +70,33 @@ ProtocolRun::Outcome ProtocolRun::step(size_t number) {
     return Outcome::Ran;
   if (instruction.opcode == Opcode::ComputeTile)
     return succeeded(computeTile(process, instruction)) ? Outcome::Ran : Outcome::Wrong;
-  for (const SlotPlace &place : instruction.places)
-    if (int64_t use = process.registers[place.use]; use < 0) {
+  if (const auto &place = instruction.place)
+    if (int64_t use = process.registers[place->use]; use < 0) {
       instruction.op->emitError() << "is at use " << use << " of channel '"
-                                  << channels[place.channel].getName()
+                                  << channels[place->channel].getName()
                                   << "', and uses are counted from 0";
       return Outcome::Wrong;
     }
-  Outcome outcome =
-      instruction.opcode <= Opcode::WarpOfRole
-          ? (succeeded(readList(process, instruction)) ? Outcome::Ran : Outcome::Wrong)
-      : instruction.opcode <= Opcode::StoreFragment ? onSlot(process, instruction, number)
-                                                    : onTurn(process, instruction, number);
+  Outcome outcome = act(process, instruction, number);
   if (outcome == Outcome::Waits)
     --process.at;
   return outcome;
+}
+
+/// What others see, and the list.
+ProtocolRun::Outcome ProtocolRun::act(Process &process, const Instruction &instruction,
+                                      size_t number) {
+  switch (instruction.opcode) {
+  case Opcode::Access:
+    return succeeded(access(process, instruction, number)) ? Outcome::Ran : Outcome::Wrong;
+  case Opcode::Synchronize:
+    return synchronize(process, instruction, number);
+  case Opcode::Turn:
+    return instruction.is(SumAction::Take) ? acquireTurn(process, instruction)
+                                           : releaseTurn(process, instruction, number);
+  default:
+    return succeeded(readList(process, instruction)) ? Outcome::Ran : Outcome::Wrong;
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -207,14 +219,14 @@ LogicalResult ProtocolRun::reportWaits() {
     const Instruction &instruction = process.program->code[process.at];
     Diagnostic &note = diagnostic.attachNote(instruction.op->getLoc());
     note << nameOf(process) << ", waits ";
-    if (auto wait = dyn_cast<MbarrierWaitOp>(instruction.op))
-      note << "for use " << process.registers[instruction.places.front().use] << " of channel '"
-           << channels[instruction.places.front().channel].getName() << "' to be "
-           << stringifyBarrierSide(wait.getSide());
-    else if (instruction.opcode == Opcode::TakeTensorCore)
+    if (const auto &place = instruction.place)
+      note << "for use " << process.registers[place->use] << " of channel '"
+           << channels[place->channel].getName() << "' to be "
+           << stringifyBarrierSide(instruction.sync->side);
+    else if (instruction.is(SyncKind::TakeTensorCore))
       note << "for the tensor core";
     else
-      note << "for turn " << process.registers[instruction.in[3]] << " of a tile";
+      note << "for turn " << process.registers[instruction.in.front()] << " of a tile";
   }
   return diagnostic;
 }
@@ -222,7 +234,7 @@ LogicalResult ProtocolRun::reportWaits() {
 /// All tensors have the same tiles of results, each as often: in all pieces, from all warpgroups.
 LogicalResult ProtocolRun::checkLeaving() {
   llvm::MapVector<decltype(TileKey::second), int64_t> expected; // of a tile
-  llvm::MapVector<Value, CopyOutOp> tensors;
+  llvm::MapVector<Value, Operation *> tensors;
   for (auto &[key, one] : leaving) {
     tensors.insert({key.first, one.op});
     int64_t &most = expected.try_emplace(key.second, 0).first->second;
@@ -236,11 +248,11 @@ LogicalResult ProtocolRun::checkLeaving() {
           found == leaving.end() ? ArrayRef(none) : ArrayRef(found->second.counts);
       for (auto [i, times] : llvm::enumerate(counts))
         if (times != count)
-          return CopyOutOp(op).emitError()
-                 << "copies results out of which piece " << i / warpgroups << " of tile ("
-                 << tile.first << ", " << tile.second.first << ", " << tile.second.second
-                 << ") leaves " << times << " times from warpgroup " << i % warpgroups
-                 << ", expected " << count << ": as often as all pieces of all results";
+          return op->emitError() << "copies results out of which piece " << i / warpgroups
+                                 << " of tile (" << tile.first << ", " << tile.second.first << ", "
+                                 << tile.second.second << ") leaves " << times
+                                 << " times from warpgroup " << i % warpgroups << ", expected "
+                                 << count << ": as often as all pieces of all results";
     }
   return success();
 }

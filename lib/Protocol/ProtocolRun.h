@@ -61,7 +61,7 @@ private:
     Clock clock;
     size_t at = 0;
     SmallVector<Group> products{}, copies{}; ///< oldest first
-    Group openCopies{};
+    Group openProduct{}, openCopies{};
     size_t unfinished = 0; ///< groups of copies, those under way and those that have only been read
     std::optional<TileKey> turn{};
 
@@ -82,35 +82,38 @@ private:
 
   /// A tile that leaves for a tensor.
   struct Leaving {
-    CopyOutOp op;
+    Operation *op;
     SmallVector<int64_t, 4>
         counts; ///< how often a piece has left from a warpgroup: pieces, warpgroups
   };
 
   Outcome step(size_t number);
-  Outcome onSlot(Process &process, const Instruction &instruction, size_t number);
-  Outcome onTurn(Process &process, const Instruction &instruction, size_t number);
+  Outcome act(Process &process, const Instruction &instruction, size_t number);
+  Outcome synchronize(Process &process, const Instruction &instruction, size_t number);
+  LogicalResult access(Process &process, const Instruction &instruction, size_t number);
+  LogicalResult passIndices(Process &process, const Instruction &instruction);
   bool compute(Process &process, const Instruction &instruction);
   LogicalResult readList(Process &process, const Instruction &instruction);
   Outcome wait(Process &process, const Instruction &instruction, const Event &event);
   LogicalResult checkAdded(Process &process, const Instruction &instruction);
   LogicalResult copyIn(Process &process, const Instruction &instruction);
   LogicalResult followTile(Process &process, const Instruction &instruction);
-  FailureOr<TileOrigin> originIn(Process &process, const Instruction &instruction,
-                                 const SlotPlace &place);
+  FailureOr<TileOrigin> originIn(Process &process, const Instruction &instruction);
   LogicalResult computeTile(Process &process, const Instruction &instruction);
-  LogicalResult access(Process &process, const Instruction &instruction, const Event &event);
   void finish(Process &process, size_t number, ArrayRef<Read> reads);
+  void finishTo(Process &process, size_t number, SmallVectorImpl<Group> &groups, size_t pending);
   TileKey tileOf(const Process &process, const Instruction &instruction);
   Outcome acquireTurn(Process &process, const Instruction &instruction);
   Outcome releaseTurn(Process &process, const Instruction &instruction, size_t number);
-  LogicalResult copyOut(Process &process, const Instruction &instruction, const Event &event);
-  LogicalResult addTile(Process &process, const Instruction &instruction, const Event &event);
+  LogicalResult checkTurn(Process &process, const Instruction &instruction);
+  LogicalResult bring(Process &process, const Instruction &instruction, SlotPart &part);
+  LogicalResult countLeaving(Process &process, const Instruction &instruction);
   Outcome hand(Process &process, const Instruction &instruction, const Event &event);
 
   Clock newClock() const { return Clock(processes.size() + channels.size()); }
   MutableArrayRef<SlotPart> partsOf(Process &process, const SlotPlace &place);
   PhaseBarrier &barrier(unsigned channel, BarrierSide side, int64_t use);
+  PhaseBarrier &barrierOf(const Process &process, const Instruction &instruction);
   LogicalResult reportWaits();
   LogicalResult checkEnd();
   LogicalResult checkLeaving();

@@ -12,68 +12,46 @@ using namespace mlir;
 using namespace mlir::dash;
 
 /// What is in a slot, for one role: warpgroups may have written it together.
-FailureOr<TileOrigin> ProtocolRun::originIn(Process &process, const Instruction &instruction,
-                                            const SlotPlace &place) {
+FailureOr<TileOrigin> ProtocolRun::originIn(Process &process, const Instruction &instruction) {
   TileOrigin origin;
-  for (const SlotPart &part : partsOf(process, place))
+  for (const SlotPart &part : partsOf(process, *instruction.place))
     if (failed(meet(instruction.op, origin, origins.get(part.origin))))
       return failure();
   return origin;
 }
 
-/// Into a slot, and out of one: to registers, or to memory.
+/// Into a slot, and out of one: to registers, to a product, or to memory.
 LogicalResult ProtocolRun::followTile(Process &process, const Instruction &instruction) {
-  const SlotPlace &place = instruction.places.front();
-  auto fill = [&](int64_t origin) {
-    for (SlotPart &part : partsOf(process, place))
+  auto inMemory = [&] {
+    auto number = [&](unsigned i) { return process.registers[instruction.memory[i]]; };
+    return MemoryTile{number(0), number(1), number(2)};
+  };
+  bool isOfMemory = bool(instruction.access->memory);
+  if (instruction.tiles.empty() && !isOfMemory) // of indices
+    return success();
+  if (instruction.access->kind == AccessKind::Write) {
+    int64_t origin = isOfMemory ? origins.add({inMemory(), std::nullopt})
+                                : process.registers[instruction.tiles.front()];
+    for (SlotPart &part : partsOf(process, *instruction.place))
       part.origin = origin;
     return success();
-  };
-  auto inMemory = [&](ArrayRef<unsigned> numbers) {
-    auto &registers = process.registers;
-    return MemoryTile{registers[numbers[0]], registers[numbers[1]], registers[numbers[2]]};
-  };
-  switch (instruction.opcode) {
-  case Opcode::CopyIn:
-    return fill(origins.add({inMemory(instruction.tiles), std::nullopt}));
-  case Opcode::StoreFragment:
-    return fill(process.registers[instruction.tiles.front()]);
-  case Opcode::LoadRow:
-  case Opcode::CopyOut:
-  case Opcode::AddTile: {
-    FailureOr<TileOrigin> origin = originIn(process, instruction, place);
-    if (failed(origin))
-      return failure();
-    if (instruction.opcode == Opcode::LoadRow) {
-      process.registers[instruction.tiles.front()] = origins.add(*origin);
-      return success();
-    }
-    bool isOut = instruction.opcode == Opcode::CopyOut;
-    return verifyRows(instruction.op, *origin,
-                      inMemory(isOut ? instruction.tiles : instruction.in));
   }
-  default:
-    return success();
-  }
+  FailureOr<TileOrigin> origin = originIn(process, instruction);
+  if (failed(origin))
+    return failure();
+  if (isOfMemory)
+    return verifyRows(instruction.op, *origin, inMemory());
+  process.registers[instruction.tiles.front()] = origins.add(*origin);
+  return success();
 }
 
 LogicalResult ProtocolRun::computeTile(Process &process, const Instruction &instruction) {
   Operation *op = instruction.op;
-  const SlotPlace *place = instruction.places.begin();
   SmallVector<TileOrigin, 4> operands;
-  for (auto [operand, number] : llvm::zip(op->getOperands(), instruction.tiles)) {
-    auto tile = dyn_cast<RankedTensorType>(operand.getType());
-    if (!tile) {
-      operands.emplace_back();
-    } else if (isa_and_present<SwizzledAttr>(tile.getEncoding())) { // a factor, where it lies
-      FailureOr<TileOrigin> origin = originIn(process, instruction, *place++);
-      if (failed(origin))
-        return failure();
-      operands.push_back(*origin);
-    } else {
-      operands.push_back(origins.get(process.registers[number]));
-    }
-  }
+  for (auto [operand, number] : llvm::zip(op->getOperands(), instruction.tiles))
+    operands.push_back(isa<RankedTensorType>(operand.getType())
+                           ? origins.get(process.registers[number])
+                           : TileOrigin());
   FailureOr<TileOrigin> result = originOfResult(op, operands);
   if (failed(result))
     return failure();

@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "RoleProgram.h"
+#include "SlotRing.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -33,84 +34,59 @@ public:
 
 private:
   LogicalResult read(Operation *op) {
-    return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-        .Case<scf::ForOp>([&](auto op) { return readLoop(op); })
-        .Case<scf::IfOp>([&](auto op) { return readBranch(op); })
-        .Case<scf::YieldOp>([](auto) { return success(); }) // whose parent has read it
-        .Case<RingOp>([&](auto op) { return add(Opcode::Ring, op, {op.getUse()}), success(); })
-        .Case<MbarrierWaitOp>([&](auto op) { return readWait(op); })
-        .Case<MbarrierArriveOp>([&](auto op) { return readSlot(Opcode::Arrive, op); })
-        .Case<MbarrierExpectOp>([&](auto op) { return readSlot(Opcode::Expect, op); })
-        .Case<CopyInOp>([&](auto op) {
-          return readSlot(Opcode::CopyIn, op, op.getElement(), true, {},
-                          {op.getSequence(), op.getHead(), op.getTile()});
-        })
-        .Case<CopyOutOp>([&](auto op) {
-          return readSlot(Opcode::CopyOut, op, op.getElement(), false, {},
-                          {op.getSequence(), op.getHead(), op.getTile()});
-        })
-        .Case<LoadRowOp>([&](auto op) {
-          return readSlot(Opcode::LoadRow, op, op.getElement(), true, {}, op.getResult());
-        })
-        .Case<LoadFactorOp>([&](auto op) { return readFactor(op); })
-        .Case<HideOp>([&](auto op) { return readHide(op); })
-        .Case<StoreFragmentOp>([&](auto op) {
-          return readSlot(Opcode::StoreFragment, op, op.getElement(), false, {}, op.getValue());
-        })
-        .Case<WriteIndicesOp>([&](auto op) {
-          return readSlot(Opcode::WriteIndices, op, op.getChannel().getType().getNumTiles(), true,
-                          op.getIndices());
-        })
-        .Case<ReadIndicesOp>([&](auto op) {
-          return readSlot(Opcode::ReadIndices, op, op.getChannel().getType().getNumTiles());
-        })
-        .Case<BulkAddOp, BulkStoreOp>([&](auto op) {
-          return readSlot(Opcode::AddTile, op, 0, true,
-                          {op.getSequence(), op.getHead(), op.getTile()});
-        })
-        .Case<AcquireTurnOp, ReleaseTurnOp>([&](Operation *op) {
-          program.takesTurns = true;
-          return readTurn(op);
-        })
-        .Case<MatmulOp>([&](auto op) { return readProduct(op); })
-        .Case<WgmmaWaitOp>([&](auto op) {
-          add(Opcode::WaitProducts, op, op->getOperands());
-          return copy(op, op.getInputs(), op.getOutputs()), success();
-        })
-        .Case<RoundOp, PieceOp, SoftcapOp, LogProbabilityOp, Exp2Op, DampOp, ScoreGradientOp>(
-            [&](auto op) { return computeTile(op), success(); })
-        .Default([&](Operation *op) { return readOther(op); });
+    if (auto loop = dyn_cast<scf::ForOp>(op))
+      return readLoop(loop);
+    if (auto branch = dyn_cast<scf::IfOp>(op))
+      return readBranch(branch);
+    if (isa<scf::YieldOp>(op) ||
+        matchPattern(op, m_Constant())) // whose parent has read it; whose register has its value
+      return success();
+    if (auto ring = dyn_cast<RingOp>(op))
+      return add(Opcode::Ring, op, ring.getUse()), success();
+    if (std::optional<Opcode> opcode = numbersOf(op))
+      return add(*opcode, op, op->getOperands()), success();
+    if (failed(verifySpelledOut(op)) || failed(checkKnown(op)) || failed(readEffects(op)))
+      return failure();
+    if (auto wait = dyn_cast<WgmmaWaitOp>(op)) // the same sums
+      copy(wait, wait.getInputs(), wait.getOutputs());
+    else if (computesTile(op))
+      computeTile(op);
+    return success();
   }
 
-  LogicalResult readOther(Operation *op) {
+  /// What an op of numbers does, and one that reads the worker's list.
+  static std::optional<Opcode> numbersOf(Operation *op) {
     using Known = std::optional<Opcode>;
-    Known opcode =
-        llvm::TypeSwitch<Operation *, Known>(op)
-            .Case<arith::AddIOp>([](auto) { return Opcode::Add; })
-            .Case<arith::SubIOp>([](auto) { return Opcode::Subtract; })
-            .Case<arith::MulIOp>([](auto) { return Opcode::Multiply; })
-            .Case<arith::DivUIOp>([](auto) { return Opcode::Divide; })
-            .Case<arith::RemUIOp>([](auto) { return Opcode::Remainder; })
-            .Case<arith::CmpIOp>([](auto) { return Opcode::Compare; })
-            .Case<arith::SelectOp>([](auto) { return Opcode::Select; })
-            .Case<NumItemsOp>([](auto) { return Opcode::NumItems; })
-            .Case<ReadItemOp>([](auto) { return Opcode::ReadItem; })
-            .Case<ReadPartOp>([](auto) { return Opcode::ReadPart; })
-            .Case<ReadVisitOp>([](auto) { return Opcode::ReadVisit; })
-            .Case<WarpOfRoleOp>([](auto) { return Opcode::WarpOfRole; })
-            .Case<TakeTensorCoreOp>([](auto) { return Opcode::TakeTensorCore; })
-            .Case<GiveTensorCoreOp>([](auto) { return Opcode::GiveTensorCore; })
-            .Case<NVVM::CpAsyncBulkCommitGroupOp>([](auto) { return Opcode::CommitCopies; })
-            .Case<NVVM::CpAsyncBulkWaitGroupOp>([](auto) { return Opcode::WaitCopies; })
-            .Default([](Operation *) { return Known(); });
-    if (opcode)
-      return add(*opcode, op, op->getOperands()), success();
-    // A constant's register has its value. Fences are verify-waits' business; for a number of turns nobody waits.
-    if (matchPattern(op, m_Constant()) ||
-        isa<SlotTileOp, BandLeadOp, SyncWarpgroupOp, DelayOp, CountTurnsOp, NVVM::FenceProxyOp>(op))
+    return llvm::TypeSwitch<Operation *, Known>(op)
+        .Case<arith::AddIOp>([](auto) { return Opcode::Add; })
+        .Case<arith::SubIOp>([](auto) { return Opcode::Subtract; })
+        .Case<arith::MulIOp>([](auto) { return Opcode::Multiply; })
+        .Case<arith::DivUIOp>([](auto) { return Opcode::Divide; })
+        .Case<arith::RemUIOp>([](auto) { return Opcode::Remainder; })
+        .Case<arith::CmpIOp>([](auto) { return Opcode::Compare; })
+        .Case<arith::SelectOp>([](auto) { return Opcode::Select; })
+        .Case<NumItemsOp>([](auto) { return Opcode::NumItems; })
+        .Case<ReadItemOp>([](auto) { return Opcode::ReadItem; })
+        .Case<ReadPartOp>([](auto) { return Opcode::ReadPart; })
+        .Case<ReadVisitOp>([](auto) { return Opcode::ReadVisit; })
+        .Case<WarpOfRoleOp>([](auto) { return Opcode::WarpOfRole; })
+        .Default([](Operation *) { return Known(); });
+  }
+
+  /// An op of dash says what it does to others, or does nothing to them. Of another dialect's that is known if it has no effect.
+  static LogicalResult checkKnown(Operation *op) {
+    if (isa<SlotAccessInterface, SyncInterface, SumAccessInterface, BandLeadOp>(op))
+      return success(); // no number of the model is a lead
+    auto isNumber = [](Type type) { return type.isIntOrIndex(); };
+    if (llvm::any_of(op->getResultTypes(), isNumber))
+      return op->emitError("gives a number that the proof of the protocol does not know: how it is "
+                           "computed must be said in RoleProgram.cpp");
+    bool isOfDash = isa_and_present<DashDialect>(op->getDialect());
+    if (op->getNumRegions() == 0 && (isOfDash || isMemoryEffectFree(op)))
       return success();
-    return op->emitError("is unknown to the proof of the protocol: what it does to slots, barriers "
-                         "and numbers must be said in RoleProgram.cpp");
+    return op->emitError("is unknown to the proof of the protocol: what it does to slots and "
+                         "barriers must be said by SlotAccessInterface, SyncInterface or "
+                         "SumAccessInterface");
   }
 
   //===--------------------------------------------------------------------===//
@@ -134,27 +110,32 @@ private:
   }
 
   Instruction &add(Opcode opcode, Operation *op, ValueRange in) {
-    program.code.push_back({opcode, op, registersOf(in), registersOf(op->getResults()), {}});
+    program.code.push_back({opcode, op, registersOf(in), registersOf(op->getResults())});
     return program.code.back();
   }
 
-  void setTiles(Instruction &instruction, ValueRange operands, ValueRange result = {}) {
-    instruction.tiles = registersOf(operands);
-    llvm::append_range(instruction.tiles, registersOf(result));
+  /// Of tiles, and not read as it lies in a slot.
+  static bool computesTile(Operation *op) {
+    if (op->getNumResults() != 1 || !isa<RankedTensorType>(op->getResultTypes().front()))
+      return false;
+    return llvm::none_of(accessesOf(op),
+                         [&](const SlotAccess &access) { return access.tile == op->getResult(0); });
   }
 
   void computeTile(Operation *op) {
-    setTiles(add(Opcode::ComputeTile, op, {}), op->getOperands(), op->getResults());
+    Instruction &instruction = add(Opcode::ComputeTile, op, {});
+    instruction.tiles = registersOf(op->getOperands());
+    llvm::append_range(instruction.tiles, instruction.out);
   }
 
   void copy(Operation *op, ValueRange from, ValueRange to) {
     if (!to.empty())
-      program.code.push_back({Opcode::Copy, op, registersOf(from), registersOf(to), {}});
+      program.code.push_back({Opcode::Copy, op, registersOf(from), registersOf(to)});
   }
 
   /// A jump whose target is still to be set.
   size_t jump(Opcode opcode, Operation *op, ValueRange in) {
-    program.code.push_back({opcode, op, registersOf(in), {}, {}});
+    program.code.push_back({opcode, op, registersOf(in)});
     return program.code.size() - 1;
   }
   void land(size_t jump) { program.code[jump].target = program.code.size(); }
@@ -170,7 +151,7 @@ private:
       return failure();
     copy(loop, loop.getYieldedValues(), loop.getRegionIterArgs());
     SmallVector<unsigned, 4> next = registersOf({variable, loop.getStep()});
-    program.code.push_back({Opcode::Add, loop, next, {next.front()}, {}});
+    program.code.push_back({Opcode::Add, loop, next, {next.front()}});
     program.code[jump(Opcode::Jump, loop, {})].target = begin;
     land(begin);
     copy(loop, loop.getRegionIterArgs(), loop.getResults());
@@ -199,89 +180,86 @@ private:
   }
 
   //===--------------------------------------------------------------------===//
-  // Slots
+  // What ops say
   //===--------------------------------------------------------------------===//
 
-  FailureOr<SlotPlace> placeOf(Operation *op, Value channel, Value slot, unsigned element,
-                               bool isWhole) {
-    auto ring = slot.getDefiningOp<RingOp>();
-    if (ring && slot == ring.getSlot() && ring.getChannel() == channel)
-      return SlotPlace{channels.lookup(channel), registerOf(ring.getUse()), element, isWhole};
-    return op->emitError("has a slot that is none of a use: the slot of a 'dash.ring' of its "
-                         "channel");
+  LogicalResult readEffects(Operation *op) {
+    std::optional<SumAccess> contribution;
+    for (const SumAccess &sum : sumAccessesOf(op))
+      if (sum.isOfTurns())
+        readTurn(op, sum);
+      else if (sum.isContribution())
+        contribution = sum;
+    for (const SlotAccess &access : accessesOf(op))
+      if (failed(readAccess(op, access, contribution)))
+        return failure();
+    for (const Sync &sync : syncsOf(op))
+      if (failed(readSync(op, sync)))
+        return failure();
+    return success();
   }
 
-  template <typename OpT>
-  LogicalResult readSlot(Opcode opcode, OpT op, unsigned element = 0, bool isWhole = true,
-                         ValueRange in = {}, ValueRange tiles = {}) {
-    FailureOr<SlotPlace> place = placeOf(op, op.getChannel(), op.getSlot(), element, isWhole);
+  FailureOr<SlotPlace> placeOf(Operation *op, const SlotRef &slot) {
+    FailureOr<RingOp> ring = ringOf(op, slot);
+    if (failed(ring))
+      return failure();
+    return SlotPlace{channels.lookup(slot.channel), registerOf(ring->getUse())};
+  }
+
+  SmallVector<unsigned, 4> registersOfTile(const MemoryRef &memory) {
+    return registersOf({memory.sequence, memory.head, memory.tile});
+  }
+
+  LogicalResult readAccess(Operation *op, const SlotAccess &access,
+                           const std::optional<SumAccess> &contribution) {
+    FailureOr<SlotPlace> place = placeOf(op, access.slot);
     if (failed(place))
       return failure();
-    Instruction &instruction = add(opcode, op, in);
-    instruction.places.push_back(*place);
-    setTiles(instruction, tiles);
-    return success();
-  }
-
-  LogicalResult readWait(MbarrierWaitOp op) {
-    return readSlot(Opcode::Wait, op, 0, true, op.getPhase());
-  }
-
-  LogicalResult readTurn(Operation *op) {
-    add(isa<AcquireTurnOp>(op) ? Opcode::AcquireTurn : Opcode::ReleaseTurn, op,
-        op->getOperands().drop_front());
-    return success();
-  }
-
-  FailureOr<SlotPlace> placeOfTile(Operation *op, Value factor, bool isWhole) {
-    if (auto tile = factor.getDefiningOp<SlotTileOp>())
-      return placeOf(tile, tile.getChannel(), tile.getSlot(), tile.getElement(), isWhole);
-    return op->emitError("has a factor in a slot that no 'dash.slot_tile' names");
-  }
-
-  /// Its rows are those of the warpgroup, as of `dash.store_fragment`.
-  LogicalResult readFactor(LoadFactorOp op) {
-    FailureOr<SlotPlace> place = placeOfTile(op, op.getTile(), /*isWhole=*/false);
-    if (failed(place))
-      return failure();
-    Instruction &instruction = add(Opcode::LoadRow, op, {});
-    instruction.places.push_back(*place);
-    setTiles(instruction, op.getResult());
-    return success();
-  }
-
-  /// The numbers that it is told, and the slot in which it reads them again.
-  LogicalResult readHide(HideOp op) {
-    computeTile(op);
-    if (!op.getChannel())
+    if (access.kind == AccessKind::Name) // nothing yet
       return success();
-    SmallVector<Value, 2> told = {op.getKvTile()};
-    if (op.getSequence())
-      told.push_back(op.getSequence());
-    FailureOr<SlotPlace> place =
-        placeOf(op, op.getChannel(), op.getSlot(), op.getChannel().getType().getNumTiles(), true);
-    if (failed(place))
-      return failure();
-    add(Opcode::ReadAgain, op, told).places.push_back(*place);
+    place->element = access.element;
+    place->isWhole = access.rows == AccessRows::Whole;
+    Instruction instruction{Opcode::Access, op};
+    instruction.place = *place;
+    instruction.access = access;
+    instruction.sum = contribution;
+    if (access.tile)
+      instruction.tiles = {registerOf(access.tile)};
+    if (access.memory)
+      instruction.memory = registersOfTile(access.memory);
+    for (const SlotIndex &index : access.indices) {
+      bool isFound = access.kind == AccessKind::Read && !index.isTold;
+      (isFound ? instruction.out : instruction.in).push_back(registerOf(index.value));
+    }
+    program.code.push_back(std::move(instruction));
     return success();
   }
 
-  /// The left factor's rows go with the result's: a warpgroup reads its own, where it has rows of the result.
-  LogicalResult readProduct(MatmulOp op) {
-    SmallVector<SlotPlace, 2> places;
-    auto layout = dyn_cast_or_null<FragmentAttr>(op.getResult().getType().getEncoding());
-    bool isByRows = layout && layout.getSplit() == FragmentSplit::Rows && !op.getTransposeA();
-    for (Value factor : {op.getA(), op.getB()}) {
-      if (!isa_and_present<SwizzledAttr>(cast<RankedTensorType>(factor.getType()).getEncoding()))
-        continue;
-      FailureOr<SlotPlace> place = placeOfTile(op, factor, factor == op.getB() || !isByRows);
+  void readTurn(Operation *op, const SumAccess &sum) {
+    program.takesTurns = true;
+    Instruction instruction{Opcode::Turn, op};
+    instruction.in = {registerOf(sum.action == SumAction::Take ? sum.turn : sum.isLast)};
+    instruction.memory = registersOfTile(sum.sum);
+    instruction.sum = sum;
+    program.code.push_back(std::move(instruction));
+  }
+
+  /// Fences, and that a warpgroup's threads meet, are the business of --dash-verify-waits.
+  LogicalResult readSync(Operation *op, const Sync &sync) {
+    if (sync.kind == SyncKind::FenceShared || sync.kind == SyncKind::FenceGlobal ||
+        sync.kind == SyncKind::MeetWarpgroup)
+      return success();
+    Instruction instruction{Opcode::Synchronize, op};
+    instruction.sync = sync;
+    if (sync.slot.channel) {
+      FailureOr<SlotPlace> place = placeOf(op, sync.slot);
       if (failed(place))
         return failure();
-      places.push_back(*place);
+      instruction.place = *place;
     }
-    Instruction &instruction = add(Opcode::Issue, op, {});
-    instruction.places = places;
-    setTiles(instruction, op->getOperands(), op->getResults());
+    if (sync.phase)
+      instruction.in = {registerOf(sync.phase)};
+    program.code.push_back(std::move(instruction));
     return success();
   }
 

@@ -29,29 +29,11 @@ enum class Opcode : uint8_t {
   ReadPart,
   ReadVisit,
   WarpOfRole,
-  // Slots and their barriers.
+  // Slots, barriers, products, copies and turns, as the op says (SlotAccess.h).
   Ring,
-  Wait,
-  Arrive,
-  Expect,
-  CopyIn,
-  CopyOut,
-  WriteIndices,
-  ReadIndices,
-  ReadAgain, ///< indices that it has been told before
-  LoadRow,
-  StoreFragment,
-  // Products.
-  Issue,
-  WaitProducts,
-  TakeTensorCore,
-  GiveTensorCore,
-  // The ordered add.
-  AcquireTurn,
-  ReleaseTurn,
-  AddTile,
-  CommitCopies,
-  WaitCopies,
+  Access,
+  Synchronize,
+  Turn,
 };
 
 /// An element of a slot: that of the use whose number is in a register.
@@ -65,16 +47,30 @@ struct SlotPlace {
 struct Instruction {
   Opcode opcode;
   Operation *op; ///< what it was read from
-  SmallVector<unsigned, 4> in, out;
-  SmallVector<SlotPlace, 2> places;
+  SmallVector<unsigned, 4>
+      in{}; ///< also indices that are written or told, a phase, a turn, or whether it is a chain's last
+  SmallVector<unsigned, 4> out{};
   size_t target = 0; ///< of a jump
-  /// Registers that say where tiles come from: those of operands, then that of the result. Of a copy, where it is in memory.
+  /// Registers that say where tiles come from: those of operands, then that of the result. Of an access its tile.
   SmallVector<unsigned, 4> tiles{};
+  SmallVector<unsigned, 4> memory{}; ///< of an access or a turn: sequence, head and tile
+  std::optional<SlotPlace> place{};  ///< of an access, and of what waits or arrives
+  std::optional<SlotAccess> access{};
+  std::optional<Sync> sync{};
+  std::optional<SumAccess> sum{}; ///< of a turn, and of the access that brings a contribution
+
+  bool is(SyncKind kind) const { return sync && sync->kind == kind; }
+  bool is(SumAction action) const { return sum && sum->action == action; }
+  /// Whether it makes a copy or a product read.
+  bool isReadBy(AccessAgent agent) const {
+    return access && access->kind == AccessKind::Read && access->by == agent;
+  }
 };
 
 /// A role as a machine runs it: loops and branches are jumps, values are registers. Integers have values; of tiles it is
 /// known which slots they are read from and written to, and a register says which tiles of memory they come from
-/// (TileOrigins.h). Ops that do nothing to slots, barriers, numbers and tiles are left out.
+/// (TileOrigins.h). What an op says of slots, sums and others is an instruction each; ops that do nothing to them, to numbers and to
+/// tiles are left out.
 struct RoleProgram {
   RoleOp role;
   std::vector<Instruction> code;

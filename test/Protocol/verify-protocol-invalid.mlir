@@ -38,8 +38,22 @@ func.func @not_split() {
 func.func @unknown_op() {
   dash.workers {
     dash.role "compute" consumer warps(4) {
-      // expected-error @below {{is unknown to the proof of the protocol: what it does to slots, barriers and numbers must be said in RoleProgram.cpp}}
+      // expected-error @below {{is unknown to the proof of the protocol: what it does to slots and barriers must be said by SlotAccessInterface, SyncInterface or SumAccessInterface}}
       gpu.barrier
+    }
+  }
+  return
+}
+
+// -----
+
+// And what number it gives.
+func.func @unknown_number() {
+  %c1 = arith.constant 1 : index
+  dash.workers {
+    dash.role "compute" consumer warps(4) {
+      // expected-error @below {{gives a number that the proof of the protocol does not know: how it is computed must be said in RoleProgram.cpp}}
+      %use = arith.shli %c1, %c1 : index
     }
   }
   return
