@@ -41,24 +41,47 @@ std::string toString(const Count &count) {
   return llvm::formatv("{0} in an item and {1} in a step", count.perItem, count.perStep);
 }
 
+/// Of an op's waits and arrivals those at a channel.
+SmallVector<Sync> syncsAt(Operation *op, Value channel) {
+  SmallVector<Sync> syncs = syncsOf(op);
+  llvm::erase_if(syncs, [&](const Sync &sync) { return sync.slot.channel != channel; });
+  return syncs;
+}
+
+/// How a role uses a channel.
+using Way = llvm::function_ref<bool(ArrayRef<Sync>)>;
+
+bool waitsFor(BarrierSide side, ArrayRef<Sync> syncs) {
+  return llvm::any_of(syncs,
+                      [&](const Sync &sync) { return sync.isWaitFor(side) && !sync.borrows; });
+}
+bool arrivesAt(BarrierSide side, ArrayRef<Sync> syncs) {
+  return llvm::any_of(syncs, [&](const Sync &sync) { return sync.isArrivalAt(side); });
+}
+bool isPut(ArrayRef<Sync> syncs) { return waitsFor(BarrierSide::Empty, syncs); }
+bool isPutOfThreads(ArrayRef<Sync> syncs) {
+  return isPut(syncs) && !arrivesAt(BarrierSide::Full, syncs);
+}
+bool isCommit(ArrayRef<Sync> syncs) { return arrivesAt(BarrierSide::Full, syncs) && !isPut(syncs); }
+bool isGet(ArrayRef<Sync> syncs) { return waitsFor(BarrierSide::Full, syncs); }
+bool isRelease(ArrayRef<Sync> syncs) { return arrivesAt(BarrierSide::Empty, syncs); }
+bool isBorrow(ArrayRef<Sync> syncs) {
+  return llvm::any_of(syncs, [](const Sync &sync) { return sync.borrows; });
+}
+
 /// How often each role uses the channel in this way; only those that do.
-template <typename OpT>
-SmallVector<Side> sidesOf(ChannelOp channel, llvm::function_ref<bool(OpT)> counts) {
+SmallVector<Side> sidesOf(ChannelOp channel, Way way) {
   SmallVector<Side> sides;
   for (RoleOp role : cast<WorkersOp>(channel->getParentOp()).getRoles()) {
     Count count;
-    role.walk([&](OpT op) {
-      if (op.getChannel() == channel.getResult() && counts(op))
-        ++(op->template getParentOfType<WalkOp>() ? count.perStep : count.perItem);
+    role.walk([&](Operation *op) {
+      if (way(syncsAt(op, channel.getResult())))
+        ++(op->getParentOfType<WalkOp>() ? count.perStep : count.perItem);
     });
     if (!count.isZero())
       sides.push_back({role, count});
   }
   return sides;
-}
-
-template <typename OpT> SmallVector<Side> sidesOf(ChannelOp channel) {
-  return sidesOf<OpT>(channel, [](OpT) { return true; });
 }
 
 } // namespace
@@ -82,38 +105,38 @@ static LogicalResult verifyFollowed(ChannelOp channel, RoleOp role, Count from, 
 }
 
 /// Results leave through slots that come behind those of an item's steps.
-static LogicalResult verifyWayOut(StoreOp store, ChannelOp channel, Side put) {
+static LogicalResult verifyWayOut(Operation *store, ChannelOp channel, Side put) {
   if (auto role = store->getParentOfType<RoleOp>(); role != put.role)
-    return store.emitError() << "lets a result of role '" << role.getName()
-                             << "' leave through channel '" << channel.getName()
-                             << "', which role '" << put.role.getName()
-                             << "' fills: only that one knows which slots are empty";
+    return store->emitError() << "lets a result of role '" << role.getName()
+                              << "' leave through channel '" << channel.getName()
+                              << "', which role '" << put.role.getName()
+                              << "' fills: only that one knows which slots are empty";
   if (put.count.perItem != 0)
-    return store.emitError() << "lets a result leave through channel '" << channel.getName()
-                             << "', which is filled " << toString(put.count)
-                             << ": expected one that only steps fill";
+    return store->emitError() << "lets a result leave through channel '" << channel.getName()
+                              << "', which is filled " << toString(put.count)
+                              << ": expected one that only steps fill";
   return success();
 }
 
 static LogicalResult verifySides(ChannelOp channel) {
-  SmallVector<Side> puts = sidesOf<PutOp>(channel), gets = sidesOf<WaitOp>(channel);
-  if (puts.size() != 1 || gets.size() != 1)
+  SmallVector<Side> putters = sidesOf(channel, isPut), getters = sidesOf(channel, isGet);
+  if (putters.size() != 1 || getters.size() != 1)
     return channel.emitError() << "channel '" << channel.getName()
                                << "' must have one role that puts and one that waits, got "
-                               << puts.size() << " and " << gets.size();
-  Side put = puts.front(), get = gets.front();
+                               << putters.size() << " and " << getters.size();
+  Side put = putters.front(), get = getters.front();
   if (!(put.count == get.count))
     return channel.emitError() << "role '" << put.role.getName() << "' puts slots of channel '"
                                << channel.getName() << "' " << toString(put.count) << ", but role '"
                                << get.role.getName() << "' waits for them " << toString(get.count);
   for (Operation *user : channel.getResult().getUsers())
-    if (auto store = dyn_cast<StoreOp>(user); store && failed(verifyWayOut(store, channel, put)))
+    if (isBorrow(syncsAt(user, channel.getResult())) && failed(verifyWayOut(user, channel, put)))
       return failure();
-  SmallVector<Side> written = sidesOf<PutOp>(channel, [](PutOp op) { return !op.isLoad(); });
+  SmallVector<Side> written = sidesOf(channel, isPutOfThreads);
   return failure(
       failed(verifyFollowed(channel, put.role, written.empty() ? Count() : written.front().count,
-                            "puts", sidesOf<CommitOp>(channel), "commits")) ||
-      failed(verifyFollowed(channel, get.role, get.count, "waits for", sidesOf<ReleaseOp>(channel),
+                            "puts", sidesOf(channel, isCommit), "commits")) ||
+      failed(verifyFollowed(channel, get.role, get.count, "waits for", sidesOf(channel, isRelease),
                             "releases")));
 }
 
@@ -123,10 +146,14 @@ static LogicalResult verifySides(ChannelOp channel) {
 
 namespace {
 
-/// An op that a thread comes to, and the number of its use of a channel over the worker's life.
+/// What an op that a thread comes to waits for or lets go on, and the number of its use of a channel over the worker's life.
 struct Event {
   Operation *op;
+  Sync sync;
   int64_t use;
+
+  ChannelOp channel() const { return sync.slot.channel.getDefiningOp<ChannelOp>(); }
+  bool isWait() const { return sync.kind == SyncKind::WaitForSlot; }
 };
 
 /// A role's warps that run together, and how far they are: warpgroups of a consumer, warps of a reducer, of which
@@ -193,23 +220,27 @@ private:
     SmallVector<Event> program;
     int64_t firstStep = 0;
     for (auto [item, numSteps] : llvm::enumerate(steps)) {
-      // Behind the steps of an item a channel of steps may have uses of the item.
       auto add = [&, item = int64_t(item), numSteps = numSteps](Operation *op,
                                                                 std::optional<int64_t> step) {
-        if (isa<TakeTensorCoreOp, GiveTensorCoreOp>(op))
-          program.push_back({op, 0});
-        if (auto store = dyn_cast<StoreOp>(op); store && store.getThrough())
-          for (int64_t piece : llvm::seq(store.getNumPieces()))
-            program.push_back({op, firstStep + numSteps + store.getSlotOf(piece)});
-        if (!isa<PutOp, CommitOp, WaitOp, ReleaseOp>(op))
-          return;
-        int64_t itemUses = channelOf(op).getNumItemUses();
-        bool isOfSteps = step || itemUses > 0;
-        int64_t use = isOfSteps
-                          ? firstStep + step.value_or(numSteps + placeInItem(op)) + itemUses * item
-                          : item;
-        if (!isOfSteps || !role.isReducer() || use % count == number)
-          program.push_back({op, use});
+        for (const Sync &sync : syncsOf(op)) {
+          if (!sync.slot.channel) {
+            if (sync.kind == SyncKind::TakeTensorCore || sync.kind == SyncKind::GiveTensorCore)
+              program.push_back({op, sync, 0});
+            continue;
+          }
+          if (sync.borrows) { // behind the item's steps
+            program.push_back({op, sync, firstStep + numSteps + sync.slot.ahead});
+            continue;
+          }
+          // Behind the steps of an item a channel of steps may have uses of the item.
+          int64_t itemUses = sync.slot.channel.getDefiningOp<ChannelOp>().getNumItemUses();
+          bool isOfSteps = step || itemUses > 0;
+          int64_t use =
+              isOfSteps ? firstStep + step.value_or(numSteps + placeInItem(op)) + itemUses * item
+                        : item;
+          if (!isOfSteps || !role.isReducer() || use % count == number)
+            program.push_back({op, sync, use});
+        }
       };
       for (Operation &op : role.getItems().getBody().front()) {
         auto walk = dyn_cast<WalkOp>(op);
@@ -236,19 +267,11 @@ private:
 
   /// How often the item has done this to the channel before, outside of its walk.
   static int64_t placeInItem(Operation *op) {
+    auto channelOf = [](Operation *one) { return syncsOf(one).front().slot.channel; };
     return llvm::count_if(
         llvm::make_range(op->getBlock()->begin(), op->getIterator()), [&](Operation &other) {
           return other.getName() == op->getName() && channelOf(&other) == channelOf(op);
         });
-  }
-
-  static ChannelOp channelOf(Operation *op) {
-    auto put = dyn_cast<PutOp>(op);
-    auto store = dyn_cast<StoreOp>(op);
-    return (put     ? put.getChannel()
-            : store ? store.getThrough()
-                    : op->getOperand(0))
-        .getDefiningOp<ChannelOp>();
   }
 
   Barrier &barrier(ChannelOp channel, BarrierSide side, int64_t use) {
@@ -256,8 +279,8 @@ private:
   }
 
   /// A phase is complete when all warpgroups of a consumer have arrived, or the one thread of another role.
-  void arrive(const Thread &thread, Operation *op, BarrierSide side, int64_t use) {
-    Barrier &barrier = this->barrier(channelOf(op), side, use);
+  void arrive(const Thread &thread, const Event &event) {
+    Barrier &barrier = this->barrier(event.channel(), event.sync.side, event.use);
     if (++barrier.arrivals < (thread.role.isConsumer() ? thread.count : 1))
       return;
     barrier.arrivals = 0;
@@ -267,21 +290,21 @@ private:
   /// What a thread waits for in front of its next op, if it has to.
   std::optional<std::string> findWait(size_t i) {
     Thread &thread = threads[i];
-    auto [op, use] = thread.program[thread.next];
-    if (isa<PutOp, StoreOp, WaitOp>(op)) {
-      ChannelOp channel = channelOf(op);
+    const Event &event = thread.program[thread.next];
+    if (event.isWait()) {
+      ChannelOp channel = event.channel();
       int64_t depth = channel.getDepth();
       // The use before has to be released; the first use of a slot finds it empty.
-      bool isPut = !isa<WaitOp>(op);
-      int64_t phases = use / depth + (isPut ? 0 : 1);
-      if (barrier(channel, isPut ? BarrierSide::Empty : BarrierSide::Full, use).complete >= phases)
+      bool isFull = event.sync.side == BarrierSide::Full;
+      int64_t phases = event.use / depth + (isFull ? 1 : 0);
+      if (barrier(channel, event.sync.side, event.use).complete >= phases)
         return std::nullopt;
-      if (isPut)
-        return llvm::formatv("an empty slot of channel '{0}', which has {1}", channel.getName(),
-                             depth);
-      return llvm::formatv("a full slot of channel '{0}'", channel.getName());
+      if (isFull)
+        return llvm::formatv("a full slot of channel '{0}'", channel.getName());
+      return llvm::formatv("an empty slot of channel '{0}', which has {1}", channel.getName(),
+                           depth);
     }
-    if (isa<TakeTensorCoreOp>(op) && thread.count > 1) {
+    if (event.sync.kind == SyncKind::TakeTensorCore && thread.count > 1) {
       bool isFirst = thread.number == 0;
       size_t before = isFirst ? i + thread.count - 1 : i - 1;
       if (gives[before] + (isFirst ? 1 : 0) <= gives[i])
@@ -292,48 +315,44 @@ private:
 
   LogicalResult advance(size_t i) {
     Thread &thread = threads[i];
-    auto [op, use] = thread.program[thread.next++];
-    if (isa<GiveTensorCoreOp>(op))
-      ++gives[i];
-    if (isa<TakeTensorCoreOp, GiveTensorCoreOp>(op))
-      return success();
-    ChannelOp channel = channelOf(op);
-    if (isa<PutOp, StoreOp, WaitOp>(op) && failed(checkPhase(i, op, use)))
-      return failure();
-    if (isa<StoreOp>(op))
-      return success();
-    auto put = dyn_cast<PutOp>(op);
-    auto &mine = done[{i, channel}];
-    if (put) {
-      mine.insert(use);
-      if (put.isLoad())
-        arrive(thread, op, BarrierSide::Full, use);
-    } else if (isa<WaitOp>(op)) {
-      mine.insert(use);
-    } else if (!mine.erase(use)) {
-      bool isCommit = isa<CommitOp>(op);
-      return op->emitError() << (isCommit ? "commits" : "releases") << " a slot of channel '"
-                             << channel.getName() << "' that has not been "
-                             << (isCommit ? "put" : "waited for");
-    } else {
-      arrive(thread, op, isa<CommitOp>(op) ? BarrierSide::Full : BarrierSide::Empty, use);
+    const Event &event = thread.program[thread.next++];
+    gives[i] += event.sync.kind == SyncKind::GiveTensorCore;
+    if (event.isWait()) {
+      if (!event.sync.borrows)
+        slotsOf(i, event.channel(), event.sync.side).insert(event.use);
+      return checkPhase(i, event);
     }
+    if (event.sync.kind != SyncKind::Arrive)
+      return success();
+    // Who has filled an empty slot says that it is full, and the other way round.
+    bool isCommit = event.sync.side == BarrierSide::Full;
+    BarrierSide side = isCommit ? BarrierSide::Empty : BarrierSide::Full;
+    if (!slotsOf(i, event.channel(), side).erase(event.use))
+      return event.op->emitError() << (isCommit ? "commits" : "releases") << " a slot of channel '"
+                                   << event.channel().getName() << "' that has not been "
+                                   << (isCommit ? "put" : "waited for");
+    arrive(thread, event);
     return success();
   }
 
+  /// Uses that a thread has waited for, and has not given on.
+  llvm::DenseSet<int64_t> &slotsOf(size_t i, ChannelOp channel, BarrierSide side) {
+    return held[{i, {channel, int64_t(side)}}];
+  }
+
   /// A parity tells a phase from the one before only to who has seen that one complete.
-  LogicalResult checkPhase(size_t i, Operation *op, int64_t use) {
-    ChannelOp channel = channelOf(op);
-    int64_t depth = channel.getDepth(), phase = use / depth;
-    int64_t &next = nextPhase[{i, {channel, 2 * (use % depth) + !isa<WaitOp>(op)}}];
+  LogicalResult checkPhase(size_t i, const Event &event) {
+    ChannelOp channel = event.channel();
+    int64_t depth = channel.getDepth(), phase = event.use / depth, slot = event.use % depth;
+    int64_t &next = nextPhase[{i, {channel, 2 * slot + int64_t(event.sync.side)}}];
     if (phase == next) {
-      next += !isa<StoreOp>(op); // what is borrowed is waited for once more
+      next += !event.sync.borrows; // what is borrowed is waited for once more
       return success();
     }
-    auto diagnostic = op->emitError() << threads[i].name() << ", waits for phase " << phase
-                                      << " of slot " << use % depth << " of channel '"
-                                      << channel.getName() << "' and has not waited for phase "
-                                      << phase - 1 << ": a parity cannot tell them apart";
+    auto diagnostic = event.op->emitError()
+                      << threads[i].name() << ", waits for phase " << phase << " of slot " << slot
+                      << " of channel '" << channel.getName() << "' and has not waited for phase "
+                      << phase - 1 << ": a parity cannot tell them apart";
     diagnostic.attachNote(channel.getLoc()) << "the channel has " << depth << " slots";
     return diagnostic;
   }
@@ -341,16 +360,18 @@ private:
   WorkersOp workers;
   SmallVector<Thread> threads;
   using SlotSide = std::pair<Value, int64_t>;
-  llvm::DenseMap<SlotSide, Barrier> barriers;                     // looked up only
-  llvm::DenseMap<std::pair<size_t, SlotSide>, int64_t> nextPhase; // looked up only
-  llvm::DenseMap<std::pair<size_t, Value>, llvm::DenseSet<int64_t>>
-      done;                              // put or waited for, not given on
-  llvm::DenseMap<size_t, int64_t> gives; // looked up only
+  llvm::DenseMap<SlotSide, Barrier> barriers;                                // looked up only
+  llvm::DenseMap<std::pair<size_t, SlotSide>, int64_t> nextPhase;            // looked up only
+  llvm::DenseMap<std::pair<size_t, SlotSide>, llvm::DenseSet<int64_t>> held; // looked up only
+  llvm::DenseMap<size_t, int64_t> gives;                                     // looked up only
 };
 
 } // namespace
 
-LogicalResult dash::verifyProtocol(WorkersOp workers) {
+LogicalResult dash::simulateTokens(WorkersOp workers) {
+  WalkResult said = workers.walk([](Operation *op) { return WalkResult(verifySaysAccesses(op)); });
+  if (said.wasInterrupted())
+    return failure();
   for (ChannelOp channel : workers.getChannels())
     if (failed(verifySides(channel)))
       return failure();

@@ -10,7 +10,7 @@ namespace mlir::dash {
 /// Each channel of the worker has one putting and one getting role, what is put is got and what is
 /// got released, as often in an item and as often in a step; and with the depths planned no role
 /// waits for ever. Turns of ordered adds are not looked at: the schedule's proof is about those.
-LogicalResult verifyProtocol(WorkersOp workers);
+LogicalResult simulateTokens(WorkersOp workers);
 
 } // namespace mlir::dash
 

@@ -206,7 +206,7 @@ static LogicalResult verifyPlan(WorkersOp workers, const TargetDescription &targ
     return failure();
   bool isLowered =
       !(*workers.getRoles().begin()).getItems(); // the protocol is read from waits then
-  return isLowered ? success() : verifyProtocol(workers);
+  return isLowered ? success() : simulateTokens(workers);
 }
 
 namespace {
