@@ -60,15 +60,19 @@ static LogicalResult checkName(Operation *op, Value memory, ArrayRef<StringRef> 
 }
 
 static LogicalResult checkNames(Operation *op, bool hasParts) {
-  if (auto in = dyn_cast<CopyInOp>(op))
-    return in.getSource().getType().getRank() == 4
-               ? checkName(op, in.getSource(), {"q", "k", "v", "do"})
-               : checkName(op, in.getSource(), {"lse", "delta"});
-  if (auto out = dyn_cast<CopyOutOp>(op))
-    return checkName(op, out.getTarget(), {"dk", "dv"});
-  if (isa<AcquireTurnOp, ReleaseTurnOp, CountTurnsOp, BulkAddOp, BulkStoreOp>(op))
-    return checkName(op, op->getOperand(0),
-                     hasParts ? ArrayRef<StringRef>{"dq", "dk", "dv"} : ArrayRef<StringRef>{"dq"});
+  for (const SlotAccess &copy : copiesOf(op)) {
+    Value tensor = copy.memory.tensor;
+    bool isOfRows = cast<MemRefType>(tensor.getType()).getRank() == 3;
+    if (failed(copy.kind == AccessKind::Read ? checkName(op, tensor, {"dk", "dv"})
+               : isOfRows                    ? checkName(op, tensor, {"lse", "delta"})
+                                             : checkName(op, tensor, {"q", "k", "v", "do"})))
+      return failure();
+  }
+  for (const SumAccess &sum : sumAccessesOf(op))
+    if (failed(checkName(op, sum.sum.tensor,
+                         hasParts ? ArrayRef<StringRef>{"dq", "dk", "dv"}
+                                  : ArrayRef<StringRef>{"dq"})))
+      return failure();
   return success();
 }
 
@@ -177,8 +181,9 @@ static LogicalResult outline(WorkersOp workers) {
     return failure();
   bool keepsContributions = false;
   WalkResult result = workers.walk([&](Operation *op) {
-    if (auto store = dyn_cast<BulkStoreOp>(op))
-      keepsContributions |= store.getTurn() && !kernels->facts.isApart(memoryName(store.getSums()));
+    for (const SumAccess &sum : sumAccessesOf(op))
+      keepsContributions |=
+          sum.action == SumAction::Keep && !kernels->facts.isApart(memoryName(sum.sum.tensor));
     return failed(checkNames(op, kernels->facts.parts > 1)) ? WalkResult::interrupt()
                                                             : WalkResult::advance();
   });

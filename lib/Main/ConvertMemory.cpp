@@ -67,7 +67,8 @@ struct ConvertCopyOut : KernelPattern<CopyOutOp> {
       Value row = b.add(b.mul(tile, shape[0]), firstRow);
       SmallVector<Value> at5 =
           kernel.coordinates(b, /*isKeyValue=*/true, sequence, head, row, b.i32(0));
-      int64_t columns = op.getTarget().getType().getShape().back() / op.getNumPieces();
+      int64_t columns =
+          op.getTarget().getType().getShape().back() / copiesOf(op).front().countPieces();
       int64_t panels = columns / SwizzledAttr::columnsOfPanel;
       for (int64_t panel : llvm::seq(panels)) {
         int64_t column = panel * SwizzledAttr::columnsOfPanel;

@@ -14,7 +14,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/Patterns.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::dash {
 #define GEN_PASS_DEF_CONVERTTONVVM
@@ -126,19 +125,15 @@ private:
         names.push_back("kv_heads");
     };
     workers.walk([&](Operation *op) {
-      llvm::TypeSwitch<Operation *>(op)
-          .Case<NumItemsOp, ReadItemOp, ReadVisitOp, ReadPartOp>([&](auto) { needRegion("order"); })
-          .Case<AcquireTurnOp, ReleaseTurnOp, CountTurnsOp>(
-              [&](auto op) { needSums(op.getSums(), &turnsRegion); })
-          .Case<BulkAddOp>([&](auto op) { needSums(op.getSums(), &sumsRegion); })
-          .Case<BulkStoreOp>([&](auto op) {
-            needSums(op.getSums(), op.getTurn() ? &contributionsRegion : &sumsRegion);
-          })
-          .Case<CopyOutOp>([&](auto) { needRegion("descriptors"); })
-          .Case<CopyInOp>([&](auto op) {
-            bool isTile = op.getSource().getType().getRank() == 4;
-            needRegion(isTile ? "descriptors" : rowsRegion(tensorName(op.getSource())));
-          });
+      if (isa<NumItemsOp, ReadItemOp, ReadVisitOp, ReadPartOp>(op))
+        needRegion("order");
+      for (const SumAccess &one : sumAccessesOf(op))
+        needSums(one.sum.tensor, one.action == SumAction::Keep ? &contributionsRegion
+                                 : one.isContribution()        ? &sumsRegion
+                                                               : &turnsRegion);
+      for (const SlotAccess &copy : copiesOf(op))
+        needRegion(hasDescriptor(copy.memory) ? "descriptors"
+                                              : rowsRegion(tensorName(copy.memory.tensor)));
     });
     return names;
   }

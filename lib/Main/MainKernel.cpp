@@ -16,6 +16,10 @@ StringRef dash::tensorName(Value memref) {
   return stringifyKernelTensor(memref.getDefiningOp<TensorOp>().getName());
 }
 
+bool dash::hasDescriptor(const MemoryRef &memory) {
+  return cast<MemRefType>(memory.tensor.getType()).getRank() == 4;
+}
+
 MainKernel::MainKernel(WorkersOp workers, const ProgramFacts &facts)
     : workers(workers), entry(workers->getParentOp()), facts(facts) {
   PtxBuilder b(entry->getLoc(), entry->getContext());
@@ -52,10 +56,9 @@ Value MainKernel::worker(PtxBuilder &b) const {
 static llvm::SetVector<StringRef> copiedTensors(RoleOp role) {
   llvm::SetVector<StringRef> names;
   role.walk([&](Operation *op) {
-    if (auto in = dyn_cast<CopyInOp>(op); in && in.getSource().getType().getRank() == 4)
-      names.insert(tensorName(in.getSource()));
-    if (auto out = dyn_cast<CopyOutOp>(op))
-      names.insert(tensorName(out.getTarget()));
+    for (const SlotAccess &copy : copiesOf(op))
+      if (hasDescriptor(copy.memory))
+        names.insert(tensorName(copy.memory.tensor));
   });
   return names;
 }

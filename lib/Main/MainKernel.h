@@ -16,6 +16,9 @@ struct ConsumerValues {
   Value exponentScale; ///< factor on scores, for exponentials to base 2
 };
 
+/// Whether memory is copied by a descriptor. What is one number a row lies in the workspace as it is wanted.
+bool hasDescriptor(const MemoryRef &memory);
+
 /// The entry that a `dash.workers` stands in. Numbers that many ops need are computed where the entry, or the
 /// role, begins.
 class MainKernel {
