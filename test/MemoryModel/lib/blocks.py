@@ -25,7 +25,8 @@ from traces import Step, Tracer
 SYNCHRONIZES = ("fence", "mbarrier", "bar", "wgmma.fence", "wgmma.commit", "wgmma.wait", "cp.async.bulk.commit", "cp.async.bulk.wait")
 FIRST_CONSUMER = 4  # machine threads before it are warps: they load, or add to dQ
 BLOCK = "block"
-CHANNEL = re.compile(r'dash\.channel "(\w+)" depth\((\d+)\) at\(\[([\d, ]+)\], \[([\d, ]+)\]\) barriers\(\[([\d, ]+)\]\) : <(.*)>')
+CHANNEL = re.compile(r'dash\.channel "(\w+)" depth\((\d+)\) at\(\[([\d, ]+)\], \[([\d, ]+)\]\) barriers\(\[([\d, ]+)\]\) : (!\w+)')
+ALIAS = re.compile(r"^(!\w+) = !dash\.channel<(.*)>$", re.M)
 TYPE = re.compile(r"tensor<([\dx]+)x([a-z]+)(\d+)[^>]*>|index")
 
 
@@ -54,11 +55,12 @@ class Channel:
 def channels_of(plan: str) -> list[Channel]:
     """Of the IR behind `--dash-plan-buffers`."""
     found = []
-    for name, depth, places, strides, barriers, types in CHANNEL.findall(plan):
+    types_of = dict(ALIAS.findall(plan))
+    for name, depth, places, strides, barriers, alias in CHANNEL.findall(plan):
         offsets, strides = ([int(word) for word in words.split(",")] for words in (places, strides))
         full, empty = (int(place) for place in barriers.split(","))
         channel = Channel(name, int(depth), {}, [], full, empty)
-        for offset, stride, kind in zip(offsets, strides, TYPE.finditer(types)):
+        for offset, stride, kind in zip(offsets, strides, TYPE.finditer(types_of[alias])):
             begin, size = SHARED + offset, 4
             if not kind[1]:
                 channel.bytes.setdefault(f"{name} index", begin)
