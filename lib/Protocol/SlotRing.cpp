@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "SlotRing.h"
+#include "dash/Steps/SlotUse.h"
 
 using namespace mlir;
 using namespace mlir::dash;
@@ -16,19 +17,6 @@ FailureOr<RingOp> dash::ringOf(Operation *op, const SlotRef &slot) {
                        "channel");
 }
 
-static bool isNumbered(const SlotRef &slot) { return slot.channel && !slot.slot; }
-
-/// Slots that the op knows by the number of their use.
-static bool hasNumberedSlots(Operation *op) {
-  auto isOne = [](const auto &one) { return isNumbered(one.slot); };
-  return llvm::any_of(accessesOf(op), isOne) || llvm::any_of(syncsOf(op), isOne);
-}
-
 LogicalResult dash::verifySpelledOut(Operation *op) {
-  if (hasNumberedSlots(op))
-    return op->emitError("knows a slot by the number of its use; run --dash-insert-waits first");
-  if (!isa<SlotAccessInterface>(op) &&
-      llvm::any_of(sumAccessesOf(op), [](const auto &one) { return one.isContribution(); }))
-    return op->emitError("adds a tile that lies in no slot; run --dash-lower-ordered-reduce first");
-  return verifySaysAccesses(op);
+  return failure(failed(verifyWaitsAreOps(op)) || failed(verifySaysAccesses(op)));
 }

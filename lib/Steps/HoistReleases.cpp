@@ -10,7 +10,6 @@
 
 #include "dash/IR/DashOps.h"
 #include "dash/Steps/Passes.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -64,14 +63,18 @@ public:
   }
 
 private:
+  static bool isLoad(const SlotAccess &access) {
+    return access.kind == AccessKind::Read && access.by == AccessAgent::Threads && access.tile;
+  }
+
   void addTiles(Operation *op, ValueRange tiles) {
     readers.insert(op);
     for (Value tile : tiles)
       for (Operation *user : tile.getUsers()) {
         readers.insert(user);
-        if (auto load = dyn_cast<LoadFactorOp>(user)) {
-          loads.insert(load);
-          readers.insert(load->user_begin(), load->user_end());
+        if (llvm::any_of(accessesOf(user), isLoad)) {
+          loads.insert(user);
+          readers.insert(user->user_begin(), user->user_end());
         }
       }
   }
@@ -86,7 +89,8 @@ private:
 
   /// Whether a fence, as a commit has one, stands behind all loads of the slot into registers, on every way that ends behind the op.
   bool isFencedBehind(Operation *op, bool isFenced) const {
-    if (isa<CommitOp, NVVM::FenceProxyOp>(op))
+    auto isFence = [](const Sync &sync) { return sync.kind == SyncKind::FenceShared; };
+    if (isa<CommitOp>(op) || llvm::any_of(syncsOf(op), isFence))
       return true;
     if (loads.contains(op))
       return false;

@@ -39,10 +39,13 @@ static bool isReleasedBefore(Operation *end, Value channel) {
   for (; !isa<RoleOp>(end); end = end->getParentOp())
     for (Operation &before : llvm::make_range(end->getBlock()->begin(), end->getIterator()))
       before.walk([&](Operation *op) {
-        if (auto wait = dyn_cast<WaitOp>(op); wait && wait.getChannel() == channel)
-          waits.push_back(LinearIndex::of(wait.getUse()));
-        if (auto release = dyn_cast<ReleaseOp>(op); release && release.getChannel() == channel)
-          releases.push_back(LinearIndex::of(release.getUse()));
+        for (const Sync &sync : syncsOf(op))
+          if (sync.slot.channel != channel)
+            continue;
+          else if (sync.isWaitFor(BarrierSide::Full))
+            waits.push_back(LinearIndex::of(sync.slot.use));
+          else if (sync.isArrivalAt(BarrierSide::Empty))
+            releases.push_back(LinearIndex::of(sync.slot.use));
       });
   return llvm::all_of(waits,
                       [&](const LinearIndex &use) { return llvm::is_contained(releases, use); });

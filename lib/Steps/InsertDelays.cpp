@@ -38,9 +38,11 @@ private:
   void insert(RoleOp role) {
     role.walk([&](Operation *op) {
       OpBuilder b(op);
-      if (isa<MbarrierWaitOp>(op))
+      auto isWait = [](const Sync &sync) { return sync.kind == SyncKind::WaitForSlot; };
+      auto isTurn = [](const SumAccess &sum) { return sum.isOfTurns(); };
+      if (llvm::any_of(syncsOf(op), isWait))
         b.setInsertionPointAfter(op);
-      else if (!isa<AcquireTurnOp, ReleaseTurnOp>(op))
+      else if (llvm::none_of(sumAccessesOf(op), isTurn))
         return;
       DelayOp::create(b, op->getLoc());
       ++numInserted;

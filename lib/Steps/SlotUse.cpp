@@ -74,3 +74,14 @@ std::optional<SlotUse> dash::slotUseOf(const SlotRef &slot) {
     return std::nullopt;
   return SlotUse{slot.channel, LinearIndex::of(ring.getUse())};
 }
+
+LogicalResult dash::verifyWaitsAreOps(Operation *op) {
+  auto isNumbered = [](const auto &one) { return one.slot.channel && !one.slot.slot; };
+  bool isOfTiles =
+      !isa<SlotAccessInterface>(op) &&
+      llvm::any_of(sumAccessesOf(op), [](const SumAccess &sum) { return sum.isContribution(); });
+  if (!isOfTiles && !isa<LoadOp, StoreOp>(op) && llvm::none_of(accessesOf(op), isNumbered) &&
+      llvm::none_of(syncsOf(op), isNumbered))
+    return success();
+  return op->emitError("is no wait and no arrival yet; run --dash-insert-waits first");
+}

@@ -2,15 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "WaitsAreOps.h"
+#include "dash/Steps/SlotUse.h"
 
 using namespace mlir;
 using namespace mlir::dash;
 
 LogicalResult dash::checkWaitsAreOps(WorkersOp workers) {
-  WalkResult result = workers.walk([](Operation *op) -> WalkResult {
-    if (isa<PutOp, CommitOp, WaitOp, HeldOp, ReleaseOp, StoreOp, OrderedReduceOp, ReduceOp>(op))
-      return op->emitError("is no wait and no arrival yet; run --dash-insert-waits first");
-    return WalkResult::advance();
-  });
+  WalkResult result = workers.walk([](Operation *op) { return WalkResult(verifyWaitsAreOps(op)); });
   return failure(result.wasInterrupted());
 }

@@ -61,7 +61,7 @@ func.func @add(%dq: !F) {
 // What an op says as passes before do is refused, too.
 // RUN: not dash-opt %t/numbered.mlir --dash-verify-waits 2>&1 | FileCheck %s --check-prefix=NUMBERED
 // RUN: not dash-opt %t/numbered.mlir --dash-verify-protocol 2>&1 | FileCheck %s --check-prefix=NUMBERED
-// NUMBERED: numbered.mlir:6:7: error: knows a slot by the number of its use; run --dash-insert-waits first
+// NUMBERED: numbered.mlir:6:7: error: is no wait and no arrival yet; run --dash-insert-waits first
 
 //--- numbered.mlir
 !K = !dash.channel<tensor<64x64xbf16>>
@@ -77,7 +77,7 @@ func.func @release(%use: index) {
 
 // RUN: not dash-opt %t/whole.mlir --dash-verify-waits 2>&1 | FileCheck %s --check-prefix=WHOLE
 // RUN: not dash-opt %t/whole.mlir --dash-verify-protocol 2>&1 | FileCheck %s --check-prefix=WHOLE
-// WHOLE: whole.mlir:5:7: error: adds a tile that lies in no slot; run --dash-lower-ordered-reduce first
+// WHOLE: whole.mlir:5:7: error: is no wait and no arrival yet; run --dash-insert-waits first
 
 //--- whole.mlir
 func.func @add(%dq: memref<?x?x?x64xf32>, %turn: index) {
@@ -85,6 +85,21 @@ func.func @add(%dq: memref<?x?x?x64xf32>, %turn: index) {
   dash.workers {
     dash.role "reduce" reducer warps(1) {
       dash.ordered_reduce %t into %dq[%turn, %turn, %turn] turn(%turn) : tensor<64x64xf32> into memref<?x?x?x64xf32>
+    }
+  }
+  return
+}
+
+// RUN: not dash-opt %t/store.mlir --dash-verify-waits 2>&1 | FileCheck %s --check-prefix=STORE
+// RUN: not dash-opt %t/store.mlir --dash-verify-protocol 2>&1 | FileCheck %s --check-prefix=STORE
+// STORE: store.mlir:5:7: error: is no wait and no arrival yet; run --dash-insert-waits first
+
+//--- store.mlir
+func.func @store(%dk: memref<?x?x?x64xbf16>, %tile: index) {
+  %t = arith.constant dense<1.0> : tensor<64x64xf32>
+  dash.workers {
+    dash.role "compute" consumer warps(4) {
+      dash.store %t, %dk[%tile, %tile, %tile] : tensor<64x64xf32> -> memref<?x?x?x64xbf16>
     }
   }
   return

@@ -63,8 +63,8 @@ def VerifyProtocol : Pass<"dash-verify-protocol", "::mlir::ModuleOp"> {
 
     Needs: `dash-insert-waits`, `dash-split-warpgroups`. Leaves: everything. Does not: look at sums in flight and fences, which
     `dash-verify-waits` does; know other workers: turns of several are the business of `dash-verify-schedule`; tell tensors
-    with equal rows apart (Q and dO, K and V), or the lead that is told of a mask's edges from another; read ops that it does
-    not know: they are errors.
+    with equal rows apart (Q and dO, K and V), or the lead that is told of a mask's edges from another; pass over ops
+    that do not say what they do to slots and sums, or that give numbers it cannot compute: they are errors.
 
     (* example filepath=test/Protocol/verify-protocol.mlir *)
   }];

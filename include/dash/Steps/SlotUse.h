@@ -58,6 +58,10 @@ bool mayShareSlot(const SlotUse &one, const SlotUse &other);
 /// The use whose `dash.ring` gives this slot; none if another op does, or none.
 std::optional<SlotUse> slotUseOf(const SlotRef &slot);
 
+/// Fails, with an error at the op, if it has to do with slots or sums as ops in front of --dash-insert-waits do: by the number of a
+/// use, or with a tile that lies in no slot.
+LogicalResult verifyWaitsAreOps(Operation *op);
+
 } // namespace mlir::dash
 
 #endif // DASH_STEPS_SLOTUSE_H
