@@ -16,15 +16,16 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parents[1] / "python")]
 
 GROUPS = ("golden", "accuracy", "hard_numbers", "repeat", "chains", "launches", "attention", "attention_sink", "efficient", "lse", "limits",
-          "jax_attention", "audit", "training", "models", "first_call", "fresh_process", "host_process", "sequences", "packed", "two_gpus", "levels", "given_delta",
-          "sanitizer", "parts", "scores", "apart")
+          "jax_attention", "audit", "training", "models", "first_call", "fresh_process", "host_process", "sequences", "packed", "two_gpus", "many_ranks",
+          "levels", "given_delta", "sanitizer", "parts", "scores", "apart")
 SOAK = "soak"  # takes as long as it is told, so it runs only where it is named
 # Those that are given builds for tests as well, and those that are given tables of the benchmark's sizes.
 WITH_DEBUG, WITH_BENCH = ("golden", "chains", "parts", SOAK), ("golden",)
 # Kernels with parts serve heads in groups only: they have a group of their own; those that keep contributions apart are compared with them.
 WITH_PARTS, WITH_BOTH = "parts", "apart"
 # What is no matter of head dims and masks is tested with one; calls that name no kernel know windows only; and what is left out in short runs.
-ONE_FOR_ALL, OF_ONE = "d128-causal", ("efficient", "limits", "audit", "training", "models", "first_call", "fresh_process", "host_process", "two_gpus")
+ONE_FOR_ALL = "d128-causal"
+OF_ONE = ("efficient", "limits", "audit", "training", "models", "first_call", "fresh_process", "host_process", "two_gpus", "many_ranks")
 OF_WINDOWS = ("attention", "attention_sink", "lse", "jax_attention", "packed")
 NOT_QUICK = ("models", "first_call", "fresh_process", "sanitizer")
 

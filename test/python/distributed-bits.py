@@ -11,11 +11,13 @@ from unittest import mock
 sys.path.insert(0, str(Path(__file__).parent / "lib"))
 
 import torch  # noqa: E402
-from worlds import DOCUMENTS, NAMES, found_of, hashes, made, scattered, whole, zigzag  # noqa: E402
+from fixtures import refused  # noqa: E402
+from worlds import DOCUMENTS, NAMES, found_of, hashes, made, places, scattered, whole, zigzag  # noqa: E402
 
-from dash_attn import reference  # noqa: E402
+from dash_attn import ArgumentError, reference  # noqa: E402
 from dash_attn.distributed import passes, tree  # noqa: E402
 from dash_attn.distributed.plan import SERVER  # noqa: E402
+from dash_attn.torch.hashing import hash_words  # noqa: E402
 
 torch.set_num_threads(1)
 
@@ -43,6 +45,28 @@ def same_bits(tensors: list[torch.Tensor], expected: list[int]) -> None:
         given = whole((700, 130), dtype, heads, kv_heads, head_dim)
         one, other = (hashes(found_of(made(ranks, (700, 130), kind="random", halves=ranks > 1, **shape), given)) for ranks in (1, 4))
         assert one == other, shape
+
+
+def same_hashes() -> None:
+    """Hashes that are made rank by rank are that of all rows, for any number of ranks; one bit elsewhere, or rows that change places, are seen."""
+    for shape, dtype in (((4, 64), torch.bfloat16), ((3,), torch.float32), ((2, 1), torch.float16), ((1,), torch.int64)):
+        rows = torch.randint(-2**15, 2**15, (sum(DOCUMENTS), *shape), generator=torch.Generator().manual_seed(1)).to(dtype)
+        words = rows.view(len(rows), -1)
+        words = words.view(torch.int32).long() if words.shape[1] * rows.element_size() % 8 else words.view(torch.int64)
+        expected = int(hash_words(words.flatten())) % 2**64
+        for ranks in (1, 3, 8):
+            world = made(ranks, homes=scattered(DOCUMENTS, ranks, ranks))
+            parts = [rows[places(world, rank)] for rank in range(ranks)]
+            assert world.hashes(parts, parts) == [expected] * 2, (shape, ranks)
+        spoiled = [one.clone() for one in parts]
+        largest = max(spoiled, key=len)
+        largest.view(torch.uint8).view(-1)[5] ^= 1
+        assert world.hashes(spoiled) != [expected] == world.hashes(parts)
+        largest[:] = max(parts, key=len).flip(0)
+        assert world.hashes(spoiled) != [expected]
+    message = refused(lambda: world.hashes([one[:-1] for one in parts]), ArgumentError)
+    assert message.startswith("rows: expected [") and "rank 0's rows in this world, found the shape" in message, message
+    assert world.hashes() == []
 
 
 def right_bits(tensors: list[torch.Tensor], found: list[torch.Tensor]) -> None:
@@ -129,6 +153,7 @@ def whole_tree() -> None:
 
 
 whole_tree()
+same_hashes()
 inputs = whole()
 first = found_of(made(1, kind="home"), inputs)
 right_bits(inputs, first)

@@ -31,8 +31,10 @@ CASES = {2: ({}, {"homes": scattered(DOCUMENTS, 2, 5), "kind": "random", "kept":
               "ranks_per_node": 2, "kept": "inputs"})}
 
 
-def expected(_: int) -> list[int]:
-    return hashes(found_of(made(1), whole()))
+def expected(_: int) -> tuple[list[int], list[int]]:
+    """Of all tensors, and as a world makes them, of parts."""
+    found, world = found_of(made(1), whole()), made(1)
+    return hashes(found), world.hashes(*([one] for one in found))
 
 
 def of_rank(rank: int, size: int) -> list[list[torch.Tensor]]:
@@ -43,17 +45,18 @@ def of_rank(rank: int, size: int) -> list[list[torch.Tensor]]:
         o, lse = attention(q, k, v, world=world, return_lse=True)
         found.append([o.detach(), lse.detach().T, *torch.autograd.grad(o, (q, k, v), do)])
         assert q.shape[0] > 0 or size == 4
+        found[-1].append(world.hashes(found[-1][0], found[-1][1].contiguous(), *found[-1][2:]))
     return found
 
 
 def same_bits() -> None:
-    (wanted,) = on_ranks(1, expected)
+    ((wanted, by_world),) = on_ranks(1, expected)
     for size, cases in CASES.items():
         found = on_ranks(size, of_rank, size)
         for i, options in enumerate(cases):
             world = made(size, **options)
             parts = [gathered(world, [one[i][tensor] for one in found]) for tensor in range(5)]
-            assert hashes(parts) == wanted, (size, options)
+            assert hashes(parts) == wanted and all(one[i][5] == by_world for one in found), (size, options)
 
 
 # ---- Models -----------------------------------------------------------------------------------------------------------

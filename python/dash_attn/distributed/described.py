@@ -9,6 +9,7 @@ from torch.utils.weak import WeakIdKeyDictionary
 
 from ..errors import ArgumentError
 from ..problem import demand
+from .exchange import Together
 from .problem import Home
 from .world import World, exchange_of
 
@@ -24,6 +25,8 @@ def describe(cu_seqlens: Any, group: Any, *, continues: bool = False, device: An
     All ranks of the group have to call it; one small exchange on the CPU. Waits for the device where that has the offsets.
     """
     exchange = exchange_of(group, device, None)
+    if isinstance(exchange, Together):
+        raise ArgumentError("group: expected a process group or a device mesh, found virtual ranks, of which one process knows all documents")
     with exchange.guard("a description of documents"):
         lengths = _lengths_of(cu_seqlens)
         mine = torch.tensor([bool(continues), *lengths], dtype=torch.int64)

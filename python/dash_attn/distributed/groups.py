@@ -60,7 +60,8 @@ class Groups:
         first = self.rank // per_node * per_node
 
         def group(members: tuple[int, ...], backend: str, name: str) -> Any:
-            return dist.new_group(list(members), timeout, backend, use_local_synchronization=True, group_desc=f"dash world {name}", sort_ranks=False)
+            order = {} if list(members) == sorted(members) else {"sort_ranks": False}  # which older PyTorchs do not have
+            return dist.new_group(list(members), timeout=timeout, backend=backend, use_local_synchronization=True, group_desc=f"dash world {name}", **order)
 
         self._control = group(ranks, "gloo", "agreement")
         self._all = group(ranks, backend, "all")

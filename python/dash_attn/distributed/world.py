@@ -18,6 +18,7 @@ from .exchange import Exchange, Together
 from .kernels import kernel_named
 from .plan import Plan
 from .problem import KEPT, Problem, packed_homes, plain_homes, plain_numbers, refuse_options, scale_of
+from .proof import added, hash_of_rows
 from .reserve import reserve
 from .rows import format_of
 
@@ -107,6 +108,17 @@ class World:
             if tensor.device != self.exchange.device:
                 return f"{name}: expected a tensor on '{self.exchange.device}', found one on '{tensor.device}'"
         return None
+
+    def hashes(self, *tensors: Any) -> list[int]:
+        """One number of each for all ranks: the same for any number of ranks, wherever rows lie, and different where one bit is. Of o, dq, dk, dv,
+        the LSE as [rows, heads], or anything else of a rank's own rows, [rows, …]; of virtual ranks a list with one for each. All ranks have to
+        call it; one small exchange on the CPU, which waits for the device."""
+        ranks = self.exchange.ranks
+        with self.exchange.guard("hashes of results"):
+            given = [one if isinstance(one, (list, tuple)) else [one] for one in tensors]
+            mine = [torch.stack([hash_of_rows(self.problem, rank, one) for rank, one in zip(ranks, of_ranks, strict=True)]).sum() for of_ranks in given]
+            found = torch.stack(mine).cpu() if mine else torch.empty(0, dtype=torch.int64)
+        return [added(of_all) for of_all in zip(*(one.tolist() for one in self.exchange.gather(found)))]
 
     @contextmanager
     def as_current(self) -> Iterator[World]:

@@ -30,12 +30,12 @@ def as_words(tensor: torch.Tensor) -> torch.Tensor:
     return row.view(torch.uint8).view(WORDS[width]) if row.numel() else row.new_empty(0, dtype=torch.int64)
 
 
-def hash_words(words: torch.Tensor) -> torch.Tensor:
-    """By PyTorch's operators, on any device."""
+def hash_words(words: torch.Tensor, base: int = 0) -> torch.Tensor:
+    """By PyTorch's operators, on any device. base: the place of the first word; hashes of pieces with their places add up to that of the whole."""
     total = torch.zeros((), dtype=torch.int64, device=words.device)
     for begin in range(0, words.numel(), AT_ONCE):
         piece = words[begin:begin + AT_ONCE].to(torch.int64)
-        place = torch.arange(begin + 1, begin + 1 + piece.numel(), dtype=torch.int64, device=words.device)
+        place = torch.arange(base + begin + 1, base + begin + 1 + piece.numel(), dtype=torch.int64, device=words.device)
         piece = piece ^ (place * _signed(GOLDEN))
         piece = (piece ^ _right(piece, 30)) * _signed(FIRST)
         total += ((piece ^ _right(piece, 27)) * _signed(SECOND)).sum()
