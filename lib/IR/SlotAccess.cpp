@@ -103,7 +103,7 @@ LogicalResult dash::verifySaysAccesses(Operation *op) {
     return success();
   for (Value operand : op->getOperands())
     if (StringRef shared = sharedBy(operand); !shared.empty())
-      return op->emitError() << "has " << shared << " and does not say what it does to it: the op "
+      return op->emitError() << "has " << shared << " and does not say what it does there: the op "
                              << "must have SlotAccessInterface, SyncInterface or "
                              << "SumAccessInterface";
   return success();

@@ -3,10 +3,15 @@
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-tile=kv=256 --dash-apply-schedule='workers=132 sizes=q:4096' --dash-assign-roles --dash-order-products --dash-place-releases --dash-plan-buffers --dash-check-resources 2>&1 | FileCheck %s --check-prefix=SHARED
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-tile='q=32 kv=256' --dash-apply-schedule='workers=132 sizes=q:4096' --dash-assign-roles --dash-order-products --dash-place-releases --dash-plan-buffers --dash-check-resources 2>&1 | FileCheck %s --check-prefix=REGISTERS
 // RUN: sed s/x128xbf16/x64xbf16/ %dash_examples/bwd-causal.mlir | not dash-opt --dash-tile=q=128 --dash-apply-schedule='workers=132 sizes=q:4096' --dash-assign-roles --dash-order-products --dash-place-releases --dash-plan-buffers --dash-check-resources 2>&1 | FileCheck %s --check-prefix=TIGHT
+// RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='workers=132 sizes=q:4096' --dash-assign-roles --dash-order-products --dash-place-releases --dash-plan-buffers \
+// RUN:   | sed -e '/dash.release.%%ds_tiles/d' -e 's/^\(.*\)dash.commit\(.%%ds_tiles.*\)/\1dash.release\2\n&/' | not dash-opt --dash-check-resources 2>&1 | FileCheck %s --check-prefix=EXCHANGE
 // RUN: not dash-opt %s --dash-check-resources=target=sm_80 -split-input-file 2>&1 | FileCheck %s --check-prefix=TARGET
 
 // What is not described cannot be checked.
 // TARGET: error: unknown target 'sm_80', expected one of sm_90a
+
+// What the role has put and not committed it has not waited for.
+// EXCHANGE: error: releases a slot of channel 'ds' that has not been waited for
 
 // One slot of dS cannot be written for this step while products of the last still read it.
 // DS: error: roles wait for each other for ever

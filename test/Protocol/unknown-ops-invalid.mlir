@@ -3,7 +3,7 @@
 // RUN: not dash-opt %t/channel.mlir --allow-unregistered-dialect --dash-verify-waits 2>&1 | FileCheck %s --check-prefix=CHANNEL
 // RUN: not dash-opt %t/channel.mlir --allow-unregistered-dialect --dash-verify-protocol 2>&1 | FileCheck %s --check-prefix=CHANNEL
 // RUN: not dash-opt %t/channel.mlir --allow-unregistered-dialect --dash-emit-promela 2>&1 | FileCheck %s --check-prefix=CHANNEL
-// CHANNEL: channel.mlir:7:7: error: has a channel and does not say what it does to it: the op must have SlotAccessInterface, SyncInterface or SumAccessInterface
+// CHANNEL: channel.mlir:7:7: error: has a channel and does not say what it does there: the op must have SlotAccessInterface, SyncInterface or SumAccessInterface
 
 //--- channel.mlir
 !K = !dash.channel<tensor<64x64xbf16, #dash.swizzled>>
@@ -21,7 +21,7 @@ func.func @touch() {
 // RUN: not dash-opt %t/tile.mlir --allow-unregistered-dialect --dash-verify-waits 2>&1 | FileCheck %s --check-prefix=TILE
 // RUN: not dash-opt %t/tile.mlir --allow-unregistered-dialect --dash-verify-protocol 2>&1 | FileCheck %s --check-prefix=TILE
 // RUN: not dash-opt %t/tile.mlir --allow-unregistered-dialect --dash-emit-promela 2>&1 | FileCheck %s --check-prefix=TILE
-// TILE: tile.mlir:11:7: error: has a tile that lies in a slot and does not say what it does to it: the op must have SlotAccessInterface, SyncInterface or SumAccessInterface
+// TILE: tile.mlir:11:7: error: has a tile that lies in a slot and does not say what it does there: the op must have SlotAccessInterface, SyncInterface or SumAccessInterface
 
 //--- tile.mlir
 !K = !dash.channel<tensor<64x64xbf16, #dash.swizzled>>
@@ -43,7 +43,7 @@ func.func @read() {
 // RUN: not dash-opt %t/sums.mlir --allow-unregistered-dialect --dash-verify-waits 2>&1 | FileCheck %s --check-prefix=SUMS
 // RUN: not dash-opt %t/sums.mlir --allow-unregistered-dialect --dash-verify-protocol 2>&1 | FileCheck %s --check-prefix=SUMS
 // RUN: not dash-opt %t/sums.mlir --allow-unregistered-dialect --dash-emit-promela 2>&1 | FileCheck %s --check-prefix=SUMS
-// SUMS: sums.mlir:6:7: error: has sums that others add to and does not say what it does to it: the op must have SlotAccessInterface, SyncInterface or SumAccessInterface
+// SUMS: sums.mlir:6:7: error: has sums that others add to and does not say what it does there: the op must have SlotAccessInterface, SyncInterface or SumAccessInterface
 
 //--- sums.mlir
 !F = memref<?x?x?x64xf32>
@@ -110,4 +110,4 @@ func.func @store(%dk: memref<?x?x?x64xbf16>, %tile: index) {
 // RUN: sed '/dash.release %%v_tiles/a "test.touch"(%%v_tiles) : (!dash.channel<tensor<128x128xbf16>>) -> ()' %t/plan.mlir > %t/touched.mlir
 // RUN: not dash-opt %t/touched.mlir --allow-unregistered-dialect --dash-check-resources 2>&1 | FileCheck %s --check-prefix=PLAN
 // RUN: sed '/dash.release %%v_tiles/a "test.nothing"() : () -> ()' %t/plan.mlir | dash-opt --allow-unregistered-dialect --dash-check-resources -o /dev/null
-// PLAN: touched.mlir:{{[0-9]+}}:1: error: has a channel and does not say what it does to it
+// PLAN: touched.mlir:{{[0-9]+}}:1: error: has a channel and does not say what it does there
