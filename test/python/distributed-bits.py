@@ -6,16 +6,17 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).parent / "lib"))
 
 import torch  # noqa: E402
 from fixtures import refused  # noqa: E402
-from worlds import DOCUMENTS, NAMES, found_of, hashes, made, places, scattered, whole, zigzag  # noqa: E402
+from worlds import DOCUMENTS, NAMES, found_of, gathered, hashes, local, made, places, scattered, whole, zigzag  # noqa: E402
 
 from dash_attn import ArgumentError, reference  # noqa: E402
-from dash_attn.distributed import passes, tree  # noqa: E402
+from dash_attn.distributed import attention, passes, tree  # noqa: E402
 from dash_attn.distributed.plan import SERVER  # noqa: E402
 from dash_attn.torch.hashing import hash_words  # noqa: E402
 
@@ -117,6 +118,43 @@ def other_bits(tensors: list[torch.Tensor], expected: list[int]) -> None:
     raise AssertionError("a backward without folds was not seen")
 
 
+def same_ways() -> None:
+    """Without gradients, differentiated twice, in a compiled program, on slow ranks: the same bits. The LSE has gradients."""
+    documents = (400, 90)
+    inputs = whole(documents)
+    world = made(2, documents, kind="random", kept="inputs", speeds=[1000, 400])
+    q, k, v, do = ([*one] for one in zip(*(local(world, rank, inputs) for rank in range(2))))
+    o, lse = attention(q, k, v, world=world, return_lse=True)
+    first, again = (torch.autograd.grad(o, [*q, *k, *v], do, retain_graph=True) for _ in range(2))
+    assert all(map(torch.equal, first, again)) and all(one.requires_grad for one in lse)
+    with torch.no_grad():
+        assert all(map(torch.equal, attention(q, k, v, world=world), o))
+
+    def step(*given: torch.Tensor) -> Any:
+        o = attention(given[:2], given[2:4], given[4:], world=world)
+        return o[0] * 2, o[1] * 2
+
+    for one, other in zip(torch.compile(step, backend="aot_eager")(*q, *k, *v), o, strict=True):
+        assert torch.equal(one, other * 2)
+    expected = found_of(made(1, documents), inputs)
+    assert torch.equal(gathered(world, first[4:]), expected[4]) and torch.equal(gathered(world, first[:2]), expected[2])
+    # dLSE is the scores' probabilities: beside float64.
+    dlse = [torch.linspace(-1, 1, one.numel()).reshape(one.shape) for one in lse]
+    ours = gathered(world, torch.autograd.grad(lse, k, dlse))
+    upstream, at = gathered(world, [one.T for one in dlse]).T, 0
+    for rows in documents:
+        of_q, of_k = (one[at:at + rows].double().transpose(0, 1) for one in inputs[:2])
+        of_k = of_k.repeat_interleave(2, 0).requires_grad_()
+        scores = (of_q @ of_k.mT / 8).masked_fill(torch.ones(rows, rows).triu(1).bool(), -torch.inf)
+        (exact,) = torch.autograd.grad(scores.logsumexp(-1), of_k, upstream[:, at:at + rows].double())
+        exact = exact.unflatten(0, (2, 2)).sum(1).transpose(0, 1)
+        assert (ours[at:at + rows].double() - exact).norm() <= 0.003 * exact.norm()
+        at += rows
+    o = attention(q, k, v, world=world)
+    reason = refused(lambda: torch.autograd.grad(o[0].float().square().sum(), q[0], create_graph=True)[0].sum().backward(), RuntimeError)
+    assert "once_differentiable" in reason, reason
+
+
 def whole_tree() -> None:
     """Nodes of every number of leaves; sums as the tree adds them, with numbers that are too small to be normal."""
     for leaves in range(1, 70):
@@ -157,5 +195,6 @@ same_hashes()
 inputs = whole()
 first = found_of(made(1, kind="home"), inputs)
 right_bits(inputs, first)
+same_ways()
 same_bits(inputs, hashes(first))
 other_bits(inputs, hashes(first))

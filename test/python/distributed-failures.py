@@ -63,8 +63,10 @@ def refusals() -> None:
         given = {"ranks": 2, "documents": [300, 20]} | change
         found = refused(lambda given=given: made(**given), ArgumentError)
         assert found == message, (change, found)
-    message = refused(lambda: made(2, [300, 20], memory=1000), ArgumentError)
-    assert "of 1000 that it may use" in message, message
+    message = refused(lambda: made(2, [300, 20], memory=1000), CapacityError)
+    assert message.startswith("memory: expected at most 1000 bytes of buffers on a rank, found ") and message.endswith(
+        " on the fullest; kept='none', more ranks or fewer rows take less"), message
+    made(2, [300, 20], memory=1 << 30)
     assert refused(lambda: describe([0, 3], 4), ArgumentError).startswith("group: expected a process group or a device mesh, found virtual ranks")
     world = made(2, (300, 20))  # rows 160 and 160
     q, k, v = ([torch.zeros(160, heads, 64, dtype=torch.bfloat16)] * 2 for heads in (4, 2, 2))

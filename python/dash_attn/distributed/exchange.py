@@ -39,6 +39,9 @@ class Exchange(Protocol):
     def finish(self, started: Any) -> None:
         """What is launched from here on has what the programs leave."""
 
+    def stream(self) -> AbstractContextManager[Any]:
+        """Inside of it, what is launched and allocated belongs to the stream of exchanges."""
+
     def guard(self, where: str) -> AbstractContextManager[None]:
         """Inside of it, what is raised ends the other ranks, with a message that names this one. where: for people."""
 
@@ -87,6 +90,9 @@ class Together:
 
     def finish(self, started: None) -> None:
         pass
+
+    def stream(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def guard(self, where: str) -> AbstractContextManager[None]:
         return nullcontext()

@@ -6,6 +6,7 @@ it lets go. A rank that does not answer when it is asked has ended, or hangs whe
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import json
 import threading
@@ -24,17 +25,18 @@ class RankError(RuntimeError):
 
 
 class Watch:
-    """store: of keys that only these ranks use; abort: ends what a rank waits for."""
+    """store: of keys that only these ranks use; abort: ends what a rank waits for; is_alive: whether there is anything to look for."""
 
-    def __init__(self, store: Any, rank: int, size: int, abort: Callable[[], None]) -> None:
+    def __init__(self, store: Any, rank: int, size: int, abort: Callable[[], None], is_alive: Callable[[], bool]) -> None:
         self.rank, self.size, self.where = rank, size, OUTSIDE
-        self._store, self._abort, self._looks = store, abort, LOOKS * max(1.0, size / 64)
+        self._store, self._abort, self._is_alive, self._looks = store, abort, is_alive, LOOKS * max(1.0, size / 64)
         self._ended, self._seen, self._error = threading.Event(), threading.Event(), ""
         threading.Thread(target=self._look, name="dash world", daemon=True).start()
+        atexit.register(self._ended.set)
 
     def _look(self) -> None:
         with contextlib.suppress(Exception):  # the store goes with the process that has it
-            while not self._ended.wait(self._looks):
+            while not self._ended.wait(self._looks) and self._is_alive():
                 if self._store.check([FAILED]):
                     self._answer()
                     self._seen.set()
@@ -44,9 +46,6 @@ class Watch:
     def _answer(self) -> None:
         """Where this rank was when it was first asked."""
         self._store.compare_set(f"at {self.rank}", "", self.where)
-
-    def close(self) -> None:
-        self._ended.set()
 
     @property
     def has_failed(self) -> bool:

@@ -112,6 +112,7 @@ class Receive(torch.autograd.Function):
         return None, saved[0].new_empty(0)
 
 
+@torch.compiler.disable
 def attention(q: Any, k: Any, v: Any, *, world: World | None = None, cu_seqlens: Any = None, group: Any = None, continues: bool = False,
               return_lse: bool = False, **options: Any) -> Any:
     """Causal attention within each of the world's documents; its bits and those of its gradients depend on neither ranks nor places.

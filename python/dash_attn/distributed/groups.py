@@ -42,7 +42,7 @@ def groups_of(group: Any, device: torch.device | None, ranks_per_node: int | Non
         raise ArgumentError(f"ranks_per_node: expected a whole number of at least 1, found {per_node!r}")
     key = (ranks, device, per_node)
     found = _made.get(key)
-    if found is None or found.default is not dist.group.WORLD:
+    if found is None or not found.is_alive():
         kind = Groups if has_nccl or device.type != "cuda" else Staged
         found = _made[key] = kind(ranks, device, per_node, timeout or TIMEOUT)
     return found
@@ -68,9 +68,13 @@ class Groups:
         self._node = self._all if per_node >= self.size else group(ranks[first:first + per_node], backend, "node")
         number = _count[ranks] = _count.get(ranks, 0) + 1
         name = f"dash world {number} of {'-'.join(map(str, ranks)) if self.size < 16 else hash(ranks)}"
-        self.watch = Watch(dist.PrefixStore(name, dist.distributed_c10d._get_default_store()), self.rank, self.size, self._abort)
+        self.watch = Watch(dist.PrefixStore(name, dist.distributed_c10d._get_default_store()), self.rank, self.size, self._abort, self.is_alive)
         self._agreed = 0
         self._stream = torch.cuda.Stream(device) if device.type == "cuda" else None
+
+    def is_alive(self) -> bool:
+        """Whether torch.distributed is what it was when these groups were made."""
+        return dist.is_initialized() and dist.group.WORLD is self.default
 
     def _backend(self) -> str:
         return "nccl" if self.device.type == "cuda" else "gloo"
@@ -132,6 +136,9 @@ class Groups:
                     self._transfer(transfer, problem)
         return event
 
+    def stream(self) -> Any:
+        return contextlib.nullcontext() if self._stream is None else torch.cuda.stream(self._stream)
+
     @contextlib.contextmanager
     def _aside(self) -> Iterator[Any]:
         """On the stream of exchanges, behind all that was launched until now."""
@@ -140,7 +147,7 @@ class Groups:
             return
         event = torch.cuda.Event()
         self._stream.wait_stream(torch.cuda.current_stream(self.device))
-        with torch.cuda.stream(self._stream):
+        with self.stream():
             yield event
             event.record(self._stream)
 
@@ -158,10 +165,6 @@ class Groups:
             dist.all_to_all_single(receive, send, received, sent, group=group)
         else:
             self._wait(dist.all_to_all_single(receive, send, received, sent, group=group, async_op=True))
-
-    def close(self) -> None:
-        """Before `destroy_process_group`, so that nothing looks into a store that is gone."""
-        self.watch.close()
 
 
 class Staged(Groups):

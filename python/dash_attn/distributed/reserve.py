@@ -11,21 +11,29 @@ from .exchange import Exchange
 from .plan import BACKWARD, FORWARD, PHASES, Plan
 
 
+LESS = "kept='none', more ranks or fewer rows take less"
+
+
 def bytes_of(plan: Plan, rank: int) -> dict[str, int]:
     """Of a rank's buffers, by what they are for."""
     return {f"{('forward', 'backward')[of_pass]} {name}": phase.send + phase.receive
             for of_pass in (FORWARD, BACKWARD) for name in PHASES[of_pass] if (phase := plan.phase(of_pass, name, rank)).send + phase.receive}
 
 
-def reserve(plans: Sequence[Plan], exchange: Exchange) -> None:
-    """Takes the buffers of a pass from PyTorch's cache, and gives them back to it. Raises CapacityError."""
+def reserve(plans: Sequence[Plan], exchange: Exchange, memory: int = 0) -> None:
+    """Takes the buffers of a pass from PyTorch's cache, and gives them back to it. memory: bytes that they may take on a rank; 0: any. Raises
+    CapacityError."""
+    most = max(plan.facts["memory"] for plan in plans) if memory else 0
+    if most > memory:
+        raise CapacityError(f"memory: expected at most {memory} bytes of buffers on a rank, found {most} on the fullest; {LESS}")
     for plan in plans:
         for rank in exchange.ranks:
             sizes = bytes_of(plan, rank)
             backward = [size for name, size in sizes.items() if name.startswith("backward") or plan.problem.keeps_inputs]
             try:
-                _ = [torch.empty(size, dtype=torch.uint8, device=exchange.device) for size in backward]
+                with exchange.stream():  # PyTorch's cache is one for each stream
+                    _ = [torch.empty(size, dtype=torch.uint8, device=exchange.device) for size in backward]
             except RuntimeError as error:  # of CUDA and of the CPU alike
                 purposes = ", ".join(f"{name} {size}" for name, size in sizes.items())
                 raise CapacityError(f"rank {rank}: expected {sum(backward)} bytes for buffers on '{exchange.device}', found no room for them; bytes by purpose: "
-                                    f"{purposes}; kept='none', more ranks or fewer rows take less ({str(error).splitlines()[0][:120]})") from error
+                                    f"{purposes}; {LESS} ({str(error).splitlines()[0][:120]})") from error

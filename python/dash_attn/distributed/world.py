@@ -23,7 +23,7 @@ from .reserve import reserve
 from .rows import format_of
 
 ELEMENTS = {torch.bfloat16: "bf16", torch.float16: "f16"}
-FIELDS = ("documents", "homes", "heads", "kv_heads", "head_dim", "causal", "keeps_inputs", "ranks_per_node", "speeds", "memory", "cut")
+FIELDS = ("documents", "homes", "heads", "kv_heads", "head_dim", "causal", "keeps_inputs", "ranks_per_node", "speeds", "cut")
 MOST_PLANS = 64  # that are kept
 
 _plan = functools.lru_cache(maxsize=MOST_PLANS)(Plan)
@@ -64,16 +64,16 @@ class World:
                 demand(None if kept in KEPT else f"kept: expected one of {', '.join(KEPT)}, found {kept!r}")
                 size, lengths = self.exchange.size, plain_numbers("documents", documents)
                 homes = packed_homes(lengths, size) if homes is None else plain_homes(homes)
-                sizes = {"heads": heads, "kv_heads": kv_heads, "head_dim": head_dim, "ranks_per_node": ranks_per_node or size, "memory": memory,
-                         "cut": cut}
+                sizes = {"heads": heads, "kv_heads": kv_heads, "head_dim": head_dim, "ranks_per_node": ranks_per_node or size, "cut": cut}
+                (memory,) = plain_numbers("memory", [memory])
                 self.problem = Problem(lengths, homes, size, element=ELEMENTS[dtype], causal=plain(causal) is True, keeps_inputs=kept == "inputs",
                                        speeds=plain_numbers("speeds", speeds), **{name: plain_numbers(name, [size])[0] for name, size in sizes.items()})
                 self.plan, self.dtype, self.scale = _plan(self.problem, kind, seed), dtype, scale_of(scale, head_dim)
                 self.kernel = kernel_named(kernel, self.scale, self.problem.group, head_dim, dtype, self.exchange.device)
                 self.form = format_of(self.problem, dtype, self.exchange.device)
                 self.halves = bool(halves) and kv_heads > 1
-                reserve(self.parts, self.exchange)
-                fields = {**{name: getattr(self.problem, name) for name in FIELDS}, "dtype": str(dtype), "scale": self.scale, "kind": kind, "seed": seed,
+                reserve(self.parts, self.exchange, memory)
+                fields = {**{name: getattr(self.problem, name) for name in FIELDS}, "dtype": str(dtype), "scale": self.scale, "kind": kind, "seed": seed, "memory": memory,
                           "halves": self.halves, "version of dash": library().dashGetVersion().text, "certificate": self.certificate}
             except (ArgumentError, CapacityError, LibraryError) as error:
                 refusal = error
