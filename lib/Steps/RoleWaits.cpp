@@ -1,0 +1,329 @@
+//===- RoleWaits.cpp - every wait, fence and arrival of a role as an op ---===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Products are issued where they stand, and waited for where their sums, or the slots that they read, are needed
+// next: what overlaps follows from the order of the ops. No product is in flight where a branch or a loop begins or
+// ends: around it nothing would say whose registers its sums are.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RoleWaits.h"
+#include "ProductsInFlight.h"
+#include "PutsFollowing.h"
+#include "ResultsLeaving.h"
+#include "dash/Steps/SlotUse.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::dash;
+
+namespace {
+
+class RoleWaits {
+public:
+  RoleWaits(RoleOp role, bool threadsArrive)
+      : role(role), scope(!role.isConsumer() ? ArriveScope::Thread
+                          : threadsArrive    ? ArriveScope::All
+                                             : ArriveScope::Warp),
+        b(role.getLoc(), role.getContext()), results(role) {}
+
+  LogicalResult insert() {
+    if (failed(lower(role.getBody())))
+      return failure();
+    if (copiesOut) { // who reads what was copied comes behind the worker's end
+      b.setInsertionPointToEnd(&role.getBody().back());
+      NVVM::CpAsyncBulkWaitGroupOp::create(b, b.getI32IntegerAttr(0), /*read=*/UnitAttr());
+    }
+    return success();
+  }
+
+private:
+  LogicalResult lower(Region &region) {
+    size_t outerRings = rings.size();
+    for (Block &block : region) {
+      for (Operation &op : llvm::make_early_inc_range(block)) {
+        at(&op);
+        bool isBoundary = op.getNumRegions() > 0 || op.hasTrait<OpTrait::IsTerminator>();
+        if (isBoundary)
+          products.waitForAll(b);
+        else
+          products.waitForSumsOf(b, &op);
+        if (op.getNumRegions() == 0 ? failed(lower(&op)) : failed(lowerRegions(&op)))
+          return failure();
+      }
+      b.setInsertionPointToEnd(&block);
+      products.waitForAll(b);
+    }
+    rings.truncate(outerRings);
+    return success();
+  }
+
+  /// What leaves on one of the ways behind it: through a branch, or around a loop.
+  LogicalResult lowerRegions(Operation *op) {
+    if (isa<scf::ForOp>(op))
+      results.enterLoop(op);
+    auto branch = dyn_cast<scf::IfOp>(op);
+    bool isEither = branch && !branch.getElseRegion().empty();
+    ResultsLeaving::Slots before = results.slots;
+    ResultsLeaving::Slots behind = isEither ? ResultsLeaving::Slots() : before;
+    for (Region &inner : op->getRegions()) {
+      results.slots = before;
+      if (failed(lower(inner)))
+        return failure();
+      behind.join(results.slots);
+    }
+    results.slots = behind;
+    return success();
+  }
+
+  void at(Operation *op) {
+    b.setInsertionPoint(op);
+    b.setLoc(op->getLoc());
+  }
+
+  LogicalResult lower(Operation *op) {
+    return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+        .Case<MatmulOp>([&](auto op) { return products.issue(op), success(); })
+        .Case<PutOp>([&](auto op) { return op.isLoad() ? load(op) : store(op), success(); })
+        .Case<CommitOp>([&](auto op) { return commit(op), success(); })
+        .Case<ReleaseOp>([&](auto op) { return release(op), success(); })
+        .Case<HeldOp>([&](HeldOp op) {
+          readTiles(op.getTiles(), op.getChannel(), ringOf(op.getChannel(), op.getUse()));
+          return op.erase(), success();
+        })
+        .Case<RingOp>([&](RingOp op) {
+          op.replaceAllUsesWith(ringOf(op.getChannel(), op.getUse()));
+          return op.erase(), success();
+        })
+        .Case<WaitOp>([&](auto op) { return wait(op); })
+        .Case<StoreOp>([&](auto op) { return store(op); })
+        .Default(success());
+  }
+
+  /// The slot and the phase of a use, computed once in each block.
+  RingOp ringOf(Value channel, Value use) {
+    SlotUse wanted{channel, LinearIndex::of(use)};
+    for (auto &[known, ring] : rings)
+      if (known == wanted)
+        return ring;
+    auto ring = RingOp::create(b, b.getIndexType(), b.getIndexType(), channel, use);
+    rings.push_back({wanted, ring});
+    return ring;
+  }
+
+  LogicalResult wait(WaitOp op) {
+    if (!role.isConsumer() &&
+        !llvm::all_of(op.getTiles(), [](Value tile) { return tile.use_empty(); }))
+      return op.emitError("gives a tile to a role that has no registers for it; run "
+                          "--dash-lower-ordered-reduce first");
+    RingOp ring = ringOf(op.getChannel(), op.getUse());
+    MbarrierWaitOp::create(b, op.getChannel(), BarrierSide::Full, ring.getSlot(), ring.getPhase(),
+                           /*borrows=*/false);
+    // Rows and indices at once: loads wait for hundreds of cycles behind the products that are issued next.
+    readTiles(op.getTiles(), op.getChannel(), ring);
+    readIndices(op, ring);
+    op.erase();
+    return success();
+  }
+
+  void readIndices(WaitOp op, RingOp ring) {
+    ResultRange indices = op.getIndices();
+    if (llvm::all_of(indices, [](Value index) { return index.use_empty(); }))
+      return;
+    auto read = ReadIndicesOp::create(b, indices.getTypes(), op.getChannel(), ring.getSlot());
+    indices.replaceAllUsesWith(read.getIndices());
+    for (Operation *user : llvm::make_early_inc_range(read->getUsers()))
+      if (auto hide = dyn_cast<HideOp>(user); hide && !hide.getChannel())
+        readAgain(hide, read);
+  }
+
+  /// A consumer has no registers to keep where a tile is until one is cut: the slot is held, and tells it again.
+  void readAgain(HideOp hide, ReadIndicesOp read) {
+    SmallVector<int64_t, 2> told;
+    for (Value number : {hide.getKvTile(), hide.getSequence()})
+      if (number && number.getDefiningOp() == read)
+        told.push_back(cast<OpResult>(number).getResultNumber());
+      else if (number)
+        return;
+    hide.getChannelMutable().assign(read.getChannel());
+    hide.getSlotMutable().assign(read.getSlot());
+    hide.setIndices(told);
+  }
+
+  void readTiles(ValueRange tiles, Value channel, RingOp ring) {
+    for (auto [element, tile] : llvm::enumerate(tiles)) {
+      if (tile.use_empty())
+        continue;
+      bool isRow = cast<RankedTensorType>(tile.getType()).getRank() == 1;
+      tile.replaceAllUsesWith(
+          isRow ? LoadRowOp::create(b, tile.getType(), channel, ring.getSlot(), element).getResult()
+                : SlotTileOp::create(b, tile.getType(), channel, ring.getSlot(), element)
+                      .getResult());
+    }
+  }
+
+  void release(ReleaseOp op) {
+    products.waitForReaders(b, {op.getChannel(), LinearIndex::of(op.getUse())});
+    arrive(op.getChannel(), BarrierSide::Empty, ringOf(op.getChannel(), op.getUse()));
+    op.erase();
+  }
+
+  void arrive(Value channel, BarrierSide side, RingOp ring) {
+    MbarrierArriveOp::create(b, channel, side, ring.getSlot(), scope);
+  }
+
+  RingOp waitEmpty(PutOp op) {
+    RingOp ring = ringOf(op.getChannel(), op.getUse());
+    MbarrierWaitOp::create(b, op.getChannel(), BarrierSide::Empty, ring.getSlot(), ring.getPhase(),
+                           /*borrows=*/false);
+    return ring;
+  }
+
+  /// The copy engine fills the slot.
+  void load(PutOp op) {
+    Value channel = op.getChannel(), slot = waitEmpty(op).getSlot();
+    if (!op.getIndices().empty())
+      WriteIndicesOp::create(b, op.getIndices(), channel, slot);
+    MbarrierExpectOp::create(b, channel, slot, op.getChannel().getType().getTilesBytes());
+    SmallVector<Operation *> loads;
+    for (auto [element, tile] : llvm::enumerate(op.getTiles())) {
+      auto load = tile.getDefiningOp<LoadOp>();
+      CopyInOp::create(b, load.getSource(), load.getSequence(), load.getHead(), load.getTile(),
+                       channel, slot, element);
+      loads.push_back(load);
+    }
+    op.erase();
+    for (Operation *load : loads)
+      if (load->use_empty())
+        load->erase();
+  }
+
+  /// The role's threads fill the slot. A barrier's test would wait behind stores, so puts that follow each other wait
+  /// for all their slots in front of the first.
+  void store(PutOp op) {
+    results.waitFor(b, {op.getChannel(), LinearIndex::of(op.getUse())});
+    waitWhereNothingGoesOn(op);
+    if (!acquired.erase(op))
+      for (PutOp put : findPutsFollowing(op)) {
+        waitEmpty(put);
+        if (put != op)
+          acquired.insert(put);
+      }
+    RingOp ring = ringOf(op.getChannel(), op.getUse());
+    for (auto [element, tile] : llvm::enumerate(op.getTiles()))
+      StoreFragmentOp::create(b, tile, op.getChannel(), ring.getSlot(), element, IntegerAttr());
+    op.erase();
+  }
+
+  /// Stores run under products. Where those that are left are waited for next, they only keep registers.
+  void waitWhereNothingGoesOn(PutOp op) {
+    for (Operation *next = op->getNextNode(); next; next = next->getNextNode())
+      if (auto release = dyn_cast<ReleaseOp>(next)) {
+        if (products.isReadByLast({release.getChannel(), LinearIndex::of(release.getUse())}))
+          products.waitForAll(b);
+        return;
+      }
+  }
+
+  void fence() {
+    NVVM::FenceProxyOp::create(
+        b, NVVM::ProxyKind::async_shared,
+        NVVM::SharedSpaceAttr::get(b.getContext(), NVVM::SharedSpace::shared_cta));
+  }
+
+  /// Commits side by side have one fence, in front of the first: nothing is written between them.
+  static bool isFenced(CommitOp op) {
+    Operation *last = op->getPrevNode();
+    while (last && (isPure(last) || isa<MbarrierArriveOp>(last)))
+      last = last->getPrevNode();
+    return last && llvm::any_of(syncsOf(last), [](const Sync &sync) {
+             return sync.kind == SyncKind::FenceShared;
+           });
+  }
+
+  void commit(CommitOp op) {
+    if (!isFenced(op))
+      fence();
+    arrive(op.getChannel(), BarrierSide::Full, ringOf(op.getChannel(), op.getUse()));
+    op.erase();
+  }
+
+  /// Through this warpgroup's own rows of slots that the role fills next, and out by the copy engine. Nobody else looks at
+  /// them until then, so no barrier is told: they stay empty.
+  LogicalResult store(StoreOp op) {
+    Value channel = op.getThrough();
+    if (!channel)
+      return op.emitError("has no slots to leave through; run --dash-place-releases first");
+    Value rounded;
+    int64_t depth = channel.getDefiningOp<ChannelOp>().getDepth(), pieces = op.getNumPieces();
+    for (int64_t first = 0; first < pieces; first += depth)
+      leave(op, rounded, llvm::seq(first, std::min(first + depth, pieces)));
+    op.erase();
+    copiesOut = true;
+    return success();
+  }
+
+  /// In front of branches, where the use is computed there.
+  Value useAhead(Value use, int64_t ahead) {
+    OpBuilder::InsertionGuard guard(b);
+    if (use.getParentBlock() != b.getInsertionBlock())
+      b.setInsertionPointAfterValue(use);
+    return ahead ? arith::AddIOp::create(b, use, arith::ConstantIndexOp::create(b, ahead)) : use;
+  }
+
+  Value round(StoreOp op) {
+    RankedTensorType sums = op.getValue().getType();
+    auto layout = cast<FragmentAttr>(sums.getEncoding());
+    auto type = RankedTensorType::get(sums.getShape(), op.getTarget().getType().getElementType(),
+                                      FragmentAttr::get(b.getContext(), FragmentKind::Operand,
+                                                        layout.getSplit(), layout.getWarpgroups()));
+    return RoundOp::create(b, type, op.getValue(), op.getScale(), IntegerAttr());
+  }
+
+  /// Pieces that take a slot each, together. The tile is rounded when the first slots are there.
+  void leave(StoreOp op, Value &rounded, llvm::iota_range<int64_t> pieces) {
+    Value channel = op.getThrough();
+    SmallVector<Value> slots;
+    for (int64_t piece : pieces) {
+      slots.push_back(useAhead(op.getUse(), op.getSlotOf(piece)));
+      results.waitFor(b, {channel, LinearIndex::of(slots.back())});
+    }
+    for (Value &slot : slots) {
+      results.begin({channel, LinearIndex::of(slot)});
+      RingOp ring = ringOf(channel, slot);
+      MbarrierWaitOp::create(b, channel, BarrierSide::Empty, ring.getSlot(), ring.getPhase(),
+                             /*borrows=*/true);
+      slot = ring.getSlot();
+    }
+    if (!rounded)
+      rounded = round(op);
+    for (auto [piece, slot] : llvm::zip_equal(pieces, slots))
+      StoreFragmentOp::create(b, rounded, channel, slot, 0, b.getI64IntegerAttr(piece));
+    fence();
+    SyncWarpgroupOp::create(b);
+    for (auto [piece, slot] : llvm::zip_equal(pieces, slots))
+      CopyOutOp::create(b, channel, slot, 0, op.getTarget(), op.getSequence(), op.getHead(),
+                        op.getTile(), piece);
+  }
+
+  RoleOp role;
+  bool copiesOut = false;
+  ArriveScope scope;
+  ImplicitLocOpBuilder b;
+  SmallVector<std::pair<SlotUse, RingOp>> rings; ///< of the block and those around it
+  llvm::SmallDenseSet<Operation *, 2>
+      acquired; ///< puts whose slot has been waited for; looked up only
+  ProductsInFlight products;
+  ResultsLeaving results;
+};
+
+} // namespace
+
+LogicalResult dash::insertWaits(RoleOp role, bool threadsArrive) {
+  return RoleWaits(role, threadsArrive).insert();
+}
