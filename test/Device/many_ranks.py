@@ -34,7 +34,7 @@ def tests(kernels: list[Any], quick: bool) -> list[Any]:
         *((f"sums {shape}", lambda shape=shape: sums_of_a_leaf(*shape)) for shape in shapes),
         ("folds", folds), ("accurate", accurate), ("small leaves, head dim 64", lambda: one_hash(SMALL, 0, 64, 2)),
         ("small leaves", lambda: one_hash(SMALL, 0, 128, 4)), ("large leaves", lambda: one_hash(LARGE, 1, 128, 4)),
-        ("under load", under_load), ("controls", controls), ("two processes on one GPU", lambda: processes("gloo")),
+        ("under load", under_load), ("controls", controls), ("twice", computed_twice), ("two processes on one GPU", lambda: processes("gloo")),
         ("two GPUs", lambda: processes("nccl")), *((("times", times),) if not quick else ()))]
 
 
@@ -243,6 +243,36 @@ def controls() -> dict[str, Any]:
     with mock.patch.object(batches.Batches, "_leaf", flip):
         demand(differing(4) == ["dq"], "a flipped bit is not seen")
     return {"controls": 3}
+
+
+def computed_twice() -> dict[str, Any]:
+    """Leaves that another rank computes again have the same bits; one that flips a bit is named."""
+    from group import demand
+
+    tensors = inputs(SMALL, 128, 4)
+    world = world_of(4, SMALL, tensors, 0, kind="random", twice=0.5, on_corruption=lambda found: None)
+    for number in range(3):
+        hashes(world, tensors)
+        demand((found := world.checked()) == [], f"step {number}: {found}")
+    kernel, compared = world.kernel, 0
+
+    class Faulty:
+        """Of rank 2."""
+
+        forward = kernel.forward
+
+        def backward(self, plan: Any, runs: Any, rows: Any) -> Any:
+            for leaf, dq, sums, whole in kernel.backward(plan, runs, rows):
+                if runs[0].rank == 2:
+                    dq.view(torch.int16)[0, 0, 1] ^= 1
+                yield leaf, dq, sums, whole
+
+    world.kernel = Faulty()
+    hashes(world, tensors)
+    found = world.checked()
+    compared += len(found)
+    demand(bool(found) and {one.wrong for one in found} == {(2,)}, f"a flipped bit of rank 2 is not found, or another is named: {found}")
+    return {"found": compared}
 
 
 def times() -> dict[str, Any]:

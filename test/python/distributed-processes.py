@@ -186,11 +186,11 @@ def described(rank: int) -> Any:
     options = {"cut": 0, "kind": "rows"}
     by_world = torch.autograd.grad(attention(q, k, v, world=world), (q, k, v), do)
     offsets, described_ones = torch.tensor(cu, dtype=torch.int32), []
-    agreed = world.exchange._agreed
+    agreed = world.exchange.worlds
     for _ in range(3):  # layers
         o = attention(q, k, v, cu_seqlens=offsets, group=group, continues=continues, **options)
         described_ones.append(torch.autograd.grad(o, (q, k, v), do))
-    assert world.exchange._agreed == agreed + 1 and all(all(map(torch.equal, one, by_world)) for one in described_ones)
+    assert world.exchange.worlds == agreed + 1 and all(all(map(torch.equal, one, by_world)) for one in described_ones)
     with world.as_current():
         assert torch.equal(attention(q, k, v), o)
     message = refused(lambda: describe([0, 4] if rank else [0], group, continues=rank == 1), ArgumentError)

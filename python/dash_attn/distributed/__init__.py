@@ -9,6 +9,7 @@ from .described import describe
 from .failures import RankError
 from .function import attention
 from .pingpong import pingpong
+from .twice import Corruption, CorruptionError
 from .world import World
 
-__all__ = ["RankError", "World", "attention", "describe", "pingpong"]
+__all__ = ["Corruption", "CorruptionError", "RankError", "World", "attention", "describe", "pingpong"]

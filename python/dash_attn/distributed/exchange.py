@@ -32,6 +32,7 @@ class Exchange(Protocol):
     ranks: Sequence[int]
     size: int
     device: torch.device
+    worlds: int  # that were agreed on
 
     def start(self, programs: Mapping[int, Program], problem: Problem) -> Any:
         """Runs a program for each of `ranks` to its end, beside what the device does next where it can."""
@@ -68,7 +69,7 @@ class Together:
     """n virtual ranks in one process, in lock-step; exchanges are copies. For one GPU, and for tests without processes."""
 
     def __init__(self, size: int, device: torch.device) -> None:
-        self.ranks, self.size, self.device = range(size), size, device
+        self.ranks, self.size, self.device, self.worlds = range(size), size, device, 0
 
     def start(self, programs: Mapping[int, Program], problem: Problem) -> None:
         waiting = {rank: transfer for rank, program in programs.items() if (transfer := next(program, None))}
@@ -103,3 +104,4 @@ class Together:
     def agree(self, fields: Mapping[str, Any], refusal: Exception | None = None) -> None:
         if refusal is not None:
             raise refusal
+        self.worlds += 1

@@ -103,11 +103,11 @@ class Receive(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[Any, ...]:
         flight, saved, world = ctx.flight, ctx.saved_tensors, ctx.flight.world
-        flight.passes = {}
+        flight.passes, call = {}, world.twice.next_call(flight.plan, world.number)
         for i, rank in enumerate(world.exchange.ranks):
             *given, o, lse = saved[5 * i:5 * i + 5]
             do, dlse = (torch.zeros_like(one) if gradient is None else gradient for one, gradient in zip((o, lse), gradients[2 * i:2 * i + 2]))
-            flight.passes[rank] = Backward(flight.plan, rank, world.form, world.kernel, world.scale, *given, o, lse, do, dlse)
+            flight.passes[rank] = Backward(flight.plan, rank, world.form, world.kernel, world.scale, world.twice, call, *given, o, lse, do, dlse)
         flight.start("send", "backward")
         return None, saved[0].new_empty(0)
 

@@ -69,7 +69,7 @@ class Groups:
         number = _count[ranks] = _count.get(ranks, 0) + 1
         name = f"dash world {number} of {'-'.join(map(str, ranks)) if self.size < 16 else hash(ranks)}"
         self.watch = Watch(dist.PrefixStore(name, dist.distributed_c10d._get_default_store()), self.rank, self.size, self._abort, self.is_alive)
-        self._agreed = 0
+        self.worlds = 0
         self._stream = torch.cuda.Stream(device) if device.type == "cuda" else None
 
     def is_alive(self) -> bool:
@@ -97,9 +97,9 @@ class Groups:
 
     def agree(self, fields: Mapping[str, Any], refusal: Exception | None = None) -> None:
         self._demand_whole()
-        self._agreed += 1
+        self.worlds += 1
         with self.watch.named("an agreement on a world"):  # what all raise ends nobody
-            agree(self._gather, {"number of worlds": self._agreed, **fields}, refusal)
+            agree(self._gather, {"number of worlds": self.worlds, **fields}, refusal)
 
     def gather(self, mine: torch.Tensor) -> list[torch.Tensor]:
         """Numbers of all ranks, as many as each has."""

@@ -10,9 +10,11 @@ import torch
 from ..torch.delta import delta_of
 from .exchange import Program, Transfer
 from .plan import BACKWARD, DELTA, DK, DO, DQ, DV, FORWARD, HOME, K, LSE, NODE, O, Q, SERVER, SUMS, V, Phase, Plan
+from .problem import Leaf
 from .rows import Format, Piece, Rows
 from .sums import Part, ServerFolds, Sums, add_rounded
 from .tree import Node
+from .twice import Call, Result, Twice, again, checks_of, hashes_of, messages_of
 
 if TYPE_CHECKING:
     from .leaves import LeafKernel
@@ -88,13 +90,14 @@ class Forward(Pass):
 
 
 class Backward(Pass):
-    """q, k, v: as `Forward` takes them; o, lse: as it gives them; do, dlse: their gradients."""
+    """q, k, v: as `Forward` takes them; o, lse: as it gives them; do, dlse: their gradients. call: what is computed twice."""
 
-    def __init__(self, plan: Plan, rank: int, form: Format, kernel: LeafKernel, scale: float, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor,
-                 o: torch.Tensor, lse: torch.Tensor, do: torch.Tensor, dlse: torch.Tensor) -> None:
+    def __init__(self, plan: Plan, rank: int, form: Format, kernel: LeafKernel, scale: float, twice: Twice, call: Call, q: torch.Tensor,
+                 k: torch.Tensor, v: torch.Tensor, o: torch.Tensor, lse: torch.Tensor, do: torch.Tensor, dlse: torch.Tensor) -> None:
         super().__init__(plan, rank, form, kernel)
         self.q, self.k = q, k
-        self.sums = Sums(plan, self.rows, scale)
+        self.sums, self.twice, self.call = Sums(plan, self.rows, scale), twice, call
+        self.sampled = {(one.run.document, one.run.head, one.number): place for place, one in enumerate(call.samples) if one.run.rank == rank}
         delta = delta_of(do, o, lse, dlse)
         local = [(Q, q), (K, k), (V, v), (DO, do), (DELTA, delta)]
         for tensor, values in local if plan.problem.keeps_inputs else [*local, (LSE, lse)]:
@@ -123,6 +126,7 @@ class Backward(Pass):
     def compute(self) -> None:
         folds = ServerFolds(self.sums, self._folds(SERVER))
         for leaf, dq, sums, whole in self.kernel.backward(self.plan, self.plan.runs(self.rank), self.rows):
+            self._hash(leaf, dq, sums, whole)
             self.rows.add(DQ, leaf.document, Piece(leaf.head, 1, leaf.first, leaf.end, dq[None]))
             if whole is not None:
                 for tensor, values in zip((DK, DV), whole):
@@ -134,7 +138,31 @@ class Backward(Pass):
                 folds.advance(leaf.document, leaf.head)
         folds.finish()
 
+    def _hash(self, leaf: Leaf, dq: torch.Tensor, sums: torch.Tensor | None, whole: tuple[torch.Tensor, torch.Tensor] | None) -> None:
+        """Of a leaf that is computed twice: before folds change its sums."""
+        if (place := self.sampled.get((leaf.document, leaf.head, leaf.number))) is not None:
+            lse = self.rows.head(LSE, leaf.document, leaf.head, leaf.first, leaf.end)
+            self.twice.results.append(Result(self.call.number, place, self.rank, hashes_of(lse, dq, sums, whole), None))
+
+    def _send_checks(self) -> Program:
+        phase = checks_of(self.plan, self.form, self.call.samples, self.rank).phase
+        if not phase.is_idle:
+            send, self.inputs = (torch.empty(size, dtype=torch.uint8, device=self.form.device) for size in (phase.send, phase.receive))
+            self.pack(phase, send)
+            yield Transfer(phase, send, self.inputs)
+
+    def _check(self) -> None:
+        """Computes leaves of others again."""
+        begins = checks_of(self.plan, self.form, self.call.samples, self.rank).begins
+        for place, sample in enumerate(self.call.samples):
+            if sample.checker == self.rank:
+                size = sum(one.bytes for one in messages_of(self.plan, self.form, sample))
+                inputs = self.inputs[begins[sample]:begins[sample] + size]
+                found = again(self.plan, self.form, self.kernel, sample, self.rank, inputs)
+                self.twice.results.append(Result(self.call.number, place, self.rank, found, inputs))
+
     def receive(self) -> Program:
+        yield from self._send_checks()
         yield from self.exchange(BACKWARD, "sums")
         for one in self._folds(NODE):
             self.sums.make(one)
@@ -143,6 +171,7 @@ class Backward(Pass):
 
     def outputs(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """dq, dk and dv of the rank's own rows, as q, k and v lie."""
+        self._check()
         for one in self._folds(HOME):
             self.sums.make(one)
         self.sums.round_roots()

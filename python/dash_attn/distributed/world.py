@@ -21,6 +21,7 @@ from .problem import KEPT, Problem, packed_homes, plain_homes, plain_numbers, re
 from .proof import added, hash_of_rows
 from .reserve import reserve
 from .rows import format_of
+from .twice import Corruption, Twice
 
 ELEMENTS = {torch.bfloat16: "bf16", torch.float16: "f16"}
 FIELDS = ("documents", "homes", "heads", "kv_heads", "head_dim", "causal", "keeps_inputs", "ranks_per_node", "speeds", "cut")
@@ -45,6 +46,8 @@ class World:
     halves:         whether `attention` computes kv heads in two halves, so that one travels while the other is computed.
     kernel:         what computes leaves: "batches", dash's kernels, on CUDA devices; "reference", plain PyTorch.
     device:         None: the current CUDA device where the group can use it, else the CPU.
+    twice:          the share of leaves that another rank computes again in each backward, such as 1/64; `checked` says whether all agreed.
+    on_corruption:  what `checked` does where not: "raise", "log" (a warning), or a function of the list of `Corruption`.
     timeout:        a datetime.timedelta, of the groups that are made for these ranks; None: ten minutes.
     Any option of attention that a world does not serve may be given with its neutral value.
 
@@ -54,7 +57,7 @@ class World:
     def __init__(self, ranks: Any, documents: Sequence[int], *, heads: int, kv_heads: int, head_dim: int, dtype: torch.dtype = torch.bfloat16,
                  homes: Any = None, kind: str = "heads-first", seed: int = 0, scale: float | None = None, causal: bool = True, kept: str = "none",
                  ranks_per_node: int | None = None, speeds: Sequence[int] = (), memory: int = 0, cut: int = 1, halves: bool | None = None,
-                 kernel: str = "", device: Any = None, timeout: Any = None, **options: Any) -> None:
+                 kernel: str = "", device: Any = None, timeout: Any = None, twice: float = 0.0, on_corruption: Any = "raise", **options: Any) -> None:
         self.exchange: Exchange = exchange_of(ranks, device, ranks_per_node, timeout)
         refusal, fields = None, {}
         with self.exchange.guard("making a world"):
@@ -72,12 +75,14 @@ class World:
                 self.kernel = kernel_named(kernel, self.scale, self.problem.group, head_dim, dtype, self.exchange.device)
                 self.form = format_of(self.problem, dtype, self.exchange.device)
                 self.halves = bool(halves) and kv_heads > 1
+                self.twice = Twice(twice, on_corruption, size)
                 reserve(self.parts, self.exchange, memory)
-                fields = {**{name: getattr(self.problem, name) for name in FIELDS}, "dtype": str(dtype), "scale": self.scale, "kind": kind, "seed": seed, "memory": memory,
+                fields = {**{name: getattr(self.problem, name) for name in FIELDS}, "dtype": str(dtype), "scale": self.scale, "kind": kind, "seed": seed, "memory": memory, "twice": twice,
                           "halves": self.halves, "version of dash": library().dashGetVersion().text, "certificate": self.certificate}
             except (ArgumentError, CapacityError, LibraryError) as error:
                 refusal = error
         self.exchange.agree(fields, refusal)
+        self.number = self.exchange.worlds
 
     @functools.cached_property
     def certificate(self) -> str:
@@ -119,6 +124,15 @@ class World:
             mine = [torch.stack([hash_of_rows(self.problem, rank, one) for rank, one in zip(ranks, of_ranks, strict=True)]).sum() for of_ranks in given]
             found = torch.stack(mine).cpu() if mine else torch.empty(0, dtype=torch.int64)
         return [added(of_all) for of_all in zip(*(one.tolist() for one in self.exchange.gather(found)))]
+
+    def checked(self) -> list[Corruption]:
+        """Which leaves of backwards since the last time differed where they were computed twice, with the rank that is wrong: a third one is asked.
+        To be called by all ranks, before weights are changed. Raises CorruptionError, or what `on_corruption` says; one small exchange on the CPU,
+        which waits for the device."""
+        with self.exchange.guard("a comparison of leaves that were computed twice"):
+            found = self.twice.check(self.exchange, self.kernel, self.form)
+        self.twice.act(found)
+        return found
 
     @contextmanager
     def as_current(self) -> Iterator[World]:
