@@ -5,6 +5,7 @@ themselves are stood in for, in float64 on the CPU; test/Device/many_ranks.py ha
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,12 +14,14 @@ from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).parent / "lib"))
 
+os.environ["TRITON_INTERPRET"] = "1"  # its kernels run on the CPU, too
+
 import torch  # noqa: E402
 from fixtures import refused  # noqa: E402
 from worlds import DOCUMENTS, NAMES, found_of, hashes, made, scattered, whole  # noqa: E402
 
 from dash_attn import ArgumentError  # noqa: E402
-from dash_attn.distributed import batches, kernels  # noqa: E402
+from dash_attn.distributed import batches, fold_kernel, kernels, tree  # noqa: E402
 from dash_attn.orders import texts_of  # noqa: E402
 
 torch.set_num_threads(1)
@@ -42,7 +45,7 @@ def in_fragments(rows: torch.Tensor) -> torch.Tensor:
     tile, piece, w, i, t, r, e = torch.meshgrid(*map(torch.arange, (tiles, 2, 2, width // 8, 128, 2, 2)), indexing="ij")
     place = (tile * 2 + piece) * 128 * width + w * 64 * width + i * 512 + t * 4 + r * 2 + e
     row, column = tile * 128 + 64 * w + 16 * (t // 32) + (t % 32) // 4 + 8 * r, piece * width + 8 * i + 2 * (t % 4) + e
-    words = torch.empty(padded.numel())
+    words = torch.full((padded.numel(),), -torch.inf)
     words[place.flatten()] = padded[row.flatten(), column.flatten()]
     return words
 
@@ -125,6 +128,18 @@ def by_stand_ins() -> None:
             assert sum(one[0] == "list" for one in CALLED) > 1, CALLED
 
 
+def one_pass() -> None:
+    """The kernel that adds sums has the bits of PyTorch's operators, and writes nothing behind its words."""
+    words = torch.randint(-2**31, 2**31, (2, 9001), generator=torch.Generator().manual_seed(1)).int()
+    words[:, ::3] &= ~0x7f000000
+    words[1, 2::7] = (words[0, 2::7] ^ -2**31) + 1
+    left, right = words.view(torch.float32).nan_to_num(1.0, 2.0, -2.0)
+    expected = tree.fold(left[:9000].view(2, -1, 1), right[:9000].clone().view(2, -1, 1))
+    fold_kernel.add_words[3,](left, right, 9000, fold_kernel.BLOCK)
+    assert torch.equal(right[:9000].view(torch.int32), expected.view(-1).view(torch.int32)), "the addition differs"
+    assert (right.view(torch.int32)[:9000] & 0x7F800000 == 0).sum() > 1000 and right[9000] == words.view(torch.float32)[1].nan_to_num(1.0, 2.0, -2.0)[9000]
+
+
 def programs() -> None:
     """Of any number of query heads there is a kernel that leaves sums, and of all leaf shapes it is the same program."""
     for group in (1, 2, 3, 4, 5, 6, 7, 8, 16):
@@ -137,5 +152,6 @@ def programs() -> None:
     assert message.startswith("kernel: expected a CUDA device for 'batches', found 'cpu'"), message
 
 
+one_pass()
 by_stand_ins()
 programs()

@@ -55,6 +55,7 @@ def refusals() -> None:
             ({"speeds": [1000]}, "expected a speed for each of 2 ranks, got 1"),
             ({"homes": [(0, 0, 5)]}, "homes: expected (rank, document, first row, rows), found (0, 0, 5) at 0"),
             ({"homes": [(2, 0, 0, 9)]}, "home 0: expected ranks 0 to 1, got 2"),
+            ({"ranks_per_node": 0}, "ranks_per_node: expected a whole number of at least 1, found 0"),
             ({"ranks": 0}, "ranks: expected from 1 to 65536 virtual ranks, got 0"),
             ({"ranks": "two"}, "ranks: expected a number of virtual ranks, a process group or a device mesh, found str"),
             ({"documents": 5}, "documents: expected whole numbers, found 5"),

@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).parent / "lib"))
 
@@ -21,7 +23,7 @@ from worlds import DOCUMENTS, HEADS, KV_HEADS, found_of, gathered, hashes, local
 
 from dash_attn import ArgumentError  # noqa: E402
 from dash_attn.distributed import World, attention, describe, pingpong  # noqa: E402
-from dash_attn.distributed.groups import Groups  # noqa: E402
+from dash_attn.distributed.groups import Groups, local_size  # noqa: E402
 
 HALF = (700, 130, 1)
 WIDTH = 32
@@ -172,6 +174,14 @@ def same_models() -> None:
     assert torch.equal(one, other) and (of_one - of_other).norm() <= 0.02 * of_one.norm()  # matrix products know how many rows a rank has
 
 
+def nodes() -> None:
+    """As torchrun says, where a group is made of whole nodes."""
+    for local_ranks, ranks, size in (("", range(6), 6), ("2", range(4), 2), ("2", (0, 2), 2), ("2", (1, 2, 3), 3), ("3", range(3, 6), 3), ("4", range(6), 6),
+                                     ("2", (2, 3, 6, 7), 2), ("x", range(2), 2)):
+        with mock.patch.dict(os.environ, {"LOCAL_WORLD_SIZE": local_ranks}):
+            assert local_size(tuple(ranks)) == size, (local_ranks, ranks)
+
+
 # ---- Documents that each rank describes -----------------------------------------------------------------------------------
 
 
@@ -199,6 +209,7 @@ def described(rank: int) -> Any:
 
 
 if __name__ == "__main__":
+    nodes()
     same_bits()
     same_models()
     assert on_ranks(3, described) == [True] * 3

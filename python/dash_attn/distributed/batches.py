@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import torch
 
 from ..compiler import compile_program
-from ..library import library
+from ..library import Region, library
 from ..orders import order_for, texts_of
 from ..problem import CAUSAL, SEARCHED, Wanted, demand, for_any_sizes, program_of
 from ..runtime import maker_of
@@ -117,19 +117,26 @@ class Batches:
         kernel = kernel_of_leaf(self.head_dim, self.dtype, self.group, leaf.q_rows, leaf.context)
         launch = kernel.bind(o=None, **given, scale=self.scale)
         memory = launch.run_kept()
-        sums = torch.empty((2, leaf.end, self.head_dim), dtype=torch.float32, device=self.device)
-        tile = kernel.manifest["program"]["tiles"]["q"]
-        for out, name in zip(sums, ("dk_sum", "dv_sum")):
-            region = launch.plan.regions()[name]
-            out.copy_(in_rows(memory[region.offset:region.offset + region.bytes].view(torch.float32), self.head_dim, tile)[:leaf.end])
-        return leaf, given["dq"][0, :, :leaf.end - leaf.first], sums, None
+        sums = sums_in(memory, launch.plan.regions(), self.head_dim, kernel.manifest["program"]["tiles"]["q"])
+        return leaf, given["dq"][0, :, :leaf.end - leaf.first], sums[:, :leaf.end], None
 
 
-def in_rows(words: torch.Tensor, head_dim: int, q_tile: int) -> torch.Tensor:
-    """Sums in fragment order, piece after piece (docs/binary-interface.md), as [rows, head_dim]: a view where that is possible."""
+def sums_in(memory: torch.Tensor, regions: Mapping[str, Region], head_dim: int, q_tile: int) -> torch.Tensor:
+    """The f32 sums of dK and dV that a kernel left in its workspace, [2, rows of whole kv tiles, head_dim]."""
+    words = [memory[one.offset:one.offset + one.bytes].view(torch.float32) for one in (regions["dk_sum"], regions["dv_sum"])]
+    sums = torch.empty((2, words[0].numel() // head_dim, head_dim), dtype=torch.float32, device=memory.device)
+    for out, one in zip(sums, words):
+        write_rows(one, out, q_tile)
+    return sums
+
+
+def write_rows(words: torch.Tensor, out: torch.Tensor, q_tile: int) -> None:
+    """words: sums in fragment order, piece after piece (docs/binary-interface.md); out: the same as [rows, head_dim], whole kv tiles."""
     count = 128 // q_tile  # of pieces, each of columns
-    fragments = words.view(-1, count, 2, head_dim // count // 8, 4, 8, 4, 2, 2)  # tile, piece, warpgroup, i, warp, lane / 4, lane % 4, r, e
-    return fragments.permute(0, 2, 4, 7, 5, 1, 3, 6, 8).reshape(-1, head_dim)
+    width = out.shape[1] // count
+    fragments = words.view(-1, count, 2, width // 8, 4, 8, 4, 2, 2)  # tile, piece, warpgroup, i, warp, lane / 4, lane % 4, r, e
+    rows = out.view(-1, 2, 4, 2, 8, count, width // 8, 4, 2)  # tile, warpgroup, warp, r, lane / 4, piece, i, lane % 4, e
+    rows.permute(0, 5, 1, 6, 2, 4, 7, 3, 8).copy_(fragments)
 
 
 def wanted_of_leaf(head_dim: int, dtype: torch.dtype, group: int, q_rows: int, context: int) -> Wanted:

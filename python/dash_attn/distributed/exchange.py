@@ -33,6 +33,8 @@ class Exchange(Protocol):
     size: int
     device: torch.device
     worlds: int  # that were agreed on
+    per_node: int  # ranks of a node
+    overlaps: bool  # whether the device computes while bytes travel
 
     def start(self, programs: Mapping[int, Program], problem: Problem) -> Any:
         """Runs a program for each of `ranks` to its end, beside what the device does next where it can."""
@@ -68,8 +70,10 @@ def splits(phase: Phase, rank: int, problem: Problem) -> tuple[list[int], list[i
 class Together:
     """n virtual ranks in one process, in lock-step; exchanges are copies. For one GPU, and for tests without processes."""
 
-    def __init__(self, size: int, device: torch.device) -> None:
-        self.ranks, self.size, self.device, self.worlds = range(size), size, device, 0
+    overlaps = False
+
+    def __init__(self, size: int, device: torch.device, per_node: int) -> None:
+        self.ranks, self.size, self.device, self.worlds, self.per_node = range(size), size, device, 0, per_node
 
     def start(self, programs: Mapping[int, Program], problem: Problem) -> None:
         waiting = {rank: transfer for rank, program in programs.items() if (transfer := next(program, None))}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import os
 import time
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -37,9 +38,7 @@ def groups_of(group: Any, device: torch.device | None, ranks_per_node: int | Non
     has_nccl = "cuda" in str(dist.get_backend_config(group)) and "nccl" in str(dist.get_backend_config(group))
     if device is None:
         device = torch.device("cuda", torch.cuda.current_device()) if has_nccl and torch.cuda.is_available() else torch.device("cpu")
-    per_node = len(ranks) if ranks_per_node is None else ranks_per_node
-    if type(per_node) is not int or per_node < 1:
-        raise ArgumentError(f"ranks_per_node: expected a whole number of at least 1, found {per_node!r}")
+    per_node = local_size(ranks) if ranks_per_node is None else ranks_per_node
     key = (ranks, device, per_node)
     found = _made.get(key)
     if found is None or not found.is_alive():
@@ -48,12 +47,24 @@ def groups_of(group: Any, device: torch.device | None, ranks_per_node: int | Non
     return found
 
 
+def local_size(ranks: tuple[int, ...]) -> int:
+    """Ranks of a node, as who started the processes says; all, where the group is not made of whole nodes."""
+    local = os.environ.get("LOCAL_WORLD_SIZE", "")
+    size = int(local) if local.isdigit() and int(local) > 0 else len(ranks)
+    is_whole = len(ranks) % size == 0 and all(ranks[i] % size == i % size and ranks[i] // size == ranks[i - i % size] // size for i in range(len(ranks)))
+    return size if is_whole else len(ranks)
+
+
 class Groups:
     """Groups of its own for all ranks and for those of a node, such that nobody else's exchanges come between; on CUDA devices a stream of its
     own. A small group on the CPU compares what ranks were told."""
 
+    @property
+    def overlaps(self) -> bool:
+        return self._stream is not None
+
     def __init__(self, ranks: tuple[int, ...], device: torch.device, per_node: int, timeout: datetime.timedelta) -> None:
-        self.default, self.members, self.device, self.timeout = dist.group.WORLD, ranks, device, timeout
+        self.default, self.members, self.device, self.timeout, self.per_node = dist.group.WORLD, ranks, device, timeout, per_node
         self.rank, self.size = ranks.index(dist.get_rank()), len(ranks)
         self.ranks = (self.rank,)
         backend = self._backend()
@@ -169,6 +180,10 @@ class Groups:
 
 class Staged(Groups):
     """CUDA tensors over gloo, through pinned memory: several processes on one GPU. Exchanges wait on the host."""
+
+    @property
+    def overlaps(self) -> bool:
+        return False
 
     def _backend(self) -> str:
         return "gloo"

@@ -5,6 +5,8 @@ Bits are the same on a CPU and on a GPU, and wherever and in whichever order nod
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
@@ -48,8 +50,23 @@ def fold(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
     """left + right of float32, [2, rows, head_dim] for dK and dV, where `left` may have fewer rows: those that only `right` has are taken as
     they are. Rounded to nearest even; subnormal numbers that go in or come out are zeros of their sign. Written into `right`."""
     both = right[:, :left.shape[1]]
-    both.copy_(flushed(flushed(left) + flushed(both)))
+    add = kernel() if right.is_cuda else None
+    if add is None or not all(one.is_contiguous() for pair in (left, both) for one in pair):
+        both.copy_(flushed(flushed(left) + flushed(both)))
+        return right
+    for one, other in zip(left, both):
+        add(one, other)
     return right
+
+
+@functools.cache
+def kernel() -> Callable[[torch.Tensor, torch.Tensor], None] | None:
+    """Adds the first of two tensors to the second, as `fold` does, on their device; None where there is no Triton."""
+    try:
+        from .fold_kernel import add
+    except ImportError:
+        return None
+    return add
 
 
 def rounded(sums: torch.Tensor, scale: float, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:

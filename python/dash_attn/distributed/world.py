@@ -43,7 +43,8 @@ class World:
     speeds:         of each rank, in thousandths of the usual: slow ones get less.
     memory:         bytes that buffers may take on a rank; 0: any.
     cut:            version of the cut into leaves; 0 is scaled down, for tests.
-    halves:         whether `attention` computes kv heads in two halves, so that one travels while the other is computed.
+    halves:         whether `attention` computes kv heads in two halves, so that one travels while the other is computed; None: where it can.
+    ranks_per_node: None: LOCAL_WORLD_SIZE, as torchrun sets it, where the group is made of whole nodes, else all.
     kernel:         what computes leaves: "batches", dash's kernels, on CUDA devices; "reference", plain PyTorch.
     device:         None: the current CUDA device where the group can use it, else the CPU.
     twice:          the share of leaves that another rank computes again in each backward, such as 1/64; `checked` says whether all agreed.
@@ -67,14 +68,14 @@ class World:
                 demand(None if kept in KEPT else f"kept: expected one of {', '.join(KEPT)}, found {kept!r}")
                 size, lengths = self.exchange.size, plain_numbers("documents", documents)
                 homes = packed_homes(lengths, size) if homes is None else plain_homes(homes)
-                sizes = {"heads": heads, "kv_heads": kv_heads, "head_dim": head_dim, "ranks_per_node": ranks_per_node or size, "cut": cut}
+                sizes = {"heads": heads, "kv_heads": kv_heads, "head_dim": head_dim, "ranks_per_node": self.exchange.per_node, "cut": cut}
                 (memory,) = plain_numbers("memory", [memory])
                 self.problem = Problem(lengths, homes, size, element=ELEMENTS[dtype], causal=plain(causal) is True, keeps_inputs=kept == "inputs",
                                        speeds=plain_numbers("speeds", speeds), **{name: plain_numbers(name, [size])[0] for name, size in sizes.items()})
                 self.plan, self.dtype, self.scale = _plan(self.problem, kind, seed), dtype, scale_of(scale, head_dim)
                 self.kernel = kernel_named(kernel, self.scale, self.problem.group, head_dim, dtype, self.exchange.device)
                 self.form = format_of(self.problem, dtype, self.exchange.device)
-                self.halves = bool(halves) and kv_heads > 1
+                self.halves = (self.exchange.overlaps if halves is None else bool(halves)) and kv_heads > 1
                 self.twice = Twice(twice, on_corruption, size)
                 reserve(self.parts, self.exchange, memory)
                 fields = {**{name: getattr(self.problem, name) for name in FIELDS}, "dtype": str(dtype), "scale": self.scale, "kind": kind, "seed": seed, "memory": memory, "twice": twice,
@@ -155,10 +156,12 @@ def exchange_of(ranks: Any, device: Any, ranks_per_node: int | None, timeout: An
     where = None if device is None else torch.device(device)
     if where is not None and where.type == "cuda" and where.index is None:
         where = torch.device("cuda", torch.cuda.current_device())
+    if ranks_per_node is not None and (type(ranks_per_node) is not int or ranks_per_node < 1):
+        raise ArgumentError(f"ranks_per_node: expected a whole number of at least 1, found {ranks_per_node!r}")
     if isinstance(ranks, int) and not isinstance(ranks, bool):
         if not 1 <= ranks <= 1 << 16:
             raise ArgumentError(f"ranks: expected from 1 to 65536 virtual ranks, got {ranks}")
-        return Together(ranks, where or torch.device("cpu"))
+        return Together(ranks, where or torch.device("cpu"), ranks if ranks_per_node is None else ranks_per_node)
     if torch.distributed.is_available() and (isinstance(ranks, torch.distributed.ProcessGroup) or hasattr(ranks, "get_group")):
         from .groups import groups_of
 
