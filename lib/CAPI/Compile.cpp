@@ -7,7 +7,7 @@
 
 #include "dash-c/Compile.h"
 #include "Forks.h"
-#include "Report.h"
+#include "ReportOutcome.h"
 #include "dash/Driver/Pipelines.h"
 #include "dash/Driver/Registration.h"
 #include "dash/IR/DashOps.h"

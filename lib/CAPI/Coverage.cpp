@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "dash-c/Coverage.h"
-#include "Report.h"
+#include "ReportOutcome.h"
 #include "dash/IR/TargetDescription.h"
-#include "dash/Pipeline/Coverage.h"
+#include "dash/Pipeline/KernelCoverage.h"
 #include "dash/Schedule/Schedule.h"
 #include "dash/Support/Limits.h"
 #include "llvm/ADT/STLExtras.h"

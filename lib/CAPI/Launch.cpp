@@ -7,7 +7,7 @@
 
 #include "dash-c/Launch.h"
 #include "Forks.h"
-#include "Report.h"
+#include "ReportOutcome.h"
 #include "Strings.h"
 #include "dash/Launch/Plan.h"
 #include <cmath>

@@ -4,7 +4,7 @@
 #include "dash-c/Planner.h"
 #include "Forks.h"
 #include "Replan.h"
-#include "Report.h"
+#include "ReportOutcome.h"
 #include <mutex>
 #include <utility>
 
@@ -40,7 +40,7 @@ private:
   std::string warning;
 
 public:
-  Planner planner;
+  OrderPlanner planner;
 };
 
 } // namespace

@@ -11,7 +11,7 @@
 #include "Strings.h"
 #include "dash/IR/DashOps.h"
 #include "dash/Launch/Manifest.h"
-#include "dash/Pipeline/Coverage.h"
+#include "dash/Pipeline/KernelCoverage.h"
 #include "dash/Schedule/Kinds.h"
 #include "dash/Schedule/LayoutSearch.h"
 #include "dash/Schedule/ScheduleIR.h"
@@ -303,7 +303,7 @@ private:
 
 } // namespace
 
-Outcome dash::replan(Planner &planner, StringRef manifest, ArrayRef<DashSize> sizes,
+Outcome dash::replan(OrderPlanner &planner, StringRef manifest, ArrayRef<DashSize> sizes,
                      PlannedFiles &result) {
   Replanner replanner;
   ScheduleHeader request;
@@ -318,8 +318,8 @@ Outcome dash::replan(Planner &planner, StringRef manifest, ArrayRef<DashSize> si
   return std::nullopt;
 }
 
-Outcome dash::choose(Planner &planner, StringRef manifest, ArrayRef<DashSize> sizes, int64_t parts,
-                     DashChoice &result) {
+Outcome dash::choose(OrderPlanner &planner, StringRef manifest, ArrayRef<DashSize> sizes,
+                     int64_t parts, DashChoice &result) {
   Replanner replanner;
   ScheduleHeader request;
   Outcome wrong;

@@ -5,7 +5,7 @@
 
 #include "dash-c/Planner.h"
 #include "dash/Launch/Outcome.h"
-#include "dash/Schedule/Planner.h"
+#include "dash/Schedule/OrderPlanner.h"
 
 namespace mlir::dash {
 
@@ -15,12 +15,12 @@ struct PlannedFiles {
 };
 
 /// What the compiler would make of a manifest's program for other sizes.
-launch::Outcome replan(Planner &planner, StringRef manifest, ArrayRef<DashSize> sizes,
+launch::Outcome replan(OrderPlanner &planner, StringRef manifest, ArrayRef<DashSize> sizes,
                        PlannedFiles &result);
 
 /// What `kind=auto` takes for a manifest's program at these sizes; with 0 parts their number is chosen, too. The kind's name lives as
 /// long as the library.
-launch::Outcome choose(Planner &planner, StringRef manifest, ArrayRef<DashSize> sizes,
+launch::Outcome choose(OrderPlanner &planner, StringRef manifest, ArrayRef<DashSize> sizes,
                        int64_t parts, DashChoice &result);
 
 } // namespace mlir::dash

@@ -3,9 +3,9 @@
 
 #include "dash-c/World.h"
 #include "Forks.h"
-#include "Report.h"
-#include "dash/World/Kinds.h"
-#include "dash/World/Report.h"
+#include "ReportOutcome.h"
+#include "dash/World/WorldKinds.h"
+#include "dash/World/WorldReport.h"
 #include "llvm/ADT/ArrayRef.h"
 #include <memory>
 

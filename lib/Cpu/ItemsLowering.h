@@ -13,7 +13,7 @@
 
 namespace mlir::dash {
 
-/// What the items become as a whole is in LowerItems.cpp, their memory in ItemsMemory.cpp, each op on
+/// What the items become as a whole is in ItemsLowering.cpp, their memory in ItemsMemory.cpp, each op on
 /// tiles in LowerTileOps.cpp.
 class ItemsLowering {
 public:

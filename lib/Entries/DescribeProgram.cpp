@@ -12,7 +12,7 @@
 #include "dash/IR/PartCut.h"
 #include "dash/IR/PtxName.h"
 #include "dash/IR/TensorNames.h"
-#include "dash/Pipeline/Coverage.h"
+#include "dash/Pipeline/KernelCoverage.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"

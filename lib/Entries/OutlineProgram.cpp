@@ -8,7 +8,7 @@
 #include "dash/IR/PartCut.h"
 #include "dash/IR/RunsAttr.h"
 #include "dash/IR/TensorNames.h"
-#include "dash/Pipeline/Coverage.h"
+#include "dash/Pipeline/KernelCoverage.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"

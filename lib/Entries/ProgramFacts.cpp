@@ -7,7 +7,7 @@
 #include "dash/IR/OrderBuffer.h"
 #include "dash/IR/PtxName.h"
 #include "dash/IR/TargetDescription.h"
-#include "dash/Pipeline/Coverage.h"
+#include "dash/Pipeline/KernelCoverage.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"

@@ -4,7 +4,7 @@
 #include "dash/IR/DashOps.h"
 #include "dash/IR/KernelAttrs.h"
 #include "dash/IR/TensorNames.h"
-#include "dash/Pipeline/Coverage.h"
+#include "dash/Pipeline/KernelCoverage.h"
 #include "dash/Pipeline/Passes.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

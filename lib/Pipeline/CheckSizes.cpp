@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/IR/DashOps.h"
-#include "dash/Pipeline/Coverage.h"
+#include "dash/Pipeline/KernelCoverage.h"
 #include "dash/Pipeline/Passes.h"
 #include "mlir/IR/BuiltinOps.h"
 

@@ -7,14 +7,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "OrderItems.h"
+#include "dash/IR/Describe.h"
 #include "dash/IR/TargetDescription.h"
-#include "dash/Schedule/ChooseOrder.h"
+#include "dash/Schedule/BuildSchedule.h"
 #include "dash/Schedule/ChooseParts.h"
+#include "dash/Schedule/Kinds.h"
 #include "dash/Schedule/OrderFile.h"
 #include "dash/Schedule/OrderWithin.h"
 #include "dash/Schedule/Passes.h"
 #include "dash/Schedule/Prices.h"
-#include "dash/Schedule/Report.h"
 #include "dash/Schedule/ScheduleIR.h"
 #include "dash/Schedule/Sizes.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

@@ -1,8 +1,10 @@
 //===- CompareSchedule.cpp - all kinds of order side by side --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "ReportModule.h"
-#include "dash/Schedule/ChooseOrder.h"
+#include "Report/ReportModule.h"
+#include "dash/IR/Describe.h"
+#include "dash/Schedule/BuildSchedule.h"
+#include "dash/Schedule/Kinds.h"
 #include "dash/Schedule/Passes.h"
 #include "dash/Schedule/Report.h"
 #include "dash/Schedule/ScheduleIR.h"

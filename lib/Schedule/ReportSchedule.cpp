@@ -1,7 +1,8 @@
 //===- ReportSchedule.cpp - show the orders of a module -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "ReportModule.h"
+#include "Report/ReportModule.h"
+#include "dash/IR/Describe.h"
 #include "dash/Schedule/Passes.h"
 #include "dash/Schedule/Report.h"
 #include "dash/Schedule/ScheduleIR.h"

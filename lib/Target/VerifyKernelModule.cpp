@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelModules.h"
-#include "Manifest.h"
+#include "WriteManifest.h"
 #include "dash/IR/KernelAttrs.h"
 #include "dash/IR/PtxName.h"
 #include "mlir/Dialect/LLVMIR/LLVMTypes.h"

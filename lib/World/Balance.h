@@ -3,7 +3,7 @@
 #ifndef DASH_LIB_WORLD_BALANCE_H
 #define DASH_LIB_WORLD_BALANCE_H
 
-#include "dash/World/Cost.h"
+#include "dash/World/WorldCost.h"
 
 namespace mlir::dash::world {
 

@@ -3,7 +3,7 @@
 #ifndef DASH_LIB_WORLD_COMPARE_H
 #define DASH_LIB_WORLD_COMPARE_H
 
-#include "dash/World/Cost.h"
+#include "dash/World/WorldCost.h"
 #include <algorithm>
 
 namespace mlir::dash::world {

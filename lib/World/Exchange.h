@@ -3,7 +3,7 @@
 #ifndef DASH_LIB_WORLD_EXCHANGE_H
 #define DASH_LIB_WORLD_EXCHANGE_H
 
-#include "dash/World/Plan.h"
+#include "dash/World/WorldPlan.h"
 
 namespace mlir::dash::world {
 

@@ -9,8 +9,8 @@
 #include "Refuse.h"
 #include "Words.h"
 #include "dash/Schedule/JsonFile.h"
-#include "dash/World/Report.h"
-#include "dash/World/Verify.h"
+#include "dash/World/VerifyWorld.h"
+#include "dash/World/WorldReport.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir::dash;

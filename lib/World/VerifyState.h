@@ -4,7 +4,7 @@
 #define DASH_LIB_WORLD_VERIFYSTATE_H
 
 #include "Refuse.h"
-#include "dash/World/Plan.h"
+#include "dash/World/WorldPlan.h"
 #include <map>
 #include <optional>
 

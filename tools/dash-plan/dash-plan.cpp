@@ -1,13 +1,13 @@
 //===- dash-plan.cpp - sizes in, order buffer out -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The planner of dash/Schedule/Planner.h from a shell: writes the buffer that a kernel reads, and times how long
+// The planner of dash/Schedule/OrderPlanner.h from a shell: writes the buffer that a kernel reads, and times how long
 // a runtime would wait for it.
 //
 //===----------------------------------------------------------------------===//
 
-#include "World.h"
-#include "dash/Schedule/Planner.h"
+#include "PlanWorld.h"
+#include "dash/Schedule/OrderPlanner.h"
 #include "dash/Schedule/Sizes.h"
 #include "dash/Support/InitTool.h"
 #include "dash/Support/Version.h"
@@ -158,7 +158,7 @@ int main(int argc, char **argv) {
   options.warn = [](StringRef message) {
     llvm::errs() << "dash-plan: warning: " << message << "\n";
   };
-  Planner planner(std::move(options));
+  OrderPlanner planner(std::move(options));
   std::shared_ptr<const PlannedOrder> order;
   std::vector<double> milliseconds;
   for (unsigned i = 0; i < std::max(1u, repeats.getValue()); ++i) {

@@ -7,7 +7,6 @@ module from outside its package imports the package, too. There are no exception
 """
 
 import ast
-from graphlib import CycleError, TopologicalSorter
 from importlib.util import resolve_name
 from pathlib import Path
 
@@ -56,17 +55,6 @@ def imports_of(package, tree, modules):
     return found
 
 
-def circle_in(graph):
-    """Modules of which each imports the next, and the last the first, beginning with the first by name; None if there are none."""
-    try:
-        TopologicalSorter(graph).prepare()
-    except CycleError as error:
-        circle = error.args[1][:0:-1]  # which names who is imported first, and the first again at its end
-        first = circle.index(min(circle))
-        return circle[first:] + circle[:first]
-    return None
-
-
 def main():
     arguments = house.parse_arguments(__doc__)
     findings = house.Findings("imports")
@@ -75,7 +63,7 @@ def main():
     for module, path in paths.items():
         package = module if path.name == "__init__.py" else module.rpartition(".")[0]
         graph[module] = imports_of(package, ast.parse(house.read(arguments.root / path), str(path)), paths.keys())
-    while circle := circle_in(graph):
+    while circle := house.circle_in(graph):
         one, other = circle[0], circle[1 % len(circle)]
         findings.add(paths[one], graph[one].pop(other), f"expected imports that go one way, found the circle {' -> '.join([*circle, one])}; "
                      "move what they share to a module that imports none of them")

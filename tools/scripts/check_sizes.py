@@ -1,22 +1,47 @@
 #!/usr/bin/env python3
-"""Checks that no file has grown past its ceiling: one file, one idea."""
+"""Checks that no file has grown past its ceiling, and no folder: one file, one idea; one folder, one room.
+
+A .cpp that defines a pass reads as the pass's description does, so its ceiling is lower. LONGER names those that are not there yet, with
+the lines that each may have: a number may be lowered, never raised.
+"""
+
+from collections import Counter
 
 import house
 
 CEILINGS = {".cpp": 500, ".h": 500, ".py": 500, ".td": 600}
+MOST_SOURCES = 40  # .cpp and .h of a folder
+DEFINES_PASS, OF_PASS = "#define GEN_PASS_DEF_", 300
+LONGER = {
+    "lib/Entries/LowerConvert.cpp": 444,
+    "lib/Entries/LowerPrepare.cpp": 311,
+    "lib/Pipeline/AssignRoles.cpp": 346,
+    "lib/Steps/ReadOrder.cpp": 314,
+}
 PAGES = {"README.md": 150, "CMakeLists.txt": 120, "tools/dash-opt/dash-opt.cpp": 60}
 
 
 def main():
     arguments = house.parse_arguments(__doc__)
     findings = house.Findings("sizes")
-    for path in house.project_files(arguments.root):
+    paths = house.project_files(arguments.root)
+    for path in paths:
         ceiling = PAGES.get(path.as_posix(), CEILINGS.get(path.suffix))
         if ceiling is None:
             continue
-        lines = len(house.read(arguments.root / path).splitlines())
+        text = house.read(arguments.root / path)
+        lines = len(text.splitlines())
+        if path.suffix == ".cpp" and DEFINES_PASS in text:
+            ceiling = LONGER.get(path.as_posix(), OF_PASS)
+            if ceiling > OF_PASS >= lines:
+                findings.add(path, lines, f"expected no exception for a pass of at most {OF_PASS} lines, found {ceiling}; take it out of "
+                             "check_sizes.py")
         if lines > ceiling:
             findings.add(path, ceiling + 1, f"expected at most {ceiling} lines, found {lines}; split it by meaning")
+    folders = Counter(path.parent for path in paths if path.suffix in (".cpp", ".h"))
+    for folder, count in sorted(folders.items()):
+        if count > MOST_SOURCES:
+            findings.add(folder, 1, f"expected at most {MOST_SOURCES} .cpp and .h in a folder, found {count}; give it rooms by meaning")
     findings.finish()
 
 

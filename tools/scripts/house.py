@@ -8,6 +8,7 @@ import argparse
 import os
 import subprocess
 import sys
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -42,6 +43,17 @@ def project_files(root, *suffixes):
 
 def read(path):
     return Path(path).read_text(encoding="utf-8")
+
+
+def circle_in(graph):
+    """Modules of which each asks for the next, and the last the first, beginning with the first by name; None if there are none. `graph` has a set or dict of modules for each."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        circle = error.args[1][:0:-1]  # which names who is imported first, and the first again at its end
+        first = circle.index(min(circle))
+        return circle[first:] + circle[:first]
+    return None
 
 
 class Findings:

@@ -4,7 +4,7 @@
 #define DASH_SCHEDULE_CHOOSEORDER_H
 
 #include "dash/Schedule/Kinds.h"
-#include "dash/Schedule/Verify.h"
+#include "dash/Schedule/ProvenOrder.h"
 #include "dash/Support/Limits.h"
 
 namespace mlir::dash {
@@ -14,15 +14,6 @@ inline constexpr llvm::StringLiteral autoKind = "auto";
 
 /// A searched order is a table, with a row for each task.
 constexpr int64_t maxSynthesizedTasks = maxTableRows;
-
-/// A schedule and its proof.
-struct ProvenOrder {
-  Schedule schedule;
-  ScheduleFacts facts;
-};
-
-/// Proves what a builder or a file gave, if it gave anything.
-FailureOr<ProvenOrder> prove(FailureOr<Schedule> schedule, EmitError emitError);
 
 /// Shows the orders of the fixed kinds to `judge`, each proven; `judge`, which may take the schedule, says
 /// which makespan the next must not pass to be shown at all. Kinds that search, and unordered ones,
@@ -41,15 +32,15 @@ struct ChosenOrder {
 FailureOr<ChosenOrder> chooseOrder(const ScheduleHeader &header, MLIRContext *context,
                                    EmitError emitError);
 
-/// The schedule of `header.kind`, proven. With kind=auto the kind is chosen, and the schedule has its name:
+/// The schedule of `header.kind` in its parts, which are at least 1, proven; keeps apart what the header says. With kind=auto the kind
+/// is chosen, and the schedule has its name:
 ///  - at level run the one of least predicted time;
 ///  - from level batch on `synthesized`, which makes that choice for each sequence by itself;
 ///  - where the order must serve all sizes (`asFormulas`), or has more tasks than are written out (from
 ///    level batch on: a sequence by itself), the best of the fixed kinds; from level batch on for one
 ///    sequence, from machine on for one kv head.
-/// With 0 parts their number is chosen as well (dash/Schedule/ChooseParts.h).
-FailureOr<ProvenOrder> buildSchedule(ScheduleHeader header, bool asFormulas, MLIRContext *context,
-                                     EmitError emitError);
+FailureOr<ProvenOrder> buildOfKind(ScheduleHeader header, bool asFormulas, MLIRContext *context,
+                                   EmitError emitError);
 
 } // namespace mlir::dash
 

@@ -3,7 +3,7 @@
 #ifndef DASH_SCHEDULE_CHOOSEPARTS_H
 #define DASH_SCHEDULE_CHOOSEPARTS_H
 
-#include "dash/Schedule/ChooseOrder.h"
+#include "dash/Schedule/ProvenOrder.h"
 
 namespace mlir::dash {
 

@@ -45,14 +45,6 @@ void writeTrace(llvm::raw_ostream &os, ArrayRef<ReportEntry> entries);
 /// What a cost has for parts, by name, where that is not 0.
 SmallVector<std::pair<StringRef, double>, 2> pricesOfParts(const Cost &cost);
 
-/// The shortest decimal that reads back as `value`.
-std::string toDecimal(double value);
-
-/// "3000 x 3000", or "2 x [1000 x 1000], 3000 x 3000".
-std::string describeSequences(const Problem &problem);
-/// "full", "causal", "window [512, 0]", "causal, blocks 128 x 128".
-std::string maskName(const Mask &mask);
-
 } // namespace mlir::dash
 
 #endif // DASH_SCHEDULE_REPORT_H

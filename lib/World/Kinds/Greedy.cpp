@@ -8,7 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Compare.h"
-#include "dash/World/Kinds.h"
+#include "dash/World/WorldKinds.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 

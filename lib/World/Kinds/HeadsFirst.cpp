@@ -12,7 +12,7 @@
 
 #include "../Balance.h"
 #include "../Exchange.h"
-#include "dash/World/Kinds.h"
+#include "dash/World/WorldKinds.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 

@@ -1,7 +1,7 @@
 //===- Home.cpp - each leaf where its last row lives -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "dash/World/Kinds.h"
+#include "dash/World/WorldKinds.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir::dash::world;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/World/Documents.h"
-#include "dash/World/Kinds.h"
+#include "dash/World/WorldKinds.h"
 
 using namespace mlir::dash::world;
 

@@ -1,7 +1,7 @@
 //===- Rows.cpp - leaves in order, all heads together ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "dash/World/Kinds.h"
+#include "dash/World/WorldKinds.h"
 
 using namespace mlir::dash::world;
 

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Compare.h"
-#include "dash/World/Kinds.h"
+#include "dash/World/WorldKinds.h"
 
 using namespace mlir::dash::world;
 

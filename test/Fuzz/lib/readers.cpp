@@ -8,7 +8,7 @@
 #include "dash/Schedule/Sizes.h"
 #include "dash/Schedule/Verify.h"
 #include "dash/Support/WriteFile.h"
-#include "dash/World/Report.h"
+#include "dash/World/WorldReport.h"
 #include "doors.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/Bytecode/BytecodeImplementation.h"

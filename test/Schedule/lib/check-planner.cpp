@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dash/Schedule/Planner.h"
+#include "dash/Schedule/OrderPlanner.h"
 #include "llvm/Support/raw_ostream.h"
 #include <atomic>
 #include <cstdlib>
@@ -34,14 +34,14 @@ static ScheduleHeader makeRequest(int64_t rows) {
   return request;
 }
 
-static Planner makePlanner(size_t mostKept) {
+static OrderPlanner makePlanner(size_t mostKept) {
   PlannerOptions options;
   options.mostKept = mostKept;
   options.cacheFolder.clear();
-  return Planner(std::move(options));
+  return OrderPlanner(std::move(options));
 }
 
-static Planned plan(Planner &planner, const ScheduleHeader &request) {
+static Planned plan(OrderPlanner &planner, const ScheduleHeader &request) {
   llvm::Expected<Planned> order = planner.plan(request);
   if (!order) {
     llvm::errs() << "check-planner: error: " << llvm::toString(order.takeError()) << "\n";
@@ -51,7 +51,7 @@ static Planned plan(Planner &planner, const ScheduleHeader &request) {
 }
 
 static void checkMemory() {
-  Planner planner = makePlanner(/*mostKept=*/2);
+  OrderPlanner planner = makePlanner(/*mostKept=*/2);
   Planned a = plan(planner, makeRequest(512)), b = plan(planner, makeRequest(1024));
   expect(plan(planner, makeRequest(512)) == a, "a request that was asked for before to be kept");
   Planned c = plan(planner, makeRequest(1536));
@@ -64,13 +64,13 @@ static void checkMemory() {
   PlannerOptions small;
   small.mostKeptBytes = 1;
   small.cacheFolder.clear();
-  Planner one(std::move(small));
+  OrderPlanner one(std::move(small));
   Planned large = plan(one, makeRequest(512));
   expect(plan(one, makeRequest(512)) == large, "one order to be kept, however large");
   plan(one, makeRequest(1024));
   expect(plan(one, makeRequest(512)) != large, "no more bytes to be kept than that");
 
-  Planner forgetful = makePlanner(/*mostKept=*/0);
+  OrderPlanner forgetful = makePlanner(/*mostKept=*/0);
   Planned first = plan(forgetful, makeRequest(512)), second = plan(forgetful, makeRequest(512));
   expect(first != second && first->words == second->words,
          "nothing to be kept where none is to be");
@@ -78,7 +78,7 @@ static void checkMemory() {
 
 /// Whatever an order follows from is a request of its own.
 static void checkKeys() {
-  Planner planner = makePlanner(/*mostKept=*/64);
+  OrderPlanner planner = makePlanner(/*mostKept=*/64);
   Planned base = plan(planner, makeRequest(1000));
   auto isAnother = [&](StringRef what, llvm::function_ref<void(ScheduleHeader &)> change) {
     ScheduleHeader request = makeRequest(1000);
@@ -104,7 +104,7 @@ static void checkKeys() {
 
 static void checkThreads() {
   constexpr int64_t numThreads = 4, numSizes = 6, rounds = 20;
-  Planner planner = makePlanner(/*mostKept=*/3), alone = makePlanner(/*mostKept=*/numSizes);
+  OrderPlanner planner = makePlanner(/*mostKept=*/3), alone = makePlanner(/*mostKept=*/numSizes);
   std::vector<Planned> expected;
   for (int64_t i = 0; i < numSizes; ++i)
     expected.push_back(plan(alone, makeRequest(256 * (i + 1))));

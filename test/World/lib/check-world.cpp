@@ -8,8 +8,8 @@
 
 #include "dash/Support/WriteFile.h"
 #include "dash/World/Documents.h"
-#include "dash/World/Kinds.h"
-#include "dash/World/Verify.h"
+#include "dash/World/VerifyWorld.h"
+#include "dash/World/WorldKinds.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 #include <functional>

@@ -1,0 +1,24 @@
+//===- ProvenOrder.h - a schedule and its proof ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DASH_SCHEDULE_PROVENORDER_H
+#define DASH_SCHEDULE_PROVENORDER_H
+
+#include "dash/Schedule/Verify.h"
+
+namespace mlir::dash {
+
+/// A schedule and its proof.
+struct ProvenOrder {
+  Schedule schedule;
+  ScheduleFacts facts;
+};
+
+/// Proves what a builder or a file gave, if it gave anything.
+FailureOr<ProvenOrder> prove(FailureOr<Schedule> schedule, EmitError emitError);
+
+/// Fails where nothing could be kept apart as the header says.
+LogicalResult verifyApart(const ScheduleHeader &header, EmitError emitError);
+
+} // namespace mlir::dash
+
+#endif // DASH_SCHEDULE_PROVENORDER_H

@@ -1,0 +1,104 @@
+//===- WorldPlan.h - who computes which leaves, and what travels -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DASH_WORLD_WORLDPLAN_H
+#define DASH_WORLD_WORLDPLAN_H
+
+#include "dash/World/WorldProblem.h"
+#include <array>
+
+namespace mlir::dash::world {
+
+/// Leaves [firstLeaf, endLeaf) of a kv head of a document, computed by a rank.
+struct Run {
+  int32_t rank;
+  int64_t document, kvHead, firstLeaf, endLeaf;
+};
+
+/// The rank of each unit (World::firstUnit).
+using Owners = std::vector<int32_t>;
+
+/// Tensors that have the same rows; a message carries one such set, tensor after tensor in this order, each as [heads, rows, head dim] or
+/// [heads, rows].
+enum Tensor : uint32_t {
+  Q = 1, ///< of the query heads of the kv heads, as DO, O and DQ are
+  DO = 2,
+  LSE = 4,   ///< f32
+  Delta = 8, ///< f32
+  K = 16,    ///< of the kv heads, as V, DK and DV are
+  V = 32,
+  O = 64,
+  DQ = 128,
+  Sums = 256, ///< f32 sums of a node for dK, then for dV
+  DK = 512,
+  DV = 1024
+};
+
+/// "Q+dO+LSE+delta".
+std::string nameTensors(uint32_t what);
+
+struct Message {
+  int32_t from, to;
+  uint32_t what;
+  int64_t document, kvHead, kvHeads, first, end; ///< rows [first, end)
+  Node node;                                     ///< of sums
+  int64_t sendOffset = 0, receiveOffset = 0; ///< bytes in the sender's and in the receiver's buffer
+  int64_t bytes = 0;                         ///< with what fills it up
+};
+
+enum class Group { Node, All };
+
+/// One exchange: each rank has a buffer to send from, ordered by receivers, and one to receive in, ordered by senders.
+struct Phase {
+  StringRef name;
+  Group group;
+  std::vector<Message> messages;                ///< by sender, then receiver
+  std::vector<int64_t> sendBytes, receiveBytes; ///< of each rank's buffer
+};
+
+/// Where a fold happens: at the server of all leaves below, in the node (of ranks) that has them, or at the home of the rows.
+enum class Stage { Server, Node, Home };
+
+/// node = left + right, rows [first, end) of it; rows that left lacks are taken from right as they are.
+struct Fold {
+  Stage stage; ///< Server: in front of the phase `sums`, Node: of `gradients`, Home: behind it
+  int32_t rank;
+  int64_t document, kvHead, kvHeads;
+  Node node;
+  int64_t first, end;
+};
+
+enum ForwardPhase { ForwardInputs, ForwardRelays, ForwardOutputs, numForwardPhases };
+enum BackwardPhase { BackwardInputs, BackwardRelays, BackwardSums, Gradients, numBackwardPhases };
+
+struct WorldPlan {
+  std::string kind;
+  std::vector<Run> runs; ///< by document, kv head, leaf
+  std::array<Phase, numForwardPhases> forward;
+  std::array<Phase, numBackwardPhases> backward;
+  std::vector<Fold>
+      folds; ///< in the order in which a rank does its own: by stage, document, kv head; children first
+  /// Of each rank, one pass: f32 sums that are under way while a head's leaves are walked.
+  std::vector<int64_t> sumBytes;
+};
+
+/// Bytes of rows of a set of tensors, without what fills a message up.
+int64_t bytesOf(const World &world, uint32_t what, int64_t kvHeads, int64_t rows);
+/// Messages begin at multiples of so many bytes.
+constexpr int64_t alignment = 128;
+/// The most 4-byte words that one rank sends another in a phase: 2^31 - 1.
+constexpr int64_t mostWords = (int64_t(1) << 31) - 1;
+
+/// Longest runs.
+std::vector<Run> runsOf(const World &world, const Owners &owners);
+/// Names and groups of the phases, and no messages.
+void beginPhases(WorldPlan &plan);
+/// All that follows from where leaves are computed.
+WorldPlan completePlan(const World &world, std::string kind, const Owners &owners);
+/// Sums that are under way on each rank.
+std::vector<int64_t> sumBytesOf(const World &world, ArrayRef<Run> runs);
+/// Bytes that buffers take on a rank: the larger pass, and what is kept between them.
+int64_t memoryOf(const World &world, const WorldPlan &plan, int64_t rank);
+
+} // namespace mlir::dash::world
+
+#endif // DASH_WORLD_WORLDPLAN_H

@@ -1,0 +1,207 @@
+//===- ChooseParts.cpp - how many parts, and what is kept apart -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Few heads have few kv tiles, which leave workers idle; parts make more items of them, of some query heads each or of runs of
+// their q tiles, each of which adds its sums in turn. Contributions that are kept apart wait for no turn, but are written and
+// read once more. Which is worth more, the cost model says: every choice that its bound leaves a chance is ordered.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dash/Schedule/ChooseParts.h"
+#include "dash/Schedule/ChooseOrder.h"
+#include "dash/Schedule/Cost.h"
+#include "dash/Schedule/LayoutSearch.h"
+#include "dash/Schedule/OrderWithin.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
+#include <limits>
+#include <set>
+
+using namespace mlir;
+using namespace mlir::dash;
+
+/// How much faster more parts than one, and contributions that are kept apart, have to be for the memory that they take.
+static constexpr double worthTheirMemory = 1.01;
+
+/// The most memory of contributions that nobody has asked for.
+static constexpr double mostBytesApart = double(int64_t(256) << 20);
+
+/// Runs of q tiles make items of a kv tile as long as there are not so many for each worker.
+static constexpr int64_t enoughItems = 2;
+
+/// Numbers of runs to try, least first: powers of two, and one and a half times each.
+static int64_t nextRuns(int64_t runs) {
+  return runs < 3 ? runs + 1 : llvm::isPowerOf2_64(runs) ? runs + runs / 2 : runs / 3 * 4;
+}
+
+static int64_t mostQTiles(const Problem &problem) {
+  int64_t most = 0;
+  for (int64_t s : llvm::seq(problem.numSequences()))
+    most = std::max(most, problem.numQTiles(s));
+  return most;
+}
+
+SmallVector<int64_t> dash::partsToTry(const ScheduleHeader &header) {
+  const Problem &problem = header.problem;
+  int64_t group = problem.groupSize();
+  SmallVector<int64_t> parts;
+  for (int64_t part : llvm::seq_inclusive<int64_t>(1, group))
+    if (group % part == 0)
+      parts.push_back(part);
+  // How long runs are worth to be follows from how many items are beside them, which no sequence knows from level batch on.
+  if (header.level != DeterminismLevel::Run)
+    return parts;
+  int64_t items = numItems(problem, group), most = mostQTiles(problem);
+  for (int64_t before = 1, runs = 2; runs <= most && items * before < enoughItems * header.workers;
+       before = std::exchange(runs, nextRuns(runs)))
+    parts.push_back(group * runs);
+  return parts;
+}
+
+LogicalResult dash::verifyParts(const Problem &problem, int64_t parts, EmitError emitError) {
+  int64_t group = problem.groupSize(), qTiles = mostQTiles(problem);
+  if (!PartCut::isPossible(group, parts))
+    return emitError() << "parts must divide the " << group
+                       << " query heads of a kv head or be a multiple of them, got " << parts;
+  if (int64_t runs = PartCut(problem, parts).runs(); runs > qTiles)
+    return emitError() << parts << " parts cut the " << qTiles << " q tiles of a head into " << runs
+                       << " runs, expected at most one a tile: state at most " << qTiles * group
+                       << " parts";
+  return success();
+}
+
+/// Contributions that are kept apart, in tiles of dQ: those that are read, or the places that there are for them.
+static double tilesApart(const ScheduleHeader &header, bool areRead) {
+  const Problem &problem = header.problem;
+  double tiles = 0;
+  if (header.apart != Apart::None && header.parts > 1)
+    tiles += double(numItems(problem, header.parts)) * 2 * problem.tiles.kv / problem.tiles.q;
+  if (header.apart == Apart::All)
+    tiles += areRead ? double(problem.numTasks()) : mostTasks(problem);
+  return tiles;
+}
+
+double dash::roundingTime(const ScheduleHeader &header) {
+  double time = header.cost.gather * tilesApart(header, /*areRead=*/true);
+  if (header.parts > 1)
+    time += header.cost.convert * numItems(header.problem, /*parts=*/1);
+  return time / header.workers;
+}
+
+double dash::priceOf(const ScheduleHeader &header, double makespan) {
+  double price = makespan + roundingTime(header);
+  for (bool takesMemory : {header.parts > 1, header.apart != Apart::None})
+    price *= takesMemory ? worthTheirMemory : 1;
+  return price;
+}
+
+SmallVector<Apart, 3> dash::apartToTry(ScheduleHeader header) {
+  SmallVector<Apart, 3> choices = {Apart::None};
+  for (Apart apart : {Apart::Parts, Apart::All}) {
+    header.apart = apart;
+    double bytes = tilesApart(header, /*areRead=*/false) * header.problem.tiles.q *
+                   header.problem.headDim * sizeof(float);
+    if ((apart == Apart::All || header.parts > 1) && bytes <= mostBytesApart)
+      choices.push_back(apart);
+  }
+  return choices;
+}
+
+void dash::chooseApart(ProvenOrder &proven) {
+  Schedule &schedule = proven.schedule;
+  Apart best = schedule.apart;
+  double least = std::numeric_limits<double>::infinity();
+  for (Apart apart : schedule.isOrdered() ? apartToTry(schedule) : SmallVector<Apart, 3>()) {
+    schedule.apart = apart;
+    double makespan = predictMakespan(schedule), price = priceOf(schedule, makespan);
+    if (price >= least)
+      continue;
+    least = price;
+    best = apart;
+    proven.facts.makespan = makespan;
+  }
+  schedule.apart = best;
+}
+
+/// The order of least price; of several, that of fewer parts, which keeps less apart.
+static FailureOr<ProvenOrder> buildOfLeastPrice(ScheduleHeader header, MLIRContext *context,
+                                                EmitError emitError) {
+  using Choice = std::tuple<double, int64_t, Apart>; // the price, or one that none is below
+  SmallVector<Choice> candidates;
+  SmallVector<int64_t> numbers =
+      header.parts > 0 ? SmallVector<int64_t>{header.parts} : partsToTry(header);
+  if (!header.choosesApart && header.apart == Apart::Parts && numbers.size() > 1)
+    llvm::erase(numbers, 1); // which adds nothing that could be kept
+  for (int64_t parts : numbers) {
+    header.parts = parts;
+    double bound =
+        leastMakespan({header.problem, parts, header.workers, header.maxDqBytes, header.cost});
+    for (Apart apart :
+         header.choosesApart ? apartToTry(header) : SmallVector<Apart, 3>{header.apart}) {
+      ScheduleHeader one = header;
+      one.apart = apart;
+      candidates.emplace_back(priceOf(one, bound), parts, apart);
+    }
+  }
+  llvm::sort(candidates);
+  header.choosesApart = false;
+  std::optional<ProvenOrder> best;
+  Choice least;
+  for (auto [bound, parts, apart] : candidates) {
+    if (best && bound > std::get<double>(least))
+      break;
+    header.parts = parts;
+    header.apart = apart;
+    FailureOr<ProvenOrder> built = buildOfKind(header, /*asFormulas=*/false, context, emitError);
+    if (failed(built))
+      return failure();
+    Choice found(priceOf(header, built->facts.makespan), parts, apart);
+    if (best && found > least)
+      continue;
+    best = std::move(*built);
+    least = found;
+  }
+  return std::move(*best);
+}
+
+/// The number that a sequence of such lengths takes, whatever is beside it; of each that there are.
+static FailureOr<int64_t> choosePartsOfEach(const ScheduleHeader &header, MLIRContext *context,
+                                            EmitError emitError) {
+  std::set<std::pair<int64_t, int64_t>> known;
+  const SequenceLengths &first = header.problem.sequences.front();
+  int64_t parts = 0; // of the first
+  for (const SequenceLengths &lengths : header.problem.sequences) {
+    if (!known.insert({lengths.q, lengths.kv}).second)
+      continue;
+    ScheduleHeader alone = header;
+    alone.problem.sequences = {lengths};
+    if (header.level >= DeterminismLevel::Machine) {
+      alone.problem.heads = header.problem.groupSize();
+      alone.problem.kvHeads = 1;
+      alone.workers = header.width;
+    }
+    FailureOr<ProvenOrder> built = buildOfLeastPrice(std::move(alone), context, emitError);
+    if (failed(built))
+      return failure();
+    if (parts == 0)
+      parts = built->schedule.parts;
+    if (built->schedule.parts != parts)
+      return emitError() << "at level '" << stringifyDeterminismLevel(header.level)
+                         << "' each sequence chooses its parts by itself: " << first.q << " x "
+                         << first.kv << " rows take " << parts << ", " << lengths.q << " x "
+                         << lengths.kv << " rows " << built->schedule.parts
+                         << "; state parts, which all have";
+  }
+  return parts;
+}
+
+FailureOr<ProvenOrder> dash::buildBest(ScheduleHeader header, MLIRContext *context,
+                                       EmitError emitError) {
+  if (header.level != DeterminismLevel::Run && header.parts == 0) {
+    FailureOr<int64_t> parts = choosePartsOfEach(header, context, emitError);
+    if (failed(parts))
+      return failure();
+    header.parts = *parts; // what is kept apart changes no bit, so all of them choose it together
+  }
+  return buildOfLeastPrice(std::move(header), context, emitError);
+}

@@ -1,0 +1,38 @@
+//===- WriteManifest.h - all that a launcher has to know -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DASH_LIB_TARGET_WRITEMANIFEST_H
+#define DASH_LIB_TARGET_WRITEMANIFEST_H
+
+#include "Assemble.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include <optional>
+
+namespace mlir::dash {
+
+/// What stands beside the manifest.
+struct ManifestParts {
+  std::string file;                      ///< of the files' names, what stands before the dot
+  std::string ptx;                       ///< the text
+  std::optional<std::string> order;      ///< the bytes of the order buffer, if it is a table
+  std::optional<AssembledPtx> assembled; ///< what ptxas says, if it was asked
+};
+
+/// Checks what a kernel module, its entries and their arguments say of each other. Errors are at the module
+/// or at the entry.
+LogicalResult verifyKernelModule(gpu::GPUModuleOp module);
+
+/// The bytes of the order buffer of a verified module, little-endian words; none without a table.
+std::optional<std::string> orderBytes(gpu::GPUModuleOp module);
+
+/// The manifest of a verified module: JSON, after dialects/dash/Target/manifest.schema.json.
+std::string writeManifest(gpu::GPUModuleOp module, const ManifestParts &parts);
+
+/// How a manifest calls the type of a parameter: "ptr", "i32", "i64" or "f32"; "" for others.
+StringRef parameterType(Type type);
+
+/// The chip that PTX is for: what its `.target` says.
+StringRef targetOf(StringRef ptx);
+
+} // namespace mlir::dash
+
+#endif // DASH_LIB_TARGET_WRITEMANIFEST_H
