@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import torch  # noqa: E402
 from fixtures import refused  # noqa: E402
 from worlds import DOCUMENTS, NAMES, found_of, gathered, hashes, local, made, places, scattered, whole, zigzag  # noqa: E402
 
-from dash_attn import ArgumentError, reference  # noqa: E402
+from dash_attn import ArgumentError, audit, reference  # noqa: E402
 from dash_attn.distributed import attention, passes, tree  # noqa: E402
 from dash_attn.distributed.plan import SERVER  # noqa: E402
 from dash_attn.torch.hashing import hash_words  # noqa: E402
@@ -190,6 +191,19 @@ def whole_tree() -> None:
     assert torch.equal(dk, (sums[0] * 0.125).bfloat16()) and torch.equal(dv, sums[1].bfloat16())
 
 
+def certificates() -> None:
+    """What bits follow from, and nothing else; dash_attn.audit keeps it."""
+    assert "worlds" not in audit.certificate()
+    one = made(1).certificate
+    assert one.startswith("sha256:") and one == made(4, (70, 9), kind="random", kept="inputs", ranks_per_node=2).certificate
+    kept = json.loads(json.dumps(audit.certificate()))
+    assert kept["worlds"] == [one] and audit.check(kept) == []
+    others = {made(1, **options).certificate for options in ({"cut": 1}, {"heads": 8}, {"head_dim": 128}, {"dtype": torch.float16})}
+    assert len(others) == 4 and one not in others
+    assert len(audit.check(kept)) >= 4 and all(line.startswith("worlds[") for line in audit.check(kept))
+
+
+certificates()
 whole_tree()
 same_hashes()
 inputs = whole()

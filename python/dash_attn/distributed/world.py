@@ -27,6 +27,7 @@ ELEMENTS = {torch.bfloat16: "bf16", torch.float16: "f16"}
 FIELDS = ("documents", "homes", "heads", "kv_heads", "head_dim", "causal", "keeps_inputs", "ranks_per_node", "speeds", "cut")
 MOST_PLANS = 64  # that are kept
 
+certificates: set[str] = set()  # of worlds of this process, for dash_attn.audit
 _plan = functools.lru_cache(maxsize=MOST_PLANS)(Plan)
 _current: contextvars.ContextVar[World | None] = contextvars.ContextVar("world", default=None)
 
@@ -83,6 +84,7 @@ class World:
             except (ArgumentError, CapacityError, LibraryError) as error:
                 refusal = error
         self.exchange.agree(fields, refusal)
+        certificates.add(self.certificate)
         self.number = self.exchange.worlds
 
     @functools.cached_property

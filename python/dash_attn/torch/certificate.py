@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import sys
 from typing import Any
 
 import torch
@@ -21,9 +22,11 @@ VARIABLES = ("CUBLAS_WORKSPACE_CONFIG", "NVIDIA_TF32_OVERRIDE", "NCCL_ALGO", "NC
 
 
 def certificate(model: torch.nn.Module | None = None, run: Run | None = None) -> dict[str, Any]:
-    """kernels: those that were used until now. Waits for the device where there is a model."""
+    """kernels, worlds: those that were used until now. Waits for the device where there is a model."""
     found = {"dash_certificate": VERSION, "versions": versions(), "machine": machine(), "switches": switches(),
              "kernels": [describe(wanted) for wanted in kernels()], "drop_in": state()}
+    if worlds():
+        found["worlds"] = worlds()
     if model is not None:
         found["weights"] = hashes({**dict(model.named_parameters()), **dict(model.named_buffers())})
     if run is not None:
@@ -42,6 +45,8 @@ def check(expected: dict[str, Any], model: torch.nn.Module | None = None) -> lis
     for name in ("versions", "machine", "switches", *(("weights",) if "weights" in record else ())):
         record.object(name)
     found = {"versions": versions(), "machine": machine(), "switches": switches(), "kernels": of_kernels}
+    if worlds() and "worlds" in expected:  # of lengths and heads that only this process knows
+        found["worlds"] = worlds()
     if model is not None and "weights" in expected:
         found["weights"] = hashes({**dict(model.named_parameters()), **dict(model.named_buffers())})
     return list(differences({name: expected[name] for name in found}, found))
@@ -54,6 +59,12 @@ def describe(wanted: Wanted) -> dict[str, Any]:
     return wanted._asdict() | {"window": list(wanted.window), "sizes": list(wanted.sizes),
                                "mask": program["mask"], "order": program["kind"], "workers": program["workers"],
                                "tiles": program["tiles"], "certificate": kernel.certificate}
+
+
+def worlds() -> list[str]:
+    """Certificates of those that were made, if any were."""
+    module = sys.modules.get("dash_attn.distributed.world")
+    return sorted(module.certificates) if module else []
 
 
 def versions() -> dict[str, Any]:
