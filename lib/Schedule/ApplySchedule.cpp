@@ -97,8 +97,11 @@ private:
       return failure();
     if (form == OrderForm::Table && failed(verifyTableFits(*problem, emitError)))
       return failure();
-    FailureOr<ProvenOrder> proven =
-        build(name, *problem, *level, *described, /*servesAllSizes=*/!assumed.empty(), emitError);
+    FailureOr<Cost> cost = resolveCost(items, *problem, emitError);
+    if (failed(cost))
+      return failure();
+    FailureOr<ProvenOrder> proven = build(name, *problem, *level, *described, *cost,
+                                          /*servesAllSizes=*/!assumed.empty(), emitError);
     if (failed(proven))
       return failure();
     Schedule *schedule = &proven->schedule;
@@ -191,26 +194,26 @@ private:
   }
 
   FailureOr<ProvenOrder> build(StringRef name, const Problem &problem, DeterminismLevel level,
-                               const TargetDescription &described, bool servesAllSizes,
-                               EmitError emitError) {
-    FailureOr<Cost> cost = resolveCost(problem, emitError);
-    if (failed(cost))
-      return failure();
+                               const TargetDescription &described, const Cost &cost,
+                               bool servesAllSizes, EmitError emitError) {
     if (kind == "file")
-      return readFile(name, problem, level, *cost, emitError);
+      return readFile(name, problem, level, cost, emitError);
 
     ScheduleHeader header = headerOf(problem, level, described);
-    header.cost = *cost;
+    header.cost = cost;
     return buildSchedule(std::move(header), servesAllSizes, &getContext(), emitError);
   }
 
-  /// What the file of costs says of the problem, where no option says otherwise.
-  FailureOr<Cost> resolveCost(const Problem &problem, EmitError emitError) {
+  /// What the file of costs says of the problem, where no option says otherwise. A remark tells of a head dim that it lacks.
+  FailureOr<Cost> resolveCost(ItemsOp items, const Problem &problem, EmitError emitError) {
     FailureOr<Prices> prices = Prices::shipped();
     if (!costs.empty())
       prices = Prices::read(costs, emitError);
     if (failed(prices))
       return failure();
+    if (std::string unmeasured = prices->describeUnmeasured(problem); !unmeasured.empty())
+      remark::missed(items.getLoc(), remark::RemarkOpts::name("costs").category(getArgument()))
+          << remark::reason("{0}", unmeasured);
     Cost cost = prices->of(problem);
     double pricedReduce = cost.reduce;
     const ApplyScheduleOptions defaults;

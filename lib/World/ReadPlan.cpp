@@ -92,13 +92,13 @@ static bool readPrices(const json::Value &value, WorldPrices &prices, json::Path
   json::ObjectMapper object(value, path);
   return object &&
          hasOnlyKeys(value, path,
-                     {"task", "item", "workers", "launch", "phase", "forward", "memory", "nvlink",
-                      "network"}) &&
-         object.map("task", prices.task) && object.map("item", prices.item) &&
-         object.map("workers", prices.workers) && object.map("launch", prices.launch) &&
-         object.map("phase", prices.phase) && object.map("forward", prices.forward) &&
-         object.map("memory", prices.memory) && object.map("nvlink", prices.nvlink) &&
-         object.map("network", prices.network);
+                     {"headDim", "task", "item", "workers", "launch", "phase", "forward", "memory",
+                      "nvlink", "network"}) &&
+         object.mapOptional("headDim", prices.headDim) && object.map("task", prices.task) &&
+         object.map("item", prices.item) && object.map("workers", prices.workers) &&
+         object.map("launch", prices.launch) && object.map("phase", prices.phase) &&
+         object.map("forward", prices.forward) && object.map("memory", prices.memory) &&
+         object.map("nvlink", prices.nvlink) && object.map("network", prices.network);
 }
 
 static uint32_t toTensors(StringRef name) {

@@ -32,6 +32,7 @@ llvm::Expected<world::WorldPrices> world::WorldPrices::get(int64_t headDim, Stri
   Cost cost = prices->of(problem);
   auto toPicoseconds = [](double microseconds) { return std::llround(microseconds * 1e6); };
   WorldPrices found;
+  found.headDim = prices->headDimOf(problem);
   found.task = toPicoseconds(cost.compute);
   found.item = toPicoseconds(cost.boundary + numPieces(problem, /*parts=*/2, cost) * cost.piece);
   return found;

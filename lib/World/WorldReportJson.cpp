@@ -86,6 +86,7 @@ private:
 
   void writePrices() {
     const WorldPrices &prices = world.problem().prices;
+    json.attribute("headDim", prices.headDim);
     json.attribute("task", prices.task);
     json.attribute("item", prices.item);
     json.attribute("workers", prices.workers);

@@ -22,6 +22,9 @@ static void writeProblem(llvm::raw_ostream &os, const World &world) {
                       p.headDim, p.element);
   os << llvm::formatv("  ranks        {0}, in nodes of {1}\n", p.ranks,
                       std::min(p.ranks, p.ranksPerNode));
+  if (p.prices.headDim != 0 && p.prices.headDim != p.headDim)
+    os << llvm::formatv("  prices       of head dim {0}, as they are: none are measured for {1}\n",
+                        p.prices.headDim, p.headDim);
   int64_t whole = 0;
   for (int64_t document = 0; document < world.numDocuments(); ++document)
     whole += world.numLeaves(document) == 1;

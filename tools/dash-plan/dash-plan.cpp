@@ -74,7 +74,8 @@ static Mask parseMask(StringRef text) {
   return window;
 }
 
-static ScheduleHeader readRequest() {
+/// The request, and in `pricedHeadDim` the head dim that its costs were measured with.
+static ScheduleHeader readRequest(int64_t &pricedHeadDim) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
   std::string message;
   ScopedDiagnosticHandler collect(&context, [&](Diagnostic &diagnostic) {
@@ -120,6 +121,9 @@ static ScheduleHeader readRequest() {
   if (failed(prices))
     refuse(message);
   request.cost = prices->of(problem);
+  pricedHeadDim = prices->headDimOf(problem);
+  if (std::string unmeasured = prices->describeUnmeasured(problem); !unmeasured.empty())
+    llvm::errs() << "dash-plan: remark: " << unmeasured << "\n";
   return request;
 }
 
@@ -149,7 +153,8 @@ int main(int argc, char **argv) {
     exitOnError(writeFile(output.empty() ? StringRef("-") : StringRef(output), makeWorld()));
     return 0;
   }
-  ScheduleHeader request = readRequest();
+  int64_t pricedHeadDim = 0;
+  ScheduleHeader request = readRequest(pricedHeadDim);
 
   PlannerOptions options;
   options.mostKept = 0;
@@ -183,6 +188,7 @@ int main(int argc, char **argv) {
     json.attribute("minWorkers", order->facts.minWorkers);
     json.attribute("makespan", order->facts.makespan);
     json.attribute("lowerBound", order->lowerBound);
+    json.attribute("pricedHeadDim", pricedHeadDim);
     json.attribute("milliseconds", milliseconds[milliseconds.size() / 2]);
     json.attribute("least", milliseconds.front());
     json.attribute("most", milliseconds.back());

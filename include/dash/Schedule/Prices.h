@@ -19,7 +19,11 @@ public:
   static FailureOr<Prices> read(StringRef path, EmitError emitError);
 
   /// The costs of a problem's tasks, by the least head dim that is not below its own, or else the largest.
-  Cost of(const Problem &problem) const;
+  Cost of(const Problem &problem) const { return find(problem).cost; }
+  /// The head dim that those were measured with.
+  int64_t headDimOf(const Problem &problem) const { return find(problem).headDim; }
+  /// Says so where that is not the problem's; empty where it is.
+  std::string describeUnmeasured(const Problem &problem) const;
 
 private:
   static FailureOr<Prices> parse(StringRef path, StringRef text, EmitError emitError);
@@ -29,6 +33,7 @@ private:
     MaskClass mask;
     Cost cost;
   };
+  const Entry &find(const Problem &problem) const;
   std::vector<Entry> entries; ///< by head dim, of each both classes
 };
 

@@ -20,8 +20,9 @@ struct HomeRange {
 
 /// What a machine takes for what. Times are whole picoseconds: sums of them are the same on every machine.
 struct WorldPrices {
-  int64_t task = 0; ///< of a pair of tiles of 64 x 128 rows: compute on one of `workers`
-  int64_t item = 0; ///< of a kv tile and part: the boundary, and its pieces of dK and dV
+  int64_t headDim = 0; ///< that `task` and `item` were measured with; 0 where that is not known
+  int64_t task = 0;    ///< of a pair of tiles of 64 x 128 rows: compute on one of `workers`
+  int64_t item = 0;    ///< of a kv tile and part: the boundary, and its pieces of dK and dV
   int64_t workers = 132;
   int64_t launch = 30'000'000;
   double forward = 0.4;       ///< a forward's share of a backward: two of five products

@@ -5,6 +5,7 @@
 #include "dash/IR/DashAttrs.h"
 #include "dash/Schedule/JsonFile.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace mlir::dash;
@@ -123,14 +124,24 @@ const Prices &Prices::shipped() {
   return prices;
 }
 
-Cost Prices::of(const Problem &problem) const {
+static int64_t largerHeadDim(const Problem &problem) {
+  return std::max(problem.headDim, problem.headDimV);
+}
+
+const Prices::Entry &Prices::find(const Problem &problem) const {
   MaskClass mask = problem.mask.isFull() ? MaskClass::Full : MaskClass::Masked;
-  int64_t headDim = std::max(problem.headDim, problem.headDimV), last = entries.back().headDim;
-  return llvm::find_if(entries,
-                       [&](const Entry &entry) {
-                         return entry.mask == mask && entry.headDim >= std::min(headDim, last);
-                       })
-      ->cost;
+  int64_t headDim = std::min(largerHeadDim(problem), entries.back().headDim);
+  return *llvm::find_if(
+      entries, [&](const Entry &entry) { return entry.mask == mask && entry.headDim >= headDim; });
+}
+
+std::string Prices::describeUnmeasured(const Problem &problem) const {
+  int64_t wanted = largerHeadDim(problem), taken = headDimOf(problem);
+  if (wanted == taken)
+    return "";
+  return llvm::formatv(
+      "no costs are measured for head dim {0}: those of head dim {1} are taken, as they are",
+      wanted, taken);
 }
 
 LogicalResult dash::verifyCost(const Cost &cost, EmitError emitError) {
