@@ -13,6 +13,7 @@
 #include "dash/IR/DashOps.h"
 #include "dash/IR/KernelAttrs.h"
 #include "dash/IR/OrderBuffer.h"
+#include "dash/IR/TargetDescription.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -24,8 +25,6 @@ namespace mlir::dash {
 
 using namespace mlir;
 using namespace mlir::dash;
-
-constexpr int64_t numLanes = 32;
 
 namespace {
 
@@ -45,7 +44,7 @@ public:
     // Rows behind which sequences begin, and how many tiles, visits and units there are, up to here.
     SmallVector<Value> none(6, b.i32(0));
     SmallVector<Value> totals =
-        b.forEach(b.i32(0), sequences, b.i32(numLanes), none,
+        b.forEach(b.i32(0), sequences, b.i32(threadsOfWarp), none,
                   [&](Value first, ValueRange carried) { return writeSome(first, carried); });
     b.inOneLane(lane, [&] {
       Value zero = b.i32(0);
@@ -59,7 +58,7 @@ private:
   static EntryBuilder makeEntry(const Kernels &kernels) {
     EntryLaunch launch;
     launch.role = EntryRole::Sequences;
-    launch.threads = numLanes;
+    launch.threads = threadsOfWarp;
     ParameterList parameters;
     parameters.pointer("cu_seqlens_q").pointer("cu_seqlens_kv");
     parameters.sizes({"kv_heads", "q_rows", "kv_rows", "sequences", "workers", "width"});
@@ -71,7 +70,7 @@ private:
   /// A lane's subcube grows from itself to the warp: what is in its lower half stands before the upper one.
   Scanned scan(Value number, llvm::function_ref<Value(Value, Value)> join) {
     Scanned scanned{b.i32(0), number};
-    for (int64_t distance = 1; distance < numLanes; distance *= 2) {
+    for (int64_t distance = 1; distance < threadsOfWarp; distance *= 2) {
       Value other = b.shuffleXor(scanned.all, distance);
       Value isUpper = b.equal(b.bitAnd(lane, distance), distance);
       scanned.before = b.choose(isUpper, join(other, scanned.before), scanned.before);

@@ -6,12 +6,13 @@
 #include "dash/Hopper/HopperOps.h"
 #include "dash/IR/OrderBuffer.h"
 #include "dash/IR/RunsAttr.h"
+#include "dash/IR/TargetDescription.h"
 
 using namespace mlir;
 using namespace mlir::dash;
 using arith::CmpIPredicate;
 
-constexpr int64_t numThreads = 512, numWarps = numThreads / 32;
+constexpr int64_t numThreads = 512, numWarps = numThreads / threadsOfWarp;
 
 EntryLaunch OrderBuilder::makeLaunch() {
   EntryLaunch launch;

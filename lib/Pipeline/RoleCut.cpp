@@ -52,10 +52,10 @@ private:
       return items.emitError() << "roles overlap the steps of one 'dash.walk', got "
                                << llvm::range_size(walks);
     walk = *walks.begin();
-    if (int64_t rows = items.getTiles().getKv(); rows % rowsOfWarpgroup != 0)
-      return items.emitError() << "warpgroups share a kv tile in pieces of " << rowsOfWarpgroup
-                               << " rows, which do not divide its " << rows
-                               << ": tile with a multiple";
+    if (int64_t rows = items.getTiles().getKv(); rows % FragmentAttr::rowsOfWarpgroup != 0)
+      return items.emitError() << "warpgroups share a kv tile in pieces of "
+                               << FragmentAttr::rowsOfWarpgroup << " rows, which do not divide its "
+                               << rows << ": tile with a multiple";
     return success();
   }
 

@@ -9,9 +9,6 @@
 
 namespace mlir::dash {
 
-/// Rows of a tile that one warpgroup multiplies: those of its instruction.
-constexpr int64_t rowsOfWarpgroup = 64;
-
 /// Who does an op. The order is that of roles in a worker. Shared is what is cheap enough for all:
 /// numbers that tiles are found by.
 enum class Role { LoadStep, Reduce, LoadItem, Compute, Shared };
@@ -41,7 +38,7 @@ struct RoleCut {
 
   /// Warps that multiply: a warpgroup for each 64 rows of a kv tile.
   int64_t getComputeWarps() {
-    return warpsOfWarpgroup * (items.getTiles().getKv() / rowsOfWarpgroup);
+    return warpsOfWarpgroup * (items.getTiles().getKv() / FragmentAttr::rowsOfWarpgroup);
   }
 
   /// Into how many pieces a tile of an item is cut to leave through the slots of this one.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "ProtocolRun.h"
+#include "dash/IR/TargetDescription.h"
 
 using namespace mlir;
 using namespace mlir::dash;
@@ -47,7 +48,7 @@ ProtocolRun::Outcome ProtocolRun::synchronize(Process &process, const Instructio
     if (role.isReducer() && sync.side == BarrierSide::Empty &&
         failed(checkAdded(process, instruction)))
       return Outcome::Wrong;
-    int64_t lanes = sync.scope == ArriveScope::Warp ? 1 : 32;
+    int64_t lanes = sync.scope == ArriveScope::Warp ? 1 : threadsOfWarp;
     int64_t count = role.isConsumer() ? lanes * int64_t(role.getWarps()) : 1;
     LogicalResult done =
         barrierOf(process, instruction).arrive(instruction.op, count, process.clock);

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dash/IR/DashOps.h"
+#include "dash/IR/TargetDescription.h"
 #include "dash/Steps/Passes.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -63,7 +64,6 @@ public:
       : role(role), b(OpBuilder::atBlockBegin(&role.getBody().front())) {}
 
   LogicalResult distribute() {
-    constexpr int64_t warpsOfWarpgroup = 4;
     if (role.getWarps() % warpsOfWarpgroup != 0)
       return role.emitError() << "a consumer needs whole warpgroups, of " << warpsOfWarpgroup
                               << " warps each, got " << role.getWarps() << " warps";

@@ -8,6 +8,7 @@
 #include "EraseUnused.h"
 #include "PutsFollowing.h"
 #include "RoleWaits.h"
+#include "dash/IR/TargetDescription.h"
 #include "dash/Steps/Passes.h"
 #include "mlir/IR/BuiltinOps.h"
 
@@ -75,12 +76,11 @@ private:
 
   /// The copy engine's slots have one arrival, of who starts it; slots that warps write, or read, have theirs.
   void countArrivals(ChannelOp channel) {
-    constexpr int64_t lanes = 32;
     int64_t counts[] = {1, 1};
     for (Operation *user : channel.getResult().getUsers())
       if (auto role = user->getParentOfType<RoleOp>();
           role.isConsumer() && isa<CommitOp, ReleaseOp>(user))
-        counts[isa<ReleaseOp>(user)] = role.getWarps() * (threadsArrive ? lanes : 1);
+        counts[isa<ReleaseOp>(user)] = role.getWarps() * (threadsArrive ? threadsOfWarp : 1);
     channel.setArrivals(ArrayRef<int64_t>(counts));
   }
 };

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dash/IR/DashOps.h"
+#include "dash/IR/TargetDescription.h"
 #include "dash/Steps/Passes.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -35,7 +36,6 @@ static void closeTurns(RoleOp copy, int64_t warpgroup, int64_t warpgroups) {
 }
 
 static LogicalResult split(RoleOp role) {
-  constexpr int64_t warpsOfWarpgroup = 4;
   int64_t warps = role.getWarps(), warpgroups = warps / warpsOfWarpgroup;
   if (warps % warpsOfWarpgroup != 0)
     return role.emitError() << "warps of a consumer must be whole warpgroups of "

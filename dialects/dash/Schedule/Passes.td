@@ -29,8 +29,8 @@ def Tile : Pass<"dash-tile"> {
     (* example filepath=test/Schedule/tile.mlir *)
   }];
   let options = [
-    Option<"q", "q", "int64_t", /*default=*/"64", "Rows of a tile of Q, dO and dQ">,
-    Option<"kv", "kv", "int64_t", /*default=*/"128", "Rows of a tile of K, V, dK and dV">,
+    Option<"q", "q", "int64_t", /*default=*/"::mlir::dash::TileShape().q", "Rows of a tile of Q, dO and dQ">,
+    Option<"kv", "kv", "int64_t", /*default=*/"::mlir::dash::TileShape().kv", "Rows of a tile of K, V, dK and dV">,
   ];
   let statistics = [
     Statistic<"numTiled", "num-tiled", "Number of attention backwards spelled out on tiles">,

@@ -3,7 +3,7 @@
 #ifndef DASH_DRIVER_PIPELINES_H
 #define DASH_DRIVER_PIPELINES_H
 
-#include "dash/IR/DashAttrs.h"
+#include "dash/IR/Problem.h"
 #include "dash/IR/TargetDescription.h"
 #include "mlir/Pass/PassOptions.h"
 #include <string>
@@ -52,9 +52,10 @@ struct ToPtxOptions : public PassPipelineOptions<ToPtxOptions> {
   Option<std::string> costs{
       *this, "costs", llvm::cl::desc("A file of costs; those of an H200 come with the compiler"),
       llvm::cl::init("")};
-  Option<int64_t> qTile{*this, "q-tile", llvm::cl::desc("Rows of a tile of Q"), llvm::cl::init(64)};
+  Option<int64_t> qTile{*this, "q-tile", llvm::cl::desc("Rows of a tile of Q"),
+                        llvm::cl::init(TileShape().q)};
   Option<int64_t> kvTile{*this, "kv-tile", llvm::cl::desc("Rows of a tile of K and V"),
-                         llvm::cl::init(128)};
+                         llvm::cl::init(TileShape().kv)};
   Option<std::string> structure{
       *this, "structure",
       llvm::cl::desc("`alternating` or `overlapping` warpgroups; what fits registers if empty"),

@@ -3,6 +3,7 @@
 #ifndef DASH_SCHEDULE_PASSES_H
 #define DASH_SCHEDULE_PASSES_H
 
+#include "dash/IR/Problem.h"
 #include "dash/IR/TargetDescription.h"
 #include "mlir/Pass/Pass.h"
 
