@@ -71,6 +71,19 @@ def same_hashes() -> None:
     assert world.hashes() == []
 
 
+def layouts() -> None:
+    """Rows, positions and labels of ranks are those of all rows, in other places."""
+    tokens = torch.arange(sum(DOCUMENTS)) + 1000
+    positions = torch.cat([torch.arange(rows) for rows in DOCUMENTS])
+    labels = torch.cat([torch.cat([part[1:], torch.tensor([-100])]) for part in tokens.split(DOCUMENTS)])
+    for ranks in (1, 3):
+        world = made(ranks, homes=scattered(DOCUMENTS, ranks, ranks))
+        for found, expected in ((world.shard(tokens), tokens), (world.positions(), positions), (world.labels(tokens), labels)):
+            assert isinstance(found, list) and torch.equal(gathered(world, found), expected)
+    message = refused(lambda: world.shard(tokens[1:]), ArgumentError)
+    assert message == f"rows: expected [{len(tokens)}, …], all rows of all documents, found the shape ({len(tokens) - 1},)", message
+
+
 def right_bits(tensors: list[torch.Tensor], found: list[torch.Tensor]) -> None:
     """Each document beside float64, with gradients of the LSE elsewhere."""
     at = 0
@@ -205,6 +218,7 @@ def certificates() -> None:
 
 certificates()
 whole_tree()
+layouts()
 same_hashes()
 inputs = whole()
 first = found_of(made(1, kind="home"), inputs)

@@ -16,6 +16,7 @@ from ..library import library
 from ..problem import demand, plain
 from .exchange import Exchange, Together
 from .kernels import kernel_named
+from .layout import local_rows, places_of, shifted
 from .plan import Plan
 from .problem import KEPT, Problem, packed_homes, plain_homes, plain_numbers, refuse_options, scale_of
 from .proof import added, hash_of_rows
@@ -116,6 +117,22 @@ class World:
             if tensor.device != self.exchange.device:
                 return f"{name}: expected a tensor on '{self.exchange.device}', found one on '{tensor.device}'"
         return None
+
+    def shard(self, rows: torch.Tensor) -> Any:
+        """This rank's rows of a tensor of all rows, [all rows, …]; of virtual ranks a list."""
+        return self._of_ranks([local_rows(self.problem, rank, rows) for rank in self.exchange.ranks])
+
+    def positions(self) -> Any:
+        """Of this rank's rows the positions in their documents, int64, on the world's device; of virtual ranks a list."""
+        return self._of_ranks([places_of(self.problem, rank)[1].to(self.exchange.device) for rank in self.exchange.ranks])
+
+    def labels(self, tokens: torch.Tensor) -> Any:
+        """This rank's rows of the tokens that come next, of tokens of all rows; -100 behind a document's last one. Losses over them take no further
+        shift, and means over ranks have to count what is not -100."""
+        return self.shard(shifted(self.problem, tokens))
+
+    def _of_ranks(self, found: list[Any]) -> Any:
+        return found if isinstance(self.exchange, Together) else found[0]
 
     def hashes(self, *tensors: Any) -> list[int]:
         """One number of each for all ranks: the same for any number of ranks, wherever rows lie, and different where one bit is. Of o, dq, dk, dv,

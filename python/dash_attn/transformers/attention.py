@@ -10,6 +10,7 @@ from ..torch import attention
 from .documents import WITH_OFFSETS, demand_positions, has_several, is_inside, packed_unnoticed, refuse_unnoticed
 from .masks import Mask
 from .refusal import cannot_wait, refuse, spelled
+from .worlds import attend_in, current_world
 
 # What attention functions are given beside their tensors, and what it must be.
 UNSERVED = {"dropout": 0.0, "output_attentions": False}
@@ -39,6 +40,8 @@ def attend(module: Any, query: torch.Tensor, key: torch.Tensor, value: torch.Ten
         raise refuse("a mask whose last row and last column are one token", f"rows {seen.q_offset} to {seen.q_offset + rows} beside columns "
                      f"{seen.kv_offset} to {seen.kv_offset + columns}")
     _demand_agreement(module, seen, is_causal, sliding_window, rows, columns)
+    if (world := current_world()) is not None:
+        return attend_in(world, query, key, value, seen, position_ids, scaling, s_aux), None
     sides = _sides(seen, rows, columns)
     options = {"scale": scaling, "sink": s_aux}
     if cu_seq_lens_q is not None or cu_seq_lens_k is not None:
