@@ -3,8 +3,11 @@
 #ifndef DASH_DRIVER_PIPELINES_H
 #define DASH_DRIVER_PIPELINES_H
 
-#include "dash/IR/Problem.h"
-#include "dash/IR/TargetDescription.h"
+#include "dash/Entries/Passes.h"
+#include "dash/Pipeline/Passes.h"
+#include "dash/Schedule/Passes.h"
+#include "dash/Steps/Passes.h"
+#include "dash/Target/Passes.h"
 #include "mlir/Pass/PassOptions.h"
 #include <string>
 
@@ -14,87 +17,90 @@ class OpPassManager;
 
 namespace mlir::dash {
 
-/// Options of `--dash-to-ptx`. What is not said here is said at the pass that has the option.
+/// Options of `--dash-to-ptx`. What is not said here is said at the pass that has the option, and so is what an option is where it is
+/// not given. Words are strings here and in the passes: which kinds and targets there are is asked of the registries; and LLVM's parser of
+/// closed sets (level, apart, structure) tells the process's standard error of a word that it does not know, and not which it does. As
+/// strings they reach the pass, whose message goes to the program's place, and to the handler of a caller of the library.
 struct ToPtxOptions : public PassPipelineOptions<ToPtxOptions> {
   Option<std::string> kind{*this, "kind", llvm::cl::desc("What builds the order, or `file`"),
-                           llvm::cl::init("ascending")};
+                           llvm::cl::init(ApplyScheduleOptions().kind)};
   Option<std::string> path{*this, "path", llvm::cl::desc("The order, for kind=file"),
-                           llvm::cl::init("")};
+                           llvm::cl::init(ApplyScheduleOptions().path)};
   Option<std::string> target{*this, "target",
                              llvm::cl::desc("The chip that kernels are for, by its name in PTX"),
-                             llvm::cl::init(defaultTarget.str())};
+                             llvm::cl::init(ApplyScheduleOptions().target)};
   Option<int64_t> workers{
       *this, "workers",
       llvm::cl::desc("Number of lists of the order; 0 is the target's multiprocessors"),
-      llvm::cl::init(0)};
+      llvm::cl::init(ApplyScheduleOptions().workers)};
   Option<std::string> level{*this, "level", llvm::cl::desc("What the bits may not depend on"),
-                            llvm::cl::init("")};
+                            llvm::cl::init(ApplyScheduleOptions().level)};
   Option<int64_t> parts{
       *this, "parts",
       llvm::cl::desc("Parts that the query heads of one kv head are split into; 0 "
                      "leaves it to kinds that look at sizes"),
-      llvm::cl::init(0)};
+      llvm::cl::init(ApplyScheduleOptions().parts)};
   Option<int64_t> forWorkers{*this, "for-workers",
                              llvm::cl::desc("Workers that an order of level machine is made for"),
-                             llvm::cl::init(32)};
+                             llvm::cl::init(ApplyScheduleOptions().forWorkers)};
   Option<std::string> apart{
       *this, "apart",
       llvm::cl::desc("Contributions that wait for no turn, and are added up at the end: none, "
                      "parts, all, or auto by predicted times"),
-      llvm::cl::init("none")};
+      llvm::cl::init(ApplyScheduleOptions().apart)};
   Option<std::string> sizes{
       *this, "sizes", llvm::cl::desc("Sizes that the types leave open, for the proof or a table"),
-      llvm::cl::init("")};
+      llvm::cl::init(ApplyScheduleOptions().sizes)};
   Option<bool> table{
       *this, "table",
       llvm::cl::desc("Write the order out for the stated sizes, where formulas would do"),
       llvm::cl::init(false)};
   Option<std::string> costs{
       *this, "costs", llvm::cl::desc("A file of costs; those of an H200 come with the compiler"),
-      llvm::cl::init("")};
+      llvm::cl::init(ApplyScheduleOptions().costs)};
   Option<int64_t> qTile{*this, "q-tile", llvm::cl::desc("Rows of a tile of Q"),
-                        llvm::cl::init(TileShape().q)};
+                        llvm::cl::init(TileOptions().q)};
   Option<int64_t> kvTile{*this, "kv-tile", llvm::cl::desc("Rows of a tile of K and V"),
-                         llvm::cl::init(TileShape().kv)};
+                         llvm::cl::init(TileOptions().kv)};
   Option<std::string> structure{
       *this, "structure",
       llvm::cl::desc("`alternating` or `overlapping` warpgroups; what fits registers if empty"),
-      llvm::cl::init("")};
+      llvm::cl::init(AssignRolesOptions().structure)};
   Option<bool> overlap{
       *this, "overlap",
       llvm::cl::desc("Round sums once they are complete, while others are still added to"),
       llvm::cl::init(true)};
   Option<int64_t> loadStages{*this, "load-stages",
                              llvm::cl::desc("Slots of Q and dO; 0 is what the structure wants"),
-                             llvm::cl::init(0)};
+                             llvm::cl::init(PlanBuffersOptions().loadStages)};
   Option<int64_t> dsBuffers{*this, "ds-buffers",
                             llvm::cl::desc("Slots of dS; 0 is what the structure wants"),
-                            llvm::cl::init(0)};
+                            llvm::cl::init(PlanBuffersOptions().dsBuffers)};
   Option<int64_t> dqBuffers{
       *this, "dq-buffers",
       llvm::cl::desc("Slots of dQ, and warps that add them; 0 is what the structure wants"),
-      llvm::cl::init(0)};
+      llvm::cl::init(PlanBuffersOptions().dqBuffers)};
   Option<int64_t> kvBuffers{*this, "kv-buffers",
                             llvm::cl::desc("Slots of K and V; 0 is 2 where they fit, else 1"),
-                            llvm::cl::init(0)};
+                            llvm::cl::init(PlanBuffersOptions().kvBuffers)};
   Option<std::string> output{*this, "output",
                              llvm::cl::desc("Where to write: `DIR/name`; in the module if empty"),
-                             llvm::cl::init("")};
+                             llvm::cl::init(EmitPtxOptions().output)};
   Option<bool> contributions{*this, "contributions",
                              llvm::cl::desc("Keep each contribution to dQ, to replay chains"),
-                             llvm::cl::init(false)};
+                             llvm::cl::init(LowerOrderedReduceOptions().contributions)};
   Option<bool> delays{*this, "delays",
                       llvm::cl::desc("Sleep at random where roles wait, for tests"),
                       llvm::cl::init(false)};
   Option<bool> tickets{
       *this, "tickets",
       llvm::cl::desc("Let workers draw their indices when they start, for plain launches"),
-      llvm::cl::init(false)};
+      llvm::cl::init(OutlineProgramOptions().tickets)};
   Option<bool> threadsArrive{*this, "threads-arrive",
                              llvm::cl::desc("Let threads arrive, not warps, for checkers of races"),
-                             llvm::cl::init(false)};
+                             llvm::cl::init(InsertWaitsOptions().threadsArrive)};
   Option<std::string> ptxas{*this, "ptxas", llvm::cl::desc("An assembler to ask for registers"),
-                            llvm::cl::init("")};
+                            llvm::cl::init(EmitPtxOptions().ptxas)};
 };
 
 /// From programs to PTX, each stage with the check of what it leaves.
