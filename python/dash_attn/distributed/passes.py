@@ -162,6 +162,7 @@ class Backward(Pass):
                 self.twice.results.append(Result(self.call.number, place, self.rank, found, inputs))
 
     def receive(self) -> Program:
+        self.sums.hold()
         yield from self._send_checks()
         yield from self.exchange(BACKWARD, "sums")
         for one in self._folds(NODE):

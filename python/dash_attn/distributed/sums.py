@@ -26,6 +26,13 @@ class Sums:
     def __init__(self, plan: Plan, rows: Rows, scale: float) -> None:
         self.plan, self.rows, self.scale = plan, rows, scale
         self._parts: dict[Key, list[Part]] = defaultdict(list)
+        # Parts that are folded on the stream of exchanges, but were allocated on another: freed at once, their memory would be given to what
+        # that one launches next, while it is still read here.
+        self._held: list[Part] | None = None
+
+    def hold(self) -> None:
+        """From here on parts that folds are done with stay until the pass ends, behind an event that its own stream waits for."""
+        self._held = []
 
     def add(self, document: int, head: int, node: Node, part: Part) -> None:
         self._parts[document, head, node].append(part)
@@ -73,6 +80,8 @@ class Sums:
         self.add(document, head, node, Part(first, end, right if left is None else fold(left, right)))
         for child in children:  # of these rows nobody asks again
             kept = [part for part in self._parts[document, head, child] if not first <= part.first < part.end <= end]
+            if self._held is not None:
+                self._held += self._parts[document, head, child]
             if kept:
                 self._parts[document, head, child] = kept
             else:
@@ -85,8 +94,11 @@ class Sums:
         """Sums that are complete become dK and dV."""
         for document, head, node in list(self._parts):
             if node == root_of(len(self.plan.leaves.of(document))):
-                for part in self._parts.pop((document, head, node)):
+                parts = self._parts.pop((document, head, node))
+                for part in parts:
                     add_rounded(self.rows, document, head, part, self.scale)
+                if self._held is not None:
+                    self._held += parts
 
 
 def add_rounded(rows: Rows, document: int, head: int, part: Part, scale: float) -> None:
