@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import torch
 
 from ..compiler import compile_program
+from ..driver import cuda_driver
 from ..library import Region, library
 from ..orders import order_for, texts_of
 from ..problem import CAUSAL, SEARCHED, Wanted, demand, for_any_sizes, program_of
@@ -147,7 +148,7 @@ def wanted_of_leaf(head_dim: int, dtype: torch.dtype, group: int, q_rows: int, c
 
 @functools.lru_cache(maxsize=MOST_KERNELS)
 def kernel_of_leaf(head_dim: int, dtype: torch.dtype, group: int, q_rows: int, context: int) -> KeptKernel:
-    return KeptKernel(maker_of(texts_of(wanted_of_leaf(head_dim, dtype, group, q_rows, context))))
+    return KeptKernel(maker_of(texts_of(wanted_of_leaf(head_dim, dtype, group, q_rows, context))), cuda_driver())
 
 
 @functools.lru_cache(maxsize=None)

@@ -35,5 +35,5 @@ def reserve(plans: Sequence[Plan], exchange: Exchange, memory: int = 0) -> None:
                     _ = [torch.empty(size, dtype=torch.uint8, device=exchange.device) for size in backward]
             except RuntimeError as error:  # of CUDA and of the CPU alike
                 purposes = ", ".join(f"{name} {size}" for name, size in sizes.items())
-                raise CapacityError(f"rank {rank}: expected {sum(backward)} bytes for buffers on '{exchange.device}', found no room for them; bytes by purpose: "
-                                    f"{purposes}; {LESS} ({str(error).splitlines()[0][:120]})") from error
+                raise CapacityError(f"rank {rank}: expected {sum(backward)} bytes for buffers on '{exchange.device}', found no room for them; "
+                                    f"bytes by purpose: {purposes}; {LESS} ({str(error).splitlines()[0][:120]})") from error

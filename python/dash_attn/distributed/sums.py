@@ -74,10 +74,11 @@ class Sums:
     def _make(self, document: int, head: int, node: Node, first: int, end: int) -> None:
         leaves = self.plan.leaves.of(document)
         children = node.left, node.right(len(leaves))
-        left, right = (self.read(document, head, child, first, max(first, min(end, leaves[child.end_leaf(len(leaves)) - 1][1])))
-                       if first < leaves[child.end_leaf(len(leaves)) - 1][1] else None for child in children)
-        assert right is not None
-        self.add(document, head, node, Part(first, end, right if left is None else fold(left, right)))
+        ends = [max(first, min(end, leaves[child.end_leaf(len(leaves)) - 1][1])) for child in children]  # rows of a child are fewer
+        right = self.read(document, head, children[1], first, ends[1])
+        if first < ends[0]:
+            right = fold(self.read(document, head, children[0], first, ends[0]), right)
+        self.add(document, head, node, Part(first, end, right))
         for child in children:  # of these rows nobody asks again
             kept = [part for part in self._parts[document, head, child] if not first <= part.first < part.end <= end]
             if self._held is not None:

@@ -80,8 +80,9 @@ class World:
                 self.halves = (self.exchange.overlaps if halves is None else bool(halves)) and kv_heads > 1
                 self.twice = Twice(twice, on_corruption, size)
                 reserve(self.parts, self.exchange, memory)
-                fields = {**{name: getattr(self.problem, name) for name in FIELDS}, "dtype": str(dtype), "scale": self.scale, "kind": kind, "seed": seed, "memory": memory, "twice": twice,
-                          "halves": self.halves, "version of dash": library().dashGetVersion().text, "certificate": self.certificate}
+                fields = {**{name: getattr(self.problem, name) for name in FIELDS}, "dtype": str(dtype), "scale": self.scale, "kind": kind,
+                          "seed": seed, "memory": memory, "twice": twice, "halves": self.halves,
+                          "version of dash": library().dashGetVersion().text, "certificate": self.certificate}
             except (ArgumentError, CapacityError, LibraryError) as error:
                 refusal = error
         self.exchange.agree(fields, refusal)
