@@ -89,6 +89,8 @@ DASH_CAPI_EXPORTED DashStringRef dashKernelGetSizeName(DashKernel kernel, size_t
     sequences whose lengths come with each run cu_seqlens_q and cu_seqlens_kv. */
 DASH_CAPI_EXPORTED size_t dashKernelGetNumTensors(DashKernel kernel);
 DASH_CAPI_EXPORTED DashStringRef dashKernelGetTensorName(DashKernel kernel, size_t index);
+/** 1 where a run writes it, 0 where it reads it, and of no tensor. */
+DASH_CAPI_EXPORTED int32_t dashKernelIsTensorWritten(DashKernel kernel, size_t index);
 /** head_dim^-0.5; 1 where the kernel takes no scale, and every run must pass 1. */
 DASH_CAPI_EXPORTED float dashKernelGetDefaultScale(DashKernel kernel);
 

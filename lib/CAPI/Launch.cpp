@@ -124,6 +124,11 @@ DashStringRef dashKernelGetTensorName(DashKernel kernel, size_t index) {
   return getName(kernel, &Manifest::tensors, index);
 }
 
+int32_t dashKernelIsTensorWritten(DashKernel kernel, size_t index) {
+  const Manifest *manifest = manifestOf(kernel);
+  return manifest && index < manifest->tensors.size() && manifest->tensors[index].isWritten;
+}
+
 DashStatus dashKernelFindSizes(DashKernel kernel, const DashTensor *tensors, size_t numTensors,
                                DashDiagnosticHandler handler, void *userData, int64_t *sizes,
                                size_t numSizes) {

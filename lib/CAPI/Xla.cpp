@@ -112,7 +112,7 @@ public:
       return wrong;
     made->isTable = dashProgramGetOrder(made->program, 0).length != 0;
     for (size_t i = 0; i < dashKernelGetNumTensors(made->compiled); ++i)
-      made->areResults.push_back(isResult(view(dashKernelGetTensorName(made->compiled, i))));
+      made->areResults.push_back(dashKernelIsTensorWritten(made->compiled, i));
     result = std::move(made);
     return std::nullopt;
   }
@@ -168,10 +168,6 @@ private:
         oldest = at;
     if (oldest != plans.end())
       plans.erase(oldest);
-  }
-
-  static bool isResult(std::string_view name) {
-    return name == "dq" || name == "dk" || name == "dv" || name == "dsink";
   }
 
   /// Other bits than those that were promised are an error, whatever the reason.

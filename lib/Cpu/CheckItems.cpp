@@ -64,8 +64,7 @@ static LogicalResult emitShapeCheck(LoopBuilder &b, ItemsOp items, Value tensor,
   return success();
 }
 
-LogicalResult dash::emitSizeChecks(LoopBuilder &b, ItemsOp items, const Problem &problem,
-                                   const TensorNames &names) {
+LogicalResult dash::emitSizeChecks(LoopBuilder &b, ItemsOp items, const Problem &problem) {
   OpBuilder::InsertionGuard guard(b);
   SmallVector<Value> tensors = {items.getQ(), items.getK(), items.getV()};
   auto function = items->getParentOfType<FunctionOpInterface>();
@@ -75,13 +74,16 @@ LogicalResult dash::emitSizeChecks(LoopBuilder &b, ItemsOp items, const Problem 
   }
   llvm::SmallPtrSet<void *, 16> seen; // looked up only
   for (Value tensor : tensors) {
-    auto name = names.find(tensor);
-    if (name == names.end() || !seen.insert(tensor.getAsOpaquePointer()).second)
+    if (!seen.insert(tensor.getAsOpaquePointer()).second)
       continue;
-    SmallVector<int64_t> shape =
-        shapeOfTensor(name->second, problem, bool(items.getSequencesAttr()));
-    if (!shape.empty() && failed(emitShapeCheck(b, items, tensor, name->second, shape)))
-      return failure();
+    for (TensorRoleAttr role : rolesOf(tensor)) {
+      if (!role.fits(tensor.getType()))
+        return items.emitError() << "needs " << describeRole(role) << " to be as its role says, "
+                                 << role << ", got type " << tensor.getType();
+      SmallVector<int64_t> shape = shapeOfTensor(role, problem, bool(items.getSequencesAttr()));
+      if (!shape.empty() && failed(emitShapeCheck(b, items, tensor, role.getName(), shape)))
+        return failure();
+    }
   }
   return success();
 }

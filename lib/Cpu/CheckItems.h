@@ -5,7 +5,7 @@
 
 #include "LoopBuilder.h"
 #include "dash/IR/Problem.h"
-#include "dash/IR/TensorNames.h"
+#include "dash/IR/TensorRoles.h"
 
 namespace mlir::dash {
 
@@ -14,8 +14,7 @@ LogicalResult verifyAdds(ItemsOp items);
 
 /// Whole tensors have the sizes that the order was made for: checked here where types tell, where
 /// the program starts where they do not.
-LogicalResult emitSizeChecks(LoopBuilder &b, ItemsOp items, const Problem &problem,
-                             const TensorNames &names);
+LogicalResult emitSizeChecks(LoopBuilder &b, ItemsOp items, const Problem &problem);
 
 } // namespace mlir::dash
 

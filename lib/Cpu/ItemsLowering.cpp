@@ -28,7 +28,7 @@ static Operation *topLevelOf(Operation *op, SymbolTable &symbols) {
 }
 
 FailureOr<int64_t> ItemsLowering::run() {
-  if (failed(verifyAdds(items)) || failed(emitSizeChecks(b, items, schedule.problem, names)))
+  if (failed(verifyAdds(items)) || failed(emitSizeChecks(b, items, schedule.problem)))
     return failure();
   Operation *before = topLevelOf(items, symbols);
   auto emit = [&](const NumberTable &table, StringRef name) {
@@ -129,8 +129,7 @@ void ItemsLowering::emitSums(Operation *before) {
   b.setLoc(items.getLoc());
 }
 
-FailureOr<int64_t> dash::lowerItems(ItemsOp items, const Schedule &schedule,
-                                    const TensorNames &names, SymbolTable &symbols,
+FailureOr<int64_t> dash::lowerItems(ItemsOp items, const Schedule &schedule, SymbolTable &symbols,
                                     const ItemsLoweringOptions &options) {
-  return ItemsLowering(items, schedule, names, symbols, options).run();
+  return ItemsLowering(items, schedule, symbols, options).run();
 }

@@ -17,10 +17,10 @@ namespace mlir::dash {
 /// tiles in LowerTileOps.cpp.
 class ItemsLowering {
 public:
-  ItemsLowering(ItemsOp items, const Schedule &schedule, const TensorNames &names,
-                SymbolTable &symbols, const ItemsLoweringOptions &options)
-      : items(items), schedule(schedule), names(names), symbols(symbols), options(options),
-        order(schedule), b(items.getLoc(), items) {}
+  ItemsLowering(ItemsOp items, const Schedule &schedule, SymbolTable &symbols,
+                const ItemsLoweringOptions &options)
+      : items(items), schedule(schedule), symbols(symbols), options(options), order(schedule),
+        b(items.getLoc(), items) {}
 
   /// Gives the number of slots.
   FailureOr<int64_t> run();
@@ -58,7 +58,6 @@ private:
 
   ItemsOp items;
   const Schedule &schedule;
-  const TensorNames &names;
   SymbolTable &symbols;
   const ItemsLoweringOptions &options;
   OrderTables order;

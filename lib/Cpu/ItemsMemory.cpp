@@ -52,13 +52,18 @@ LogicalResult ItemsLowering::makeWorkspace(OrderedReduceOp add, ArrayRef<int64_t
     return success();
   }
   auto function = items->getParentOfType<func::FuncOp>();
-  auto name = names.find(add.getTarget());
-  if (!function || name == names.end())
-    return add.emitError() << "has contributions without a name: only dQ, dK and dV, computed as "
-                              "--dash-tile does, can be given to a caller";
-  auto attributes = b.getDictionaryAttr(
-      {b.getNamedAttr(argumentNameAttr, b.getStringAttr("contributions-" + name->second)),
-       b.getNamedAttr(argumentShapeAttr, b.getDenseI64ArrayAttr(shape))});
+  TensorRoleAttr sums = roleOf(add.getTarget());
+  if (!function || !sums)
+    return add.emitError() << "has contributions to sums that have no '#dash.tensor_role': only "
+                              "those that 'dash.convert' rounds "
+                              "to an argument with '"
+                           << tensorAttr << "' can be given to a caller";
+  auto role = TensorRoleAttr::get(b.getContext(), ("contributions-" + sums.getName()).str(),
+                                  sums.getSide(), TensorAccess::Write, TensorKind::Contributions,
+                                  sums.getElement(), sums.getColumns());
+  auto attributes =
+      b.getDictionaryAttr({b.getNamedAttr(tensorAttr, role),
+                           b.getNamedAttr(argumentShapeAttr, b.getDenseI64ArrayAttr(shape))});
   unsigned number = function.getNumArguments();
   auto type = MemRefType::get(shape, b.getF32Type());
   LogicalResult inserted = function.insertArgument(number, type, attributes, add.getLoc());

@@ -3,7 +3,7 @@
 #ifndef DASH_LIB_CPU_LOWERITEMS_H
 #define DASH_LIB_CPU_LOWERITEMS_H
 
-#include "dash/IR/TensorNames.h"
+#include "dash/IR/TensorRoles.h"
 #include "dash/Schedule/Schedule.h"
 #include "mlir/IR/SymbolTable.h"
 
@@ -16,8 +16,8 @@ struct ItemsLoweringOptions {
 
 /// Replaces scheduled items by loops that one thread runs. Says why where it cannot; `items` is gone
 /// where it can. `schedule` has been proven.
-FailureOr<int64_t> lowerItems(ItemsOp items, const Schedule &schedule, const TensorNames &names,
-                              SymbolTable &symbols, const ItemsLoweringOptions &options);
+FailureOr<int64_t> lowerItems(ItemsOp items, const Schedule &schedule, SymbolTable &symbols,
+                              const ItemsLoweringOptions &options);
 
 } // namespace mlir::dash
 

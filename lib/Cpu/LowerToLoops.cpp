@@ -12,7 +12,7 @@
 #include "dash/Cpu/Passes.h"
 #include "dash/IR/DashDialect.h"
 #include "dash/IR/KernelAttrs.h"
-#include "dash/IR/TensorNames.h"
+#include "dash/IR/TensorRoles.h"
 #include "dash/Schedule/ScheduleIR.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -33,23 +33,19 @@ namespace mlir::dash {
 using namespace mlir;
 using namespace mlir::dash;
 
-/// Marks the arguments of the items' function for who calls it.
-static void markArguments(ItemsOp items, const Schedule &schedule, const TensorNames &names) {
+/// Says on the arguments of the items' function which sizes the order was made for, to who calls it.
+static void markArguments(ItemsOp items, const Schedule &schedule) {
   auto function = items->getParentOfType<FunctionOpInterface>();
   if (!function || function.isExternal())
     return;
   Builder builder(items.getContext());
-  for (BlockArgument argument : function.getArguments()) {
-    auto name = names.find(argument);
-    if (name == names.end())
-      continue;
-    unsigned number = argument.getArgNumber();
-    function.setArgAttr(number, argumentNameAttr, builder.getStringAttr(name->second));
-    SmallVector<int64_t> shape =
-        shapeOfTensor(name->second, schedule.problem, bool(items.getSequencesAttr()));
-    if (!shape.empty())
-      function.setArgAttr(number, argumentShapeAttr, builder.getDenseI64ArrayAttr(shape));
-  }
+  for (BlockArgument argument : function.getArguments())
+    for (TensorRoleAttr role : rolesOf(argument))
+      if (SmallVector<int64_t> shape =
+              shapeOfTensor(role, schedule.problem, bool(items.getSequencesAttr()));
+          !shape.empty())
+        function.setArgAttr(argument.getArgNumber(), argumentShapeAttr,
+                            builder.getDenseI64ArrayAttr(shape));
 }
 
 /// Zeros for sums that get no contribution. Only fills of numbers, of memory.
@@ -125,8 +121,7 @@ private:
     if (contributions && function && !SymbolTable::symbolKnownUseEmpty(function, getOperation()))
       return function.emitError() << "has callers, which contributions=true would leave without an "
                                      "argument";
-    TensorNames names = nameTensors(items);
-    markArguments(items, schedule, names);
+    markArguments(items, schedule);
     if (function) {
       SmallVector<Attribute> problems = {op.getProblem()};
       if (auto several = function->getAttrOfType<ArrayAttr>(problemAttr))
@@ -144,7 +139,7 @@ private:
     if (sink && sink.getSequencesAttr())
       sink.setSequencesAttr(op.getProblem().getSequences());
     SymbolTable &table = symbols.getSymbolTable(SymbolTable::getNearestSymbolTable(items));
-    FailureOr<int64_t> slots = lowerItems(items, schedule, names, table, {contributions});
+    FailureOr<int64_t> slots = lowerItems(items, schedule, table, {contributions});
     if (failed(slots))
       return failure();
     numSlots += *slots;

@@ -7,16 +7,19 @@
 
 #include "DescribeProgram.h"
 #include "dash/Entries/OrderTable.h"
-#include "dash/Entries/ProgramFacts.h"
+#include "dash/Entries/Parameters.h"
+#include "dash/Entries/Regions.h"
 #include "dash/Entries/TmaDescriptors.h"
+#include "dash/IR/KernelAttrs.h"
 #include "dash/IR/PartCut.h"
 #include "dash/IR/PtxName.h"
-#include "dash/IR/TensorNames.h"
+#include "dash/IR/TensorRoles.h"
 #include "dash/Pipeline/KernelCoverage.h"
 #include "mlir/IR/Builders.h"
-#include "llvm/ADT/StringExtras.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/FormatVariadic.h"
-#include <charconv>
 
 using namespace mlir;
 using namespace mlir::dash;
@@ -26,21 +29,64 @@ namespace {
 
 class Describer {
 public:
-  Describer(StringRef name, ArrayRef<TensorRole> roles, ArrayRef<MemRefType> tensors,
-            ScheduleOp schedule, SequencesAttr list, FloatAttr softcap, Apart apart,
-            bool overlapsRounding, int64_t numOrderWords, bool drawsTickets)
-      : name(name), roles(roles), tensors(tensors), schedule(schedule),
+  Describer(WorkersOp workers, ScheduleOp schedule, int64_t numOrderWords, bool drawsTickets)
+      : workers(workers), function(workers->getParentOfType<FunctionOpInterface>()),
+        schedule(schedule), numOrderWords(numOrderWords), drawsTickets(drawsTickets),
         problem(schedule.getProblem()), rows(problem.getSequences()), tiles(problem.getTiles()),
-        list(list), softcap(softcap), apart(apart), overlapsRounding(overlapsRounding),
-        numOrderWords(numOrderWords), drawsTickets(drawsTickets), context(schedule.getContext()) {}
+        // All roles run the same items.
+        list((*workers.getRoles().begin()).getItems().getSequencesAttr()),
+        context(schedule.getContext()) {
+    for (BlockArgument argument : function.getArguments())
+      if (auto type = dyn_cast<MemRefType>(argument.getType()))
+        tensors.push_back({roleOf(argument), type});
+    if (auto known = function->getAttrOfType<ArrayAttr>(tensorsAttr))
+      llvm::sort(tensors, [&](auto &one, auto &other) {
+        return llvm::find(known, one.first) < llvm::find(known, other.first);
+      });
+    readWorkers();
+    collectMaps();
+  }
 
   ProgramAttr describe() {
-    return ProgramAttr::get(context, name, describeFacts(), describeSizes(), describeConstraints(),
-                            describeDerived(), describeTensors(), describeWorkspace(),
-                            describeOrder());
+    return ProgramAttr::get(context, function.getName(), describeFacts(), describeSizes(),
+                            describeConstraints(), describeDerived(), describeTensors(), maps,
+                            describeWorkspace(), describeOrder());
   }
 
 private:
+  void readWorkers() {
+    workers.walk([&](SoftcapOp op) { softcap = op.getCapAttr(); });
+    workers.walk([&](OrderedReduceOp op) {
+      overlapsRounding |= op.getTells();
+      if (op.getApart())
+        apart = std::max(apart, op->getParentOfType<WalkOp>() ? Apart::All : Apart::Parts);
+    });
+    workers.walk([&](LoadOp op) {
+      if (TensorRoleAttr role = roleOf(op.getSource()))
+        loaded.insert(role);
+    });
+  }
+
+  /// A descriptor for each tensor of tiles that is copied: what is loaded, in tiles of its side, and what is stored, in what one warpgroup
+  /// holds of a panel. In parts dK and dV leave as sums; their descriptors stay, so that kernels are what they were.
+  void collectMaps() {
+    llvm::DenseSet<TensorRoleAttr> stored; // looked up only
+    workers.walk([&](StoreOp op) { stored.insert(roleOf(op.getTarget())); });
+    for (auto [role, type] : tensors) {
+      if (!role.isTile())
+        continue;
+      bool leaves = role.isWritten() && role.isKeyValue() &&
+                    (stored.contains(role) || schedule.getParts() > 1);
+      int64_t panels = role.getColumns() / SwizzledAttr::columnsOfPanel;
+      if (loaded.contains(role))
+        maps.push_back(TensorMapAttr::get(
+            context, role, role.isKeyValue() ? tiles.getKv() : tiles.getQ(), panels));
+      else if (leaves)
+        maps.push_back(
+            TensorMapAttr::get(context, role, FragmentAttr::rowsOfWarpgroup, /*panels=*/1));
+    }
+  }
+
   bool isTable() { return schedule.getTable() != nullptr; }
   /// Whether lengths of sequences come with a launch, on the device.
   bool isOpen() { return list && list.isOpen(); }
@@ -50,7 +96,7 @@ private:
     int64_t minWorkers = !mayWait(schedule, apart)   ? 1
                          : drawsTickets && isTable() ? *schedule.getMinWorkers()
                                                      : schedule.getWorkers();
-    return FactsAttr::get(context, tensors.front().getElementType(), problem.getHeadDim(),
+    return FactsAttr::get(context, tensors.front().first.getElement(), problem.getHeadDim(),
                           problem.getHeadDimV(), problem.getMask(), tiles, schedule.getKind(),
                           schedule.getLevel(), schedule.isOrdered(), schedule.getParts(),
                           schedule.getWorkers(), schedule.getWidth(), minWorkers, softcap, apart,
@@ -59,8 +105,8 @@ private:
 
   /// The size that a dimension of the tensors' types states, or -1.
   int64_t statedSize(bool isOfKeyValue, bool isOfBoth, unsigned dim) {
-    for (auto [role, type] : llvm::zip_equal(roles, tensors))
-      if (!role.isOptional() && (isOfBoth || role.isKeyValue == isOfKeyValue) &&
+    for (auto [role, type] : tensors)
+      if ((role.isTile() || role.isPerRow()) && (isOfBoth || role.isKeyValue() == isOfKeyValue) &&
           !type.isDynamicDim(dim))
         return type.getDimSize(dim);
     return -1;
@@ -122,28 +168,29 @@ private:
   SmallVector<TensorAttr> describeTensors() {
     Builder b(context);
     SmallVector<TensorAttr> described;
-    for (auto [role, type] : llvm::zip_equal(roles, tensors)) {
-      if (!type)
-        continue;
-      SmallVector<StringAttr> shape = {b.getStringAttr("batch"),
-                                       b.getStringAttr(role.isKeyValue ? "kv_heads" : "heads"),
-                                       b.getStringAttr(role.isKeyValue ? "kv_rows" : "q_rows"),
-                                       b.getStringAttr(Twine(problem.getHeadDim()))};
-      if (role.rank == 1)
-        shape.erase(shape.begin());
-      else if (role.rank == 2 && list)
-        shape.front() = b.getStringAttr("sequences");
-      shape.truncate(role.rank);
-      TensorPlace place = role.rank == 4 ? matrixPlace : numberPlace;
-      described.push_back(TensorAttr::get(context, role.name, type.getElementType(),
-                                          role.isWritten ? TensorAccess::Write : TensorAccess::Read,
-                                          shape, place.alignment, place.strideMultiple));
+    auto add = [&](TensorRoleAttr role, ArrayRef<StringRef> sizes) {
+      auto shape =
+          llvm::map_to_vector(sizes, [&](StringRef size) { return b.getStringAttr(size); });
+      if (role.isTile())
+        shape.push_back(b.getStringAttr(Twine(role.getColumns())));
+      TensorPlace place = role.isTile() ? matrixPlace : numberPlace;
+      described.push_back(
+          TensorAttr::get(context, role, shape, place.alignment, place.strideMultiple));
+    };
+    for (auto [role, type] : tensors) {
+      if (role.getKind() == TensorKind::Head)
+        add(role, {headsOf(role)});
+      else if (role.getKind() == TensorKind::SequenceHead)
+        add(role, {list ? "sequences" : "batch", headsOf(role)});
+      else
+        add(role, {"batch", headsOf(role), rowsOf(role)});
     }
     if (isOpen())
-      for (StringRef lengths : {"cu_seqlens_q", "cu_seqlens_kv"})
-        described.push_back(TensorAttr::get(context, lengths, b.getI32Type(), TensorAccess::Read,
-                                            {b.getStringAttr("bounds")}, numberPlace.alignment,
-                                            numberPlace.strideMultiple));
+      for (auto [name, side] :
+           {std::pair("cu_seqlens_q", TensorSide::Q), std::pair("cu_seqlens_kv", TensorSide::KV)})
+        add(TensorRoleAttr::get(context, name, side, TensorAccess::Read, TensorKind::Bounds,
+                                b.getI32Type(), /*columns=*/1),
+            {"bounds"});
     return described;
   }
 
@@ -155,36 +202,47 @@ private:
     };
     std::string perTile = "4*batch*heads*q_tiles";
     std::string perRow = perTile + "*" + std::to_string(tiles.getQ());
-    int64_t parts = schedule.getParts(), headDim = problem.getHeadDim();
+    int64_t parts = schedule.getParts(), pieces = tiles.getKv() / tiles.getQ();
     RegionBefore order = isTable()  ? RegionBefore::File
                          : isOpen() ? RegionBefore::Any // each launch has lengths of its own
                                     : RegionBefore::Entry;
-    // Sums and their counters, or contributions and their numbers.
-    auto addSums = [&](SmallVector<RegionAttr> &regions, StringRef gradient,
-                       const std::string &sumBytes, const std::string &turnBytes) {
-      bool isKept = isApart(apart, gradient);
-      regions.push_back(isKept ? region(contributionsRegion(gradient),
-                                        contributionsBytes(gradient, tiles, headDim, parts), 128)
-                               : region(sumsRegion(gradient), sumBytes, 128));
+    SmallVector<RegionAttr> regions = {
+        region("descriptors", std::to_string(maps.size() * descriptorBytes), 128)};
+    for (TensorKind kind : {TensorKind::LogRow, TensorKind::Row})
+      for (TensorRoleAttr role : loaded)
+        if (role.getKind() == kind)
+          regions.push_back(region(rowsRegion(role), perRow, 128));
+    // Sums and their counters, or contributions and their numbers. Those of a kv tile are in pieces of as many rows as a q tile, each
+    // with a counter.
+    auto addSums = [&](TensorRoleAttr role) {
+      bool isKept = apart == Apart::All || (apart == Apart::Parts && role.isKeyValue());
+      std::string columns = std::to_string(role.getColumns());
+      auto perKvTile = [](int64_t bytes) {
+        return "batch*kv_heads*kv_tiles*" + std::to_string(bytes);
+      };
+      if (isKept)
+        regions.push_back(
+            region(contributionsRegion(role), contributionsBytes(role, tiles, parts), 128));
+      else
+        regions.push_back(region(sumsRegion(role),
+                                 role.isKeyValue()
+                                     ? perKvTile(4 * tiles.getKv() * role.getColumns())
+                                     : perRow + "*" + columns,
+                                 128));
       regions.push_back(
-          region(turnsRegion(gradient), turnBytes, 16, RegionBefore::Any,
+          region(turnsRegion(role), role.isKeyValue() ? perKvTile(4 * pieces) : perTile, 16,
+                 RegionBefore::Any,
                  schedule.isOrdered() && !isKept ? RegionAfter::Zero : RegionAfter::Any));
     };
-    SmallVector<RegionAttr> regions = {
-        region("descriptors", std::to_string(numDescriptors * descriptorBytes), 128),
-        region("lse2", perRow, 128), region("delta", perRow, 128)};
-    addSums(regions, "dq", perRow + "*" + std::to_string(headDim), perTile);
-    regions.push_back(region("order", describeOrderBytes(), 16, order));
-    // Of each kv tile, in pieces as large as a q tile's sums, each with a counter.
-    auto perKvTile = [](int64_t bytes) {
-      return "batch*kv_heads*kv_tiles*" + std::to_string(bytes);
+    auto addSumsOf = [&](bool isKeyValue) {
+      for (auto [role, type] : tensors)
+        if (role.isTile() && role.isWritten() && role.isKeyValue() == isKeyValue)
+          addSums(role);
     };
-    int64_t pieces = tiles.getKv() / tiles.getQ();
-    for (StringRef gradient : {"dk", "dv"}) {
-      if (parts == 1)
-        break;
-      addSums(regions, gradient, perKvTile(4 * tiles.getKv() * headDim), perKvTile(4 * pieces));
-    }
+    addSumsOf(/*isKeyValue=*/false);
+    regions.push_back(region("order", describeOrderBytes(), 16, order));
+    if (parts > 1)
+      addSumsOf(/*isKeyValue=*/true);
     if (hasSink())
       regions.push_back(region(sinkRegion, sinkRegionBytes(tiles.getQ()), 128));
     if (drawsTickets)
@@ -193,9 +251,7 @@ private:
   }
 
   bool hasSink() const {
-    return llvm::any_of(llvm::zip_equal(roles, tensors), [](auto one) {
-      return std::get<0>(one).name == "sink" && std::get<1>(one);
-    });
+    return llvm::any_of(tensors, [](auto one) { return one.first.getKind() == TensorKind::Head; });
   }
 
   std::string describeOrderBytes() {
@@ -219,90 +275,33 @@ private:
 
   OrderSourceAttr describeOrder() {
     if (!isTable())
-      return OrderSourceAttr::get(context, OrderSource::Entry, ptxNameOf(name) + "_order",
-                                  SearchAttr(), CostAttr());
-    // Where the order came from is not kept, as PROGRAM is not.
-    std::string file = schedule.getKind() == "file" ? " path=ORDER.json" : "";
-    std::string width = schedule.getLevel() == DeterminismLevel::Machine
-                            ? formatv(" for-workers={0}", schedule.getWidth()).str()
-                            : "";
-    SearchAttr search = schedule.getSearchAttr();
-    // A search that is not told how many parts there are chooses their number, also for other sizes.
-    bool isOnePart = schedule.getParts() == 1;
-    std::string parts =
-        search || !isOnePart ? formatv(" parts={0}", int64_t(schedule.getParts())).str() : "";
-    if (apart != Apart::None)
-      parts += (" apart=" + stringifyApart(apart)).str();
-    // What is priced of parts, an order of one does not follow from.
-    CostAttr cost = schedule.getCost();
-    cost =
-        CostAttr::get(context, cost.getCompute(), cost.getReduce(), cost.getLatency(),
-                      cost.getBuffers(), cost.getBoundary(), isOnePart ? 0 : cost.getPiece(), 0, 0);
-    std::string command =
-        formatv("dash-opt PROGRAM --dash-tile='q={0} kv={1}' --dash-apply-schedule='kind={2}{3} "
-                "level={4} workers={5}{6}{12}{7} form=table "
-                "sizes={8},batch:{9},heads:{10},kv-heads:{11}'",
-                tiles.getQ(), tiles.getKv(), schedule.getKind(), file,
-                stringifyDeterminismLevel(schedule.getLevel()), schedule.getWorkers(), width,
-                search ? searchOptions(search, cost) : "", describeRows(), list ? 1 : rows.size(),
-                problem.getHeads(), problem.getKvHeads(), parts)
-            .str();
-    return OrderSourceAttr::get(context, OrderSource::File, command, search,
-                                search ? cost : CostAttr());
+      return OrderSourceAttr::get(context, OrderSource::Entry,
+                                  ptxNameOf(function.getName()) + "_order", SearchAttr(),
+                                  CostAttr());
+    return describeTable(schedule, bool(list), apart);
   }
 
-  /// "q:1024,kv:1024", or "q:512+512,kv:512+512" of a list.
-  std::string describeRows() {
-    auto text = [&](ArrayRef<int64_t> lengths) {
-      auto some = lengths.take_front(list ? lengths.size() : 1);
-      return llvm::join(llvm::map_range(some, [](int64_t rows) { return std::to_string(rows); }),
-                        "+");
-    };
-    return "q:" + text(rows.getQ()) + ",kv:" + text(rows.getKv());
-  }
-
-  /// What a search follows from beside the problem.
-  static std::string searchOptions(SearchAttr search, CostAttr cost) {
-    std::string text;
-    auto add = [&](StringRef name, double value) {
-      char digits[32]; // the shortest decimal that reads back as the same number
-      text += (" " + name + "=").str();
-      text.append(digits, std::to_chars(digits, std::end(digits), value).ptr);
-    };
-    add("compute", cost.getCompute());
-    add("reduce", cost.getReduce());
-    add("latency", cost.getLatency());
-    add("boundary", cost.getBoundary());
-    if (cost.getPiece() > 0)
-      add("piece", cost.getPiece());
-    add("buffers", cost.getBuffers());
-    add("dq-limit", search.getDqLimit() >> 20);
-    return text;
-  }
-
-  StringRef name;
-  ArrayRef<TensorRole> roles;
-  ArrayRef<MemRefType> tensors;
+  WorkersOp workers;
+  FunctionOpInterface function;
   ScheduleOp schedule;
+  int64_t numOrderWords;
+  bool drawsTickets;
   ProblemAttr problem;
   SequencesAttr rows;
   TilesAttr tiles;
   SequencesAttr list; ///< null of a batch
-  FloatAttr softcap;  ///< null where scores have none
-  Apart apart;
-  bool overlapsRounding;
-  int64_t numOrderWords;
-  bool drawsTickets;
   MLIRContext *context;
+  SmallVector<std::pair<TensorRoleAttr, MemRefType>> tensors;
+  llvm::SetVector<TensorRoleAttr> loaded; ///< into shared memory
+  SmallVector<TensorMapAttr> maps;
+  FloatAttr softcap; ///< null where scores have none
+  Apart apart = Apart::None;
+  bool overlapsRounding = false;
 };
 
 } // namespace
 
-ProgramAttr dash::describeProgram(StringRef name, ArrayRef<TensorRole> roles,
-                                  ArrayRef<MemRefType> tensors, ScheduleOp schedule,
-                                  SequencesAttr list, FloatAttr softcap, Apart apart,
-                                  bool overlapsRounding, int64_t numOrderWords, bool drawsTickets) {
-  return Describer(name, roles, tensors, schedule, list, softcap, apart, overlapsRounding,
-                   numOrderWords, drawsTickets)
-      .describe();
+ProgramAttr dash::describeProgram(WorkersOp workers, ScheduleOp schedule, int64_t numOrderWords,
+                                  bool drawsTickets) {
+  return Describer(workers, schedule, numOrderWords, drawsTickets).describe();
 }

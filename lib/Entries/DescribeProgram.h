@@ -3,18 +3,18 @@
 #ifndef DASH_LIB_ENTRIES_DESCRIBEPROGRAM_H
 #define DASH_LIB_ENTRIES_DESCRIBEPROGRAM_H
 
-#include "dash/IR/TensorNames.h"
+#include "dash/IR/DashOps.h"
 
 namespace mlir::dash {
 
-/// Everything that a launcher needs to know beside the entries. `tensors` are the types of a program's
-/// arguments, in the order of their roles, null for those that it does without, `list` says whether sequences are one,
-/// `softcap` is null where scores have none, `numOrderWords` is the size of the order buffer where the order is a table. Where
-/// workers draw tickets, there is a region for them.
-ProgramAttr describeProgram(StringRef name, ArrayRef<TensorRole> roles,
-                            ArrayRef<MemRefType> tensors, ScheduleOp schedule, SequencesAttr list,
-                            FloatAttr softcap, Apart apart, bool overlapsRounding,
-                            int64_t numOrderWords, bool drawsTickets);
+/// Everything that a launcher needs to know beside the entries, of the function that `workers` stand in, whose arguments have
+/// roles. `numOrderWords` is the size of the order buffer where the order is a table. Where workers draw tickets, there is a region
+/// for them.
+ProgramAttr describeProgram(WorkersOp workers, ScheduleOp schedule, int64_t numOrderWords,
+                            bool drawsTickets);
+
+/// Where the order of a table comes from: the command that makes it for other sizes.
+OrderSourceAttr describeTable(ScheduleOp schedule, bool isList, Apart apart);
 
 } // namespace mlir::dash
 

@@ -74,8 +74,8 @@ private:
   /// Formulas see a sequence's sizes.
   void enter(Value sequence) {
     Value qRows = numberOf(sequence, SequenceQRows), kvRows = numberOf(sequence, SequenceKvRows);
-    qTiles = b.ceilDiv(qRows, facts.qTile);
-    kvTiles = b.ceilDiv(kvRows, facts.kvTile);
+    qTiles = b.ceilDiv(qRows, kernels.qTile());
+    kvTiles = b.ceilDiv(kvRows, kernels.kvTile());
     offset = b.sub(kvRows, qRows);
     nameSizes();
   }

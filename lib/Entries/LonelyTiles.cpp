@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "LonelyTiles.h"
-#include "dash/IR/KernelAttrs.h"
 
 using namespace mlir;
 using namespace mlir::dash;
@@ -16,18 +15,18 @@ static int64_t statedSize(ProgramAttr program, StringRef name) {
 }
 
 FailureOr<std::optional<LonelyTiles>> dash::findLonelyTiles(const Kernels &kernels) {
-  auto program = kernels.module->getAttrOfType<ProgramAttr>(programAttr);
+  ProgramAttr program = kernels.program;
   MaskAttr mask = program.getFacts().getMask();
   auto emitError = [&] { return kernels.module->emitError(); };
   SequenceLengths rows{statedSize(program, "q_rows"), statedSize(program, "kv_rows")};
-  bool areStated = rows.q >= 0 && rows.kv >= 0 && !kernels.facts.isList;
+  bool areStated = rows.q >= 0 && rows.kv >= 0 && !kernels.isList();
   if (mask.getRules().empty() || (!areStated && !mask.getBlocks()))
     return std::optional<LonelyTiles>();
   if (!areStated)
     return emitError() << "rules of a mask are of stated rows, but 'q_rows' or 'kv_rows' is chosen "
                           "at a launch: make a table, by sizes of --dash-to-ptx";
   Problem problem;
-  problem.tiles = {kernels.facts.qTile, kernels.facts.kvTile};
+  problem.tiles = {kernels.qTile(), kernels.kvTile()};
   problem.mask = toMask(mask);
   problem.sequences = {rows};
   if (failed(mask.verifyData(emitError)) ||

@@ -3,7 +3,7 @@
 #ifndef DASH_LIB_ENTRIES_LONELYTILES_H
 #define DASH_LIB_ENTRIES_LONELYTILES_H
 
-#include "dash/Entries/ProgramFacts.h"
+#include "dash/Entries/Kernels.h"
 #include "dash/IR/Problem.h"
 
 namespace mlir::dash {

@@ -3,19 +3,19 @@
 //
 // Everything that the main kernel wants to find ready: one number a row, in the order in which its
 // threads hold rows; zeros where nobody adds; and the descriptors of the tensors that it copies.
-// A block has a tile of queries. Where delta is not given, it sums rows of O times dO, and loads all
-// that it reads of them before it multiplies: what hides the latency of memory is the number of
-// loads in flight.
+// A block has a tile of queries. Where delta is not given, it sums rows of O times dO.
 //
 //===----------------------------------------------------------------------===//
 
 #include "LonelyTiles.h"
+#include "Prepared.h"
 #include "dash/Entries/MaskEmitter.h"
+#include "dash/Entries/Parameters.h"
 #include "dash/Entries/Passes.h"
+#include "dash/Entries/Regions.h"
 #include "dash/Entries/TmaDescriptors.h"
-#include "dash/Hopper/ElementType.h"
 #include "dash/Hopper/HopperOps.h"
-#include "dash/IR/DashOps.h"
+#include "dash/IR/TensorRoles.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -38,24 +38,29 @@ namespace {
 
 class PrepareBuilder {
 public:
-  PrepareBuilder(Location loc, const Kernels &kernels, const std::optional<LonelyTiles> &lonely)
-      : facts(kernels.facts), lonely(lonely), maps(tensorMaps(facts)),
-        lanesPerRow(facts.headDim / 8), b(makeEntry(loc, kernels)) {}
+  PrepareBuilder(Location loc, const Kernels &kernels, const Prepared &what,
+                 const std::optional<LonelyTiles> &lonely)
+      : kernels(kernels), what(what), lonely(lonely), qTile(kernels.qTile()),
+        b(makeEntry(loc, kernels, what)) {}
 
   void build() {
     thread = b.special("tid.x");
-    tile = queryTileOfBlock(b, facts);
+    tile = queryTileOfBlock(b, kernels);
     shared = b.sharedBase();
-    if (facts.isOrdered)
+    if (kernels.isOrdered())
       clearTurns();
-    if (!facts.takesDelta)
-      whereTileIs(b, tile, [&] { sumRows(); });
+    if (!what.takesDelta())
+      whereTileIs(b, tile, [&] {
+        sumRows(b, what.factors, tile, qTile, thread, numThreads, [&](Value row, Value sum) {
+          hopper::storeWord(b, b.toBits(sum), sharedDelta(row));
+        });
+      });
     buildDescriptors();
-    if (!facts.takesDelta)
+    if (!what.takesDelta())
       b.syncBlock();
     whereTileIs(b, tile, [&] {
-      b.ifThen(b.below(thread, facts.qTile), [&] { writeRowNumbers(); });
-      if (!facts.isApart("dq")) // of which none are zero
+      b.ifThen(b.below(thread, qTile), [&] { writeRowNumbers(); });
+      if (!isApart(kernels, what)) // of which none are zero
         b.ifThen(getsNoAdd(), [&] {
           writeZeros();
           tellComplete();
@@ -67,110 +72,70 @@ public:
   }
 
 private:
-  static EntryBuilder makeEntry(Location loc, const Kernels &kernels) {
-    const ProgramFacts &facts = kernels.facts;
+  static EntryBuilder makeEntry(Location loc, const Kernels &kernels, const Prepared &what) {
     EntryLaunch launch;
     launch.role = EntryRole::Prepare;
     launch.grid[0] = queryTileGrid.str();
     launch.threads = numThreads;
-    launch.sharedBytes = sharedDeltas() + (facts.takesDelta ? 0 : 4 * facts.qTile);
+    launch.sharedBytes = descriptorsBytes(kernels) + (what.takesDelta() ? 0 : 4 * kernels.qTile());
     ParameterList parameters;
-    addMappedTensors(parameters, facts);
-    parameters.tensor(facts.takesDelta ? "delta" : "o", /*isPerRow=*/facts.takesDelta);
-    parameters.tensor("lse", /*isPerRow=*/true);
+    for (TensorMapAttr map : kernels.program.getMaps())
+      parameters.tensor(map.getTensor());
+    for (TensorRoleAttr read : what.read())
+      if (!kernels.program.findMap(read))
+        parameters.tensor(read);
     parameters.sizes({"batch", "heads", "kv_heads", "q_rows", "kv_rows"});
-    for (StringRef region : {"descriptors", "lse2", "delta"})
-      parameters.workspace(region);
-    if (!facts.isApart("dq"))
-      parameters.workspace(sumsRegion("dq"));
-    for (StringRef gradient : chained(facts))
-      parameters.workspace(turnsRegion(gradient));
-    if (facts.isList)
-      addListParameters(parameters);
-    if (facts.hasSink)
-      parameters.pointer("sink").workspace(sinkRegion);
-    return EntryBuilder(loc, kernels.module, facts.name + "_prepare", launch, parameters);
+    parameters.workspace("descriptors");
+    parameters.workspace(rowsRegion(what.lse)).workspace(rowsRegion(what.delta));
+    if (!isApart(kernels, what))
+      parameters.workspace(sumsRegion(what.ofQueries));
+    for (TensorRoleAttr sums : chained(kernels, what))
+      parameters.workspace(turnsRegion(sums));
+    if (kernels.isList())
+      parameters.list();
+    if (what.sink)
+      parameters.pointer(what.sink.getName()).workspace(sinkRegion);
+    return EntryBuilder(loc, kernels.module, kernels.entryName(launch.role), launch, parameters);
+  }
+  static bool isApart(const Kernels &kernels, const Prepared &what) {
+    return kernels.program.isApart(what.ofQueries);
   }
   /// Shared memory holds the descriptors, then the sum of each row, where delta is not given.
-  static int64_t sharedDeltas() { return numDescriptors * descriptorBytes; }
   Value sharedDelta(Value localRow) {
-    return b.add(b.add(shared, b.mul(localRow, 4)), sharedDeltas());
-  }
-
-  /// Rows past the end are read as the last one: no branch stands between the loads.
-  Value clampedRow(Value localRow) {
-    return b.min(b.add(tile.firstRow, localRow), b.add(tile.rows, -1));
-  }
-  SmallVector<Value> loadPiece(StringRef tensor, Value row, Value column) {
-    Value line = rowOf(b, tensor, 2, tile, row);
-    return b.streamIn(b.offset(line, b.mul(column, 16)));
-  }
-
-  /// A row is 16 bytes of each of `lanesPerRow` lanes, which stand side by side in a warp.
-  void sumRows() {
-    int64_t rowsAtOnce = numThreads / lanesPerRow;
-    Value column = b.remainder(thread, lanesPerRow), firstRow = b.quotient(thread, lanesPerRow);
-    SmallVector<SmallVector<Value>> o, gradient;
-    for (int64_t row = 0; row < facts.qTile; row += rowsAtOnce) {
-      Value clamped = clampedRow(b.add(firstRow, row));
-      o.push_back(loadPiece("o", clamped, column));
-      gradient.push_back(loadPiece("do", clamped, column));
-    }
-    SmallVector<Value> sums;
-    for (auto [x, y] : llvm::zip_equal(o, gradient)) {
-      Value &sum = sums.emplace_back(sumOfPiece(x, y));
-      for (int64_t distance = 1; distance < lanesPerRow; distance *= 2)
-        sum = b.add(sum, b.toF32(b.shuffleXor(b.toBits(sum), distance)));
-    }
-    b.inOneLane(column, [&] {
-      for (auto [i, sum] : llvm::enumerate(sums))
-        hopper::storeWord(b, b.toBits(sum), sharedDelta(b.add(firstRow, i * rowsAtOnce)));
-    });
-  }
-  Value sumOfPiece(ArrayRef<Value> o, ArrayRef<Value> gradient) {
-    Value sum;
-    for (auto [x, y] : llvm::zip_equal(o, gradient)) {
-      auto factor = [&](Value pair, PairHalf half) {
-        return unpackHalf(b, facts.element, pair, half);
-      };
-      Value low = factor(x, PairHalf::Low), lowFactor = factor(y, PairHalf::Low);
-      sum = sum ? b.fma(low, lowFactor, sum) : b.mul(low, lowFactor);
-      Value high = factor(x, PairHalf::High);
-      sum = b.fma(high, factor(y, PairHalf::High), sum);
-    }
-    return sum;
+    return b.add(b.add(shared, b.mul(localRow, 4)), descriptorsBytes(kernels));
   }
 
   /// One thread a row. Rows past the end and rows that see no column get P = exp2(x - inf) = 0.
   void writeRowNumbers() {
     Value row = b.add(tile.firstRow, thread);
     Value isRow = b.below(row, tile.rows);
-    auto load = [&](StringRef tensor) {
-      Value at = rowOf(b, tensor, 4, tile, clampedRow(thread), /*isPerRow=*/true);
+    auto load = [&](TensorRoleAttr tensor) {
+      Value at = rowOf(b, tensor, tile, clampedRow(b, tile, thread));
       return b.load(b.getF32Type(), at, /*alignment=*/4);
     };
-    Value lse = load("lse");
+    Value lse = load(what.lse);
     Value isEmpty = b.choose(isRow, b.isInfinite(lse), b.i1(true));
     Value infinity = b.f32(std::numeric_limits<double>::infinity());
     Value lse2 = b.choose(isEmpty, infinity, b.mul(lse, b.f32(llvm::numbers::log2e)));
     Value delta =
-        facts.takesDelta ? load("delta") : b.toF32(hopper::loadWord(b, sharedDelta(thread)));
+        what.takesDelta() ? load(what.delta) : b.toF32(hopper::loadWord(b, sharedDelta(thread)));
     delta = b.choose(isRow, delta, b.f32(0));
 
     Value place = b.mul(permutedRow(b, thread), 4);
-    b.store(lse2, b.offset(tileOf(b, "lse2", 4 * facts.qTile, tile), place), 4);
-    b.store(delta, b.offset(tileOf(b, "delta", 4 * facts.qTile, tile), place), 4);
-    if (facts.hasSink)
+    for (auto [rows, number] : {std::pair(what.lse, lse2), std::pair(what.delta, delta)})
+      b.store(number, b.offset(tileOf(b, rowsRegion(rows), 4 * qTile, tile), place), 4);
+    if (what.sink)
       sumSinkTerms(lse, delta, isEmpty);
   }
 
   /// exp(sink - LSE) * delta over a run of rows, which is a warp's.
   void sumSinkTerms(Value lse, Value delta, Value isEmpty) {
-    Value sink = b.load(b.getF32Type(), b.offset(b.parameter("sink"), b.mul(tile.head, 4)), 4);
+    Value sink =
+        b.load(b.getF32Type(), b.offset(b.parameter(what.sink.getName()), b.mul(tile.head, 4)), 4);
     Value power = hopper::exp2(b, b.mul(b.sub(sink, lse), b.f32(llvm::numbers::log2e)));
     Value sum = pairwiseSumOverWarp(b, b.choose(isEmpty, b.f32(0), b.mul(power, delta)));
     b.inOneLane(b.laneOf(thread), [&] {
-      Value runs = tileOf(b, sinkRegion, 4 * sinkRuns(facts.qTile), tile);
+      Value runs = tileOf(b, sinkRegion, 4 * sinkRuns(qTile), tile);
       b.store(sum, b.offset(runs, b.mul(b.warpOf(thread), 4)), 4);
     });
   }
@@ -178,19 +143,20 @@ private:
   /// Whether the main kernel expects zeros in the tile's sums. Where adds are ordered the first is a
   /// store, so that is so only for tiles that no column is seen from.
   Value getsNoAdd() {
-    if (!facts.isOrdered)
+    if (!kernels.isOrdered())
       return b.i1(true);
     if (lonely)
       return isAmong(*lonely);
-    if (facts.edges.rest.band.isFull())
-      return facts.isList ? b.equal(tile.kvRows, 0) : b.i1(false);
-    if (facts.isList) {
-      LineEmitter mask(b, facts.edges, b.sub(b.toI64(tile.kvRows), b.toI64(tile.rows)));
+    if (kernels.edges().rest.band.isFull())
+      return kernels.isList() ? b.equal(tile.kvRows, 0) : b.i1(false);
+    TileEdges edges = kernels.edges();
+    if (kernels.isList()) {
+      LineEmitter mask(b, edges, b.sub(b.toI64(tile.kvRows), b.toI64(tile.rows)));
       return b.equal(mask.activeKv(b.toI64(tile.q), b.toI64(tile.kvTiles)).size, 0);
     }
     Value qRows = b.toI64(b.parameter("q_rows")), kvRows = b.toI64(b.parameter("kv_rows"));
-    LineEmitter mask(b, facts.edges, b.sub(kvRows, qRows));
-    return b.equal(mask.activeKv(b.toI64(tile.q), b.ceilDiv(kvRows, facts.kvTile)).size, 0);
+    LineEmitter mask(b, edges, b.sub(kvRows, qRows));
+    return b.equal(mask.activeKv(b.toI64(tile.q), b.ceilDiv(kvRows, kernels.kvTile())).size, 0);
   }
   Value isAmong(ArrayRef<TileRange> ranges) {
     Value isFound = b.i1(false);
@@ -201,38 +167,40 @@ private:
     return isFound;
   }
   void writeZeros() {
-    int64_t tileBytes = 4 * facts.qTile * facts.headDim;
-    Value sums = b.offset(tileOf(b, "dq_sum", tileBytes, tile), b.mul(thread, 16));
+    int64_t tileBytes = 4 * qTile * what.ofQueries.getColumns();
+    Value sums =
+        b.offset(tileOf(b, sumsRegion(what.ofQueries), tileBytes, tile), b.mul(thread, 16));
     SmallVector<Value> zeros(4, b.i32(0));
     for (int64_t at = 0; at < tileBytes; at += 16 * numThreads)
       b.store16(zeros, b.offset(sums, at));
   }
 
   /// The sums of which gradients are added in turns.
-  static ArrayRef<StringRef> chained(const ProgramFacts &facts) {
-    static constexpr StringRef gradients[] = {"dq", "dk", "dv"};
-    return ArrayRef(gradients).take_front(!facts.isOrdered ? 0 : facts.parts == 1 ? 1 : 3);
+  static ArrayRef<TensorRoleAttr> chained(const Kernels &kernels, const Prepared &what) {
+    return kernels.isOrdered() ? ArrayRef(what.summed) : ArrayRef<TensorRoleAttr>();
   }
+  Value counterOfTile() { return tileOf(b, turnsRegion(what.ofQueries), 4, tile); }
   /// Of a tile without a chain, or of no sequence, no turn is the last.
   void tellComplete() {
-    if (facts.overlapsRounding)
-      b.ifThen(b.equal(thread, 0),
-               [&] { b.store(b.i32(sumIsComplete), tileOf(b, turnsRegion("dq"), 4, tile), 4); });
+    if (kernels.facts().getOverlapsRounding())
+      b.ifThen(b.equal(thread, 0), [&] { b.store(b.i32(sumIsComplete), counterOfTile(), 4); });
   }
   /// Chains begin with the turn 0: a counter of dQ is the block's, those of dK and dV are shared among all threads.
   void clearTurns() {
     Value zero = b.i32(0);
-    b.ifThen(b.equal(thread, 0), [&] { b.store(zero, tileOf(b, turnsRegion("dq"), 4, tile), 4); });
-    if (facts.parts == 1)
+    b.ifThen(b.equal(thread, 0), [&] { b.store(zero, counterOfTile(), 4); });
+    if (kernels.parts() == 1)
       return;
-    Value kvTiles = b.ceilDiv(b.parameter("kv_rows"), facts.kvTile);
+    Value kvTiles = b.ceilDiv(b.parameter("kv_rows"), kernels.kvTile());
     Value heads = b.mul(b.parameter("batch"), b.parameter("kv_heads"));
-    Value end = b.mul(b.toI64(b.mul(heads, kvTiles)), facts.numPieces());
+    Value end = b.mul(b.toI64(b.mul(heads, kvTiles)), kernels.numPieces());
     Value begin = b.add(b.mul(b.toI64(tile.index), numThreads), b.toI64(thread));
     Value step = b.mul(b.toI64(b.special("nctaid.x")), numThreads);
     b.forEach(begin, end, step, {}, [&](Value i, ValueRange) -> SmallVector<Value> {
-      for (StringRef gradient : chained(facts).drop_front()) {
-        Value turns = b.parameter("workspace." + turnsRegion(gradient));
+      for (TensorRoleAttr sums : chained(kernels, what)) {
+        if (!sums.isKeyValue())
+          continue;
+        Value turns = b.parameter("workspace." + turnsRegion(sums));
         b.store(zero, b.offset(turns, b.mul(i, 4)), 4);
       }
       return {};
@@ -242,17 +210,17 @@ private:
   void buildDescriptors() {
     Value warp = b.warpOf(b.uniform(thread)), lane = b.laneOf(thread);
     b.ifThen(b.equal(b.special("ctaid.x"), 0), [&] {
-      for (auto [i, map] : llvm::enumerate(maps))
-        b.ifThen(b.equal(warp, i), [&, i = i, &map = map] {
-          buildDescriptor(b, facts, map, i, b.add(shared, i * descriptorBytes), lane);
+      for (auto [i, map] : llvm::enumerate(kernels.program.getMaps()))
+        b.ifThen(b.equal(warp, i), [&, i = i, map = map] {
+          buildDescriptor(b, kernels, map, i, b.add(shared, i * descriptorBytes), lane);
         });
     });
   }
 
-  ProgramFacts facts;
+  Kernels kernels;
+  const Prepared &what;
   const std::optional<LonelyTiles> &lonely;
-  std::array<TensorMap, numDescriptors> maps;
-  int64_t lanesPerRow;
+  int64_t qTile;
   EntryBuilder b;
   Value thread, shared;
   QueryTile tile;
@@ -269,11 +237,13 @@ struct LowerPrepare : public dash::impl::LowerPrepareBase<LowerPrepare> {
       function.walk([&](linalg::FillOp op) { zeros = op; });
       function.walk([&](DeltaOp op) { delta = op; });
       bool takesDelta = llvm::any_of(function.getArguments(), [](BlockArgument argument) {
-        return nameOfArgument(argument) == "delta";
+        TensorRoleAttr role = roleOf(argument);
+        return role && role.getKind() == TensorKind::Row;
       });
+      takesDelta &= !delta;
       if (takesDelta && !zeros) {
         function.emitError(
-            "takes 'delta', but there is no 'linalg.fill' of the sums of dQ to make the "
+            "takes delta, but there is no 'linalg.fill' of the sums of dQ to make the "
             "entry of; run --dash-outline-program on what dash-tile makes");
         return WalkResult::interrupt();
       }
@@ -298,7 +268,10 @@ private:
     auto lonely = findLonelyTiles(*kernels);
     if (failed(lonely))
       return failure();
-    PrepareBuilder(op->getLoc(), *kernels, *lonely).build();
+    FailureOr<Prepared> what = findPrepared(op, *kernels);
+    if (failed(what))
+      return failure();
+    PrepareBuilder(op->getLoc(), *kernels, *what, *lonely).build();
     // Of the fills of a program with kernels, all are of its sums.
     auto function = op->getParentOfType<FunctionOpInterface>();
     if (auto delta = dyn_cast<DeltaOp>(op))

@@ -7,8 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "FormulaEmitter.h"
+#include "dash/Entries/Kernels.h"
+#include "dash/Entries/Parameters.h"
 #include "dash/Entries/Passes.h"
-#include "dash/Entries/ProgramFacts.h"
 #include "dash/Hopper/HopperOps.h"
 #include "dash/IR/DashOps.h"
 #include "dash/IR/KernelAttrs.h"
@@ -36,7 +37,7 @@ struct Scanned {
 class SequencesBuilder {
 public:
   SequencesBuilder(const Kernels &kernels, FormulasAttr formulas)
-      : facts(kernels.facts), formulas(formulas), b(makeEntry(kernels)) {}
+      : kernels(kernels), formulas(formulas), b(makeEntry(kernels)) {}
 
   void build() {
     lane = b.special("tid.x");
@@ -60,11 +61,20 @@ private:
     launch.role = EntryRole::Sequences;
     launch.threads = threadsOfWarp;
     ParameterList parameters;
-    parameters.pointer("cu_seqlens_q").pointer("cu_seqlens_kv");
+    for (TensorRoleAttr bounds : boundsOf(kernels))
+      parameters.pointer(bounds.getName());
     parameters.sizes({"kv_heads", "q_rows", "kv_rows", "sequences", "workers", "width"});
     parameters.workspace("order");
-    return EntryBuilder(kernels.module->getLoc(), kernels.module, kernels.facts.name + "_sequences",
+    return EntryBuilder(kernels.module->getLoc(), kernels.module, kernels.entryName(launch.role),
                         launch, parameters);
+  }
+  /// Where rows of sequences begin: those of queries and of keys.
+  static SmallVector<TensorRoleAttr> boundsOf(const Kernels &kernels) {
+    SmallVector<TensorRoleAttr> bounds;
+    for (TensorAttr tensor : kernels.program.getTensors())
+      if (tensor.getRole().getKind() == TensorKind::Bounds)
+        bounds.push_back(tensor.getRole());
+    return bounds;
   }
 
   /// A lane's subcube grows from itself to the warp: what is in its lower half stands before the upper one.
@@ -86,11 +96,12 @@ private:
   struct Rows {
     Value end, rows, largest;
   };
-  Rows readRows(StringRef lengths, StringRef rows, Value sequence, Value carried) {
+  Rows readRows(TensorRoleAttr bounds, Value sequence, Value carried) {
     auto bound = [&](Value index) {
-      Value at = b.offset(b.parameter(lengths), b.mul(b.toI64(b.min(index, sequences)), 4));
+      Value at =
+          b.offset(b.parameter(bounds.getName()), b.mul(b.toI64(b.min(index, sequences)), 4));
       Value number = hopper::loadWordGlobal(b, at, 0);
-      return b.min(b.max(number, b.i32(0)), b.parameter(rows));
+      return b.min(b.max(number, b.i32(0)), b.parameter(rowsOf(bounds)));
     };
     Value own = bound(sequence), next = bound(b.add(sequence, 1));
     auto larger = [&](Value x, Value y) { return b.max(x, y); };
@@ -120,9 +131,11 @@ private:
   /// The records of the next sequences, one a lane.
   SmallVector<Value> writeSome(Value first, ValueRange carried) {
     Value sequence = b.add(first, lane);
-    Rows q = readRows("cu_seqlens_q", "q_rows", sequence, carried[0]);
-    Rows kv = readRows("cu_seqlens_kv", "kv_rows", sequence, carried[1]);
-    Value qTiles = b.ceilDiv(q.rows, facts.qTile), kvTiles = b.ceilDiv(kv.rows, facts.kvTile);
+    SmallVector<TensorRoleAttr> bounds = boundsOf(kernels);
+    Rows q = readRows(bounds[0], sequence, carried[0]);
+    Rows kv = readRows(bounds[1], sequence, carried[1]);
+    Value qTiles = b.ceilDiv(q.rows, kernels.qTile()),
+          kvTiles = b.ceilDiv(kv.rows, kernels.kvTile());
     SmallVector<Value> next = {q.largest, kv.largest}, before;
     Value counts[] = {qTiles, kvTiles, b.mul(qTiles, kvTiles), numUnits(qTiles, kvTiles)};
     for (auto [i, number] : llvm::enumerate(counts)) {
@@ -145,11 +158,25 @@ private:
       b.store16(words.slice(i, 4), b.offset(at, 4 * i));
   }
 
-  ProgramFacts facts;
+  Kernels kernels;
   FormulasAttr formulas;
   EntryBuilder b;
   Value lane, sequences;
 };
+
+/// Of queries and of keys, in this order.
+LogicalResult checkBounds(const Kernels &kernels) {
+  SmallVector<TensorSide> sides;
+  for (TensorAttr tensor : kernels.program.getTensors())
+    if (tensor.getRole().getKind() == TensorKind::Bounds)
+      sides.push_back(tensor.getRole().getSide());
+  if (ArrayRef(sides) == ArrayRef({TensorSide::Q, TensorSide::KV}))
+    return success();
+  return kernels.module->emitError()
+         << "expected 'tensors' of '" << programAttr
+         << "' with bounds of queries and of keys, in this order, found " << sides.size()
+         << " of them; run --dash-outline-program to make it";
+}
 
 struct LowerSequences : public dash::impl::LowerSequencesBase<LowerSequences> {
   using LowerSequencesBase::LowerSequencesBase;
@@ -163,7 +190,7 @@ struct LowerSequences : public dash::impl::LowerSequencesBase<LowerSequences> {
     });
     for (Operation *module : modules) {
       FailureOr<Kernels> kernels = readKernels(module);
-      if (failed(kernels))
+      if (failed(kernels) || failed(checkBounds(*kernels)))
         return signalPassFailure();
       SequencesBuilder(*kernels, module->getAttrOfType<FormulasAttr>(formulasAttr)).build();
       ++numLowered;

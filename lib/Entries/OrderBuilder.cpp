@@ -31,8 +31,8 @@ OrderBuilder::OrderBuilder(const Kernels &kernels, FormulasAttr formulas)
 
 OrderBuilder::OrderBuilder(const Kernels &kernels, FormulasAttr formulas, const EntryLaunch &launch,
                            const ParameterList &parameters)
-    : facts(kernels.facts), formulas(formulas), hasRuns(kernels.module->hasAttr(runsAttr)),
-      b(kernels.module->getLoc(), kernels.module, kernels.facts.name + "_order", launch,
+    : kernels(kernels), formulas(formulas), hasRuns(kernels.module->hasAttr(runsAttr)),
+      b(kernels.module->getLoc(), kernels.module, kernels.entryName(EntryRole::Order), launch,
         parameters) {}
 
 void OrderBuilder::build() {
@@ -62,16 +62,16 @@ void OrderBuilder::readSizes() {
   workers = size("workers");
   width = size("width");
   groupSize = b.quotient(size("heads"), kvHeads);
-  qTiles = b.ceilDiv(qRows, facts.qTile);
-  kvTiles = b.ceilDiv(kvRows, facts.kvTile);
+  qTiles = b.ceilDiv(qRows, kernels.qTile());
+  kvTiles = b.ceilDiv(kvRows, kernels.kvTile());
   groups = b.mul(size("batch"), kvHeads);
-  if (facts.parts > 1) { // items are of parts, which are counted fastest
-    groups = b.mul(groups, facts.parts);
+  if (kernels.parts() > 1) { // items are of parts, which are counted fastest
+    groups = b.mul(groups, kernels.parts());
     if (hasRuns) {
-      runs = b.quotient(b.mul(kvHeads, facts.parts), size("heads"));
+      runs = b.quotient(b.mul(kvHeads, kernels.parts()), size("heads"));
       groupSize = b.i64(1); // of a part
     } else {
-      groupSize = b.quotient(groupSize, facts.parts);
+      groupSize = b.quotient(groupSize, kernels.parts());
     }
   }
   numItems = b.mul(groups, kvTiles);
@@ -180,14 +180,14 @@ void OrderBuilder::writeItems(Value firstOfList) {
 void OrderBuilder::writeItem(const ItemValues &item, Value place) {
   // Of a kv head and a part at once: that is whose heads follow each other.
   Value run = item.group, part = b.i64(0);
-  if (facts.parts > 1) {
-    part = b.remainder(item.group, facts.parts);
-    run = b.quotient(item.group, facts.parts);
+  if (kernels.parts() > 1) {
+    part = b.remainder(item.group, kernels.parts());
+    run = b.quotient(item.group, kernels.parts());
   }
   Value sequence = item.sequence ? item.sequence : b.quotient(run, kvHeads);
   Value kvHead = b.remainder(run, kvHeads), heads = kvHead;
-  if (facts.parts > 1)
-    heads = b.add(b.mul(kvHead, facts.parts), part);
+  if (kernels.parts() > 1)
+    heads = b.add(b.mul(kvHead, kernels.parts()), part);
   Value firstHead, first, count;
   if (runs) {
     auto [begin, end] = stepsOf(b.remainder(part, runs));
@@ -263,7 +263,7 @@ void OrderBuilder::writeVisitOfRun(Value index, Value kv, Value step) {
   auto [begin, end] = stepsOf(run);
   llvm::StringMap<Value> ofLine = symbols;
   symbols["q_tiles"] = b.sub(end, begin);
-  symbols["offset"] = b.add(offset, b.mul(begin, facts.qTile));
+  symbols["offset"] = b.add(offset, b.mul(begin, kernels.qTile()));
   Value zero = b.i64(0), lastQ = b.add(symbols["q_tiles"], -1), lastKv = b.add(kvTiles, -1);
   Value ofRun =
       evaluate("visit", formulas.getVisit(),

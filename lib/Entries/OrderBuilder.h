@@ -3,8 +3,9 @@
 #ifndef DASH_LIB_ENTRIES_ORDERBUILDER_H
 #define DASH_LIB_ENTRIES_ORDERBUILDER_H
 
+#include "dash/Entries/Kernels.h"
 #include "dash/Entries/MaskEmitter.h"
-#include "dash/Entries/ProgramFacts.h"
+#include "dash/Entries/Parameters.h"
 #include "dash/IR/DashOps.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -53,7 +54,7 @@ protected:
   /// All threads of the grid take turns.
   void forEachOfGrid(llvm::function_ref<Value()> makeEnd, llvm::function_ref<void(Value)> body);
 
-  ProgramFacts facts;
+  Kernels kernels;
   FormulasAttr formulas;
   bool hasRuns; ///< of q tiles, which parts are
   EntryBuilder b;
@@ -75,8 +76,12 @@ private:
   std::pair<Value, Value> stepsOf(Value run);
   void writeVisitOfRun(Value index, Value kv, Value step);
   void storeVisit(Value index, Value q, Value turn, Value numKv);
-  ActiveTiles activeQ(Value kv) { return LineEmitter(b, facts.edges, offset).activeQ(kv, qTiles); }
-  ActiveTiles activeKv(Value q) { return LineEmitter(b, facts.edges, offset).activeKv(q, kvTiles); }
+  ActiveTiles activeQ(Value kv) {
+    return LineEmitter(b, kernels.edges(), offset).activeQ(kv, qTiles);
+  }
+  ActiveTiles activeKv(Value q) {
+    return LineEmitter(b, kernels.edges(), offset).activeKv(q, kvTiles);
+  }
 };
 
 /// Builds it for a list of sequences whose records another entry has written.

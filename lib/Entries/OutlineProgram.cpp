@@ -7,7 +7,7 @@
 #include "dash/IR/KernelAttrs.h"
 #include "dash/IR/PartCut.h"
 #include "dash/IR/RunsAttr.h"
-#include "dash/IR/TensorNames.h"
+#include "dash/IR/TensorRoles.h"
 #include "dash/Pipeline/KernelCoverage.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -22,30 +22,22 @@ namespace mlir::dash {
 using namespace mlir;
 using namespace mlir::dash;
 
-/// The type of the argument that has a name, null if none has.
-static MemRefType findTensor(FunctionOpInterface function, StringRef tensor) {
-  MemRefType found;
-  for (BlockArgument argument : function.getArguments())
-    if (auto name =
-            function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), argumentNameAttr);
-        name && name == tensor)
-      found = dyn_cast<MemRefType>(argument.getType());
-  return found;
-}
-
-/// The types of a program's tensors, null for those that it does without.
-static FailureOr<SmallVector<MemRefType>> findTensors(FunctionOpInterface function,
-                                                      ArrayRef<TensorRole> roles) {
-  SmallVector<MemRefType> tensors;
-  for (const TensorRole &role : roles) {
-    MemRefType found = findTensor(function, role.name);
-    if (found ? found.getRank() != role.rank : !role.isOptional())
-      return function.emitError() << "expected an argument with '" << argumentNameAttr << "' \""
-                                  << role.name << "\" and of rank " << role.rank
-                                  << "; run --dash-check-kernels before roles are assigned";
-    tensors.push_back(found);
+/// Each argument has to be something to the program.
+static LogicalResult checkArguments(FunctionOpInterface function) {
+  for (BlockArgument argument : function.getArguments()) {
+    TensorRoleAttr role = roleOf(argument);
+    if (role && role.fits(argument.getType()))
+      continue;
+    auto error = function.emitError() << "expected argument " << argument.getArgNumber()
+                                      << " to have a '#dash.tensor_role' ('" << tensorAttr
+                                      << "') of its type, " << argument.getType() << ", found ";
+    if (role)
+      error << role;
+    else
+      error << "none";
+    return error << "; run --dash-tile to put it there";
   }
-  return tensors;
+  return success();
 }
 
 namespace {
@@ -77,18 +69,15 @@ private:
     auto schedule = symbols.lookupNearestSymbolFrom<ScheduleOp>(items, items.getOrderAttr());
     if (failed(verifyProven(schedule, [&] { return workers.emitError(); })))
       return failure();
-    SequencesAttr list = items.getSequencesAttr();
     std::vector<int32_t> words;
     if (schedule.getTable()) {
-      FailureOr<std::vector<int32_t>> encoded =
-          encodeOrder(schedule, bool(list), [&] { return workers.emitError(); });
+      FailureOr<std::vector<int32_t>> encoded = encodeOrder(
+          schedule, bool(items.getSequencesAttr()), [&] { return workers.emitError(); });
       if (failed(encoded))
         return failure();
       words = std::move(*encoded);
     }
-    SmallVector<TensorRole> roles = tensorRoles(bool(findTensor(function, "delta")));
-    FailureOr<SmallVector<MemRefType>> tensors = findTensors(function, roles);
-    if (failed(tensors))
+    if (failed(checkArguments(function)))
       return failure();
     if (function.getName().empty() || !llvm::json::isUTF8(function.getName()))
       return function.emitError() << "its kernels need a name to stand in a manifest: give the "
@@ -101,18 +90,7 @@ private:
 
     OpBuilder b(&getContext());
     auto kernels = gpu::GPUModuleOp::create(b, function.getLoc(), name);
-    FloatAttr softcap;
-    workers.walk([&](SoftcapOp op) { softcap = op.getCapAttr(); });
-    Apart apart = Apart::None;
-    bool overlapsRounding = false;
-    workers.walk([&](OrderedReduceOp op) {
-      overlapsRounding |= op.getTells();
-      if (op.getApart())
-        apart = std::max(apart, op->getParentOfType<WalkOp>() ? Apart::All : Apart::Parts);
-    });
-    kernels->setAttr(programAttr,
-                     describeProgram(function.getName(), roles, *tensors, schedule, list, softcap,
-                                     apart, overlapsRounding, words.size(), tickets));
+    kernels->setAttr(programAttr, describeProgram(workers, schedule, words.size(), tickets));
     if (schedule.getTable()) {
       auto type = RankedTensorType::get(words.size(), b.getI32Type());
       kernels->setAttr(orderBufferAttr, DenseElementsAttr::get(type, ArrayRef<int32_t>(words)));

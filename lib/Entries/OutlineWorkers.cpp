@@ -2,16 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The workers move as they are into an entry, whose parameters a launcher knows by their names. What was memory
-// of the function is known by a name, too: a tensor's descriptor, or a region of the workspace.
+// of the function has its role inside, too: a tensor's descriptor, or a region of the workspace.
 //
 //===----------------------------------------------------------------------===//
 
+#include "dash/Entries/Kernels.h"
+#include "dash/Entries/Parameters.h"
 #include "dash/Entries/Passes.h"
-#include "dash/Entries/ProgramFacts.h"
+#include "dash/Entries/Regions.h"
 #include "dash/Hopper/HopperOps.h"
-#include "dash/IR/DashOps.h"
 #include "dash/IR/KernelAttrs.h"
 #include "dash/IR/TargetDescription.h"
+#include "dash/IR/TensorRoles.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -30,48 +32,44 @@ using namespace mlir;
 using namespace mlir::dash;
 
 //===----------------------------------------------------------------------===//
-// Names
+// Checks
 //===----------------------------------------------------------------------===//
 
-/// The name by which the kernel knows memory, or none. What the function allocates is delta, one number a row, and
-/// sums, which have the name of the gradient that they are rounded to: --dash-check-kernels has seen to it.
-static StringRef memoryName(Value memory) {
-  if (!memory.getDefiningOp<memref::AllocOp>())
-    return nameOfArgument(memory);
-  if (cast<MemRefType>(memory.getType()).getRank() == 3)
-    return "delta";
-  for (Operation *user : memory.getUsers())
-    if (auto convert = dyn_cast<ConvertOp>(user); convert && convert.getSource() == memory)
-      return nameOfArgument(convert.getTarget());
-  return {};
-}
-
-static LogicalResult checkName(Operation *op, Value memory, ArrayRef<StringRef> expected) {
-  StringRef name = memoryName(memory);
-  if (llvm::is_contained(expected, name))
+static LogicalResult checkRole(Operation *op, Value memory, StringRef expected,
+                               llvm::function_ref<bool(TensorRoleAttr)> isRight) {
+  TensorRoleAttr role = roleOf(memory);
+  if (role && isRight(role))
     return success();
-  InFlightDiagnostic diagnostic = op->emitError() << "kernels cover '"
-                                                  << llvm::join(expected, "', '") << "' here, got ";
-  if (!name.empty())
-    return diagnostic << "'" << name << "'";
+  auto error = op->emitError() << "expected " << expected << ", got ";
+  if (role)
+    return error << describeRole(role);
   return memory.getDefiningOp<memref::AllocOp>()
-             ? diagnostic << "sums that no 'dash.convert' rounds"
-             : diagnostic << "memory without a name; run --dash-outline-program first";
+             ? error << "sums that no 'dash.convert' rounds to an argument with '" << tensorAttr
+                     << "'"
+             : error << "memory without a '#dash.tensor_role' ('" << tensorAttr
+                     << "'); run --dash-tile to put it on arguments";
 }
 
-static LogicalResult checkNames(Operation *op, bool hasParts) {
+static LogicalResult checkRoles(Operation *op, ProgramAttr program) {
+  auto hasMap = [&](TensorRoleAttr role) { return program.findMap(role).has_value(); };
   for (const SlotAccess &copy : copiesOf(op)) {
     Value tensor = copy.memory.tensor;
     bool isOfRows = cast<MemRefType>(tensor.getType()).getRank() == 3;
-    if (failed(copy.kind == AccessKind::Read ? checkName(op, tensor, {"dk", "dv"})
-               : isOfRows                    ? checkName(op, tensor, {"lse", "delta"})
-                                             : checkName(op, tensor, {"q", "k", "v", "do"})))
+    if (failed(
+            copy.kind == AccessKind::Read
+                ? checkRole(op, tensor, "a tile that is written and has a descriptor",
+                            [&](TensorRoleAttr role) { return role.isWritten() && hasMap(role); })
+            : isOfRows ? checkRole(op, tensor, "one number a row",
+                                   [](TensorRoleAttr role) { return role.isPerRow(); })
+                       : checkRole(op, tensor, "a tile that has a descriptor", hasMap)))
       return failure();
   }
+  auto isSummed = [&](TensorRoleAttr role) {
+    return llvm::any_of(program.getSummed(),
+                        [&](TensorRoleAttr tensor) { return tensor.getSums() == role; });
+  };
   for (const SumAccess &sum : sumAccessesOf(op))
-    if (failed(checkName(op, sum.sum.tensor,
-                         hasParts ? ArrayRef<StringRef>{"dq", "dk", "dv"}
-                                  : ArrayRef<StringRef>{"dq"})))
+    if (failed(checkRole(op, sum.sum.tensor, "sums that kernels have a region for", isSummed)))
       return failure();
   return success();
 }
@@ -96,81 +94,81 @@ static LogicalResult checkPlan(WorkersOp workers) {
 // The entry
 //===----------------------------------------------------------------------===//
 
-/// The gradients that the kernel sums in memory.
-static ArrayRef<StringRef> summedGradients(const ProgramFacts &facts) {
-  static const StringRef all[] = {"dq", "dk", "dv"};
-  return ArrayRef(all).take_front(facts.parts > 1 ? 3 : 1);
-}
-
 /// Regions with a slot for each contribution that is kept beside the sums; those that are kept apart have theirs.
-static void addContributions(const Kernels &kernels) {
-  Operation *module = kernels.module;
-  for (StringRef gradient : summedGradients(kernels.facts)) {
-    if (kernels.facts.isApart(gradient))
-      continue;
-    auto program = module->getAttrOfType<ProgramAttr>(programAttr);
-    FactsAttr facts = program.getFacts();
-    auto region = RegionAttr::get(
-        module->getContext(), contributionsRegion(gradient),
-        contributionsBytes(gradient, facts.getTiles(), facts.getHeadDim(), facts.getParts()),
-        /*alignment=*/128, RegionBefore::Any, RegionAfter::Any);
-    module->setAttr(programAttr, program.withRegion(region));
-  }
+static void addContributions(Kernels &kernels) {
+  TilesAttr tiles = kernels.facts().getTiles();
+  for (TensorRoleAttr sums : kernels.program.getSummed())
+    if (!kernels.program.isApart(sums))
+      kernels.program = kernels.program.withRegion(
+          RegionAttr::get(kernels.module->getContext(), contributionsRegion(sums),
+                          contributionsBytes(sums, tiles, kernels.parts()),
+                          /*alignment=*/128, RegionBefore::Any, RegionAfter::Any));
+  kernels.module->setAttr(programAttr, kernels.program);
 }
 
-static EntryBuilder makeEntry(WorkersOp workers, const Kernels &kernels, bool drawsTickets,
-                              bool keepsContributions) {
+static EntryBuilder makeEntry(WorkersOp workers, const Kernels &kernels, ArrayRef<Value> outside,
+                              bool drawsTickets, bool keepsContributions) {
+  ProgramAttr program = kernels.program;
   EntryLaunch launch;
   launch.role = EntryRole::Main;
   launch.grid[0] = "workers";
   launch.threads = workers.getNumWarps() * threadsOfWarp;
   launch.sharedBytes = *workers.getSharedBytes();
-  launch.cooperative = kernels.facts.minWorkers > 1 && !drawsTickets;
+  launch.cooperative = kernels.facts().getMinWorkers() > 1 && !drawsTickets;
   ParameterList parameters;
-  auto addSums = [&](StringRef gradient) {
-    bool isApart = kernels.facts.isApart(gradient);
-    parameters.workspace(isApart ? contributionsRegion(gradient) : sumsRegion(gradient))
-        .workspace(turnsRegion(gradient));
+  parameters.workspace("descriptors");
+  for (TensorKind kind : {TensorKind::LogRow, TensorKind::Row})
+    for (Value value : outside)
+      if (TensorRoleAttr role = roleOf(value); role && role.getKind() == kind)
+        parameters.workspace(rowsRegion(role));
+  auto addSums = [&](bool isKeyValue) {
+    for (TensorRoleAttr sums : program.getSummed())
+      if (sums.isKeyValue() == isKeyValue)
+        parameters.workspace(program.isApart(sums) ? contributionsRegion(sums) : sumsRegion(sums))
+            .workspace(turnsRegion(sums));
   };
-  for (StringRef region : {"descriptors", "lse2", "delta"})
-    parameters.workspace(region);
-  addSums("dq");
+  addSums(/*isKeyValue=*/false);
   parameters.workspace("order");
-  for (StringRef gradient : summedGradients(kernels.facts).drop_front())
-    addSums(gradient);
+  addSums(/*isKeyValue=*/true);
   parameters.sizes({"heads", "q_rows", "kv_rows"});
-  if (kernels.facts.parts > 1)
+  if (kernels.parts() > 1)
     parameters.sizes({"kv_heads"});
-  if (kernels.facts.isList)
+  if (kernels.isList())
     parameters.sizes({"q_tiles"});
   auto function = workers->getParentOfType<FunctionOpInterface>();
-  if (llvm::any_of(function.getArguments(),
-                   [](Value argument) { return nameOfArgument(argument) == "scale"; }))
-    parameters.scale();
+  for (Value argument : function.getArguments())
+    if (TensorRoleAttr role = roleOf(argument); role && role.getKind() == TensorKind::Number)
+      parameters.number(role.getName());
   if (keepsContributions)
-    for (StringRef gradient : summedGradients(kernels.facts))
-      if (!kernels.facts.isApart(gradient))
-        parameters.workspace(contributionsRegion(gradient));
+    for (TensorRoleAttr sums : program.getSummed())
+      if (!program.isApart(sums))
+        parameters.workspace(contributionsRegion(sums));
   if (drawsTickets)
     parameters.workspace("tickets");
-  return EntryBuilder(workers.getLoc(), kernels.module, kernels.facts.name + "_main", launch,
+  return EntryBuilder(workers.getLoc(), kernels.module, kernels.entryName(launch.role), launch,
                       parameters);
 }
 
 /// Whether an entry has something in place of a value of the function.
 static bool isKnownInside(Value outside) {
-  if (isa<MemRefType>(outside.getType()))
-    return symbolizeKernelTensor(memoryName(outside)).has_value();
-  return matchPattern(outside, m_Constant()) || nameOfArgument(outside) == "scale";
+  TensorRoleAttr role = roleOf(outside);
+  return (role && role.fits(outside.getType())) || matchPattern(outside, m_Constant());
 }
 
 /// What the entry has in place of a value that is known inside.
 static Value insideOf(EntryBuilder &b, Value outside) {
-  if (isa<MemRefType>(outside.getType()))
-    return TensorOp::create(b, outside.getType(), *symbolizeKernelTensor(memoryName(outside)));
   if (matchPattern(outside, m_Constant()))
     return b.clone(*outside.getDefiningOp())->getResult(0);
-  return b.parameter("scale");
+  TensorRoleAttr role = roleOf(outside);
+  if (role.getKind() == TensorKind::Number)
+    return b.parameter(role.getName());
+  return TensorOp::create(b, outside.getType(), role);
+}
+
+/// Whether contributions to sums would be kept beside them.
+static bool mayKeep(Value sums, ProgramAttr program) {
+  TensorRoleAttr role = roleOf(sums);
+  return role && !program.isApart(role);
 }
 
 static LogicalResult outline(WorkersOp workers) {
@@ -183,9 +181,9 @@ static LogicalResult outline(WorkersOp workers) {
   WalkResult result = workers.walk([&](Operation *op) {
     for (const SumAccess &sum : sumAccessesOf(op))
       keepsContributions |=
-          sum.action == SumAction::Keep && !kernels->facts.isApart(memoryName(sum.sum.tensor));
-    return failed(checkNames(op, kernels->facts.parts > 1)) ? WalkResult::interrupt()
-                                                            : WalkResult::advance();
+          sum.action == SumAction::Keep && mayKeep(sum.sum.tensor, kernels->program);
+    return failed(checkRoles(op, kernels->program)) ? WalkResult::interrupt()
+                                                    : WalkResult::advance();
   });
   if (result.wasInterrupted())
     return failure();
@@ -193,19 +191,19 @@ static LogicalResult outline(WorkersOp workers) {
   getUsedValuesDefinedAbove(workers.getBody(), outside);
   for (Value value : outside)
     if (!isKnownInside(value))
-      return workers.emitError() << "uses a value of the function that is neither a tensor that "
-                                    "kernels know, a constant nor the scale, of type "
+      return workers.emitError() << "uses a value of the function that is neither a tensor with a "
+                                    "role, a number with one nor a constant, of type "
                                  << value.getType();
 
   if (keepsContributions)
     addContributions(*kernels);
-  auto program = kernels->module->getAttrOfType<ProgramAttr>(programAttr);
-  bool drawsTickets = llvm::any_of(program.getWorkspace(),
+  bool drawsTickets = llvm::any_of(kernels->program.getWorkspace(),
                                    [](RegionAttr region) { return region.getName() == "tickets"; });
-  EntryBuilder b = makeEntry(workers, *kernels, drawsTickets, keepsContributions);
+  EntryBuilder b =
+      makeEntry(workers, *kernels, outside.getArrayRef(), drawsTickets, keepsContributions);
   for (Value value : outside)
     replaceAllUsesInRegionWith(value, insideOf(b, value), workers.getBody());
-  if (kernels->facts.overlapsRounding)
+  if (kernels->facts().getOverlapsRounding())
     hopper::letNextLaunchBegin(b);
   workers->moveBefore(b.getInsertionBlock(), b.getInsertionPoint());
   b.finish();

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dash/Entries/TmaDescriptors.h"
+#include "dash/Entries/Parameters.h"
 #include "dash/Hopper/ElementType.h"
 #include "dash/Hopper/HopperOps.h"
 #include "dash/Hopper/PtxAssembly.h"
@@ -14,22 +15,6 @@
 
 using namespace mlir;
 using namespace mlir::dash;
-
-std::array<TensorMap, numDescriptors> dash::tensorMaps(const ProgramFacts &facts) {
-  int64_t panels = facts.headDim / SwizzledAttr::columnsOfPanel;
-  return {{{"q", "q_rows", "heads", facts.qTile, panels},
-           {"k", "kv_rows", "kv_heads", facts.kvTile, panels},
-           {"v", "kv_rows", "kv_heads", facts.kvTile, panels},
-           {"do", "q_rows", "heads", facts.qTile, panels},
-           // Gradients leave by what one warpgroup holds of a panel.
-           {"dk", "kv_rows", "kv_heads", FragmentAttr::rowsOfWarpgroup, 1},
-           {"dv", "kv_rows", "kv_heads", FragmentAttr::rowsOfWarpgroup, 1}}};
-}
-
-void dash::addMappedTensors(ParameterList &parameters, const ProgramFacts &facts) {
-  for (const TensorMap &map : tensorMaps(facts))
-    parameters.tensor(map.tensor);
-}
 
 namespace {
 
@@ -56,21 +41,23 @@ private:
 
 } // namespace
 
-static void writeFields(EntryBuilder &b, const ProgramFacts &facts, const TensorMap &map,
+static void writeFields(EntryBuilder &b, const Kernels &kernels, TensorMapAttr map,
                         Value descriptor) {
   FieldWriter field(b, descriptor);
-  Value rows = b.parameter(map.rows);
-  // The last dimension of a list is rows once more: see TensorMap.
+  TensorRoleAttr tensor = map.getTensor();
+  Value rows = b.parameter(rowsOf(tensor));
+  // The last dimension of a list is rows once more.
   constexpr int64_t columns = SwizzledAttr::columnsOfPanel;
-  Value sizes[] = {b.i32(columns), rows, b.i32(facts.headDim / columns), b.parameter(map.heads),
-                   facts.isList ? b.add(rows, 1) : b.parameter("batch")};
-  int64_t boxes[] = {columns, map.boxRows, map.boxPanels, 1, 1};
+  Value sizes[] = {b.i32(columns), rows, b.i32(tensor.getColumns() / columns),
+                   b.parameter(headsOf(tensor)),
+                   kernels.isList() ? b.add(rows, 1) : b.parameter("batch")};
+  int64_t boxes[] = {columns, map.getRows(), map.getPanels(), 1, 1};
   auto bytes = [&](StringRef dim) {
-    return b.mul(b.parameter((map.tensor + ".stride." + dim).str()), 2);
+    return b.mul(b.parameter((tensor.getName() + ".stride." + dim).str()), 2);
   };
   Value strides[] = {bytes("row"), b.i64(SwizzledAttr::bytesOfRow), bytes("head"), bytes("batch")};
-  Value address = b.address(b.parameter(map.tensor));
-  if (facts.isList) {
+  Value address = b.address(b.parameter(tensor.getName()));
+  if (kernels.isList()) {
     strides[0] = strides[3] = b.choose(b.equal(rows, 1), b.i64(16), strides[0]);
     address = b.sub(address, b.mul(b.toI64(rows), strides[0]));
   }
@@ -89,17 +76,17 @@ static void writeFields(EntryBuilder &b, const ProgramFacts &facts, const Tensor
     field.set("global.stride", dim, b.choose(isOne, b.i64(16), strides[dim]));
   }
   constexpr int64_t swizzle128 = 3;
-  field.set("elemtype", tensorMapCode(facts.element));
+  field.set("elemtype", tensorMapCode(cast<FloatType>(tensor.getElement())));
   field.set("interleave.layout", 0);
   field.set("swizzle.mode", swizzle128);
   field.set("fill.mode", 0);
 }
 
-void dash::buildDescriptor(EntryBuilder &b, const ProgramFacts &facts, const TensorMap &map,
+void dash::buildDescriptor(EntryBuilder &b, const Kernels &kernels, TensorMapAttr map,
                            int64_t index, Value shared, Value lane) {
   hopper::storeWord(b, b.i32(0), b.add(shared, b.mul(lane, 4)));
   hopper::syncWarp(b);
-  b.inOneLane(lane, [&] { writeFields(b, facts, map, shared); });
+  b.inOneLane(lane, [&] { writeFields(b, kernels, map, shared); });
   hopper::syncWarp(b);
   Value target = b.offset(b.parameter("workspace.descriptors"), index * descriptorBytes);
   ptx::tensormapCpFenceproxy(b, shared, target);

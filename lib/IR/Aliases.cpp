@@ -1,9 +1,9 @@
-//===- Aliases.cpp - short names for long types in printed IR -------------===//
+//===- Aliases.cpp - short names for long texts in printed IR -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A tile that somebody holds has its layout in its type, and ops name the type up to three times. Printed IR says each such
 // type once, at its top, and then by a name that is made of what is in it: `!acc_128x64_rows2`, `!operand_128x64xbf16_rows2`,
-// `!row_64_rows2`, `!swizzled_64x128xbf16`, `!channel_64x128xbf16_64xf32_index`.
+// `!row_64_rows2`, `!swizzled_64x128xbf16`, `!channel_64x128xbf16_64xf32_index`. So it does with what tensors are: `#dq`, `#dq_sum`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,8 +23,16 @@ void printShape(RankedTensorType tile, bool withElement, raw_ostream &os) {
     os << 'x' << tile.getElementType();
 }
 
-struct AliasesOfTypes : OpAsmDialectInterface {
+struct AliasesOfDash : OpAsmDialectInterface {
   using OpAsmDialectInterface::OpAsmDialectInterface;
+
+  AliasResult getAlias(Attribute attr, raw_ostream &os) const final {
+    auto role = dyn_cast<TensorRoleAttr>(attr);
+    if (!role)
+      return AliasResult::NoAlias;
+    os << role.getName() << (role.getAccess() == TensorAccess::Sum ? "_sum" : "");
+    return AliasResult::FinalAlias;
+  }
 
   AliasResult getAlias(Type type, raw_ostream &os) const final {
     return llvm::TypeSwitch<Type, AliasResult>(type)
@@ -66,4 +74,4 @@ private:
 
 } // namespace
 
-void DashDialect::registerAliases() { addInterfaces<AliasesOfTypes>(); }
+void DashDialect::registerAliases() { addInterfaces<AliasesOfDash>(); }

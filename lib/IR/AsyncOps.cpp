@@ -199,18 +199,12 @@ LogicalResult HeldOp::verify() {
 }
 
 LogicalResult TensorOp::verify() {
-  MemRefType type = getType();
-  bool isRow = getName() == KernelTensor::Lse || getName() == KernelTensor::Delta;
-  bool isSum = isRow || getName() == KernelTensor::DQ;
-  bool isEither =
-      getName() == KernelTensor::DK || getName() == KernelTensor::DV; // stored, or added to
-  int64_t rank = isRow ? 3 : 4;
-  if (type.getRank() == rank && (isEither || type.getElementType().isF32() == isSum))
+  TensorRoleAttr role = getRole();
+  if (role.fits(getType()))
     return success();
-  return emitOpError() << "'" << stringifyKernelTensor(getName()) << "' must be a memref of rank "
-                       << rank << " of "
-                       << (isEither ? "bf16, f16 or f32"
-                           : isSum  ? "f32"
-                                    : "bf16 or f16")
-                       << ", got " << type;
+  auto error = emitOpError() << "'" << role.getName() << "' must be a memref of rank "
+                             << role.getRank() << " of " << role.getElement();
+  if (role.isTile())
+    error << " with " << role.getColumns() << " columns";
+  return error << ", got " << getType();
 }

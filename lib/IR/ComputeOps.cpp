@@ -47,6 +47,46 @@ void dash::printInputs(OpAsmPrinter &printer, Operation *, Value q, Value k, Val
 }
 
 //===----------------------------------------------------------------------===//
+// What tensors are
+//===----------------------------------------------------------------------===//
+
+SmallVector<TensorOfOp> AttentionBwdOp::getTensors() {
+  constexpr TensorSide q = TensorSide::Q, kv = TensorSide::KV;
+  constexpr TensorAccess read = TensorAccess::Read, write = TensorAccess::Write;
+  SmallVector<TensorOfOp> tensors;
+  auto add = [&](StringRef name, Value value, TensorSide side, TensorAccess access,
+                 TensorKind kind) {
+    if (!value)
+      return;
+    auto memref = dyn_cast<MemRefType>(value.getType());
+    tensors.push_back(
+        {value, TensorRoleAttr::get(getContext(), name, side, access, kind,
+                                    memref ? memref.getElementType() : value.getType(),
+                                    kind == TensorKind::Tile ? memref.getShape().back() : 1)});
+  };
+  add("q", getQ(), q, read, TensorKind::Tile);
+  add("k", getK(), kv, read, TensorKind::Tile);
+  add("v", getV(), kv, read, TensorKind::Tile);
+  add("do", getDOut(), q, read, TensorKind::Tile);
+  add("o", getO(), q, read, TensorKind::Tile);
+  add("delta", getDelta(), q, read, TensorKind::Row);
+  add("lse", getLse(), q, read, TensorKind::LogRow);
+  add("dq", getDq(), q, write, TensorKind::Tile);
+  add("dk", getDk(), kv, write, TensorKind::Tile);
+  add("dv", getDv(), kv, write, TensorKind::Tile);
+  add("scale", getScale(), q, read, TensorKind::Number);
+  add("sink", getSink(), q, read, TensorKind::Head);
+  add("dsink", getDsink(), q, write, TensorKind::SequenceHead);
+  return tensors;
+}
+
+TensorRoleAttr DeltaOp::getRole() {
+  return TensorRoleAttr::get(getContext(), "delta", TensorSide::Q, TensorAccess::Read,
+                             TensorKind::Row, getDelta().getType().getElementType(),
+                             /*columns=*/1);
+}
+
+//===----------------------------------------------------------------------===//
 // AttentionBwdOp: checks
 //===----------------------------------------------------------------------===//
 

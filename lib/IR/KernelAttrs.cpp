@@ -64,8 +64,11 @@ static LogicalResult verifyAlignment(EmitError emitError, StringRef name, int64_
   return emitError() << "alignment of '" << name << "' must be a power of two, got " << alignment;
 }
 
-LogicalResult TensorAttr::verify(EmitError emitError, StringRef name, Type, TensorAccess,
-                                 ArrayRef<StringAttr>, int64_t alignment, int64_t strideMultiple) {
+LogicalResult TensorAttr::verify(EmitError emitError, TensorRoleAttr role, ArrayRef<StringAttr>,
+                                 int64_t alignment, int64_t strideMultiple) {
+  StringRef name = role.getName();
+  if (role.getAccess() == TensorAccess::Sum)
+    return emitError() << "sums of '" << name << "' are in the workspace, nobody hands them over";
   if (failed(verifyAlignment(emitError, name, alignment)))
     return failure();
   if (strideMultiple < 1)
@@ -119,7 +122,8 @@ static LogicalResult verifyNames(EmitError emitError, StringRef what, Lists... l
 LogicalResult ProgramAttr::verify(EmitError emitError, StringRef name, FactsAttr facts,
                                   ArrayRef<SizeAttr> sizes, ArrayRef<ConstraintAttr> constraints,
                                   ArrayRef<DerivedAttr> derived, ArrayRef<TensorAttr> tensors,
-                                  ArrayRef<RegionAttr> workspace, OrderSourceAttr order) {
+                                  ArrayRef<TensorMapAttr>, ArrayRef<RegionAttr> workspace,
+                                  OrderSourceAttr order) {
   if (name.empty())
     return emitError() << "a program must have a name";
   SmallVector<StringRef> texts = {name, facts.getKind(), order.getText()};
@@ -163,7 +167,40 @@ ProgramAttr ProgramAttr::withRegion(RegionAttr region) const {
   SmallVector<RegionAttr> regions(getWorkspace());
   regions.push_back(region);
   return get(getContext(), getName(), getFacts(), getSizes(), getConstraints(), getDerived(),
-             getTensors(), regions, getOrder());
+             getTensors(), getMaps(), regions, getOrder());
+}
+
+TensorRoleAttr ProgramAttr::findTensor(TensorKind kind) const {
+  for (TensorAttr tensor : getTensors())
+    if (tensor.getRole().getKind() == kind)
+      return tensor.getRole();
+  return nullptr;
+}
+
+int64_t ProgramAttr::rowsOfTile(TensorRoleAttr tensor) const {
+  TilesAttr tiles = getFacts().getTiles();
+  return tensor.isKeyValue() ? tiles.getKv() : tiles.getQ();
+}
+
+bool ProgramAttr::isApart(TensorRoleAttr tensor) const {
+  Apart apart = getFacts().getApart();
+  return apart == Apart::All || (apart == Apart::Parts && tensor.isKeyValue());
+}
+
+SmallVector<TensorRoleAttr> ProgramAttr::getSummed() const {
+  SmallVector<TensorRoleAttr> summed;
+  for (TensorAttr tensor : getTensors())
+    if (TensorRoleAttr role = tensor.getRole();
+        role.isTile() && role.isWritten() && (!role.isKeyValue() || getFacts().getParts() > 1))
+      summed.push_back(role);
+  return summed;
+}
+
+std::optional<int64_t> ProgramAttr::findMap(TensorRoleAttr tensor) const {
+  for (auto [number, map] : llvm::enumerate(getMaps()))
+    if (map.getTensor() == tensor)
+      return number;
+  return std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//

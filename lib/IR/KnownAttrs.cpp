@@ -9,7 +9,6 @@
 #include "dash/IR/DashDialect.h"
 #include "dash/IR/KernelAttrs.h"
 #include "dash/IR/RunsAttr.h"
-#include "dash/IR/TensorNames.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
@@ -36,9 +35,12 @@ static bool isProblem(Attribute attr) {
   auto several = dyn_cast<ArrayAttr>(attr);
   return is<ProblemAttr>(attr) || (several && llvm::all_of(several, llvm::IsaPred<ProblemAttr>));
 }
-static bool isName(Attribute attr) {
-  auto name = dyn_cast<StringAttr>(attr);
-  return name && isTensorName(name);
+static bool isRoles(Attribute attr) {
+  auto several = dyn_cast<ArrayAttr>(attr);
+  return several && llvm::all_of(several, llvm::IsaPred<TensorRoleAttr>);
+}
+static bool isRole(Attribute attr) {
+  return is<TensorRoleAttr>(attr) || (isRoles(attr) && cast<ArrayAttr>(attr).size() > 1);
 }
 static bool isWords(Attribute attr) {
   auto words = dyn_cast<DenseIntElementsAttr>(attr);
@@ -61,12 +63,14 @@ static constexpr KnownAttr knownOfOps[] = {
     {orderBufferAttr, "dense i32 elements", "a 'gpu.module' or 'gpu.binary'", isWords, isOfKernels},
     {manifestAttr, "a string", "a 'gpu.binary'", is<StringAttr>, isGpuBinary},
     {entryAttr, "#dash.entry<...>", "a function of a 'gpu.module'", is<EntryAttr>, isKernel},
+    {tensorsAttr, "an array of #dash.tensor_role<...>", "a function", isRoles, isFunction},
     {softcapAttr, "a number", "a function", is<FloatAttr>, isFunction},
     {problemAttr, "#dash.problem<...> or an array of them", "a function", isProblem, isFunction},
 };
 
 static constexpr KnownAttr knownOfArguments[] = {
-    {argumentNameAttr, "the name of a tensor", "an argument of a function", isName, isFunction},
+    {tensorAttr, "#dash.tensor_role<...> or an array of them", "an argument of a function", isRole,
+     isFunction},
     {argumentShapeAttr, "array<i64>", "an argument of a function", is<DenseI64ArrayAttr>,
      isFunction},
     {parameterAttr, "a string", "an argument of a function of a 'gpu.module'", is<StringAttr>,

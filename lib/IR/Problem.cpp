@@ -79,25 +79,23 @@ int64_t Problem::numTasks() const {
   return tasks;
 }
 
-SmallVector<int64_t> dash::shapeOfTensor(StringRef name, const Problem &problem, bool isList) {
-  bool isKv = llvm::is_contained({"k", "v", "dk", "dv"}, name);
-  bool isQuery = llvm::is_contained({"q", "dq", "do", "o", "lse", "delta"}, name);
-  if (name == "sink")
-    return {problem.heads};
-  if (name == "dsink")
-    return {problem.numSequences(), problem.heads};
-  if (!isKv && !isQuery)
+SmallVector<int64_t> dash::shapeOfTensor(TensorRoleAttr role, const Problem &problem, bool isList) {
+  bool isKv = role.isKeyValue();
+  int64_t heads = isKv ? problem.kvHeads : problem.heads;
+  if (role.getKind() == TensorKind::Head)
+    return {heads};
+  if (role.getKind() == TensorKind::SequenceHead)
+    return {problem.numSequences(), heads};
+  if (!role.isTile() && !role.isPerRow())
     return {};
   int64_t batch = isList ? 1 : problem.numSequences(), rows = 0;
   for (const SequenceLengths &lengths : problem.sequences) {
     int64_t sequenceRows = isKv ? lengths.kv : lengths.q;
     rows = isList ? rows + sequenceRows : sequenceRows;
   }
-  SmallVector<int64_t> shape = {batch, isKv ? problem.kvHeads : problem.heads, rows};
-  if (llvm::is_contained({"v", "dv", "do", "o"}, name))
-    shape.push_back(problem.headDimV);
-  else if (name != "lse" && name != "delta")
-    shape.push_back(problem.headDim);
+  SmallVector<int64_t> shape = {batch, heads, rows};
+  if (role.isTile())
+    shape.push_back(role.getColumns());
   return shape;
 }
 

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "NvvmPatterns.h"
+#include "dash/Entries/Regions.h"
+#include "dash/IR/TensorRoles.h"
 
 using namespace mlir;
 using namespace mlir::dash;
@@ -28,15 +30,15 @@ struct ConvertCopyIn : KernelPattern<CopyInOp> {
     Value full = kernel.barrier(b, channel, BarrierSide::Full, slot);
     Value sequence = sequenceWord(b, adaptor.getSequence()), head = word(b, adaptor.getHead());
     Value tile = word(b, adaptor.getTile());
-    StringRef name = tensorName(op.getSource());
+    TensorRoleAttr tensor = roleOf(op.getSource());
     auto type = cast<RankedTensorType>(channel.getType().getElements()[op.getElement()]);
     if (type.getRank() == 2) {
       Value row = b.mul(tile, type.getDimSize(0));
-      bool isKeyValue = name == "k" || name == "v";
-      hopper::copyTile(b, kernel.descriptor(b, name),
-                       kernel.coordinates(b, isKeyValue, sequence, head, row, b.i32(0)), to, full);
+      hopper::copyTile(b, kernel.descriptor(b, tensor),
+                       kernel.coordinates(b, tensor.isKeyValue(), sequence, head, row, b.i32(0)),
+                       to, full);
     } else {
-      Value rows = kernel.region(rowsRegion(name));
+      Value rows = kernel.region(rowsRegion(tensor));
       int64_t bytes = channel.getType().getElementBytes(op.getElement());
       Value number = kernel.tileIndex(b, sequence, head, tile);
       hopper::copyBytes(b, b.offset(rows, b.mul(b.toI64(number), bytes)), bytes, to, full);
@@ -63,12 +65,12 @@ struct ConvertCopyOut : KernelPattern<CopyOutOp> {
     Value tile = word(b, adaptor.getTile()), head = word(b, adaptor.getHead());
     Value sequence = word(b, adaptor.getSequence());
     b.ifThen(b.equal(consumer->place.vector, 0), [&] {
-      Value descriptor = kernel.descriptor(b, tensorName(op.getTarget()));
+      TensorRoleAttr tensor = roleOf(op.getTarget());
+      Value descriptor = kernel.descriptor(b, tensor);
       Value row = b.add(b.mul(tile, shape[0]), firstRow);
       SmallVector<Value> at5 =
-          kernel.coordinates(b, /*isKeyValue=*/true, sequence, head, row, b.i32(0));
-      int64_t columns =
-          op.getTarget().getType().getShape().back() / copiesOf(op).front().countPieces();
+          kernel.coordinates(b, tensor.isKeyValue(), sequence, head, row, b.i32(0));
+      int64_t columns = tensor.getColumns() / copiesOf(op).front().countPieces();
       int64_t panels = columns / SwizzledAttr::columnsOfPanel;
       for (int64_t panel : llvm::seq(panels)) {
         int64_t column = panel * SwizzledAttr::columnsOfPanel;
@@ -87,23 +89,22 @@ struct ConvertCopyOut : KernelPattern<CopyOutOp> {
 // The ordered add
 //===----------------------------------------------------------------------===//
 
-/// An op on sums of tiles: dQ's, and with parts dK's and dV's.
+/// An op on sums of tiles: those of queries, and with parts those of keys.
 template <typename OpT> struct SumPattern : KernelPattern<OpT> {
   using KernelPattern<OpT>::KernelPattern;
   using typename KernelPattern<OpT>::Adaptor;
 
-  static bool isOfQuery(OpT op) { return tensorName(op.getSums()) == "dq"; }
+  static TensorRoleAttr tensor(OpT op) { return roleOf(op.getSums()); }
   Value number(PtxBuilder &b, OpT op, Adaptor adaptor) const {
     Value sequence = this->sequenceWord(b, adaptor.getSequence());
     Value head = this->word(b, adaptor.getHead());
     Value tile = this->word(b, adaptor.getTile());
-    return isOfQuery(op) ? this->kernel.tileIndex(b, sequence, head, tile)
-                         : this->kernel.pieceIndex(b, sequence, head, tile);
+    return tensor(op).isKeyValue() ? this->kernel.pieceIndex(b, sequence, head, tile)
+                                   : this->kernel.tileIndex(b, sequence, head, tile);
   }
   Value counter(PtxBuilder &b, OpT op, Adaptor adaptor) const {
     Value tile = number(b, op, adaptor);
-    return b.offset(this->kernel.region(turnsRegion(tensorName(op.getSums()))),
-                    b.mul(b.toI64(tile), 4));
+    return b.offset(this->kernel.region(turnsRegion(tensor(op))), b.mul(b.toI64(tile), 4));
   }
   static int64_t bytes(ChannelOp channel) { return channel.getType().getElementBytes(0); }
   Value source(PtxBuilder &b, OpT op, Adaptor adaptor) const {
@@ -112,7 +113,7 @@ template <typename OpT> struct SumPattern : KernelPattern<OpT> {
   }
   Value sums(PtxBuilder &b, OpT op, Adaptor adaptor) const {
     Value tile = number(b, op, adaptor);
-    return b.offset(this->kernel.region(sumsRegion(tensorName(op.getSums()))),
+    return b.offset(this->kernel.region(sumsRegion(tensor(op))),
                     b.mul(b.toI64(tile), bytes(this->channelOf(op))));
   }
 };
@@ -199,11 +200,12 @@ struct ConvertBulkStore : SumPattern<BulkStoreOp> {
 private:
   /// The slot of the turn, among as many for each tile as there are kv tiles, or parts.
   Value contribution(PtxBuilder &b, BulkStoreOp op, Adaptor adaptor) const {
-    Value turns = isOfQuery(op) ? b.toI64(b.ceilDiv(kernel.kvRows, kernel.rowsOfKvTile()))
-                                : b.i64(kernel.numParts());
+    Value turns = tensor(op).isKeyValue()
+                      ? b.i64(kernel.numParts())
+                      : b.toI64(b.ceilDiv(kernel.kvRows, kernel.rowsOfKvTile()));
     Value first = b.mul(b.toI64(number(b, op, adaptor)), turns);
     Value slot = b.add(first, b.toI64(word(b, adaptor.getTurn())));
-    Value slots = kernel.region(contributionsRegion(tensorName(op.getSums())));
+    Value slots = kernel.region(contributionsRegion(tensor(op)));
     return b.offset(slots, b.mul(slot, bytes(channelOf(op))));
   }
 };

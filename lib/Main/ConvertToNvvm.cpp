@@ -7,7 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "NvvmPatterns.h"
+#include "dash/Entries/Regions.h"
 #include "dash/IR/KernelAttrs.h"
+#include "dash/IR/TensorRoles.h"
 #include "dash/Main/Passes.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -110,18 +112,35 @@ private:
     return failure(result.wasInterrupted());
   }
 
+  /// What is copied by descriptors has one.
+  static LogicalResult checkMaps(WorkersOp workers, ProgramAttr program) {
+    WalkResult result = workers.walk([&](Operation *op) {
+      for (const SlotAccess &copy : copiesOf(op)) {
+        TensorRoleAttr role = roleOf(copy.memory.tensor);
+        if (!hasDescriptor(copy.memory) || program.findMap(role))
+          continue;
+        op->emitError() << "copies " << describeRole(role)
+                        << ", which 'maps' of its kernels do not have; run --dash-outline-program "
+                           "to make them";
+        return WalkResult::interrupt();
+      }
+      return WalkResult::advance();
+    });
+    return failure(result.wasInterrupted());
+  }
+
   /// Names of what ops read by the entry's parameters.
-  static SmallVector<std::string> neededParameters(WorkersOp workers, const ProgramFacts &facts) {
+  static SmallVector<std::string> neededParameters(WorkersOp workers, const Kernels &kernels) {
     SmallVector<std::string> names{"heads", "q_rows", "kv_rows"};
     auto needRegion = [&](const Twine &name) { names.push_back(("workspace." + name).str()); };
-    if (facts.isList) {
+    if (kernels.isList()) {
       names.push_back("q_tiles");
       needRegion("order");
     }
-    auto needSums = [&](Value sums, std::string (*region)(StringRef)) {
-      StringRef tensor = tensorName(sums);
+    auto needSums = [&](Value sums, std::string (*region)(TensorRoleAttr)) {
+      TensorRoleAttr tensor = roleOf(sums);
       needRegion(region(tensor));
-      if (tensor != "dq")
+      if (tensor.isKeyValue())
         names.push_back("kv_heads");
     };
     workers.walk([&](Operation *op) {
@@ -133,7 +152,7 @@ private:
                                                                : &turnsRegion);
       for (const SlotAccess &copy : copiesOf(op))
         needRegion(hasDescriptor(copy.memory) ? "descriptors"
-                                              : rowsRegion(tensorName(copy.memory.tensor)));
+                                              : rowsRegion(roleOf(copy.memory.tensor)));
     });
     return names;
   }
@@ -143,11 +162,13 @@ private:
     FailureOr<Kernels> kernels = readKernels(entry->getParentOp());
     if (failed(kernels))
       return failure();
-    for (const std::string &name : neededParameters(workers, kernels->facts))
+    if (failed(checkMaps(workers, kernels->program)))
+      return failure();
+    for (const std::string &name : neededParameters(workers, *kernels))
       if (!findParameter(entry, name))
         return workers.emitError() << "stands in an entry without the parameter '" << name
                                    << "'; run --dash-outline-workers first";
-    MainKernel kernel(workers, kernels->facts);
+    MainKernel kernel(workers, *kernels);
     for (RoleOp role : workers.getRoles())
       kernel.enter(role);
 

@@ -4,6 +4,7 @@
 #include "MainKernel.h"
 #include "dash/Entries/TmaDescriptors.h"
 #include "dash/IR/KernelAttrs.h"
+#include "dash/IR/TensorRoles.h"
 #include "dash/Pipeline/BufferPlan.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/SetVector.h"
@@ -12,23 +13,17 @@
 using namespace mlir;
 using namespace mlir::dash;
 
-StringRef dash::tensorName(Value memref) {
-  return stringifyKernelTensor(memref.getDefiningOp<TensorOp>().getName());
-}
+bool dash::hasDescriptor(const MemoryRef &memory) { return roleOf(memory.tensor).isTile(); }
 
-bool dash::hasDescriptor(const MemoryRef &memory) {
-  return cast<MemRefType>(memory.tensor.getType()).getRank() == 4;
-}
-
-MainKernel::MainKernel(WorkersOp workers, const ProgramFacts &facts)
-    : workers(workers), entry(workers->getParentOp()), facts(facts) {
+MainKernel::MainKernel(WorkersOp workers, const Kernels &kernels)
+    : workers(workers), entry(workers->getParentOp()), kernels(kernels) {
   PtxBuilder b(entry->getLoc(), entry->getContext());
   b.setInsertionPointToStart(&entry->getRegion(0).front());
   base = sharedMemoryBase(b, entry->getParentOp());
   heads = parameter("heads");
   qRows = parameter("q_rows");
   kvRows = parameter("kv_rows");
-  qTiles = facts.isList ? parameter("q_tiles") : b.ceilDiv(qRows, facts.qTile);
+  qTiles = kernels.isList() ? parameter("q_tiles") : b.ceilDiv(qRows, kernels.qTile());
 }
 
 Value dash::findParameter(Operation *entry, StringRef name) {
@@ -53,22 +48,22 @@ Value MainKernel::worker(PtxBuilder &b) const {
 }
 
 /// Tensors that the role copies by descriptors, in the order of their first use.
-static llvm::SetVector<StringRef> copiedTensors(RoleOp role) {
-  llvm::SetVector<StringRef> names;
+static llvm::SetVector<TensorRoleAttr> copiedTensors(RoleOp role) {
+  llvm::SetVector<TensorRoleAttr> tensors;
   role.walk([&](Operation *op) {
     for (const SlotAccess &copy : copiesOf(op))
       if (hasDescriptor(copy.memory))
-        names.insert(tensorName(copy.memory.tensor));
+        tensors.insert(roleOf(copy.memory.tensor));
   });
-  return names;
+  return tensors;
 }
 
 void MainKernel::enter(RoleOp role) {
   PtxBuilder b(role.getLoc(), role.getContext());
   b.setInsertionPointToStart(&role.getBody().front());
   auto fenceDescriptors = [&] {
-    for (StringRef name : copiedTensors(role))
-      hopper::fenceDescriptor(b, descriptor(b, name));
+    for (TensorRoleAttr tensor : copiedTensors(role))
+      hopper::fenceDescriptor(b, descriptor(b, tensor));
   };
   if (!role.isConsumer())
     return fenceDescriptors();
@@ -91,7 +86,7 @@ const ConsumerValues *MainKernel::consumerOf(Operation *op) const {
 }
 
 Value MainKernel::tileIndex(PtxBuilder &b, Value sequence, Value head, Value tile) const {
-  if (facts.isList)
+  if (kernels.isList())
     return b.add(
         b.add(b.mul(head, qTiles), readSequence(b, sequence, /*isKeyValue=*/false).firstTile),
         tile);
@@ -99,7 +94,7 @@ Value MainKernel::tileIndex(PtxBuilder &b, Value sequence, Value head, Value til
 }
 
 Value MainKernel::pieceIndex(PtxBuilder &b, Value sequence, Value kvHead, Value piece) const {
-  Value pieces = b.mul(b.ceilDiv(kvRows, facts.kvTile), facts.numPieces());
+  Value pieces = b.mul(b.ceilDiv(kvRows, kernels.kvTile()), kernels.numPieces());
   return b.add(b.mul(b.add(b.mul(sequence, parameter("kv_heads")), kvHead), pieces), piece);
 }
 
@@ -111,18 +106,17 @@ SequenceRows MainKernel::readSequence(PtxBuilder &b, Value sequence, bool isKeyV
 
 SmallVector<Value> MainKernel::coordinates(PtxBuilder &b, bool isKeyValue, Value sequence,
                                            Value head, Value row, Value panel) const {
-  if (!facts.isList)
+  if (!kernels.isList())
     return {b.i32(0), row, panel, head, sequence};
   SequenceRows rows = readSequence(b, sequence, isKeyValue);
   Value all = isKeyValue ? kvRows : qRows;
   return {b.i32(0), b.add(b.sub(all, rows.rows), row), panel, head, rows.end};
 }
 
-Value MainKernel::descriptor(PtxBuilder &b, StringRef tensor) const {
-  auto maps = tensorMaps(facts);
-  auto found = llvm::find_if(maps, [&](const TensorMap &map) { return map.tensor == tensor; });
-  assert(found != maps.end() && "dash-outline-workers has checked the tensors");
-  return b.offset(region("descriptors"), (found - maps.begin()) * descriptorBytes);
+Value MainKernel::descriptor(PtxBuilder &b, TensorRoleAttr tensor) const {
+  std::optional<int64_t> number = kernels.program.findMap(tensor);
+  assert(number && "dash-convert-to-nvvm has checked the tensors");
+  return b.offset(region("descriptors"), *number * descriptorBytes);
 }
 
 /// base + first + slot * stride; the only slot is slot 0.

@@ -3,7 +3,7 @@
 #ifndef DASH_LIB_MAIN_MAINKERNEL_H
 #define DASH_LIB_MAIN_MAINKERNEL_H
 
-#include "dash/Entries/ProgramFacts.h"
+#include "dash/Entries/Places.h"
 #include "dash/Hopper/Fragments.h"
 #include "dash/IR/DashOps.h"
 
@@ -24,7 +24,7 @@ bool hasDescriptor(const MemoryRef &memory);
 class MainKernel {
 public:
   /// Computes what all roles share, at the start of the entry.
-  MainKernel(WorkersOp workers, const ProgramFacts &facts);
+  MainKernel(WorkersOp workers, const Kernels &kernels);
   /// Computes what a role has all along, at its start, and makes its descriptors visible.
   void enter(RoleOp role);
 
@@ -32,23 +32,23 @@ public:
   Value region(StringRef name) const { return parameter(("workspace." + name).str()); }
   /// The consumer that an op is in; null elsewhere.
   const ConsumerValues *consumerOf(Operation *op) const;
-  int64_t rowsOfKvTile() const { return facts.kvTile; }
+  int64_t rowsOfKvTile() const { return kernels.kvTile(); }
   /// The index of the worker that runs: its block's, or what it drew.
   Value worker(PtxBuilder &b) const;
-  int64_t numParts() const { return facts.parts; }
+  int64_t numParts() const { return kernels.parts(); }
 
   /// Number of a q tile among those of all heads and sequences.
   Value tileIndex(PtxBuilder &b, Value sequence, Value head, Value tile) const;
   /// Number of a piece of a kv tile's sums among those of all kv heads and sequences.
   Value pieceIndex(PtxBuilder &b, Value sequence, Value kvHead, Value piece) const;
-  bool isList() const { return facts.isList; }
+  bool isList() const { return kernels.isList(); }
   /// What the order buffer says of a sequence of a list. It is read behind the number, so as often as that is.
   SequenceRows readSequence(PtxBuilder &b, Value sequence, bool isKeyValue) const;
-  /// Where a descriptor has a row of a sequence: see TensorMap.
+  /// Where a descriptor has a row of a sequence: see buildDescriptor.
   SmallVector<Value> coordinates(PtxBuilder &b, bool isKeyValue, Value sequence, Value head,
                                  Value row, Value panel) const;
-  /// The descriptor of a tensor: "q", "k", "v", "do", "dk" or "dv".
-  Value descriptor(PtxBuilder &b, StringRef tensor) const;
+  /// The descriptor of a tensor that has one.
+  Value descriptor(PtxBuilder &b, TensorRoleAttr tensor) const;
 
   /// Addresses in shared memory; `slot` is an i32.
   Value element(PtxBuilder &b, ChannelOp channel, unsigned number, Value slot) const;
@@ -59,13 +59,10 @@ public:
 private:
   WorkersOp workers;
   Operation *entry;
-  ProgramFacts facts;
+  Kernels kernels;
   Value base;                                                             ///< shared memory
   llvm::DenseMap<Operation *, std::unique_ptr<ConsumerValues>> consumers; ///< looked up only
 };
-
-/// The name of the `dash.tensor` that a memref is.
-StringRef tensorName(Value memref);
 
 /// The parameter of an entry that has that name; null if there is none.
 Value findParameter(Operation *entry, StringRef name);

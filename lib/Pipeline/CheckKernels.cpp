@@ -3,7 +3,7 @@
 
 #include "dash/IR/DashOps.h"
 #include "dash/IR/KernelAttrs.h"
-#include "dash/IR/TensorNames.h"
+#include "dash/IR/TensorRoles.h"
 #include "dash/Pipeline/KernelCoverage.h"
 #include "dash/Pipeline/Passes.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -11,7 +11,8 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
-#include "llvm/ADT/StringMap.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace mlir::dash {
 #define GEN_PASS_DEF_CHECKKERNELS
@@ -23,15 +24,15 @@ using namespace mlir::dash;
 
 namespace {
 
-/// Checks one function with a scheduled problem, and names its arguments.
+/// Checks one function with a scheduled problem, and what its arguments are to it.
 class ProgramChecker {
 public:
   ProgramChecker(FunctionOpInterface function, ItemsOp items, ScheduleOp schedule)
-      : function(function), items(items), schedule(schedule), names(nameTensors(items)) {}
+      : function(function), items(items), schedule(schedule) {}
 
   LogicalResult run() {
     return failure(failed(checkProblem()) || failed(checkSums()) || failed(checkFactors()) ||
-                   failed(nameArguments()) || failed(checkMemory()));
+                   failed(checkArguments()) || failed(checkTensors()) || failed(checkMemory()));
   }
 
 private:
@@ -98,36 +99,45 @@ private:
                    failed(check(problem.getKvHeads(), kvRows, true)));
   }
 
-  /// The name of an argument, seen as it is or with other stated sizes.
-  StringRef nameOf(BlockArgument argument) {
-    StringRef name = names.lookup(argument);
-    for (Operation *user : argument.getUsers())
-      if (auto cast = dyn_cast<memref::CastOp>(user); cast && name.empty())
-        name = names.lookup(cast.getResult());
-    return name;
+  /// Each argument is one tensor, or number, of the program.
+  LogicalResult checkArguments() {
+    llvm::StringSet<> names;
+    for (BlockArgument argument : function.getArguments()) {
+      SmallVector<TensorRoleAttr> roles = rolesOf(argument);
+      if (roles.size() > 1)
+        return emitError() << "tensor '" << roles[1].getName()
+                           << "' must be an argument of the function that is no other tensor too";
+      if (roles.empty())
+        return function.emitError()
+               << "kernels cover functions of tensors and a scale: argument "
+               << argument.getArgNumber() << " is none of the program's ('" << tensorAttr << "')";
+      if (!roles.front().fits(argument.getType()))
+        return function.emitError()
+               << "argument " << argument.getArgNumber() << " is " << roles.front()
+               << ", which its type cannot be, " << argument.getType();
+      if (!names.insert(roles.front().getName()).second)
+        return function.emitError() << "two arguments are '" << roles.front().getName()
+                                    << "': kernels know tensors by their names";
+    }
+    return success();
   }
 
-  LogicalResult nameArguments() {
-    SmallVector<TensorRole> roles = tensorRoles(takesDelta);
-    llvm::StringMap<BlockArgument> arguments;
-    BlockArgument unknown;
-    for (BlockArgument argument : function.getArguments()) {
-      StringRef name = nameOf(argument);
-      bool isKnown = name == "scale" ||
-                     llvm::any_of(roles, [&](const TensorRole &role) { return role.name == name; });
-      if (!isKnown || !arguments.try_emplace(name, argument).second)
-        unknown = argument;
-    }
-    for (const TensorRole &role : roles)
-      if (!arguments.lookup(role.name) && !role.isOptional())
-        return emitError() << "tensor '" << role.name
-                           << "' must be an argument of the function that is no other tensor too";
-    if (unknown)
-      return function.emitError() << "kernels cover functions of tensors and a scale: argument "
-                                  << unknown.getArgNumber() << " is none of the program's";
-    for (BlockArgument argument : function.getArguments())
-      function.setArgAttr(argument.getArgNumber(), argumentNameAttr,
-                          StringAttr::get(function.getContext(), nameOf(argument)));
+  /// What is read and written is an argument, or memory of the function's own that becomes one.
+  LogicalResult checkTensors() {
+    llvm::SetVector<Value> outside;
+    getUsedValuesDefinedAbove(items.getBody(), outside);
+    outside.insert(items->operand_begin(), items->operand_end());
+    function.walk([&](Operation *op) {
+      if (isa<DeltaOp, SinkGradientOp, ConvertOp>(op))
+        outside.insert(op->operand_begin(), op->operand_end());
+    });
+    for (Value value : outside)
+      if (isa<MemRefType>(value.getType()) && !roleOf(value))
+        return emitError() << "works on memory of type " << value.getType()
+                           << " that has no '#dash.tensor_role': expected an argument with '"
+                           << tensorAttr
+                           << "', which --dash-tile puts there, or what 'dash.convert' "
+                           << "rounds to one";
     return success();
   }
 
@@ -137,7 +147,7 @@ private:
       SmallVector<int64_t> strides;
       int64_t offset;
       if (type && (failed(type.getStridesAndOffset(strides, offset)) || strides.back() != 1))
-        return function.emitError() << "the last dimension of '" << nameOf(argument)
+        return function.emitError() << "the last dimension of '" << roleOf(argument).getName()
                                     << "' must have a stride of 1, got type " << type;
     }
     return success();
@@ -147,7 +157,6 @@ private:
   LogicalResult checkSums() {
     DeltaOp delta;
     function.walk([&](DeltaOp op) { delta = op; });
-    takesDelta = !delta;
     if (delta && !delta.getDelta().getDefiningOp<memref::AllocOp>())
       return emitError() << "delta must be computed by 'dash.delta' in memory that the function "
                             "allocates, or be an argument that nothing writes";
@@ -165,22 +174,27 @@ private:
            << "sums that get no add must be zeros: expected a 'linalg.fill' of 0";
   }
 
-  /// That of dQ, and with parts those of dK and dV, whose sums are the function's own memory too.
+  /// That of the gradient of queries, and with parts those of keys, whose sums are the function's own memory too.
   LogicalResult findConversions() {
-    ConvertOp ofKeys, ofValues;
     function.walk([&](ConvertOp op) {
-      StringRef name = names.lookup(op.getTarget());
-      (name == "dk" ? ofKeys : name == "dv" ? ofValues : convert) = op;
+      if (TensorRoleAttr role = roleOf(op.getTarget()); !role || !role.isKeyValue())
+        convert = op;
+      else
+        ofKeys.push_back(op);
     });
     if (schedule.getParts() == 1)
       return success();
-    for (auto [name, op] : {std::pair("dk", ofKeys), std::pair("dv", ofValues)})
-      if (!op || !op.getSource().getDefiningOp<memref::AllocOp>())
-        return emitError() << "with parts " << name << " must be rounded by 'dash.convert', from "
-                           << "sums that the function allocates";
-    if (Value scale = ofValues.getScale())
-      return ofValues.emitError() << "dv has no factor, got one of type " << scale.getType();
-    factorOfKeys = ofKeys;
+    for (BlockArgument argument : function.getArguments()) {
+      TensorRoleAttr role = roleOf(argument);
+      if (!role || !role.isWritten() || !role.isTile() || !role.isKeyValue())
+        continue;
+      auto *rounds =
+          llvm::find_if(ofKeys, [&](ConvertOp op) { return roleOf(op.getTarget()) == role; });
+      if (rounds == ofKeys.end() || !rounds->getSource().getDefiningOp<memref::AllocOp>())
+        return emitError() << "with parts " << role.getName()
+                           << " must be rounded by 'dash.convert', from sums that the function "
+                              "allocates";
+    }
     return success();
   }
 
@@ -189,9 +203,11 @@ private:
     Value scale = convert.getScale();
     if (scale && !isa<BlockArgument>(scale) && !matchPattern(scale, m_Constant()))
       return convert.emitError() << "the scale must be an argument of the function or a constant";
-    if (factorOfKeys && factorOfKeys.getScale() != scale)
-      return factorOfKeys.emitError() << "must have the scale of dq's 'dash.convert': kernels have "
-                                         "one";
+    for (ConvertOp op : ofKeys)
+      if (op.getScale() && op.getScale() != scale)
+        return op.emitError()
+               << "must have the scale of dq's 'dash.convert', or none: kernels have "
+                  "one";
     WalkResult result = function.walk([&](Operation *op) {
       auto softcap = dyn_cast<SoftcapOp>(op);
       auto probability = dyn_cast<ProbabilityOp>(op);
@@ -208,9 +224,8 @@ private:
   FunctionOpInterface function;
   ItemsOp items;
   ScheduleOp schedule;
-  TensorNames names;
-  ConvertOp convert, factorOfKeys; ///< of dQ, and with parts of dK
-  bool takesDelta = false;         ///< instead of o
+  ConvertOp convert;             ///< of queries
+  SmallVector<ConvertOp> ofKeys; ///< with parts
 };
 
 struct CheckKernels : public dash::impl::CheckKernelsBase<CheckKernels> {

@@ -8,7 +8,7 @@
 
 #include "RoleCut.h"
 #include "WarpStructure.h"
-#include "dash/IR/TensorNames.h"
+#include "dash/IR/TensorRoles.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -24,8 +24,7 @@ bool isRow(Value value) { return cast<RankedTensorType>(value.getType()).getRank
 class Cutter {
 public:
   Cutter(ItemsOp items, RoleCut &cut)
-      : items(items), walk(cut.walk), slots(cut.slots), roles(cut.roles), cut(cut),
-        names(nameTensors(items)) {
+      : items(items), walk(cut.walk), slots(cut.slots), roles(cut.roles), cut(cut) {
     cut.items = items;
   }
 
@@ -128,9 +127,10 @@ private:
     return slots.back();
   }
 
-  StringRef nameOf(LoadOp load) const {
-    StringRef name = names.lookup(load.getSource());
-    return name.empty() ? "tile" : name;
+  /// What people call memory.
+  static StringRef nameOf(Value memory, StringRef otherwise) {
+    TensorRoleAttr role = dash::roleOf(memory);
+    return role ? role.getName() : otherwise;
   }
 
   LogicalResult cutItemLoads() {
@@ -139,7 +139,7 @@ private:
         return load.emitError() << "loads a row vector for a whole item, but row vectors belong to "
                                    "tiles of a step";
       if (!load->use_empty())
-        addSlot(nameOf(load), load.getResult(), Role::LoadItem, Role::Compute);
+        addSlot(nameOf(load.getSource(), "tile"), load.getResult(), Role::LoadItem, Role::Compute);
     }
     return success();
   }
@@ -167,7 +167,8 @@ private:
               llvm::any_of(slots,
                            [&](Slot &slot) { return llvm::is_contained(slot.tiles, operand); }))
             continue;
-          Slot &slot = addSlot(nameOf(load), operand, Role::LoadStep, Role::Compute);
+          Slot &slot =
+              addSlot(nameOf(load.getSource(), "tile"), operand, Role::LoadStep, Role::Compute);
           llvm::append_range(slot.tiles, rows.lookup(operand));
         }
     if (cut.structure == WarpStructure::Overlapping)
@@ -220,8 +221,7 @@ private:
       Value tile = op.getOperand(0);
       if (roleOf(tile) != Role::Compute)
         return op.emitError() << "adds a tile that no product gives: there is nothing to hand on";
-      StringRef name = names.lookup(op.getOperand(1));
-      addSlot(name.empty() ? "sum" : name, tile, Role::Compute, Role::Reduce);
+      addSlot(nameOf(op.getOperand(1), "sum"), tile, Role::Compute, Role::Reduce);
     }
     return success();
   }
@@ -263,7 +263,6 @@ private:
   SmallVector<Slot> &slots;
   llvm::MapVector<Operation *, Role> &roles;
   RoleCut &cut;
-  TensorNames names;
   llvm::StringSet<> taken;
 };
 

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dash/IR/DashOps.h"
+#include "dash/IR/TensorRoles.h"
 #include "dash/Schedule/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -171,7 +171,7 @@ struct Tile : public dash::impl::TileBase<Tile> {
     for (AttentionBwdOp op : ops) {
       auto emitError = [&] { return op.emitError(); };
       if (failed(TilesAttr::verify(emitError, q, kv)) ||
-          failed(op.getMask().verifyTiles(q, kv, emitError)))
+          failed(op.getMask().verifyTiles(q, kv, emitError)) || failed(setRoles(op)))
         return signalPassFailure();
       Tiler(op, q, kv).run();
       ++numTiled;

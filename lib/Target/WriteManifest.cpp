@@ -135,8 +135,8 @@ static void writeMemory(OStream &json, ProgramAttr program) {
     for (TensorAttr tensor : program.getTensors())
       writeObjectLine(json, [&](OStream &line) {
         line.attribute("name", tensor.getName());
-        line.attribute("element", textOf(tensor.getElement()));
-        line.attribute("access", stringifyTensorAccess(tensor.getAccess()));
+        line.attribute("element", textOf(tensor.getRole().getElement()));
+        line.attribute("access", stringifyTensorAccess(tensor.getRole().getAccess()));
         writeTexts(line, "shape", tensor.getShape());
         line.attribute("alignment", tensor.getAlignment());
         line.attribute("stride_multiple", tensor.getStrideMultiple());

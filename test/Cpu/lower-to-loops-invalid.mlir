@@ -151,6 +151,7 @@ func.func @strided_sum(%q: !T, %zero: tensor<16x64xf32>, %sum: !S) {
 
 // -----
 
+#lse = #dash.tensor_role<"lse", side = q, access = read, kind = log_row, element = f32>
 // Sizes that are stated fit the order.
 dash.schedule @order kind("ascending") level(run) parts(1) workers(1) width(1)
   problem(<tiles = <q = 16, kv = 16>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 64, head_dim_v = 64,
@@ -159,8 +160,32 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(1) width(1)
   order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
                        visit(kv, step) = step, turn(kv, q) = kv>)
 !T = memref<1x1x32x64xbf16>
-func.func @rows_of_lse(%q: !T, %lse: memref<1x1x31xf32>) {
+func.func @rows_of_lse(%q: !T, %lse: memref<1x1x31xf32> {dash.tensor = #lse}) {
   // expected-error @below {{rows of 'lse' must be 32, as in the problem that the order was made for, got 31}}
+  dash.items order(@order) over(%q, %q, %q : !T, !T, !T) tiles(<q = 16, kv = 16>) mask(<full>) level(run)
+      (%seq, %kv_head, %kv, %part_turn) {
+    %s = arith.constant dense<0.0> : tensor<16x16xf32>
+    dash.walk (%head, %qi, %turn) {
+      %l = dash.load %lse[%seq, %head, %qi] : memref<1x1x31xf32> -> tensor<16xf32>
+      %p = dash.probability %s, %l at(%seq, %kv, %qi) : (tensor<16x16xf32>, tensor<16xf32>) -> tensor<16x16xf32>
+    }
+  }
+  return
+}
+
+// -----
+
+#lse = #dash.tensor_role<"lse", side = q, access = read, kind = log_row, element = f32>
+// And what arguments are stated to be, their types.
+dash.schedule @order kind("ascending") level(run) parts(1) workers(1) width(1)
+  problem(<tiles = <q = 16, kv = 16>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 64, head_dim_v = 64,
+           sequences = <[32, 32]>>)
+  cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)
+  order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
+                       visit(kv, step) = step, turn(kv, q) = kv>)
+!T = memref<1x1x32x64xbf16>
+func.func @rows_of_q(%q: !T {dash.tensor = #lse}, %lse: memref<1x1x31xf32>) {
+  // expected-error @below {{needs 'lse' (read, log_row) to be as its role says, #dash.tensor_role<"lse", side = q, access = read, kind = log_row, element = f32>, got type 'memref<1x1x32x64xbf16>'}}
   dash.items order(@order) over(%q, %q, %q : !T, !T, !T) tiles(<q = 16, kv = 16>) mask(<full>) level(run)
       (%seq, %kv_head, %kv, %part_turn) {
     %s = arith.constant dense<0.0> : tensor<16x16xf32>

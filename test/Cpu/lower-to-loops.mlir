@@ -2,12 +2,16 @@
 // RUN: dash-opt %dash_examples/bwd-full.mlir --dash-tile='q=16 kv=32' --dash-apply-schedule='parts=2 sizes=q:20,kv:40,heads:2,kv-heads:1' --dash-lower-to-loops=contributions=true | FileCheck %s --check-prefix=ARGUMENTS
 
 // A caller may want to see what the chains sum: two q tiles by two kv tiles and two heads, two kv tiles by two parts.
-// ARGUMENTS: func.func @attention_bwd({{.+}}: f32 {dash.name = "scale"}, %[[DQ:.+]]: memref<8x16x128xf32> {dash.name = "contributions-dq", dash.shape = array<i64: 8, 16, 128>}, %[[DK:.+]]: memref<4x32x128xf32> {dash.name = "contributions-dk", {{[^}]+}}}, %[[DV:.+]]: memref<4x32x128xf32> {dash.name = "contributions-dv", {{[^}]+}}})
+// ARGUMENTS: func.func @attention_bwd({{.+}}: f32 {dash.tensor = #scale}, %[[DQ:.+]]: memref<8x16x128xf32> {dash.shape = array<i64: 8, 16, 128>, dash.tensor = {{.+}}"contributions-dq"{{[^}]+}}}, %[[DK:.+]]: memref<4x32x128xf32> {{{[^}]+}}"contributions-dk"{{[^}]+}}}, %[[DV:.+]]: memref<4x32x128xf32> {{{[^}]+}}"contributions-dv"{{[^}]+}}})
 
 // One thread follows the order: items in issue order, tasks in visit order, each contribution into its slot; then each chain is
 // summed in the order of its turns. The tables are constants: of an item (sequence, kv head, kv tile, part turn, part slot,
 // first and last visit), of a visit (head, q tile, turn, slot), of a chain (sequence, head, q tile, first and last slot).
 
+#q = #dash.tensor_role<"q", side = q, access = read, kind = tile, element = bf16, columns = 64>
+#k = #dash.tensor_role<"k", side = kv, access = read, kind = tile, element = bf16, columns = 64>
+#v = #dash.tensor_role<"v", side = kv, access = read, kind = tile, element = bf16, columns = 64>
+#dq_sum = #dash.tensor_role<"dq", side = q, access = sum, kind = tile, element = f32, columns = 64>
 // CHECK-DAG: memref.global "private" constant @dash_sequences : memref<1x4xi32> = dense<{{\[\[}}20, 40, 0, 0]]>
 // CHECK-DAG: memref.global "private" constant @dash_items : memref<2x7xi32> = dense<{{\[\[}}0, 0, 0, 0, 0, 0, 2], [0, 0, 1, 0, 1, 2, 4]]>
 // CHECK-DAG: memref.global "private" constant @dash_visits : memref<4x4xi32> = dense<{{\[\[}}0, 0, 1, 1], [0, 1, 1, 3], [0, 0, 0, 0], [0, 1, 0, 2]]>
@@ -20,7 +24,7 @@ dash.schedule @order kind("backwards") level(run) parts(1) workers(2) width(2)
                        visit(kv, step) = step, turn(kv, q) = last - kv>)
 
 // CHECK-LABEL: func.func @sum_of_keys(
-// CHECK-SAME:      %[[Q:.+]]: memref<1x1x20x64xbf16> {dash.name = "q", dash.shape = array<i64: 1, 1, 20, 64>}, %[[K:[^:]+]]: memref<1x1x?x64xbf16> {dash.name = "k", {{[^}]+}}}, %[[V:[^:]+]]: memref<1x1x?x64xbf16> {dash.name = "v", {{[^}]+}}}, %[[DQ:.+]]: memref<1x1x20x64xf32>)
+// CHECK-SAME:      %[[Q:.+]]: memref<1x1x20x64xbf16> {dash.shape = array<i64: 1, 1, 20, 64>, dash.tensor = {{[^}]+}}}, %[[K:[^:]+]]: memref<1x1x?x64xbf16> {{{[^}]+}}}, %[[V:[^:]+]]: memref<1x1x?x64xbf16> {{{[^}]+}}}, %[[DQ:.+]]: memref<1x1x20x64xf32> {{{[^}]+}}})
 // CHECK-SAME:      attributes {dash.problem = #dash.problem<{{.+}}>}
 // CHECK:         %[[ROWS:.+]] = memref.dim %[[K]], %{{.+}} :
 // CHECK-NEXT:    %[[FITS:.+]] = arith.cmpi eq, %[[ROWS]], %c40 : index
@@ -43,8 +47,8 @@ dash.schedule @order kind("backwards") level(run) parts(1) workers(2) width(2)
 // CHECK:             %[[BITS:.+]] = arith.bitcast %[[ADDED]] : vector<16xf32> to vector<16xi32>
 // CHECK:             arith.andi %[[BITS]], %cst{{.*}}
 // CHECK:           vector.store %[[CHAIN]], %[[DQ]][
-func.func @sum_of_keys(%q: memref<1x1x20x64xbf16>, %k: memref<1x1x?x64xbf16>, %v: memref<1x1x?x64xbf16>,
-                       %dq: memref<1x1x20x64xf32>) {
+func.func @sum_of_keys(%q: memref<1x1x20x64xbf16> {dash.tensor = #q}, %k: memref<1x1x?x64xbf16> {dash.tensor = #k}, %v: memref<1x1x?x64xbf16> {dash.tensor = #v},
+                       %dq: memref<1x1x20x64xf32> {dash.tensor = #dq_sum}) {
   %ones = arith.constant dense<1.0> : tensor<32x16xbf16>
   dash.items order(@order) over(%q, %k, %v : memref<1x1x20x64xbf16>, memref<1x1x?x64xbf16>, memref<1x1x?x64xbf16>)
       tiles(<q = 16, kv = 32>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {

@@ -1,5 +1,6 @@
 // RUN: dash-opt %s --dash-finish-program | FileCheck %s --implicit-check-not=memref --implicit-check-not=dash.schedule
 
+#dq = #dash.tensor_role<"dq", side = q, access = write, kind = tile, element = bf16, columns = 64>
 // What is left of a lowered function allocates what is the workspace now; its order went into the kernels.
 // CHECK:      module {
 // CHECK-NEXT:   gpu.module @attention_bwd_kernels
@@ -11,7 +12,7 @@ module {
     cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>)
     order(#dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
                          visit(kv, step) = step, turn(kv, q) = kv>)
-  func.func @attention_bwd(%dq: memref<1x1x?x64xbf16>) {
+  func.func @attention_bwd(%dq: memref<1x1x?x64xbf16> {dash.tensor = #dq}) {
     %c2 = arith.constant 2 : index
     %rows = memref.dim %dq, %c2 : memref<1x1x?x64xbf16>
     %sum = memref.alloc(%rows) : memref<1x1x?x64xf32>

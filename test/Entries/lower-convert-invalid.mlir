@@ -1,6 +1,8 @@
 // RUN: dash-opt %s --dash-lower-convert -verify-diagnostics -split-input-file
 
-func.func @not_outlined(%sum: memref<?x?x?x64xf32>, %dq: memref<?x?x?x64xbf16>) {
+#dq_sum = #dash.tensor_role<"dq", side = q, access = sum, kind = tile, element = f32, columns = 64>
+#dq = #dash.tensor_role<"dq", side = q, access = write, kind = tile, element = bf16, columns = 64>
+func.func @not_outlined(%sum: memref<?x?x?x64xf32> {dash.tensor = #dq_sum}, %dq: memref<?x?x?x64xbf16> {dash.tensor = #dq}) {
   // expected-error @below {{has no kernels to be part of; run --dash-outline-program first}}
   dash.convert %sum to %dq : memref<?x?x?x64xf32> to memref<?x?x?x64xbf16>
   return
@@ -8,8 +10,10 @@ func.func @not_outlined(%sum: memref<?x?x?x64xf32>, %dq: memref<?x?x?x64xbf16>) 
 
 // -----
 
+#dq_sum = #dash.tensor_role<"dq", side = q, access = sum, kind = tile, element = f32, columns = 64>
+#dq = #dash.tensor_role<"dq", side = q, access = write, kind = tile, element = bf16, columns = 64>
 // Of another's making, or of none.
-func.func @attention_bwd(%sum: memref<?x?x?x64xf32>, %dq: memref<?x?x?x64xbf16>) {
+func.func @attention_bwd(%sum: memref<?x?x?x64xf32> {dash.tensor = #dq_sum}, %dq: memref<?x?x?x64xbf16> {dash.tensor = #dq}) {
   dash.convert %sum to %dq : memref<?x?x?x64xf32> to memref<?x?x?x64xbf16>
   return
 }
@@ -19,8 +23,10 @@ gpu.module @attention_bwd_kernels {
 
 // -----
 
+#dq_sum = #dash.tensor_role<"dq", side = q, access = sum, kind = tile, element = f32, columns = 64>
+#dq = #dash.tensor_role<"dq", side = q, access = write, kind = tile, element = bf16, columns = 64>
 // Whoever added the sums knows.
-func.func @attention_bwd(%sum: memref<?x?x?x64xf32>, %dq: memref<?x?x?x64xbf16>) {
+func.func @attention_bwd(%sum: memref<?x?x?x64xf32> {dash.tensor = #dq_sum}, %dq: memref<?x?x?x64xbf16> {dash.tensor = #dq}) {
   // expected-error @below {{does not say how tiles of the sums lie in memory; run --dash-distribute-tiles first}}
   dash.convert %sum to %dq : memref<?x?x?x64xf32> to memref<?x?x?x64xbf16>
   return
@@ -34,8 +40,10 @@ gpu.module @attention_bwd_kernels attributes {dash.program = #dash.program<"atte
 
 // -----
 
+#dq_sum = #dash.tensor_role<"dq", side = q, access = sum, kind = tile, element = f32, columns = 64>
+#dq = #dash.tensor_role<"dq", side = q, access = write, kind = tile, element = bf16, columns = 64>
 // 64 rows are not two warpgroups' rows.
-func.func @attention_bwd(%sum: memref<?x?x?x64xf32>, %dq: memref<?x?x?x64xbf16>) {
+func.func @attention_bwd(%sum: memref<?x?x?x64xf32> {dash.tensor = #dq_sum}, %dq: memref<?x?x?x64xbf16> {dash.tensor = #dq}) {
   // expected-error @below {{#dash.fragment<accumulator, rows by 2> needs 128 rows, 64 a warpgroup, got 64x64}}
   dash.convert %sum to %dq layout(<accumulator, rows by 2>) : memref<?x?x?x64xf32> to memref<?x?x?x64xbf16>
   return
@@ -49,8 +57,10 @@ gpu.module @attention_bwd_kernels attributes {dash.program = #dash.program<"atte
 
 // -----
 
+#dq_sum = #dash.tensor_role<"dq", side = q, access = sum, kind = tile, element = f32, columns = 64>
+#dq = #dash.tensor_role<"dq", side = q, access = write, kind = tile, element = bf16, columns = 64>
 // Four lanes share rows of 32 columns.
-func.func @attention_bwd(%sum: memref<?x?x?x64xf32>, %dq: memref<?x?x?x64xbf16>) {
+func.func @attention_bwd(%sum: memref<?x?x?x64xf32> {dash.tensor = #dq_sum}, %dq: memref<?x?x?x64xbf16> {dash.tensor = #dq}) {
   // expected-error @below {{sums must lie in multiples of 32 columns of a warpgroup, got 16 by #dash.fragment<accumulator, columns by 4>}}
   dash.convert %sum to %dq layout(<accumulator, columns by 4>) : memref<?x?x?x64xf32> to memref<?x?x?x64xbf16>
   return
@@ -64,9 +74,11 @@ gpu.module @attention_bwd_kernels attributes {dash.program = #dash.program<"atte
 
 // -----
 
-// Which gradient it is, the name of its memory says.
-func.func @attention_bwd(%sum: memref<?x?x?x64xf32>, %dq: memref<?x?x?x64xbf16>) {
-  // expected-error @below {{rounds sums into memory without a name, expected dq, dk or dv; run --dash-outline-program first}}
+#dq_sum = #dash.tensor_role<"dq", side = q, access = sum, kind = tile, element = f32, columns = 64>
+#dq = #dash.tensor_role<"dq", side = q, access = write, kind = tile, element = bf16, columns = 64>
+// Which gradient it is, the role of its memory says.
+func.func @attention_bwd(%sum: memref<?x?x?x64xf32> {dash.tensor = #dq_sum}, %dq: memref<?x?x?x64xbf16>) {
+  // expected-error @below {{rounds sums into memory without a '#dash.tensor_role': expected an argument with 'dash.tensor', as --dash-tile leaves it}}
   dash.convert %sum to %dq layout(<accumulator, columns by 2>) : memref<?x?x?x64xf32> to memref<?x?x?x64xbf16>
   return
 }
@@ -79,8 +91,10 @@ gpu.module @attention_bwd_kernels attributes {dash.program = #dash.program<"atte
 
 // -----
 
-func.func @attention_bwd(%sum: memref<?x?x?x64xf32>, %k: memref<?x?x?x64xbf16> {dash.name = "k"}) {
-  // expected-error @below {{rounds sums into 'k', expected dq, dk or dv; run --dash-outline-program first}}
+#dq_sum = #dash.tensor_role<"dq", side = q, access = sum, kind = tile, element = f32, columns = 64>
+#k = #dash.tensor_role<"k", side = kv, access = read, kind = tile, element = bf16, columns = 64>
+func.func @attention_bwd(%sum: memref<?x?x?x64xf32> {dash.tensor = #dq_sum}, %k: memref<?x?x?x64xbf16> {dash.tensor = #k}) {
+  // expected-error @below {{rounds sums into 'k' (read, tile) of type 'memref<?x?x?x64xbf16>', expected a written tile of 64 columns of 'bf16'}}
   dash.convert %sum to %k layout(<accumulator, columns by 2>) : memref<?x?x?x64xf32> to memref<?x?x?x64xbf16>
   return
 }
@@ -93,9 +107,27 @@ gpu.module @attention_bwd_kernels attributes {dash.program = #dash.program<"atte
 
 // -----
 
+#dq = #dash.tensor_role<"dq", side = q, access = write, kind = tile, element = bf16, columns = 64>
+// A factor that comes with a launch has the name of its parameter.
+func.func @attention_bwd(%sum: memref<?x?x?x64xf32>, %dq: memref<?x?x?x64xbf16> {dash.tensor = #dq}, %scale: f32) {
+  // expected-error @below {{has a scale without a '#dash.tensor_role': expected an argument with 'dash.tensor' that is a number}}
+  dash.convert %sum to %dq scale(%scale) layout(<accumulator, columns by 2>) : memref<?x?x?x64xf32> to memref<?x?x?x64xbf16>
+  return
+}
+gpu.module @attention_bwd_kernels attributes {dash.program = #dash.program<"attention_bwd"
+    facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>,
+           tiles = <q = 64, kv = 128>, kind = "ascending", level = run, deterministic = true,
+           parts = 1, workers = 132, width = 132, min_workers = 132>
+    order <entry = "attention_bwd_order">>} {
+}
+
+// -----
+
+#dq = #dash.tensor_role<"dq", side = q, access = write, kind = tile, element = bf16, columns = 64>
+#dk = #dash.tensor_role<"dk", side = kv, access = write, kind = tile, element = bf16, columns = 64>
 // One entry rounds all of them: its blocks have so many threads as hold a tile's sums.
-func.func @attention_bwd(%dqsum: memref<?x?x?x64xf32>, %dksum: memref<?x?x?x64xf32>, %dq: memref<?x?x?x64xbf16> {dash.name = "dq"},
-                         %dk: memref<?x?x?x64xbf16> {dash.name = "dk"}) {
+func.func @attention_bwd(%dqsum: memref<?x?x?x64xf32>, %dksum: memref<?x?x?x64xf32>, %dq: memref<?x?x?x64xbf16> {dash.tensor = #dq},
+                         %dk: memref<?x?x?x64xbf16> {dash.tensor = #dk}) {
   dash.convert %dqsum to %dq layout(<accumulator, columns by 2>) : memref<?x?x?x64xf32> to memref<?x?x?x64xbf16>
   // expected-error @below {{rounds sums of 128 threads, expected 256 as those of 'dq'}}
   dash.convert %dksum to %dk layout(<accumulator, columns by 1>) : memref<?x?x?x64xf32> to memref<?x?x?x64xbf16>
@@ -110,8 +142,10 @@ gpu.module @attention_bwd_kernels attributes {dash.program = #dash.program<"atte
 
 // -----
 
+#dq_sum = #dash.tensor_role<"dq", side = q, access = sum, kind = tile, element = f32, columns = 64>
+#dq = #dash.tensor_role<"dq", side = q, access = write, kind = tile, element = bf16, columns = 64>
 // What main kernels leave, their module says.
-func.func @attention_bwd(%sum: memref<?x?x?x64xf32>, %dq: memref<?x?x?x64xbf16> {dash.name = "dq"}) {
+func.func @attention_bwd(%sum: memref<?x?x?x64xf32> {dash.tensor = #dq_sum}, %dq: memref<?x?x?x64xbf16> {dash.tensor = #dq}) {
   // expected-error @below {{adds contributions up that are kept apart, but its kernels say that contributions to 'dq' are added in turns; run --dash-outline-program behind --dash-keep-apart}}
   dash.convert %sum to %dq layout(<accumulator, columns by 2>) apart : memref<?x?x?x64xf32> to memref<?x?x?x64xbf16>
   return
@@ -125,7 +159,9 @@ gpu.module @attention_bwd_kernels attributes {dash.program = #dash.program<"atte
 
 // -----
 
-func.func @attention_bwd(%sum: memref<?x?x?x64xf32>, %dq: memref<?x?x?x64xbf16> {dash.name = "dq"}) {
+#dq_sum = #dash.tensor_role<"dq", side = q, access = sum, kind = tile, element = f32, columns = 64>
+#dq = #dash.tensor_role<"dq", side = q, access = write, kind = tile, element = bf16, columns = 64>
+func.func @attention_bwd(%sum: memref<?x?x?x64xf32> {dash.tensor = #dq_sum}, %dq: memref<?x?x?x64xbf16> {dash.tensor = #dq}) {
   // expected-error @below {{rounds sums, but its kernels say that contributions to 'dq' are kept apart; run --dash-outline-program behind --dash-keep-apart}}
   dash.convert %sum to %dq layout(<accumulator, columns by 2>) : memref<?x?x?x64xf32> to memref<?x?x?x64xbf16>
   return
@@ -139,7 +175,9 @@ gpu.module @attention_bwd_kernels attributes {dash.program = #dash.program<"atte
 
 // -----
 
-func.func @waits_for_nobody(%sum: memref<?x?x?x64xf32>, %dq: memref<?x?x?x64xbf16> {dash.name = "dq"}) {
+#dq_sum = #dash.tensor_role<"dq", side = q, access = sum, kind = tile, element = f32, columns = 64>
+#dq = #dash.tensor_role<"dq", side = q, access = write, kind = tile, element = bf16, columns = 64>
+func.func @waits_for_nobody(%sum: memref<?x?x?x64xf32> {dash.tensor = #dq_sum}, %dq: memref<?x?x?x64xbf16> {dash.tensor = #dq}) {
   // expected-error @below {{waits for its sums, but its kernels say that adds to 'dq' do not tell when one is complete; run --dash-outline-program behind --dash-overlap-rounding}}
   dash.convert %sum to %dq layout(<accumulator, columns by 2>) waits : memref<?x?x?x64xf32> to memref<?x?x?x64xbf16>
   return
@@ -153,7 +191,9 @@ gpu.module @waits_for_nobody_kernels attributes {dash.program = #dash.program<"w
 
 // -----
 
-func.func @told_to_nobody(%sum: memref<?x?x?x64xf32>, %dq: memref<?x?x?x64xbf16> {dash.name = "dq"}) {
+#dq_sum = #dash.tensor_role<"dq", side = q, access = sum, kind = tile, element = f32, columns = 64>
+#dq = #dash.tensor_role<"dq", side = q, access = write, kind = tile, element = bf16, columns = 64>
+func.func @told_to_nobody(%sum: memref<?x?x?x64xf32> {dash.tensor = #dq_sum}, %dq: memref<?x?x?x64xbf16> {dash.tensor = #dq}) {
   // expected-error @below {{waits for no sum, but its kernels say that adds to 'dq' tell when one is complete; run --dash-outline-program behind --dash-overlap-rounding}}
   dash.convert %sum to %dq layout(<accumulator, columns by 2>) : memref<?x?x?x64xf32> to memref<?x?x?x64xbf16>
   return

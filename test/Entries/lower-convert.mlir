@@ -2,6 +2,17 @@
 // RUN: sed 's/bf16/f16/g' %s | dash-opt --dash-lower-convert | FileCheck %s --check-prefix=F16 --implicit-check-not=bf16
 // F16: nvvm.convert.f32x2.to.f16x2 {{.+}}<rn>
 
+#dq_sum = #dash.tensor_role<"dq", side = q, access = sum, kind = tile, element = f32, columns = 128>
+#dq = #dash.tensor_role<"dq", side = q, access = write, kind = tile, element = bf16, columns = 128>
+#scale = #dash.tensor_role<"scale", side = q, access = read, kind = number, element = f32>
+#dq_sum64 = #dash.tensor_role<"dq", side = q, access = sum, kind = tile, element = f32, columns = 64>
+#dq64 = #dash.tensor_role<"dq", side = q, access = write, kind = tile, element = bf16, columns = 64>
+#sink = #dash.tensor_role<"sink", side = q, access = read, kind = head, element = f32>
+#lse = #dash.tensor_role<"lse", side = q, access = read, kind = log_row, element = f32>
+#delta = #dash.tensor_role<"delta", side = q, access = read, kind = row, element = f32>
+#dsink = #dash.tensor_role<"dsink", side = q, access = write, kind = sequence_head, element = f32>
+#dk = #dash.tensor_role<"dk", side = kv, access = write, kind = tile, element = bf16, columns = 64>
+#dv = #dash.tensor_role<"dv", side = kv, access = write, kind = tile, element = bf16, columns = 64>
 // One block a tile of queries; the sums of a tile are two warpgroups' registers.
 // CHECK:      gpu.module @attention_bwd_kernels
 // CHECK:        llvm.func @attention_bwd_convert(%{{.+}}: !llvm.ptr<1> {dash.parameter = "dq"}, %{{.+}}: i64 {dash.parameter = "dq.stride.batch"}, %{{.+}}: i64 {dash.parameter = "dq.stride.head"}, %[[STRIDE:.+]]: i64 {dash.parameter = "dq.stride.row"}, %{{.+}}: i32 {dash.parameter = "heads"}, %[[ROWS:.+]]: i32 {dash.parameter = "q_rows"}, %[[SCALE:.+]]: f32 {dash.parameter = "scale"}, %[[SUM:.+]]: !llvm.ptr<1> {dash.parameter = "workspace.dq_sum"})
@@ -23,7 +34,7 @@
 // CHECK-NOT:      llvm.store
 // CHECK:          llvm.return
 module {
-  func.func @attention_bwd(%sum: memref<?x?x?x128xf32>, %dq: memref<?x?x?x128xbf16> {dash.name = "dq"}, %scale: f32) {
+  func.func @attention_bwd(%sum: memref<?x?x?x128xf32> {dash.tensor = #dq_sum}, %dq: memref<?x?x?x128xbf16> {dash.tensor = #dq}, %scale: f32 {dash.tensor = #scale}) {
     dash.convert %sum to %dq scale(%scale) layout(<accumulator, columns by 2>) : memref<?x?x?x128xf32> to memref<?x?x?x128xbf16>
     return
   }
@@ -41,7 +52,7 @@ module {
   // CHECK-COUNT-8: "ld.global.nc.L1::no_allocate.v4.b32
   // CHECK-NOT:    arith.mulf
   // CHECK:        llvm.return
-  func.func @small(%sum: memref<?x?x?x64xf32>, %dq: memref<?x?x?x64xbf16> {dash.name = "dq"}) {
+  func.func @small(%sum: memref<?x?x?x64xf32> {dash.tensor = #dq_sum64}, %dq: memref<?x?x?x64xbf16> {dash.tensor = #dq64}) {
     dash.convert %sum to %dq layout(<accumulator, rows by 2>) : memref<?x?x?x64xf32> to memref<?x?x?x64xbf16>
     return
   }
@@ -56,7 +67,7 @@ module {
   // CHECK-NOT:    "scale"
   // CHECK:        %[[FACTOR:.+]] = arith.constant 1.250000e-01 : f32
   // CHECK:        arith.mulf %{{.+}}, %[[FACTOR]] : f32
-  func.func @constant(%sum: memref<?x?x?x64xf32>, %dq: memref<?x?x?x64xbf16> {dash.name = "dq"}) {
+  func.func @constant(%sum: memref<?x?x?x64xf32> {dash.tensor = #dq_sum64}, %dq: memref<?x?x?x64xbf16> {dash.tensor = #dq64}) {
     %scale = arith.constant 0.125 : f32
     dash.convert %sum to %dq scale(%scale) layout(<accumulator, columns by 2>) : memref<?x?x?x64xf32> to memref<?x?x?x64xbf16>
     return
@@ -83,8 +94,8 @@ module {
   // CHECK:        arith.muli %{{.+}}, %[[STRIDE]] : i64
   // CHECK:        llvm.getelementptr %[[DSINK]]
   // CHECK:        llvm.store %{{.+}}, %{{.+}} {alignment = 4 : i64} : f32, !llvm.ptr<1>
-  func.func @sink(%sum: memref<?x?x?x64xf32>, %dq: memref<?x?x?x64xbf16> {dash.name = "dq"}, %sink: memref<?xf32>, %lse: memref<?x?x?xf32>,
-                  %delta: memref<?x?x?xf32>, %dsink: memref<?x?xf32>) {
+  func.func @sink(%sum: memref<?x?x?x64xf32> {dash.tensor = #dq_sum64}, %dq: memref<?x?x?x64xbf16> {dash.tensor = #dq64}, %sink: memref<?xf32> {dash.tensor = #sink}, %lse: memref<?x?x?xf32> {dash.tensor = #lse},
+                  %delta: memref<?x?x?xf32> {dash.tensor = #delta}, %dsink: memref<?x?xf32> {dash.tensor = #dsink}) {
     dash.sink_gradient ins(%sink, %lse, %delta : memref<?xf32>, memref<?x?x?xf32>, memref<?x?x?xf32>) outs(%dsink : memref<?x?xf32>)
     dash.convert %sum to %dq layout(<accumulator, columns by 2>) : memref<?x?x?x64xf32> to memref<?x?x?x64xbf16>
     return
@@ -93,8 +104,8 @@ module {
     facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>,
            tiles = <q = 64, kv = 128>, kind = "ascending", level = run, deterministic = true,
            parts = 1, workers = 132, width = 132, min_workers = 132>
-    tensors[<"sink" : f32, read, shape ["heads"], alignment = 4, stride_multiple = 1>,
-            <"dsink" : f32, write, shape ["batch", "heads"], alignment = 4, stride_multiple = 1>]
+    tensors[<#sink, shape ["heads"], alignment = 4, stride_multiple = 1>,
+            <#dsink, shape ["batch", "heads"], alignment = 4, stride_multiple = 1>]
     order <entry = "sink_order">>} {
   }
 }
@@ -120,8 +131,8 @@ module {
 // CHECK-NEXT:     arith.subi %[[BLOCK]], %[[ENDOFDV]]
 // CHECK:          llvm.getelementptr %[[DQ]]
 // CHECK:          arith.mulf %{{.+}}, %[[SCALE]] : f32
-func.func @parts(%dqsum: memref<?x?x?x64xf32>, %dksum: memref<?x?x?x64xf32>, %dvsum: memref<?x?x?x64xf32>, %dq: memref<?x?x?x64xbf16> {dash.name = "dq"},
-                 %dk: memref<?x?x?x64xbf16> {dash.name = "dk"}, %dv: memref<?x?x?x64xbf16> {dash.name = "dv"}, %scale: f32) {
+func.func @parts(%dqsum: memref<?x?x?x64xf32>, %dksum: memref<?x?x?x64xf32>, %dvsum: memref<?x?x?x64xf32>, %dq: memref<?x?x?x64xbf16> {dash.tensor = #dq64},
+                 %dk: memref<?x?x?x64xbf16> {dash.tensor = #dk}, %dv: memref<?x?x?x64xbf16> {dash.tensor = #dv}, %scale: f32 {dash.tensor = #scale}) {
   dash.convert %dksum to %dk scale(%scale) layout(<accumulator, columns by 2>) pieces(2) : memref<?x?x?x64xf32> to memref<?x?x?x64xbf16>
   dash.convert %dvsum to %dv layout(<accumulator, columns by 2>) pieces(2) : memref<?x?x?x64xf32> to memref<?x?x?x64xbf16>
   dash.convert %dqsum to %dq scale(%scale) layout(<accumulator, columns by 2>) : memref<?x?x?x64xf32> to memref<?x?x?x64xbf16>
@@ -152,8 +163,8 @@ gpu.module @parts_kernels attributes {dash.program = #dash.program<"parts"
 // CHECK:          %[[ROW:.+]] = arith.extsi %[[SEQUENCE]] : i32 to i64
 // CHECK-NEXT:     arith.muli %[[ROW]], %[[STRIDE]] : i64
 // CHECK:          llvm.getelementptr %[[DSINK]]
-func.func @sinks(%sum: memref<1x?x?x64xf32>, %dq: memref<1x?x?x64xbf16> {dash.name = "dq"}, %sink: memref<?xf32>, %lse: memref<1x?x?xf32>,
-                 %delta: memref<1x?x?xf32>, %dsink: memref<?x?xf32>) {
+func.func @sinks(%sum: memref<1x?x?x64xf32> {dash.tensor = #dq_sum64}, %dq: memref<1x?x?x64xbf16> {dash.tensor = #dq64}, %sink: memref<?xf32> {dash.tensor = #sink}, %lse: memref<1x?x?xf32> {dash.tensor = #lse},
+                 %delta: memref<1x?x?xf32> {dash.tensor = #delta}, %dsink: memref<?x?xf32> {dash.tensor = #dsink}) {
   dash.sink_gradient ins(%sink, %lse, %delta : memref<?xf32>, memref<1x?x?xf32>, memref<1x?x?xf32>) outs(%dsink : memref<?x?xf32>)
       sequences(<?>)
   dash.convert %sum to %dq layout(<accumulator, columns by 2>) : memref<1x?x?x64xf32> to memref<1x?x?x64xbf16>
@@ -164,8 +175,8 @@ gpu.module @sinks_kernels attributes {dash.program = #dash.program<"sinks"
          tiles = <q = 64, kv = 128>, kind = "ascending", level = run, deterministic = true,
          parts = 1, workers = 132, width = 132, min_workers = 132>
   derived[<name = "sequences", expression = "bounds - 1">]
-  tensors[<"sink" : f32, read, shape ["heads"], alignment = 4, stride_multiple = 1>,
-          <"dsink" : f32, write, shape ["sequences", "heads"], alignment = 4, stride_multiple = 1>]
+  tensors[<#sink, shape ["heads"], alignment = 4, stride_multiple = 1>,
+          <#dsink, shape ["sequences", "heads"], alignment = 4, stride_multiple = 1>]
   order <entry = "sinks_order">>} {
 }
 
@@ -186,7 +197,7 @@ gpu.module @sinks_kernels attributes {dash.program = #dash.program<"sinks"
 // CHECK-NEXT:     arith.select %[[FIRST]], %[[TERM]], %[[SUM]] : f32
 // CHECK:          scf.yield
 // CHECK:        llvm.return
-func.func @apart(%sum: memref<?x?x?x128xf32>, %dq: memref<?x?x?x128xbf16> {dash.name = "dq"}) {
+func.func @apart(%sum: memref<?x?x?x128xf32> {dash.tensor = #dq_sum}, %dq: memref<?x?x?x128xbf16> {dash.tensor = #dq}) {
   dash.convert %sum to %dq layout(<accumulator, columns by 2>) apart : memref<?x?x?x128xf32> to memref<?x?x?x128xbf16>
   return
 }
@@ -214,7 +225,7 @@ gpu.module @apart_kernels attributes {dash.program = #dash.program<"apart"
 // CHECK-NEXT:     nvvm.griddepcontrol wait
 // CHECK-NEXT:   }
 // CHECK-NEXT:   llvm.return
-func.func @overlapping(%sum: memref<?x?x?x128xf32>, %dq: memref<?x?x?x128xbf16> {dash.name = "dq"}) {
+func.func @overlapping(%sum: memref<?x?x?x128xf32> {dash.tensor = #dq_sum}, %dq: memref<?x?x?x128xbf16> {dash.tensor = #dq}) {
   dash.convert %sum to %dq layout(<accumulator, columns by 2>) waits : memref<?x?x?x128xf32> to memref<?x?x?x128xbf16>
   return
 }

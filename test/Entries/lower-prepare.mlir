@@ -38,6 +38,28 @@
 // CHECK-NOT:    tensormap.replace
 // CHECK:        nvvm.barrier
 
+#q = #dash.tensor_role<"q", side = q, access = read, kind = tile, element = bf16, columns = 128>
+#k = #dash.tensor_role<"k", side = kv, access = read, kind = tile, element = bf16, columns = 128>
+#v = #dash.tensor_role<"v", side = kv, access = read, kind = tile, element = bf16, columns = 128>
+#dq = #dash.tensor_role<"dq", side = q, access = write, kind = tile, element = bf16, columns = 128>
+#dk = #dash.tensor_role<"dk", side = kv, access = write, kind = tile, element = bf16, columns = 128>
+#dv = #dash.tensor_role<"dv", side = kv, access = write, kind = tile, element = bf16, columns = 128>
+#q64 = #dash.tensor_role<"q", side = q, access = read, kind = tile, element = bf16, columns = 64>
+#k64 = #dash.tensor_role<"k", side = kv, access = read, kind = tile, element = bf16, columns = 64>
+#v64 = #dash.tensor_role<"v", side = kv, access = read, kind = tile, element = bf16, columns = 64>
+#dq64 = #dash.tensor_role<"dq", side = q, access = write, kind = tile, element = bf16, columns = 64>
+#dk64 = #dash.tensor_role<"dk", side = kv, access = write, kind = tile, element = bf16, columns = 64>
+#dv64 = #dash.tensor_role<"dv", side = kv, access = write, kind = tile, element = bf16, columns = 64>
+#lse = #dash.tensor_role<"lse", side = q, access = read, kind = log_row, element = f32>
+#o = #dash.tensor_role<"o", side = q, access = read, kind = tile, element = bf16, columns = 128>
+#do = #dash.tensor_role<"do", side = q, access = read, kind = tile, element = bf16, columns = 128>
+#delta = #dash.tensor_role<"delta", side = q, access = read, kind = row, element = f32>
+#dq_sum = #dash.tensor_role<"dq", side = q, access = sum, kind = tile, element = f32, columns = 128>
+#o64 = #dash.tensor_role<"o", side = q, access = read, kind = tile, element = bf16, columns = 64>
+#do64 = #dash.tensor_role<"do", side = q, access = read, kind = tile, element = bf16, columns = 64>
+#dq_sum64 = #dash.tensor_role<"dq", side = q, access = sum, kind = tile, element = f32, columns = 64>
+#sink = #dash.tensor_role<"sink", side = q, access = read, kind = head, element = f32>
+#dsink = #dash.tensor_role<"dsink", side = q, access = write, kind = sequence_head, element = f32>
 // The last row sees no column where it stands left of all: such tiles, without an active kv tile, get zeros.
 // CHECK:        %[[FROM:.+]] = arith.extsi %[[QROWS]] : i32 to i64
 // CHECK:        %[[TO:.+]] = arith.extsi %[[KVROWS]] : i32 to i64
@@ -52,8 +74,8 @@
 // CHECK-COUNT-8:  llvm.store {{.+}} : vector<4xi32>, !llvm.ptr<1>
 // CHECK-NOT:    vector<4xi32>, !llvm.ptr<1>
 module {
-  func.func @attention_bwd(%o: memref<?x?x?x128xbf16>, %do: memref<?x?x?x128xbf16>, %delta: memref<?x?x?xf32>,
-                           %sum: memref<?x?x?x128xf32>) {
+  func.func @attention_bwd(%o: memref<?x?x?x128xbf16> {dash.tensor = #o}, %do: memref<?x?x?x128xbf16> {dash.tensor = #do}, %delta: memref<?x?x?xf32> {dash.tensor = #delta},
+                           %sum: memref<?x?x?x128xf32> {dash.tensor = #dq_sum}) {
     dash.delta ins(%o, %do : memref<?x?x?x128xbf16>, memref<?x?x?x128xbf16>) outs(%delta : memref<?x?x?xf32>)
     %zero = arith.constant 0.0 : f32
     linalg.fill ins(%zero : f32) outs(%sum : memref<?x?x?x128xf32>)
@@ -63,6 +85,10 @@ module {
     facts <element = bf16, head_dim = 128, head_dim_v = 128, mask = <causal>,
            tiles = <q = 64, kv = 128>, kind = "ascending", level = run, deterministic = true,
            parts = 1, workers = 132, width = 132, min_workers = 132>
+    tensors[<#lse, shape["batch", "heads", "q_rows"], alignment = 4, stride_multiple = 1>,
+            <#dq, shape["batch", "heads", "rows", "64"], alignment = 16, stride_multiple = 8>]
+    maps[<#q, rows = 64, panels = 2>, <#k, rows = 128, panels = 2>, <#v, rows = 128, panels = 2>,
+         <#do, rows = 64, panels = 2>, <#dk, rows = 64, panels = 1>, <#dv, rows = 64, panels = 1>]
     order <entry = "attention_bwd_order">>} {
   }
 
@@ -74,7 +100,7 @@ module {
   // CHECK:        nvvm.barrier
   // CHECK:        scf.if %true
   // CHECK-COUNT-8:  llvm.store {{.+}} : vector<4xi32>, !llvm.ptr<1>
-  func.func @small(%o: memref<?x?x?x64xbf16>, %do: memref<?x?x?x64xbf16>, %delta: memref<?x?x?xf32>) {
+  func.func @small(%o: memref<?x?x?x64xbf16> {dash.tensor = #o64}, %do: memref<?x?x?x64xbf16> {dash.tensor = #do64}, %delta: memref<?x?x?xf32> {dash.tensor = #delta}) {
     dash.delta ins(%o, %do : memref<?x?x?x64xbf16>, memref<?x?x?x64xbf16>) outs(%delta : memref<?x?x?xf32>)
     return
   }
@@ -82,6 +108,10 @@ module {
     facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>,
            tiles = <q = 128, kv = 128>, kind = "ascending", level = run, deterministic = false,
            parts = 1, workers = 132, width = 132, min_workers = 132>
+    tensors[<#lse, shape["batch", "heads", "q_rows"], alignment = 4, stride_multiple = 1>,
+            <#dq64, shape["batch", "heads", "rows", "64"], alignment = 16, stride_multiple = 8>]
+    maps[<#q64, rows = 64, panels = 1>, <#k64, rows = 128, panels = 1>, <#v64, rows = 128, panels = 1>,
+         <#do64, rows = 64, panels = 1>, <#dk64, rows = 64, panels = 1>, <#dv64, rows = 64, panels = 1>]
     order <entry = "small_order">>} {
   }
 
@@ -94,7 +124,7 @@ module {
   // CHECK:        arith.cmpi slt, %[[TILE]], %c9_i32
   // CHECK:        %[[LONELY:.+]] = arith.ori
   // CHECK-NEXT:   scf.if %[[LONELY]]
-  func.func @blocks(%o: memref<?x?x?x64xbf16>, %do: memref<?x?x?x64xbf16>, %delta: memref<?x?x?xf32>) {
+  func.func @blocks(%o: memref<?x?x?x64xbf16> {dash.tensor = #o64}, %do: memref<?x?x?x64xbf16> {dash.tensor = #do64}, %delta: memref<?x?x?xf32> {dash.tensor = #delta}) {
     dash.delta ins(%o, %do : memref<?x?x?x64xbf16>, memref<?x?x?x64xbf16>) outs(%delta : memref<?x?x?xf32>)
     return
   }
@@ -104,6 +134,10 @@ module {
            tiles = <q = 64, kv = 128>, kind = "ascending", level = run, deterministic = true,
            parts = 1, workers = 132, width = 132, min_workers = 132>
     sizes[<name = "q_rows", min = 576, max = 576>, <name = "kv_rows", min = 300, max = 300>]
+    tensors[<#lse, shape["batch", "heads", "q_rows"], alignment = 4, stride_multiple = 1>,
+            <#dq64, shape["batch", "heads", "rows", "64"], alignment = 16, stride_multiple = 8>]
+    maps[<#q64, rows = 64, panels = 1>, <#k64, rows = 128, panels = 1>, <#v64, rows = 128, panels = 1>,
+         <#do64, rows = 64, panels = 1>, <#dk64, rows = 64, panels = 1>, <#dv64, rows = 64, panels = 1>]
     order <file = "PROGRAM">>} {
   }
 
@@ -119,7 +153,7 @@ module {
   // CHECK-NEXT:     llvm.store %c0_i32
   // CHECK:          llvm.getelementptr %[[DVTURNS]]
   // CHECK-NEXT:     llvm.store %c0_i32
-  func.func @parts(%o: memref<?x?x?x64xbf16>, %do: memref<?x?x?x64xbf16>, %delta: memref<?x?x?xf32>) {
+  func.func @parts(%o: memref<?x?x?x64xbf16> {dash.tensor = #o64}, %do: memref<?x?x?x64xbf16> {dash.tensor = #do64}, %delta: memref<?x?x?xf32> {dash.tensor = #delta}) {
     dash.delta ins(%o, %do : memref<?x?x?x64xbf16>, memref<?x?x?x64xbf16>) outs(%delta : memref<?x?x?xf32>)
     return
   }
@@ -127,6 +161,11 @@ module {
     facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>,
            tiles = <q = 64, kv = 128>, kind = "shift", level = run, deterministic = true,
            parts = 2, workers = 132, width = 132, min_workers = 132>
+    tensors[<#lse, shape["batch", "heads", "q_rows"], alignment = 4, stride_multiple = 1>,
+            <#dq64, shape["batch", "heads", "rows", "64"], alignment = 16, stride_multiple = 8>,
+            <#dk64, shape["batch", "heads", "rows", "64"], alignment = 16, stride_multiple = 8>, <#dv64, shape["batch", "heads", "rows", "64"], alignment = 16, stride_multiple = 8>]
+    maps[<#q64, rows = 64, panels = 1>, <#k64, rows = 128, panels = 1>, <#v64, rows = 128, panels = 1>,
+         <#do64, rows = 64, panels = 1>, <#dk64, rows = 64, panels = 1>, <#dv64, rows = 64, panels = 1>]
     order <entry = "parts_order">>} {
   }
 
@@ -140,7 +179,7 @@ module {
   // CHECK:        llvm.getelementptr %[[DELTA]]
   // CHECK-NEXT:   %[[GIVEN:.+]] = llvm.load %{{.+}} -> f32
   // CHECK:        arith.select %{{.+}}, %[[GIVEN]], %{{.+}} : f32
-  func.func @given(%delta: memref<?x?x?xf32> {dash.name = "delta"}, %sum: memref<?x?x?x64xf32>) {
+  func.func @given(%delta: memref<?x?x?xf32> {dash.tensor = #delta}, %sum: memref<?x?x?x64xf32> {dash.tensor = #dq_sum64}) {
     %zero = arith.constant 0.0 : f32
     linalg.fill ins(%zero : f32) outs(%sum : memref<?x?x?x64xf32>)
     return
@@ -149,7 +188,11 @@ module {
     facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>,
            tiles = <q = 64, kv = 128>, kind = "ascending", level = run, deterministic = true,
            parts = 1, workers = 132, width = 132, min_workers = 132>
-    tensors[<"delta" : f32, read, shape["batch", "heads", "q_rows"], alignment = 4, stride_multiple = 1>]
+    tensors[<#lse, shape["batch", "heads", "q_rows"], alignment = 4, stride_multiple = 1>,
+            <#dq64, shape["batch", "heads", "rows", "64"], alignment = 16, stride_multiple = 8>,
+            <#delta, shape["batch", "heads", "q_rows"], alignment = 4, stride_multiple = 1>]
+    maps[<#q64, rows = 64, panels = 1>, <#k64, rows = 128, panels = 1>, <#v64, rows = 128, panels = 1>,
+         <#do64, rows = 64, panels = 1>, <#dk64, rows = 64, panels = 1>, <#dv64, rows = 64, panels = 1>]
     order <entry = "given_order">>} {
   }
 
@@ -173,7 +216,7 @@ module {
   // CHECK:        scf.if %{{.+}} {
   // CHECK:          llvm.getelementptr %[[RUNS]]
   // CHECK:          llvm.store %{{.+}}, %{{.+}} {alignment = 4 : i64} : f32, !llvm.ptr<1>
-  func.func @sink(%o: memref<?x?x?x64xbf16>, %do: memref<?x?x?x64xbf16>, %delta: memref<?x?x?xf32>) {
+  func.func @sink(%o: memref<?x?x?x64xbf16> {dash.tensor = #o64}, %do: memref<?x?x?x64xbf16> {dash.tensor = #do64}, %delta: memref<?x?x?xf32> {dash.tensor = #delta}) {
     dash.delta ins(%o, %do : memref<?x?x?x64xbf16>, memref<?x?x?x64xbf16>) outs(%delta : memref<?x?x?xf32>)
     return
   }
@@ -181,8 +224,12 @@ module {
     facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>,
            tiles = <q = 64, kv = 128>, kind = "ascending", level = run, deterministic = true,
            parts = 1, workers = 132, width = 132, min_workers = 132>
-    tensors[<"sink" : f32, read, shape ["heads"], alignment = 4, stride_multiple = 1>,
-            <"dsink" : f32, write, shape ["batch", "heads"], alignment = 4, stride_multiple = 1>]
+    tensors[<#lse, shape["batch", "heads", "q_rows"], alignment = 4, stride_multiple = 1>,
+            <#dq64, shape["batch", "heads", "rows", "64"], alignment = 16, stride_multiple = 8>,
+            <#sink, shape ["heads"], alignment = 4, stride_multiple = 1>,
+            <#dsink, shape ["batch", "heads"], alignment = 4, stride_multiple = 1>]
+    maps[<#q64, rows = 64, panels = 1>, <#k64, rows = 128, panels = 1>, <#v64, rows = 128, panels = 1>,
+         <#do64, rows = 64, panels = 1>, <#dk64, rows = 64, panels = 1>, <#dv64, rows = 64, panels = 1>]
     order <entry = "sink_order">>} {
   }
 }

@@ -16,6 +16,8 @@
 // CHECK-COUNT-3:    llvm.store {{.+}} : vector<4xi32>, !llvm.ptr<1>
 // CHECK:        scf.if
 // CHECK-COUNT-3:    llvm.store {{.+}} : vector<4xi32>, !llvm.ptr<1>
+#cu_seqlens_q = #dash.tensor_role<"cu_seqlens_q", side = q, access = read, kind = bounds, element = i32>
+#cu_seqlens_kv = #dash.tensor_role<"cu_seqlens_kv", side = kv, access = read, kind = bounds, element = i32>
 gpu.module @list_kernels attributes {
     dash.formulas = #dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
                                    visit(kv, step) = first + step, turn(kv, q) = kv - first>,
@@ -24,6 +26,8 @@ gpu.module @list_kernels attributes {
              tiles = <q = 64, kv = 128>, kind = "ascending", level = run, deterministic = true,
              parts = 1, workers = 132, width = 132, min_workers = 132>
       derived [<name = "sequences", expression = "bounds - 1">]
+      tensors[<#cu_seqlens_q, shape["bounds"], alignment = 4, stride_multiple = 1>,
+              <#cu_seqlens_kv, shape["bounds"], alignment = 4, stride_multiple = 1>]
       order <entry = "list_order">>} {
 }
 

@@ -14,7 +14,8 @@
 // FORMULAS-SAME: sizes[<name = "batch", min = 1, max = 65535>, <name = "heads", min = 1, max = 65535>, <name = "kv_heads", min = 1, max = 65535>, <name = "q_rows", min = 1, max = 2097152>, <name = "kv_rows", min = 1, max = 2097152>]
 // FORMULAS-SAME: constraints[<expression = "heads % kv_heads", equals = 0, message = "heads must be a multiple of kv_heads">]
 // FORMULAS-SAME: derived[<name = "q_tiles", expression = "ceildiv(q_rows, 64)">, <name = "kv_tiles", expression = "ceildiv(kv_rows, 128)">]
-// FORMULAS-SAME: tensors[<"q" : bf16, read, shape["batch", "heads", "q_rows", "128"], alignment = 16, stride_multiple = 8>, {{.+}}, <"lse" : f32, read, shape["batch", "heads", "q_rows"], alignment = 4, stride_multiple = 1>, {{.+}}, <"dv" : bf16, write, shape["batch", "kv_heads", "kv_rows", "128"], alignment = 16, stride_multiple = 8>]
+// FORMULAS-SAME: tensors[<#q, shape["batch", "heads", "q_rows", "128"], alignment = 16, stride_multiple = 8>, {{.+}}, <#lse, shape["batch", "heads", "q_rows"], alignment = 4, stride_multiple = 1>, {{.+}}, <#dv, shape["batch", "kv_heads", "kv_rows", "128"], alignment = 16, stride_multiple = 8>]
+// FORMULAS-SAME: maps[<#q, rows = 64, panels = 2>, <#k, rows = 128, panels = 2>, <#v, rows = 128, panels = 2>, <#do, rows = 64, panels = 2>, <#dk, rows = 64, panels = 1>, <#dv, rows = 64, panels = 1>]
 // FORMULAS-SAME: workspace[<name = "descriptors", bytes = "768", alignment = 128, before = any, after = any>, {{.+}}, <name = "dq_sum", bytes = "4*batch*heads*q_tiles*64*128", alignment = 128, before = any, after = any>, <name = "turns", bytes = "4*batch*heads*q_tiles", alignment = 16, before = any, after = zero>, <name = "order", bytes = "4*(align(9 + workers, 8) + 8*batch*kv_heads*kv_tiles + 4*q_tiles*kv_tiles)", alignment = 16, before = entry, after = any>]
 // FORMULAS-SAME: order <entry = "attention_bwd_order">>} {
 
@@ -68,7 +69,7 @@ func.func @heads(%q: !HQ, %k: !HK, %v: !HK, %do: !HQ, %o: !HQ, %lse: !HR, %dq: !
 // RUN:   | FileCheck %s --check-prefix=SCORES
 // SCORES:      gpu.module @attention_bwd_kernels
 // SCORES:      min_workers = 132, softcap = 3.000000e+01 : f32>
-// SCORES-SAME: <"dv" : bf16, write, {{[^>]+}}>, <"sink" : f32, read, shape["heads"], alignment = 4, stride_multiple = 1>, <"dsink" : f32, write, shape["batch", "heads"], alignment = 4, stride_multiple = 1>]
+// SCORES-SAME: <#dv, {{[^>]+}}>, <#sink, shape["heads"], alignment = 4, stride_multiple = 1>, <#dsink, shape["batch", "heads"], alignment = 4, stride_multiple = 1>]
 // SCORES-SAME: <name = "sink_sum", bytes = "4*batch*heads*q_tiles*2", alignment = 128, before = any, after = any>]
 
 // Of a list the gradient has a row for each sequence.
@@ -77,4 +78,4 @@ func.func @heads(%q: !HQ, %k: !HK, %v: !HK, %do: !HQ, %o: !HQ, %lse: !HR, %dq: !
 // RUN:   | dash-opt --dash-tile --dash-apply-schedule='kind=shift sizes=q:4096' --dash-check-kernels --dash-assign-roles --dash-outline-program \
 // RUN:   | FileCheck %s --check-prefix=SINKS
 // SINKS:       gpu.module @attention_bwd_kernels
-// SINKS:       <"dsink" : f32, write, shape["sequences", "heads"], alignment = 4, stride_multiple = 1>
+// SINKS:       <#dsink, shape["sequences", "heads"], alignment = 4, stride_multiple = 1>

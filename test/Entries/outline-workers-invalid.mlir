@@ -102,14 +102,15 @@ gpu.module @channels_have_arrivals_kernels attributes {dash.program = #dash.prog
 
 // -----
 
-// Descriptors are of tensors with names.
+#q = #dash.tensor_role<"q", side = q, access = read, kind = tile, element = bf16, columns = 128>
+// Descriptors are of tensors with roles.
 func.func @memory_has_a_name(%q: memref<?x?x?x128xbf16>) {
   %zero = arith.constant 0 : index
   dash.workers registers(168) shared_bytes(66560) {
     %tiles = dash.channel "q" depth(1) at([1024], [16384]) barriers([0, 8]) arrivals([1, 1])
       : !dash.channel<tensor<64x128xbf16>>
     dash.role "load" producer warps(1) registers(24) {
-      // expected-error @below {{kernels cover 'q', 'k', 'v', 'do' here, got memory without a name; run --dash-outline-program first}}
+      // expected-error @below {{expected a tile that has a descriptor, got memory without a '#dash.tensor_role' ('dash.tensor'); run --dash-tile to put it on arguments}}
       dash.copy_in %q[%zero, %zero, %zero] to %tiles[%zero] element(0)
         : memref<?x?x?x128xbf16> to !dash.channel<tensor<64x128xbf16>>
     }
@@ -124,14 +125,15 @@ gpu.module @memory_has_a_name_kernels attributes {dash.program = #dash.program<"
 
 // -----
 
-// Those that are read are not those that are written.
-func.func @outputs_are_not_read(%q: memref<?x?x?x128xbf16> {dash.name = "dk"}) {
+#dk = #dash.tensor_role<"dk", side = kv, access = write, kind = tile, element = bf16, columns = 128>
+// Copies are by descriptors that the program has.
+func.func @outputs_are_not_read(%q: memref<?x?x?x128xbf16> {dash.tensor = #dk}) {
   %zero = arith.constant 0 : index
   dash.workers registers(168) shared_bytes(66560) {
     %tiles = dash.channel "q" depth(1) at([1024], [16384]) barriers([0, 8]) arrivals([1, 1])
       : !dash.channel<tensor<64x128xbf16>>
     dash.role "load" producer warps(1) registers(24) {
-      // expected-error @below {{kernels cover 'q', 'k', 'v', 'do' here, got 'dk'}}
+      // expected-error @below {{expected a tile that has a descriptor, got 'dk' (write, tile)}}
       dash.copy_in %q[%zero, %zero, %zero] to %tiles[%zero] element(0)
         : memref<?x?x?x128xbf16> to !dash.channel<tensor<64x128xbf16>>
     }
@@ -148,7 +150,7 @@ gpu.module @outputs_are_not_read_kernels attributes {dash.program = #dash.progra
 
 // Nothing else of the function is known to a kernel.
 func.func @numbers_are_constants_or_the_scale(%number: index) {
-  // expected-error @below {{uses a value of the function that is neither a tensor that kernels know, a constant nor the scale, of type 'index'}}
+  // expected-error @below {{uses a value of the function that is neither a tensor with a role, a number with one nor a constant, of type 'index'}}
   dash.workers registers(168) shared_bytes(66560) {
     dash.role "load" producer warps(1) registers(24) {
       %next = arith.addi %number, %number : index
@@ -164,9 +166,9 @@ gpu.module @numbers_are_constants_or_the_scale_kernels attributes {dash.program 
 
 // -----
 
-// Main kernels know tensors by what they are: O is for the entry that makes delta of it.
-func.func @tensors_are_known(%o: memref<?x?x?x128xbf16> {dash.name = "o"}) {
-  // expected-error @below {{uses a value of the function that is neither a tensor that kernels know, a constant nor the scale, of type 'memref<?x?x?x128xbf16>'}}
+// Main kernels know tensors by their roles.
+func.func @tensors_are_known(%o: memref<?x?x?x128xbf16>) {
+  // expected-error @below {{uses a value of the function that is neither a tensor with a role, a number with one nor a constant, of type 'memref<?x?x?x128xbf16>'}}
   dash.workers registers(168) shared_bytes(66560) {
     dash.role "load" producer warps(1) registers(24) {
       %zero = arith.constant 0 : index
@@ -190,7 +192,7 @@ func.func @sums_are_rounded(%rows: index) {
   dash.workers registers(168) shared_bytes(33792) {
     %tiles = dash.channel "dq" depth(1) at([1024], [32768]) barriers([16, 24]) arrivals([8, 1]) : !dash.channel<tensor<64x128xf32>>
     dash.role "reduce" reducer warps(1) registers(24) {
-      // expected-error @below {{kernels cover 'dq' here, got sums that no 'dash.convert' rounds}}
+      // expected-error @below {{expected sums that kernels have a region for, got sums that no 'dash.convert' rounds to an argument with 'dash.tensor'}}
       dash.bulk_add %tiles[%zero] into %sum[%zero, %zero, %zero] : !dash.channel<tensor<64x128xf32>> into memref<?x?x?x128xf32>
     }
   }

@@ -8,12 +8,18 @@
 // CHECK:         llvm.func @attention_bwd_main(%{{.+}}: !llvm.ptr<1> {dash.parameter = "workspace.descriptors"}, %{{.+}}: !llvm.ptr<1> {dash.parameter = "workspace.lse2"}, %{{.+}}: !llvm.ptr<1> {dash.parameter = "workspace.delta"}, %{{.+}}: !llvm.ptr<1> {dash.parameter = "workspace.dq_sum"}, %{{.+}}: !llvm.ptr<1> {dash.parameter = "workspace.turns"}, %{{.+}}: !llvm.ptr<1> {dash.parameter = "workspace.order"}, %{{.+}}: i32 {dash.parameter = "heads"}, %{{.+}}: i32 {dash.parameter = "q_rows"}, %{{.+}}: i32 {dash.parameter = "kv_rows"}, %[[SCALE:.+]]: f32 {dash.parameter = "scale"})
 // CHECK-SAME:      dash.entry = #dash.entry<main, always, grid["workers", "1", "1"], block[256, 1, 1], cluster[1, 1, 1], shared_bytes = 33792, cooperative = true>
 
-// Memory has names; a constant comes along.
-// CHECK-DAG:     %[[Q:.+]] = dash.tensor q : memref<?x?x?x128xbf16>
-// CHECK-DAG:     %[[LSE:.+]] = dash.tensor lse : memref<?x?x?xf32>
-// CHECK-DAG:     %[[DELTA:.+]] = dash.tensor delta : memref<?x?x?xf32>
-// CHECK-DAG:     %[[DQ:.+]] = dash.tensor dq : memref<?x?x?x128xf32>
-// CHECK-DAG:     %[[DK:.+]] = dash.tensor dk : memref<?x?x?x128xbf16>
+#q = #dash.tensor_role<"q", side = q, access = read, kind = tile, element = bf16, columns = 128>
+#lse = #dash.tensor_role<"lse", side = q, access = read, kind = log_row, element = f32>
+#delta = #dash.tensor_role<"delta", side = q, access = read, kind = row, element = f32>
+#dk = #dash.tensor_role<"dk", side = kv, access = write, kind = tile, element = bf16, columns = 128>
+#dq = #dash.tensor_role<"dq", side = q, access = write, kind = tile, element = bf16, columns = 128>
+#scale = #dash.tensor_role<"scale", side = q, access = read, kind = number, element = f32>
+// Memory has its role inside; a constant comes along.
+// CHECK-DAG:     %[[Q:.+]] = dash.tensor #q : memref<?x?x?x128xbf16>
+// CHECK-DAG:     %[[LSE:.+]] = dash.tensor #lse : memref<?x?x?xf32>
+// CHECK-DAG:     %[[DELTA:.+]] = dash.tensor #delta : memref<?x?x?xf32>
+// CHECK-DAG:     %[[DQ:.+]] = dash.tensor #dq_sum : memref<?x?x?x128xf32>
+// CHECK-DAG:     %[[DK:.+]] = dash.tensor #dk : memref<?x?x?x128xbf16>
 // CHECK-DAG:     %[[ZERO:.+]] = arith.constant 0 : index
 // CHECK:         dash.workers
 // CHECK:         dash.copy_in %[[Q]][%[[ZERO]], %[[ZERO]], %[[ZERO]]]
@@ -29,9 +35,8 @@
 !CQ = !dash.channel<tensor<64x128xbf16>, tensor<64xf32>, tensor<64xf32>>
 !CD = !dash.channel<tensor<64x128xf32>>
 
-func.func @attention_bwd(%q: !T {dash.name = "q"}, %lse: !R {dash.name = "lse"}, %dk: !T {dash.name = "dk"},
-                         %dq: !T {dash.name = "dq"}, %scale: f32 {dash.name = "scale"}, %rows: index) {
-  %delta = memref.alloc(%rows, %rows, %rows) : !R
+func.func @attention_bwd(%q: !T {dash.tensor = #q}, %lse: !R {dash.tensor = #lse}, %delta: !R {dash.tensor = #delta}, %dk: !T {dash.tensor = #dk},
+                         %dq: !T {dash.tensor = #dq}, %scale: f32 {dash.tensor = #scale}, %rows: index) {
   %sum = memref.alloc(%rows, %rows, %rows) : !S
   %zero = arith.constant 0 : index
   dash.workers registers(168) shared_bytes(33792) {
@@ -57,6 +62,9 @@ func.func @attention_bwd(%q: !T {dash.name = "q"}, %lse: !R {dash.name = "lse"},
 gpu.module @attention_bwd_kernels attributes {dash.program = #dash.program<"attention_bwd"
     facts <element = bf16, head_dim = 128, head_dim_v = 128, mask = <causal>, tiles = <q = 64, kv = 128>,
            kind = "shift", level = run, deterministic = true, parts = 1, workers = 132, width = 132, min_workers = 2>
+    tensors[<#lse, shape["batch", "heads", "q_rows"], alignment = 4, stride_multiple = 1>,
+            <#dq, shape["batch", "heads", "rows", "columns"], alignment = 16, stride_multiple = 8>]
+    maps[<#q, rows = 64, panels = 2>, <#dk, rows = 64, panels = 1>]
     order <entry = "attention_bwd_order">>} {
 }
 
@@ -66,7 +74,7 @@ gpu.module @attention_bwd_kernels attributes {dash.program = #dash.program<"atte
 // CHECK:         llvm.func @keeps_main
 // CHECK-SAME:    %{{[^,]+}}: !llvm.ptr<1> {dash.parameter = "workspace.contributions"})
 // CHECK-SAME:    cooperative = false
-func.func @keeps(%dq: !T {dash.name = "dq"}, %rows: index) {
+func.func @keeps(%dq: !T {dash.tensor = #dq}, %rows: index) {
   %sum = memref.alloc(%rows, %rows, %rows) : !S
   %zero = arith.constant 0 : index
   dash.workers registers(168) shared_bytes(33792) {
@@ -81,6 +89,8 @@ func.func @keeps(%dq: !T {dash.name = "dq"}, %rows: index) {
 gpu.module @keeps_kernels attributes {dash.program = #dash.program<"keeps"
     facts <element = bf16, head_dim = 128, head_dim_v = 128, mask = <causal>, tiles = <q = 64, kv = 128>,
            kind = "shift", level = run, deterministic = true, parts = 1, workers = 132, width = 132, min_workers = 1>
+    tensors[<#lse, shape["batch", "heads", "q_rows"], alignment = 4, stride_multiple = 1>,
+            <#dq, shape["batch", "heads", "rows", "columns"], alignment = 16, stride_multiple = 8>]
     order <entry = "keeps_order">>} {
 }
 
@@ -90,7 +100,7 @@ gpu.module @keeps_kernels attributes {dash.program = #dash.program<"keeps"
 // CHECK-SAME:    %{{[^,]+}}: !llvm.ptr<1> {dash.parameter = "workspace.tickets"})
 // CHECK-SAME:    shared_bytes = 33792, cooperative = false
 // CHECK:         dash.workers registers(168) shared_bytes(33792)
-func.func @draws(%dq: !T {dash.name = "dq"}, %rows: index) {
+func.func @draws(%dq: !T {dash.tensor = #dq}, %rows: index) {
   %sum = memref.alloc(%rows, %rows, %rows) : !S
   %zero = arith.constant 0 : index
   dash.workers registers(168) shared_bytes(33792) {
@@ -105,6 +115,8 @@ func.func @draws(%dq: !T {dash.name = "dq"}, %rows: index) {
 gpu.module @draws_kernels attributes {dash.program = #dash.program<"draws"
     facts <element = bf16, head_dim = 128, head_dim_v = 128, mask = <causal>, tiles = <q = 64, kv = 128>,
            kind = "file", level = run, deterministic = true, parts = 1, workers = 132, width = 132, min_workers = 4>
+    tensors[<#lse, shape["batch", "heads", "q_rows"], alignment = 4, stride_multiple = 1>,
+            <#dq, shape["batch", "heads", "rows", "columns"], alignment = 16, stride_multiple = 8>]
     workspace[<name = "tickets", bytes = "4", alignment = 16, before = zero, after = zero>]
     order <entry = "draws_order">>} {
 }
@@ -114,7 +126,7 @@ gpu.module @draws_kernels attributes {dash.program = #dash.program<"draws"
 // CHECK:         llvm.func @tells_main
 // CHECK:         nvvm.griddepcontrol launch_dependents
 // CHECK:         dash.workers registers(168) shared_bytes(33792)
-func.func @tells(%dq: !T {dash.name = "dq"}, %rows: index) {
+func.func @tells(%dq: !T {dash.tensor = #dq}, %rows: index) {
   %sum = memref.alloc(%rows, %rows, %rows) : !S
   %zero = arith.constant 0 : index
   dash.workers registers(168) shared_bytes(33792) {
@@ -131,5 +143,7 @@ gpu.module @tells_kernels attributes {dash.program = #dash.program<"tells"
     facts <element = bf16, head_dim = 128, head_dim_v = 128, mask = <causal>, tiles = <q = 64, kv = 128>,
            kind = "shift", level = run, deterministic = true, parts = 1, workers = 132, width = 132, min_workers = 132,
            overlaps_rounding = true>
+    tensors[<#lse, shape["batch", "heads", "q_rows"], alignment = 4, stride_multiple = 1>,
+            <#dq, shape["batch", "heads", "rows", "columns"], alignment = 16, stride_multiple = 8>]
     order <entry = "tells_order">>} {
 }

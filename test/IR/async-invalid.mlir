@@ -304,32 +304,32 @@ func.func @stores_sums(%dq: !T, %i: index) {
 
 // A name says what the memory is.
 func.func @rows_are_rows() {
-  // expected-error @below {{'dash.tensor' op 'lse' must be a memref of rank 3 of f32, got 'memref<?x?x?x128xbf16>'}}
-  %lse = dash.tensor lse : memref<?x?x?x128xbf16>
+  // expected-error @below {{'dash.tensor' op 'lse' must be a memref of rank 3 of 'f32', got 'memref<?x?x?x128xbf16>'}}
+  %lse = dash.tensor <"lse", side = q, access = read, kind = log_row, element = f32> : memref<?x?x?x128xbf16>
   return
 }
 
 // -----
 
 func.func @sums_are_sums() {
-  // expected-error @below {{'dash.tensor' op 'dq' must be a memref of rank 4 of f32, got 'memref<?x?x?x128xbf16>'}}
-  %dq = dash.tensor dq : memref<?x?x?x128xbf16>
+  // expected-error @below {{'dash.tensor' op 'dq' must be a memref of rank 4 of 'f32' with 128 columns, got 'memref<?x?x?x128xbf16>'}}
+  %dq = dash.tensor <"dq", side = q, access = sum, kind = tile, element = f32, columns = 128> : memref<?x?x?x128xbf16>
   return
 }
 
 // -----
 
 func.func @tiles_are_of_16_bits() {
-  // expected-error @below {{'dash.tensor' op 'q' must be a memref of rank 4 of bf16 or f16, got 'memref<?x?x?x128xf32>'}}
-  %q = dash.tensor q : memref<?x?x?x128xf32>
+  // expected-error @below {{'dash.tensor' op 'q' must be a memref of rank 4 of 'bf16' with 128 columns, got 'memref<?x?x?x128xf32>'}}
+  %q = dash.tensor <"q", side = q, access = read, kind = tile, element = bf16, columns = 128> : memref<?x?x?x128xf32>
   return
 }
 
 // -----
 
 func.func @gradients_are_either() {
-  // expected-error @below {{'dash.tensor' op 'dk' must be a memref of rank 4 of bf16, f16 or f32, got 'memref<?x?x?xf32>'}}
-  %dk = dash.tensor dk : memref<?x?x?xf32>
+  // expected-error @below {{'dash.tensor' op 'dk' must be a memref of rank 4 of 'bf16' with 128 columns, got 'memref<?x?x?x64xbf16>'}}
+  %dk = dash.tensor <"dk", side = kv, access = write, kind = tile, element = bf16, columns = 128> : memref<?x?x?x64xbf16>
   return
 }
 

@@ -2,6 +2,9 @@
 // RUN: dash-opt --emit-bytecode %s | dash-opt | FileCheck %s
 // RUN: dash-opt --mlir-print-op-generic %s | dash-opt | FileCheck %s
 
+#q = #dash.tensor_role<"q", side = q, access = read, kind = tile, element = bf16, columns = 128>
+#lse = #dash.tensor_role<"lse", side = q, access = read, kind = log_row, element = f32>
+#dq_sum = #dash.tensor_role<"dq", side = q, access = sum, kind = tile, element = f32, columns = 128>
 !T = memref<?x?x?x128xbf16>
 !S = memref<?x?x?x128xf32>
 !Q = !dash.channel<tensor<64x128xbf16, #dash.swizzled>, tensor<64xf32>, index>
@@ -21,8 +24,8 @@
 // CHECK-NEXT:    dash.copy_in %{{.+}}[%[[USE]], %[[USE]], %[[USE]]] to %q_tiles[%[[SLOT]]] element(0) : memref<?x?x?x128xbf16> to !channel_
 // CHECK-NEXT:    dash.copy_in %{{.+}}[%[[USE]], %[[USE]], %[[USE]]] to %q_tiles[%[[SLOT]]] element(1) : memref<?x?x?xf32> to !channel_
 func.func @copies_in(%use: index) {
-  %q = dash.tensor q : !T
-  %lse = dash.tensor lse : memref<?x?x?xf32>
+  %q = dash.tensor #q : !T
+  %lse = dash.tensor #lse : memref<?x?x?xf32>
   dash.workers {
     %q_tiles = dash.channel "q" depth(2) at([1024, 33792, 64], [16384, 256, 16]) barriers([0, 16]) arrivals([1, 8]) : !Q
     dash.role "load-q" producer warps(1) {
@@ -41,7 +44,7 @@ func.func @copies_in(%use: index) {
 // A consumer's part of it: what it reads of slots, the products in flight, and what it writes. Once it has been split, the role
 // says whose copy it is.
 // CHECK-LABEL: func.func @computes
-// CHECK:         dash.tensor q : memref<?x?x?x128xbf16>
+// CHECK:         dash.tensor #q : memref<?x?x?x128xbf16>
 // CHECK:         dash.role "compute0" consumer warps(4) registers(240) warpgroup(0 of 2) {
 // CHECK-NEXT:    %[[SLOT:.+]], %[[PHASE:.+]] = dash.ring
 // CHECK-NEXT:    dash.mbarrier_wait %q_tiles full[%[[SLOT]]] phase(%[[PHASE]]) : !channel_
@@ -63,7 +66,7 @@ func.func @copies_in(%use: index) {
 // CHECK-NEXT:    dash.sync_warpgroup
 // CHECK-NEXT:    dash.copy_out %v_tiles[%[[SLOT]]] element(0) to %{{.+}}[%[[LEAD]], %[[LEAD]], %[[LEAD]]] piece(0) : !channel_{{.+}} to memref<?x?x?x128xbf16>
 func.func @computes(%use: index, %p: !p) {
-  %dv = dash.tensor q : !T
+  %dv = dash.tensor #q : !T
   dash.workers {
     %q_tiles = dash.channel "q" depth(2) : !Q
     %v_tiles = dash.channel "v" depth(1) : !V
@@ -97,7 +100,7 @@ func.func @computes(%use: index, %p: !p) {
 
 // Adds to memory in turns of a semaphore.
 // CHECK-LABEL: func.func @adds
-// CHECK:         %[[SUMS:.+]] = dash.tensor dq : memref<?x?x?x128xf32>
+// CHECK:         %[[SUMS:.+]] = dash.tensor #dq_sum : memref<?x?x?x128xf32>
 // CHECK:         dash.acquire_turn %[[SUMS]][%[[I:.+]], %[[I]], %[[I]]] turn(%[[I]]) : memref<?x?x?x128xf32>
 // CHECK-NEXT:    dash.bulk_store %dq_tiles[%[[I]]] into %[[SUMS]][%[[I]], %[[I]], %[[I]]] : !channel_{{.+}} into memref<?x?x?x128xf32>
 // CHECK-NEXT:    dash.bulk_store %dq_tiles[%[[I]]] into %[[SUMS]][%[[I]], %[[I]], %[[I]]] keep(%[[I]]) : !channel_{{.+}} into memref<?x?x?x128xf32>
@@ -107,7 +110,7 @@ func.func @computes(%use: index, %p: !p) {
 // CHECK-NEXT:    dash.release_turn %[[SUMS]][%[[I]], %[[I]], %[[I]]] last(%[[I]]) : memref<?x?x?x128xf32>
 // CHECK-NEXT:    dash.count_turns %[[SUMS]][%[[I]], %[[I]], %[[I]]] turn(%[[I]]) last(%[[I]]) : memref<?x?x?x128xf32>
 func.func @adds(%i: index) {
-  %dq = dash.tensor dq : !S
+  %dq = dash.tensor #dq_sum : !S
   dash.workers {
     %dq_tiles = dash.channel "dq" depth(2) : !D
     dash.role "reduce" reducer warps(2) {

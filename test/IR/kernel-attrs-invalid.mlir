@@ -41,12 +41,52 @@
 // -----
 
 // expected-error @below {{alignment of 'q' must be a power of two, got 3}}
-#tensor = #dash.tensor<"q" : bf16, read, shape["batch"], alignment = 3, stride_multiple = 1>
+#tensor = #dash.tensor<<"q", side = q, access = read, kind = tile, element = bf16, columns = 64>, shape["batch"], alignment = 3, stride_multiple = 1>
 
 // -----
 
 // expected-error @below {{strides of 'q' must be multiples of at least 1, got 0}}
-#tensor = #dash.tensor<"q" : bf16, read, shape["batch"], alignment = 4, stride_multiple = 0>
+#tensor = #dash.tensor<<"q", side = q, access = read, kind = tile, element = bf16, columns = 64>, shape["batch"], alignment = 4, stride_multiple = 0>
+
+// -----
+
+// expected-error @below {{sums of 'dq' are in the workspace, nobody hands them over}}
+#tensor = #dash.tensor<<"dq", side = q, access = sum, kind = tile, element = f32, columns = 64>, shape["batch"], alignment = 4, stride_multiple = 1>
+
+// -----
+
+// expected-error @below {{columns of 'q' must be at least 1, got 0}}
+#role = #dash.tensor_role<"q", side = q, access = read, kind = tile, element = bf16, columns = 0>
+
+// -----
+
+// expected-error @below {{'lse' has one number a log_row, expected no columns, got 64}}
+#role = #dash.tensor_role<"lse", side = q, access = read, kind = log_row, element = f32, columns = 64>
+
+// -----
+
+// expected-error @below {{'q' must have elements of bf16 or f16, got 'f32'}}
+#role = #dash.tensor_role<"q", side = q, access = read, kind = tile, element = f32, columns = 64>
+
+// -----
+
+// expected-error @below {{'dq' must have elements of f32, got 'bf16'}}
+#role = #dash.tensor_role<"dq", side = q, access = sum, kind = tile, element = bf16, columns = 64>
+
+// -----
+
+// expected-error @below {{'bounds' must have elements of i32, got 'f32'}}
+#role = #dash.tensor_role<"bounds", side = q, access = read, kind = bounds, element = f32>
+
+// -----
+
+// expected-error @below {{descriptors are of tiles, got 'lse', a log_row}}
+#map = #dash.tensor_map<<"lse", side = q, access = read, kind = log_row, element = f32>, rows = 64, panels = 1>
+
+// -----
+
+// expected-error @below {{a box must have at least 1 row and 1 panel, got 0 and 1}}
+#map = #dash.tensor_map<<"q", side = q, access = read, kind = tile, element = bf16, columns = 64>, rows = 0, panels = 1>
 
 // -----
 
@@ -77,9 +117,9 @@
 // -----
 
 #facts = #dash.facts<element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>, tiles = <q = 64, kv = 128>, kind = "shift", level = run, deterministic = true, parts = 1, workers = 4, width = 4, min_workers = 4>
-// expected-error @below {{texts must be UTF-8, which a manifest is written in, got 'q�'}}
+// expected-error @below {{texts must be UTF-8, which a manifest is written in, got '64�'}}
 #program = #dash.program<"x" facts #facts
-  tensors[<"q\FF" : bf16, read, shape["64"], alignment = 16, stride_multiple = 8>] order <file = "dash-opt">>
+  tensors[<<"q", side = q, access = read, kind = tile, element = bf16, columns = 64>, shape["64\FF"], alignment = 16, stride_multiple = 8>] order <file = "dash-opt">>
 
 // -----
 
@@ -93,8 +133,8 @@
 #facts = #dash.facts<element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>, tiles = <q = 64, kv = 128>, kind = "shift", level = run, deterministic = true, parts = 1, workers = 4, width = 4, min_workers = 4>
 // expected-error @below {{two tensors are called 'q'}}
 #program = #dash.program<"x" facts #facts
-  tensors[<"q" : bf16, read, shape["batch"], alignment = 4, stride_multiple = 1>,
-           <"q" : bf16, read, shape["batch"], alignment = 4, stride_multiple = 1>] order <file = "dash-opt">>
+  tensors[<<"q", side = q, access = read, kind = tile, element = bf16, columns = 64>, shape["batch"], alignment = 4, stride_multiple = 1>,
+           <<"q", side = q, access = read, kind = tile, element = bf16, columns = 64>, shape["batch"], alignment = 4, stride_multiple = 1>] order <file = "dash-opt">>
 
 // -----
 

@@ -2,6 +2,9 @@
 // RUN: dash-opt %s --mlir-print-op-generic | dash-opt | FileCheck %s
 // RUN: dash-opt %s --emit-bytecode | dash-opt | FileCheck %s
 
+#lse = #dash.tensor_role<"lse", side = q, access = read, kind = log_row, element = f32>
+#q = #dash.tensor_role<"q", side = q, access = read, kind = tile, element = bf16, columns = 64>
+#lsef32 = #dash.tensor_role<"lse", side = q, access = write, kind = log_row, element = f32>
 // A module of kernels, what it says of itself, and an entry of it.
 // CHECK-LABEL: gpu.module @bwd_kernels attributes {
 // CHECK-SAME:    dash.formulas = #dash.formulas<
@@ -9,7 +12,8 @@
 // CHECK-SAME:      sizes[<name = "batch", min = 1, max = 65535>, <name = "q_rows", min = 64, max = 64>]
 // CHECK-SAME:      constraints[<expression = "q_rows % 64", equals = 0, message = "not whole">]
 // CHECK-SAME:      derived[<name = "q_tiles", expression = "ceildiv(q_rows, 64)">]
-// CHECK-SAME:      tensors[<"q" : bf16, read, shape["batch", "q_rows", "64"], alignment = 16, stride_multiple = 8>, <"lse" : f32, write, shape["batch"], alignment = 4, stride_multiple = 1>]
+// CHECK-SAME:      tensors[<#q, shape["batch", "q_rows", "64"], alignment = 16, stride_multiple = 8>, <#lse{{[0-9]*}}, shape["batch"], alignment = 4, stride_multiple = 1>]
+// CHECK-SAME:      maps[<#q, rows = 64, panels = 1>]
 // CHECK-SAME:      workspace[<name = "turns", bytes = "4*batch", alignment = 16, before = zero, after = zero>, <name = "order", bytes = "64", alignment = 16, before = entry, after = any>]
 // CHECK-SAME:      order <entry = "bwd_order">>
 gpu.module @bwd_kernels attributes {
@@ -21,8 +25,9 @@ gpu.module @bwd_kernels attributes {
     sizes[<name = "batch", min = 1, max = 65535>, <name = "q_rows", min = 64, max = 64>]
     constraints[<expression = "q_rows % 64", equals = 0, message = "not whole">]
     derived[<name = "q_tiles", expression = "ceildiv(q_rows, 64)">]
-    tensors[<"q" : bf16, read, shape["batch", "q_rows", "64"], alignment = 16, stride_multiple = 8>,
-             <"lse" : f32, write, shape["batch"], alignment = 4, stride_multiple = 1>]
+    tensors[<#q, shape["batch", "q_rows", "64"], alignment = 16, stride_multiple = 8>,
+             <#lsef32, shape["batch"], alignment = 4, stride_multiple = 1>]
+    maps[<#q, rows = 64, panels = 1>]
     workspace[<name = "turns", bytes = "4*batch", alignment = 16, before = zero, after = zero>,
                <name = "order", bytes = "64", alignment = 16, before = entry, after = any>]
     order <entry = "bwd_order">>} {
@@ -47,10 +52,10 @@ gpu.module @table_kernels attributes {
 }
 
 // What else stands on other dialects' ops.
-// CHECK: func.func @program(%{{.+}}: memref<8xf32> {dash.name = "lse", dash.shape = array<i64: 8>}) attributes {dash.problem = #dash.problem<
+// CHECK: func.func @program(%{{.+}}: memref<8xf32> {dash.shape = array<i64: 8>, dash.tensor = #{{.+}}}) attributes {dash.problem = #dash.problem<
 #problem = #dash.problem<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 64,
                          head_dim_v = 64, sequences = <[64, 128]>>
-func.func @program(%lse: memref<8xf32> {dash.name = "lse", dash.shape = array<i64: 8>})
+func.func @program(%lse: memref<8xf32> {dash.shape = array<i64: 8>, dash.tensor = #lse})
     attributes {dash.problem = #problem} {
   return
 }

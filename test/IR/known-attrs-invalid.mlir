@@ -2,38 +2,38 @@
 
 // What is misspelt, of another type or at another place is refused: nobody would miss it.
 
-// expected-error @below {{unknown attribute 'dash.bogus' of an op, expected one of dash.program, dash.formulas, dash.runs, dash.order_buffer, dash.manifest, dash.entry, dash.softcap, dash.problem}}
+// expected-error @below {{unknown attribute 'dash.bogus' of an op, expected one of dash.program, dash.formulas, dash.runs, dash.order_buffer, dash.manifest, dash.entry, dash.tensors, dash.softcap, dash.problem}}
 module attributes {dash.bogus} {
 }
 
 // -----
 
 // When ops run and through what they go is said by ops: these are attributes no more.
-// expected-error @below {{unknown attribute 'dash.stage' of an op, expected one of dash.program, dash.formulas, dash.runs, dash.order_buffer, dash.manifest, dash.entry, dash.softcap, dash.problem}}
+// expected-error @below {{unknown attribute 'dash.stage' of an op, expected one of dash.program, dash.formulas, dash.runs, dash.order_buffer, dash.manifest, dash.entry, dash.tensors, dash.softcap, dash.problem}}
 module attributes {dash.stage = 1} {
 }
 
 // -----
 
-// expected-error @below {{unknown attribute 'dash.order' of an op, expected one of dash.program, dash.formulas, dash.runs, dash.order_buffer, dash.manifest, dash.entry, dash.softcap, dash.problem}}
+// expected-error @below {{unknown attribute 'dash.order' of an op, expected one of dash.program, dash.formulas, dash.runs, dash.order_buffer, dash.manifest, dash.entry, dash.tensors, dash.softcap, dash.problem}}
 module attributes {dash.order = 1} {
 }
 
 // -----
 
-// expected-error @below {{unknown attribute 'dash.staging' of an op, expected one of dash.program, dash.formulas, dash.runs, dash.order_buffer, dash.manifest, dash.entry, dash.softcap, dash.problem}}
+// expected-error @below {{unknown attribute 'dash.staging' of an op, expected one of dash.program, dash.formulas, dash.runs, dash.order_buffer, dash.manifest, dash.entry, dash.tensors, dash.softcap, dash.problem}}
 module attributes {dash.staging = 1} {
 }
 
 // -----
 
-// expected-error @below {{unknown attribute 'dash.bogus' of an argument, expected one of dash.name, dash.shape, dash.parameter}}
+// expected-error @below {{unknown attribute 'dash.bogus' of an argument, expected one of dash.tensor, dash.shape, dash.parameter}}
 func.func private @argument(i32 {dash.bogus})
 
 // -----
 
-// expected-error @below {{unknown attribute 'dash.name' of result 0, expected none}}
-func.func private @result() -> (i32 {dash.name = "q"})
+// expected-error @below {{unknown attribute 'dash.tensor' of result 0, expected none}}
+func.func private @result() -> (i32 {dash.tensor})
 
 // -----
 
@@ -85,19 +85,24 @@ func.func private @problem() attributes {dash.problem = [1]}
 
 // -----
 
-// expected-error @below {{expected 'dash.name' to be the name of a tensor, got 1 : i64}}
-func.func private @name(i32 {dash.name = 1})
+// expected-error @below {{expected 'dash.tensor' to be #dash.tensor_role<...> or an array of them, got 1 : i64}}
+func.func private @name(i32 {dash.tensor = 1})
 
 // -----
 
 // A name becomes that of a file.
-// expected-error @below {{expected 'dash.name' to be the name of a tensor, got "../q"}}
-func.func private @path(i32 {dash.name = "../q"})
+// expected-error @below {{a tensor's name must be of small letters, digits, '_' and '-', got "../q"}}
+func.func private @path(i32 {dash.tensor = #dash.tensor_role<"../q", side = q, access = read, kind = number, element = f32>})
 
 // -----
 
-// expected-error @below {{expected 'dash.name' to be the name of a tensor, got "contributions-../q"}}
-func.func private @contributions(i32 {dash.name = "contributions-../q"})
+// expected-error @below {{expected 'dash.tensor' to be #dash.tensor_role<...> or an array of them, got []}}
+func.func private @several(i32 {dash.tensor = []})
+
+// -----
+
+// expected-error @below {{expected 'dash.tensors' to be an array of #dash.tensor_role<...>, got [1]}}
+func.func private @tensors() attributes {dash.tensors = [1]}
 
 // -----
 

@@ -1,5 +1,8 @@
 // RUN: dash-opt %s --dash-convert-to-nvvm --cse | FileCheck %s
 
+#q = #dash.tensor_role<"q", side = q, access = read, kind = tile, element = bf16, columns = 64>
+#lse = #dash.tensor_role<"lse", side = q, access = read, kind = log_row, element = f32>
+#dq_sum = #dash.tensor_role<"dq", side = q, access = sum, kind = tile, element = f32, columns = 64>
 // What the order buffer says of a sequence is read once an item, behind the item's own record: steps read their visit, and no more.
 // CHECK-LABEL: llvm.func @once_an_item
 // CHECK-SAME:    %[[ORDER:[^ ]+]]: !llvm.ptr<1> {dash.parameter = "workspace.order"}
@@ -35,6 +38,7 @@ gpu.module @kernels attributes {dash.program = #dash.program<"attention_bwd"
     facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <causal>, tiles = <q = 64, kv = 128>,
            kind = "shift", level = batch, deterministic = true, parts = 1, workers = 132, width = 132, min_workers = 2>
     derived [<name = "sequences", expression = "bounds - 1">]
+    maps[<#q, rows = 64, panels = 1>]
     order <entry = "attention_bwd_order">>} {
   llvm.func @once_an_item(%maps: !llvm.ptr<1> {dash.parameter = "workspace.descriptors"},
                           %lse2: !llvm.ptr<1> {dash.parameter = "workspace.lse2"},
@@ -45,9 +49,9 @@ gpu.module @kernels attributes {dash.program = #dash.program<"attention_bwd"
                           %q_tiles_of_all: i32 {dash.parameter = "q_tiles"})
       attributes {dash.entry = #dash.entry<main, always, grid["workers", "1", "1"], block[256, 1, 1],
         cluster[1, 1, 1], shared_bytes = 66560, cooperative = true>} {
-    %q = dash.tensor q : memref<?x?x?x64xbf16>
-    %lse = dash.tensor lse : memref<?x?x?xf32>
-    %dq = dash.tensor dq : !S
+    %q = dash.tensor #q : memref<?x?x?x64xbf16>
+    %lse = dash.tensor #lse : memref<?x?x?xf32>
+    %dq = dash.tensor #dq_sum : !S
     dash.workers registers(168) shared_bytes(66560) {
       %q_tiles = dash.channel "q" depth(2) at([17408, 33792, 64], [8192, 256, 16]) barriers([16, 32])
         arrivals([1, 8]) : !CQ

@@ -2,7 +2,7 @@
 // RUN: sed -e 's/%log = dash.log_probability.*/%capped = dash.softcap %%s_done cap(50.0) scale(%%scale) : !P/' \
 // RUN:   -e 's/%%shown = dash.hide %log/%%shown = dash.hide %capped/' \
 // RUN:   -e 's/%%p = dash.exp2 %%shown : !P/%log = dash.log_probability %%shown, %lse scale(%cap) : !P, !L %whole = dash.exp2 %log : !P %%p = dash.damp %whole, %%shown : !P/' \
-// RUN:   -e 's/%dk = dash.tensor dk.*/&  %cap = arith.constant 50.0 : f32/' %S/convert-to-nvvm.mlir \
+// RUN:   -e 's/%dk = dash.tensor #dk .*/&  %cap = arith.constant 50.0 : f32/' %S/convert-to-nvvm.mlir \
 // RUN:   | dash-opt --dash-convert-to-nvvm -split-input-file | FileCheck %s
 
 // CHECK-LABEL: llvm.func @consumer

@@ -5,6 +5,7 @@
 // F16:       m64n64k16.f32.f16.f16
 // F16:       nvvm.convert.f32x2.to.f16x2
 
+#dk = #dash.tensor_role<"dk", side = kv, access = write, kind = tile, element = bf16, columns = 64>
 // Two warpgroups of a consumer, the second of which is here: a tile in registers is its registers.
 // CHECK-LABEL: llvm.func @consumer
 // CHECK-SAME:    %[[MAPS:[^ ]+]]: !llvm.ptr<1> {dash.parameter = "workspace.descriptors"}
@@ -64,13 +65,14 @@
 gpu.module @kernels attributes {dash.program = #dash.program<"attention_bwd"
     facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <causal>, tiles = <q = 64, kv = 128>,
            kind = "shift", level = run, deterministic = true, parts = 1, workers = 132, width = 132, min_workers = 2>
+    maps[<<"q", side = q, access = read, kind = tile, element = bf16, columns = 64>, rows = 64, panels = 1>, <#dk, rows = 64, panels = 1>]
     order <entry = "attention_bwd_order">>} {
   llvm.func @consumer(%maps: !llvm.ptr<1> {dash.parameter = "workspace.descriptors"},
                       %order: !llvm.ptr<1> {dash.parameter = "workspace.order"}, %heads: i32 {dash.parameter = "heads"},
                       %q_rows: i32 {dash.parameter = "q_rows"}, %kv_rows: i32 {dash.parameter = "kv_rows"},
                       %scale: f32 {dash.parameter = "scale"}) attributes {dash.entry = #dash.entry<main, always, grid["workers", "1", "1"], block[256, 1, 1],
         cluster[1, 1, 1], shared_bytes = 66560, cooperative = true>} {
-    %dk = dash.tensor dk : memref<?x?x?x64xbf16>
+    %dk = dash.tensor #dk : memref<?x?x?x64xbf16>
     dash.workers registers(168) shared_bytes(66560) {
       %k_tiles = dash.channel "k" depth(1) at([1024], [16384]) barriers([0, 8]) arrivals([1, 8]) : !CK
       %q_tiles = dash.channel "q" depth(2) at([17408, 33792, 64], [8192, 256, 16]) barriers([16, 32])
@@ -111,6 +113,9 @@ gpu.module @kernels attributes {dash.program = #dash.program<"attention_bwd"
 
 // -----
 
+#q = #dash.tensor_role<"q", side = q, access = read, kind = tile, element = bf16, columns = 64>
+#lse = #dash.tensor_role<"lse", side = q, access = read, kind = log_row, element = f32>
+#dq_sum = #dash.tensor_role<"dq", side = q, access = sum, kind = tile, element = f32, columns = 64>
 // A producer and a reducer are a thread; the order's records are loads of 16 bytes.
 // CHECK-LABEL: llvm.func @one_thread
 // CHECK-SAME:    %[[LSE:[^ ]+]]: !llvm.ptr<1> {dash.parameter = "workspace.lse2"}
@@ -149,6 +154,7 @@ gpu.module @kernels attributes {dash.program = #dash.program<"attention_bwd"
 gpu.module @kernels attributes {dash.program = #dash.program<"attention_bwd"
     facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <causal>, tiles = <q = 64, kv = 128>,
            kind = "shift", level = run, deterministic = true, parts = 1, workers = 132, width = 132, min_workers = 2>
+    maps[<#q, rows = 64, panels = 1>]
     order <entry = "attention_bwd_order">>} {
   llvm.func @one_thread(%maps: !llvm.ptr<1> {dash.parameter = "workspace.descriptors"},
                         %lse2: !llvm.ptr<1> {dash.parameter = "workspace.lse2"},
@@ -158,9 +164,9 @@ gpu.module @kernels attributes {dash.program = #dash.program<"attention_bwd"
                         %q_rows: i32 {dash.parameter = "q_rows"}, %kv_rows: i32 {dash.parameter = "kv_rows"})
       attributes {dash.entry = #dash.entry<main, always, grid["workers", "1", "1"], block[256, 1, 1],
         cluster[1, 1, 1], shared_bytes = 66560, cooperative = true>} {
-    %q = dash.tensor q : memref<?x?x?x64xbf16>
-    %lse = dash.tensor lse : memref<?x?x?xf32>
-    %dq = dash.tensor dq : !S
+    %q = dash.tensor #q : memref<?x?x?x64xbf16>
+    %lse = dash.tensor #lse : memref<?x?x?xf32>
+    %dq = dash.tensor #dq_sum : !S
     dash.workers registers(168) shared_bytes(66560) {
       %q_tiles = dash.channel "q" depth(2) at([17408, 33792, 64], [8192, 256, 16]) barriers([16, 32])
         arrivals([1, 8]) : !CQ

@@ -15,10 +15,13 @@ module {
 
 // -----
 
+#q = #dash.tensor_role<"q", side = q, access = read, kind = tile, element = bf16, columns = 128>
+#k = #dash.tensor_role<"k", side = kv, access = read, kind = tile, element = bf16, columns = 128>
+#v = #dash.tensor_role<"v", side = kv, access = read, kind = tile, element = bf16, columns = 128>
 !T = memref<?x?x?x128xbf16>
 
 // Roles have to agree on an order.
-func.func @needs_an_order(%q: !T, %k: !T, %v: !T) {
+func.func @needs_an_order(%q: !T {dash.tensor = #q}, %k: !T {dash.tensor = #k}, %v: !T {dash.tensor = #v}) {
   // expected-error @below {{has no order for roles to follow; run --dash-apply-schedule first}}
   dash.items unscheduled over(%q, %k, %v : !T, !T, !T)
       tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv) {
@@ -28,6 +31,10 @@ func.func @needs_an_order(%q: !T, %k: !T, %v: !T) {
 
 // -----
 
+#q = #dash.tensor_role<"q", side = q, access = read, kind = tile, element = bf16, columns = 128>
+#k = #dash.tensor_role<"k", side = kv, access = read, kind = tile, element = bf16, columns = 128>
+#v = #dash.tensor_role<"v", side = kv, access = read, kind = tile, element = bf16, columns = 128>
+#lse = #dash.tensor_role<"lse", side = q, access = read, kind = log_row, element = f32>
 dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
   problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
            head_dim_v = 128, sequences = <[128, 256]>>)
@@ -37,7 +44,7 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 !T = memref<?x?x?x128xbf16>
 
 // Roles overlap the steps of a walk.
-func.func @needs_one_walk(%q: !T, %k: !T, %v: !T, %lse: memref<?x?x?xf32>, %sum: memref<?x?x?x128xf32>, %out: !T) {
+func.func @needs_one_walk(%q: !T {dash.tensor = #q}, %k: !T {dash.tensor = #k}, %v: !T {dash.tensor = #v}, %lse: memref<?x?x?xf32> {dash.tensor = #lse}, %sum: memref<?x?x?x128xf32>, %out: !T) {
   // expected-error @below {{roles overlap the steps of one 'dash.walk', got 0}}
   dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
       tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
@@ -48,6 +55,10 @@ func.func @needs_one_walk(%q: !T, %k: !T, %v: !T, %lse: memref<?x?x?xf32>, %sum:
 
 // -----
 
+#q = #dash.tensor_role<"q", side = q, access = read, kind = tile, element = bf16, columns = 128>
+#k = #dash.tensor_role<"k", side = kv, access = read, kind = tile, element = bf16, columns = 128>
+#v = #dash.tensor_role<"v", side = kv, access = read, kind = tile, element = bf16, columns = 128>
+#lse = #dash.tensor_role<"lse", side = q, access = read, kind = log_row, element = f32>
 dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
   problem(<tiles = <q = 64, kv = 96>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
            head_dim_v = 128, sequences = <[128, 256]>>)
@@ -57,7 +68,7 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 !T = memref<?x?x?x128xbf16>
 
 // Each warpgroup multiplies 64 rows of the kv tile.
-func.func @kv_tile_is_whole_warpgroups(%q: !T, %k: !T, %v: !T, %lse: memref<?x?x?xf32>, %sum: memref<?x?x?x128xf32>, %out: !T) {
+func.func @kv_tile_is_whole_warpgroups(%q: !T {dash.tensor = #q}, %k: !T {dash.tensor = #k}, %v: !T {dash.tensor = #v}, %lse: memref<?x?x?xf32> {dash.tensor = #lse}, %sum: memref<?x?x?x128xf32>, %out: !T) {
   // expected-error @below {{warpgroups share a kv tile in pieces of 64 rows, which do not divide its 96: tile with a multiple}}
   dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
       tiles(<q = 64, kv = 96>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
@@ -69,6 +80,10 @@ func.func @kv_tile_is_whole_warpgroups(%q: !T, %k: !T, %v: !T, %lse: memref<?x?x
 
 // -----
 
+#q = #dash.tensor_role<"q", side = q, access = read, kind = tile, element = bf16, columns = 128>
+#k = #dash.tensor_role<"k", side = kv, access = read, kind = tile, element = bf16, columns = 128>
+#v = #dash.tensor_role<"v", side = kv, access = read, kind = tile, element = bf16, columns = 128>
+#lse = #dash.tensor_role<"lse", side = q, access = read, kind = log_row, element = f32>
 dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
   problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
            head_dim_v = 128, sequences = <[128, 256]>>)
@@ -78,7 +93,7 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 !T = memref<?x?x?x128xbf16>
 
 // Memory that nobody plans for.
-func.func @no_role_does_side_effects(%q: !T, %k: !T, %v: !T, %lse: memref<?x?x?xf32>, %sum: memref<?x?x?x128xf32>, %out: !T) {
+func.func @no_role_does_side_effects(%q: !T {dash.tensor = #q}, %k: !T {dash.tensor = #k}, %v: !T {dash.tensor = #v}, %lse: memref<?x?x?xf32> {dash.tensor = #lse}, %sum: memref<?x?x?x128xf32>, %out: !T) {
   %zero = arith.constant dense<0.0> : tensor<128x128xf32>
   dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
       tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
@@ -108,6 +123,10 @@ func.func @no_role_does_side_effects(%q: !T, %k: !T, %v: !T, %lse: memref<?x?x?x
 
 // -----
 
+#q = #dash.tensor_role<"q", side = q, access = read, kind = tile, element = bf16, columns = 128>
+#k = #dash.tensor_role<"k", side = kv, access = read, kind = tile, element = bf16, columns = 128>
+#v = #dash.tensor_role<"v", side = kv, access = read, kind = tile, element = bf16, columns = 128>
+#lse = #dash.tensor_role<"lse", side = q, access = read, kind = log_row, element = f32>
 dash.schedule @order kind("unordered") level(run) parts(1) workers(2) width(2) unordered
   problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
            head_dim_v = 128, sequences = <[128, 256]>>)
@@ -117,7 +136,7 @@ dash.schedule @order kind("unordered") level(run) parts(1) workers(2) width(2) u
 !T = memref<?x?x?x128xbf16>
 
 // Parts of a kv head add to dK and dV at the end of an item, one after the other.
-func.func @no_role_adds_for_items(%q: !T, %k: !T, %v: !T, %lse: memref<?x?x?xf32>, %sum: memref<?x?x?x128xf32>, %out: !T) {
+func.func @no_role_adds_for_items(%q: !T {dash.tensor = #q}, %k: !T {dash.tensor = #k}, %v: !T {dash.tensor = #v}, %lse: memref<?x?x?xf32> {dash.tensor = #lse}, %sum: memref<?x?x?x128xf32>, %out: !T) {
   %zero = arith.constant dense<0.0> : tensor<128x128xf32>
   dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
       tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
@@ -147,6 +166,10 @@ func.func @no_role_adds_for_items(%q: !T, %k: !T, %v: !T, %lse: memref<?x?x?xf32
 
 // -----
 
+#q = #dash.tensor_role<"q", side = q, access = read, kind = tile, element = bf16, columns = 128>
+#k = #dash.tensor_role<"k", side = kv, access = read, kind = tile, element = bf16, columns = 128>
+#v = #dash.tensor_role<"v", side = kv, access = read, kind = tile, element = bf16, columns = 128>
+#lse = #dash.tensor_role<"lse", side = q, access = read, kind = log_row, element = f32>
 dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
   problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
            head_dim_v = 128, sequences = <[128, 256]>>)
@@ -156,7 +179,7 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 !T = memref<?x?x?x128xbf16>
 
 // There are slots for sums where steps have some.
-func.func @sums_leave_through_slots_of_sums(%q: !T, %k: !T, %v: !T, %lse: memref<?x?x?xf32>, %sum: memref<?x?x?x128xf32>, %out: !T) {
+func.func @sums_leave_through_slots_of_sums(%q: !T {dash.tensor = #q}, %k: !T {dash.tensor = #k}, %v: !T {dash.tensor = #v}, %lse: memref<?x?x?xf32> {dash.tensor = #lse}, %sum: memref<?x?x?x128xf32>, %out: !T) {
   %zero = arith.constant dense<0.0> : tensor<128x128xf32>
   dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
       tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
@@ -182,6 +205,10 @@ func.func @sums_leave_through_slots_of_sums(%q: !T, %k: !T, %v: !T, %lse: memref
 
 // -----
 
+#q = #dash.tensor_role<"q", side = q, access = read, kind = tile, element = bf16, columns = 128>
+#k = #dash.tensor_role<"k", side = kv, access = read, kind = tile, element = bf16, columns = 128>
+#v = #dash.tensor_role<"v", side = kv, access = read, kind = tile, element = bf16, columns = 128>
+#lse = #dash.tensor_role<"lse", side = q, access = read, kind = log_row, element = f32>
 dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
   problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
            head_dim_v = 128, sequences = <[128, 256]>>)
@@ -191,7 +218,7 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 !T = memref<?x?x?x128xbf16>
 
 // In a step every slot is in use.
-func.func @no_role_stores_in_steps(%q: !T, %k: !T, %v: !T, %lse: memref<?x?x?xf32>, %sum: memref<?x?x?x128xf32>, %out: !T) {
+func.func @no_role_stores_in_steps(%q: !T {dash.tensor = #q}, %k: !T {dash.tensor = #k}, %v: !T {dash.tensor = #v}, %lse: memref<?x?x?xf32> {dash.tensor = #lse}, %sum: memref<?x?x?x128xf32>, %out: !T) {
   %zero = arith.constant dense<0.0> : tensor<128x128xf32>
   dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
       tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
@@ -221,6 +248,10 @@ func.func @no_role_stores_in_steps(%q: !T, %k: !T, %v: !T, %lse: memref<?x?x?xf3
 
 // -----
 
+#q = #dash.tensor_role<"q", side = q, access = read, kind = tile, element = bf16, columns = 128>
+#k = #dash.tensor_role<"k", side = kv, access = read, kind = tile, element = bf16, columns = 128>
+#v = #dash.tensor_role<"v", side = kv, access = read, kind = tile, element = bf16, columns = 128>
+#lse = #dash.tensor_role<"lse", side = q, access = read, kind = log_row, element = f32>
 dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
   problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
            head_dim_v = 128, sequences = <[128, 256]>>)
@@ -230,7 +261,7 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 !T = memref<?x?x?x128xbf16>
 
 // A row vector of a whole item has no tile to go with.
-func.func @row_vectors_belong_to_steps(%q: !T, %k: !T, %v: !T, %lse: memref<?x?x?xf32>, %sum: memref<?x?x?x128xf32>, %out: !T) {
+func.func @row_vectors_belong_to_steps(%q: !T {dash.tensor = #q}, %k: !T {dash.tensor = #k}, %v: !T {dash.tensor = #v}, %lse: memref<?x?x?xf32> {dash.tensor = #lse}, %sum: memref<?x?x?x128xf32>, %out: !T) {
   %zero = arith.constant dense<0.0> : tensor<128x128xf32>
   dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
       tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
@@ -260,6 +291,10 @@ func.func @row_vectors_belong_to_steps(%q: !T, %k: !T, %v: !T, %lse: memref<?x?x
 
 // -----
 
+#q = #dash.tensor_role<"q", side = q, access = read, kind = tile, element = bf16, columns = 128>
+#k = #dash.tensor_role<"k", side = kv, access = read, kind = tile, element = bf16, columns = 128>
+#v = #dash.tensor_role<"v", side = kv, access = read, kind = tile, element = bf16, columns = 128>
+#lse = #dash.tensor_role<"lse", side = q, access = read, kind = log_row, element = f32>
 dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
   problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
            head_dim_v = 128, sequences = <[128, 256]>>)
@@ -269,7 +304,7 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 !T = memref<?x?x?x128xbf16>
 
 // S comes from nowhere, so its row vector does too.
-func.func @row_vectors_belong_to_products(%q: !T, %k: !T, %v: !T, %lse: memref<?x?x?xf32>, %sum: memref<?x?x?x128xf32>, %out: !T, %scores: tensor<128x64xf32>) {
+func.func @row_vectors_belong_to_products(%q: !T {dash.tensor = #q}, %k: !T {dash.tensor = #k}, %v: !T {dash.tensor = #v}, %lse: memref<?x?x?xf32> {dash.tensor = #lse}, %sum: memref<?x?x?x128xf32>, %out: !T, %scores: tensor<128x64xf32>) {
   %zero = arith.constant dense<0.0> : tensor<128x128xf32>
   dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
       tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
@@ -298,6 +333,10 @@ func.func @row_vectors_belong_to_products(%q: !T, %k: !T, %v: !T, %lse: memref<?
 
 // -----
 
+#q = #dash.tensor_role<"q", side = q, access = read, kind = tile, element = bf16, columns = 128>
+#k = #dash.tensor_role<"k", side = kv, access = read, kind = tile, element = bf16, columns = 128>
+#v = #dash.tensor_role<"v", side = kv, access = read, kind = tile, element = bf16, columns = 128>
+#lse = #dash.tensor_role<"lse", side = q, access = read, kind = log_row, element = f32>
 dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
   problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
            head_dim_v = 128, sequences = <[128, 256]>>)
@@ -307,7 +346,7 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 !T = memref<?x?x?x128xbf16>
 
 // A constant could be added without anybody handing it on.
-func.func @adds_what_products_give(%q: !T, %k: !T, %v: !T, %lse: memref<?x?x?xf32>, %sum: memref<?x?x?x128xf32>, %out: !T, %ones: tensor<64x128xf32>) {
+func.func @adds_what_products_give(%q: !T {dash.tensor = #q}, %k: !T {dash.tensor = #k}, %v: !T {dash.tensor = #v}, %lse: memref<?x?x?xf32> {dash.tensor = #lse}, %sum: memref<?x?x?x128xf32>, %out: !T, %ones: tensor<64x128xf32>) {
   %zero = arith.constant dense<0.0> : tensor<128x128xf32>
   dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
       tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
@@ -336,6 +375,10 @@ func.func @adds_what_products_give(%q: !T, %k: !T, %v: !T, %lse: memref<?x?x?xf3
 
 // -----
 
+#q = #dash.tensor_role<"q", side = q, access = read, kind = tile, element = bf16, columns = 128>
+#k = #dash.tensor_role<"k", side = kv, access = read, kind = tile, element = bf16, columns = 128>
+#v = #dash.tensor_role<"v", side = kv, access = read, kind = tile, element = bf16, columns = 128>
+#lse = #dash.tensor_role<"lse", side = q, access = read, kind = log_row, element = f32>
 dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
   problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
            head_dim_v = 128, sequences = <[128, 256]>>)
@@ -345,7 +388,7 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 !T = memref<?x?x?x128xbf16>
 
 // Carried sums stay with who computes them.
-func.func @adds_what_the_step_gives(%q: !T, %k: !T, %v: !T, %lse: memref<?x?x?xf32>, %sum: memref<?x?x?x128xf32>, %out: !T, %ones: tensor<64x128xf32>) {
+func.func @adds_what_the_step_gives(%q: !T {dash.tensor = #q}, %k: !T {dash.tensor = #k}, %v: !T {dash.tensor = #v}, %lse: memref<?x?x?xf32> {dash.tensor = #lse}, %sum: memref<?x?x?x128xf32>, %out: !T, %ones: tensor<64x128xf32>) {
   %zero = arith.constant dense<0.0> : tensor<128x128xf32>
   dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
       tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
@@ -375,6 +418,9 @@ func.func @adds_what_the_step_gives(%q: !T, %k: !T, %v: !T, %lse: memref<?x?x?xf
 
 // -----
 
+#q = #dash.tensor_role<"q", side = q, access = read, kind = tile, element = bf16, columns = 128>
+#k = #dash.tensor_role<"k", side = kv, access = read, kind = tile, element = bf16, columns = 128>
+#v = #dash.tensor_role<"v", side = kv, access = read, kind = tile, element = bf16, columns = 128>
 dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
   problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
            head_dim_v = 128, sequences = <[128, 256]>>)
@@ -384,7 +430,7 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 !T = memref<?x?x?x128xbf16>
 
 // How many steps an item has travels with its tiles.
-func.func @items_are_told_with_tiles(%q: !T, %k: !T, %v: !T, %out: !T, %ph: tensor<128x64xbf16>) {
+func.func @items_are_told_with_tiles(%q: !T {dash.tensor = #q}, %k: !T {dash.tensor = #k}, %v: !T {dash.tensor = #v}, %out: !T, %ph: tensor<128x64xbf16>) {
   %zero = arith.constant dense<0.0> : tensor<128x128xf32>
   // expected-error @below {{loads no tile of each item to compute with, so nothing tells its consumers what to do}}
   dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
@@ -402,6 +448,9 @@ func.func @items_are_told_with_tiles(%q: !T, %k: !T, %v: !T, %out: !T, %ph: tens
 
 // -----
 
+#q = #dash.tensor_role<"q", side = q, access = read, kind = tile, element = bf16, columns = 128>
+#k = #dash.tensor_role<"k", side = kv, access = read, kind = tile, element = bf16, columns = 128>
+#v = #dash.tensor_role<"v", side = kv, access = read, kind = tile, element = bf16, columns = 128>
 dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
   problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
            head_dim_v = 128, sequences = <[128, 256]>>)
@@ -411,7 +460,7 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 !T = memref<?x?x?x128xbf16>
 
 // And where the mask's edge runs with those of a step.
-func.func @steps_are_told_with_tiles(%q: !T, %k: !T, %v: !T, %out: !T, %ph: tensor<128x64xbf16>) {
+func.func @steps_are_told_with_tiles(%q: !T {dash.tensor = #q}, %k: !T {dash.tensor = #k}, %v: !T {dash.tensor = #v}, %out: !T, %ph: tensor<128x64xbf16>) {
   %zero = arith.constant dense<0.0> : tensor<64x128xf32>
   // expected-error @below {{loads no tile of each step to compute with, so nothing tells its consumers what to do}}
   dash.items order(@order) over(%q, %k, %v : !T, !T, !T)

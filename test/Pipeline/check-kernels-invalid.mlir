@@ -8,20 +8,26 @@
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-tile --dash-apply-schedule='form=table sizes=q:64,kv:4194304,batch:1,heads:1,kv-heads:1' --dash-check-kernels 2>&1 | FileCheck %s --check-prefix=ROWS
 // RUN: dash-opt %dash_examples/bwd-full.mlir --dash-tile --dash-apply-schedule='sizes=q:512' | sed 's/strided<.?, ?, ?, 1/strided<[?, ?, ?, 2/g' | not dash-opt --dash-check-kernels 2>&1 | FileCheck %s --check-prefix=STRIDE
 
+// RUN: dash-opt %dash_examples/bwd-full.mlir --dash-tile --dash-apply-schedule='sizes=q:512' -o %t.roles
+// RUN: sed 's/{dash.tensor = #lse}//' %t.roles | not dash-opt --dash-check-kernels 2>&1 | FileCheck %s --check-prefix=NO-ROLE
+// RUN: sed 's/{dash.tensor = #lse}/{dash.tensor = #dk}/' %t.roles | not dash-opt --dash-check-kernels 2>&1 | FileCheck %s --check-prefix=OTHER-TYPE
+// RUN: sed 's/{dash.tensor = #dk}/{dash.tensor = #dv}/' %t.roles | not dash-opt --dash-check-kernels 2>&1 | FileCheck %s --check-prefix=SAME-ROLE
+
 // RUN: dash-opt %dash_examples/bwd-full.mlir --dash-tile --dash-apply-schedule='kind=shift workers=2 parts=2 sizes=q:128,heads:2,kv-heads:1' --dash-verify-schedule -o %t.parts
 // RUN: sed '/dash.convert .* to %arg7/d' %t.parts | not dash-opt --dash-check-kernels 2>&1 | FileCheck %s --check-prefix=KEYS
 // RUN: sed '/dash.convert .* to %arg8/d' %t.parts | not dash-opt --dash-check-kernels 2>&1 | FileCheck %s --check-prefix=VALUES
-// RUN: sed 's/to %arg8 :/to %arg8 scale(%arg9) :/' %t.parts | not dash-opt --dash-check-kernels 2>&1 | FileCheck %s --check-prefix=FACTOR
-// RUN: sed 's/to %arg7 scale(%arg9)/to %arg7/' %t.parts | not dash-opt --dash-check-kernels 2>&1 | FileCheck %s --check-prefix=SCALE
+// RUN: sed 's/to %arg7 scale(%arg9)/to %arg7 scale(%cst)/' %t.parts | not dash-opt --dash-check-kernels 2>&1 | FileCheck %s --check-prefix=SCALE
 
+// NO-ROLE: error: kernels cover functions of tensors and a scale: argument 5 is none of the program's ('dash.tensor')
+// OTHER-TYPE: error: argument 5 is #dash.tensor_role<"dk", {{.+}}>, which its type cannot be, 'memref<?x?x?xf32
+// SAME-ROLE: error: two arguments are 'dv': kernels know tensors by their names
 // WHOLE: bwd-causal.mlir:{{.+}}: error: has no order to make kernels of; run --dash-tile and --dash-apply-schedule first
 // TILED: bwd-causal.mlir:{{.+}}: error: has no order to make kernels of; run --dash-apply-schedule first
 // TILES: bwd-causal.mlir:{{.+}}: error: kernels cover q tiles of 64 and 128 rows and kv tiles of 128, got 32 and 128
 // PARTS: bwd-causal.mlir:{{.+}}: error: kernels add parts in turns, and kind 'unordered' gives none: order the problem with parts=1, or by another kind
 // KEYS: :{{[0-9]+}}:5: error: with parts dk must be rounded by 'dash.convert', from sums that the function allocates
 // VALUES: :{{[0-9]+}}:5: error: with parts dv must be rounded by 'dash.convert', from sums that the function allocates
-// FACTOR: :{{[0-9]+}}:5: error: dv has no factor, got one of type 'f32'
-// SCALE: :{{[0-9]+}}:5: error: must have the scale of dq's 'dash.convert': kernels have one
+// SCALE: :{{[0-9]+}}:5: error: must have the scale of dq's 'dash.convert', or none: kernels have one
 // LIST-PARTS: <stdin>:{{.+}}: error: kernels cover parts of batches of equal sequences, not of 'sequences': order the problem with parts=1
 // HEADS: bwd-causal.mlir:{{.+}}: error: kernels serve heads up to 65535, got 70000
 // ROWS: bwd-causal.mlir:{{.+}}: error: kernels serve kv_rows up to 2097152, got 4194304
@@ -124,6 +130,18 @@ func.func @twice(%q: !T, %k: !T, %v: !T, %do: !T, %o: !T, %lse: !R, %dq: !T, %dk
   dash.attention_bwd ins(%q, %k, %v, %do, %lse, o = %o : !T, !T, !T, !T, !R, !T) outs(%dq, %dk, %dv : !T, !T, !T)
       mask(<full>) level(run)
   // expected-error @below {{kernels cover one problem a function, and this is the second}}
+  dash.attention_bwd ins(%q, %k, %v, %do, %lse, o = %o : !T, !T, !T, !T, !R, !T) outs(%dq, %dk, %dv : !T, !T, !T)
+      mask(<full>) level(run)
+  return
+}
+
+// -----
+
+!T = memref<1x1x64x64xbf16>
+!R = memref<1x1x64xf32>
+func.func @own_memory(%q: !T, %v: !T, %do: !T, %o: !T, %lse: !R, %dq: !T, %dk: !T, %dv: !T) {
+  %k = memref.alloc() : !T
+  // expected-error @below {{works on memory of type 'memref<1x1x64x64xbf16>' that has no '#dash.tensor_role': expected an argument with 'dash.tensor', which --dash-tile puts there, or what 'dash.convert' rounds to one}}
   dash.attention_bwd ins(%q, %k, %v, %do, %lse, o = %o : !T, !T, !T, !T, !R, !T) outs(%dq, %dk, %dv : !T, !T, !T)
       mask(<full>) level(run)
   return

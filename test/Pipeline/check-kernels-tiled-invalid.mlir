@@ -23,6 +23,9 @@ dash.items order(@order) over(%q, %q, %q : !T, !T, !T) tiles(<q = 64, kv = 128>)
 
 // -----
 
+#q = #dash.tensor_role<"q", side = q, access = read, kind = tile, element = bf16, columns = 64>
+#o = #dash.tensor_role<"o", side = q, access = read, kind = tile, element = bf16, columns = 64>
+#do = #dash.tensor_role<"do", side = q, access = read, kind = tile, element = bf16, columns = 64>
 #problem = #dash.problem<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 64,
                          head_dim_v = 64, sequences = <[64, 64]>>
 #formulas = #dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
@@ -31,7 +34,7 @@ dash.items order(@order) over(%q, %q, %q : !T, !T, !T) tiles(<q = 64, kv = 128>)
 !R = memref<1x1x64xf32>
 dash.schedule @order kind("ascending") level(run) parts(1) workers(1) width(1) min_workers(1) problem(#problem)
   cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>) order(#formulas)
-func.func @no_convert(%q: !T, %o: !T, %do: !T) {
+func.func @no_convert(%q: !T {dash.tensor = #q}, %o: !T {dash.tensor = #o}, %do: !T {dash.tensor = #do}) {
   %delta = memref.alloc() : !R
   dash.delta ins(%o, %do : !T, !T) outs(%delta : !R)
   // expected-error @below {{dq must be rounded by 'dash.convert', from sums that the function allocates}}
@@ -43,6 +46,10 @@ func.func @no_convert(%q: !T, %o: !T, %do: !T) {
 
 // -----
 
+#q = #dash.tensor_role<"q", side = q, access = read, kind = tile, element = bf16, columns = 64>
+#o = #dash.tensor_role<"o", side = q, access = read, kind = tile, element = bf16, columns = 64>
+#do = #dash.tensor_role<"do", side = q, access = read, kind = tile, element = bf16, columns = 64>
+#dq = #dash.tensor_role<"dq", side = q, access = write, kind = tile, element = bf16, columns = 64>
 #problem = #dash.problem<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 64,
                          head_dim_v = 64, sequences = <[64, 64]>>
 #formulas = #dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
@@ -52,7 +59,7 @@ func.func @no_convert(%q: !T, %o: !T, %do: !T) {
 !S = memref<1x1x64x64xf32>
 dash.schedule @order kind("ascending") level(run) parts(1) workers(1) width(1) min_workers(1) problem(#problem)
   cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>) order(#formulas)
-func.func @no_fill(%q: !T, %o: !T, %do: !T, %dq: !T) {
+func.func @no_fill(%q: !T {dash.tensor = #q}, %o: !T {dash.tensor = #o}, %do: !T {dash.tensor = #do}, %dq: !T {dash.tensor = #dq}) {
   %delta = memref.alloc() : !R
   dash.delta ins(%o, %do : !T, !T) outs(%delta : !R)
   %sum = memref.alloc() : !S
@@ -66,6 +73,11 @@ func.func @no_fill(%q: !T, %o: !T, %do: !T, %dq: !T) {
 
 // -----
 
+#q = #dash.tensor_role<"q", side = q, access = read, kind = tile, element = bf16, columns = 64>
+#o = #dash.tensor_role<"o", side = q, access = read, kind = tile, element = bf16, columns = 64>
+#do = #dash.tensor_role<"do", side = q, access = read, kind = tile, element = bf16, columns = 64>
+#dq = #dash.tensor_role<"dq", side = q, access = write, kind = tile, element = bf16, columns = 64>
+#scale = #dash.tensor_role<"scale", side = q, access = read, kind = number, element = f32>
 #problem = #dash.problem<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 64,
                          head_dim_v = 64, sequences = <[64, 64]>>
 #formulas = #dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
@@ -75,7 +87,7 @@ func.func @no_fill(%q: !T, %o: !T, %do: !T, %dq: !T) {
 !S = memref<1x1x64x64xf32>
 dash.schedule @order kind("ascending") level(run) parts(1) workers(1) width(1) min_workers(1) problem(#problem)
   cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>) order(#formulas)
-func.func @two_scales(%q: !T, %o: !T, %do: !T, %dq: !T, %s: tensor<128x64xf32>, %lse: tensor<64xf32>, %scale: f32) {
+func.func @two_scales(%q: !T {dash.tensor = #q}, %o: !T {dash.tensor = #o}, %do: !T {dash.tensor = #do}, %dq: !T {dash.tensor = #dq}, %s: tensor<128x64xf32>, %lse: tensor<64xf32>, %scale: f32 {dash.tensor = #scale}) {
   %delta = memref.alloc() : !R
   dash.delta ins(%o, %do : !T, !T) outs(%delta : !R)
   %sum = memref.alloc() : !S
@@ -94,6 +106,7 @@ func.func @two_scales(%q: !T, %o: !T, %do: !T, %dq: !T, %s: tensor<128x64xf32>, 
 
 // -----
 
+#q = #dash.tensor_role<"q", side = q, access = read, kind = tile, element = bf16, columns = 64>
 #problem = #dash.problem<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 64,
                          head_dim_v = 64, sequences = <[64, 64]>>
 #formulas = #dash.formulas<item(i) = (i floordiv kv_tiles, i mod kv_tiles, i), worker(unit) = unit mod workers,
@@ -101,7 +114,7 @@ func.func @two_scales(%q: !T, %o: !T, %do: !T, %dq: !T, %s: tensor<128x64xf32>, 
 !T = memref<1x1x64x64xbf16>
 dash.schedule @order kind("ascending") level(run) parts(1) workers(1) width(1) problem(#problem)
   cost(<compute = 1.0, reduce = 1.0, latency = 0.0, buffers = 1>) order(#formulas)
-func.func @not_proven(%q: !T) {
+func.func @not_proven(%q: !T {dash.tensor = #q}) {
   // expected-error @below {{order '@order' is not proven: it has no min_workers; run --dash-verify-schedule first}}
   dash.items order(@order) over(%q, %q, %q : !T, !T, !T) tiles(<q = 64, kv = 128>) mask(<full>) level(run)
       (%seq, %kv_head, %kv, %part_turn) {

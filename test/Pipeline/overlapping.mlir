@@ -5,6 +5,15 @@
 // RUN: dash-opt %s --dash-assign-roles=structure=overlapping --dash-order-products --dash-place-releases --dash-plan-buffers | dash-opt --verify-roundtrip --dash-check-resources | FileCheck %s --check-prefix=PLAN
 // RUN: dash-opt %s --dash-assign-roles=structure=alternating --dash-order-products --dash-place-releases --dash-plan-buffers --dash-check-resources | FileCheck %s --check-prefix=ASKED
 
+#q = #dash.tensor_role<"q", side = q, access = read, kind = tile, element = bf16, columns = 64>
+#k = #dash.tensor_role<"k", side = kv, access = read, kind = tile, element = bf16, columns = 64>
+#v = #dash.tensor_role<"v", side = kv, access = read, kind = tile, element = bf16, columns = 64>
+#do = #dash.tensor_role<"do", side = q, access = read, kind = tile, element = bf16, columns = 64>
+#lse = #dash.tensor_role<"lse", side = q, access = read, kind = log_row, element = f32>
+#delta = #dash.tensor_role<"delta", side = q, access = read, kind = row, element = f32>
+#dq_sum = #dash.tensor_role<"dq", side = q, access = sum, kind = tile, element = f32, columns = 64>
+#dk = #dash.tensor_role<"dk", side = kv, access = write, kind = tile, element = bf16, columns = 64>
+#dv = #dash.tensor_role<"dv", side = kv, access = write, kind = tile, element = bf16, columns = 64>
 dash.schedule @order64 kind("ascending") level(run) parts(1) workers(2) width(2)
   problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 64,
            head_dim_v = 64, sequences = <[128, 256]>>)
@@ -87,7 +96,7 @@ dash.schedule @order64 kind("ascending") level(run) parts(1) workers(2) width(2)
 // ASKED:         dash.workers registers(168) shared_bytes(165888) {
 // ASKED:           dash.channel "q" depth(2)
 // ASKED-NEXT:      dash.channel "do" depth(2)
-func.func @products_overlap_element_wise_work(%q: !T64, %k: !T64, %v: !T64, %do: !T64, %lse: !R, %delta: !R, %sum: memref<?x?x?x64xf32>, %dk: !T64, %dv: !T64) {
+func.func @products_overlap_element_wise_work(%q: !T64 {dash.tensor = #q}, %k: !T64 {dash.tensor = #k}, %v: !T64 {dash.tensor = #v}, %do: !T64 {dash.tensor = #do}, %lse: !R {dash.tensor = #lse}, %delta: !R {dash.tensor = #delta}, %sum: memref<?x?x?x64xf32> {dash.tensor = #dq_sum}, %dk: !T64 {dash.tensor = #dk}, %dv: !T64 {dash.tensor = #dv}) {
   %zero = arith.constant dense<0.0> : tensor<128x64xf32>
   dash.items order(@order64) over(%q, %k, %v : !T64, !T64, !T64)
       tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {

@@ -1,5 +1,9 @@
 // RUN: dash-opt %s --dash-assign-roles=structure=alternating --dash-order-products --dash-place-releases | FileCheck %s
 
+#q = #dash.tensor_role<"q", side = q, access = read, kind = tile, element = bf16, columns = 128>
+#k = #dash.tensor_role<"k", side = kv, access = read, kind = tile, element = bf16, columns = 128>
+#v = #dash.tensor_role<"v", side = kv, access = read, kind = tile, element = bf16, columns = 128>
+#lse = #dash.tensor_role<"lse", side = q, access = read, kind = log_row, element = f32>
 dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
   problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
            head_dim_v = 128, sequences = <[128, 256]>>)
@@ -42,7 +46,7 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 // CHECK-NEXT:      dash.release %k_tiles
 // CHECK-NEXT:      dash.store %{{.+}}, %{{.+}}[%{{.+}}, %{{.+}}, %{{[^ ]+}}] through %whole_tiles : !channel_128x64xbf16 ahead(0) : tensor
 // CHECK-NEXT:    }
-func.func @released_where_a_wait_is_due(%q: !T, %k: !T, %v: !T, %lse: memref<?x?x?xf32>, %sum: memref<?x?x?x128xf32>, %out: !T) {
+func.func @released_where_a_wait_is_due(%q: !T {dash.tensor = #q}, %k: !T {dash.tensor = #k}, %v: !T {dash.tensor = #v}, %lse: memref<?x?x?xf32> {dash.tensor = #lse}, %sum: memref<?x?x?x128xf32>, %out: !T) {
   %zero = arith.constant dense<0.0> : tensor<128x128xf32>
   dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
       tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {

@@ -3,6 +3,10 @@
 // RUN: dash-opt %s --dash-assign-roles=structure=alternating --dash-order-products --dash-place-releases --dash-plan-buffers | FileCheck %s --check-prefix=TWO
 // RUN: dash-opt %s --dash-assign-roles --dash-order-products --dash-place-releases --dash-plan-buffers | FileCheck %s --check-prefix=OVERLAP
 
+#q = #dash.tensor_role<"q", side = q, access = read, kind = tile, element = bf16, columns = 128>
+#k = #dash.tensor_role<"k", side = kv, access = read, kind = tile, element = bf16, columns = 128>
+#v = #dash.tensor_role<"v", side = kv, access = read, kind = tile, element = bf16, columns = 128>
+#lse = #dash.tensor_role<"lse", side = q, access = read, kind = log_row, element = f32>
 dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
   problem(<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 128,
            head_dim_v = 128, sequences = <[128, 256]>>)
@@ -43,7 +47,7 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 // TWO-NEXT:        %k_tiles = dash.channel "k" depth(2)
 // TWO-NEXT:        %q_tiles = dash.channel "q" depth(2)
 // TWO:             dash.role "reduce" reducer warps(2) registers(24) {
-func.func @slots_share_a_period(%q: !T, %k: !T, %v: !T, %lse: memref<?x?x?xf32>, %sum: memref<?x?x?x128xf32>, %out: !T) {
+func.func @slots_share_a_period(%q: !T {dash.tensor = #q}, %k: !T {dash.tensor = #k}, %v: !T {dash.tensor = #v}, %lse: memref<?x?x?xf32> {dash.tensor = #lse}, %sum: memref<?x?x?x128xf32>, %out: !T) {
   %zero = arith.constant dense<0.0> : tensor<128x128xf32>
   dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
       tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {

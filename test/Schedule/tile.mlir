@@ -1,8 +1,16 @@
 // RUN: dash-opt %s --dash-tile='q=64 kv=128' | FileCheck %s
 
+// Arguments say what they are to the op: whose heads and rows they have, what is done with them, how many columns of what.
+// CHECK-DAG: #q = #dash.tensor_role<"q", side = q, access = read, kind = tile, element = bf16, columns = 128>
+// CHECK-DAG: #dv = #dash.tensor_role<"dv", side = kv, access = write, kind = tile, element = bf16, columns = 128>
+// CHECK-DAG: #lse = #dash.tensor_role<"lse", side = q, access = read, kind = log_row, element = f32>
+// CHECK-DAG: #scale = #dash.tensor_role<"scale", side = q, access = read, kind = number, element = f32>
+// CHECK-DAG: #sink = #dash.tensor_role<"sink", side = q, access = read, kind = head, element = f32>
+// CHECK-DAG: #dsink = #dash.tensor_role<"dsink", side = q, access = write, kind = sequence_head, element = f32>
+
 // Two kv-tile products per task make S and dP, transposed; three make the gradients.
 // CHECK-LABEL: func.func @attention_bwd(
-// CHECK-SAME:      %[[Q:[^:]+]]: {{[^%]+}}, %[[K:[^:]+]]: {{[^%]+}}, %[[V:[^:]+]]: {{[^%]+}}, %[[DO:[^:]+]]: {{[^%]+}}, %[[O:[^:]+]]: {{[^%]+}}, %[[LSE:[^:]+]]: {{[^%]+}}, %[[DQ:[^:]+]]: {{[^%]+}}, %[[DK:[^:]+]]: {{[^%]+}}, %[[DV:[^:]+]]: {{[^%]+}}, %[[SCALE:.+]]: f32) {
+// CHECK-SAME:      %[[Q:[^:]+]]: {{[^%]+}}, %[[K:[^:]+]]: {{[^%]+}}, %[[V:[^:]+]]: {{[^%]+}}, %[[DO:[^:]+]]: {{[^%]+}}, %[[O:[^:]+]]: {{[^%]+}}, %[[LSE:[^:]+]]: {{[^%]+}}, %[[DQ:[^:]+]]: {{[^%]+}}, %[[DK:[^:]+]]: {{[^%]+}}, %[[DV:[^:]+]]: {{[^%]+}}, %[[SCALE:.+]]: f32 {dash.tensor = #scale}) attributes {dash.tensors = [#q, #k, #v, #do, #o, #lse, #dq, #dk, #dv, #scale]} {
 // CHECK:         %[[DELTA:.+]] = memref.alloc({{.+}}) : memref<?x?x?xf32>
 // CHECK-NEXT:    dash.delta ins(%[[O]], %[[DO]] : {{.+}}) outs(%[[DELTA]] : memref<?x?x?xf32>)
 // CHECK:         %[[SUM:.+]] = memref.alloc({{.+}}) : memref<?x?x?x128xf32>
@@ -49,6 +57,7 @@ func.func @attention_bwd(%q: memref<?x?x?x128xbf16>, %k: memref<?x?x?x128xbf16>,
 
 // A delta that is given is used; the scale is 1/sqrt(192) by default; dK and dV are of different widths.
 // CHECK-LABEL: func.func @defaults(
+// CHECK-SAME:    {dash.tensor = [#q{{[0-9]*}}, #k{{[0-9]*}}]}, {{.+}} {dash.tensor = [#v{{[0-9]*}}, #do{{[0-9]*}}]}, {{.+}} {dash.tensor = [#delta{{[0-9]*}}, #lse{{[0-9]*}}]},
 // CHECK-NOT:     dash.delta
 // CHECK-DAG:     %[[SCALE:.+]] = arith.constant 0.0721687824 : f32
 // CHECK-DAG:     %[[SUM:.+]] = memref.alloc() : memref<1x2x100x192xf32>
@@ -70,7 +79,7 @@ func.func @defaults(%q: memref<1x2x100x192xf16>, %v: memref<1x2x100x128xf16>, %r
 
 // With a softcap P is that of the tanh, with the cap as its factor, and dS has what is damped of P; a sink's gradient follows delta.
 // CHECK-LABEL: func.func @capped(
-// CHECK-SAME:      %[[SINK:[^:]+]]: memref<2xf32>, %[[DSINK:[^:]+]]: memref<1x2xf32>, %[[SCALE:.+]]: f32)
+// CHECK-SAME:      %[[SINK:[^:]+]]: memref<2xf32> {dash.tensor = #sink}, %[[DSINK:[^:]+]]: memref<1x2xf32> {dash.tensor = #dsink}, %[[SCALE:.+]]: f32 {dash.tensor = #scale})
 // CHECK:         dash.delta {{.+}} outs(%[[DELTA:.+]] :
 // CHECK-NEXT:    dash.sink_gradient ins(%[[SINK]], %{{.+}}, %[[DELTA]] : memref<2xf32>, memref<1x2x100xf32>, memref<1x2x100xf32>) outs(%[[DSINK]] : memref<1x2xf32>)
 // CHECK-NEXT:    %[[CAP:.+]] = arith.constant 3.000000e+01 : f32

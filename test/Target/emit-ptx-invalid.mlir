@@ -16,7 +16,7 @@ gpu.module @kernels {
 #program = #dash.program<"x" facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>, tiles = <q = 64, kv = 128>, kind = "shift",
          level = run, deterministic = true, parts = 1, workers = 2, width = 2, min_workers = 2>
   sizes[<name = "batch", min = 1, max = 8>]
-  tensors[<"q" : bf16, read, shape["batch"], alignment = 16, stride_multiple = 8>] order <file = "dash-opt">>
+  tensors[<<"q", side = q, access = read, kind = tile, element = bf16, columns = 64>, shape["batch"], alignment = 16, stride_multiple = 8>] order <file = "dash-opt">>
 
 // expected-error @below {{expected 'dash.order_buffer', since the order is a file}}
 gpu.module @kernels attributes {dash.program = #program} {
@@ -31,7 +31,7 @@ gpu.module @kernels attributes {dash.program = #program} {
 #program = #dash.program<"x" facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>, tiles = <q = 64, kv = 128>, kind = "shift",
          level = run, deterministic = true, parts = 1, workers = 2, width = 2, min_workers = 2>
   sizes[<name = "batch", min = 1, max = 8>]
-  tensors[<"q" : bf16, read, shape["batch"], alignment = 16, stride_multiple = 8>] order <entry = "x_order">>
+  tensors[<<"q", side = q, access = read, kind = tile, element = bf16, columns = 64>, shape["batch"], alignment = 16, stride_multiple = 8>] order <entry = "x_order">>
 
 // expected-error @below {{expected an entry 'x_order', which makes the order}}
 gpu.module @kernels attributes {dash.program = #program} {
@@ -46,7 +46,7 @@ gpu.module @kernels attributes {dash.program = #program} {
 #program = #dash.program<"x" facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>, tiles = <q = 64, kv = 128>, kind = "shift",
          level = run, deterministic = true, parts = 1, workers = 2, width = 2, min_workers = 2>
   sizes[<name = "batch", min = 1, max = 8>]
-  tensors[<"q" : bf16, read, shape["batch"], alignment = 16, stride_multiple = 8>] order <entry = "main">>
+  tensors[<<"q", side = q, access = read, kind = tile, element = bf16, columns = 64>, shape["batch"], alignment = 16, stride_multiple = 8>] order <entry = "main">>
 
 // expected-error @below {{expected no 'dash.order_buffer', since an entry makes the order}}
 gpu.module @kernels attributes {dash.order_buffer = dense<0> : tensor<1xi32>, dash.program = #program} {
@@ -60,7 +60,7 @@ gpu.module @kernels attributes {dash.order_buffer = dense<0> : tensor<1xi32>, da
 #program = #dash.program<"x" facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>, tiles = <q = 64, kv = 128>, kind = "shift",
          level = run, deterministic = true, parts = 1, workers = 2, width = 2, min_workers = 2>
   sizes[<name = "batch", min = 1, max = 8>]
-  tensors[<"q" : bf16, read, shape["batch"], alignment = 16, stride_multiple = 8>] order <file = "dash-opt">>
+  tensors[<<"q", side = q, access = read, kind = tile, element = bf16, columns = 64>, shape["batch"], alignment = 16, stride_multiple = 8>] order <file = "dash-opt">>
 
 // expected-error @below {{expected a kernel module to have an entry: a function with 'dash.entry'}}
 gpu.module @kernels attributes {dash.order_buffer = dense<0> : tensor<1xi32>, dash.program = #program} {
@@ -68,11 +68,12 @@ gpu.module @kernels attributes {dash.order_buffer = dense<0> : tensor<1xi32>, da
 
 // -----
 
+#q = #dash.tensor_role<"q", side = q, access = read, kind = tile, element = bf16, columns = 64>
 #main = #dash.entry<main, always, grid["1", "1", "1"], block[32, 1, 1], cluster[1, 1, 1], shared_bytes = 0, cooperative = false>
 #program = #dash.program<"x" facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>, tiles = <q = 64, kv = 128>, kind = "shift",
          level = run, deterministic = true, parts = 1, workers = 2, width = 2, min_workers = 2>
   sizes[<name = "batch", min = 1, max = 8>]
-  tensors[<"q" : bf16, read, shape["batch"], alignment = 16, stride_multiple = 8>] order <file = "dash-opt">>
+  tensors[<#q, shape["batch"], alignment = 16, stride_multiple = 8>] order <file = "dash-opt">>
 
 gpu.module @kernels attributes {dash.order_buffer = dense<0> : tensor<1xi32>, dash.program = #program} {
   // expected-error @below {{expected 'dash.parameter' of argument 0 to name a tensor, a stride, a size or a region, got nothing}}
@@ -83,11 +84,12 @@ gpu.module @kernels attributes {dash.order_buffer = dense<0> : tensor<1xi32>, da
 
 // -----
 
+#q = #dash.tensor_role<"q", side = q, access = read, kind = tile, element = bf16, columns = 64>
 #main = #dash.entry<main, always, grid["1", "1", "1"], block[32, 1, 1], cluster[1, 1, 1], shared_bytes = 0, cooperative = false>
 #program = #dash.program<"x" facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>, tiles = <q = 64, kv = 128>, kind = "shift",
          level = run, deterministic = true, parts = 1, workers = 2, width = 2, min_workers = 2>
   sizes[<name = "batch", min = 1, max = 8>]
-  tensors[<"q" : bf16, read, shape["batch"], alignment = 16, stride_multiple = 8>] order <file = "dash-opt">>
+  tensors[<#q, shape["batch"], alignment = 16, stride_multiple = 8>] order <file = "dash-opt">>
 
 gpu.module @kernels attributes {dash.order_buffer = dense<0> : tensor<1xi32>, dash.program = #program} {
   // expected-error @below {{expected 'dash.parameter' of argument 0 to name a tensor, a stride, a size or a region, got workspace.turns}}
@@ -98,11 +100,12 @@ gpu.module @kernels attributes {dash.order_buffer = dense<0> : tensor<1xi32>, da
 
 // -----
 
+#q = #dash.tensor_role<"q", side = q, access = read, kind = tile, element = bf16, columns = 64>
 #main = #dash.entry<main, always, grid["1", "1", "1"], block[32, 1, 1], cluster[1, 1, 1], shared_bytes = 0, cooperative = false>
 #program = #dash.program<"x" facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>, tiles = <q = 64, kv = 128>, kind = "shift",
          level = run, deterministic = true, parts = 1, workers = 2, width = 2, min_workers = 2>
   sizes[<name = "batch", min = 1, max = 8>]
-  tensors[<"q" : bf16, read, shape["batch"], alignment = 16, stride_multiple = 8>] order <file = "dash-opt">>
+  tensors[<#q, shape["batch"], alignment = 16, stride_multiple = 8>] order <file = "dash-opt">>
 
 gpu.module @kernels attributes {dash.order_buffer = dense<0> : tensor<1xi32>, dash.program = #program} {
   // expected-error @below {{expected parameter 'batch' to be a pointer, i32, i64 or f32, got 'f64'}}
@@ -117,7 +120,7 @@ gpu.module @kernels attributes {dash.order_buffer = dense<0> : tensor<1xi32>, da
 #program = #dash.program<"x" facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>, tiles = <q = 64, kv = 128>, kind = "shift",
          level = run, deterministic = true, parts = 1, workers = 2, width = 2, min_workers = 2>
   sizes[<name = "batch", min = 1, max = 8>]
-  tensors[<"q" : bf16, read, shape["batch"], alignment = 16, stride_multiple = 8>] order <file = "dash-opt">>
+  tensors[<<"q", side = q, access = read, kind = tile, element = bf16, columns = 64>, shape["batch"], alignment = 16, stride_multiple = 8>] order <file = "dash-opt">>
 
 gpu.module @kernels attributes {dash.order_buffer = dense<0> : tensor<1xi32>, dash.program = #program} {
   // expected-error @below {{expected a name that PTX can have, of letters, digits, '_' and '$' and with no digit in front, got 'x.main'}}
@@ -132,7 +135,7 @@ gpu.module @kernels attributes {dash.order_buffer = dense<0> : tensor<1xi32>, da
 #program = #dash.program<"x" facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>, tiles = <q = 64, kv = 128>, kind = "shift",
          level = run, deterministic = true, parts = 1, workers = 2, width = 2, min_workers = 2>
   sizes[<name = "batch", min = 1, max = 8>]
-  tensors[<"q" : bf16, read, shape["batch"], alignment = 16, stride_multiple = 8>] order <file = "dash-opt">>
+  tensors[<<"q", side = q, access = read, kind = tile, element = bf16, columns = 64>, shape["batch"], alignment = 16, stride_multiple = 8>] order <file = "dash-opt">>
 
 // expected-error @below {{expected one #nvvm.target at the kernel module, got 0 target(s); run --dash-attach-target first}}
 gpu.module @kernels attributes {dash.order_buffer = dense<0> : tensor<1xi32>, dash.program = #program} {
@@ -143,11 +146,12 @@ gpu.module @kernels attributes {dash.order_buffer = dense<0> : tensor<1xi32>, da
 
 // -----
 
+#q = #dash.tensor_role<"q", side = q, access = read, kind = tile, element = bf16, columns = 64>
 #main = #dash.entry<main, always, grid["1", "1", "1"], block[32, 1, 1], cluster[1, 1, 1], shared_bytes = 0, cooperative = false>
 #program = #dash.program<"x" facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>, tiles = <q = 64, kv = 128>, kind = "shift",
          level = run, deterministic = true, parts = 1, workers = 2, width = 2, min_workers = 2>
   sizes[<name = "batch", min = 1, max = 8>]
-  tensors[<"q" : bf16, read, shape["batch"], alignment = 16, stride_multiple = 8>] order <file = "dash-opt">>
+  tensors[<#q, shape["batch"], alignment = 16, stride_multiple = 8>] order <file = "dash-opt">>
 
 // expected-error @below {{Failed creating the llvm::Module.}}
 // expected-error @below {{cannot translate the kernel module to PTX; run --dash-convert-to-llvm first}}

@@ -11,6 +11,8 @@
 // CHECK-NEXT: both-second.order
 // CHECK-NEXT: both-second.ptx
 
+#q = #dash.tensor_role<"q", side = q, access = read, kind = tile, element = bf16, columns = 64>
+#dq = #dash.tensor_role<"dq", side = q, access = write, kind = tile, element = bf16, columns = 64>
 // JSON: "file": "both-second.ptx"
 // JSON: "order": {"source":"file","file":"both-second.order","command":"dash-opt …","bytes":12,"sha256":"{{[0-9a-f]+}}","search":"#dash.search<version = 5, budget = 131072, dq_limit = 33554432>","cost":"#dash.cost<compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2, boundary = 5.5>"}
 gpu.module @first_kernels attributes {
@@ -22,8 +24,8 @@ gpu.module @first_kernels attributes {
            <name = "q_rows", min = 4096, max = 4096>]
     constraints[<expression = "q_rows % 64", equals = 0, message = "q_rows must be a multiple of 64">]
     derived[<name = "q_tiles", expression = "ceildiv(q_rows, 64)">]
-    tensors[<"q" : bf16, read, shape["batch", "q_rows", "64"], alignment = 16, stride_multiple = 8>,
-             <"dq" : bf16, write, shape["batch", "q_rows", "64"], alignment = 16, stride_multiple = 8>]
+    tensors[<#q, shape["batch", "q_rows", "64"], alignment = 16, stride_multiple = 8>,
+             <#dq, shape["batch", "q_rows", "64"], alignment = 16, stride_multiple = 8>]
     workspace[<name = "turns", bytes = "4*batch*q_tiles", alignment = 16, before = zero, after = zero>]
     order <entry = "first_order">>} {
   llvm.func @first_order(%turns: !llvm.ptr<1> {dash.parameter = "workspace.turns"}, %batch: i32 {dash.parameter = "batch"})
@@ -59,8 +61,8 @@ gpu.module @second_kernels attributes {
            <name = "q_rows", min = 4096, max = 4096>]
     constraints[<expression = "q_rows % 64", equals = 0, message = "q_rows must be a multiple of 64">]
     derived[<name = "q_tiles", expression = "ceildiv(q_rows, 64)">]
-    tensors[<"q" : bf16, read, shape["batch", "q_rows", "64"], alignment = 16, stride_multiple = 8>,
-             <"dq" : bf16, write, shape["batch", "q_rows", "64"], alignment = 16, stride_multiple = 8>]
+    tensors[<#q, shape["batch", "q_rows", "64"], alignment = 16, stride_multiple = 8>,
+             <#dq, shape["batch", "q_rows", "64"], alignment = 16, stride_multiple = 8>]
     workspace[<name = "turns", bytes = "4*batch*q_tiles", alignment = 16, before = zero, after = zero>]
     order <file = "dash-opt …", search <version = 5, budget = 131072, dq_limit = 33554432>,
            cost <compute = 2.1, reduce = 1.6, latency = 0.3, buffers = 2, boundary = 5.5>>>} {

@@ -60,8 +60,8 @@ gpu.module @copy_kernels attributes {
            <name = "q_rows", min = 4096, max = 4096>]
     constraints[<expression = "q_rows % 64", equals = 0, message = "q_rows must be a multiple of 64">]
     derived[<name = "q_tiles", expression = "ceildiv(q_rows, 64)">]
-    tensors[<"q" : bf16, read, shape["batch", "q_rows", "64"], alignment = 16, stride_multiple = 8>,
-             <"dq" : bf16, write, shape["batch", "q_rows", "64"], alignment = 16, stride_multiple = 8>]
+    tensors[<<"q", side = q, access = read, kind = tile, element = bf16, columns = 64>, shape["batch", "q_rows", "64"], alignment = 16, stride_multiple = 8>,
+             <<"dq", side = q, access = write, kind = tile, element = bf16, columns = 64>, shape["batch", "q_rows", "64"], alignment = 16, stride_multiple = 8>]
     workspace[<name = "turns", bytes = "4*batch*q_tiles", alignment = 16, before = zero, after = zero>]
     order <entry = "copy_order">>} {
   llvm.func @copy_order(%turns: !llvm.ptr<1> {dash.parameter = "workspace.turns"}, %batch: i32 {dash.parameter = "batch"})

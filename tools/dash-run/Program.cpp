@@ -11,7 +11,7 @@
 #include "dash/Cpu/Passes.h"
 #include "dash/IR/DashOps.h"
 #include "dash/IR/KernelAttrs.h"
-#include "dash/IR/TensorNames.h"
+#include "dash/IR/TensorRoles.h"
 #include "dash/Schedule/Schedule.h"
 #include "dash/Schedule/ScheduleIR.h"
 #include "dash/Support/Nesting.h"
@@ -133,19 +133,17 @@ static bool isInMemory(MemRefType type, const Tensor &tensor) {
 }
 
 static FailureOr<Tensor> toTensor(func::FuncOp function, unsigned number) {
-  auto name = function.getArgAttrOfType<StringAttr>(number, argumentNameAttr);
+  SmallVector<TensorRoleAttr> roles = rolesOf(function.getArgument(number));
   Type type = function.getArgumentTypes()[number];
-  if (!name)
+  if (roles.empty())
     return function.emitError() << "argument " << number << " of @" << function.getName()
-                                << " has no dash.name: it is not a tensor of the problem";
-  auto refuse = [&] {
-    return function.emitError() << "argument '" << name.getValue() << "' of @"
-                                << function.getName();
-  };
-  if (!isTensorName(name)) // which becomes the name of a file
-    return refuse() << " is no tensor of an attention backward";
+                                << " has no dash.tensor: it is not a tensor of the problem";
   Tensor tensor;
-  tensor.name = name.str();
+  tensor.role = roles.front(); // of one argument for several, which are all read
+  tensor.name = tensor.role.getName().str();
+  auto refuse = [&] {
+    return function.emitError() << "argument '" << tensor.name << "' of @" << function.getName();
+  };
   Type elementType = type;
   if (auto memref = dyn_cast<MemRefType>(type)) {
     elementType = memref.getElementType();
@@ -282,12 +280,16 @@ static LogicalResult checkArguments(func::FuncOp function, const Program &progra
     return !tensor.isContributions() && tensor.shape.size() >= 3 && tensor.shape[0] == 1;
   });
   for (auto [number, tensor] : llvm::enumerate(program.arguments)) {
-    auto refuse = [&] {
+    auto refuse = [&, &tensor = tensor] {
       return function.emitError() << "argument '" << tensor.name << "' of @" << function.getName();
     };
     if (!names.insert(tensor.name).second)
       return refuse() << " is there twice";
-    SmallVector<int64_t> shape = shapeOfTensor(tensor.name, problem, isList || !isBatch);
+    SmallVector<int64_t> shape = shapeOfTensor(tensor.role, problem, isList || !isBatch);
+    if (int64_t columns = tensor.role.getColumns();
+        tensor.role.isTile() && columns != problem.headDim && columns != problem.headDimV)
+      return refuse() << " must have as many columns as its problem's head dim, " << problem.headDim
+                      << ", or that of v, " << problem.headDimV << ", got " << columns;
     if (tensor.isContributions() ? tensor.shape.size() != 3 : tensor.shape != shape)
       return refuse() << " must have the shape "
                       << (tensor.isContributions() ? "[contributions, rows, head dim]"

@@ -18,14 +18,13 @@ enum class Element { BF16, F16, F32 };
 /// A whole tensor in this program's memory, contiguous; a number has an empty shape.
 struct Tensor {
   std::string name;
+  mlir::dash::TensorRoleAttr role;
   llvm::SmallVector<int64_t> shape;
   Element element = Element::F32;
   std::vector<char> data;
 
-  bool isOutput() const {
-    return name == "dq" || name == "dk" || name == "dv" || name == "dsink" || isContributions();
-  }
-  bool isContributions() const { return llvm::StringRef(name).starts_with("contributions-"); }
+  bool isOutput() const { return role.isWritten(); }
+  bool isContributions() const { return role.getKind() == mlir::dash::TensorKind::Contributions; }
   int64_t numElements() const;
   int64_t elementBytes() const { return element == Element::F32 ? 4 : 2; }
   /// As NPY files spell it: "<u2", "<f2", "<f4".

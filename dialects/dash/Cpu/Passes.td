@@ -44,9 +44,8 @@ def LowerToLoops : Pass<"dash-lower-to-loops", "::mlir::ModuleOp"> {
       replaces subnormal inputs and results by zero of the same sign;
     - `round` is to bf16 or f16, to nearest even; outputs are scaled in f32, then rounded once.
 
-    Arguments of a function that hold the problem's tensors are marked for `dash-run` by attributes:
-    `dash.name` ("q", "k", "v", "do", "o", "lse", "delta", "scale", "sink", "dq", "dk", "dv", "dsink") and
-    `dash.shape`; the function itself by `dash.problem`, and by `dash.softcap` where scores are capped.
+    Arguments of a function that hold the problem's tensors say so to `dash-run`: by `dash.tensor`, as `dash-tile` leaves it, and
+    `dash.shape`, the sizes that the order was made for; the function itself by `dash.problem`, and by `dash.softcap` where scores are capped.
 
     (* example filepath=test/Cpu/lower-to-loops.mlir *)
   }];

@@ -21,8 +21,8 @@ def OutlineProgram : Pass<"dash-outline-program", "::mlir::ModuleOp"> {
     - `dash.formulas`: the order, where it is formulas;
     - `dash.order_buffer`: what the main kernel reads, where the order is a table.
 
-    All of it comes from the program: its `dash.schedule`, with what was proven of it, and the types and names of
-    its arguments.
+    All of it comes from the program: its `dash.schedule`, with what was proven of it, the types and roles (`dash.tensor`) of
+    its arguments, and the loads and stores of its workers, which `maps` are made of.
 
     **Workers**: `min_workers` is 1 where no worker waits for another: one worker, adds in no order, or a table in
     which no two workers add to one q tile. Else it is all workers. What the proof found for fewer rests on workers that start
@@ -67,10 +67,9 @@ def OutlineWorkers : Pass<"dash-outline-workers", "::mlir::ModuleOp"> {
     into it. Its block has all warps of a worker and its shared memory; it is cooperative where several workers must
     run at once and draw no tickets. The plan's memory has a word for a ticket in any case.
 
-    Memory is known by names: a memref becomes a `dash.tensor` of the name that `dash-outline-program` has given the
-    argument; what the function allocates is "delta" where it has one number a row, else sums, which have the name of the gradient that
-    they are rounded to. The scale is a
-    constant or the parameter `scale`. Where `dash.bulk_store` keeps contributions, the workspace gets a region for
+    Memory keeps its role: an argument becomes a `dash.tensor` of what it is (`dash.tensor` of the function), what the function
+    allocates, one of what is written to it (`dash.delta`) or of what it is rounded to (`dash.convert`). A number is a constant or an
+    argument with a role, which becomes a parameter. Where `dash.bulk_store` keeps contributions, the workspace gets a region for
     them, `contributions`: slot (q tile, turn). Where sums are rounded while others grow, each block lets the next launch begin
     (`griddepcontrol.launch_dependents`) before it does anything.
 
@@ -149,7 +148,7 @@ def LowerPrepare : Pass<"dash-lower-prepare", "::mlir::ModuleOp"> {
     Replaces `dash.delta`, and the `linalg.fill` of dQ's sums, by an entry of the function's kernels. One
     block has a tile of queries:
 
-    - region `delta` gets the row sums of O * dO, in f32, 0 past the end; or, of a function with an argument `delta` in place of o,
+    - region `delta` gets the row sums of O * dO, in f32, 0 past the end; or, of a function that is given delta in place of o,
       that: nothing is summed then, and O and dO are not read;
     - region `lse2` gets LSE * log2(e), and +inf for rows past the end and rows whose LSE is infinite
       (they see no column): P = exp2(x - inf) is 0 there;
@@ -159,8 +158,8 @@ def LowerPrepare : Pass<"dash-lower-prepare", "::mlir::ModuleOp"> {
       and in all where adds have no order. There is none where contributions to dQ are kept apart;
     - counters of turns, of dQ and with parts of dK and dV, get 0; where sums are rounded while others grow, those of tiles without a
       chain get -1: nobody else will tell that they are complete;
-    - region `descriptors` gets the TMA descriptors of q, k, v, do, dk and dv: five dimensions {64, rows,
-      head dim / 64, heads, batch}, 128-byte swizzle, zeros past the end. One block makes them;
+    - region `descriptors` gets the TMA descriptors of the program's `maps`: five dimensions {64, rows,
+      columns / 64, heads, batch}, 128-byte swizzle, zeros past the end. One block makes them;
     - with a sink region `sink_sum` gets the sum of each run of 32 rows, as `dash.sink_gradient` adds them, but for its sign:
       a warp has a run.
 

@@ -480,20 +480,20 @@ def DelayOp : Dash_SlotOp<"delay", [MemoryEffects<[MemWrite]>]> {
 //===--------------------------------------------------------------------------===//
 
 def TensorOp : Dash_Op<"tensor", [Pure]> {
-  let summary = "Memory that a kernel knows by its name";
+  let summary = "Memory that a kernel knows by its role";
   let description = [{
-    Stands in a kernel for an argument of the function that it is made of, or for a region of the workspace:
-    `#dash<kernel_tensor …>` says which.
+    Stands in a kernel for an argument of the function that it is made of, or for a region of the workspace: the role says which.
 
     **Preconditions**: none.
     **Postconditions**: none.
-    **Example**: `%q = dash.tensor q : memref<?x?x?x128xbf16>`, as in test/Entries/outline-workers.mlir.
-    **Errors**: `'lse' must be a memref of rank 3 of f32, got 'memref<?x?x?x128xbf16>'`, and the same of other names with what they
-    are.
+    **Example**: `%q = dash.tensor <"q", side = q, access = read, kind = tile, element = bf16, columns = 128> : memref<?x?x?x128xbf16>`,
+    as in test/Entries/outline-workers.mlir.
+    **Errors**: `'lse' must be a memref of rank 3 of f32, got 'memref<?x?x?x128xbf16>'`, and the same of other tensors with what they
+    are: of a tile as many columns, too.
   }];
-  let arguments = (ins Arg<KernelTensorAttr, "which">:$name);
+  let arguments = (ins Arg<TensorRoleAttr, "what the memory is">:$role);
   let results = (outs Res<TensorMemRef, "the whole tensor">:$result);
-  let assemblyFormat = "$name attr-dict `:` type($result)";
+  let assemblyFormat = "$role attr-dict `:` type($result)";
   let hasVerifier = 1;
 }
 

@@ -9,7 +9,8 @@
 
 include "dash/IR/DashOpBase.td"
 
-def AttentionBwdOp : Dash_Op<"attention_bwd", [AttrSizedOperandSegments, OutsideItems]> {
+def AttentionBwdOp : Dash_Op<"attention_bwd", [
+    AttrSizedOperandSegments, OutsideItems, DeclareOpInterfaceMethods<AttentionOpInterface>]> {
   let summary = "The gradients of attention with respect to Q, K and V";
   let description = [{
     For every sequence and query head, with P = exp(scale * Q K^T - LSE) where the mask lets row i
@@ -177,6 +178,10 @@ def DeltaOp : Dash_Op<"delta", [OutsideItems]> {
     Arg<HalfMemRef, "output of the forward [batch, heads, q rows, head dim]", [MemRead]>:$o,
     Arg<HalfMemRef, "its gradient, shaped as o", [MemRead]>:$d_out,
     Arg<RowMemRef, "the sums [batch, heads, q rows]", [MemWrite]>:$delta);
+  let extraClassDeclaration = [{
+    /// What the sums are to a program: what a delta is that is given.
+    TensorRoleAttr getRole();
+  }];
   let assemblyFormat = [{
     `ins` `(` $o `,` $d_out `:` type($o) `,` type($d_out) `)`
     `outs` `(` $delta `:` type($delta) `)` attr-dict

@@ -36,7 +36,7 @@ def DashDialect : Dialect {
     order of the contributions to one tile, a *turn* a place in it.
 
     On ops of other dialects stand a few attributes, each with its type and its place (`dash.program`
-    on a `gpu.module`, `dash.name` on an argument of a function): any other `dash.*` is an error.
+    on a `gpu.module`, `dash.tensor` on an argument of a function): any other `dash.*` is an error.
 
     Values are tiles, as static ranked tensors; whole tensors are memrefs of rank 4,
     [batch, heads, rows, head dim], or of rank 3, [batch, heads, rows].

@@ -204,32 +204,4 @@ def FragmentSplit : I32EnumAttr<"FragmentSplit", "what warpgroups split of a til
   let genSpecializedAttr = 0;
 }
 
-def TensorQ : I32EnumAttrCase<"Q", 0, "q">;
-def TensorK : I32EnumAttrCase<"K", 1, "k">;
-def TensorV : I32EnumAttrCase<"V", 2, "v">;
-def TensorDo : I32EnumAttrCase<"DO", 3, "do">;
-def TensorLse : I32EnumAttrCase<"Lse", 4, "lse">;
-def TensorDelta : I32EnumAttrCase<"Delta", 5, "delta">;
-def TensorDq : I32EnumAttrCase<"DQ", 6, "dq">;
-def TensorDk : I32EnumAttrCase<"DK", 7, "dk">;
-def TensorDv : I32EnumAttrCase<"DV", 8, "dv">;
-
-def KernelTensor : I32EnumAttr<"KernelTensor", "memory that a main kernel knows by its name",
-    [TensorQ, TensorK, TensorV, TensorDo, TensorLse, TensorDelta, TensorDq, TensorDk, TensorDv]> {
-  let cppNamespace = "::mlir::dash";
-  let genSpecializedAttr = 0;
-}
-
-def KernelTensorAttr : EnumAttr<DashDialect, KernelTensor, "kernel_tensor"> {
-  let summary = "Memory that a main kernel knows by its name";
-  let description = [{
-    `q`, `k`, `v`, `do`: whole tensors that are loaded. `lse`, `delta`: what the entry `NAME_prepare` has made of LSE, and delta, one
-    number a row. `dq`, `dk`, `dv`: gradients that are stored, or f32 sums of them that are added to.
-
-    **Example**: `#dash<kernel_tensor q>`; on an op its bare word.
-
-    **Errors**: the parser's, which lists the words.
-  }];
-}
-
 #endif // DASH_IR_DASHENUMS_TD

@@ -19,4 +19,16 @@ def StagedOpInterface : OpInterface<"StagedOpInterface"> {
   ];
 }
 
+def AttentionOpInterface : OpInterface<"AttentionOpInterface"> {
+  let description = [{
+    An op on whole tensors that says what each of them is to it. `dash-tile` hands that on (`dash.tensor`), so that passes behind it
+    need not know the op, nor what tensors are called.
+  }];
+  let cppNamespace = "::mlir::dash";
+  let methods = [
+    InterfaceMethod<"The operands that are there, in the order in which callers know them, each with its role.",
+                    "::llvm::SmallVector<::mlir::dash::TensorOfOp>", "getTensors">,
+  ];
+}
+
 #endif // DASH_IR_DASHINTERFACES_TD

@@ -9,19 +9,11 @@
 #define DASH_IR_DASHKERNELATTRS_TD
 
 include "dash/IR/DashAttrs.td"
+include "dash/IR/DashTensorRoles.td"
 
 //===--------------------------------------------------------------------------===//
 // Words
 //===--------------------------------------------------------------------------===//
-
-class Dash_Words<string name, string summary, list<I32EnumAttrCase> cases>
-    : I32EnumAttr<name, summary, cases> {
-  let cppNamespace = "::mlir::dash";
-  let genSpecializedAttr = 0;
-}
-
-def TensorAccess : Dash_Words<"TensorAccess", "what kernels do with a tensor", [
-  I32EnumAttrCase<"Read", 0, "read">, I32EnumAttrCase<"Write", 1, "write">]>;
 
 def RegionBefore : Dash_Words<"RegionBefore", "what a region of the workspace holds before a launch", [
   I32EnumAttrCase<"Any", 0, "any">,
@@ -135,25 +127,26 @@ def DerivedAttr : Dash_Attr<"Derived", "derived"> {
 def TensorAttr : Dash_Attr<"Tensor", "tensor"> {
   let summary = "A tensor that a launcher hands over";
   let description = [{
-    **Preconditions**: `alignment` is a power of two, `stride_multiple` at least 1; the shape is not empty.
+    **Preconditions**: it is read or written, no sum of the program's own; `alignment` is a power of two, `stride_multiple` at
+    least 1; the shape is not empty.
     **Postconditions**: none.
-    **Example**: `#dash.tensor<"q" : bf16, read, shape ["batch", "heads", "q_rows", "128"], alignment = 16,
-    stride_multiple = 8>`.
+    **Example**: `#dash.tensor<<"q", side = q, access = read, kind = tile, element = bf16, columns = 128>, shape ["batch", "heads",
+    "q_rows", "128"], alignment = 16, stride_multiple = 8>`.
     **Errors**: `alignment of 'q' must be a power of two, got 3`; `strides of 'q' must be multiples of at
-    least 1, got 0`.
+    least 1, got 0`; `sums of 'dq' are in the workspace, nobody hands them over`.
   }];
   let parameters = (ins
-    StringRefParameter<"name of its parameters">:$name,
-    TypeParameter<"::mlir::Type", "type of its elements">:$element,
-    EnumParameter<TensorAccess>:$access,
+    AttrParameter<"::mlir::dash::TensorRoleAttr", "what it is">:$role,
     ArrayRefParameter<"::mlir::StringAttr", "expressions of sizes">:$shape,
     AttrParameter<"int64_t", "bytes that the address is a multiple of">:$alignment,
     AttrParameter<"int64_t", "elements that strides are multiples of">:$stride_multiple);
   let assemblyFormat = [{
-    `<` $name `:` $element `,` $access `,` `shape` `[` $shape `]` `,`
-        struct($alignment, $stride_multiple) `>`
+    `<` $role `,` `shape` `[` $shape `]` `,` struct($alignment, $stride_multiple) `>`
   }];
   let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    ::llvm::StringRef getName() const { return getRole().getName(); }
+  }];
 }
 
 def RegionAttr : Dash_Attr<"Region", "region"> {
@@ -202,7 +195,8 @@ def ProgramAttr : Dash_Attr<"Program", "program"> {
   let description = [{
     Stands on a `gpu.module` as `dash.program`: everything that a launcher has to know beside the entries.
     Expressions are of sizes, derived sizes and `workers`. Entries' parameters (`dash.parameter`) are
-    named from it. A derived size called `sequences` says that the program is of a list of them.
+    named from it. A derived size called `sequences` says that the program is of a list of them. `maps` are the tensors that the main
+    kernel copies by descriptors, in the order of these in the region `descriptors`.
 
     | name | value |
     |---|---|
@@ -228,7 +222,9 @@ def ProgramAttr : Dash_Attr<"Program", "program"> {
         sizes[<name = "batch", min = 1, max = 65535>, <name = "q_rows", min = 64, max = 64>]
         constraints[<expression = "q_rows % 64", equals = 0, message = "q_rows must be a multiple of 64">]
         derived[<name = "q_tiles", expression = "ceildiv(q_rows, 64)">]
-        tensors[<"q" : bf16, read, shape["batch", "q_rows", "64"], alignment = 16, stride_multiple = 8>]
+        tensors[<<"q", side = q, access = read, kind = tile, element = bf16, columns = 64>,
+                 shape["batch", "q_rows", "64"], alignment = 16, stride_multiple = 8>]
+        maps[<<"q", side = q, access = read, kind = tile, element = bf16, columns = 64>, rows = 64, panels = 1>]
         workspace[<name = "turns", bytes = "4*batch", alignment = 16, before = zero, after = zero>]
         order <entry = "copy_order">>} {
     }
@@ -244,11 +240,13 @@ def ProgramAttr : Dash_Attr<"Program", "program"> {
     OptionalArrayRefParameter<"::mlir::dash::ConstraintAttr", "on sizes">:$constraints,
     OptionalArrayRefParameter<"::mlir::dash::DerivedAttr", "sizes that follow">:$derived,
     OptionalArrayRefParameter<"::mlir::dash::TensorAttr", "what is handed over">:$tensors,
+    OptionalArrayRefParameter<"::mlir::dash::TensorMapAttr", "what the main kernel copies by descriptors">:$maps,
     OptionalArrayRefParameter<"::mlir::dash::RegionAttr", "of the workspace">:$workspace,
     AttrParameter<"::mlir::dash::OrderSourceAttr", "who fills the order buffer">:$order);
   let assemblyFormat = [{
     `<` $name `facts` $facts (`sizes` `[` $sizes^ `]`)? (`constraints` `[` $constraints^ `]`)?
-        (`derived` `[` $derived^ `]`)? (`tensors` `[` $tensors^ `]`)? (`workspace` `[` $workspace^ `]`)?
+        (`derived` `[` $derived^ `]`)? (`tensors` `[` $tensors^ `]`)? (`maps` `[` $maps^ `]`)?
+        (`workspace` `[` $workspace^ `]`)?
         `order` $order `>`
   }];
   let genVerifyDecl = 1;
@@ -257,6 +255,16 @@ def ProgramAttr : Dash_Attr<"Program", "program"> {
     bool isParameterName(::llvm::StringRef name) const;
     /// Whether sequences are a list, of lengths of their own, in a batch of 1.
     bool isList() const;
+    /// The only tensor of a kind; null where there is none.
+    TensorRoleAttr findTensor(TensorKind kind) const;
+    /// Rows of a tile of a tensor's side.
+    int64_t rowsOfTile(TensorRoleAttr tensor) const;
+    /// Whether contributions to a sum, or to what it becomes, are kept apart.
+    bool isApart(TensorRoleAttr tensor) const;
+    /// Tensors that are summed in memory, over items: those of queries, and in parts those of keys.
+    ::llvm::SmallVector<TensorRoleAttr> getSummed() const;
+    /// The number of a tensor's descriptor; nothing where it has none.
+    ::std::optional<int64_t> findMap(TensorRoleAttr tensor) const;
     /// The program with one more region in its workspace, the last.
     ProgramAttr withRegion(RegionAttr region) const;
   }];

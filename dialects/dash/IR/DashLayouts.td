@@ -49,7 +49,7 @@ def FragmentAttr : Dash_Attr<"Fragment", "fragment", [
   let extraClassDeclaration = [{
     static constexpr int64_t rowsOfWarpgroup = 64, threadsOfWarpgroup = 128;
     /// Words that lie side by side in memory, of one thread.
-    static constexpr int64_t wordsOfPiece = 4;
+    static constexpr int64_t wordsOfChunk = 4;
 
     bool isSplitByRows() const { return getSplit() == FragmentSplit::Rows; }
     /// Columns that one warpgroup holds of a tile of this shape; elements of a `row`.
@@ -66,8 +66,8 @@ def FragmentAttr : Dash_Attr<"Fragment", "fragment", [
     static int64_t getRowRegister(int64_t reg) { return reg / 4 * 2 + reg % 2; }
     /// Byte in memory of a warpgroup's part, and of piece `piece` of thread 0 in it; threads follow, 16 bytes each.
     int64_t getMemoryOffset(ArrayRef<int64_t> shape, int64_t warpgroup) const;
-    static int64_t getPieceOffset(int64_t piece) {
-      return piece * threadsOfWarpgroup * wordsOfPiece * 4;
+    static int64_t getChunkOffset(int64_t chunk) {
+      return chunk * threadsOfWarpgroup * wordsOfChunk * 4;
     }
   }];
 }

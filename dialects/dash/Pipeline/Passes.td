@@ -33,9 +33,8 @@ def CheckKernels : Pass<"dash-check-kernels", "::mlir::ModuleOp"> {
     parts those of dK and dV, in memory that the function allocates; one scale, an argument or a constant, of `dash.softcap` where scores are capped; a sink; orders that are proven (`min_workers`), and where they
     are formulas need no more workers than there are at any size; where they are tables, sizes that `dash-check-sizes` takes.
 
-    Needs: `dash-tile`, `dash-apply-schedule`; of orders written by hand, `dash-verify-schedule`. Leaves:
-    everything as it is, and on each argument of such a function `dash.name`, which tensor it is: once items
-    are cut into roles, nothing says it any more. Does not: look at shared memory and registers; see
+    Needs: `dash-tile`, which says on arguments what they are (`dash.tensor`), and `dash-apply-schedule`; of orders written by hand,
+    `dash-verify-schedule`. Leaves: everything as it is. Does not: look at shared memory and registers; see
     `dash-check-resources`.
 
     (* example filepath=test/Pipeline/check-kernels.mlir *)

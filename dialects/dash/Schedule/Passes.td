@@ -17,6 +17,10 @@ def Tile : Pass<"dash-tile"> {
     which scales and rounds that sum. With a softcap a task has `dash.softcap` and `dash.damp`, with a sink `dash.sink_gradient`
     stands behind delta.
 
+    Arguments of the function that are operands of the op say from now on what they are (`dash.tensor`), and the function, in which
+    order callers know them (`dash.tensors`): the op goes, and passes behind this one look at no names. An argument that is several
+    tensors says so; one that another op of the function has as something else is an error.
+
     Needs: nothing. Leaves: the same gradients, in no order yet.
     Does not: choose an order; see `dash-apply-schedule`.
 

@@ -3,15 +3,22 @@
 #ifndef DASH_ENTRIES_TMADESCRIPTORS_H
 #define DASH_ENTRIES_TMADESCRIPTORS_H
 
-#include "dash/Entries/ProgramFacts.h"
-#include <array>
+#include "dash/Entries/EntryBuilder.h"
+#include "dash/Entries/Kernels.h"
 
 namespace mlir::dash {
 
-/// How many descriptors a program has, and the bytes of one, which are its alignment too.
-constexpr int64_t numDescriptors = 6, descriptorBytes = 128;
+/// The bytes of a descriptor, which are its alignment too.
+constexpr int64_t descriptorBytes = 128;
+/// Those of all that a program has.
+inline int64_t descriptorsBytes(const Kernels &kernels) {
+  return kernels.program.getMaps().size() * descriptorBytes;
+}
 
-/// A map of a bf16 tensor [batch, heads, rows, head dim] as five dimensions, {64, rows, head dim / 64,
+/// One warp writes descriptor number `index` into the workspace; `shared` is a place of its own in shared
+/// memory.
+///
+/// It describes a tensor [batch, heads, rows, columns] as five dimensions, {64, rows, columns / 64,
 /// heads, batch}: a box of several 64-column panels lies in shared memory panel after panel, each with
 /// a swizzle of 128 bytes. What is past the end of the rows reads as zeros and is not written.
 ///
@@ -19,22 +26,8 @@ constexpr int64_t numDescriptors = 6, descriptorBytes = 128;
 /// by the dimension `rows`, which ends where a sequence does, and by the last one, {row}, which says where that is. Row r of a
 /// sequence of n rows that ends in front of row e of the tensor is at rows - n + r and e; the map begins `rows` rows in
 /// front of the tensor. One map serves all sequences.
-struct TensorMap {
-  StringRef tensor;
-  StringRef rows, heads; ///< names of its sizes
-  int64_t boxRows, boxPanels;
-};
-
-/// The maps in their order in the workspace region `descriptors`.
-std::array<TensorMap, numDescriptors> tensorMaps(const ProgramFacts &facts);
-
-/// Adds the parameters that `buildDescriptor` asks for, except sizes and the workspace.
-void addMappedTensors(ParameterList &parameters, const ProgramFacts &facts);
-
-/// One warp writes descriptor number `index` into the workspace; `shared` is a place of its own in shared
-/// memory.
-void buildDescriptor(EntryBuilder &b, const ProgramFacts &facts, const TensorMap &map,
-                     int64_t index, Value shared, Value lane);
+void buildDescriptor(EntryBuilder &b, const Kernels &kernels, TensorMapAttr map, int64_t index,
+                     Value shared, Value lane);
 
 } // namespace mlir::dash
 

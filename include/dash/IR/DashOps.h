@@ -21,6 +21,12 @@
 
 namespace mlir::dash {
 
+/// An operand of an op on whole tensors, and what it is to the op.
+struct TensorOfOp {
+  Value value;
+  TensorRoleAttr role;
+};
+
 class ChannelOp;
 class ItemsOp;
 class RoleOp;

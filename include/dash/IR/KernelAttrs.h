@@ -28,10 +28,12 @@ constexpr llvm::StringLiteral parameterAttr = "dash.parameter";
 
 /// Of a function that is a program: the `#dash.problem` that it serves, or an array of several.
 constexpr llvm::StringLiteral problemAttr = "dash.problem";
+/// Of such a function: what its tensors are, an array of `#dash.tensor_role`, in the order in which callers know them.
+constexpr llvm::StringLiteral tensorsAttr = "dash.tensors";
 /// Of such a function, lowered to loops, whose scores are capped: the softcap, an f32 number.
 constexpr llvm::StringLiteral softcapAttr = "dash.softcap";
-/// Of an argument of such a function: which tensor it is, "q", "dk", …, and its sizes.
-constexpr llvm::StringLiteral argumentNameAttr = "dash.name";
+/// Of an argument of such a function: what it is to the program, `#dash.tensor_role`, or an array of several; and its sizes.
+constexpr llvm::StringLiteral tensorAttr = "dash.tensor";
 constexpr llvm::StringLiteral argumentShapeAttr = "dash.shape";
 
 /// The symbol of a function's `gpu.module` is its own with this behind it.

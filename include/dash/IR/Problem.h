@@ -133,9 +133,9 @@ struct Problem {
   int64_t numTasks() const;
 };
 
-/// Sizes of the tensor called `name` (dash/IR/TensorNames.h), empty for a number or an unknown name.
-/// A list of sequences lies in a batch of 1.
-SmallVector<int64_t> shapeOfTensor(StringRef name, const Problem &problem, bool isList);
+/// Sizes of a tensor, empty for a number, and for what the problem does not say the sizes of. A list of sequences lies in a
+/// batch of 1.
+SmallVector<int64_t> shapeOfTensor(TensorRoleAttr role, const Problem &problem, bool isList);
 
 Mask toMask(MaskAttr attr);
 MaskAttr toMaskAttr(const Mask &mask, MLIRContext *context);

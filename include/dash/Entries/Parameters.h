@@ -1,0 +1,46 @@
+//===- Parameters.h - parameters of an entry ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DASH_ENTRIES_PARAMETERS_H
+#define DASH_ENTRIES_PARAMETERS_H
+
+#include "dash/Entries/EntryBuilder.h"
+#include "dash/IR/DashOps.h"
+
+namespace mlir::dash {
+
+/// Sizes of the side that a tensor belongs to.
+inline StringRef headsOf(TensorRoleAttr tensor) {
+  return tensor.isKeyValue() ? "kv_heads" : "heads";
+}
+inline StringRef rowsOf(TensorRoleAttr tensor) {
+  return tensor.isKeyValue() ? "kv_rows" : "q_rows";
+}
+inline StringRef tilesOf(TensorRoleAttr tensor) {
+  return tensor.isKeyValue() ? "kv_tiles" : "q_tiles";
+}
+
+/// The parameters of an entry, in the order in which they are added.
+class ParameterList {
+public:
+  /// A pointer and strides in elements: batch, head, and row unless the tensor is one number a row.
+  ParameterList &tensor(TensorRoleAttr tensor);
+  ParameterList &pointer(StringRef name);                      ///< alone
+  ParameterList &stride(TensorRoleAttr tensor, StringRef dim); ///< such as "batch"
+  ParameterList &sizes(ArrayRef<StringRef> names);             ///< i32
+  ParameterList &workspace(StringRef region);
+  ParameterList &number(StringRef name); ///< f32
+  /// What a list's tiles are found by: sizes that entries of tiles of queries take as parameters, and regions.
+  ParameterList &list();
+
+  operator ArrayRef<EntryBuilder::Parameter>() const { return parameters; }
+
+private:
+  SmallVector<EntryBuilder::Parameter> parameters;
+};
+
+/// The factor that an op states: a number, or a parameter.
+Value scaleFactor(EntryBuilder &b, Value stated);
+
+} // namespace mlir::dash
+
+#endif // DASH_ENTRIES_PARAMETERS_H

@@ -1,0 +1,33 @@
+//===- Regions.cpp - regions of the workspace ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "dash/Entries/Regions.h"
+
+using namespace mlir;
+using namespace mlir::dash;
+
+std::string dash::rowsRegion(TensorRoleAttr rows) {
+  return rows.getName().str() + (rows.getKind() == TensorKind::LogRow ? "2" : "");
+}
+
+std::string dash::sumsRegion(TensorRoleAttr sums) { return (sums.getName() + "_sum").str(); }
+
+/// What each program has of queries needs no name in front.
+static std::string regionOf(TensorRoleAttr sums, StringRef what) {
+  return sums.isKeyValue() ? (sums.getName() + "_" + what).str() : what.str();
+}
+std::string dash::turnsRegion(TensorRoleAttr sums) { return regionOf(sums, "turns"); }
+std::string dash::contributionsRegion(TensorRoleAttr sums) {
+  return regionOf(sums, "contributions");
+}
+
+std::string dash::contributionsBytes(TensorRoleAttr sums, TilesAttr tiles, int64_t parts) {
+  int64_t rowBytes = 4 * sums.getColumns();
+  if (!sums.isKeyValue())
+    return "batch*heads*q_tiles*kv_tiles*" + std::to_string(tiles.getQ() * rowBytes);
+  return "batch*kv_heads*kv_tiles*" + std::to_string(parts * tiles.getKv() * rowBytes);
+}
+
+std::string dash::sinkRegionBytes(int64_t qTile) {
+  return "4*batch*heads*q_tiles*" + std::to_string(sinkRuns(qTile));
+}

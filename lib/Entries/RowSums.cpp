@@ -1,0 +1,62 @@
+//===- RowSums.cpp - sums of rows of O times dO ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// All that is read is loaded before it is multiplied: what hides the latency of memory is the number of loads in flight.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RowSums.h"
+#include "dash/Hopper/ElementType.h"
+
+using namespace mlir;
+using namespace mlir::dash;
+
+/// Elements of a chunk of 16 bytes.
+constexpr int64_t elementsOfChunk = 8;
+
+Value dash::clampedRow(EntryBuilder &b, const QueryTile &tile, Value localRow) {
+  return b.min(b.add(tile.firstRow, localRow), b.add(tile.rows, -1));
+}
+
+static SmallVector<Value> loadChunk(EntryBuilder &b, TensorRoleAttr tensor, const QueryTile &tile,
+                                    Value row, Value chunk) {
+  return b.streamIn(b.offset(rowOf(b, tensor, tile, row), b.mul(chunk, 16)));
+}
+
+static Value sumOfChunk(EntryBuilder &b, FloatType element, ArrayRef<Value> o,
+                        ArrayRef<Value> gradient) {
+  Value sum;
+  for (auto [x, y] : llvm::zip_equal(o, gradient)) {
+    auto factor = [&](Value pair, PairHalf half) { return unpackHalf(b, element, pair, half); };
+    Value low = factor(x, PairHalf::Low), lowFactor = factor(y, PairHalf::Low);
+    sum = sum ? b.fma(low, lowFactor, sum) : b.mul(low, lowFactor);
+    Value high = factor(x, PairHalf::High);
+    sum = b.fma(high, factor(y, PairHalf::High), sum);
+  }
+  return sum;
+}
+
+void dash::sumRows(EntryBuilder &b, const RowFactors &factors, const QueryTile &tile,
+                   int64_t numRows, Value thread, int64_t numThreads,
+                   llvm::function_ref<void(Value row, Value sum)> store) {
+  int64_t lanesPerRow = factors.o.getColumns() / elementsOfChunk;
+  int64_t rowsAtOnce = numThreads / lanesPerRow;
+  Value chunk = b.remainder(thread, lanesPerRow), firstRow = b.quotient(thread, lanesPerRow);
+  SmallVector<SmallVector<Value>> o, gradient;
+  for (int64_t row = 0; row < numRows; row += rowsAtOnce) {
+    Value clamped = clampedRow(b, tile, b.add(firstRow, row));
+    o.push_back(loadChunk(b, factors.o, tile, clamped, chunk));
+    gradient.push_back(loadChunk(b, factors.gradient, tile, clamped, chunk));
+  }
+  auto element = cast<FloatType>(factors.o.getElement());
+  SmallVector<Value> sums;
+  for (auto [x, y] : llvm::zip_equal(o, gradient)) {
+    Value &sum = sums.emplace_back(sumOfChunk(b, element, x, y));
+    for (int64_t distance = 1; distance < lanesPerRow; distance *= 2)
+      sum = b.add(sum, b.toF32(b.shuffleXor(b.toBits(sum), distance)));
+  }
+  b.inOneLane(chunk, [&] {
+    for (auto [i, sum] : llvm::enumerate(sums))
+      store(b.add(firstRow, i * rowsAtOnce), sum);
+  });
+}

@@ -1,0 +1,180 @@
+//===- TensorRoles.cpp - which value is which tensor ----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "dash/IR/TensorRoles.h"
+#include "dash/IR/KernelAttrs.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace mlir::dash;
+
+using EmitError = function_ref<InFlightDiagnostic()>;
+
+//===----------------------------------------------------------------------===//
+// The attributes
+//===----------------------------------------------------------------------===//
+
+LogicalResult TensorRoleAttr::verify(EmitError emitError, StringRef name, TensorSide,
+                                     TensorAccess access, TensorKind kind, Type element,
+                                     int64_t columns) {
+  auto isOfWord = [](char c) {
+    return (llvm::isAlnum(c) && !llvm::isUpper(c)) || c == '_' || c == '-';
+  };
+  if (name.empty() || !llvm::all_of(name, isOfWord)) // which becomes the name of a file
+    return emitError() << "a tensor's name must be of small letters, digits, '_' and '-', got \""
+                       << name << "\"";
+  if (columns < 1)
+    return emitError() << "columns of '" << name << "' must be at least 1, got " << columns;
+  bool isTile = kind == TensorKind::Tile;
+  if (!isTile && kind != TensorKind::Contributions && columns != 1)
+    return emitError() << "'" << name << "' has one number a " << stringifyTensorKind(kind)
+                       << ", expected no columns, got " << columns;
+  auto demand = [&](bool isRight, StringRef expected) -> LogicalResult {
+    if (isRight)
+      return success();
+    return emitError() << "'" << name << "' must have elements of " << expected << ", got "
+                       << element;
+  };
+  if (kind == TensorKind::Bounds)
+    return demand(element.isSignlessInteger(32), "i32");
+  if (isTile && access != TensorAccess::Sum)
+    return demand(isa<BFloat16Type, Float16Type>(element), "bf16 or f16");
+  return demand(element.isF32(), "f32");
+}
+
+unsigned TensorRoleAttr::getRank() const {
+  switch (getKind()) {
+  case TensorKind::Tile:
+    return 4;
+  case TensorKind::Row:
+  case TensorKind::LogRow:
+  case TensorKind::Contributions:
+    return 3;
+  case TensorKind::SequenceHead:
+    return 2;
+  case TensorKind::Head:
+  case TensorKind::Bounds:
+    return 1;
+  case TensorKind::Number:
+    return 0;
+  }
+  llvm_unreachable("all kinds are above");
+}
+
+TensorRoleAttr TensorRoleAttr::getSums() const {
+  return get(getContext(), getName(), getSide(), TensorAccess::Sum, getKind(),
+             Float32Type::get(getContext()), getColumns());
+}
+
+bool TensorRoleAttr::fits(Type type) const {
+  if (getKind() == TensorKind::Number)
+    return type == getElement();
+  auto memref = dyn_cast<MemRefType>(type);
+  return memref && memref.getRank() == getRank() && memref.getElementType() == getElement() &&
+         (!isTile() || memref.getShape().back() == getColumns());
+}
+
+LogicalResult TensorMapAttr::verify(EmitError emitError, TensorRoleAttr tensor, int64_t rows,
+                                    int64_t panels) {
+  if (!tensor.isTile())
+    return emitError() << "descriptors are of tiles, got '" << tensor.getName() << "', a "
+                       << stringifyTensorKind(tensor.getKind());
+  if (rows < 1 || panels < 1)
+    return emitError() << "a box must have at least 1 row and 1 panel, got " << rows << " and "
+                       << panels;
+  return success();
+}
+
+std::string dash::describeRole(TensorRoleAttr role) {
+  return ("'" + role.getName() + "' (" + stringifyTensorAccess(role.getAccess()) + ", " +
+          stringifyTensorKind(role.getKind()) + ")")
+      .str();
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+/// The memory that is seen with other stated sizes.
+static Value withoutCasts(Value value) {
+  while (auto cast = value.getDefiningOp<memref::CastOp>())
+    value = cast.getSource();
+  return value;
+}
+
+/// The function that a value is an argument of; null if of none.
+static FunctionOpInterface functionOf(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  auto function = argument
+                      ? dyn_cast_if_present<FunctionOpInterface>(argument.getOwner()->getParentOp())
+                      : nullptr;
+  return function && argument.getOwner()->isEntryBlock() ? function : nullptr;
+}
+
+static SmallVector<TensorRoleAttr> rolesIn(Attribute attr) {
+  if (auto role = dyn_cast_if_present<TensorRoleAttr>(attr))
+    return {role};
+  SmallVector<TensorRoleAttr> roles;
+  if (auto several = dyn_cast_if_present<ArrayAttr>(attr))
+    llvm::append_range(roles, several.getAsRange<TensorRoleAttr>());
+  return roles;
+}
+
+LogicalResult dash::setRoles(AttentionOpInterface op) {
+  llvm::MapVector<BlockArgument, SmallVector<Attribute>> found;
+  for (const TensorOfOp &tensor : op.getTensors())
+    if (Value value = withoutCasts(tensor.value); functionOf(value))
+      found[cast<BlockArgument>(value)].push_back(tensor.role);
+  SmallVector<Attribute> all;
+  for (const TensorOfOp &tensor : op.getTensors())
+    all.push_back(tensor.role);
+  for (auto &[argument, roles] : found) {
+    FunctionOpInterface function = functionOf(argument);
+    if (!function->hasAttr(tensorsAttr)) // of several problems that of the first
+      function->setAttr(tensorsAttr, ArrayAttr::get(op->getContext(), all));
+    Attribute attr = roles.size() == 1 ? roles.front() : ArrayAttr::get(op->getContext(), roles);
+    Attribute known = function.getArgAttr(argument.getArgNumber(), tensorAttr);
+    if (known && known != attr)
+      return op->emitError() << "argument " << argument.getArgNumber() << " is stated to be "
+                             << known << ", but is " << attr
+                             << " here: hand over an argument for each";
+    function.setArgAttr(argument.getArgNumber(), tensorAttr, attr);
+  }
+  return success();
+}
+
+SmallVector<TensorRoleAttr> dash::rolesOf(Value value) {
+  value = withoutCasts(value);
+  if (auto tensor = value.getDefiningOp<TensorOp>())
+    return {tensor.getRole()};
+  if (FunctionOpInterface function = functionOf(value))
+    return rolesIn(function.getArgAttr(cast<BlockArgument>(value).getArgNumber(), tensorAttr));
+  for (Operation *user : value.getUsers()) {
+    if (auto convert = dyn_cast<ConvertOp>(user); convert && convert.getSource() == value) {
+      if (TensorRoleAttr role = roleOf(convert.getTarget()))
+        return {role.getSums()};
+    } else if (auto delta = dyn_cast<DeltaOp>(user); delta && delta.getDelta() == value) {
+      return {delta.getRole()};
+    }
+  }
+  return {};
+}
+
+TensorRoleAttr dash::roleOf(Value value) {
+  SmallVector<TensorRoleAttr> roles = rolesOf(value);
+  return roles.size() == 1 ? roles.front() : nullptr;
+}
+
+SinkGradientOp dash::findSinkGradient(ItemsOp items) {
+  SinkGradientOp found;
+  items.walk([&](ScoreGradientOp gradient) {
+    if (auto load = gradient.getDelta().getDefiningOp<LoadOp>())
+      for (Operation *user : load.getSource().getUsers())
+        if (auto sink = dyn_cast<SinkGradientOp>(user))
+          found = sink;
+  });
+  return found;
+}
