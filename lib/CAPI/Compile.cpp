@@ -20,6 +20,8 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/Sequence.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
 
@@ -89,11 +91,33 @@ static DialectRegistry makeRegistry() {
   return registry;
 }
 
+/// Which value of `text` is none that its option takes. LLVM tells that to standard error, and to nobody else.
+static std::string findWrongValue(StringRef text, ToPtxOptions &options) {
+  for (StringRef piece : llvm::split(text, ' ')) {
+    auto [name, value] = piece.split('=');
+    for (auto [arg, words] : {std::pair<StringRef, llvm::cl::generic_parser_base *>(
+                                  options.level.ArgStr, &options.level.getParser()),
+                              {options.apart.ArgStr, &options.apart.getParser()},
+                              {options.structure.ArgStr, &options.structure.getParser()}}) {
+      if (name != arg || words->findOption(value) < words->getNumOptions())
+        continue;
+      SmallVector<StringRef> known;
+      for (unsigned i : llvm::seq(words->getNumOptions()))
+        known.push_back(words->getOption(i));
+      return (name + ": expected one of " + llvm::join(known, ", ") + ", found '" + value + "'")
+          .str();
+    }
+    if (ToPtxOptions alone; failed(alone.parseFromString(piece, llvm::nulls())))
+      return (name + ": expected a value that the option takes, found '" + value + "'").str();
+  }
+  return "a value is none that its option takes";
+}
+
 static LogicalResult readOptions(StringRef text, ToPtxOptions &options, std::string &why) {
   llvm::raw_string_ostream stream(why);
   if (failed(options.parseFromString(text, stream))) {
-    why = "expected the options of --dash-to-ptx, got '" + text.str() +
-          "': " + StringRef(why).rtrim().str();
+    std::string reason = why.empty() ? findWrongValue(text, options) : StringRef(why).rtrim().str();
+    why = "expected the options of --dash-to-ptx, got '" + text.str() + "': " + reason;
     return failure();
   }
   if (!options.output.empty()) {

@@ -28,7 +28,7 @@ public:
     cut.items = items;
   }
 
-  LogicalResult run(StringRef asked, const TargetDescription &target) {
+  LogicalResult run(StructureChoice asked, const TargetDescription &target) {
     if (failed(findWalk()) || failed(assign()) || failed(checkCrossings()))
       return failure();
     FailureOr<WarpStructure> structure =
@@ -268,7 +268,7 @@ private:
 
 } // namespace
 
-LogicalResult dash::cutRoles(ItemsOp items, StringRef structure, const TargetDescription &target,
-                             RoleCut &cut) {
+LogicalResult dash::cutRoles(ItemsOp items, StructureChoice structure,
+                             const TargetDescription &target, RoleCut &cut) {
   return Cutter(items, cut).run(structure, target);
 }

@@ -5,6 +5,7 @@
 
 #include "dash/IR/DashOps.h"
 #include "dash/IR/TargetDescription.h"
+#include "dash/Pipeline/Passes.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace mlir::dash {
@@ -58,7 +59,7 @@ struct RoleCut {
 
 /// Says who does what in the items, in which structure (the one that is asked for, or that fits), and what has to
 /// cross; an error if they have no form that roles can take.
-LogicalResult cutRoles(ItemsOp items, StringRef structure, const TargetDescription &target,
+LogicalResult cutRoles(ItemsOp items, StructureChoice structure, const TargetDescription &target,
                        RoleCut &cut);
 
 } // namespace mlir::dash

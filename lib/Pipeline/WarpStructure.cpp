@@ -38,22 +38,20 @@ static int64_t countSideBySide(WalkOp walk, int64_t threads) {
   return registers;
 }
 
-FailureOr<WarpStructure> dash::chooseStructure(WalkOp walk, int64_t threads, StringRef asked,
+FailureOr<WarpStructure> dash::chooseStructure(WalkOp walk, int64_t threads, StructureChoice asked,
                                                const TargetDescription &target) {
   int64_t tiles = countSideBySide(walk, threads);
   // Whoever else has warps needs few registers: what there is for consumers is the block's, in equal parts.
   int64_t most = std::min(target.maxRegisters, target.registers / threads);
   bool fits = tiles + registersForAddresses <= most;
-  if (asked.empty())
+  if (asked == StructureChoice::Fitting)
     return fits ? WarpStructure::Overlapping : WarpStructure::Alternating;
-  std::optional<WarpStructure> structure = symbolizeWarpStructure(asked);
-  if (!structure)
-    return walk.emitError() << "unknown structure '" << asked
-                            << "', expected alternating or overlapping";
-  if (structure == WarpStructure::Overlapping && !fits)
+  if (asked == StructureChoice::Alternating)
+    return WarpStructure::Alternating;
+  if (!fits)
     return walk.emitError() << "structure overlapping holds tiles of " << tiles
                             << " registers a thread side by side, and " << registersForAddresses
                             << " for addresses, but a thread has " << most
                             << ": ask for structure=alternating, or lower the rows of tiles";
-  return *structure;
+  return WarpStructure::Overlapping;
 }

@@ -5,12 +5,13 @@
 
 #include "dash/IR/DashOps.h"
 #include "dash/IR/TargetDescription.h"
+#include "dash/Pipeline/Passes.h"
 
 namespace mlir::dash {
 
-/// The structure that is asked for, or, if `asked` is empty, the one whose tiles fit the registers of a thread of
+/// The structure that is asked for, or, where none is, the one whose tiles fit the registers of a thread of
 /// `threads` that multiply. An error if what is asked for does not.
-FailureOr<WarpStructure> chooseStructure(WalkOp walk, int64_t threads, StringRef asked,
+FailureOr<WarpStructure> chooseStructure(WalkOp walk, int64_t threads, StructureChoice asked,
                                          const TargetDescription &target);
 
 } // namespace mlir::dash

@@ -34,10 +34,14 @@ namespace mlir::dash {
 using namespace mlir;
 using namespace mlir::dash;
 
-namespace {
+/// None for `auto`.
+static std::optional<Apart> toApart(ApartChoice choice) { return symbolizeApart(unsigned(choice)); }
+/// None for the problem's own.
+static std::optional<DeterminismLevel> toLevel(LevelChoice choice) {
+  return symbolizeDeterminismLevel(unsigned(choice));
+}
 
-/// Leaves what is kept apart to predicted times.
-constexpr llvm::StringLiteral autoApart = "auto";
+namespace {
 
 struct ApplySchedule : public dash::impl::ApplyScheduleBase<ApplySchedule> {
   using ApplyScheduleBase::ApplyScheduleBase;
@@ -172,25 +176,21 @@ private:
     header.workers = workers == 0 ? described.multiprocessors : workers;
     header.width = level == DeterminismLevel::Machine ? forWorkers : header.workers;
     header.maxDqBytes = dqLimit << 20;
-    header.choosesApart = apart == autoApart;
-    header.apart = symbolizeApart(apart).value_or(Apart::None);
+    header.choosesApart = apart == ApartChoice::Auto;
+    header.apart = toApart(apart).value_or(Apart::None);
     return header;
   }
 
   /// The level that was asked for, which must not be weaker than what the problem needs.
   FailureOr<DeterminismLevel> resolveLevel(DeterminismLevel needed, EmitError emitError) {
-    std::optional<DeterminismLevel> asked = needed;
-    if (!level.empty())
-      asked = symbolizeDeterminismLevel(level);
-    if (!asked)
-      return emitError() << "unknown level '" << level.getValue()
-                         << "', expected run, batch or machine";
-    if (*asked == DeterminismLevel::World)
+    DeterminismLevel asked = toLevel(level).value_or(needed);
+    if (asked == DeterminismLevel::World)
       return emitError() << "no schedule keeps level 'world' yet, expected run, batch or machine";
-    if (*asked < needed)
-      return emitError() << "level '" << level.getValue() << "' is weaker than the problem's, '"
-                         << stringifyDeterminismLevel(needed) << "'";
-    return *asked;
+    if (asked < needed)
+      return emitError() << "level '" << stringifyDeterminismLevel(asked)
+                         << "' is weaker than the problem's, '" << stringifyDeterminismLevel(needed)
+                         << "'";
+    return asked;
   }
 
   FailureOr<ProvenOrder> build(StringRef name, const Problem &problem, DeterminismLevel level,
@@ -260,10 +260,10 @@ private:
     request.gather = ifStated(gather, defaults.gather);
     request.buffers = ifStated(buffers, defaults.buffers);
     request.cost = cost;
-    if (apart != autoApart && apart != defaults.apart)
-      request.apart = symbolizeApart(apart);
+    if (apart != defaults.apart)
+      request.apart = toApart(apart);
     FailureOr<ProvenOrder> proven = prove(readOrderFile(path, request, emitError), emitError);
-    if (succeeded(proven) && apart == autoApart)
+    if (succeeded(proven) && apart == ApartChoice::Auto)
       chooseApart(*proven);
     return proven;
   }
@@ -276,9 +276,6 @@ private:
     if (forWorkers < 1 || forWorkers > maxWorkers)
       return emitError() << "for-workers must be from 1 to " << maxWorkers << ", got "
                          << forWorkers.getValue();
-    if (apart != autoApart && !symbolizeApart(apart))
-      return emitError() << "unknown apart '" << apart.getValue()
-                         << "', expected none, parts, all or auto";
     if (dqLimit < 0 || dqLimit > maxDqLimit)
       return emitError() << "dq-limit must be from 0 to " << maxDqLimit << " MiB, got "
                          << dqLimit.getValue();

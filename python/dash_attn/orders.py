@@ -14,7 +14,7 @@ from typing import Any
 
 from .compiler import Compiled, compile_program
 from .library import Choice, Handle, StringRef, fill, library, make, named
-from .problem import ANY_SIZES, Q_TILE, SEARCHED, Wanted, for_any_sizes, program_of
+from .problem import ANY_SIZES, SEARCHED, Wanted, for_any_sizes, program_of
 
 SIZES = ("batch", "heads", "kv_heads", "q_rows", "kv_rows")
 FEWEST_OF_FORMULAS = 1 << 16  # pairs of tiles; formulas of fewer are written out, too: the entry that makes their order takes longer than they gain
@@ -38,12 +38,12 @@ def order_for(wanted: Wanted, *sizes: int) -> Ordered:
 
 @functools.lru_cache(maxsize=4096)
 def _choose(wanted: Wanted, sizes: tuple[int, ...]) -> Ordered:
-    compiled, workers, kv_tile = _any_of(wanted)
+    compiled, workers, tiles = _any_of(wanted)
     batch, _, kv_heads, _, kv_rows = sizes
-    are_many = batch * kv_heads * -(-kv_rows // kv_tile) >= FEW * workers
+    are_many = batch * kv_heads * -(-kv_rows // tiles["kv"]) >= FEW * workers
     given = named(dict(zip(SIZES, sizes)))
     found = fill(Choice(), library().dashPlannerChoose, _planner(), StringRef.of(compiled.manifest.encode()), given, len(given), int(are_many))
-    pairs = batch * sizes[1] * -(-sizes[3] // Q_TILE) * -(-kv_rows // kv_tile)
+    pairs = batch * sizes[1] * -(-sizes[3] // tiles["q"]) * -(-kv_rows // tiles["kv"])
     of_table = (*sizes[:3], found.q_rows, found.kv_rows) if found.is_table or pairs < FEWEST_OF_FORMULAS else ()
     has_runs = found.parts > sizes[1] // kv_heads
     apart = found.apart.text if found.apart.text != "none" else ""
@@ -71,11 +71,11 @@ def _compiled(wanted: Wanted) -> Compiled:
     return compiled
 
 
-def _any_of(wanted: Wanted) -> tuple[Compiled, int, int]:
-    """A kernel of the mask, its workers and the rows of its kv tiles: that of tables, which most sizes take."""
+def _any_of(wanted: Wanted) -> tuple[Compiled, int, dict[str, int]]:
+    """A kernel of the mask, its workers and the rows of its tiles, by `q` and `kv`: that of tables, which most sizes take."""
     compiled = _compiled(wanted._replace(kind=SEARCHED, sizes=ANY_SIZES))
     about: dict[str, Any] = json.loads(compiled.manifest)["program"]
-    return compiled, about["workers"], about["tiles"]["kv"]
+    return compiled, about["workers"], about["tiles"]
 
 
 @functools.lru_cache(maxsize=None)

@@ -62,7 +62,7 @@
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='level=machine for-workers=0' 2>&1 | FileCheck %s --check-prefix=FOR
 // FOR: bwd-causal.mlir:{{[0-9]+}}:3: error: for-workers must be from 1 to 16384, got 0
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='level=always' 2>&1 | FileCheck %s --check-prefix=LEVEL
-// LEVEL: bwd-causal.mlir:{{[0-9]+}}:3: error: unknown level 'always', expected run, batch or machine
+// LEVEL: for the --level option: expected one of run, batch, machine, own, found 'always'
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='q-tile=0' 2>&1 | FileCheck %s --check-prefix=ROWS
 // ROWS: bwd-causal.mlir:{{[0-9]+}}:3: error: tile size 'q' must be a multiple of 16 from 16 to 256, got 0
 // RUN: not dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='sizes=q:0' 2>&1 | FileCheck %s --check-prefix=SIZE

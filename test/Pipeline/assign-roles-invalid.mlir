@@ -4,7 +4,7 @@
 // RUN: not dash-opt %S/assign-roles.mlir --dash-assign-roles=target=sm_80 2>&1 | FileCheck %s --check-prefix=TARGET
 
 // A structure is one of two, fits the registers of a thread, and of a target that is known.
-// UNKNOWN: assign-roles.mlir:{{[0-9]+}}:{{[0-9]+}}: error: unknown structure 'twisted', expected alternating or overlapping
+// UNKNOWN: for the --structure option: expected one of fitting, alternating, overlapping, found 'twisted'
 // SIDE-BY-SIDE: bwd-causal.mlir:{{[0-9]+}}:3: error: structure overlapping holds tiles of 256 registers a thread side by side, and 16 for addresses, but a thread has 240: ask for structure=alternating, or lower the rows of tiles
 // TARGET: error: unknown target 'sm_80', expected one of sm_90a
 

@@ -4,4 +4,4 @@
 
 // UNORDERED: bwd-full.mlir:{{.+}} error: kind 'unordered' adds in no order, so a contribution has no turn to be kept apart by: take another kind, or apart=none
 // ONE: bwd-full.mlir:{{.+}} error: apart=parts keeps what parts add to dK and dV, and the order is in one part: take more parts, or apart=all
-// WORD: bwd-full.mlir:{{.+}} error: unknown apart 'some', expected none, parts, all or auto
+// WORD: for the --apart option: expected one of none, parts, all, auto, found 'some'

@@ -17,6 +17,6 @@
 // SLOW: mlir:{{[0-9]+:[0-9]+}}: error: a trace shows at most 1e+12 microseconds, got a makespan of 20000000000007.23; state costs in microseconds
 // UNWRITABLE: error: cannot write the report to '{{.+}}.none/report.txt': {{.*}}No such file or directory
 // NEGATIVE: error: max-steps and max-workers must be at least 0, got -1 and 12
-// FORMAT: Cannot find option named 'pdf'!
+// FORMAT: for the --format option: expected one of table, json, svg, trace, found 'pdf'
 // NOTHING: warning: no scheduled 'dash.items' to report; run --dash-tile and --dash-apply-schedule first
 module {}

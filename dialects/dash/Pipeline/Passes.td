@@ -79,8 +79,10 @@ def AssignRoles : Pass<"dash-assign-roles"> {
     (* example filepath=test/Pipeline/assign-roles.mlir *)
   }];
   let options = [
-    Option<"structure", "structure", "std::string", /*default=*/"",
-           "How consumers share the tensor core: `alternating` or `overlapping`; what fits registers if empty">,
+    Option<"structure", "structure", "::mlir::dash::StructureChoice",
+           /*default=*/"::mlir::dash::StructureChoice::Fitting",
+           "How consumers share the tensor core: `alternating` or `overlapping`; the default, `fitting`, is what fits registers",
+           [{::mlir::dash::structureWords()}]>,
     Option<"target", "target", "std::string", /*default=*/"::mlir::dash::defaultTarget.str()",
            "The chip that the structure has to fit, by its name in PTX">,
   ];

@@ -105,11 +105,13 @@ def ApplySchedule : Pass<"dash-apply-schedule", "::mlir::ModuleOp"> {
            "Number of lists. The default, 0, is the number of multiprocessors of the target">,
     Option<"target", "target", "std::string", /*default=*/"::mlir::dash::defaultTarget.str()",
            "The chip, by its name in PTX, whose multiprocessors are workers by default">,
-    Option<"apart", "apart", "std::string", /*default=*/"\"none\"",
-           "Contributions that wait for no turn: none, parts, all or auto. `none` is the default because others take memory">,
-    Option<"level", "level", "std::string", /*default=*/"\"\"",
-           "What the bits may not depend on: run, batch or machine. The problem's own by default; a "
-           "weaker one is refused">,
+    Option<"apart", "apart", "::mlir::dash::ApartChoice", /*default=*/"::mlir::dash::ApartChoice::None",
+           "Contributions that wait for no turn: none, parts, all or auto. `none` is the default because others take memory",
+           [{::mlir::dash::apartWords()}]>,
+    Option<"level", "level", "::mlir::dash::LevelChoice", /*default=*/"::mlir::dash::LevelChoice::Own",
+           "What the bits may not depend on: run, batch or machine. The default, `own`, is the problem's; a "
+           "weaker one is refused",
+           [{::mlir::dash::levelWords()}]>,
     Option<"parts", "parts", "int64_t", /*default=*/"0",
            "Parts that the query heads of one kv head are split into. The default, 0, leaves the number to "
            "kind=auto and kind=synthesized, where sizes are stated; else it is 1">,

@@ -3,6 +3,7 @@
 #ifndef DASH_DRIVER_PASSES_H
 #define DASH_DRIVER_PASSES_H
 
+#include "dash/IR/WordOptions.h"
 #include "mlir/Pass/Pass.h"
 
 namespace mlir {
@@ -13,6 +14,12 @@ namespace mlir::dash {
 
 /// The stages of the flow, in its order.
 enum class Stage { IR, Schedule, Pipeline, Lowering, Target };
+
+} // namespace mlir::dash
+
+DASH_WORD_OPTION(mlir::dash::Stage)
+
+namespace mlir::dash {
 
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION

@@ -18,9 +18,7 @@ class OpPassManager;
 namespace mlir::dash {
 
 /// Options of `--dash-to-ptx`. What is not said here is said at the pass that has the option, and so is what an option is where it is
-/// not given. Words are strings here and in the passes: which kinds and targets there are is asked of the registries; and LLVM's parser of
-/// closed sets (level, apart, structure) tells the process's standard error of a word that it does not know, and not which it does. As
-/// strings they reach the pass, whose message goes to the program's place, and to the handler of a caller of the library.
+/// not given. Kinds and targets are strings: which there are is asked of their registries.
 struct ToPtxOptions : public PassPipelineOptions<ToPtxOptions> {
   Option<std::string> kind{*this, "kind", llvm::cl::desc("What builds the order, or `file`"),
                            llvm::cl::init(ApplyScheduleOptions().kind)};
@@ -33,8 +31,8 @@ struct ToPtxOptions : public PassPipelineOptions<ToPtxOptions> {
       *this, "workers",
       llvm::cl::desc("Number of lists of the order; 0 is the target's multiprocessors"),
       llvm::cl::init(ApplyScheduleOptions().workers)};
-  Option<std::string> level{*this, "level", llvm::cl::desc("What the bits may not depend on"),
-                            llvm::cl::init(ApplyScheduleOptions().level)};
+  Option<LevelChoice> level{*this, "level", llvm::cl::desc("What the bits may not depend on"),
+                            llvm::cl::init(ApplyScheduleOptions().level), levelWords()};
   Option<int64_t> parts{
       *this, "parts",
       llvm::cl::desc("Parts that the query heads of one kv head are split into; 0 "
@@ -43,11 +41,11 @@ struct ToPtxOptions : public PassPipelineOptions<ToPtxOptions> {
   Option<int64_t> forWorkers{*this, "for-workers",
                              llvm::cl::desc("Workers that an order of level machine is made for"),
                              llvm::cl::init(ApplyScheduleOptions().forWorkers)};
-  Option<std::string> apart{
+  Option<ApartChoice> apart{
       *this, "apart",
       llvm::cl::desc("Contributions that wait for no turn, and are added up at the end: none, "
                      "parts, all, or auto by predicted times"),
-      llvm::cl::init(ApplyScheduleOptions().apart)};
+      llvm::cl::init(ApplyScheduleOptions().apart), apartWords()};
   Option<std::string> sizes{
       *this, "sizes", llvm::cl::desc("Sizes that the types leave open, for the proof or a table"),
       llvm::cl::init(ApplyScheduleOptions().sizes)};
@@ -62,10 +60,10 @@ struct ToPtxOptions : public PassPipelineOptions<ToPtxOptions> {
                         llvm::cl::init(TileOptions().q)};
   Option<int64_t> kvTile{*this, "kv-tile", llvm::cl::desc("Rows of a tile of K and V"),
                          llvm::cl::init(TileOptions().kv)};
-  Option<std::string> structure{
+  Option<StructureChoice> structure{
       *this, "structure",
-      llvm::cl::desc("`alternating` or `overlapping` warpgroups; what fits registers if empty"),
-      llvm::cl::init(AssignRolesOptions().structure)};
+      llvm::cl::desc("`alternating` or `overlapping` warpgroups, or what fits registers"),
+      llvm::cl::init(AssignRolesOptions().structure), structureWords()};
   Option<bool> overlap{
       *this, "overlap",
       llvm::cl::desc("Round sums once they are complete, while others are still added to"),

@@ -4,7 +4,23 @@
 #define DASH_PIPELINE_PASSES_H
 
 #include "dash/IR/TargetDescription.h"
+#include "dash/IR/WordOptions.h"
 #include "mlir/Pass/Pass.h"
+
+namespace mlir::dash {
+
+/// Which structure consumers are asked to have: one of the two, or the one that fits the registers of a thread.
+enum class StructureChoice { Fitting, Alternating, Overlapping };
+inline auto structureWords() {
+  return llvm::cl::values(
+      clEnumValN(StructureChoice::Fitting, "fitting", "what fits registers"),
+      clEnumValN(StructureChoice::Alternating, "alternating", "warpgroups take turns"),
+      clEnumValN(StructureChoice::Overlapping, "overlapping", "products of each run side by side"));
+}
+
+} // namespace mlir::dash
+
+DASH_WORD_OPTION(mlir::dash::StructureChoice)
 
 namespace mlir::dash {
 

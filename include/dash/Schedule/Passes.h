@@ -5,6 +5,7 @@
 
 #include "dash/IR/Problem.h"
 #include "dash/IR/TargetDescription.h"
+#include "dash/IR/WordOptions.h"
 #include "mlir/Pass/Pass.h"
 
 namespace mlir {
@@ -18,6 +19,33 @@ enum class OrderForm { Formulas, Table };
 
 /// Who a report is for.
 enum class ReportFormat { Table, Json, Svg, Trace };
+
+/// Which level an order is asked to keep: the problem's own, or one that is no weaker. Numbers are those of DeterminismLevel.
+enum class LevelChoice { Run, Batch, Machine, Own = 4 };
+inline auto levelWords() {
+  return llvm::cl::values(clEnumValN(LevelChoice::Run, "run", "the same bits in every run"),
+                          clEnumValN(LevelChoice::Batch, "batch", "whatever is beside a sequence"),
+                          clEnumValN(LevelChoice::Machine, "machine", "on any number of workers"),
+                          clEnumValN(LevelChoice::Own, "own", "the problem's"));
+}
+
+/// Which contributions wait for no turn. Numbers are those of Apart.
+enum class ApartChoice { None, Parts, All, Auto };
+inline auto apartWords() {
+  return llvm::cl::values(clEnumValN(ApartChoice::None, "none", "every one waits"),
+                          clEnumValN(ApartChoice::Parts, "parts", "those to dK and dV"),
+                          clEnumValN(ApartChoice::All, "all", "none waits"),
+                          clEnumValN(ApartChoice::Auto, "auto", "what takes least by prediction"));
+}
+
+} // namespace mlir::dash
+
+DASH_WORD_OPTION(mlir::dash::OrderForm)
+DASH_WORD_OPTION(mlir::dash::ReportFormat)
+DASH_WORD_OPTION(mlir::dash::LevelChoice)
+DASH_WORD_OPTION(mlir::dash::ApartChoice)
+
+namespace mlir::dash {
 
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION

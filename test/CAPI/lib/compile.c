@@ -55,6 +55,8 @@ static int misuse(void) {
   say("no place", dashCompile(source, ref("here"), options, print, &count, NULL));
   say("no source", dashCompile(bad, ref("here"), options, print, &count, &untouched));
   say("no such option", dashCompile(source, ref("here"), ref("knd=shift"), print, &count, &untouched));
+  say("no such word", dashCompile(source, ref("here"), ref("kind=shift level=always"), print, &count, &untouched));
+  say("no number", dashCompile(source, ref("here"), ref("kind=shift workers=many"), print, &count, &untouched));
   say("output", dashCompile(source, ref("here"), ref("output=x"), print, &count, &untouched));
   say("a file of costs", dashCompile(source, ref("here"), ref("costs=/etc/passwd"), print, &count, &untouched));
   say("an order", dashCompile(source, ref("here"), ref("kind=file path=/etc/passwd"), print, &count, &untouched));
