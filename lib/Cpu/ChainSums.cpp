@@ -14,9 +14,6 @@
 using namespace mlir;
 using namespace mlir::dash;
 
-/// One cache line of f32.
-constexpr int64_t lineWidth = 16;
-
 /// Zero of the same sign where the number is subnormal (its exponent bits are zero).
 static Value flush(LoopBuilder &b, Value numbers) {
   auto type = cast<VectorType>(numbers.getType());
@@ -36,14 +33,15 @@ static Value flush(LoopBuilder &b, Value numbers) {
 void dash::emitChainSums(LoopBuilder &b, Value workspace, Value chains, int64_t numChains,
                          Value target, llvm::function_ref<TileRows(Value, Value, Value)> rowsOf) {
   int64_t columns = shapeOf(workspace)[2];
-  auto type = VectorType::get(lineWidth, b.getF32Type());
+  int64_t width = vectorWidth(columns, /*most=*/16); // a cache line
+  auto type = VectorType::get(width, b.getF32Type());
   b.forEach(numChains, [&](Value chain) {
     auto entry = [&](int64_t column) { return tableEntry(b, chains, chain, column); };
     TileRows rows = rowsOf(entry(OrderTables::ChainSequence), entry(OrderTables::ChainHead),
                            entry(OrderTables::ChainTile));
     Value first = entry(OrderTables::FirstSlot), end = entry(OrderTables::EndSlot);
     b.forEach(rows.count, [&](Value row) {
-      b.forEach(b.index(0), b.index(columns), lineWidth, [&](Value column) {
+      b.forEach(b.index(0), b.index(columns), width, [&](Value column) {
         auto contribution = [&](Value slot) -> Value {
           return vector::LoadOp::create(b, type, workspace, ValueRange{slot, row, column});
         };

@@ -79,9 +79,7 @@ ArrayRef<int64_t> dash::shapeOf(Value memref) {
   return cast<MemRefType>(memref.getType()).getShape();
 }
 
-int64_t dash::vectorWidth(int64_t columns) {
-  for (int64_t width : {64, 32})
-    if (columns % width == 0)
-      return width;
-  return 16;
+int64_t dash::vectorWidth(int64_t columns, int64_t most) {
+  int64_t powerOfTwo = columns & -columns; // the largest that divides it
+  return std::min(powerOfTwo, most);
 }

@@ -45,9 +45,8 @@ public:
 /// The shape of a statically shaped memref.
 ArrayRef<int64_t> shapeOf(Value memref);
 
-/// The most elements of one vector that rows of `columns` elements are whole multiples of. Columns
-/// are multiples of 16, as tiles and head dims are.
-int64_t vectorWidth(int64_t columns);
+/// The elements of a vector, a power of two up to `most`, that rows of `columns` elements are whole multiples of.
+int64_t vectorWidth(int64_t columns, int64_t most);
 
 } // namespace mlir::dash
 

@@ -53,8 +53,8 @@ void dash::emitCopyToSlot(LoopBuilder &b, Value from, Value workspace, Value slo
   });
 }
 
-/// Runs `body` on the indices of an element in the tile and in the whole tensor, for the tile's rows
-/// from `begin` to `end` - 1.
+/// Runs `body` on the indices of an element in the tile and in the whole tensor, for the tile's rows from `begin` to `end` - 1
+/// and the columns that both have.
 static void forEachRow(LoopBuilder &b, ArrayRef<int64_t> shape, const TileRows &rows, Value begin,
                        Value end, llvm::function_ref<void(ValueRange, ValueRange)> body) {
   b.forEach(begin, end, 1, [&](Value row) {
@@ -66,23 +66,35 @@ static void forEachRow(LoopBuilder &b, ArrayRef<int64_t> shape, const TileRows &
   });
 }
 
+/// The shape of what a tile and a tensor share: a tile may have more columns.
+static SmallVector<int64_t> sharedShape(Value tile, Value tensor) {
+  SmallVector<int64_t> shape(shapeOf(tile));
+  if (shape.size() == 2)
+    shape[1] = cast<MemRefType>(tensor.getType()).getShape().back();
+  return shape;
+}
+
 void dash::emitLoad(LoopBuilder &b, Value source, const TileRows &rows, Value tile) {
   ArrayRef<int64_t> shape = shapeOf(tile);
-  forEachRow(b, shape, rows, b.index(0), rows.count, [&](ValueRange at, ValueRange whole) {
+  SmallVector<int64_t> shared = sharedShape(tile, source);
+  if (shared != shape)
+    emitFill(b, tile, b.f32(0));
+  forEachRow(b, shared, rows, b.index(0), rows.count, [&](ValueRange at, ValueRange whole) {
     b.store(b.toF32(b.load(source, whole)), tile, at);
   });
-  forEachRow(b, shape, rows, rows.count, b.index(shape[0]),
+  forEachRow(b, shared, rows, rows.count, b.index(shape[0]),
              [&](ValueRange at, ValueRange) { b.store(b.f32(0), tile, at); });
 }
 
 void dash::emitStore(LoopBuilder &b, Value tile, Value target, const TileRows &rows, Value scale) {
   Type type = cast<MemRefType>(target.getType()).getElementType();
-  forEachRow(b, shapeOf(tile), rows, b.index(0), rows.count, [&](ValueRange at, ValueRange whole) {
-    Value number = b.load(tile, at);
-    if (scale)
-      number = productOf(b, scale, number);
-    b.store(b.roundTo(type, number), target, whole);
-  });
+  forEachRow(b, sharedShape(tile, target), rows, b.index(0), rows.count,
+             [&](ValueRange at, ValueRange whole) {
+               Value number = b.load(tile, at);
+               if (scale)
+                 number = productOf(b, scale, number);
+               b.store(b.roundTo(type, number), target, whole);
+             });
 }
 
 //===----------------------------------------------------------------------===//
@@ -98,7 +110,7 @@ void dash::emitProduct(LoopBuilder &b, const Product &product) {
     forEachElement(b, shapeOf(right),
                    [&](ValueRange at) { b.store(b.load(product.b, {at[1], at[0]}), right, at); });
   }
-  int64_t width = vectorWidth(shape[1]);
+  int64_t width = vectorWidth(shape[1], /*most=*/64);
   auto type = VectorType::get(width, b.getF32Type());
   Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(type));
   b.forEach(shape[0], [&](Value row) {
@@ -271,7 +283,7 @@ void dash::emitSinkGradient(LoopBuilder &b, Value sink, Value lse, Value delta, 
 void dash::emitConvert(LoopBuilder &b, Value source, Value target, Value scale) {
   Type type = cast<MemRefType>(target.getType()).getElementType();
   forEachWholeRow(b, source, [&](ArrayRef<Value> row) {
-    b.forEach(b.dim(source, 3), [&](Value column) {
+    b.forEach(b.dim(target, 3), [&](Value column) { // sums may have more columns
       SmallVector<Value> at = {row[0], row[1], row[2], column};
       Value number = b.load(source, at);
       if (scale)

@@ -41,10 +41,12 @@ static LogicalResult verifyCopied(Operation *op, ChannelType channel, int64_t el
 /// Columns of a slot that leave are those of a piece of a tile with `columns`.
 static LogicalResult verifyPiece(Operation *op, RankedTensorType slot, int64_t columns,
                                  int64_t piece) {
+  if (columns < 1)
+    return op->emitOpError("a piece is of a tile that has columns, got one without");
   std::optional<int64_t> pieces = countPieces(columns, slot);
   if (!pieces)
-    return op->emitOpError() << "leaves through slots whose columns divide its " << columns
-                             << " or are a multiple, got " << slot;
+    return op->emitOpError() << "leaves through slots whose columns are a multiple of "
+                             << columnsOfMatrices << ", got " << slot;
   if (piece >= 0 && piece < *pieces)
     return success();
   return op->emitOpError() << "piece must be from 0 to " << *pieces - 1 << ", got " << piece;
@@ -53,7 +55,8 @@ static LogicalResult verifyPiece(Operation *op, RankedTensorType slot, int64_t c
 static LogicalResult verifySums(Operation *op, ChannelType channel, MemRefType sums) {
   if (channel.getNumTiles() == 1 &&
       cast<RankedTensorType>(channel.getTiles()[0]).getElementType() == sums.getElementType())
-    return verifyTileOf(op, cast<RankedTensorType>(channel.getTiles()[0]), sums);
+    return verifyTileOf(op, cast<RankedTensorType>(channel.getTiles()[0]), sums,
+                        /*mayBeWider=*/false);
   return op->emitOpError() << "a slot must be one tile of " << sums.getElementType() << ", got "
                            << channel;
 }
@@ -68,7 +71,7 @@ LogicalResult CopyInOp::verify() {
   if (failed(verifyCopied(*this, channel, getElement(), getSource().getType())))
     return failure();
   return verifyTileOf(*this, cast<RankedTensorType>(channel.getTiles()[getElement()]),
-                      getSource().getType());
+                      getSource().getType(), /*mayBeWider=*/false);
 }
 LogicalResult CopyOutOp::verify() {
   ChannelType channel = getChannel().getType();
@@ -80,7 +83,7 @@ LogicalResult CopyOutOp::verify() {
                    ? RankedTensorType::get({slot.getDimSize(0), target.getDimSize(HeadDim)},
                                            slot.getElementType())
                    : slot;
-  return failure(failed(verifyTileOf(*this, whole, target)) ||
+  return failure(failed(verifyTileOf(*this, whole, target, /*mayBeWider=*/false)) ||
                  failed(verifyPiece(*this, slot, whole.getDimSize(1), getPiece())));
 }
 LogicalResult BulkAddOp::verify() {

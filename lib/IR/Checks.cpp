@@ -104,7 +104,8 @@ LogicalResult dash::verifyMask(Operation *op, MaskAttr mask, MemRefType q, MemRe
                  failed(mask.verifyRows(qRows, kvRows, emitError)));
 }
 
-LogicalResult dash::verifyTileOf(Operation *op, RankedTensorType tile, MemRefType memref) {
+LogicalResult dash::verifyTileOf(Operation *op, RankedTensorType tile, MemRefType memref,
+                                 bool mayBeWider) {
   if (tile.getRank() != memref.getRank() - 2)
     return op->emitOpError() << "tile must have rank " << memref.getRank() - 2
                              << " for a memref of rank " << memref.getRank() << ", got "
@@ -115,10 +116,14 @@ LogicalResult dash::verifyTileOf(Operation *op, RankedTensorType tile, MemRefTyp
   if (tiles && rows != tiles.getQ() && rows != tiles.getKv())
     return op->emitOpError() << "tile must have " << tiles.getQ() << " (q) or " << tiles.getKv()
                              << " (kv) rows, the tiles of its 'dash.items', got " << rows;
-  if (tile.getRank() == 1 || tile.getDimSize(1) == memref.getDimSize(HeadDim))
+  if (tile.getRank() == 1)
     return success();
-  auto diagnostic = op->emitOpError()
-                    << "tile must have as many columns as the head dim of the memref, ";
+  int64_t columns = memref.getDimSize(HeadDim);
+  if (tile.getDimSize(1) == columns ||
+      (mayBeWider && !ShapedType::isDynamic(columns) && tile.getDimSize(1) > columns))
+    return success();
+  auto diagnostic = op->emitOpError() << "tile must have " << (mayBeWider ? "at least " : "")
+                                      << "as many columns as the head dim of the memref, ";
   if (memref.isDynamicDim(HeadDim))
     return diagnostic << "which must be static";
   return diagnostic << memref.getDimSize(HeadDim) << ", got " << tile.getDimSize(1);

@@ -176,15 +176,15 @@ static LogicalResult verifyForms(Operation *op, const Operands &operands) {
 
 static LogicalResult verifyHeadDims(AttentionBwdOp op) {
   int64_t dim = op.getHeadDim(), dimV = op.getHeadDimV();
-  for (auto [name, size] : {std::pair<StringRef, int64_t>("q", dim), {"v", dimV}})
+  constexpr int64_t step = 8, most = 256; // a row is whole pieces of 16 bytes
+  for (auto [name, size] : {std::pair<StringRef, int64_t>("q", dim), {"v", dimV}}) {
     if (ShapedType::isDynamic(size))
       return op.emitOpError() << "'" << name << "' must have a static head dim";
-  if (!llvm::is_contained({64, 96, 128, 192, 256}, dim))
-    return op.emitOpError() << "head dim of 'q' must be 64, 96, 128, 192 or 256, got " << dim;
-  if (dimV == dim || (dim == 192 && dimV == 128))
-    return success();
-  return op.emitOpError() << "head dim of 'v' must be that of 'q', " << dim
-                          << (dim == 192 ? ", or 128" : "") << ", got " << dimV;
+    if (size < step || size > most || size % step != 0)
+      return op.emitOpError() << "head dim of '" << name << "' must be a multiple of " << step
+                              << " up to " << most << ", got " << size;
+  }
+  return success();
 }
 
 static LogicalResult verifySizes(AttentionBwdOp op, const Operands &operands) {
@@ -296,10 +296,15 @@ LogicalResult SinkGradientOp::verify() {
 }
 
 LogicalResult ConvertOp::verify() {
-  for (Dim dim : {Batch, Heads, Rows, HeadDim})
-    if (failed(verifySameSize(
-            *this, dim, {{"source", getSource().getType()}, {"target", getTarget().getType()}})))
+  MemRefType source = getSource().getType(), target = getTarget().getType();
+  for (Dim dim : {Batch, Heads, Rows})
+    if (failed(verifySameSize(*this, dim, {{"source", source}, {"target", target}})))
       return failure();
+  if (!source.isDynamicDim(HeadDim) && !target.isDynamicDim(HeadDim) &&
+      source.getDimSize(HeadDim) < target.getDimSize(HeadDim))
+    return emitOpError() << "'source' must have the head dim of 'target', "
+                         << target.getDimSize(HeadDim) << ", or more, got "
+                         << source.getDimSize(HeadDim);
   if (FragmentAttr layout = getLayoutAttr();
       layout && layout.getKind() != FragmentKind::Accumulator)
     return emitOpError() << "'layout' must be an accumulator's, got " << layout;

@@ -11,7 +11,7 @@ using namespace mlir;
 using namespace mlir::dash;
 
 LogicalResult LoadOp::verify() {
-  if (failed(verifyTileOf(*this, getType(), getSource().getType())))
+  if (failed(verifyTileOf(*this, getType(), getSource().getType(), /*mayBeWider=*/true)))
     return failure();
   Type found = getType().getElementType(), expected = getSource().getType().getElementType();
   if (found != expected)
@@ -21,7 +21,7 @@ LogicalResult LoadOp::verify() {
 }
 
 LogicalResult StoreOp::verify() {
-  if (failed(verifyTileOf(*this, getValue().getType(), getTarget().getType())))
+  if (failed(verifyTileOf(*this, getValue().getType(), getTarget().getType(), /*mayBeWider=*/true)))
     return failure();
   if (!getThrough()) {
     if (getUse() || getAhead() != 0)
@@ -33,9 +33,8 @@ LogicalResult StoreOp::verify() {
   Type element = getTarget().getType().getElementType();
   if (!canLeave(tile, element, getThrough().getType()))
     return emitOpError() << "leaves through a channel of one tile of " << tile.getDimSize(0)
-                         << " rows of " << element << ", whose columns divide "
-                         << tile.getDimSize(1) << " or are a multiple, got "
-                         << getThrough().getType();
+                         << " rows of " << element << ", whose columns are a multiple of "
+                         << columnsOfMatrices << ", got " << getThrough().getType();
   if (!getThrough().getDefiningOp<ChannelOp>())
     return emitOpError("leaves through a value that no 'dash.channel' makes");
   if (int64_t(getAhead()) < 0)
@@ -46,10 +45,10 @@ LogicalResult StoreOp::verify() {
 std::optional<int64_t> dash::countPieces(int64_t columns, RankedTensorType slot) {
   if (slot.getRank() != 2)
     return std::nullopt;
-  auto [few, many] = std::minmax(slot.getDimSize(1), columns);
-  if (few < 1 || many % few != 0)
+  int64_t most = slot.getDimSize(1);
+  if (most < 1 || most % columnsOfMatrices != 0)
     return std::nullopt;
-  return std::max<int64_t>(1, columns / slot.getDimSize(1));
+  return std::max<int64_t>(1, llvm::divideCeil(columns, most));
 }
 
 bool StoreOp::canLeave(RankedTensorType tile, Type element, Type type) {

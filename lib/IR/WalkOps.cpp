@@ -187,7 +187,7 @@ LogicalResult YieldOp::verify() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult ReduceOp::verify() {
-  return verifyTileOf(*this, getValue().getType(), getTarget().getType());
+  return verifyTileOf(*this, getValue().getType(), getTarget().getType(), /*mayBeWider=*/false);
 }
 
 /// Whoever rounds the sums has to know that they are none yet.
@@ -231,13 +231,14 @@ LogicalResult OrderedReduceOp::verify() {
   }
   ItemsOp items = getItems(*this);
   if (!items) // loops over the order
-    return verifyTileOf(*this, getValue().getType(), getTarget().getType());
+    return verifyTileOf(*this, getValue().getType(), getTarget().getType(), /*mayBeWider=*/false);
   if (!items.isScheduled()) {
     auto diagnostic = emitOpError("needs a turn, which unscheduled 'dash.items' does not give: "
                                   "use 'dash.reduce'");
     return diagnostic.attachNote(items.getLoc()) << "unscheduled here";
   }
-  if (failed(verifyTileOf(*this, getValue().getType(), getTarget().getType())))
+  if (failed(
+          verifyTileOf(*this, getValue().getType(), getTarget().getType(), /*mayBeWider=*/false)))
     return failure();
   // What is proven is the order of these; any other turn or tile would not be in it.
   auto walk = (*this)->getParentOfType<WalkOp>();

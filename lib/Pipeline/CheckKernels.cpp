@@ -46,7 +46,7 @@ private:
     if (schedule.getParts() > 1 && !schedule.isOrdered())
       return emitError() << "kernels add parts in turns, and kind '" << schedule.getKind()
                          << "' gives none: order the problem with parts=1, or by another kind";
-    if (failed(checkList(items.getSequencesAttr())))
+    if (failed(checkList(items.getSequencesAttr())) || failed(verifyWidths(items)))
       return failure();
     if (schedule.getTable() && failed(checkSizes(problem)))
       return failure();

@@ -36,6 +36,25 @@ LogicalResult dash::verifySizes(ArrayRef<int64_t> shape, bool isKeyValue,
   return success();
 }
 
+LogicalResult dash::verifyWidths(ItemsOp items) {
+  auto check = [](Operation *op, RankedTensorType tile, MemRefType tensor) {
+    if (tile.getRank() == 1 || tile.getShape().back() == tensor.getShape().back())
+      return WalkResult::advance();
+    op->emitError() << "kernels take tiles with the columns of their tensors, "
+                    << tensor.getShape().back() << ", got " << tile.getShape().back()
+                    << ": tile without 'widths' (--dash-tile)";
+    return WalkResult::interrupt();
+  };
+  WalkResult result = items.walk([&](Operation *op) -> WalkResult {
+    if (auto load = dyn_cast<LoadOp>(op))
+      return check(op, load.getType(), load.getSource().getType());
+    if (auto store = dyn_cast<StoreOp>(op))
+      return check(op, store.getValue().getType(), store.getTarget().getType());
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
 LogicalResult dash::verifyProven(ScheduleOp schedule,
                                  function_ref<InFlightDiagnostic()> emitError) {
   if (schedule.getMinWorkers())

@@ -179,8 +179,7 @@ private:
                << "finds no slot to leave through: expected a channel into which role '"
                << role.getName() << "' puts tiles of " << store.getValue().getType().getDimSize(0)
                << " rows of " << store.getTarget().getType().getElementType()
-               << ", whose columns divide " << store.getValue().getType().getDimSize(1)
-               << " or are a multiple";
+               << ", whose columns are a multiple of " << columnsOfMatrices;
       int64_t &pieces = numPieces[store.getThrough()];
       store.setAhead(pieces);
       pieces += store.getNumPieces();

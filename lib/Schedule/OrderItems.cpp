@@ -58,8 +58,10 @@ static void orderStores(ItemsOp items, bool isOrdered) {
     for (int64_t dim = 0; dim < type.getRank(); ++dim)
       if (type.isDynamicDim(dim))
         dynamicSizes.push_back(memref::DimOp::create(b, target, dim));
-    Value sum =
-        memref::AllocOp::create(b, MemRefType::get(type.getShape(), b.getF32Type()), dynamicSizes);
+    SmallVector<int64_t> shape(type.getShape());
+    shape.back() =
+        store.getValue().getType().getShape().back(); // tiles may be wider than the tensor
+    Value sum = memref::AllocOp::create(b, MemRefType::get(shape, b.getF32Type()), dynamicSizes);
     if (!isOrdered) { // the first share is added like the others
       Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
       linalg::FillOp::create(b, zero, sum);

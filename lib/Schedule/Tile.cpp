@@ -22,15 +22,26 @@ namespace mlir::dash {
 using namespace mlir;
 using namespace mlir::dash;
 
-/// Allocates f32 memory of the first `rank` sizes of `like`.
-static Value allocateSums(ImplicitLocOpBuilder &b, Value like, unsigned rank) {
+/// Allocates f32 memory for each row of `like`: a number, or so many columns.
+static Value allocateSums(ImplicitLocOpBuilder &b, Value like, ArrayRef<int64_t> columns) {
   auto type = cast<MemRefType>(like.getType());
+  constexpr unsigned outer = 3; // batch, heads, rows
   SmallVector<Value> dynamicSizes;
-  for (unsigned dim = 0; dim < rank; ++dim)
+  for (unsigned dim = 0; dim < outer; ++dim)
     if (type.isDynamicDim(dim))
       dynamicSizes.push_back(memref::DimOp::create(b, like, dim));
-  auto sums = MemRefType::get(type.getShape().take_front(rank), b.getF32Type());
-  return memref::AllocOp::create(b, sums, dynamicSizes);
+  auto shape = llvm::to_vector(type.getShape().take_front(outer));
+  llvm::append_range(shape, columns);
+  return memref::AllocOp::create(b, MemRefType::get(shape, b.getF32Type()), dynamicSizes);
+}
+
+/// The least of `widths` that has room for a head dim, or the head dim itself where none has.
+static int64_t widthOf(int64_t headDim, ArrayRef<int64_t> widths) {
+  int64_t least = 0;
+  for (int64_t width : widths)
+    if (width >= headDim && (least == 0 || width < least))
+      least = width;
+  return least ? least : headDim;
 }
 
 /// `value`, of a type that states each of its first sizes that the type of any of `others`, which have
@@ -55,17 +66,18 @@ namespace {
 /// Builds the tiled form of one attention backward in front of it.
 class Tiler {
 public:
-  Tiler(AttentionBwdOp op, int64_t qRows, int64_t kvRows)
-      : op(op), b(op.getLoc(), op), qRows(qRows), kvRows(kvRows), headDim(op.getHeadDim()),
-        headDimV(op.getHeadDimV()) {}
+  Tiler(AttentionBwdOp op, int64_t qRows, int64_t kvRows, ArrayRef<int64_t> widths)
+      : op(op), b(op.getLoc(), op), qRows(qRows), kvRows(kvRows),
+        columns(widthOf(op.getHeadDim(), widths)), columnsV(widthOf(op.getHeadDimV(), widths)) {}
 
   void run() {
     Value scale = op.getScale();
     if (!scale)
-      scale = arith::ConstantOp::create(b, b.getF32FloatAttr(1.0 / std::sqrt(double(headDim))));
+      scale =
+          arith::ConstantOp::create(b, b.getF32FloatAttr(1.0 / std::sqrt(double(op.getHeadDim()))));
     Value delta = op.getDelta();
     if (!delta) {
-      delta = allocateSums(b, op.getDOut(), /*rank=*/3);
+      delta = allocateSums(b, op.getDOut(), /*columns=*/{});
       DeltaOp::create(b, op.getO(), op.getDOut(), delta);
     }
     if (op.getSink())
@@ -73,7 +85,7 @@ public:
                              op.getSequencesAttr());
     if (op.getSoftcapAttr())
       cap = arith::ConstantOp::create(b, op.getSoftcapAttr());
-    Value dqSum = allocateSums(b, op.getDq(), /*rank=*/4);
+    Value dqSum = allocateSums(b, op.getDq(), {columns});
     Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
     linalg::FillOp::create(b, zero, dqSum);
     buildItems(scale, delta, dqSum);
@@ -96,8 +108,8 @@ private:
   }
 
   void buildItems(Value scale, Value delta, Value dqSum) {
-    Value dkZero = zeros(single({kvRows, headDim}));
-    Value dvZero = headDimV == headDim ? dkZero : zeros(single({kvRows, headDimV}));
+    Value dkZero = zeros(single({kvRows, columns}));
+    Value dvZero = columnsV == columns ? dkZero : zeros(single({kvRows, columnsV}));
     // A size that only one operand's type states counts for all.
     SmallVector<Value> perQ = {op.getDOut(), op.getLse(), op.getDq(),
                                op.getO() ? op.getO() : op.getDelta()};
@@ -111,8 +123,8 @@ private:
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToEnd(&items.getBody().front());
     Value sequence = items.getSequence(), head = items.getKvHead(), tile = items.getKvTile();
-    Value k = LoadOp::create(b, half(kvRows, headDim), op.getK(), sequence, head, tile);
-    Value v = LoadOp::create(b, half(kvRows, headDimV), op.getV(), sequence, head, tile);
+    Value k = LoadOp::create(b, half(kvRows, columns), op.getK(), sequence, head, tile);
+    Value v = LoadOp::create(b, half(kvRows, columnsV), op.getV(), sequence, head, tile);
     auto walk = WalkOp::create(b, /*scheduled=*/false, ValueRange{dkZero, dvZero});
     StoreOp::create(b, walk.getResult(0), op.getDk(), sequence, head, tile, scale);
     StoreOp::create(b, walk.getResult(1), op.getDv(), sequence, head, tile, /*scale=*/Value());
@@ -126,8 +138,8 @@ private:
     auto load = [&](Type type, Value source) -> Value {
       return LoadOp::create(b, type, source, sequence, head, tile);
     };
-    Value q = load(half(qRows, headDim), op.getQ());
-    Value dOut = load(half(qRows, headDimV), op.getDOut());
+    Value q = load(half(qRows, columns), op.getQ());
+    Value dOut = load(half(qRows, columnsV), op.getDOut());
     Value lse = load(single({qRows}), op.getLse());
     Value rowDelta = load(single({qRows}), delta);
 
@@ -141,9 +153,9 @@ private:
     Value dp = product(v, false, dOut, true, {kvRows, qRows});
     Value damped = cap ? Value(DampOp::create(b, p.getType(), p, s, stage)) : p;
     Value ds = ScoreGradientOp::create(b, half(kvRows, qRows), damped, dp, rowDelta, stage);
-    Value dv = product(factor, false, dOut, false, {kvRows, headDimV}, walk.getCarried()[1]);
-    Value dk = product(ds, false, q, false, {kvRows, headDim}, walk.getCarried()[0]);
-    Value dq = product(ds, true, k, false, {qRows, headDim});
+    Value dv = product(factor, false, dOut, false, {kvRows, columnsV}, walk.getCarried()[1]);
+    Value dk = product(ds, false, q, false, {kvRows, columns}, walk.getCarried()[0]);
+    Value dq = product(ds, true, k, false, {qRows, columns});
     ReduceOp::create(b, dq, dqSum, sequence, head, tile);
     YieldOp::create(b, ValueRange{dk, dv});
   }
@@ -156,8 +168,8 @@ private:
 
   AttentionBwdOp op;
   ImplicitLocOpBuilder b;
-  int64_t qRows, kvRows, headDim, headDimV;
-  Value cap; ///< null where scores are not capped
+  int64_t qRows, kvRows, columns, columnsV; ///< of tiles; tensors may have fewer columns
+  Value cap;                                ///< null where scores are not capped
 };
 
 struct Tile : public dash::impl::TileBase<Tile> {
@@ -173,7 +185,7 @@ struct Tile : public dash::impl::TileBase<Tile> {
       if (failed(TilesAttr::verify(emitError, q, kv)) ||
           failed(op.getMask().verifyTiles(q, kv, emitError)) || failed(setRoles(op)))
         return signalPassFailure();
-      Tiler(op, q, kv).run();
+      Tiler(op, q, kv, widths).run();
       ++numTiled;
     }
   }

@@ -352,14 +352,14 @@ func.func @copies_pieces_out(%dk: !T, %i: index) {
 
 // -----
 
-!C = !dash.channel<tensor<128x48xbf16>>
+!C = !dash.channel<tensor<128x40xbf16>>
 !T = memref<?x?x?x128xbf16>
 
 func.func @copies_whole_pieces_out(%dk: !T, %i: index) {
   dash.workers {
     %tiles = dash.channel "ds" depth(1) : !C
     dash.role "compute" consumer warps(4) {
-      // expected-error @below {{'dash.copy_out' op leaves through slots whose columns divide its 128 or are a multiple, got 'tensor<128x48xbf16>'}}
+      // expected-error @below {{'dash.copy_out' op leaves through slots whose columns are a multiple of 16, got 'tensor<128x40xbf16>'}}
       dash.copy_out %tiles[%i] element(0) to %dk[%i, %i, %i] piece(0) : !C to !T
     }
   }
@@ -374,7 +374,7 @@ func.func @stores_pieces_of_columns(%t: tensor<128x0xbf16>, %i: index) {
   dash.workers {
     %tiles = dash.channel "ds" depth(1) : !C
     dash.role "compute" consumer warps(4) {
-      // expected-error @below {{'dash.store_fragment' op leaves through slots whose columns divide its 0 or are a multiple, got 'tensor<128x64xbf16>'}}
+      // expected-error @below {{'dash.store_fragment' op a piece is of a tile that has columns, got one without}}
       dash.store_fragment %t to %tiles[%i] element(0) piece(0) : tensor<128x0xbf16> to !C
     }
   }

@@ -142,14 +142,14 @@ func.func @head_dim_is_static(%q: !bad, %k: !kv, %v: !kv, %do: !q,
 
 // -----
 
-!bad = memref<2x8x512x80xbf16>
+!bad = memref<2x8x512x84xbf16>
 !kv = memref<2x2x512x128xbf16>
 !q = memref<2x8x512x128xbf16>
 !row = memref<2x8x512xf32>
 
 func.func @head_dim_is_supported(%q: !bad, %k: !kv, %v: !kv, %do: !q,
     %lse: !row, %o: !q, %dq: !q, %dk: !kv, %dv: !kv) {
-  // expected-error @below {{'dash.attention_bwd' op head dim of 'q' must be 64, 96, 128, 192 or 256, got 80}}
+  // expected-error @below {{'dash.attention_bwd' op head dim of 'q' must be a multiple of 8 up to 256, got 84}}
   dash.attention_bwd
     ins(%q, %k, %v, %do, %lse, o = %o : !bad, !kv, !kv, !q, !row, !q)
     outs(%dq, %dk, %dv : !q, !kv, !kv) mask(<full>) level(run)
@@ -160,31 +160,14 @@ func.func @head_dim_is_supported(%q: !bad, %k: !kv, %v: !kv, %do: !q,
 
 !q = memref<2x8x512x128xbf16>
 !kv = memref<2x2x512x128xbf16>
-!bad = memref<2x2x512x64xbf16>
+!bad = memref<2x2x512x264xbf16>
 !row = memref<2x8x512xf32>
 
-func.func @head_dim_v_is_that_of_q(%q: !q, %k: !kv, %v: !bad, %do: !q,
+func.func @head_dim_v_is_supported(%q: !q, %k: !kv, %v: !bad, %do: !q,
     %lse: !row, %o: !q, %dq: !q, %dk: !kv, %dv: !kv) {
-  // expected-error @below {{'dash.attention_bwd' op head dim of 'v' must be that of 'q', 128, got 64}}
+  // expected-error @below {{'dash.attention_bwd' op head dim of 'v' must be a multiple of 8 up to 256, got 264}}
   dash.attention_bwd
     ins(%q, %k, %v, %do, %lse, o = %o : !q, !kv, !bad, !q, !row, !q)
-    outs(%dq, %dk, %dv : !q, !kv, !kv) mask(<full>) level(run)
-  return
-}
-
-// -----
-
-!bad = memref<2x8x512x192xbf16>
-!kv = memref<2x2x512x128xbf16>
-!bad2 = memref<2x2x512x64xbf16>
-!q = memref<2x8x512x128xbf16>
-!row = memref<2x8x512xf32>
-
-func.func @head_dim_v_of_192(%q: !bad, %k: !kv, %v: !bad2, %do: !q,
-    %lse: !row, %o: !q, %dq: !q, %dk: !kv, %dv: !kv) {
-  // expected-error @below {{'dash.attention_bwd' op head dim of 'v' must be that of 'q', 192, or 128, got 64}}
-  dash.attention_bwd
-    ins(%q, %k, %v, %do, %lse, o = %o : !bad, !kv, !bad2, !q, !row, !q)
     outs(%dq, %dk, %dv : !q, !kv, !kv) mask(<full>) level(run)
   return
 }

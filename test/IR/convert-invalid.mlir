@@ -1,7 +1,7 @@
 // RUN: dash-opt %s -verify-diagnostics -split-input-file
 
 func.func @head_dims_agree(%s: memref<2x4x8x64xf32>, %t: memref<2x4x8x128xbf16>) {
-  // expected-error @below {{'dash.convert' op 'target' must have the head dim of 'source', 64, got 128}}
+  // expected-error @below {{'dash.convert' op 'source' must have the head dim of 'target', 128, or more, got 64}}
   dash.convert %s to %t : memref<2x4x8x64xf32> to memref<2x4x8x128xbf16>
   return
 }

@@ -18,7 +18,7 @@ func.func @rows_are_those_of_a_tile(%q: !T, %k: !T, %v: !T, %m: !T) {
 func.func @columns_are_the_head_dim(%q: !T, %k: !T, %v: !T, %m: !T) {
   dash.items unscheduled over(%q, %k, %v : !T, !T, !T)
       tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv) {
-    // expected-error @below {{'dash.load' op tile must have as many columns as the head dim of the memref, 128, got 64}}
+    // expected-error @below {{'dash.load' op tile must have at least as many columns as the head dim of the memref, 128, got 64}}
     %t = dash.load %m[%seq, %kv_head, %kv] : !T -> tensor<64x64xbf16>
   }
   return
@@ -31,7 +31,7 @@ func.func @columns_are_the_head_dim(%q: !T, %k: !T, %v: !T, %m: !T) {
 func.func @head_dim_is_static(%q: !T, %k: !T, %v: !T, %m: memref<?x?x?x?xbf16>) {
   dash.items unscheduled over(%q, %k, %v : !T, !T, !T)
       tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv) {
-    // expected-error @below {{'dash.load' op tile must have as many columns as the head dim of the memref, which must be static}}
+    // expected-error @below {{'dash.load' op tile must have at least as many columns as the head dim of the memref, which must be static}}
     %t = dash.load %m[%seq, %kv_head, %kv] : memref<?x?x?x?xbf16> -> tensor<64x64xbf16>
   }
   return

@@ -18,7 +18,7 @@ func.func @rows_are_those_of_a_tile(%q: !T, %k: !T, %v: !T, %t: tensor<96x128xf3
 func.func @columns_are_the_head_dim(%q: !T, %k: !T, %v: !T, %t: tensor<64x96xf32>) {
   dash.items unscheduled over(%q, %k, %v : !T, !T, !T)
       tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv) {
-    // expected-error @below {{'dash.store' op tile must have as many columns as the head dim of the memref, 128, got 96}}
+    // expected-error @below {{'dash.store' op tile must have at least as many columns as the head dim of the memref, 128, got 96}}
     dash.store %t, %q[%seq, %kv_head, %kv] : tensor<64x96xf32> -> !T
   }
   return
@@ -46,7 +46,7 @@ func.func @leaves_through_its_rows(%dk: !T, %t: tensor<128x128xf32>, %i: index) 
   dash.workers {
     %tiles = dash.channel "dq" depth(2) : !D
     dash.role "compute" consumer warps(8) {
-      // expected-error @below {{'dash.store' op leaves through a channel of one tile of 128 rows of 'bf16', whose columns divide 128 or are a multiple, got '!dash.channel<tensor<64x128xf32>>'}}
+      // expected-error @below {{'dash.store' op leaves through a channel of one tile of 128 rows of 'bf16', whose columns are a multiple of 16, got '!dash.channel<tensor<64x128xf32>>'}}
       dash.store %t, %dk[%i, %i, %i] through %tiles : !D ahead(0) : tensor<128x128xf32> -> !T
     }
   }
@@ -60,7 +60,7 @@ func.func @leaves_through_its_rows(%dk: !T, %t: tensor<128x128xf32>, %i: index) 
 func.func @leaves_through_a_channel(%dk: !T, %t: tensor<128x128xf32>, %i: index) {
   dash.workers {
     dash.role "compute" consumer warps(8) {
-      // expected-error @below {{'dash.store' op leaves through a channel of one tile of 128 rows of 'bf16', whose columns divide 128 or are a multiple, got 'index'}}
+      // expected-error @below {{'dash.store' op leaves through a channel of one tile of 128 rows of 'bf16', whose columns are a multiple of 16, got 'index'}}
       dash.store %t, %dk[%i, %i, %i] through %i : index ahead(0) : tensor<128x128xf32> -> !T
     }
   }
@@ -84,13 +84,13 @@ func.func @numbers_a_use_of_a_channel(%dk: !T, %t: tensor<128x128xf32>, %i: inde
 // -----
 
 !T = memref<?x?x?x128xbf16>
-!D = !dash.channel<tensor<128x48xbf16>>
+!D = !dash.channel<tensor<128x40xbf16>>
 
 func.func @leaves_in_whole_pieces(%dk: !T, %t: tensor<128x128xf32>, %i: index) {
   dash.workers {
     %tiles = dash.channel "ds" depth(2) : !D
     dash.role "compute" consumer warps(8) {
-      // expected-error @below {{'dash.store' op leaves through a channel of one tile of 128 rows of 'bf16', whose columns divide 128 or are a multiple, got '!dash.channel<tensor<128x48xbf16>>'}}
+      // expected-error @below {{'dash.store' op leaves through a channel of one tile of 128 rows of 'bf16', whose columns are a multiple of 16, got '!dash.channel<tensor<128x40xbf16>>'}}
       dash.store %t, %dk[%i, %i, %i] through %tiles : !D ahead(0) : tensor<128x128xf32> -> !T
     }
   }
@@ -106,7 +106,7 @@ func.func @leaves_in_pieces_with_columns(%dk: !T, %t: tensor<128x128xf32>, %i: i
   dash.workers {
     %tiles = dash.channel "ds" depth(2) : !D
     dash.role "compute" consumer warps(8) {
-      // expected-error @below {{'dash.store' op leaves through a channel of one tile of 128 rows of 'bf16', whose columns divide 128 or are a multiple, got '!dash.channel<tensor<128x0xbf16>>'}}
+      // expected-error @below {{'dash.store' op leaves through a channel of one tile of 128 rows of 'bf16', whose columns are a multiple of 16, got '!dash.channel<tensor<128x0xbf16>>'}}
       dash.store %t, %dk[%i, %i, %i] through %tiles : !D ahead(0) : tensor<128x128xf32> -> !T
     }
   }

@@ -21,6 +21,9 @@
 // NO-ROLE: error: kernels cover functions of tensors and a scale: argument 5 is none of the program's ('dash.tensor')
 // OTHER-TYPE: error: argument 5 is #dash.tensor_role<"dk", {{.+}}>, which its type cannot be, 'memref<?x?x?xf32
 // SAME-ROLE: error: two arguments are 'dv': kernels know tensors by their names
+// RUN: sed 's/x128xbf16/x64xbf16/' %dash_examples/bwd-causal.mlir | not dash-opt --dash-tile=widths=128 --dash-apply-schedule='sizes=q:512' --dash-verify-schedule --dash-check-kernels 2>&1 | FileCheck %s --check-prefix=WIDTHS
+// WIDTHS: <stdin>:{{.+}}: error: kernels take tiles with the columns of their tensors, 64, got 128: tile without 'widths' (--dash-tile)
+
 // WHOLE: bwd-causal.mlir:{{.+}}: error: has no order to make kernels of; run --dash-tile and --dash-apply-schedule first
 // TILED: bwd-causal.mlir:{{.+}}: error: has no order to make kernels of; run --dash-apply-schedule first
 // TILES: bwd-causal.mlir:{{.+}}: error: kernels cover q tiles of 64 and 128 rows and kv tiles of 128, got 32 and 128

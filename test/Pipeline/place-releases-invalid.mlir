@@ -89,7 +89,7 @@ func.func @nothing_to_leave_through(%q: !T, %k: !T, %v: !T, %t: tensor<128x128xf
     dash.role "compute" consumer warps(8) {
       dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
           tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {
-        // expected-error @below {{finds no slot to leave through: expected a channel into which role 'compute' puts tiles of 128 rows of 'bf16', whose columns divide 128 or are a multiple}}
+        // expected-error @below {{finds no slot to leave through: expected a channel into which role 'compute' puts tiles of 128 rows of 'bf16', whose columns are a multiple of 16}}
         dash.store %t, %out[%i, %i, %i] : tensor<128x128xf32> -> !T
       }
     }

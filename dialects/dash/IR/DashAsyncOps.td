@@ -141,7 +141,7 @@ def CopyOutOp : Dash_SlotOp<"copy_out", [SlotAccessOp, SyncOp]> {
     warpgroup meets behind.
     **Example**: `dash.copy_out %ds_tiles[%slot] element(0) to %dv[%seq, %head, %tile] piece(1) : !dash.channel<tensor<128x64xbf16>>
     to memref<?x?x?x128xbf16>`, as in test/Steps/insert-waits.mlir.
-    **Errors**: `element must be a tile of the slot, from 0 to 0, got 1`; `leaves through slots whose columns divide its 128 or are a multiple, got 'tensor<128x48xbf16>'`; `piece must be from 0 to 1, got 2`; `a tile of 'f32' for a memref of 'bf16'`; `stands inside
+    **Errors**: `element must be a tile of the slot, from 0 to 0, got 1`; `leaves through slots whose columns are a multiple of 16, got 'tensor<128x40xbf16>'`; `a piece is of a tile that has columns, got one without`; `piece must be from 0 to 1, got 2`; `a tile of 'f32' for a memref of 'bf16'`; `stands inside
     'dash.role' only: channels connect roles`.
   }];
   let arguments = (ins

@@ -38,7 +38,7 @@ def AttentionBwdOp : Dash_Op<"attention_bwd", [
 
     **Preconditions**
     - q, k, v, d_out and o are bf16, or all f16; so are dq, dk and dv; lse, delta, sink and dsink are f32.
-    - Head dims are static: of q and k one of 64, 96, 128, 192, 256; of v the same, or 128 with 192.
+    - Head dims are static: of q and k, and of v, a multiple of 8 up to 256.
     - k and v have the same heads, and q a multiple of them; sizes that must agree do, where static.
     - The softcap is a finite number above 0. A sink comes with its dsink.
     - Stands outside `dash.items`. No output is the same value as another output or as an input, or
@@ -92,8 +92,8 @@ def AttentionBwdOp : Dash_Op<"attention_bwd", [
     - `'q' must have a strided layout, got ...`
     - `'q' must have an innermost stride of 1, got 2`
     - `'q' must have a static head dim`
-    - `head dim of 'q' must be 64, 96, 128, 192 or 256, got 80`
-    - `head dim of 'v' must be that of 'q', 192, or 128, got 64`
+    - `head dim of 'q' must be a multiple of 8 up to 256, got 84`
+    - `head dim of 'v' must be a multiple of 8 up to 256, got 264`
     - `'dk' must have the heads of 'k', 2, got 8`, and so for batch, rows and head dim
     - `heads of 'q' must be a multiple of the heads of 'k', got 8 and 3`
     - `rows of 'q' must be at least 1, got 0`, and so for every static size
@@ -257,8 +257,8 @@ def ConvertOp : Dash_Op<"convert", [OutsideItems]> {
     With `waits`, each tile is rounded once the last turn of its chain has told that its sum is complete (`tells`), while others are
     still added to.
 
-    **Preconditions**: source and target have one shape wherever static. Stands outside
-    `dash.items`.
+    **Preconditions**: source and target have one shape wherever static; source may have more columns, which nobody reads.
+    Stands outside `dash.items`.
     **Postconditions**: target is written in full.
 
     **Example**
@@ -270,13 +270,13 @@ def ConvertOp : Dash_Op<"convert", [OutsideItems]> {
     ```
 
     **Errors**
-    - `'target' must have the head dim of 'source', 128, got 64`
+    - `'source' must have the head dim of 'target', 128, or more, got 64`
     - `'layout' must be an accumulator's, got #dash.fragment<row, rows by 2>`
     - `'pieces' must be at least 2, got 1`
     - `stands outside 'dash.items' only: it works on whole tensors`
   }];
   let arguments = (ins
-    Arg<SumMemRef, "f32 sums [batch, heads, rows, head dim]", [MemRead]>:$source,
+    Arg<SumMemRef, "f32 sums [batch, heads, rows, head dim or more]", [MemRead]>:$source,
     Arg<HalfMemRef, "gradient, shaped as the source", [MemWrite]>:$target,
     Arg<Optional<F32>, "factor before rounding; 1 if absent">:$scale,
     Arg<OptionalAttr<FragmentAttr>, "how a tile of the source lies in memory, once tiles have layouts">:$layout,

@@ -17,8 +17,8 @@ def LoadOp : Dash_Op<"load", [InsideItems]> {
     else 0. A source of rank 3 gives a tile of rank 1.
 
     **Preconditions**: the result has as many rows as a q or a kv tile of its `dash.items`, the
-    columns and the element type of source.
-    **Postconditions**: rows past the end of the sequence are zero.
+    columns of source or more, and its element type.
+    **Postconditions**: rows past the end of the sequence are zero, and so are columns past those of source.
 
     **Example**
     ```mlir
@@ -34,7 +34,7 @@ def LoadOp : Dash_Op<"load", [InsideItems]> {
 
     **Errors**
     - `tile must have 64 (q) or 128 (kv) rows, the tiles of its 'dash.items', got 32`
-    - `tile must have as many columns as the head dim of the memref, 128, got 64`
+    - `tile must have at least as many columns as the head dim of the memref, 128, got 64`
     - `tile must have rank 2 for a memref of rank 4, got 1`
     - `tile must have elements of the memref's type, 'bf16', got 'f16'`
     - `stands inside 'dash.items' only: it works on tiles`
@@ -57,11 +57,11 @@ def StoreOp : Dash_Op<"store", [SlotAccessOp, SyncOp, InsideItems, AttrSizedOper
     the sequence, to nearest even; the factor is 1 if absent.
 
     **Preconditions**: the value has as many rows as a q or a kv tile of its `dash.items`, and the
-    columns of target.
-    **Postconditions**: rows past the end of the sequence are not written.
+    columns of target or more.
+    **Postconditions**: rows past the end of the sequence are not written, nor columns past those of target.
 
     In a consumer it leaves through slots of a channel that the role fills by itself, before it fills them: those behind its last
-    use. A slot has a piece of it, all rows and as many columns as fit; `ahead` says how many slots further on than the next the first
+    use. A slot has a piece of it, all rows and as many columns as fit or are left; `ahead` says how many slots further on than the next the first
     piece is, and pieces take slots in turn. `use` numbers the next one, once order is read.
 
     **Example**
@@ -80,7 +80,7 @@ def StoreOp : Dash_Op<"store", [SlotAccessOp, SyncOp, InsideItems, AttrSizedOper
 
     **Errors**
     - the two about rows and columns of `dash.load`
-    - `leaves through a channel of one tile of 128 rows of 'bf16', whose columns divide 128 or are a multiple, got
+    - `leaves through a channel of one tile of 128 rows of 'bf16', whose columns are a multiple of 16, got
       '!dash.channel<tensor<64x128xf32>>'`
     - `leaves through a value that no 'dash.channel' makes`
     - `ahead must be at least 0, got -1`

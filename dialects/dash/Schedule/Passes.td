@@ -26,6 +26,8 @@ def Tile : Pass<"dash-tile"> {
 
     A tile must fit the instructions that kernels are made of: a multiple of 16 rows, at most 256.
     The defaults are the tiles of the fastest kernel known for head dim 128.
+    A tile has the columns of its tensor, or the least of `widths` that has room for them: then the others are zero, and are not
+    stored. (Kernels have a few widths; tensors in memory are never padded.)
 
     Sums of dQ and delta live in memory that is allocated before and freed after; later stages place
     it. The sum is set to zero, because a q tile that sees no column gets no contribution.
@@ -35,6 +37,7 @@ def Tile : Pass<"dash-tile"> {
   let options = [
     Option<"q", "q", "int64_t", /*default=*/"::mlir::dash::TileShape().q", "Rows of a tile of Q, dO and dQ">,
     Option<"kv", "kv", "int64_t", /*default=*/"::mlir::dash::TileShape().kv", "Rows of a tile of K, V, dK and dV">,
+    ListOption<"widths", "widths", "int64_t", "Columns that tiles may have; those of the tensors if empty">,
   ];
   let statistics = [
     Statistic<"numTiled", "num-tiled", "Number of attention backwards spelled out on tiles">,

@@ -33,8 +33,10 @@ class RoleOp;
 class WalkOp;
 class YieldOp;
 
-/// Through how many slots a tile of so many columns leaves: one where a slot's columns are a multiple of them, as many as a slot's
-/// go into them, and none where neither divides the other.
+/// Columns of the smallest matrices that threads write to a slot at once.
+constexpr int64_t columnsOfMatrices = 16;
+/// Through how many slots a tile of so many columns leaves; the last may be filled in part. None where a slot has no whole
+/// matrices.
 std::optional<int64_t> countPieces(int64_t columns, RankedTensorType slot);
 
 namespace detail {

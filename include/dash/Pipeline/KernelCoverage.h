@@ -40,6 +40,8 @@ LogicalResult verifyCovered(const KernelCase &one,
 /// Says which stated size of a tensor (batch, heads, rows, …) is more than kernels serve.
 LogicalResult verifySizes(llvm::ArrayRef<int64_t> shape, bool isKeyValue,
                           llvm::function_ref<InFlightDiagnostic()> emitError);
+/// Says which tile has other columns than its tensor: kernels copy whole rows.
+LogicalResult verifyWidths(ItemsOp items);
 /// Says what to run where nobody has proven an order.
 LogicalResult verifyProven(ScheduleOp schedule, llvm::function_ref<InFlightDiagnostic()> emitError);
 
