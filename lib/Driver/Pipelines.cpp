@@ -71,6 +71,8 @@ void dash::buildToPtxPipeline(OpPassManager &manager, const ToPtxOptions &option
   manager.addPass(createInsertWaits(InsertWaitsOptions{options.threadsArrive}));
   if (options.delays)
     manager.addPass(createInsertDelays());
+  if (options.trace)
+    manager.addPass(createInsertTrace(InsertTraceOptions{options.traceRecords}));
   manager.addPass(createSplitWarpgroups());
   manager.addPass(createOutlineWorkers());
   // what runs in front of the main kernel, and behind it

@@ -50,7 +50,7 @@ public:
   ProgramAttr describe() {
     return ProgramAttr::get(context, function.getName(), describeFacts(), describeSizes(),
                             describeConstraints(), describeDerived(), describeTensors(), maps,
-                            describeWorkspace(), describeOrder());
+                            describeWorkspace(), describeOrder(), /*trace=*/TraceAttr());
   }
 
 private:

@@ -106,6 +106,26 @@ static void addContributions(Kernels &kernels) {
   kernels.module->setAttr(programAttr, kernels.program);
 }
 
+/// The region that records go to, and what they are of.
+static LogicalResult addTrace(Kernels &kernels, WorkersOp workers) {
+  Builder b(workers.getContext());
+  llvm::SetVector<StringAttr> names;
+  workers.walk([&](TraceOp op) {
+    if (op.getOfAttr())
+      names.insert(op.getOfAttr());
+  });
+  SmallVector<StringAttr> lanes;
+  for (const std::string &lane : workers.getLanes())
+    lanes.push_back(b.getStringAttr(lane));
+  if (failed(TraceAttr::verify([&] { return workers.emitError(); }, *workers.getTrace(), lanes,
+                               names.getArrayRef())))
+    return failure();
+  auto trace = TraceAttr::get(b.getContext(), *workers.getTrace(), lanes, names.getArrayRef());
+  kernels.program = kernels.program.withTrace(trace);
+  kernels.module->setAttr(programAttr, kernels.program);
+  return success();
+}
+
 static EntryBuilder makeEntry(WorkersOp workers, const Kernels &kernels, ArrayRef<Value> outside,
                               bool drawsTickets, bool keepsContributions) {
   ProgramAttr program = kernels.program;
@@ -145,6 +165,8 @@ static EntryBuilder makeEntry(WorkersOp workers, const Kernels &kernels, ArrayRe
         parameters.workspace(contributionsRegion(sums));
   if (drawsTickets)
     parameters.workspace("tickets");
+  if (workers.getTrace())
+    parameters.workspace("trace");
   return EntryBuilder(workers.getLoc(), kernels.module, kernels.entryName(launch.role), launch,
                       parameters);
 }
@@ -197,6 +219,8 @@ static LogicalResult outline(WorkersOp workers) {
 
   if (keepsContributions)
     addContributions(*kernels);
+  if (workers.getTrace() && failed(addTrace(*kernels, workers)))
+    return failure();
   bool drawsTickets = llvm::any_of(kernels->program.getWorkspace(),
                                    [](RegionAttr region) { return region.getName() == "tickets"; });
   EntryBuilder b =

@@ -187,6 +187,14 @@ SmallVector<Value> hopper::loadWords4Global(PtxBuilder &b, Value pointer, int64_
   return b.loadVector(b.getI32Type(), 4, b.offset(pointer, offset));
 }
 
+Value hopper::clock(PtxBuilder &b) { return ptx::movU32Clock(b); }
+Value hopper::globalTime(PtxBuilder &b) { return ptx::movU64Globaltimer(b); }
+Value hopper::multiprocessor(PtxBuilder &b) { return ptx::movU32Smid(b); }
+Value hopper::block(PtxBuilder &b) { return ptx::movU32CtaidX(b); }
+void hopper::storeWords4If(PtxBuilder &b, Value condition, ValueRange words, Value pointer) {
+  ptx::stGlobalV4B32If(b, condition, words, pointer);
+}
+
 void hopper::sleepSometime(PtxBuilder &b) {
   // Multiplicative hashing: the clock's low bits differ from warp to warp and from time to time.
   Value time = NVVM::ClockOp::create(b, b.getI32Type());

@@ -144,8 +144,15 @@ static SmallVector<Value> with(ValueRange values, Value address) {
   return operands;
 }
 
-Value ptx::movU32TidX(ImplicitLocOpBuilder &b) {
-  return assembly(b, {b.getI32Type()}, "mov.u32 $0, %tid.x;", "=r", {}).front();
+static Value movU32(ImplicitLocOpBuilder &b, StringRef special) {
+  return assembly(b, {b.getI32Type()}, "mov.u32 $0, " + special + ";", "=r", {}).front();
+}
+Value ptx::movU32TidX(ImplicitLocOpBuilder &b) { return movU32(b, "%tid.x"); }
+Value ptx::movU32CtaidX(ImplicitLocOpBuilder &b) { return movU32(b, "%ctaid.x"); }
+Value ptx::movU32Smid(ImplicitLocOpBuilder &b) { return movU32(b, "%smid"); }
+Value ptx::movU32Clock(ImplicitLocOpBuilder &b) { return movU32(b, "%clock"); }
+Value ptx::movU64Globaltimer(ImplicitLocOpBuilder &b) {
+  return assembly(b, {b.getI64Type()}, "mov.u64 $0, %globaltimer;", "=l", {}).front();
 }
 
 void ptx::stmatrixX4SharedB16(ImplicitLocOpBuilder &b, ValueRange words, Value address) {
@@ -202,6 +209,12 @@ void ptx::cpReduceAsyncBulkAddF32(ImplicitLocOpBuilder &b, Value fromShared, Val
 Value ptx::createpolicyL2EvictLast(ImplicitLocOpBuilder &b) {
   return assembly(b, {b.getI64Type()}, "createpolicy.fractional.L2::evict_last.b64 $0;", "=l", {})
       .front();
+}
+
+void ptx::stGlobalV4B32If(ImplicitLocOpBuilder &b, Value condition, ValueRange words,
+                          Value pointer) {
+  assembly(b, {}, "@$0 st.global.v4.b32 [$1], {$2, $3, $4, $5};", "b,l,r,r,r,r",
+           {condition, pointer, words[0], words[1], words[2], words[3]});
 }
 
 void ptx::tensormapCpFenceproxy(ImplicitLocOpBuilder &b, Value fromShared, Value toGlobal) {

@@ -201,6 +201,19 @@ LogicalResult HeldOp::verify() {
                        << getTiles().getTypes();
 }
 
+LogicalResult TraceOp::verify() {
+  constexpr size_t room = 2;
+  if (getNumbers().size() > room)
+    return emitOpError() << "has room for " << room << " numbers, got " << getNumbers().size();
+  bool isHead = getEvent() == TraceEvent::Begin || getEvent() == TraceEvent::End;
+  if (isHead && (getSince() || getOf() || !getNumbers().empty()))
+    return emitOpError() << "'" << stringifyTraceEvent(getEvent())
+                         << "' is of nothing, and has no time before and no numbers";
+  if (!(*this)->getParentOfType<WorkersOp>().getTrace())
+    return emitOpError() << "its workers keep no trace: they have no number of records";
+  return success();
+}
+
 LogicalResult TensorOp::verify() {
   TensorRoleAttr role = getRole();
   if (role.fits(getType()))

@@ -123,7 +123,7 @@ LogicalResult ProgramAttr::verify(EmitError emitError, StringRef name, FactsAttr
                                   ArrayRef<SizeAttr> sizes, ArrayRef<ConstraintAttr> constraints,
                                   ArrayRef<DerivedAttr> derived, ArrayRef<TensorAttr> tensors,
                                   ArrayRef<TensorMapAttr>, ArrayRef<RegionAttr> workspace,
-                                  OrderSourceAttr order) {
+                                  OrderSourceAttr order, TraceAttr trace) {
   if (name.empty())
     return emitError() << "a program must have a name";
   SmallVector<StringRef> texts = {name, facts.getKind(), order.getText()};
@@ -139,6 +139,10 @@ LogicalResult ProgramAttr::verify(EmitError emitError, StringRef name, FactsAttr
   }
   for (RegionAttr region : workspace)
     texts.append({region.getName(), region.getBytes()});
+  if (trace) {
+    llvm::append_range(texts, valuesOf(trace.getLanes()));
+    llvm::append_range(texts, valuesOf(trace.getNames()));
+  }
   if (failed(verifyTexts(emitError, texts)))
     return failure();
   return failure(failed(verifyNames(emitError, "sizes", sizes, derived)) ||
@@ -167,7 +171,7 @@ ProgramAttr ProgramAttr::withRegion(RegionAttr region) const {
   SmallVector<RegionAttr> regions(getWorkspace());
   regions.push_back(region);
   return get(getContext(), getName(), getFacts(), getSizes(), getConstraints(), getDerived(),
-             getTensors(), getMaps(), regions, getOrder());
+             getTensors(), getMaps(), regions, getOrder(), getTrace());
 }
 
 TensorRoleAttr ProgramAttr::findTensor(TensorKind kind) const {
@@ -201,6 +205,34 @@ std::optional<int64_t> ProgramAttr::findMap(TensorRoleAttr tensor) const {
     if (map.getTensor() == tensor)
       return number;
   return std::nullopt;
+}
+
+ProgramAttr ProgramAttr::withTrace(TraceAttr trace) const {
+  ProgramAttr all =
+      withRegion(RegionAttr::get(getContext(), "trace", trace.getBytes(),
+                                 /*alignment=*/128, RegionBefore::Any, RegionAfter::Any));
+  return get(getContext(), getName(), getFacts(), getSizes(), getConstraints(), getDerived(),
+             getTensors(), getMaps(), all.getWorkspace(), getOrder(), trace);
+}
+
+//===----------------------------------------------------------------------===//
+// A trace
+//===----------------------------------------------------------------------===//
+
+LogicalResult TraceAttr::verify(EmitError emitError, int64_t records, ArrayRef<StringAttr> lanes,
+                                ArrayRef<StringAttr> names) {
+  if (records <= headRecords || records > maxRecords)
+    return emitError() << "a lane of a trace has from " << headRecords + 1 << " to " << maxRecords
+                       << " records, got " << records;
+  if (lanes.empty() || lanes.size() > maxNames)
+    return emitError() << "a trace has from 1 to " << maxNames << " lanes, got " << lanes.size();
+  if (names.size() > maxNames)
+    return emitError() << "a trace has up to " << maxNames << " names, got " << names.size();
+  return success();
+}
+
+std::string TraceAttr::getBytes() const {
+  return std::to_string(recordBytes * getRecords() * getLanes().size()) + "*workers";
 }
 
 //===----------------------------------------------------------------------===//

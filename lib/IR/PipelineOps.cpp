@@ -117,6 +117,33 @@ int64_t WorkersOp::getFirstWarp(RoleOp role) {
   llvm_unreachable("a role of another worker");
 }
 
+static int64_t numLanes(RoleOp role) {
+  return role.isConsumer() ? role.getNumWarpgroups() : role.getWarps();
+}
+
+SmallVector<std::string> WorkersOp::getLanes() {
+  SmallVector<std::string> lanes;
+  for (RoleOp role : getRoles()) {
+    int64_t first = role.getWarpgroup().value_or(0);
+    StringRef name = role.getName();
+    if (role.getWarpgroup())
+      name.consume_back(std::to_string(first)); // the copy's own number
+    for (int64_t lane : llvm::seq(first, first + numLanes(role)))
+      lanes.push_back(name.str() + (lane ? " " + std::to_string(lane) : ""));
+  }
+  return lanes;
+}
+
+int64_t WorkersOp::getFirstLane(RoleOp role) {
+  int64_t first = 0;
+  for (RoleOp other : getRoles()) {
+    if (other == role)
+      return first;
+    first += numLanes(other);
+  }
+  llvm_unreachable("a role of another worker");
+}
+
 static LogicalResult verifyNames(WorkersOp workers) {
   llvm::StringSet<> channels, roles;
   bool hasRole = false;
@@ -150,6 +177,9 @@ LogicalResult WorkersOp::verify() {
     return failure();
   if (getSharedBytes() &&
       failed(verifyRange(*this, "'shared_bytes'", *getSharedBytes(), 0, maxBytes)))
+    return failure();
+  if (getTrace() && failed(verifyRange(*this, "'trace'", *getTrace(), TraceAttr::headRecords + 1,
+                                       TraceAttr::maxRecords)))
     return failure();
   return verifyNames(*this);
 }

@@ -38,6 +38,7 @@ namespace {
 struct TileTypeConverter : TypeConverter {
   TileTypeConverter() {
     addConversion([](Type type) { return type; });
+    addConversion([](CyclesType type) { return IntegerType::get(type.getContext(), 32); });
     addConversion(
         [](RankedTensorType type, SmallVectorImpl<Type> &types) -> std::optional<LogicalResult> {
           Builder b(type.getContext());
@@ -146,6 +147,8 @@ private:
     workers.walk([&](Operation *op) {
       if (isa<NumItemsOp, ReadItemOp, ReadVisitOp, ReadPartOp>(op))
         needRegion("order");
+      if (isa<TraceOp>(op))
+        needRegion("trace");
       for (const SumAccess &one : sumAccessesOf(op))
         needSums(one.sum.tensor, one.action == SumAction::Keep ? &contributionsRegion
                                  : one.isContribution()        ? &sumsRegion
@@ -179,6 +182,7 @@ private:
     populateSlotPatterns(types, kernel, patterns);
     populateTilePatterns(types, kernel, patterns);
     populateMemoryPatterns(types, kernel, patterns);
+    populateTracePatterns(types, kernel, patterns);
     ConversionTarget target(*context);
     target.addLegalDialect("arith", "llvm", "nvvm", "scf");
     target.addIllegalDialect<DashDialect>();

@@ -19,6 +19,10 @@ MainKernel::MainKernel(WorkersOp workers, const Kernels &kernels)
     : workers(workers), entry(workers->getParentOp()), kernels(kernels) {
   PtxBuilder b(entry->getLoc(), entry->getContext());
   b.setInsertionPointToStart(&entry->getRegion(0).front());
+  if (workers.getTrace())
+    for (RoleOp role : workers.getRoles())
+      counts[role] = LLVM::AllocaOp::create(b, LLVM::LLVMPointerType::get(b.getContext()),
+                                            b.getI32Type(), b.i32(1));
   base = sharedMemoryBase(b, entry->getParentOp());
   heads = parameter("heads");
   qRows = parameter("q_rows");
@@ -45,6 +49,16 @@ Value MainKernel::worker(PtxBuilder &b) const {
   if (!findParameter(entry, "workspace.tickets"))
     return b.special("ctaid.x");
   return hopper::loadWord(b, b.add(base, ticketOffset));
+}
+
+/// Numbers of names count from 1: a record may be of nothing.
+int64_t MainKernel::traceName(TraceOp op) const {
+  if (!op.getOfAttr())
+    return 0;
+  ArrayRef<StringAttr> names = kernels.program.getTrace().getNames();
+  const auto *found = llvm::find(names, op.getOfAttr());
+  assert(found != names.end() && "dash-outline-workers has gathered the names");
+  return found - names.begin() + 1;
 }
 
 /// Tensors that the role copies by descriptors, in the order of their first use.

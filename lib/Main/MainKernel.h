@@ -54,6 +54,10 @@ public:
   Value element(PtxBuilder &b, ChannelOp channel, unsigned number, Value slot) const;
   Value barrier(PtxBuilder &b, ChannelOp channel, BarrierSide side, Value slot) const;
 
+  /// Where the lane of a role keeps how many records it has left, and the number that a record has for what it is of.
+  Value traceCount(TraceOp op) const { return counts.lookup(op->getParentOfType<RoleOp>()); }
+  int64_t traceName(TraceOp op) const;
+
   Value qRows, kvRows, heads, qTiles;
 
 private:
@@ -62,6 +66,8 @@ private:
   Kernels kernels;
   Value base;                                                             ///< shared memory
   llvm::DenseMap<Operation *, std::unique_ptr<ConsumerValues>> consumers; ///< looked up only
+  llvm::DenseMap<Operation *, Value>
+      counts; ///< of roles' records, in a thread's memory; looked up only
 };
 
 /// The parameter of an entry that has that name; null if there is none.

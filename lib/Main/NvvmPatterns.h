@@ -21,6 +21,10 @@ void populateTilePatterns(const TypeConverter &types, const MainKernel &kernel,
 void populateMemoryPatterns(const TypeConverter &types, const MainKernel &kernel,
                             RewritePatternSet &patterns);
 
+/// Records of a trace.
+void populateTracePatterns(const TypeConverter &types, const MainKernel &kernel,
+                           RewritePatternSet &patterns);
+
 /// The registers of a tile that threads hold: its number, and of what type. None for other types.
 FragmentAttr fragmentOf(Type type);
 SwizzledAttr swizzledOf(Type type);

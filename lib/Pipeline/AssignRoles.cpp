@@ -29,7 +29,7 @@ public:
       : cut(cut), items(cut.items), walk(cut.walk), b(items.getLoc(), items) {}
 
   void run() {
-    auto workers = WorkersOp::create(b, cut.structure, IntegerAttr(), IntegerAttr());
+    auto workers = WorkersOp::create(b, cut.structure, IntegerAttr(), IntegerAttr(), IntegerAttr());
     Block &body = workers.getBody().emplaceBlock();
     b.setInsertionPointToEnd(&body);
     for (const Slot &slot : cut.slots) {

@@ -154,6 +154,19 @@ static void writeMemory(OStream &json, ProgramAttr program) {
   });
 }
 
+/// Events by their numbers, so that a trace is read without the compiler that made it.
+static void writeTrace(OStream &json, TraceAttr trace) {
+  json.attributeObject("trace", [&] {
+    json.attribute("records", trace.getRecords());
+    writeTexts(json, "lanes", trace.getLanes());
+    json.attributeArray("events", [&] {
+      for (unsigned event : llvm::seq(getMaxEnumValForTraceEvent() + 1))
+        json.value(stringifyTraceEvent(*symbolizeTraceEvent(event)));
+    });
+    writeTexts(json, "names", trace.getNames());
+  });
+}
+
 static void writeOrder(OStream &json, OrderSourceAttr order, const ManifestParts &parts) {
   writeObjectLine(json, "order", [&](OStream &line) {
     line.attribute("source", stringifyOrderSource(order.getSource()));
@@ -274,6 +287,8 @@ std::string dash::writeManifest(gpu::GPUModuleOp module, const ManifestParts &pa
     writeFacts(json, program.getFacts());
     writeSizes(json, program);
     writeMemory(json, program);
+    if (TraceAttr trace = program.getTrace())
+      writeTrace(json, trace);
     writeOrder(json, program.getOrder(), parts);
     json.attributeArray("entries", [&] {
       for (Operation *entry : entriesOf(module))

@@ -50,8 +50,12 @@ def write_text(path: Path, text: str) -> None:
 
 
 def read_text(path: str | Path, most: int = 1 << 28) -> str:
-    """What a regular file of at most so many bytes holds, as UTF-8. Nothing else is waited for, or read without end. Raises OSError and
-    ValueError."""
+    """What a regular file of at most so many bytes holds, as UTF-8. Raises OSError and ValueError."""
+    return read_bytes(path, most).decode("utf-8")
+
+
+def read_bytes(path: str | Path, most: int = 1 << 28) -> bytes:
+    """What a regular file of at most so many bytes holds. Nothing else is waited for, or read without end. Raises OSError and ValueError."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
         about = os.fstat(descriptor)
@@ -60,6 +64,6 @@ def read_text(path: str | Path, most: int = 1 << 28) -> str:
         if about.st_size > most:
             raise ValueError(f"expected a file of at most {most} bytes, found one of {about.st_size}")
         with open(descriptor, "rb", closefd=False) as file:
-            return file.read().decode("utf-8")
+            return file.read()
     finally:
         os.close(descriptor)

@@ -457,3 +457,50 @@ func.func @borrows_what_is_empty(%i: index) {
   }
   return
 }
+
+// -----
+
+func.func @traces_three_numbers(%n: index) {
+  dash.workers trace(100) {
+    dash.role "compute" consumer warps(4) {
+      // expected-error @below {{'dash.trace' op has room for 2 numbers, got 3}}
+      %t = dash.trace item numbers(%n, %n, %n)
+    }
+  }
+  return
+}
+
+// -----
+
+func.func @begins_with_a_number(%n: index) {
+  dash.workers trace(100) {
+    dash.role "compute" consumer warps(4) {
+      // expected-error @below {{'dash.trace' op 'begin' is of nothing, and has no time before and no numbers}}
+      %t = dash.trace begin numbers(%n)
+    }
+  }
+  return
+}
+
+// -----
+
+func.func @traces_nowhere() {
+  dash.workers {
+    dash.role "compute" consumer warps(4) {
+      // expected-error @below {{'dash.trace' op its workers keep no trace: they have no number of records}}
+      %t = dash.trace begin
+    }
+  }
+  return
+}
+
+// -----
+
+func.func @keeps_two_records() {
+  // expected-error @below {{'dash.workers' op 'trace' must be from 3 to 16777216, got 2}}
+  dash.workers trace(2) {
+    dash.role "compute" consumer warps(4) {
+    }
+  }
+  return
+}

@@ -126,3 +126,24 @@ func.func @adds(%i: index) {
   }
   return
 }
+
+// A role leaves records of what it waits for.
+// CHECK-LABEL: func.func @traces
+// CHECK:         dash.workers trace(100) {
+// CHECK:           %{{.+}} = dash.trace begin
+// CHECK-NEXT:      %[[BEFORE:.+]] = dash.clock
+// CHECK-NEXT:      %[[BEHIND:.+]] = dash.trace turn since(%[[BEFORE]]) numbers(%{{.+}}, %{{.+}})
+// CHECK-NEXT:      %{{.+}} = dash.trace slot_full of("q") since(%[[BEHIND]]) numbers(%{{.+}})
+// CHECK-NEXT:      %{{.+}} = dash.trace end
+func.func @traces(%use: index) {
+  dash.workers trace(100) {
+    dash.role "reduce" reducer warps(1) {
+      %begin = dash.trace begin
+      %before = dash.clock
+      %behind = dash.trace turn since(%before) numbers(%use, %use)
+      %full = dash.trace slot_full of("q") since(%behind) numbers(%use)
+      %end = dash.trace end
+    }
+  }
+  return
+}

@@ -163,3 +163,8 @@
 
 // expected-error @below {{'shared_bytes' must be at least 0, got -1}}
 #entry = #dash.entry<main, always, grid["1", "1", "1"], block[32, 1, 1], cluster[1, 1, 1], shared_bytes = -1, cooperative = false>
+
+// -----
+
+// expected-error @below {{a lane of a trace has from 3 to 16777216 records, got 2}}
+#trace = #dash.trace<records = 2, lanes = ["load"]>

@@ -476,6 +476,59 @@ def DelayOp : Dash_SlotOp<"delay", [MemoryEffects<[MemWrite]>]> {
 }
 
 //===--------------------------------------------------------------------------===//
+// A trace
+//===--------------------------------------------------------------------------===//
+
+def CyclesType : Dash_Type<"Cycles", "cycles"> {
+  let summary = "A time, in cycles of a multiprocessor";
+  let description = [{
+    The low 32 bits of a count. No number that roles compute with: what they do does not hang on it.
+
+    **Example**: `!dash.cycles`.
+  }];
+}
+
+def ClockOp : Dash_SlotOp<"clock", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "What the multiprocessor's clock shows";
+  let description = [{
+    The low 32 bits of a count of cycles. It keeps its place among waits, arrivals, loads and stores; arithmetic may move over it.
+
+    **Preconditions**: none.
+    **Postconditions**: none.
+    **Example**: `%now = dash.clock`, as in test/Steps/insert-trace.mlir.
+    **Errors**: `stands inside 'dash.role' only: channels connect roles`.
+  }];
+  let results = (outs Res<CyclesType, "the time">:$now);
+  let assemblyFormat = "attr-dict";
+}
+
+def TraceOp : Dash_SlotOp<"trace", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Leave a record in the trace";
+  let description = [{
+    Reads the clock, and stores 16 bytes: what happened, from when (`since`) to now, of which channel or products, and up to two numbers, 32 bits
+    of the first and 16 of the second. One thread stores: a role's only one in a warp, or the first of a warpgroup. A lane's records follow each other
+    until its part of the region is full; what comes then is counted and not stored. `begin` and `end` are a lane's first and last, and also
+    say what time it is for all multiprocessors.
+
+    **Preconditions**: the workers have a `trace`; `begin` stands in front of all others of the role, and `end` behind them.
+    **Postconditions**: nothing that roles wait for is changed.
+    **Example**: `%then = dash.trace slot_full of("q") since(%now) numbers(%use)`, as in test/Steps/insert-trace.mlir.
+    **Errors**: `stands inside 'dash.role' only: channels connect roles`; `has room for 2 numbers, got 3`; `'begin' is of nothing, and has
+    no time before and no numbers`, and so for `end`; `its workers keep no trace: they have no number of records`.
+  }];
+  let arguments = (ins
+    Arg<TraceEventAttr, "what happened">:$event,
+    Arg<OptionalAttr<StrAttr>, "of which channel, or of which products">:$of,
+    Arg<Optional<CyclesType>, "when it began; now, if it took no time">:$since,
+    Arg<Variadic<Index>, "which use, item or turn">:$numbers);
+  let results = (outs Res<CyclesType, "the time">:$now);
+  let assemblyFormat = [{
+    $event (`of` `(` $of^ `)`)? (`since` `(` $since^ `)`)? (`numbers` `(` $numbers^ `)`)? attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+//===--------------------------------------------------------------------------===//
 // Memory of a kernel
 //===--------------------------------------------------------------------------===//
 

@@ -204,4 +204,49 @@ def FragmentSplit : I32EnumAttr<"FragmentSplit", "what warpgroups split of a til
   let genSpecializedAttr = 0;
 }
 
+/// A lane begins.
+def TraceBegin : I32EnumAttrCase<"Begin", 0, "begin">;
+/// It ends.
+def TraceEnd : I32EnumAttrCase<"End", 1, "end">;
+/// An item begins.
+def TraceItem : I32EnumAttrCase<"Item", 2, "item">;
+/// Waited until a slot was full.
+def TraceSlotFull : I32EnumAttrCase<"SlotFull", 3, "slot_full">;
+/// Waited until a slot was empty.
+def TraceSlotEmpty : I32EnumAttrCase<"SlotEmpty", 4, "slot_empty">;
+/// Waited for a turn.
+def TraceTurn : I32EnumAttrCase<"Turn", 5, "turn">;
+/// Waited until an add was in memory, and gave the turn on.
+def TraceGiven : I32EnumAttrCase<"Given", 6, "given">;
+/// Waited until copies had read their slots, or were in memory.
+def TraceCopies : I32EnumAttrCase<"Copies", 7, "copies">;
+/// Waited until products were complete.
+def TraceProducts : I32EnumAttrCase<"Products", 8, "products">;
+/// Waited for the tensor core's other warpgroup.
+def TraceTensorCore : I32EnumAttrCase<"TensorCore", 9, "tensor_core">;
+/// Products were issued.
+def TraceIssue : I32EnumAttrCase<"Issue", 10, "issue">;
+/// Computed element by element.
+def TraceElementwise : I32EnumAttrCase<"Elementwise", 11, "elementwise">;
+
+def TraceEvent : I32EnumAttr<"TraceEvent", "what a record of a trace says",
+    [TraceBegin, TraceEnd, TraceItem, TraceSlotFull, TraceSlotEmpty,
+     TraceTurn, TraceGiven, TraceCopies, TraceProducts, TraceTensorCore,
+     TraceIssue, TraceElementwise]> {
+  let cppNamespace = "::mlir::dash";
+  let genSpecializedAttr = 0;
+}
+
+def TraceEventAttr : EnumAttr<DashDialect, TraceEvent, "trace_event"> {
+  let summary = "What a record of a trace says";
+  let description = [{
+    `begin`, `end`: of a lane. `item`: an item begins. `slot_full`, `slot_empty`, `turn`, `copies`, `products`, `tensor_core`: what was waited for.
+    `given`: an add was waited for, and its turn given on. `issue`: products were issued. `elementwise`: what threads compute with sums.
+
+    **Example**: `#dash<trace_event turn>`; on an op its bare word.
+
+    **Errors**: the parser's, which lists the words.
+  }];
+}
+
 #endif // DASH_IR_DASHENUMS_TD

@@ -190,6 +190,35 @@ def OrderSourceAttr : Dash_Attr<"OrderSource", "order_source"> {
   let genVerifyDecl = 1;
 }
 
+def TraceAttr : Dash_Attr<"Trace", "trace"> {
+  let summary = "What kernels leave in the workspace region `trace`";
+  let description = [{
+    A worker has `records` records of 16 bytes for each lane, lanes side by side, workers one behind the other. `lanes` are who leaves
+    records, `names` what records are of: channels and products, by their numbers.
+
+    **Preconditions**: none.
+    **Postconditions**: none.
+    **Example**: `#dash.trace<records = 16384, lanes = ["load-q", "compute"], names = ["q"]>`.
+    **Errors**: `a lane of a trace has from 3 to 16777216 records, got 2`; `a trace has from 1 to 255 lanes, got 0`, and up to 255 names.
+  }];
+  let parameters = (ins AttrParameter<"int64_t", "records that a lane has room for">:$records,
+                        ArrayRefParameter<"::mlir::StringAttr", "who leaves records">:$lanes,
+                        OptionalArrayRefParameter<"::mlir::StringAttr", "what they are of">:$names);
+  let assemblyFormat = "`<` `records` `=` $records `,` `lanes` `=` `[` $lanes `]` (`,` `names` `=` `[` $names^ `]`)? `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// A lane's first records say when it began and ended, and how many it left; a record's bytes.
+    static constexpr int64_t headRecords = 2, recordBytes = 16;
+    static constexpr int64_t maxRecords = int64_t(1) << 24;
+    /// Where a lane begins, the bits of its worker's number; those of the multiprocessor stand above.
+    static constexpr int64_t workerBits = 20;
+    /// Such that all of a worker's lanes are numbered in a byte, and names, too.
+    static constexpr int64_t maxNames = 255;
+    /// The region's bytes, an expression.
+    std::string getBytes() const;
+  }];
+}
+
 def ProgramAttr : Dash_Attr<"Program", "program"> {
   let summary = "What a module of kernels says of itself";
   let description = [{
@@ -242,12 +271,13 @@ def ProgramAttr : Dash_Attr<"Program", "program"> {
     OptionalArrayRefParameter<"::mlir::dash::TensorAttr", "what is handed over">:$tensors,
     OptionalArrayRefParameter<"::mlir::dash::TensorMapAttr", "what the main kernel copies by descriptors">:$maps,
     OptionalArrayRefParameter<"::mlir::dash::RegionAttr", "of the workspace">:$workspace,
-    AttrParameter<"::mlir::dash::OrderSourceAttr", "who fills the order buffer">:$order);
+    AttrParameter<"::mlir::dash::OrderSourceAttr", "who fills the order buffer">:$order,
+    OptionalParameter<"::mlir::dash::TraceAttr", "what kernels leave in the region `trace`, if they have one">:$trace);
   let assemblyFormat = [{
     `<` $name `facts` $facts (`sizes` `[` $sizes^ `]`)? (`constraints` `[` $constraints^ `]`)?
         (`derived` `[` $derived^ `]`)? (`tensors` `[` $tensors^ `]`)? (`maps` `[` $maps^ `]`)?
         (`workspace` `[` $workspace^ `]`)?
-        `order` $order `>`
+        `order` $order (`trace` $trace^)? `>`
   }];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -267,6 +297,8 @@ def ProgramAttr : Dash_Attr<"Program", "program"> {
     ::std::optional<int64_t> findMap(TensorRoleAttr tensor) const;
     /// The program with one more region in its workspace, the last.
     ProgramAttr withRegion(RegionAttr region) const;
+    /// The program with a trace, and its region, the last.
+    ProgramAttr withTrace(TraceAttr trace) const;
   }];
 }
 

@@ -64,7 +64,8 @@ def WorkersOp : Dash_Op<"workers", [NoTerminator, OutsideItems, RecursiveMemoryE
     when products are issued, and how deep channels are; `alternating` if it is not said.
 
     `registers` is what a thread has before roles take theirs, `shared_bytes` the shared memory of
-    a worker, from byte 0 to the end of its last slot; both are absent until buffers are planned.
+    a worker, from byte 0 to the end of its last slot; both are absent until buffers are planned. `trace` is how many records each lane
+    of a trace has room for; where it is absent, no trace is kept.
 
     Warps are numbered in the order of roles. A role of four warps or more starts at a multiple of
     four, because its warpgroups do; a worker has whole warpgroups. Warps in between have no role.
@@ -118,7 +119,7 @@ def WorkersOp : Dash_Op<"workers", [NoTerminator, OutsideItems, RecursiveMemoryE
     - `two channels are named 'k'`, and so for roles
     - `needs a role`
     - `role 'compute' must run the items of role 'load'`
-    - `'registers' must be from 1 to 65536, got 0`, and `'shared_bytes'` from 0 to 2147483647
+    - `'registers' must be from 1 to 65536, got 0`, and `'shared_bytes'` from 0 to 2147483647, `'trace'` from 3 to 16777216
     - `items of role 'load' are loops, and those of role 'compute' are not`
     - `'shared_bytes' is 1024, but slots of channel 'k' end at byte 33792`
     - `stands outside 'dash.items' only: it works on whole tensors`
@@ -127,11 +128,12 @@ def WorkersOp : Dash_Op<"workers", [NoTerminator, OutsideItems, RecursiveMemoryE
     Arg<DefaultValuedAttr<WarpStructureAttr, "::mlir::dash::WarpStructure::Alternating">,
         "how consumers share the tensor core">:$structure,
     Arg<OptionalAttr<I64Attr>, "registers a thread at launch">:$registers,
-    Arg<OptionalAttr<I64Attr>, "bytes of shared memory">:$shared_bytes);
+    Arg<OptionalAttr<I64Attr>, "bytes of shared memory">:$shared_bytes,
+    Arg<OptionalAttr<I64Attr>, "records of a trace that each lane has room for">:$trace);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     (`structure` `(` custom<Structure>($structure)^ `)`)? (`registers` `(` $registers^ `)`)?
-    (`shared_bytes` `(` $shared_bytes^ `)`)? attr-dict-with-keyword $body
+    (`shared_bytes` `(` $shared_bytes^ `)`)? (`trace` `(` $trace^ `)`)? attr-dict-with-keyword $body
   }];
   let extraClassDeclaration = [{
     auto getChannels() { return getBody().getOps<ChannelOp>(); }
@@ -141,6 +143,12 @@ def WorkersOp : Dash_Op<"workers", [NoTerminator, OutsideItems, RecursiveMemoryE
     int64_t getNumWarps();
     /// The first warp of a role.
     int64_t getFirstWarp(RoleOp role);
+
+    /// What a trace calls the threads that leave records: one in each warp that loads or adds, one in each warpgroup of a consumer. The
+    /// first of a role has its name, the others a number behind it.
+    ::llvm::SmallVector<std::string> getLanes();
+    /// The first lane of a role.
+    int64_t getFirstLane(RoleOp role);
   }];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;

@@ -200,6 +200,37 @@ def InsertDelays : Pass<"dash-insert-delays", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"numInserted", "num-inserted", "Number of sleeps inserted">];
 }
 
+def InsertTrace : Pass<"dash-insert-trace", "::mlir::ModuleOp"> {
+  let summary = "Let roles leave records of what they wait for and do";
+  let description = [{
+    Puts a `dash.trace` behind, and a `dash.clock` in front of
+
+    | what | record |
+    |---|---|
+    | `dash.mbarrier_wait` | `slot_full`, `slot_empty` of the channel, with the use |
+    | `dash.acquire_turn` | `turn`, with the use of the slot that is added, and the turn |
+    | the wait for an add in memory and `dash.release_turn` behind it | `given`, with the use |
+    | other waits for copies | `copies`; of a reducer with the use |
+    | `dash.take_tensor_core` | `tensor_core` |
+    | `dash.wgmma_wait` | `products` of the last that it completes, with the use of the slot that the product reads |
+    | ops on sums that follow each other | `elementwise` |
+
+    A run of products has a record `issue` behind it, an item one where it begins, with its place in the list; a role begins with `begin` and ends
+    with `end`. Where a record stands in front, with nothing but arithmetic between, its time is taken.
+
+    Products are called by their factors: `k*q^T`, and `r*q` where the left one is in registers; the second tile of a slot is `q_do.1`.
+
+    Needs: `dash-insert-waits`. Leaves: everything else. Does not: say where records lie, which `dash-outline-workers` does.
+
+    (* example filepath=test/Steps/insert-trace.mlir *)
+  }];
+  let options = [
+    Option<"records", "records", "int64_t", /*default=*/"16384",
+           "Records that each lane has room for, of 16 bytes; what comes behind them is counted">,
+  ];
+  let statistics = [Statistic<"numInserted", "num-inserted", "Number of records inserted">];
+}
+
 def SplitWarpgroups : Pass<"dash-split-warpgroups", "::mlir::ModuleOp"> {
   let summary = "Make a copy of each consumer for each of its warpgroups";
   let description = [{

@@ -90,6 +90,14 @@ struct ToPtxOptions : public PassPipelineOptions<ToPtxOptions> {
   Option<bool> delays{*this, "delays",
                       llvm::cl::desc("Sleep at random where roles wait, for tests"),
                       llvm::cl::init(false)};
+  Option<bool> trace{
+      *this, "trace",
+      llvm::cl::desc("Leave records of what roles wait for and do, in a region of the "
+                     "workspace"),
+      llvm::cl::init(false)};
+  Option<int64_t> traceRecords{*this, "trace-records",
+                               llvm::cl::desc("Records that each lane of a trace has room for"),
+                               llvm::cl::init(16384)};
   Option<bool> tickets{
       *this, "tickets",
       llvm::cl::desc("Let workers draw their indices when they start, for plain launches"),

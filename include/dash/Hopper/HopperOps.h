@@ -77,6 +77,15 @@ Value drawTicket(PtxBuilder &b, Value word, Value last);
 Value loadWordGlobal(PtxBuilder &b, Value pointer, int64_t offset);
 SmallVector<Value> loadWords4Global(PtxBuilder &b, Value pointer, int64_t offset);
 
+// ---- Clocks.
+Value clock(PtxBuilder &b); ///< cycles of the multiprocessor, the low 32 bits
+Value globalTime(
+    PtxBuilder &b); ///< nanoseconds, an i64; the same on all multiprocessors, and coarse
+/// Of the multiprocessor, and of the block: read where they are wanted, so that nobody keeps them.
+Value multiprocessor(PtxBuilder &b);
+Value block(PtxBuilder &b);
+/// Stores 16 bytes where `condition` is true, without a branch.
+void storeWords4If(PtxBuilder &b, Value condition, ValueRange words, Value pointer);
 /// Sleeps up to four microseconds, a different time each time.
 void sleepSometime(PtxBuilder &b);
 

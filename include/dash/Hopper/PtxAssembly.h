@@ -82,6 +82,13 @@ void tensormapCpFenceproxy(ImplicitLocOpBuilder &b, Value fromShared, Value toGl
 /// Why: llvm.nvvm.read.ptx.sreg.tid.x is read once, and what is computed of it is hoisted out of loops, where it spills.
 Value movU32TidX(ImplicitLocOpBuilder &b);
 
+/// mov of %ctaid.x, of %smid, of %clock and of %globaltimer, here and not before.
+/// Why: the first two as %tid.x; LLVM moves reads of clocks over assembly.
+Value movU32CtaidX(ImplicitLocOpBuilder &b);
+Value movU32Smid(ImplicitLocOpBuilder &b);
+Value movU32Clock(ImplicitLocOpBuilder &b);
+Value movU64Globaltimer(ImplicitLocOpBuilder &b);
+
 /// stmatrix.x4 of 8x8 matrices of 16-bit elements, one row of one matrix at each lane's address.
 /// Why: nvvm.stmatrix takes a 64-bit pointer; LLVM hoists those of a step's stores out of the loops, where they spill.
 void stmatrixX4SharedB16(ImplicitLocOpBuilder &b, ValueRange words, Value address);
@@ -89,6 +96,10 @@ void stmatrixX4SharedB16(ImplicitLocOpBuilder &b, ValueRange words, Value addres
 /// st.shared.v4 of floats.
 /// Why: llvm.store takes a 64-bit pointer, as nvvm.stmatrix does.
 void stSharedV4F32(ImplicitLocOpBuilder &b, ValueRange floats, Value address, int64_t offset);
+
+/// st.global of four words, where a condition is true.
+/// Why: llvm.store has no predicate; a branch parts the lanes of a warp, and products would not be in flight over it.
+void stGlobalV4B32If(ImplicitLocOpBuilder &b, Value condition, ValueRange words, Value pointer);
 
 /// ld.global.nc.L1::no_allocate of four words.
 /// Why: llvm.load cannot say that a line is read once and need not stay in the cache.

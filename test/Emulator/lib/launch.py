@@ -42,6 +42,7 @@ class Kernel:
         self.order = manifest.with_name(order["file"]).read_bytes() if "file" in order else b""
         if self.order and hashlib.sha256(self.order).hexdigest() != order["sha256"]:
             raise Wrong(f"{order['file']} is not the file that the manifest was written for")
+        self.trace = b""  # of the last run
 
     def number(self, expression: str, values: dict[str, int]) -> int:
         if not EXPRESSION.fullmatch(expression):  # of any manifest: nothing that has members, and no text
@@ -85,6 +86,8 @@ class Kernel:
             elif region["initial"] == "file":
                 machine.memory.view(name, np.uint8)[:len(self.order)] = np.frombuffer(self.order, np.uint8)
         self.launch(machine, known, values)
+        if "trace" in self.manifest:
+            self.trace = machine.memory.view("workspace.trace", np.uint8).tobytes()
         found = {name: tensors[name]().copy() for name in outputs}
         for name in outputs:
             tensors[name]()[...] = np.full(4, POISON, np.uint8).view(found[name].dtype)[0]

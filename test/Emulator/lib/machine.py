@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 
 import numpy as np
 from barriers import Barrier, Meetings
@@ -51,10 +52,10 @@ class Unit:
 class Program:
     """An entry, decoded where it is run."""
 
-    def __init__(self, text: str, entry: str, clock: random.Random):
+    def __init__(self, text: str, entry: str, clock: Callable[[], int]):
         self.code, self.labels, self.parameters = parse(text, entry)
         self.targets = set(self.labels.values())
-        self.translator = Translator(lambda: clock.getrandbits(32))
+        self.translator = Translator(clock)
         self.units: dict[int, Unit] = {}
 
     def unit(self, at: int) -> Unit:
@@ -81,11 +82,17 @@ class Machine:
         self.text, self.random, self.memory = text, random.Random(seed), Global()
         self.programs: dict[str, Program] = {}
         self.steps = self.habits_end = 0
+        self.time = 2 ** 32 - self.random.randrange(2000)  # its low half is soon back at 0
+
+    def clock(self) -> int:
+        """Later each time that it is asked: of all blocks, and as nanoseconds, too."""
+        self.time += 1 + self.random.randrange(3)
+        return self.time
 
     def launch(self, entry: str, blocks: int, threads: int, shared_bytes: int, values: list[tuple[str, int]], together: bool) -> None:
         """Runs an entry to its end. values: (type, bits) of each parameter. together: all blocks are resident."""
         if entry not in self.programs:
-            self.programs[entry] = Program(self.text, entry, self.random)
+            self.programs[entry] = Program(self.text, entry, self.clock)
         self.program = self.programs[entry]
         self.blocks, self.threads, self.naps = blocks, threads, 0
         if len(values) != len(self.program.parameters):

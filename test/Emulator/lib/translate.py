@@ -22,6 +22,7 @@ COMPARE = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 CONVERT = {"cvt.u64.u32": ("u32", "{}.astype(u64)"), "cvt.u32.u64": ("u64", "{}.astype(u32)"), "cvt.f32.f16": ("f16", "{}.astype(f32)"),
            "cvt.s64.s32": ("i32", "{}.astype(i64)"), "cvta.global.u64": ("u64", "{}"), "cvta.shared.u64": ("u64", "{}")}
 PACK = {"cvt.rn.bf16x2.f32": "bf16x2({}, {})", "cvt.rn.f16x2.f32": "f16x2({}, {})"}
+CLOCKS = {"%clock": "constant(clock() & 0xffffffff, u32)", "%globaltimer": "constant(clock(), u64)"}
 NAME = re.compile(r"%?[a-z_$][\w.$]*", re.I)
 
 
@@ -105,12 +106,13 @@ class Translator:
     def move(self, operands: list[str], dtype: str) -> list[tuple[str, str]]:
         if operands[0].startswith("{"):
             low, high = operands_of(operands[0].strip("{}"))
-            word = self.read(operands[1], "u32")
-            return [(low, f"{word}.astype(u16)"), (high, f"({word} >> u32(16)).astype(u16)")]
+            whole, half, bits = ("u64", "u32", 32) if dtype.endswith("64") else ("u32", "u16", 16)
+            word = self.read(operands[1], whole)
+            return [(low, f"{word}.astype({half})"), (high, f"({word} >> {whole}({bits})).astype({half})")]
         if operands[1].startswith("{"):
             low, high = (self.read(part, "u32") for part in operands_of(operands[1].strip("{}")))
             return [(operands[0], f"{low}.astype(u64) | {high}.astype(u64) << u64(32)")]
-        return [(operands[0], "constant(clock(), u32)" if operands[1] == "%clock" else self.read(operands[1], KEEP.get(dtype, dtype)))]
+        return [(operands[0], CLOCKS.get(operands[1]) or self.read(operands[1], KEEP.get(dtype, dtype)))]
 
     def function(self, code: list[tuple[Instruction, list[tuple[str, str]]]], partial: bool) -> Callable:
         """Runs instructions on registers `r`, in the lanes `m` alone if it is partial."""

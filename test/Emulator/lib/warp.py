@@ -40,7 +40,7 @@ class Warp:
         self.block, self.number, self.program = block, number, machine.program
         self.identity = block.number * 64 + number
         special = {"%tid.x": number * LANES + LANE, "%laneid": LANE, "%ctaid.x": block.number, "%nctaid.x": machine.blocks,
-                   "%ntid.x": machine.threads}
+                   "%ntid.x": machine.threads, "%smid": block.number}
         self.r = {name: np.zeros(LANES, u32) + np.asarray(value, u32) for name, value in special.items()} | parameters
         self.r["dynamic_shared_memory"] = constant(SHARED, u64)
         self.groups = [Group(0, np.ones(LANES, bool))]

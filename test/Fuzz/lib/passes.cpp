@@ -25,6 +25,7 @@ static constexpr llvm::StringLiteral pipelines[] = {
     "dash-peel-walks",
     "dash-read-order,dash-distribute-tiles",
     "dash-lower-ordered-reduce,dash-sink-waits,dash-insert-waits",
+    "dash-insert-delays,dash-insert-trace",
     "dash-verify-waits",
     "dash-split-warpgroups,dash-verify-protocol",
     "dash-outline-workers",

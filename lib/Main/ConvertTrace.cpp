@@ -1,0 +1,121 @@
+//===- ConvertTrace.cpp - records of a trace ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A record is four words: the clock behind, the clock in front, what it is of, a number. Warps that load and add have few registers,
+// so where it goes is computed from the block's number, which is read again each time; only how many there are is kept.
+//
+//===----------------------------------------------------------------------===//
+
+#include "NvvmPatterns.h"
+#include "dash/IR/KernelAttrs.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+using namespace mlir;
+using namespace mlir::dash;
+
+namespace {
+
+struct ConvertClock : KernelPattern<ClockOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult matchAndRewrite(ClockOp op, Adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    PtxBuilder b(op.getLoc(), rewriter);
+    rewriter.replaceOp(op, hopper::clock(b));
+    return success();
+  }
+};
+
+struct ConvertTrace : KernelPattern<TraceOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult matchAndRewrite(TraceOp op, Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    PtxBuilder b(op.getLoc(), rewriter);
+    Lane lane{op, kernel};
+    Value now = hopper::clock(b);
+    if (op.getEvent() == TraceEvent::Begin)
+      begin(b, lane, now);
+    else if (op.getEvent() == TraceEvent::End)
+      end(b, lane, now);
+    else
+      record(b, lane, now, adaptor);
+    rewriter.replaceOp(op, now);
+    return success();
+  }
+
+private:
+  /// Who leaves the record, and how many it has left.
+  struct Lane {
+    TraceOp op;
+    const MainKernel &kernel;
+
+    RoleOp role() const { return TraceOp(op)->getParentOfType<RoleOp>(); }
+    WorkersOp workers() const { return TraceOp(op)->getParentOfType<WorkersOp>(); }
+    int64_t records() const { return *workers().getTrace(); }
+
+    /// Whether this thread is the lane's.
+    Value isMine(PtxBuilder &b) const {
+      const ConsumerValues *consumer = kernel.consumerOf(op);
+      return consumer ? b.equal(consumer->place.vector, 0) : b.i1(true);
+    }
+    Value load(PtxBuilder &b) const { return b.load(b.getI32Type(), kernel.traceCount(op), 4); }
+    void store(PtxBuilder &b, Value count) const { b.store(count, kernel.traceCount(op), 4); }
+
+    Value at(PtxBuilder &b, Value record) const {
+      int64_t lanes = workers().getLanes().size();
+      Value lane = b.add(b.mul(hopper::block(b), lanes), workers().getFirstLane(role()));
+      if (!role().isConsumer() && RoleOp(role()).getWarps() > 1)
+        lane = b.add(lane, word(b, WarpOfRoleOp::create(b, b.getIndexType())->getResults()));
+      Value first = b.mul(unsignedToI64(b, lane), TraceAttr::recordBytes * records());
+      Value behind = b.mul(unsignedToI64(b, record), TraceAttr::recordBytes);
+      return b.offset(b.offset(kernel.region("trace"), first), behind);
+    }
+    static Value unsignedToI64(PtxBuilder &b, Value i32) {
+      return arith::ExtUIOp::create(b, b.getI64Type(), i32);
+    }
+  };
+
+  /// Time in nanoseconds, the clock, and a word.
+  static void storeHead(PtxBuilder &b, const Lane &lane, int64_t record, Value now, Value word) {
+    Value time = hopper::globalTime(b);
+    Value high = b.toI32(b.shiftRight(time, 32));
+    hopper::storeWords4If(b, lane.isMine(b), {b.toI32(time), high, now, word},
+                          lane.at(b, b.i32(record)));
+  }
+
+  /// The end is taken back first: a lane that does not come to it has none.
+  static void begin(PtxBuilder &b, const Lane &lane, Value now) {
+    SmallVector<Value> none(4, b.i32(0));
+    hopper::storeWords4If(b, lane.isMine(b), none, lane.at(b, b.i32(1)));
+    Value place = b.shiftLeft(hopper::multiprocessor(b), TraceAttr::workerBits);
+    storeHead(b, lane, 0, now, b.bitOr(lane.kernel.worker(b), place));
+    lane.store(b, b.i32(TraceAttr::headRecords));
+  }
+  static void end(PtxBuilder &b, const Lane &lane, Value now) {
+    storeHead(b, lane, 1, now, lane.load(b));
+  }
+
+  void record(PtxBuilder &b, const Lane &lane, Value now, Adaptor adaptor) const {
+    TraceOp op = lane.op;
+    ArrayRef<ValueRange> numbers = adaptor.getNumbers();
+    Value since = op.getSince() ? adaptor.getSince().front() : now;
+    int64_t kind = int64_t(op.getEvent()) | kernel.traceName(op) << 8;
+    Value what = b.i32(kind);
+    if (numbers.size() > 1)
+      what = b.bitOr(what, b.shiftLeft(word(b, numbers[1]), 16));
+    Value number = numbers.empty() ? b.i32(0) : word(b, numbers[0]);
+    Value count = lane.load(b);
+    Value hasRoom = b.compare(arith::CmpIPredicate::ult, count, b.i32(lane.records()));
+    hopper::storeWords4If(b, b.both(lane.isMine(b), hasRoom), {now, since, what, number},
+                          lane.at(b, count));
+    lane.store(b, b.add(count, 1));
+  }
+};
+
+} // namespace
+
+void dash::populateTracePatterns(const TypeConverter &types, const MainKernel &kernel,
+                                 RewritePatternSet &patterns) {
+  patterns.add<ConvertClock, ConvertTrace>(types, patterns.getContext(), kernel);
+}

@@ -1,0 +1,237 @@
+//===- InsertTrace.cpp - records of what roles wait for and do ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A record is a clock in front of something and a store behind it. No op that was there is changed or moved, so what has been
+// proven of the roles holds with a trace.
+//
+//===----------------------------------------------------------------------===//
+
+#include "WaitsAreOps.h"
+#include "dash/Steps/Passes.h"
+#include "dash/Steps/SlotUse.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace mlir::dash {
+#define GEN_PASS_DEF_INSERTTRACE
+#include "dash/Steps/Passes.h.inc"
+} // namespace mlir::dash
+
+using namespace mlir;
+using namespace mlir::dash;
+
+//===----------------------------------------------------------------------===//
+// What an op is a record of
+//===----------------------------------------------------------------------===//
+
+static bool isElementwise(Operation *op) {
+  return isa<SoftcapOp, LogProbabilityOp, HideOp, Exp2Op, DampOp, ScoreGradientOp, RoundOp,
+             PieceOp>(op);
+}
+
+/// The next op that is more than a number.
+static Operation *nextOf(Operation *op) {
+  Operation *next = op->getNextNode();
+  while (next && isPure(next) && !isElementwise(next))
+    next = next->getNextNode();
+  return next;
+}
+static Operation *previousOf(Operation *op) {
+  Operation *previous = op->getPrevNode();
+  while (previous && isPure(previous) && !isElementwise(previous))
+    previous = previous->getPrevNode();
+  return previous;
+}
+
+static StringRef nameOf(Value channel) { return channel.getDefiningOp<ChannelOp>().getName(); }
+
+static RingOp ringOf(Value slot) { return slot.getDefiningOp<RingOp>(); }
+
+/// What is multiplied: the tile's slot, or registers.
+static std::string nameOfFactor(Value factor, bool isTransposed) {
+  auto tile = factor.getDefiningOp<SlotTileOp>();
+  std::string name = "r";
+  if (tile) {
+    name = nameOf(tile.getChannel());
+    if (tile.getElement() > 0) { // tiles of rank 2 are counted: rows stand between them
+      auto elements = tile.getChannel().getType().getTiles().take_front(tile.getElement());
+      name += "." + std::to_string(llvm::count_if(elements, [](Type type) {
+                return cast<RankedTensorType>(type).getRank() == 2;
+              }));
+    }
+  }
+  return name + (isTransposed ? "^T" : "");
+}
+
+static std::string nameOfProduct(MatmulOp op) {
+  return nameOfFactor(op.getA(), op.getTransposeA()) + "*" +
+         nameOfFactor(op.getB(), op.getTransposeB());
+}
+
+/// The use of the slot that a product reads, of two the one of the step: its number stands further inside.
+static Value useOfProduct(MatmulOp op) {
+  auto depthOf = [](Operation *ring) {
+    int64_t depth = 0;
+    for (Operation *around = ring; around; around = around->getParentOp())
+      ++depth;
+    return depth;
+  };
+  RingOp found;
+  for (Value factor : {op.getA(), op.getB()})
+    if (auto tile = factor.getDefiningOp<SlotTileOp>())
+      if (RingOp ring = ringOf(tile.getSlot()); ring && (!found || depthOf(ring) > depthOf(found)))
+        found = ring;
+  return found ? found.getUse() : Value();
+}
+
+/// The use of the slot that a reducer adds: of the next wait for one, or of the add.
+static RingOp slotAdded(Operation *op, bool isBehind) {
+  for (; op; op = isBehind ? op->getNextNode() : op->getPrevNode())
+    if (auto wait = dyn_cast<MbarrierWaitOp>(op))
+      return ringOf(wait.getSlot());
+  return RingOp();
+}
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// A role
+//===----------------------------------------------------------------------===//
+
+class RoleTrace {
+public:
+  explicit RoleTrace(RoleOp role) : role(role), b(role.getLoc(), role.getContext()) {}
+
+  /// Gives the number of records.
+  int64_t insert() {
+    Block &body = role.getBody().front();
+    SmallVector<Operation *> ops;
+    role.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) { ops.push_back(op); });
+    for (Operation *op : ops)
+      visit(op);
+    for (auto loop : body.getOps<scf::ForOp>())
+      if (loop.getUpperBound().getDefiningOp<NumItemsOp>()) {
+        b.setInsertionPointToStart(loop.getBody());
+        record(TraceEvent::Item, "", Value(), loop.getInductionVar());
+      }
+    b.setInsertionPointToStart(&body);
+    record(TraceEvent::Begin, "", Value(), {});
+    b.setInsertionPointToEnd(&body);
+    record(TraceEvent::End, "", Value(), {});
+    return numRecords;
+  }
+
+private:
+  void visit(Operation *op) {
+    if (auto wait = dyn_cast<MbarrierWaitOp>(op))
+      return around(op, op,
+                    wait.getSide() == BarrierSide::Full ? TraceEvent::SlotFull
+                                                        : TraceEvent::SlotEmpty,
+                    nameOf(wait.getChannel()), useOf(ringOf(wait.getSlot())));
+    if (auto turn = dyn_cast<AcquireTurnOp>(op)) {
+      SmallVector<Value, 2> numbers = useOf(slotAdded(op, /*isBehind=*/true));
+      numbers.push_back(turn.getTurn());
+      return around(op, op, TraceEvent::Turn, "", numbers);
+    }
+    if (isa<NVVM::CpAsyncBulkWaitGroupOp>(op)) {
+      Operation *next = nextOf(op);
+      if (isa_and_present<DelayOp>(next))
+        next = nextOf(next);
+      SmallVector<Value, 2> numbers;
+      if (role.isReducer())
+        numbers = useOf(slotAdded(op, /*isBehind=*/false));
+      if (isa_and_present<ReleaseTurnOp>(next))
+        return around(op, next, TraceEvent::Given, "", numbers);
+      return around(op, op, TraceEvent::Copies, "", numbers);
+    }
+    if (isa<TakeTensorCoreOp>(op))
+      return around(op, op, TraceEvent::TensorCore, "", {});
+    if (auto wait = dyn_cast<WgmmaWaitOp>(op))
+      return aroundProducts(wait);
+    if (auto product = dyn_cast<MatmulOp>(op); product && !isa_and_present<MatmulOp>(nextOf(op))) {
+      b.setInsertionPointAfter(op);
+      return record(TraceEvent::Issue, nameOfProduct(product), Value(), numberOf(product));
+    }
+    if (isElementwise(op) && !isElementwise(previousOr(op)))
+      around(op, lastOfRun(op), TraceEvent::Elementwise, "", {});
+  }
+
+  static Operation *previousOr(Operation *op) {
+    Operation *previous = previousOf(op);
+    return previous ? previous : op->getParentOp();
+  }
+  static Operation *lastOfRun(Operation *op) {
+    for (Operation *next = nextOf(op); next && isElementwise(next); next = nextOf(next))
+      op = next;
+    return op;
+  }
+
+  static SmallVector<Value, 2> useOf(RingOp ring) {
+    return ring ? SmallVector<Value, 2>{ring.getUse()} : SmallVector<Value, 2>();
+  }
+  static SmallVector<Value, 2> numberOf(MatmulOp product) {
+    Value use = useOfProduct(product);
+    return use ? SmallVector<Value, 2>{use} : SmallVector<Value, 2>();
+  }
+
+  void aroundProducts(WgmmaWaitOp wait) {
+    auto last =
+        wait.getInputs().empty() ? MatmulOp() : wait.getInputs().back().getDefiningOp<MatmulOp>();
+    if (last)
+      around(wait, wait, TraceEvent::Products, nameOfProduct(last), numberOf(last));
+    else
+      around(wait, wait, TraceEvent::Products, "", {});
+  }
+
+  /// The time in front of an op: that of the record there, if there is one.
+  Value timeBefore(Operation *op) {
+    if (auto trace = dyn_cast_if_present<TraceOp>(previousOf(op)))
+      return trace.getNow();
+    b.setInsertionPoint(op);
+    return ClockOp::create(b, CyclesType::get(b.getContext()));
+  }
+
+  void around(Operation *first, Operation *last, TraceEvent event, StringRef of,
+              ValueRange numbers) {
+    Value since = timeBefore(first);
+    b.setInsertionPointAfter(last);
+    record(event, of, since, numbers);
+  }
+
+  void record(TraceEvent event, StringRef of, Value since, ValueRange numbers) {
+    TraceOp::create(b, CyclesType::get(b.getContext()), event,
+                    of.empty() ? StringAttr() : b.getStringAttr(of), since, numbers);
+    ++numRecords;
+  }
+
+  RoleOp role;
+  ImplicitLocOpBuilder b;
+  int64_t numRecords = 0;
+};
+
+struct InsertTrace : dash::impl::InsertTraceBase<InsertTrace> {
+  using InsertTraceBase::InsertTraceBase;
+
+  void runOnOperation() override {
+    if (records <= TraceAttr::headRecords || records > TraceAttr::maxRecords) {
+      getOperation()->emitError() << "records of a lane must be from " << TraceAttr::headRecords + 1
+                                  << " to " << TraceAttr::maxRecords << ", got "
+                                  << records.getValue();
+      return signalPassFailure();
+    }
+    SmallVector<WorkersOp> found;
+    getOperation()->walk([&](WorkersOp workers) { found.push_back(workers); });
+    for (WorkersOp workers : found) {
+      if (failed(checkWaitsAreOps(workers)))
+        return signalPassFailure();
+      workers.setTrace(records);
+      for (RoleOp role : workers.getRoles())
+        numInserted += RoleTrace(role).insert();
+    }
+  }
+};
+
+} // namespace

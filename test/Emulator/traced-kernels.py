@@ -1,0 +1,116 @@
+# RUN: rm -rf %t && mkdir %t && %python %s --root %dash_src --tmp %t
+# REQUIRES: python, host-supports-nvptx
+"""Traced kernels have the gradients of plain ones, bit for bit, and their records are the order: each item, visit and turn once, turns one behind
+the other. Orders that are not what ran, and regions that are cut, are found."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+parser = argparse.ArgumentParser(description=__doc__)
+parser.add_argument("--root", type=Path, required=True)
+parser.add_argument("--tmp", type=Path, required=True)
+arguments = parser.parse_args()
+sys.path[:0] = [str(arguments.root / path) for path in ("test/Emulator/lib", "test/Main", "python")]
+
+from launch import Kernel  # noqa: E402
+from problem import Inputs, Problem  # noqa: E402
+
+from dash_attn import trace  # noqa: E402
+
+PROBLEM = "q:130,kv:200,batch:1,heads:2,kv-heads:1"
+
+
+def dash_opt(*words: str) -> str:
+    return subprocess.run(["dash-opt", *words, "-o", "/dev/null"], capture_output=True, text=True, check=True).stdout
+
+
+def compiled(program: Path, name: str, options: str) -> Kernel:
+    dash_opt(str(program), f"--dash-to-ptx={options} output={arguments.tmp / name}")
+    return Kernel(arguments.tmp / f"{name}.json")
+
+
+def refuses(what: str, run) -> None:
+    try:
+        run()
+    except ValueError as error:
+        assert what in str(error), f"expected '{what}', found '{error}'"
+    else:
+        raise AssertionError(f"expected '{what}', found no error")
+
+
+def compare(head_dim: int, mask: str, kind: str) -> tuple[Kernel, dict]:
+    text = (arguments.root / f"dialects/dash/examples/bwd-{mask}.mlir").read_text(encoding="utf-8")
+    program = arguments.tmp / f"{mask}{head_dim}.mlir"
+    program.write_text(text.replace("x128xbf16", f"x{head_dim}xbf16"), encoding="utf-8")
+    order = json.loads(dash_opt(str(program), "--dash-tile", f"--dash-apply-schedule={kind} sizes={PROBLEM}",
+                                "--dash-report-schedule=format=json"))["schedules"][0]
+    name = f"{mask}{head_dim}"
+    kernels = [compiled(program, name, kind), compiled(program, f"{name}-traced", f"{kind} trace=true trace-records=600")]
+    for seed in (0, 1):
+        found = []
+        for kernel in kernels:
+            inputs = Inputs(kernel.manifest, Problem.parse(PROBLEM), seed=1)
+            found.append(kernel.run(inputs.tensors, inputs.sizes, inputs.scale, seed))
+        for tensor, values in found[0].items():
+            assert (values == found[1][tensor]).all(), f"{name}: {tensor} has other bits with a trace, seed {seed}"
+        lanes = trace.decode(kernels[1].trace, kernels[1].manifest)
+        assert not any(lane.lost for lane in lanes)
+        trace.check(lanes, order)
+        turns = [span for lane in lanes for span in lane.spans if span.event == "turn"]
+        assert len(turns) == sum(len(item["visit"]) for item in order["items"]), len(turns)
+        shares = trace.shares(lanes)
+        assert set(shares) == {"load-q", "load-kv", "reduce", "compute"}, shares
+        assert all(abs(sum(parts.values()) - 1) < 1e-6 and min(parts.values()) > -1e-6 for parts in shares.values()), shares
+    return kernels[1], order
+
+
+kernel, order = compare(128, "causal", "kind=symmetric-shift workers=2")
+compare(64, "full", "kind=ascending workers=2")
+data, manifest = kernel.trace, kernel.manifest
+lanes = trace.decode(data, manifest)
+
+# Another order is not what ran.
+other = json.loads(json.dumps(order))
+for chain in other["chains"]:
+    chain["order"].reverse()
+refuses("expected turn", lambda: trace.check(lanes, other))
+other["items"].pop()
+refuses("expected items 0 to", lambda: trace.check(lanes, other))
+
+# A region that is cut, or of something else.
+refuses(f"the region 'trace' has {len(data) - 16} bytes: expected", lambda: trace.decode(data[:-16], manifest))
+refuses("worker 0, lane 'load-q': expected a record of its beginning, found zeros", lambda: trace.decode(bytes(len(data)), manifest))
+refuses("worker 0, lane 'load-q': has begun and not ended", lambda: trace.decode(data[:16] + bytes(16) + data[32:], manifest))
+refuses("worker 0, lane 'load-q', record 2: expected an event and a name", lambda: trace.decode(data[:40] + b"\xc8" + data[41:], manifest))
+refuses("expected a kernel with a trace, found none", lambda: trace.decode(data, {"name": "plain"}))
+
+# The file has both, with the same tracks; the command prints the table.
+for path, text in (("order.json", json.dumps({"schedules": [order]})), ("predicted.json", dash_opt(
+        str(arguments.tmp / "causal128.mlir"), "--dash-tile", f"--dash-apply-schedule=kind=symmetric-shift workers=2 sizes={PROBLEM}",
+        "--dash-report-schedule=format=trace"))):
+    (arguments.tmp / path).write_text(text, encoding="utf-8")
+(arguments.tmp / "region").write_bytes(data)
+done = subprocess.run([sys.executable, "-m", "dash_attn.trace", "region", "causal128-traced.json", "--order", "order.json", "--predicted",
+                       "predicted.json", "--out", "both.json"], cwd=arguments.tmp, env={"PYTHONPATH": str(arguments.root / "python")},
+                      capture_output=True, text=True, check=False)
+assert done.returncode == 0 and "products" in done.stdout and "compute" in done.stdout, done.stderr
+both = json.loads((arguments.tmp / "both.json").read_text(encoding="utf-8"))["traceEvents"]
+tracks = {process: {event["args"]["name"] for event in both if event["name"] == "thread_name" and event["pid"] == process} for process in (1, 2)}
+assert tracks[1] and tracks[1] <= tracks[2], tracks
+done = subprocess.run([sys.executable, "-m", "dash_attn.trace", "predicted.json", "causal128-traced.json"], cwd=arguments.tmp,
+                      env={"PYTHONPATH": str(arguments.root / "python")}, capture_output=True, text=True, check=False)
+assert done.returncode == 2 and "dash_attn.trace: error: the region 'trace' has" in done.stderr, done
+
+# Lanes that are full lose the last records, say how many, and write nothing outside: the emulator would say so.
+small = compiled(arguments.tmp / "causal128.mlir", "small", "kind=symmetric-shift workers=2 trace=true trace-records=20")
+inputs = Inputs(small.manifest, Problem.parse(PROBLEM), seed=1)
+small.run(inputs.tensors, inputs.sizes, inputs.scale, 0)
+full = trace.decode(small.trace, small.manifest)
+assert all(len(lane.spans) <= 18 for lane in full) and any(lane.lost for lane in full)
+assert [lane.lost + len(lane.spans) for lane in full] == [len(lane.spans) for lane in lanes]
+assert "records had no room" in trace.table(full)

@@ -1,0 +1,80 @@
+// What roles wait for and do, between a clock and a record; what stands behind a record begins where it ended.
+// RUN: dash-opt %s --dash-insert-trace=records=100 | FileCheck %s
+// RUN: dash-opt %s --dash-insert-trace=records=100 --dash-split-warpgroups --dash-verify-waits -o /dev/null
+
+!Q = !dash.channel<tensor<64x128xbf16>>
+!DQ = !dash.channel<tensor<64x128xf32, #dash.fragment<accumulator, columns by 2>>>
+!S = memref<?x?x?x128xf32>
+!T = memref<?x?x?x128xbf16>
+!sum = tensor<128x64xf32, #dash.fragment<accumulator, rows by 2>>
+!p = tensor<128x64xbf16, #dash.fragment<operand, rows by 2>>
+!tile = tensor<64x128xbf16, #dash.swizzled>
+!k = tensor<128x128xbf16, #dash.fragment<operand, rows by 2>>
+
+// CHECK-LABEL: func @roles
+func.func @roles(%q: !T, %sums: !S, %at: index, %turn: index) {
+  // CHECK: dash.workers trace(100)
+  dash.workers {
+    %q_tiles = dash.channel "q" depth(2) arrivals([1, 8]) : !Q
+    %dq_tiles = dash.channel "dq" depth(2) arrivals([8, 1]) : !DQ
+    // CHECK: dash.role "load-q"
+    // CHECK-NEXT: dash.trace begin
+    // CHECK:      scf.for %[[ITEM:.*]] =
+    // CHECK-NEXT:   dash.trace item numbers(%[[ITEM]])
+    // CHECK:        %[[BEFORE:.*]] = dash.clock
+    // CHECK-NEXT:   dash.mbarrier_wait %q_tiles empty
+    // CHECK-NEXT:   dash.trace slot_empty of("q") since(%[[BEFORE]]) numbers(%[[ITEM]])
+    // CHECK:      dash.trace end
+    // CHECK-NEXT: }
+    dash.role "load-q" producer warps(1) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %n = dash.num_items
+      scf.for %i = %c0 to %n step %c1 {
+        %sequence = dash.band_lead at(%at, %at, %at) mask(<causal>) tiles(<q = 64, kv = 128>)
+        %slot, %phase = dash.ring %q_tiles[%i] : !Q
+        nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.global>}
+        dash.mbarrier_wait %q_tiles empty[%slot] phase(%phase) : !Q
+        dash.mbarrier_expect %q_tiles[%slot] bytes(16384) : !Q
+        dash.copy_in %q[%at, %at, %at] to %q_tiles[%slot] element(0) : !T to !Q
+      }
+    }
+    // CHECK: dash.role "reduce"
+    // CHECK:      dash.acquire_turn
+    // CHECK-NEXT: %[[TURN:.*]] = dash.trace turn since(%{{.*}}) numbers(%[[USE:.*]], %{{.*}})
+    // CHECK:      dash.mbarrier_wait
+    // CHECK-NEXT: dash.trace slot_full of("dq") since(%[[TURN]]) numbers(%[[USE]])
+    // CHECK:      %[[GIVES:.*]] = dash.clock
+    // CHECK-NEXT: nvvm.cp.async.bulk.wait_group 0
+    // CHECK-NEXT: dash.release_turn
+    // CHECK-NEXT: dash.trace given since(%[[GIVES]]) numbers(%[[USE]])
+    dash.role "reduce" reducer warps(2) {
+      dash.acquire_turn %sums[%at, %at, %at] turn(%turn) : !S
+      %slot, %phase = dash.ring %dq_tiles[%at] : !DQ
+      dash.mbarrier_wait %dq_tiles full[%slot] phase(%phase) : !DQ
+      nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.global>}
+      dash.bulk_add %dq_tiles[%slot] into %sums[%at, %at, %at] : !DQ into !S
+      nvvm.cp.async.bulk.wait_group 0
+      dash.release_turn %sums[%at, %at, %at] last(%at) : !S
+      dash.mbarrier_arrive %dq_tiles empty[%slot] by thread : !DQ
+    }
+    // CHECK: dash.role "compute"
+    // CHECK:      dash.matmul
+    // CHECK-NEXT: %[[ISSUED:.*]] = dash.trace issue of("r*q^T") numbers(%[[USE:.*]])
+    // CHECK-NEXT: dash.wgmma_wait
+    // CHECK-NEXT: %[[DONE:.*]] = dash.trace products of("r*q^T") since(%[[ISSUED]]) numbers(%[[USE]])
+    // CHECK-NEXT: dash.round
+    // CHECK-NEXT: dash.trace elementwise since(%[[DONE]])
+    dash.role "compute" consumer warps(8) {
+      %k = arith.constant dense<1.0> : !k
+      %slot, %phase = dash.ring %q_tiles[%at] : !Q
+      dash.mbarrier_wait %q_tiles full[%slot] phase(%phase) : !Q
+      %tile = dash.slot_tile %q_tiles[%slot] element(0) : !Q -> !tile
+      %product = dash.matmul %k, transpose %tile async : (!k, !tile) -> !sum
+      %s = dash.wgmma_wait %product pending(0) factors(%k : !k) : !sum -> !sum
+      %p = dash.round %s : !sum to !p
+      dash.mbarrier_arrive %q_tiles empty[%slot] by warp : !Q
+    }
+  }
+  return
+}
