@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "WaitsAreOps.h"
+#include "dash/IR/SlotAccess.h"
 #include "dash/Steps/Passes.h"
 #include "dash/Steps/SlotUse.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -27,9 +27,28 @@ using namespace mlir::dash;
 // What an op is a record of
 //===----------------------------------------------------------------------===//
 
+/// Computes a tile of tiles, and does nothing to slots, products and sums: of those the tile comes to it.
 static bool isElementwise(Operation *op) {
-  return isa<SoftcapOp, LogProbabilityOp, HideOp, Exp2Op, DampOp, ScoreGradientOp, RoundOp,
-             PieceOp>(op);
+  auto isTile = [](Type type) { return isa<RankedTensorType>(type); };
+  if (op->getNumRegions() > 0 || op->getNumResults() != 1 || !isTile(op->getResultTypes().front()))
+    return false;
+  return llvm::any_of(op->getOperandTypes(), isTile) && syncsOf(op).empty() &&
+         llvm::none_of(accessesOf(op),
+                       [&](const SlotAccess &access) { return access.tile == op->getResult(0); });
+}
+
+static std::optional<Sync> findSync(Operation *op, SyncKind kind) {
+  for (const Sync &sync : syncsOf(op))
+    if (sync.kind == kind)
+      return sync;
+  return std::nullopt;
+}
+
+static std::optional<SumAccess> findSum(Operation *op, SumAction action) {
+  for (const SumAccess &sum : sumAccessesOf(op))
+    if (sum.action == action)
+      return sum;
+  return std::nullopt;
 }
 
 /// The next op that is more than a number.
@@ -90,8 +109,8 @@ static Value useOfProduct(MatmulOp op) {
 /// The use of the slot that a reducer adds: of the next wait for one, or of the add.
 static RingOp slotAdded(Operation *op, bool isBehind) {
   for (; op; op = isBehind ? op->getNextNode() : op->getPrevNode())
-    if (auto wait = dyn_cast<MbarrierWaitOp>(op))
-      return ringOf(wait.getSlot());
+    if (auto wait = findSync(op, SyncKind::WaitForSlot))
+      return ringOf(wait->slot.slot);
   return RingOp();
 }
 
@@ -126,31 +145,30 @@ public:
 
 private:
   void visit(Operation *op) {
-    if (auto wait = dyn_cast<MbarrierWaitOp>(op))
-      return around(op, op,
-                    wait.getSide() == BarrierSide::Full ? TraceEvent::SlotFull
-                                                        : TraceEvent::SlotEmpty,
-                    nameOf(wait.getChannel()), useOf(ringOf(wait.getSlot())));
-    if (auto turn = dyn_cast<AcquireTurnOp>(op)) {
+    if (auto wait = findSync(op, SyncKind::WaitForSlot))
+      return around(
+          op, op, wait->isWaitFor(BarrierSide::Full) ? TraceEvent::SlotFull : TraceEvent::SlotEmpty,
+          nameOf(wait->slot.channel), useOf(ringOf(wait->slot.slot)));
+    if (auto sum = findSum(op, SumAction::Take)) {
       SmallVector<Value, 2> numbers = useOf(slotAdded(op, /*isBehind=*/true));
-      numbers.push_back(turn.getTurn());
+      numbers.push_back(sum->turn);
       return around(op, op, TraceEvent::Turn, "", numbers);
     }
-    if (isa<NVVM::CpAsyncBulkWaitGroupOp>(op)) {
+    if (findSync(op, SyncKind::WaitForCopies)) {
       Operation *next = nextOf(op);
       if (isa_and_present<DelayOp>(next))
         next = nextOf(next);
       SmallVector<Value, 2> numbers;
       if (role.isReducer())
         numbers = useOf(slotAdded(op, /*isBehind=*/false));
-      if (isa_and_present<ReleaseTurnOp>(next))
+      if (next && findSum(next, SumAction::Give))
         return around(op, next, TraceEvent::Given, "", numbers);
       return around(op, op, TraceEvent::Copies, "", numbers);
     }
-    if (isa<TakeTensorCoreOp>(op))
+    if (findSync(op, SyncKind::TakeTensorCore))
       return around(op, op, TraceEvent::TensorCore, "", {});
-    if (auto wait = dyn_cast<WgmmaWaitOp>(op))
-      return aroundProducts(wait);
+    if (findSync(op, SyncKind::WaitForProducts))
+      return aroundProducts(op);
     if (auto product = dyn_cast<MatmulOp>(op); product && !isa_and_present<MatmulOp>(nextOf(op))) {
       b.setInsertionPointAfter(op);
       return record(TraceEvent::Issue, nameOfProduct(product), Value(), numberOf(product));
@@ -177,13 +195,13 @@ private:
     return use ? SmallVector<Value, 2>{use} : SmallVector<Value, 2>();
   }
 
-  void aroundProducts(WgmmaWaitOp wait) {
-    auto last =
-        wait.getInputs().empty() ? MatmulOp() : wait.getInputs().back().getDefiningOp<MatmulOp>();
-    if (last)
-      around(wait, wait, TraceEvent::Products, nameOfProduct(last), numberOf(last));
-    else
-      around(wait, wait, TraceEvent::Products, "", {});
+  void aroundProducts(Operation *wait) {
+    MatmulOp last;
+    for (Value sum : wait->getOperands())
+      if (auto product = sum.getDefiningOp<MatmulOp>())
+        last = product;
+    around(wait, wait, TraceEvent::Products, last ? nameOfProduct(last) : "",
+           last ? numberOf(last) : SmallVector<Value, 2>());
   }
 
   /// The time in front of an op: that of the record there, if there is one.
