@@ -27,7 +27,7 @@ from dash_attn.predict import DASH_OPT, ENVIRONMENT, program  # noqa: E402
 from dash_attn.testing import OUTPUTS, poison  # noqa: E402
 
 KINDS = {"causal": "symmetric-shift", "full": "shift"}
-ROWS, ROUNDS, RECORDS = 4096, 20, 1 << 15
+ROWS, ROUNDS, RECORDS, WORKERS = 4096, 20, 1 << 15, 4
 
 
 def report(text: str, kind: str, workers: int, form: str) -> Any:
@@ -92,7 +92,7 @@ def main() -> int:
             if arguments.out:
                 arguments.out.mkdir(parents=True, exist_ok=True)
                 path = arguments.out / f"trace-{name}.json"
-                trace.write(path, trace.events(lanes, f"measured: {kind}", 2, order), report(text, kind, workers, "trace"))
+                trace.write(path, trace.events(trace.of_workers(lanes, WORKERS), f"measured: {kind}", 2, order), report(text, kind, workers, "trace"))
                 print(f"{path}: {path.stat().st_size} bytes", flush=True)
     return int(failed)
 

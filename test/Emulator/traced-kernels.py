@@ -61,6 +61,7 @@ def compare(head_dim: int, mask: str, kind: str) -> tuple[Kernel, dict]:
         lanes = trace.decode(kernels[1].trace, kernels[1].manifest)
         assert not any(lane.lost for lane in lanes)
         trace.check(lanes, order)
+        assert {lane.worker for lane in trace.of_workers(lanes, 1)} == {0} and trace.of_workers(lanes, 0) == lanes
         turns = [span for lane in lanes for span in lane.spans if span.event == "turn"]
         assert len(turns) == sum(len(item["visit"]) for item in order["items"]), len(turns)
         shares = trace.shares(lanes)
