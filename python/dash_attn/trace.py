@@ -202,7 +202,9 @@ TOLERANCE = 5000.0
 # ---- What is written.
 
 def of_workers(lanes: Sequence[Lane], workers: int) -> list[Lane]:
-    """Lanes of the first workers, of all where `workers` is 0: a trace of 132 workers has hundreds of megabytes."""
+    """Lanes of the first workers, of all where `workers` is 0: a trace of 132 workers has hundreds of megabytes. Raises ValueError."""
+    if workers < 0:
+        raise ValueError(f"workers: expected a number of workers, or 0 for all, found {workers}")
     return [lane for lane in lanes if workers == 0 or lane.worker < workers]
 
 

@@ -88,6 +88,7 @@ refuses(f"the region 'trace' has {len(data) - 16} bytes: expected", lambda: trac
 refuses("worker 0, lane 'load-q': expected a record of its beginning, found zeros", lambda: trace.decode(bytes(len(data)), manifest))
 refuses("worker 0, lane 'load-q': has begun and not ended", lambda: trace.decode(data[:16] + bytes(16) + data[32:], manifest))
 refuses("worker 0, lane 'load-q', record 2: expected an event and a name", lambda: trace.decode(data[:40] + b"\xc8" + data[41:], manifest))
+refuses("workers: expected a number of workers, or 0 for all, found -1", lambda: trace.of_workers(lanes, -1))
 refuses("expected a kernel with a trace, found none", lambda: trace.decode(data, {"name": "plain"}))
 
 # The file has both, with the same tracks; the command prints the table.
