@@ -35,13 +35,28 @@ static Value allocateSums(ImplicitLocOpBuilder &b, Value like, ArrayRef<int64_t>
   return memref::AllocOp::create(b, MemRefType::get(shape, b.getF32Type()), dynamicSizes);
 }
 
-/// The least of `widths` that has room for a head dim, or the head dim itself where none has.
+/// The least of `widths` that has room for a head dim; the head dim itself where there are none. `verifyWidths` comes first.
 static int64_t widthOf(int64_t headDim, ArrayRef<int64_t> widths) {
-  int64_t least = 0;
+  if (widths.empty())
+    return headDim;
+  int64_t least = *llvm::max_element(widths);
   for (int64_t width : widths)
-    if (width >= headDim && (least == 0 || width < least))
-      least = width;
-  return least ? least : headDim;
+    if (width >= headDim)
+      least = std::min(least, width);
+  return least;
+}
+
+static LogicalResult verifyWidths(AttentionBwdOp op, ArrayRef<int64_t> widths) {
+  constexpr int64_t step = 8; // as head dims
+  for (int64_t width : widths)
+    if (width < step || width % step != 0)
+      return op.emitError() << "'widths' must be multiples of " << step << ", got " << width;
+  for (int64_t headDim : {op.getHeadDim(), op.getHeadDimV()})
+    if (!widths.empty() && *llvm::max_element(widths) < headDim)
+      return op.emitError() << "has head dim " << headDim
+                            << ", for which none of 'widths' has room: "
+                            << "the largest is " << *llvm::max_element(widths);
+  return success();
 }
 
 /// `value`, of a type that states each of its first sizes that the type of any of `others`, which have
@@ -183,7 +198,8 @@ struct Tile : public dash::impl::TileBase<Tile> {
     for (AttentionBwdOp op : ops) {
       auto emitError = [&] { return op.emitError(); };
       if (failed(TilesAttr::verify(emitError, q, kv)) ||
-          failed(op.getMask().verifyTiles(q, kv, emitError)) || failed(setRoles(op)))
+          failed(op.getMask().verifyTiles(q, kv, emitError)) || failed(verifyWidths(op, widths)) ||
+          failed(setRoles(op)))
         return signalPassFailure();
       Tiler(op, q, kv, widths).run();
       ++numTiled;

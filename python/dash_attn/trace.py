@@ -194,8 +194,8 @@ def check(lanes: Sequence[Lane], order: Mapping[str, Any]) -> None:
                              "in front was added")
 
 
-# Nanoseconds by which times of two multiprocessors may be off: each lane's begin and end are read from a timer that goes on in steps of up
-# to 1 µs, so that two lanes differ by up to 2, and by a little more where clocks change their pace. Seen on an H100: 2.1 µs.
+# Nanoseconds by which times of two multiprocessors may be off: where a lane begins and ends is read from a coarse timer. Of four programs on an
+# H100 2131 was the most.
 TOLERANCE = 5000.0
 
 
