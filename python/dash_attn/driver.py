@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from .errors import DriverError
 from .library import StringRef, library, make
@@ -14,8 +14,11 @@ from .library import StringRef, library, make
 DEVICE_ORDINAL = 9  # CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
 RELAXED = 2  # CU_STREAM_CAPTURE_MODE_RELAXED
 NON_BLOCKING = 1  # CU_STREAM_NON_BLOCKING
+MULTIPROCESSORS, MAJOR, MINOR = 16, 75, 76  # CU_DEVICE_ATTRIBUTE_…
 _ADDRESS, _SIZE, _POINTER = ctypes.c_uint64, ctypes.c_size_t, ctypes.c_void_p
 _FUNCTIONS = {
+    "cuDriverGetVersion": (_POINTER,), "cuDeviceGetName": (ctypes.c_char_p, ctypes.c_int, ctypes.c_int),
+    "cuDeviceGetAttribute": (_POINTER, ctypes.c_int, ctypes.c_int),
     "cuDeviceGetCount": (_POINTER,), "cuDevicePrimaryCtxGetState": (ctypes.c_int, _POINTER, _POINTER),
     "cuDevicePrimaryCtxRetain": (_POINTER, ctypes.c_int), "cuCtxGetCurrent": (_POINTER,), "cuCtxPushCurrent_v2": (_POINTER,),
     "cuCtxPopCurrent_v2": (_POINTER,),
@@ -24,6 +27,14 @@ _FUNCTIONS = {
     "cuPointerGetAttribute": (_POINTER, ctypes.c_int, _ADDRESS),
     "cuStreamCreate": (_POINTER, ctypes.c_uint), "cuStreamDestroy_v2": (_POINTER,), "cuThreadExchangeStreamCaptureMode": (_POINTER,),
     "cuStreamSynchronize": (_POINTER,), "cuGetErrorName": (ctypes.c_int, _POINTER), "cuGetErrorString": (ctypes.c_int, _POINTER)}
+
+
+class Gpu(NamedTuple):
+    """capability: (9, 0)."""
+
+    name: str
+    capability: tuple[int, int]
+    multiprocessors: int
 
 
 class Driver:
@@ -41,6 +52,27 @@ class Driver:
         for function, parameters in _FUNCTIONS.items():
             getattr(self._cuda, function).argtypes = parameters
         self._contexts: dict[int, int] = {}
+
+    def version(self) -> str:
+        """Of its interface, such as "13.0"."""
+        found = ctypes.c_int()
+        self._call("ask for the driver's version", "cuDriverGetVersion", ctypes.byref(found))
+        return f"{found.value // 1000}.{found.value % 1000 // 10}"
+
+    def gpus(self) -> list[Gpu]:
+        """Of this machine. Makes no context."""
+        name, number = ctypes.create_string_buffer(256), ctypes.c_int()
+
+        def attribute(which: int, device: int) -> int:
+            self._call(f"ask about device {device}", "cuDeviceGetAttribute", ctypes.byref(number), which, device)
+            return number.value
+
+        self._call("count the devices", "cuDeviceGetCount", ctypes.byref(number))
+        found = []
+        for device in range(number.value):
+            self._call(f"ask for the name of device {device}", "cuDeviceGetName", name, len(name), device)
+            found.append(Gpu(name.value.decode(errors="replace"), (attribute(MAJOR, device), attribute(MINOR, device)), attribute(MULTIPROCESSORS, device)))
+        return found
 
     @contextmanager
     def on(self, device: int) -> Iterator[None]:

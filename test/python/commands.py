@@ -27,7 +27,7 @@ def call(name: str, *arguments: object) -> subprocess.CompletedProcess[str]:
 
 def says_its_version() -> None:
     assert VERSION.startswith("dash "), VERSION
-    for name in ("audit", "cubin", "tune"):
+    for name in ("audit", "cubin", "doctor", "tune"):
         done = call(name, "--version")
         assert (done.returncode, done.stdout, done.stderr) == (0, f"{VERSION}\n", ""), done
 
@@ -45,10 +45,10 @@ def in_a_line(name: str, main: list[str]) -> None:
 def bad_files() -> None:
     for content in CONTENTS:
         BAD.write_bytes(content.encode("utf-8", errors="surrogateescape"))
-        for name, arguments in (("audit", [BAD, BAD]), ("tune", [TMP / "costs", f"--from={BAD}"]), ("cubin", [BAD, "--ptxas=/bin/true"])):
+        for name, arguments in (("audit", [BAD, BAD]), ("tune", [TMP / "costs", f"--from={BAD}"]), ("cubin", [BAD, "--ptxas=/bin/true"]), ("doctor", [f"--config={BAD}"])):
             in_a_line(name, [str(one) for one in arguments])
     BAD.unlink()
-    for name, arguments in (("audit", [BAD, BAD]), ("tune", [TMP / "costs", f"--from={BAD}"]), ("cubin", [BAD, "--ptxas=/bin/true"])):
+    for name, arguments in (("audit", [BAD, BAD]), ("tune", [TMP / "costs", f"--from={BAD}"]), ("cubin", [BAD, "--ptxas=/bin/true"]), ("doctor", [f"--program={BAD}"])):
         in_a_line(name, [str(one) for one in arguments])
     assert not (TMP / "costs").exists()
 

@@ -1,0 +1,205 @@
+"""Whether a call of attention is served, by which kernels, and what its first time costs. libdash says what kernels cover; here it is only asked."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..assembler import refusal_of as refusal_of_assembler
+from ..compiler import compile_program
+from ..coverage import UNKNOWN, Coverage, ask
+from ..errors import ArgumentError, CompileError
+from ..files import read_bytes
+from ..orders import order_for, texts_of
+from ..problem import ELEMENTS, OWN_FORWARD, Wanted, Window, for_any_sizes, program_of, refusal_of_level, refusal_of_rectangle, slices_of
+from .machine import folder
+
+HEAD = 4096  # bytes of a kept file that its key is within
+
+
+@dataclass(frozen=True)
+class Call:
+    """rows, kv_rows: of a list of sequences those of all. dtype: as frameworks call it; softcap: 0 for none; sequences: of a list, how many;
+    layers: of a model, how many ask for this, 0 where nobody said."""
+
+    head_dim: int = 128
+    head_dim_v: int = 0
+    heads: int = 32
+    kv_heads: int = 8
+    rows: int = 4096
+    kv_rows: int = 0
+    batch: int = 1
+    window: Window = (-1, 0)
+    dtype: str = "bfloat16"
+    level: str = "run"
+    softcap: float = 0.0
+    has_sink: bool = False
+    sequences: int = 0
+    layers: int = 0
+
+    @property
+    def columns(self) -> int:
+        return self.kv_rows or self.rows
+
+    def __str__(self) -> str:
+        mask = {(-1, -1): "full", (-1, 0): "causal"}.get(self.window, "window of {}, {}".format(*self.window))
+        rows = f"{self.rows} x {self.columns} rows" if self.columns != self.rows else f"{self.rows} rows"
+        dims = f"{self.head_dim}/{self.head_dim_v}" if self.head_dim_v not in (0, self.head_dim) else f"{self.head_dim}"
+        more = f", softcap {self.softcap:g}" * bool(self.softcap) + ", sinks" * self.has_sink + f", {self.sequences} sequences" * bool(self.sequences)
+        layers = f" ({self.layers} layer{'s' * (self.layers > 1)})" if self.layers else ""
+        return f"{self.batch} x {self.heads}/{self.kv_heads} heads x {rows}, head dim {dims}, {self.dtype}, {mask}, level {self.level}{more}{layers}"
+
+
+@dataclass
+class Answer:
+    """refused: why no kernel computes the call, or empty; by_hand: why `attention` does not, and what does. kernels: as JSON has them, one for
+    each program or order that it takes; launches: slices that it is computed in. files: what a report holds of each kernel, by name."""
+
+    call: str
+    refused: str = ""
+    by_hand: str = ""
+    launches: int = 0
+    kernels: list[dict[str, Any]] = field(default_factory=list)
+    asked: dict[str, Any] = field(default_factory=dict)
+    files: list[dict[str, bytes]] = field(default_factory=list)
+
+    def as_json(self) -> dict[str, Any]:
+        return {name: value for name, value in asdict(self).items() if name != "files"}
+
+    def __str__(self) -> str:
+        lines = [("call", self.call)]
+        if self.refused:
+            return _lines([*lines, ("refused", self.refused)])
+        lines.append(("served by", f"Kernel.compile; not by attention(): {self.by_hand}" if self.by_hand else "attention(), and kernels of dash"))
+        for one in self.kernels:
+            parts = f", heads in {one['parts']} parts" if one["parts"] > 1 else ""
+            lines += [("kernel", f"{one['mask']} mask, {one['element']}, head dim {one['head_dim']}, tiles {one['tiles']['q']} x {one['tiles']['kv']}, "
+                       f"order {one['order']}, level {one['level']}, {one['workers']} workers{parts}"),
+                      ("certificate", one["certificate"]), ("first call", ", ".join(one["first_call"].values()))]
+        if self.launches > 1:
+            lines.append(("launches", f"{self.launches} slices"))
+        return _lines(lines)
+
+
+def _lines(pairs: list[tuple[str, str]]) -> str:
+    return "\n".join(f"{name:<12} {text}" for name, text in pairs)
+
+
+def answer(call: Call, capability: int = UNKNOWN, device: str = "", ptxas: str = "") -> Answer:
+    """capability: of the GPU, 90 is 9.0, if it is to be looked at; device: its name. ptxas: assembles each kernel, to see what it says."""
+    found = Answer(str(call), asked=asdict(call))
+    covered = ask(element=ELEMENTS.get(call.dtype, call.dtype), level=call.level, device=device, capability=capability, head_dim=call.head_dim,
+                  head_dim_v=call.head_dim_v or call.head_dim, window=call.window, batch=call.batch, heads=call.heads, kv_heads=call.kv_heads,
+                  q_rows=call.rows, kv_rows=call.columns, sequences=call.sequences, has_sink=call.has_sink, softcap=call.softcap)
+    if not isinstance(covered, Coverage):
+        found.refused = covered
+        return found
+    found.by_hand = _by_hand(call)
+    try:
+        for wanted, sizes, launches in _wanted(call):
+            found.launches += launches
+            _add(found, call, wanted, sizes, ptxas)
+    except (ArgumentError, CompileError) as error:
+        found.refused = str(error)
+    return found
+
+
+def _by_hand(call: Call) -> str:
+    """Why `attention` does not compute what kernels would, or empty."""
+    if call.softcap:
+        return f"it takes no softcap; a program with softcap({call.softcap:g}) is compiled by Kernel.compile, and takes o and LSE of a forward pass of yours"
+    shapes = [(call.batch, heads, rows, call.head_dim) for heads, rows in ((call.heads, call.rows), (call.kv_heads, call.columns))]
+    of_level = None if call.sequences else refusal_of_level(call.level, OWN_FORWARD)
+    return of_level or (refusal_of_rectangle(*shapes, "bhsd", "the framework's") if call.window[1] == 0 and call.window[0] < 0 else None) or ""
+
+
+def _wanted(call: Call) -> list[tuple[Wanted, tuple[int, ...], int]]:
+    """Kernels without an order, the sizes of a launch of each, and how many launches it has."""
+    wanted = Wanted(call.head_dim, ELEMENTS[call.dtype], call.window, level=call.level, is_list=bool(call.sequences), has_sink=call.has_sink)
+    if call.sequences:
+        return [(wanted, (), 1)]
+    q, k = ((call.batch, heads, rows, call.head_dim) for heads, rows in ((call.heads, call.rows), (call.kv_heads, call.columns)))
+    counted: dict[tuple[int, ...], int] = {}
+    for batch, heads, kv_heads in slices_of(q, k, "bhsd"):
+        sizes = (*(part.stop - part.start for part in (batch, heads, kv_heads)), call.rows, call.columns)
+        counted[sizes] = counted.get(sizes, 0) + 1
+    return [(wanted, sizes, launches) for sizes, launches in counted.items()]
+
+
+def _add(found: Answer, call: Call, wanted: Wanted, sizes: tuple[int, ...], ptxas: str) -> None:
+    """Compiles a kernel and makes its order, as the first call of a process does."""
+    before, begin = _orders(), time.monotonic()
+    if sizes and not call.softcap:
+        wanted = order_for(wanted, *sizes).wanted
+    program, options, _ = program_of(for_any_sizes(wanted if wanted.kind or wanted.is_list else wanted._replace(kind="shift")))
+    if call.softcap:  # no front end has such kernels
+        program = program.replace("\n  return", f" softcap({call.softcap:e})\n  return")
+        if sizes:
+            options = "kind=auto apart=auto sizes=batch:{},heads:{},kv-heads:{},q:{},kv:{}".format(*sizes)
+        (compiled,) = compile_program(program, options)
+        manifest, ptx = compiled.manifest.encode(), compiled.ptx
+    else:
+        manifest, ptx, _ = texts_of(wanted)
+    seconds, raw = time.monotonic() - begin, json.loads(manifest)
+    about = raw["program"]
+    cost = {"compile": f"compiled and ordered in {seconds:.1f} s of the host, once a process"}
+    if sizes and wanted.sizes and not call.softcap:
+        cost["order"] = "orders are not kept (the cache is off)" if folder() is None else \
+            "its order was kept" if before == _orders() else "its order was not kept before, and is now"
+    cost["code"] = code_state(raw["ptx"]["sha256"])
+    if ptxas:
+        cost["assembled"] = _assembled(ptxas, raw["ptx"]["target"], ptx)
+    found.kernels.append({"name": raw["name"], **{name: about[name] for name in ("element", "head_dim", "mask", "tiles", "level", "workers", "parts")},
+                          "order": about["kind"], "sizes": list(sizes), "certificate": raw["certificate"], "ptx": raw["ptx"]["sha256"],
+                          "wanted": None if call.softcap else wanted._asdict(), "options": options, "first_call": cost})
+    found.files.append({"program.mlir": program.encode(), "manifest.json": manifest})
+
+
+def of_program(path: Path, options: str) -> Answer:
+    """What is asked for is a program of one's own. Raises CompileError."""
+    source = read_bytes(path)
+    found = Answer(f"the program of --program, with the options {options!r}", by_hand="it is a program of its own", asked={"options": options})
+    for compiled in compile_program(source, options, name="program.mlir"):
+        raw = json.loads(compiled.manifest)
+        about = raw["program"]
+        found.launches = 1
+        found.kernels.append({"name": raw["name"], **{name: about[name] for name in ("element", "head_dim", "mask", "tiles", "level", "workers", "parts")},
+                              "order": about["kind"], "sizes": [], "certificate": raw["certificate"], "ptx": raw["ptx"]["sha256"], "wanted": None,
+                              "options": options, "first_call": {"code": code_state(raw["ptx"]["sha256"])}})
+        found.files.append({"program.mlir": source, "manifest.json": compiled.manifest.encode()})
+    return found
+
+
+def _orders() -> int:
+    at = folder()
+    return sum(1 for _ in (at / "orders").glob("*")) if at else 0
+
+
+def code_state(sha256: str) -> str:
+    """Whether code of this PTX lies in the cache: files have their keys in front (lib/Support/FileCache.cpp)."""
+    at = folder()
+    if at is None:
+        return "code is not kept (the cache is off): assembled in every process"
+    for path in at.glob("*.cubin"):
+        try:
+            with path.open("rb") as file:
+                if f"ptx {sha256}\n".encode() in file.read(HEAD):
+                    return "its assembled code is kept, for the driver and assembler that it was made with"
+        except OSError:
+            continue
+    return "its code is not kept yet: assembled when it is first launched, for a second or two"
+
+
+def _assembled(ptxas: str, target: str, ptx: bytes) -> str:
+    with tempfile.TemporaryDirectory() as at:
+        source = Path(at, "kernel.ptx")
+        source.write_bytes(ptx)
+        begin = time.monotonic()
+        done = subprocess.run([ptxas, f"-arch={target}", str(source), "-o", str(source.with_suffix(".cubin"))], capture_output=True, text=True, check=False)
+        seconds = time.monotonic() - begin
+    return refusal_of_assembler(ptxas, done.returncode, done.stderr + done.stdout) or f"the first ptxas assembles it in {seconds:.1f} s"
