@@ -3,271 +3,25 @@
     python3 -m dash_attn.trace REGION MANIFEST [--order ORDER.json] [--predicted TRACE.json] [--out TRACE.json]
 
 REGION holds the region's bytes after a launch. ORDER.json is the order as --dash-report-schedule=format=json writes it: records are checked against
-it, and slices are called by their tiles. TRACE.json is for Perfetto; what format=trace predicts stands beside what was measured. Prints where time
-went, by role.
+it, and slices are called by their tiles. TRACE.json is for Perfetto; what format=trace predicts stands beside what was measured, track for track,
+and the five largest differences are said. Prints where time went, by role, and by worker where asked.
 """
 
 from __future__ import annotations
 
 import json
-import statistics
-import struct
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from .commands import GOOD, parser_of, run
-from .files import read_bytes, read_text, write_text
+from .errors import ArgumentError
+from .files import read_bytes, read_text
+from .heat import write_heat
+from .predicted import differences
+from .spans import Lane, Span, Tasks, by_role, by_worker, check, decode, events, of_workers, shares, table, track_for_track, write
 
-RECORD, HEADS, WORKER_BITS, CLOCK = struct.Struct("<4I"), 2, 20, 1 << 32
-# What a span counts as in the table; the others are work that has no record.
-COLUMNS = {"products": "products", "issue": "products", "turn": "turns", "given": "adds", "slot_full": "slots", "slot_empty": "slots",
-           "copies": "copies", "tensor_core": "tensor core", "elementwise": "element-wise"}
-ORDER = ("products", "tensor core", "element-wise", "slots", "turns", "adds", "copies", "boundary", "other")
-
-
-@dataclass(frozen=True)
-class Span:
-    """begin, end: nanoseconds since the first lane began. of: a channel, or a product. number: a use, or an item. turn: of event `turn`."""
-
-    event: str
-    of: str
-    begin: float
-    end: float
-    number: int
-    turn: int
-
-
-@dataclass
-class Lane:
-    """One thread of a role. lost: records that it had no room for, the last ones."""
-
-    worker: int
-    name: str
-    multiprocessor: int
-    begin: float
-    end: float
-    lost: int
-    spans: list[Span] = field(default_factory=list)
-
-    @property
-    def role(self) -> str:
-        return self.name.partition(" ")[0]
-
-
-@dataclass(frozen=True)
-class _Raw:
-    place: str
-    name: str
-    begin: tuple[int, ...]
-    end: tuple[int, ...]
-    records: list[tuple[int, ...]]
-
-    def cycles(self, clock: int, before: int) -> int:
-        """Cycles since the lane began, of a clock that was read within 2^31 cycles behind `before`."""
-        return before + (clock - self.begin[2] - before) % CLOCK
-
-
-def decode(data: bytes, manifest: Mapping[str, Any]) -> list[Lane]:
-    """The lanes of all workers. Raises ValueError, with the place, where the region is none, is cut, or was not written to its end."""
-    trace = manifest.get("trace")
-    if not trace:
-        raise ValueError(f"the manifest of {manifest.get('name')!r}: expected a kernel with a trace, found none; build it with trace=true")
-    lanes, room = trace["lanes"], trace["records"]
-    worker_bytes = RECORD.size * room * len(lanes)
-    if not data or len(data) % worker_bytes:
-        raise ValueError(f"the region 'trace' has {len(data)} bytes: expected {worker_bytes} for each worker; it is cut, or of another kernel")
-    raw = [_read(data, number, name, room, f"worker {number // len(lanes)}, lane '{name}'")
-           for number, name in enumerate(lanes * (len(data) // worker_bytes))]
-    return _in_time(raw, len(lanes), trace)
-
-
-def _read(data: bytes, number: int, name: str, room: int, place: str) -> _Raw:
-    at = RECORD.size * room * number
-    begin, end = RECORD.unpack_from(data, at), RECORD.unpack_from(data, at + RECORD.size)
-    if not any(begin):
-        raise ValueError(f"{place}: expected a record of its beginning, found zeros: no kernel has written the region")
-    if not any(end):
-        raise ValueError(f"{place}: has begun and not ended: the kernel was still running, or was ended")
-    if end[3] < HEADS:
-        raise ValueError(f"{place}: expected at least {HEADS} records, found {end[3]}: the region is of another kernel")
-    stored = data[at + RECORD.size * HEADS:at + RECORD.size * min(end[3], room)]
-    return _Raw(place, name, begin, end, list(RECORD.iter_unpack(stored)))
-
-
-def _in_time(raw: Sequence[_Raw], lanes: int, trace: Mapping[str, Any]) -> list[Lane]:
-    """Clocks are a multiprocessor's own, and exact; times are those of all, and coarse. So one gives lengths, and the other where they begin."""
-    lengths, decoded = [], []
-    for one in raw:
-        cycles, spans = 0, []
-        for number, (now, since, what, value) in enumerate(one.records, HEADS):
-            event, of = what & 0xff, what >> 8 & 0xff
-            if event >= len(trace["events"]) or of > len(trace["names"]):
-                raise ValueError(f"{one.place}, record {number}: expected an event and a name that the manifest has, found {event} and {of}: the region "
-                                 "is cut, or of another kernel")
-            behind = one.cycles(now, cycles)
-            if behind - cycles >= CLOCK // 2:
-                raise ValueError(f"{one.place}, record {number}: its clock goes back: the region is cut, or of another kernel")
-            cycles = behind
-            spans.append((trace["events"][event], trace["names"][of - 1] if of else "", cycles - (now - since) % CLOCK, cycles, value, what >> 16))
-        lengths.append(one.cycles(one.end[2], cycles))
-        decoded.append(spans)
-    times = [(one.begin[0] | one.begin[1] << 32, one.end[0] | one.end[1] << 32) for one in raw]
-    rates = [(end - begin) / length for (begin, end), length in zip(times, lengths) if length]
-    rate = statistics.median(rates) if rates else 1.0
-    if rate <= 0:
-        raise ValueError(f"times of lanes: expected ends behind beginnings, found {rate:g} ns a cycle: the region is of another kernel")
-    first = min(begin for begin, _ in times)
-    found = []
-    for base in range(0, len(raw), lanes):
-        ahead = [(one.begin[2] - raw[base].begin[2] + CLOCK // 2) % CLOCK - CLOCK // 2 for one in raw[base:base + lanes]]
-        origin = statistics.median(begin - first - more * rate for (begin, _), more in zip(times[base:base + lanes], ahead))
-        for one, more, length, spans in zip(raw[base:base + lanes], ahead, lengths[base:], decoded[base:]):
-            def at(cycles: float, start: float = origin + more * rate) -> float:
-                return start + cycles * rate
-
-            found.append(Lane(one.begin[3] & (1 << WORKER_BITS) - 1, one.name, one.begin[3] >> WORKER_BITS, at(0), at(length),
-                              one.end[3] - HEADS - len(spans), [Span(event, of, at(begin), at(end), number, turn)
-                                                                for event, of, begin, end, number, turn in spans]))
-    return found
-
-
-# ---- Beside an order.
-
-class Tasks:
-    """What an order, one of `schedules` of the JSON report, has each worker do."""
-
-    def __init__(self, order: Mapping[str, Any]) -> None:
-        self.items: dict[int, list[Mapping[str, Any]]] = {}
-        for item in order["items"]:
-            self.items.setdefault(item["worker"], []).append(item)
-        self.turns = {(chain["sequence"], chain["head"], chain["q"], kv, part): turn
-                      for chain in order["chains"] for turn, (kv, part) in enumerate(chain["order"])}
-        self.pieces = 2 * order["tiles"]["kv"] // order["tiles"]["q"] if order["parts"] > 1 else 0
-
-    def visits(self, worker: int) -> Iterator[tuple[int, tuple[int, ...] | None]]:
-        """Uses of the slots that a worker adds: (use, (sequence, head, q, kv, part)), none of a piece of dK and dV."""
-        use = 0
-        for item in self.items.get(worker, []):
-            for head, q in item["visit"]:
-                yield use, (item["sequence"], head, q, item["kv"], item["part"])
-                use += 1
-            for _ in range(self.pieces):
-                yield use, None
-                use += 1
-
-
-def check(lanes: Sequence[Lane], order: Mapping[str, Any]) -> None:
-    """Raises ValueError, with the place, where what was done is not the order: an item, a visit or a turn that is missing or comes twice, a turn
-    that was taken before the one in front was on its way out. Of lanes that lost records what is left is checked."""
-    tasks, taken, given = Tasks(order), {}, {}
-    by_worker: dict[int, list[Lane]] = {}
-    for lane in lanes:
-        by_worker.setdefault(lane.worker, []).append(lane)
-        items, expected = [span.number for span in lane.spans if span.event == "item"], len(tasks.items.get(lane.worker, []))
-        if items != list(range(len(items))) or not lane.lost and len(items) != expected:
-            raise ValueError(f"worker {lane.worker}, lane '{lane.name}': expected items 0 to {expected - 1}, found {items[:20]}")
-    if missing := sorted(set(tasks.items) - set(by_worker)):
-        raise ValueError(f"worker {missing[0]}: expected {len(tasks.items[missing[0]])} items, found no lane of it")
-    for worker, mine in sorted(by_worker.items()):
-        visits, lost = dict(tasks.visits(worker)), any(lane.lost for lane in mine)
-        turns = [span for lane in mine for span in lane.spans if span.event == "turn"]
-        uses = sorted(span.number for span in turns)
-        if turns and (len(set(uses)) != len(uses) or not lost and uses != sorted(visits)):
-            wrong = sorted(set(visits).symmetric_difference(uses)) or [use for use in uses if uses.count(use) > 1]
-            raise ValueError(f"worker {worker}: expected a turn for each of {len(visits)} uses, found {len(uses)}; use {wrong[0]} is missing or too many")
-        for span in turns:
-            task = visits.get(span.number)
-            if task is None:
-                continue
-            if span.turn != tasks.turns[task] & 0xffff:
-                raise ValueError(f"worker {worker}, use {span.number}: expected turn {tasks.turns[task]}, found {span.turn}")
-            taken[task[:3], span.turn] = span
-        given |= {(visits[span.number][:3], tasks.turns[visits[span.number]]): span for lane in mine for span in lane.spans
-                  if span.event == "given" and visits.get(span.number)}
-    for (tile, turn), span in taken.items():
-        before = given.get((tile, turn - 1))
-        if before and span.end < before.begin - TOLERANCE:
-            raise ValueError(f"sequence {tile[0]}, head {tile[1]}, q tile {tile[2]}: turn {turn} was taken {before.begin - span.end:.0f} ns before the one "
-                             "in front was added")
-
-
-# Nanoseconds by which times of two multiprocessors may be off: where a lane begins and ends is read from a coarse timer. Of four programs on an
-# H100 2131 was the most.
-TOLERANCE = 5000.0
-
-
-# ---- What is written.
-
-def of_workers(lanes: Sequence[Lane], workers: int) -> list[Lane]:
-    """Lanes of the first workers, of all where `workers` is 0: a trace of 132 workers has hundreds of megabytes. Raises ValueError."""
-    if workers < 0:
-        raise ValueError(f"workers: expected a number of workers, or 0 for all, found {workers}")
-    return [lane for lane in lanes if workers == 0 or lane.worker < workers]
-
-
-def events(lanes: Sequence[Lane], title: str, process: int, order: Mapping[str, Any] | None = None) -> Iterator[dict[str, Any]]:
-    """Trace events as Chrome and Perfetto read them, with the tracks of the predicted ones: "w0 compute", "w0 reduce", and those of further lanes."""
-    tasks = Tasks(order) if order else None
-    yield {"ph": "M", "pid": process, "tid": 0, "name": "process_name", "args": {"name": title}}
-    for track, lane in enumerate(lanes):
-        yield {"ph": "M", "pid": process, "tid": track, "name": "thread_name", "args": {"name": f"w{lane.worker} {lane.name}"}}
-        yield {"ph": "M", "pid": process, "tid": track, "name": "thread_sort_index", "args": {"sort_index": track}}
-        visits = dict(tasks.visits(lane.worker)) if tasks else {}
-        for span in lane.spans:
-            slice_ = {"pid": process, "tid": track, "name": _name(span, visits), "cat": COLUMNS.get(span.event, span.event),
-                      "ts": round(span.begin / 1000, 3), "args": {"number": span.number, "worker": lane.worker, "sm": lane.multiprocessor}}
-            if span.end > span.begin:
-                yield slice_ | {"ph": "X", "dur": round((span.end - span.begin) / 1000, 3)}
-            else:
-                yield slice_ | {"ph": "i", "s": "t"}
-
-
-def _name(span: Span, visits: Mapping[int, tuple[int, ...] | None]) -> str:
-    task = visits.get(span.number) if span.event in ("turn", "given") else None
-    tile = f" s{task[0]} h{task[1]} {task[3]},{task[2]}" if task else ""
-    return {"turn": f"wait for turn {span.turn}{tile}", "given": f"add{tile}", "slot_full": f"wait for {span.of} full",
-            "slot_empty": f"wait for {span.of} empty", "products": f"wait for {span.of}", "issue": f"issued {span.of}",
-            "copies": "wait for copies", "tensor_core": "wait for the tensor core", "item": f"item {span.number}"}.get(span.event, span.event)
-
-
-def write(path: Path, measured: Iterator[dict[str, Any]], predicted: Mapping[str, Any] | None = None) -> None:
-    """One file of both."""
-    write_text(path, json.dumps({"displayTimeUnit": "ns", "traceEvents": [*(predicted or {}).get("traceEvents", []), *measured]}))
-
-
-def shares(lanes: Sequence[Lane]) -> dict[str, dict[str, float]]:
-    """By role, what part of its lanes' time went where: columns as in ORDER. boundary: of a role that multiplies, from where an
-    item begins until its first slot is there."""
-    found: dict[str, dict[str, float]] = {}
-    for lane in lanes:
-        sums = found.setdefault(lane.role, dict.fromkeys(ORDER, 0.0) | {"": 0.0})
-        sums[""] += lane.end - lane.begin
-        item, multiplies = None, any(span.event == "products" for span in lane.spans)
-        for span in lane.spans:
-            if span.event == "item":
-                item = span.begin if multiplies else None
-                continue
-            column, begin = COLUMNS[span.event], span.begin
-            if item is not None:
-                column, begin, item = "boundary", item, None
-            sums[column] += span.end - begin
-    for sums in found.values():
-        whole = sums.pop("") or 1.0
-        sums["other"] = whole - sum(sums.values())
-        sums.update({column: time / whole for column, time in sums.items()})
-    return found
-
-
-def table(lanes: Sequence[Lane]) -> str:
-    """`shares` in percent."""
-    lines = [f"{'role':<10}" + "".join(f"{column:>14}" for column in ORDER)]
-    lines += [f"{role:<10}" + "".join(f"{100 * sums[column]:>13.1f}%" for column in ORDER) for role, sums in shares(lanes).items()]
-    if lost := sum(lane.lost for lane in lanes):
-        lines.append(f"{lost} records had no room, the last ones of their lanes: build with a larger trace-records")
-    return "\n".join(lines)
+__all__ = ["Lane", "Span", "Tasks", "by_role", "by_worker", "check", "decode", "differences", "events", "of_workers", "shares", "table", "track_for_track",
+           "write", "write_heat"]
 
 
 def main() -> int:
@@ -277,19 +31,26 @@ def main() -> int:
     parser.add_argument("--order", type=Path, help="check against it, and call slices by its tiles")
     parser.add_argument("--predicted", type=Path, help="what format=trace has written, to stand beside")
     parser.add_argument("--out", type=Path, help="write a trace for Perfetto")
+    parser.add_argument("--by", choices=("role", "worker"), default="role", help="a line of the table for each (default: role)")
+    parser.add_argument("--heat", type=Path, metavar="FILE", help="write a heat map of workers by steps: an .svg, or a .json of its numbers; needs --order")
     parser.add_argument("--workers", type=int, default=8, help="whose tracks are written, from worker 0 on; 0: all of them, hundreds of MB (default: 8)")
     arguments = parser.parse_args()
+    if arguments.heat and not arguments.order:
+        raise ArgumentError("--heat: expected --order beside it, which says what steps are, found none")
     manifest = json.loads(read_text(arguments.manifest))
     lanes = decode(read_bytes(arguments.region, 1 << 34), manifest)
     order = json.loads(read_text(arguments.order))["schedules"][0] if arguments.order else None
+    predicted = json.loads(read_text(arguments.predicted)) if arguments.predicted else None
     if order:
         check(lanes, order)
-    print(table(lanes))
+    print(table(lanes, by_worker if arguments.by == "worker" else by_role))
+    if order and predicted:
+        print("\n".join(differences(lanes, order, predicted)))
+    title = f"{manifest['program']['kind']} of @{manifest['name']}"
     if arguments.out:
-        predicted = json.loads(read_text(arguments.predicted)) if arguments.predicted else None
-        process = 1 + max((event["pid"] for event in predicted["traceEvents"]), default=0) if predicted else 0
-        title = f"measured: {manifest['program']['kind']} of @{manifest['name']}"
-        write(arguments.out, events(of_workers(lanes, arguments.workers), title, process, order), predicted)
+        write(arguments.out, events(of_workers(lanes, arguments.workers), f"measured: {title}", 1, order), predicted)
+    if arguments.heat:
+        write_heat(arguments.heat, lanes, order, title)
     return GOOD
 
 

@@ -6,6 +6,9 @@ where nothing is faster beyond noise); then kinds of order of kernels with these
 dash_attn.bench: random order, medians, one of them twice as control. Costs are those that predict the times best. --record keeps all
 measurements, and --from makes the file of such a record, or of one of dash_attn.bench, without a GPU: the same costs for the same
 measurements. In Python: fit(measure()).
+
+--from-trace REGION MANIFEST ORDER, once for each head dim and mask, takes the costs from what traced kernels did (dash_attn.trace), and says them beside
+those that the order was made with. A traced kernel is slower than a plain one: --plain MS, once for each, scales its costs to that time.
 """
 
 from __future__ import annotations
@@ -25,15 +28,18 @@ from .commands import GOOD, parser_of, run
 from .coverage import limits
 from .errors import ArgumentError
 from .files import write_text
-from .fit import CLASSES, fit
+from .fit import CLASSES, file_text, fit
 from .predict import DASH_OPT
 from .records import Record, read
+from .trace_prices import of_files, whole
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = parser_of("tune", __doc__)
     parser.add_argument("costs", type=Path, help="the file to write")
     parser.add_argument("--from", dest="source", type=Path, metavar="RECORD", help="measure nothing: fit these measurements")
+    parser.add_argument("--from-trace", nargs=3, action="append", type=Path, metavar=("REGION", "MANIFEST", "ORDER"), help="measure nothing: costs of traces")
+    parser.add_argument("--plain", action="append", type=float, metavar="MS", help="how long the plain kernel of a trace takes: its costs are scaled to that")
     parser.add_argument("--record", type=Path, help="where to keep the measurements")
     parser.add_argument("--head-dims", default="64,128")
     parser.add_argument("--seconds", type=float, default=120, help="for the search of structures, slots and tiles; 0 leaves it out")
@@ -41,7 +47,12 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--rows", type=int, default=2048, help="fit no longer problems: predicting them takes long")
     parser.add_argument("--seed", type=int, default=0, help="of the order in which kernels run")
     parser.add_argument("--dash-opt", type=shlex.split, default=DASH_OPT, help="the compiler; that of libdash by default")
-    return parser.parse_args(arguments)
+    found = parser.parse_args(arguments)
+    if found.from_trace and found.source:
+        parser.error("--from-trace: expected no --from beside it")
+    if found.plain and len(found.plain) != len(found.from_trace or ()):
+        parser.error(f"--plain: expected one for each --from-trace, {len(found.from_trace or ())}, found {len(found.plain)}")
+    return found
 
 
 def measure(head_dims: Sequence[int] = (64, 128), seconds: float = 120, rounds: int = 15, seed: int = 0) -> dict[str, Any]:
@@ -80,7 +91,17 @@ def print_search(record: dict[str, Any]) -> None:
               f"default: {gains} ({count} ran, {one.number('refused', 0)} refused, {one.number('left_out', 0)} left out)")
 
 
+def of_traces(arguments: argparse.Namespace) -> int:
+    traces = arguments.from_trace
+    found = [of_files(*paths, plain) for paths, plain in zip(traces, arguments.plain or [None] * len(traces))]
+    print("\n".join(map(str, found)), flush=True)
+    write_text(arguments.costs, file_text(f"of {len(found)} traces", whole(found)))
+    return GOOD
+
+
 def tune(arguments: argparse.Namespace) -> int:
+    if arguments.from_trace:
+        return of_traces(arguments)
     head_dims = [int(size) for size in arguments.head_dims.split(",")]
     if not arguments.source:
         record = measure(head_dims, arguments.seconds, arguments.rounds, arguments.seed)

@@ -2,7 +2,8 @@
 """trace.py [--out DIR]: traced kernels beside plain ones, on a GPU.
 
 Of each head dim and mask: gradients must have the same bits, records must be the order, and the time of the whole backward with a trace over that without
-is printed; the goal is 1.03, and nothing fails by it. DIR gets a trace for Perfetto of each, what was predicted beside what was measured.
+is printed; the goal is 1.03, and nothing fails by it. Beside it stand the largest differences from what was predicted, and what prices should be. DIR gets
+a trace for Perfetto of each, what was predicted beside what was measured, a heat map of workers by steps, and a file of costs.
 Kernels are compiled here, by libdash.
 """
 
@@ -21,8 +22,9 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "python")]
 
 import torch  # noqa: E402
 
-from dash_attn import Kernel, trace  # noqa: E402
+from dash_attn import Kernel, heat, trace, trace_prices  # noqa: E402
 from dash_attn.bench import make_tensors, problems  # noqa: E402
+from dash_attn.fit import file_text  # noqa: E402
 from dash_attn.predict import DASH_OPT, ENVIRONMENT, program  # noqa: E402
 from dash_attn.testing import OUTPUTS, poison  # noqa: E402
 
@@ -65,6 +67,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
     workers, failed = torch.cuda.get_device_properties(0).multi_processor_count, False
+    prices = []
     for mask, kind in KINDS.items():
         for case in problems([ROWS], [128, 64], [mask]):
             name = f"{mask}-{case.head_dim}"
@@ -89,11 +92,22 @@ def main() -> int:
             bits = f"FAILED: other bits in {', '.join(wrong)}" if wrong else "the same bits"
             print(f"{name}: {bits}, {said}; {plain:.3f} ms plain, {traced:.3f} ms traced: {traced / plain:.3f}", flush=True)
             print(trace.table(lanes), flush=True)
+            predicted = report(text, kind, workers, "trace")
+            print("\n".join(trace.differences(lanes, order, predicted)), flush=True)
+            main = (max(lane.end for lane in lanes) - min(lane.begin for lane in lanes)) / 1e6  # times are those of all entries
+            prices.append(trace_prices.find(lanes, order, main * plain / traced))
+            print(prices[-1], flush=True)
+            found_map = heat.of_trace(lanes, order, f"{name}, {kind}, traced")
+            print(f"stragglers: {found_map.stragglers or 'none'}", flush=True)
             if arguments.out:
                 arguments.out.mkdir(parents=True, exist_ok=True)
                 path = arguments.out / f"trace-{name}.json"
-                trace.write(path, trace.events(trace.of_workers(lanes, WORKERS), f"measured: {kind}", 2, order), report(text, kind, workers, "trace"))
+                trace.write(path, trace.events(trace.of_workers(lanes, WORKERS), f"measured: {kind}", 1, order), predicted)
+                for ending in (".svg", ".json"):
+                    heat.save(arguments.out / f"heat-{name}{ending}", found_map)
                 print(f"{path}: {path.stat().st_size} bytes", flush=True)
+    if arguments.out:
+        (arguments.out / "costs.json").write_text(file_text(torch.cuda.get_device_name(), trace_prices.whole(prices)), encoding="utf-8")
     return int(failed)
 
 

@@ -102,8 +102,19 @@ done = subprocess.run([sys.executable, "-m", "dash_attn.trace", "region", "causa
                       capture_output=True, text=True, check=False)
 assert done.returncode == 0 and "products" in done.stdout and "compute" in done.stdout, done.stderr
 both = json.loads((arguments.tmp / "both.json").read_text(encoding="utf-8"))["traceEvents"]
-tracks = {process: {event["args"]["name"] for event in both if event["name"] == "thread_name" and event["pid"] == process} for process in (1, 2)}
-assert tracks[1] and tracks[1] <= tracks[2], tracks
+tracks = [(event["pid"], event["args"]["name"]) for event in both if event["name"] == "thread_name"]
+assert tracks[:6] == [(1, f"{track}, {part}") for track, part in (("compute", "predicted"), ("compute", "measured"), ("compute 1", "measured"),
+                                                                  ("reduce", "predicted"), ("reduce", "measured"), ("reduce 1", "measured"))], tracks
+assert "1. " in done.stdout and "the largest differences:" in done.stdout, done.stdout
+for extra, words in ((["--by=worker", "--order=order.json", "--heat=heat.svg"], "w0 compute"), (["--heat=heat.json"], "--heat: expected --order beside it")):
+    done = subprocess.run([sys.executable, "-m", "dash_attn.trace", "region", "causal128-traced.json", *extra], cwd=arguments.tmp,
+                          env={"PYTHONPATH": str(arguments.root / "python")}, capture_output=True, text=True, check=False)
+    assert words in done.stdout + done.stderr and (done.returncode == 0) == ("--order=order.json" in extra), done
+assert (arguments.tmp / "heat.svg").exists() and not (arguments.tmp / "heat.json").exists()
+# Prices of what the emulator did, a few microseconds of its own: it says them, and that a full mask's are missing.
+done = subprocess.run([sys.executable, "-m", "dash_attn.tune", "costs.json", "--from-trace", "region", "causal128-traced.json", "order.json"], cwd=arguments.tmp,
+                      env={"PYTHONPATH": str(arguments.root / "python")}, capture_output=True, text=True, check=False)
+assert done.returncode == 2 and done.stdout.startswith("128 masked: compute 0.") and "expected one trace of a full mask for head dim 128" in done.stderr, done
 done = subprocess.run([sys.executable, "-m", "dash_attn.trace", "predicted.json", "causal128-traced.json"], cwd=arguments.tmp,
                       env={"PYTHONPATH": str(arguments.root / "python")}, capture_output=True, text=True, check=False)
 assert done.returncode == 2 and "dash_attn.trace: error: the region 'trace' has" in done.stderr, done

@@ -1,0 +1,99 @@
+"""Heat maps: workers by steps, ranks by steps, as SVG or JSON. A cell is how long a step took; so what straggles stands out, by row or by column."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .errors import ArgumentError
+from .files import write_text
+from .spans import Lane, Tasks
+from .svg import Picture
+
+SHADES = 9
+COLORS = ("#f7fbff", "#deebf7", "#c6dbef", "#9ecae1", "#6baed6", "#4292c6", "#2171b5", "#08519c", "#08306b")
+STYLE = "".join(f"rect.heat{shade} {{ fill: {color} }}\n" for shade, color in enumerate(COLORS))
+LEFT, TOP, RIGHT, BOTTOM, CELL, MOST_WIDTH, LEAST_WIDTH = 120, 60, 20, 60, 6, 1200, 480
+STRAGGLES = 1.1  # a row whose median is so many times that of all
+NAMED = 8  # rows that are named below
+
+
+@dataclass(frozen=True)
+class Heat:
+    """rows: names, such as w0; cells: of each row its steps, in microseconds, None where it has none."""
+
+    title: str
+    rows: tuple[str, ...]
+    cells: tuple[tuple[float | None, ...], ...]
+    about: str = "worker"
+
+    @property
+    def stragglers(self) -> dict[str, float]:
+        """Rows whose steps take longer than those of all, the median by the median, the slowest first."""
+        own = {row: statistics.median(known) for row, cells in zip(self.rows, self.cells) if (known := [one for one in cells if one is not None])}
+        whole = statistics.median(own.values()) if own else 0.0
+        return dict(sorted(((row, one / whole) for row, one in own.items() if whole and one > STRAGGLES * whole), key=lambda pair: -pair[1]))
+
+    def as_json(self) -> dict[str, Any]:
+        return {"title": self.title, "of": self.about, "unit": "us", "rows": list(self.rows), "steps": [list(cells) for cells in self.cells],
+                "stragglers": {row: round(times, 3) for row, times in self.stragglers.items()}}
+
+    def as_svg(self) -> str:
+        columns = max((len(cells) for cells in self.cells), default=0)
+        known = sorted(one for cells in self.cells for one in cells if one is not None)
+        if not known:
+            raise ArgumentError("a heat map: expected a step at least, found none")
+        low, high = known[len(known) // 50], known[-1 - len(known) // 50]  # what is beyond has the colour of the end
+        width = min(max(columns * CELL, LEAST_WIDTH), MOST_WIDTH)
+        bottom = TOP + CELL * len(self.rows)
+        picture = Picture(LEFT + width + RIGHT, bottom + BOTTOM, self.title, STYLE)
+        picture.text(LEFT, 24, self.title, "title")
+        picture.text(LEFT, 44, f"a row is a {self.about}, a column a step; {low:.2f} µs is light, {high:.2f} µs and more is dark", "mute")
+        for index, (row, cells) in enumerate(zip(self.rows, self.cells)):
+            if index % max(1, len(self.rows) // 16) == 0 or len(self.rows) <= NAMED:
+                picture.text(LEFT - 8, TOP + CELL * (index + 1), row, "mute end")
+            for step, one in enumerate(cells):
+                if one is not None:
+                    shade = min(SHADES - 1, max(0, int(SHADES * (one - low) / (high - low)))) if high > low else 0
+                    picture.rect(LEFT + width * step / columns, TOP + CELL * index, width / columns, CELL, f"heat{shade}")
+        slow = [f"{row} {times:.2f}" for row, times in self.stragglers.items()]
+        picture.text(LEFT, bottom + 22, f"slower than the median of all: {', '.join(slow[:NAMED])}{', ...' * (len(slow) > NAMED)}" if slow else
+                     f"no {self.about} is {STRAGGLES} of the median of all", "mute")
+        return picture.finish()
+
+
+def of_trace(lanes: Sequence[Lane], order: Mapping[str, Any], title: str) -> Heat:
+    """Workers by steps: of each task the time from the end of the add before it to its own, of the worker. A worker's first step has its start-up."""
+    tasks = Tasks(order)
+    rows, cells = [], []
+    for worker in sorted({lane.worker for lane in lanes}):
+        visits = dict(tasks.visits(worker))
+        mine = [lane for lane in lanes if lane.worker == worker]
+        ends = {span.number: span.end for lane in mine for span in lane.spans if span.event == "given" and visits.get(span.number)}
+        last, steps = min(lane.begin for lane in mine), list[float | None]()
+        for use in sorted(use for use, task in visits.items() if task):
+            steps.append(round((ends[use] - last) / 1000, 3) if use in ends else None)
+            last = ends.get(use, last)
+        rows.append(f"w{worker} sm{mine[0].multiprocessor}")
+        cells.append(tuple(steps))
+    return Heat(title, tuple(rows), tuple(cells))
+
+
+def of_ranks(times: Sequence[Sequence[float | None]], title: str) -> Heat:
+    """Ranks by steps of training: of each rank its steps' times in microseconds, as `sampling.Sampler` keeps them."""
+    return Heat(title, tuple(f"rank {rank}" for rank in range(len(times))), tuple(map(tuple, times)), "rank")
+
+
+def write_heat(path: Path, lanes: Sequence[Lane], order: Mapping[str, Any], title: str) -> None:
+    save(path, of_trace(lanes, order, title))
+
+
+def save(path: Path, heat: Heat) -> None:
+    """Raises ArgumentError for another ending than .svg and .json."""
+    if path.suffix not in (".svg", ".json"):
+        raise ArgumentError(f"{path}: expected a file that ends with .svg or .json, found '{path.suffix}'")
+    write_text(path, heat.as_svg() if path.suffix == ".svg" else json.dumps(heat.as_json()) + "\n")

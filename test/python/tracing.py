@@ -1,0 +1,179 @@
+# RUN: rm -rf %t && mkdir -p %t && %python %s %t
+# REQUIRES: python, plain-libdash
+"""Made-up traces that are what was predicted: no differences, the prices that they were made with, an even heat map; and with faults, which are named."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent / "lib"))
+
+from fixtures import refused  # noqa: E402
+
+from dash_attn import ArgumentError, heat, spans, trace_prices  # noqa: E402
+from dash_attn.fit import file_text  # noqa: E402
+from dash_attn.predict import DASH_OPT, ENVIRONMENT, predict, program  # noqa: E402
+from dash_attn.predicted import differences, steps_of  # noqa: E402
+from dash_attn.spans import Lane, Span, Tasks  # noqa: E402
+
+TMP = Path(sys.argv[1])
+WORKERS = 4
+
+
+def report(mask: str, kind: str, form: str) -> dict[str, Any]:
+    text = program([{"rows": 1000, "batch": 1, "heads": 2, "head_dim": 128, "mask": mask}])
+    passes = ["--dash-tile", f"--dash-apply-schedule=kind={kind} workers={WORKERS}", f"--dash-report-schedule=format={form}", "-o", "/dev/null"]
+    return json.loads(subprocess.run([*DASH_OPT, "-", *passes], input=text, env=ENVIRONMENT, capture_output=True, text=True, check=True).stdout)
+
+
+def made_up(order: dict[str, Any], predicted: dict[str, Any], factor: float = 1.0) -> list[Lane]:
+    """A kernel that does what the model says: a consumer and a reducer for each worker. factor: of all times."""
+    steps, tasks, cost = steps_of(order, predicted), Tasks(order), order["cost"]
+    owner = {(item["sequence"], head, q, item["kv"], item["part"]): item["worker"] for item in order["items"] for head, q in item["visit"]}
+    chains = {tuple(chain[name] for name in ("sequence", "head", "q")): [tuple(one) for one in chain["order"]] for chain in order["chains"]}
+    lanes = []
+    for worker in range(WORKERS):
+        visits, use, consumer, reducer = dict(tasks.visits(worker)), 0, list[Span](), list[Span]()
+
+        def add(spans_: list[Span], event: str, of: str, begin: float, end: float, number: int, turn: int = 0) -> None:
+            spans_.append(Span(event, of, 1000 * factor * begin, 1000 * factor * end, number, turn))
+
+        computed = added = 0.0
+        for number, item in enumerate(tasks.items[worker]):
+            for place in range(len(item["visit"])):
+                task = visits[use]
+                step, turn = steps[task], tasks.turns[task]
+                if step.begin > computed:
+                    add(consumer, "slot_empty", "dq", computed, step.begin, use)
+                start = step.computed - cost["c"]
+                if place == 0:
+                    add(consumer, "item", "", step.begin, step.begin, number)
+                    add(reducer, "item", "", added, added, number)
+                    add(consumer, "slot_full", "k", step.begin, start, number)
+                add(consumer, "slot_full", "q", start, start, use)
+                add(consumer, "products", "k*q^T", start, step.computed, use)
+                ahead = (*task[:3], *chains[task[:3]][turn - 1]) if turn else None
+                at = max(added, steps[ahead].added + cost["latency"] * (owner[ahead] != worker)) if ahead else added
+                add(reducer, "turn", "", added, at, use, turn)
+                add(reducer, "slot_full", "dq", at, max(at, step.computed), use)
+                add(reducer, "given", "", step.adding, step.added, use)
+                computed, added, use = step.computed, step.added, use + 1
+        lanes += [Lane(worker, "compute", worker, 0.0, consumer[-1].end, 0, consumer), Lane(worker, "reduce", worker, 0.0, reducer[-1].end, 0, reducer)]
+    return lanes
+
+
+def delayed(lane: Lane, use: int, by: float) -> Lane:
+    """Waits so many nanoseconds longer for the turn of a use, and is so much later from there on."""
+    at = next(index for index, span in enumerate(lane.spans) if span.event == "turn" and span.number == use)
+    moved = [replace(span, begin=span.begin + by * (index > at), end=span.end + by * (index >= at)) for index, span in enumerate(lane.spans)]
+    return replace(lane, end=lane.end + by, spans=moved)
+
+
+def beside(order: dict[str, Any], predicted: dict[str, Any]) -> None:
+    lanes = made_up(order, predicted)
+    spans.check(lanes, order)
+    said = differences(lanes, order, predicted)
+    makespan = order["makespan"]
+    assert said[0] == f"the order took {makespan:.1f} µs, predicted {makespan:.1f}: 1.00 of it; the largest differences:", said
+    assert len(said) == 6 and all(" (0.0 " in line for line in said[1:]), said
+    twice = differences(made_up(order, predicted, 2), order, predicted)
+    assert ": 2.00 of it" in twice[0] and twice[1].startswith("1. ") and "all workers on the mean" in twice[1], twice
+    # One worker waits for one turn.
+    late = [delayed(lane, 3, 50000.0) if (lane.worker, lane.role) == (1, "reduce") else lane for lane in lanes]
+    said = differences(late, order, predicted)
+    turn = Tasks(order).turns[dict(Tasks(order).visits(1))[3]]
+    assert said[1].startswith("1. reduce of worker 1: waiting for turns takes ") and f"is for turn {turn} of sequence 0, head " in said[1], said
+    assert (", behind kv tile " in said[1]) == (turn > 0), said
+    other = json.loads(json.dumps(predicted))
+    other["traceEvents"] = [event for event in other["traceEvents"] if event.get("args", {}).get("head", 0) == 0]
+    assert "the prediction: expected the " in refused(lambda: differences(lanes, order, other), ArgumentError)
+
+    # Tables by worker hold what those by role hold; tracks lie under each other.
+    by_worker = spans.times(lanes, spans.by_worker)
+    assert set(by_worker) == {f"w{worker} {role}" for worker in range(WORKERS) for role in ("compute", "reduce")}
+    for role, sums in spans.times(lanes).items():
+        assert all(abs(sum(by_worker[f"w{worker} {role}"][column] for worker in range(WORKERS)) - time) < 1 for column, time in sums.items())
+    spans.write(TMP / "both.json", spans.events(spans.of_workers(lanes, 2), "made up", 1, order), predicted)
+    both = json.loads((TMP / "both.json").read_text(encoding="utf-8"))["traceEvents"]
+    tracks = [(event["pid"], event["args"]["name"]) for event in both if event["name"] == "thread_name"]
+    assert tracks == [(1 + worker, f"{role}, {part}") for worker in range(2) for role in ("compute", "reduce") for part in ("predicted", "measured")], tracks
+    assert {event["args"]["name"] for event in both if event["name"] == "process_name"} == {"w0", "w1"}
+    slices = [event for event in both if event["ph"] == "X"]
+    measured = {event["tid"] for event in both if event["name"] == "thread_name" and event["args"]["name"].endswith("measured")}
+    for name, part in (("add s0 h", True), ("s0 h", False)):
+        assert all((event["tid"] in measured) == part for event in slices if event["name"].startswith(name)), name
+    assert sum(event["tid"] not in measured and event["cat"] in ("compute", "reduce") for event in slices) == 2 * sum(len(item["visit"]) for item in order["items"] if item["worker"] < 2)
+
+
+def prices(order: dict[str, Any], predicted: dict[str, Any], mask: str) -> dict[str, Any]:
+    """Those that the made-up kernel was made with; those of a kernel that takes twice as long are twice those."""
+    cost = order["cost"]
+    expected = {"compute": cost["c"], "reduce": cost["r"], "boundary": cost["boundary"], "latency": cost["latency"]}
+    for factor, plain, times in ((1, None, 1), (2, None, 2), (2, order["makespan"] / 1000, 1)):
+        found = trace_prices.find(made_up(order, predicted, factor), order, plain)
+        assert (found.price["headDim"], found.price["mask"]) == (128, mask), found
+        for name, price in expected.items():
+            assert abs(found.price[name] - times * price) < 0.01 * times or name == "latency" and not found.of[name], (name, found, expected)
+        assert f"compute {found.price['compute']:g} (made with {cost['c']:g}, of " in str(found), found
+    assert found.of["latency"] and abs(found.scale - 0.5) < 0.01 and "times 0.5" in str(found), found
+    lanes = made_up(order, predicted)
+    for broken, message in (([lane for lane in lanes if lane.role == "reduce"], "expected an item of two steps at least, found none"),
+                            ([lane for lane in lanes if lane.role == "compute"], "expected turns that are added, found none")):
+        assert message in refused(lambda broken=broken: trace_prices.find(broken, order), ArgumentError)
+    assert "--plain: expected about the " in refused(lambda: trace_prices.find(lanes, order, 1e6), ArgumentError)
+    return trace_prices.find(lanes, order)
+
+
+def heat_maps(order: dict[str, Any], predicted: dict[str, Any]) -> None:
+    lanes = made_up(order, predicted)
+    even = heat.of_trace(lanes, order, "even")
+    assert even.rows == tuple(f"w{worker} sm{worker}" for worker in range(WORKERS)) and not even.stragglers, even.stragglers
+    assert [len(cells) for cells in even.cells] == [sum(len(item["visit"]) for item in Tasks(order).items[worker]) for worker in range(WORKERS)]
+    assert abs(sum(even.cells[0]) - max(span.end for span in lanes[1].spans) / 1000) < 0.1  # steps follow each other
+    slow = [replace(lane, spans=[replace(span, begin=2 * span.begin, end=2 * span.end) for span in lane.spans]) if lane.worker == 2 else lane for lane in lanes]
+    found = heat.of_trace(slow, order, "a <slow> one")
+    assert list(found.stragglers) == ["w2 sm2"] and 1.5 < found.stragglers["w2 sm2"] < 2.5, found.stragglers
+    heat.save(TMP / "heat.svg", found)
+    heat.save(TMP / "heat.json", found)
+    picture = ET.parse(TMP / "heat.svg").getroot()
+    cells = [one for one in picture.iter("{http://www.w3.org/2000/svg}rect") if one.get("class", "").startswith("heat")]
+    assert len(cells) == sum(map(len, found.cells)) and {one.get("class") for one in cells} > {"heat0", "heat8"}, len(cells)
+    texts = [one.text for one in picture.iter("{http://www.w3.org/2000/svg}text")]
+    assert texts[0] == "a <slow> one" and texts[-1].startswith("slower than the median of all: w2 sm2 "), texts
+    about = json.loads((TMP / "heat.json").read_text(encoding="utf-8"))
+    assert about["rows"] == list(found.rows) and about["of"] == "worker" and about["steps"] == [list(cells) for cells in found.cells] and "w2 sm2" in about["stragglers"]
+    assert refused(lambda: heat.save(TMP / "heat.png", found), ArgumentError) == f"{TMP / 'heat.png'}: expected a file that ends with .svg or .json, found '.png'"
+    assert "expected a step at least, found none" in refused(lambda: heat.Heat("", (), ()).as_svg(), ArgumentError)
+    ranks = heat.of_ranks([[10.0, None, 10.0], [10.0, 10.0], [15.0, 16.0, 14.0]], "ranks")
+    assert ranks.rows == ("rank 0", "rank 1", "rank 2") and ranks.stragglers == {"rank 2": 1.5} and ranks.as_json()["of"] == "rank", ranks
+    assert "a row is a rank" in ranks.as_svg()
+
+
+def commands() -> None:
+    for name, arguments, message in (("trace", ("region", "manifest", "--heat=h.svg"), "--heat: expected --order beside it"),
+                                     ("tune", ("costs", "--from-trace", "a", "b", "c", "--from=d"), "--from-trace: expected no --from beside it"),
+                                     ("tune", ("costs", "--from-trace", "a", "b", "c", "--plain=1", "--plain=2"), "--plain: expected one for each --from-trace, 1, found 2"),
+                                     ("tune", (TMP / "costs", "--from-trace", "a", "b", "c"), "No such file or directory: 'a'")):
+        done = subprocess.run([sys.executable, "-m", f"dash_attn.{name}", *map(str, arguments)], env=ENVIRONMENT, capture_output=True, text=True, check=False)
+        assert done.returncode == 2 and message in done.stderr, (name, done)
+    assert not (TMP / "costs").exists()
+
+
+found = []
+for mask, kind in (("causal", "symmetric-shift"), ("full", "descending")):
+    order, predicted = report(mask, kind, "json")["schedules"][0], report(mask, kind, "trace")
+    beside(order, predicted)
+    found.append(prices(order, predicted, "full" if mask == "full" else "masked"))
+    heat_maps(order, predicted)
+assert "expected one trace of a causal mask for head dim 128, found 0" in refused(lambda: trace_prices.whole(found[1:]), ArgumentError)
+(TMP / "costs.json").write_text(file_text("made up", trace_prices.whole(found)), encoding="utf-8")
+row = {"rows": 1000, "batch": 1, "heads": 2, "head_dim": 128, "mask": "causal", "variant": "symmetric-shift"}
+((_, as_given),) = predict([row], WORKERS, TMP / "costs.json")
+assert abs(as_given["compute"] - found[0].price["compute"]) < 1e-3, as_given
+commands()
