@@ -9,6 +9,7 @@ from typing import Any
 from .library import HANDLER, Arguments, TensorRef, check, library
 from .plan import Plan
 from .tensors import ELEMENTS, Tensor
+from .watching import begin, observers
 from .workspace import Workspace
 
 WORDS = ctypes.sizeof(TensorRef) // 8
@@ -25,7 +26,9 @@ def references(tensors: Sequence[Tensor]) -> ctypes.Array[TensorRef]:
 
 
 class Launch:
-    """Keeps no tensor: who runs it keeps them."""
+    """Keeps no tensor: who runs it keeps them. label: what it is called where somebody looks on."""
+
+    label = "dash"
 
     def __init__(self, plan: Plan, workspace: Workspace, tensors: ctypes.Array[TensorRef], scale: float, allocate: Any) -> None:
         """Raises ArgumentError where `run` would."""
@@ -50,7 +53,12 @@ class Launch:
             if addresses:
                 self._words[self._places] = addresses
             self.ready()
-            status = self._run(self._handle, self._stream, self._reference, HANDLER, None)
+            ends = begin(self.label, self.workspace.device, self._stream) if observers else ()
+            try:
+                status = self._run(self._handle, self._stream, self._reference, HANDLER, None)
+            finally:
+                for end in ends:
+                    end()
             if status:
                 self.workspace.forget()
                 check(status)

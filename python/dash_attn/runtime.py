@@ -216,7 +216,9 @@ class Kernel:
         # PyTorch would give memory of one thread's stream to another's: of these the driver has it back, which waits.
         is_torchs = hasattr(given[0], "data_ptr") and handle != PER_THREAD
         allocate = _torch_allocator(given[0].device) if is_torchs else None
-        return self._make_launch(plan, self.workspace(device, handle), found, scale, allocate)
+        launch = self._make_launch(plan, self.workspace(device, handle), found, scale, allocate)
+        launch.label = f"dash {self.manifest['program']['kind']} {self.certificate}"
+        return launch
 
     def _loaded(self) -> Handle:
         """The kernel with its driver."""

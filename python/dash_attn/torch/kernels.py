@@ -17,6 +17,7 @@ from ..orders import Ordered, order_for, texts_of
 from ..plan import Plan, Table
 from ..problem import Wanted, Window, for_any_sizes
 from ..runtime import Kernel, maker_of
+from ..watching import begin, observers
 from ..workspace import Workspace, aligned
 from .problem import ELEMENTS
 
@@ -52,6 +53,7 @@ class TorchLaunch(Launch):
                 self._arguments.scale = scale
             if addresses:
                 self._words[self._places] = addresses
+            ends: Sequence[Callable[[], None]] = ()
             self._memory.address = pointer = allocate(self._bytes, self._device, stream)
             if self._table is None:
                 self._order.address = pointer + self._order_at
@@ -59,9 +61,13 @@ class TorchLaunch(Launch):
                 self._is_captured = True
                 _captured.append(self)
             try:
+                if observers:
+                    ends = begin(self.label, self._device, stream)
                 status = self._run(self._handle, stream, self._reference, HANDLER, None)
             finally:
                 free(pointer)
+                for end in ends:
+                    end()
             if status:
                 check(status)
 
