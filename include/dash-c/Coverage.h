@@ -32,9 +32,6 @@ typedef struct DashProblem {
   float softcap;     /**< at which scores are capped; 0 where they are not */
 } DashProblem;
 
-/** How many head dims a DashCoverage has room for. */
-#define DASH_MAX_HEAD_DIMS 8
-
 /** How a problem that is covered is computed, and what holds of all. */
 typedef struct DashCoverage {
   /**
@@ -45,7 +42,7 @@ typedef struct DashCoverage {
   int64_t batch, kvHeads;
   int64_t rows, sequences; /**< the most that a kernel counts: of q and of k, and of a list */
   int64_t capability;      /**< that kernels are compiled for, 10 * major + minor */
-  int64_t headDims[DASH_MAX_HEAD_DIMS]; /**< that kernels have; 0 behind the last */
+  int64_t headDimMultiple, headDim; /**< head dims are multiples of the one up to the other */
   /**
    * q, k, v, do and o begin at multiples of `alignment` bytes, and their strides, but the innermost, which is 1, are positive multiples
    * of `strideMultiple` elements. Copy what lies otherwise: gradients have the same bits.

@@ -22,8 +22,6 @@ using launch::Outcome;
 using llvm::StringRef;
 using llvm::Twine;
 
-static_assert(std::size(kernelHeadDims) < DASH_MAX_HEAD_DIMS, "the last one stays 0");
-
 /// "90" as "9.0".
 static std::string spellCapability(int64_t capability) {
   return std::to_string(capability / 10) + "." + std::to_string(capability % 10);
@@ -61,7 +59,8 @@ public:
     coverage.rows = maxKernelRows;
     coverage.sequences = maxKernelHeads;
     coverage.capability = knownTargets().front().capability;
-    llvm::copy(kernelHeadDims, coverage.headDims);
+    coverage.headDimMultiple = kernelHeadDimStep;
+    coverage.headDim = mostKernelHeadDim;
     coverage.alignment = matrixPlace.alignment;
     coverage.strideMultiple = matrixPlace.strideMultiple;
     return coverage;
@@ -113,20 +112,23 @@ private:
   }
 
   Outcome checkHeadDims() const {
-    int64_t dim = problem.headDim;
-    if (dim >= 0 && !llvm::is_contained(kernelHeadDims, dim)) {
+    bool isApart = problem.headDimV >= 0 && problem.headDimV != problem.headDim;
+    for (auto [tensor, tensors, dim] :
+         {std::tuple("q", isApart ? "q and k" : "q, k and v", problem.headDim),
+          {"v", "v", problem.headDimV}}) {
+      if (dim < 0 || isKernelHeadDim(dim))
+        continue;
       std::string hint;
-      auto larger = llvm::find_if(kernelHeadDims, [&](int64_t one) { return dim < one; });
-      if (larger != std::end(kernelHeadDims) && dim > 0)
-        hint = "; pad q, k and v with zeros to " + std::to_string(*larger) +
-               ", and pass scale=" + std::to_string(dim) + "**-0.5";
-      return refuse("q: expected a head dim of " + join(kernelHeadDims, " or ") + ", found " +
-                    Twine(dim) + hint);
+      int64_t larger = llvm::alignTo(dim, kernelHeadDimStep);
+      if (dim > 0 && larger <= mostKernelHeadDim) {
+        hint = "; pad " + std::string(tensors) + " with zeros to " + std::to_string(larger);
+        if (dim == problem.headDim)
+          hint += ", and pass scale=" + std::to_string(dim) + "**-0.5";
+      }
+      return refuse(Twine(tensor) + ": expected a head dim of " + describeKernelHeadDims() +
+                    ", found " + Twine(dim) + hint);
     }
-    if (dim < 0 || problem.headDimV < 0 || problem.headDimV == dim)
-      return std::nullopt;
-    return refuse("v: expected the head dim of q, " + Twine(dim) + ", found " +
-                  Twine(problem.headDimV) + "; pad the smaller ones with zeros");
+    return std::nullopt;
   }
 
   Outcome checkScores() const {

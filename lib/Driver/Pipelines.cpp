@@ -5,6 +5,7 @@
 #include "dash/Driver/Passes.h"
 #include "dash/Entries/Passes.h"
 #include "dash/Main/Passes.h"
+#include "dash/Pipeline/KernelCoverage.h"
 #include "dash/Pipeline/Passes.h"
 #include "dash/Protocol/Passes.h"
 #include "dash/Schedule/Passes.h"
@@ -25,7 +26,8 @@ void dash::buildToPtxPipeline(OpPassManager &manager, const ToPtxOptions &option
   manager.addPass(createCheckSizes()); // an order of sizes that nobody serves is not made
 
   // dash.attention_bwd -> tiles in a proven order
-  manager.addPass(createTile(TileOptions{options.qTile, options.kvTile}));
+  manager.addPass(
+      createTile(TileOptions{options.qTile, options.kvTile, llvm::to_vector(kernelWidths)}));
   ApplyScheduleOptions order;
   order.kind = options.kind;
   order.path = options.path;

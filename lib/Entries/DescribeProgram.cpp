@@ -77,7 +77,9 @@ private:
         continue;
       bool leaves = role.isWritten() && role.isKeyValue() &&
                     (stored.contains(role) || schedule.getParts() > 1);
-      int64_t panels = role.getColumns() / SwizzledAttr::columnsOfPanel;
+      int64_t panels = role.getColumns() % SwizzledAttr::columnsOfPanel == 0
+                           ? role.getColumns() / SwizzledAttr::columnsOfPanel
+                           : 1;
       if (loaded.contains(role))
         maps.push_back(TensorMapAttr::get(
             context, role, role.isKeyValue() ? tiles.getKv() : tiles.getQ(), panels));
@@ -216,7 +218,7 @@ private:
     // with a counter.
     auto addSums = [&](TensorRoleAttr role) {
       bool isKept = apart == Apart::All || (apart == Apart::Parts && role.isKeyValue());
-      std::string columns = std::to_string(role.getColumns());
+      std::string columns = std::to_string(role.getTileColumns());
       auto perKvTile = [](int64_t bytes) {
         return "batch*kv_heads*kv_tiles*" + std::to_string(bytes);
       };
@@ -226,7 +228,7 @@ private:
       else
         regions.push_back(region(sumsRegion(role),
                                  role.isKeyValue()
-                                     ? perKvTile(4 * tiles.getKv() * role.getColumns())
+                                     ? perKvTile(4 * tiles.getKv() * role.getTileColumns())
                                      : perRow + "*" + columns,
                                  128));
       regions.push_back(

@@ -227,8 +227,14 @@ private:
     b.ifThen(b.below(row, one.tile.rows), [&] {
       Value target = b.offset(rowOf(b, one.tensor, one.tile, row), b.mul(firstColumn, 2));
       // A line is eight columns of this lane, thirty-two of its four.
-      for (auto [i, line] : llvm::enumerate(lines))
-        b.store16(line, b.offset(target, i * 64));
+      for (auto [i, line] : llvm::enumerate(lines)) {
+        auto store = [&, i = i, &line = line] { b.store16(line, b.offset(target, i * 64)); };
+        // Sums are as wide as tiles are; the tensor may not be.
+        if (one.tensor.getWidth())
+          b.ifThen(b.below(b.add(firstColumn, i * columnsOfLine), one.tensor.getColumns()), store);
+        else
+          store();
+      }
     });
   }
 

@@ -167,7 +167,7 @@ private:
     return isFound;
   }
   void writeZeros() {
-    int64_t tileBytes = 4 * qTile * what.ofQueries.getColumns();
+    int64_t tileBytes = 4 * qTile * what.ofQueries.getTileColumns();
     Value sums =
         b.offset(tileOf(b, sumsRegion(what.ofQueries), tileBytes, tile), b.mul(thread, 16));
     SmallVector<Value> zeros(4, b.i32(0));

@@ -22,7 +22,7 @@ std::string dash::contributionsRegion(TensorRoleAttr sums) {
 }
 
 std::string dash::contributionsBytes(TensorRoleAttr sums, TilesAttr tiles, int64_t parts) {
-  int64_t rowBytes = 4 * sums.getColumns();
+  int64_t rowBytes = 4 * sums.getTileColumns();
   if (!sums.isKeyValue())
     return "batch*heads*q_tiles*kv_tiles*" + std::to_string(tiles.getQ() * rowBytes);
   return "batch*kv_heads*kv_tiles*" + std::to_string(parts * tiles.getKv() * rowBytes);

@@ -22,8 +22,8 @@ struct Rounded {
   int64_t chunks() const { return layout.getNumRegisters(shape()) / FragmentAttr::wordsOfChunk; }
   int64_t threads() const;
   /// Of a tile or a piece: a piece of a kv tile has as many rows as a q tile.
-  std::array<int64_t, 2> shape() const { return {rows, tensor.getColumns()}; }
-  int64_t bytes() const { return 4 * rows * tensor.getColumns(); }
+  std::array<int64_t, 2> shape() const { return {rows, tensor.getTileColumns()}; }
+  int64_t bytes() const { return 4 * rows * tensor.getTileColumns(); }
 
   ConvertOp op;
   TensorRoleAttr tensor; ///< that sums are rounded to; null without a role

@@ -7,6 +7,7 @@
 
 #include "RowSums.h"
 #include "dash/Hopper/ElementType.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::dash;
@@ -39,19 +40,24 @@ static Value sumOfChunk(EntryBuilder &b, FloatType element, ArrayRef<Value> o,
 void dash::sumRows(EntryBuilder &b, const RowFactors &factors, const QueryTile &tile,
                    int64_t numRows, Value thread, int64_t numThreads,
                    llvm::function_ref<void(Value row, Value sum)> store) {
-  int64_t lanesPerRow = factors.o.getColumns() / elementsOfChunk;
+  // A power of two, and so many that threads have no more rows than there are: lanes without a chunk add zeros.
+  int64_t chunks = factors.o.getColumns() / elementsOfChunk;
+  int64_t lanesPerRow = std::max<int64_t>(llvm::PowerOf2Ceil(chunks), numThreads / numRows);
   int64_t rowsAtOnce = numThreads / lanesPerRow;
   Value chunk = b.remainder(thread, lanesPerRow), firstRow = b.quotient(thread, lanesPerRow);
   SmallVector<SmallVector<Value>> o, gradient;
   for (int64_t row = 0; row < numRows; row += rowsAtOnce) {
     Value clamped = clampedRow(b, tile, b.add(firstRow, row));
-    o.push_back(loadChunk(b, factors.o, tile, clamped, chunk));
-    gradient.push_back(loadChunk(b, factors.gradient, tile, clamped, chunk));
+    Value read = chunks == lanesPerRow ? chunk : b.min(chunk, b.i32(chunks - 1));
+    o.push_back(loadChunk(b, factors.o, tile, clamped, read));
+    gradient.push_back(loadChunk(b, factors.gradient, tile, clamped, read));
   }
   auto element = cast<FloatType>(factors.o.getElement());
   SmallVector<Value> sums;
   for (auto [x, y] : llvm::zip_equal(o, gradient)) {
     Value &sum = sums.emplace_back(sumOfChunk(b, element, x, y));
+    if (chunks != lanesPerRow)
+      sum = b.choose(b.below(chunk, chunks), sum, b.f32(0));
     for (int64_t distance = 1; distance < lanesPerRow; distance *= 2)
       sum = b.add(sum, b.toF32(b.shuffleXor(b.toBits(sum), distance)));
   }

@@ -46,9 +46,11 @@ static void writeFields(EntryBuilder &b, const Kernels &kernels, TensorMapAttr m
   FieldWriter field(b, descriptor);
   TensorRoleAttr tensor = map.getTensor();
   Value rows = b.parameter(rowsOf(tensor));
-  // The last dimension of a list is rows once more.
+  // Columns that are no whole panels are one dimension: what a panel has beyond them is zero, and is not stored. The last
+  // dimension of a list is rows once more.
   constexpr int64_t columns = SwizzledAttr::columnsOfPanel;
-  Value sizes[] = {b.i32(columns), rows, b.i32(tensor.getColumns() / columns),
+  Value sizes[] = {b.i32(map.fillsPanels() ? columns : tensor.getColumns()), rows,
+                   b.i32(map.fillsPanels() ? tensor.getColumns() / columns : 1),
                    b.parameter(headsOf(tensor)),
                    kernels.isList() ? b.add(rows, 1) : b.parameter("batch")};
   int64_t boxes[] = {columns, map.getRows(), map.getPanels(), 1, 1};

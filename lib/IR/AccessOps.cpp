@@ -7,6 +7,7 @@
 
 #include "Checks.h"
 #include "dash/IR/SlotAccess.h"
+#include "dash/IR/TensorRoles.h"
 
 using namespace mlir;
 using namespace mlir::dash;
@@ -32,7 +33,7 @@ SlotAccess SlotAccess::readIndices(SlotRef slot, ValueRange values) {
 
 int64_t SlotAccess::countPieces() const {
   auto tile = cast<RankedTensorType>(cast<ChannelType>(slot.channel.getType()).getTiles()[element]);
-  return *dash::countPieces(cast<MemRefType>(memory.tensor.getType()).getDimSize(HeadDim), tile);
+  return *dash::countPieces(tileColumnsOf(memory.tensor), tile);
 }
 
 SlotAccess SlotAccess::ofOwnRows() const {

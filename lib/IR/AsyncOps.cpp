@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Checks.h"
+#include "dash/IR/TensorRoles.h"
 
 using namespace mlir;
 using namespace mlir::dash;
@@ -71,7 +72,7 @@ LogicalResult CopyInOp::verify() {
   if (failed(verifyCopied(*this, channel, getElement(), getSource().getType())))
     return failure();
   return verifyTileOf(*this, cast<RankedTensorType>(channel.getTiles()[getElement()]),
-                      getSource().getType(), /*mayBeWider=*/false);
+                      getSource().getType(), /*mayBeWider=*/true);
 }
 LogicalResult CopyOutOp::verify() {
   ChannelType channel = getChannel().getType();
@@ -80,10 +81,10 @@ LogicalResult CopyOutOp::verify() {
     return failure();
   auto slot = cast<RankedTensorType>(channel.getTiles()[getElement()]);
   auto whole = slot.getRank() == 2 && !target.isDynamicDim(HeadDim)
-                   ? RankedTensorType::get({slot.getDimSize(0), target.getDimSize(HeadDim)},
+                   ? RankedTensorType::get({slot.getDimSize(0), tileColumnsOf(getTarget())},
                                            slot.getElementType())
                    : slot;
-  return failure(failed(verifyTileOf(*this, whole, target, /*mayBeWider=*/false)) ||
+  return failure(failed(verifyTileOf(*this, whole, target, /*mayBeWider=*/true)) ||
                  failed(verifyPiece(*this, slot, whole.getDimSize(1), getPiece())));
 }
 LogicalResult BulkAddOp::verify() {

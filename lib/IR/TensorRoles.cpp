@@ -19,7 +19,7 @@ using EmitError = function_ref<InFlightDiagnostic()>;
 
 LogicalResult TensorRoleAttr::verify(EmitError emitError, StringRef name, TensorSide,
                                      TensorAccess access, TensorKind kind, Type element,
-                                     int64_t columns) {
+                                     int64_t columns, int64_t width) {
   auto isOfWord = [](char c) {
     return (llvm::isAlnum(c) && !llvm::isUpper(c)) || c == '_' || c == '-';
   };
@@ -32,6 +32,9 @@ LogicalResult TensorRoleAttr::verify(EmitError emitError, StringRef name, Tensor
   if (!isTile && kind != TensorKind::Contributions && columns != 1)
     return emitError() << "'" << name << "' has one number a " << stringifyTensorKind(kind)
                        << ", expected no columns, got " << columns;
+  if (width && (!isTile || width <= columns))
+    return emitError() << "tiles of '" << name << "' must be wider than its " << columns
+                       << " columns where they state a width, got " << width;
   auto demand = [&](bool isRight, StringRef expected) -> LogicalResult {
     if (isRight)
       return success();
@@ -66,7 +69,12 @@ unsigned TensorRoleAttr::getRank() const {
 
 TensorRoleAttr TensorRoleAttr::getSums() const {
   return get(getContext(), getName(), getSide(), TensorAccess::Sum, getKind(),
-             Float32Type::get(getContext()), getColumns());
+             Float32Type::get(getContext()), getTileColumns(), /*width=*/0);
+}
+
+TensorRoleAttr TensorRoleAttr::withTileColumns(int64_t columns) const {
+  return get(getContext(), getName(), getSide(), getAccess(), getKind(), getElement(), getColumns(),
+             columns == getColumns() ? 0 : columns);
 }
 
 bool TensorRoleAttr::fits(Type type) const {
@@ -85,7 +93,15 @@ LogicalResult TensorMapAttr::verify(EmitError emitError, TensorRoleAttr tensor, 
   if (rows < 1 || panels < 1)
     return emitError() << "a box must have at least 1 row and 1 panel, got " << rows << " and "
                        << panels;
+  if (tensor.getColumns() % SwizzledAttr::columnsOfPanel != 0 && panels != 1)
+    return emitError() << "a box of '" << tensor.getName() << "', whose " << tensor.getColumns()
+                       << " columns do not fill panels of " << SwizzledAttr::columnsOfPanel
+                       << ", must be one panel, got " << panels;
   return success();
+}
+
+bool TensorMapAttr::fillsPanels() const {
+  return getTensor().getColumns() % SwizzledAttr::columnsOfPanel == 0;
 }
 
 std::string dash::describeRole(TensorRoleAttr role) {
@@ -123,14 +139,18 @@ static SmallVector<TensorRoleAttr> rolesIn(Attribute attr) {
   return roles;
 }
 
-LogicalResult dash::setRoles(AttentionOpInterface op) {
+LogicalResult dash::setRoles(AttentionOpInterface op,
+                             function_ref<int64_t(int64_t columns)> tileColumnsOf) {
   llvm::MapVector<BlockArgument, SmallVector<Attribute>> found;
-  for (const TensorOfOp &tensor : op.getTensors())
-    if (Value value = withoutCasts(tensor.value); functionOf(value))
-      found[cast<BlockArgument>(value)].push_back(tensor.role);
   SmallVector<Attribute> all;
-  for (const TensorOfOp &tensor : op.getTensors())
-    all.push_back(tensor.role);
+  for (const TensorOfOp &tensor : op.getTensors()) {
+    TensorRoleAttr role = tensor.role;
+    if (role.isTile())
+      role = role.withTileColumns(tileColumnsOf(role.getColumns()));
+    all.push_back(role);
+    if (Value value = withoutCasts(tensor.value); functionOf(value))
+      found[cast<BlockArgument>(value)].push_back(role);
+  }
   for (auto &[argument, roles] : found) {
     FunctionOpInterface function = functionOf(argument);
     if (!function->hasAttr(tensorsAttr)) // of several problems that of the first
@@ -166,6 +186,12 @@ SmallVector<TensorRoleAttr> dash::rolesOf(Value value) {
 TensorRoleAttr dash::roleOf(Value value) {
   SmallVector<TensorRoleAttr> roles = rolesOf(value);
   return roles.size() == 1 ? roles.front() : nullptr;
+}
+
+int64_t dash::tileColumnsOf(Value memref) {
+  if (TensorRoleAttr role = roleOf(memref); role && role.isTile())
+    return role.getTileColumns();
+  return cast<MemRefType>(memref.getType()).getShape().back();
 }
 
 SinkGradientOp dash::findSinkGradient(ItemsOp items) {

@@ -16,6 +16,16 @@ using namespace mlir::dash;
 // Copies
 //===----------------------------------------------------------------------===//
 
+/// Where a panel of a tile is, of the tile's coordinates: panels are a dimension of the tensor, or 64 of its columns each.
+static SmallVector<Value> panelAt(PtxBuilder &b, TensorMapAttr map, SmallVector<Value> tile,
+                                  int64_t panel) {
+  if (map.fillsPanels())
+    tile[2] = b.i32(panel);
+  else
+    tile[0] = b.i32(panel * SwizzledAttr::columnsOfPanel);
+  return tile;
+}
+
 namespace {
 
 struct ConvertCopyIn : KernelPattern<CopyInOp> {
@@ -34,9 +44,15 @@ struct ConvertCopyIn : KernelPattern<CopyInOp> {
     auto type = cast<RankedTensorType>(channel.getType().getElements()[op.getElement()]);
     if (type.getRank() == 2) {
       Value row = b.mul(tile, type.getDimSize(0));
-      hopper::copyTile(b, kernel.descriptor(b, tensor),
-                       kernel.coordinates(b, tensor.isKeyValue(), sequence, head, row, b.i32(0)),
-                       to, full);
+      SmallVector<Value> at =
+          kernel.coordinates(b, tensor.isKeyValue(), sequence, head, row, b.i32(0));
+      Value descriptor = kernel.descriptor(b, tensor);
+      TensorMapAttr map = kernel.map(tensor);
+      int64_t panels = type.getDimSize(1) / SwizzledAttr::columnsOfPanel;
+      int64_t bytes = SwizzledAttr::getPanelBytes(type.getShape());
+      for (int64_t panel = 0; panel < panels; panel += map.getPanels())
+        hopper::copyTile(b, descriptor, panelAt(b, map, at, panel),
+                         panel ? b.add(to, panel * bytes) : to, full);
     } else {
       Value rows = kernel.region(rowsRegion(tensor));
       int64_t bytes = channel.getType().getElementBytes(op.getElement());
@@ -70,13 +86,13 @@ struct ConvertCopyOut : KernelPattern<CopyOutOp> {
       Value row = b.add(b.mul(tile, shape[0]), firstRow);
       SmallVector<Value> at5 =
           kernel.coordinates(b, tensor.isKeyValue(), sequence, head, row, b.i32(0));
-      int64_t columns = tensor.getColumns() / copiesOf(op).front().countPieces();
+      TensorMapAttr map = kernel.map(tensor);
+      int64_t columns = tensor.getTileColumns() / copiesOf(op).front().countPieces();
       int64_t panels = columns / SwizzledAttr::columnsOfPanel;
       for (int64_t panel : llvm::seq(panels)) {
         int64_t column = panel * SwizzledAttr::columnsOfPanel;
-        Value ofTile = b.i32(op.getPiece() * panels + panel);
         hopper::storeTile(b, b.add(at, SwizzledAttr::getOffset(shape, firstRow, column)),
-                          descriptor, {at5[0], at5[1], ofTile, at5[3], at5[4]});
+                          descriptor, panelAt(b, map, at5, op.getPiece() * panels + panel));
       }
       hopper::commitCopies(b);
     });

@@ -127,10 +127,19 @@ SmallVector<Value> MainKernel::coordinates(PtxBuilder &b, bool isKeyValue, Value
   return {b.i32(0), b.add(b.sub(all, rows.rows), row), panel, head, rows.end};
 }
 
-Value MainKernel::descriptor(PtxBuilder &b, TensorRoleAttr tensor) const {
+/// The number of a tensor's map among the program's.
+static int64_t numberOfMap(const Kernels &kernels, TensorRoleAttr tensor) {
   std::optional<int64_t> number = kernels.program.findMap(tensor);
   assert(number && "dash-convert-to-nvvm has checked the tensors");
-  return b.offset(region("descriptors"), *number * descriptorBytes);
+  return *number;
+}
+
+Value MainKernel::descriptor(PtxBuilder &b, TensorRoleAttr tensor) const {
+  return b.offset(region("descriptors"), numberOfMap(kernels, tensor) * descriptorBytes);
+}
+
+TensorMapAttr MainKernel::map(TensorRoleAttr tensor) const {
+  return kernels.program.getMaps()[numberOfMap(kernels, tensor)];
 }
 
 /// base + first + slot * stride; the only slot is slot 0.

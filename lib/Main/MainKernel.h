@@ -49,6 +49,8 @@ public:
                                  Value row, Value panel) const;
   /// The descriptor of a tensor that has one.
   Value descriptor(PtxBuilder &b, TensorRoleAttr tensor) const;
+  /// What the descriptor describes.
+  TensorMapAttr map(TensorRoleAttr tensor) const;
 
   /// Addresses in shared memory; `slot` is an i32.
   Value element(PtxBuilder &b, ChannelOp channel, unsigned number, Value slot) const;

@@ -21,7 +21,9 @@ static LogicalResult checkSizes(AttentionBwdOp op) {
       return succeeded(verifySizes(shape, isKeyValue, [&] { return op.emitError(); }));
     }));
   };
-  return failure(failed(check({op.getQ(), op.getDOut(), op.getLse(), op.getDq()}, false)) ||
+  auto emitError = [&] { return op.emitError(); };
+  return failure(failed(verifyHeadDims(op.getHeadDim(), op.getHeadDimV(), emitError)) ||
+                 failed(check({op.getQ(), op.getDOut(), op.getLse(), op.getDq()}, false)) ||
                  failed(check({op.getK(), op.getV(), op.getDk(), op.getDv()}, true)));
 }
 

@@ -4,9 +4,31 @@
 #include "dash/Pipeline/KernelCoverage.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace mlir::dash;
+
+bool dash::isKernelHeadDim(int64_t headDim) {
+  return headDim > 0 && headDim <= mostKernelHeadDim && headDim % kernelHeadDimStep == 0;
+}
+
+std::string dash::describeKernelHeadDims() {
+  return llvm::formatv("a multiple of {0} up to {1}", kernelHeadDimStep, mostKernelHeadDim);
+}
+
+int64_t dash::kernelWidthOf(int64_t headDim, int64_t headDimV) {
+  int64_t most = std::max(headDim, headDimV);
+  return *llvm::find_if(kernelWidths, [&](int64_t width) { return most <= width; });
+}
+
+LogicalResult dash::verifyHeadDims(int64_t headDim, int64_t headDimV,
+                                   function_ref<InFlightDiagnostic()> emitError) {
+  if (isKernelHeadDim(headDim) && isKernelHeadDim(headDimV))
+    return success();
+  return emitError() << "kernels cover a head dim of " << describeKernelHeadDims() << ", got "
+                     << headDim << " of q and " << headDimV << " of v";
+}
 
 LogicalResult dash::verifyCovered(const KernelCase &one,
                                   function_ref<InFlightDiagnostic()> emitError) {
@@ -14,9 +36,8 @@ LogicalResult dash::verifyCovered(const KernelCase &one,
     auto texts = llvm::map_range(numbers, [](int64_t one) { return std::to_string(one); });
     return llvm::join(texts, " and ");
   };
-  if (!llvm::is_contained(kernelHeadDims, one.headDim) || one.headDimV != one.headDim)
-    return emitError() << "kernels cover head dims " << spell(kernelHeadDims)
-                       << ", the same for q and v, got " << one.headDim << " and " << one.headDimV;
+  if (failed(verifyHeadDims(one.headDim, one.headDimV, emitError)))
+    return failure();
   int64_t q = one.tiles.getQ(), kv = one.tiles.getKv();
   if (!llvm::is_contained(kernelQTiles, q) || kv != kernelKvTile)
     return emitError() << "kernels cover q tiles of " << spell(kernelQTiles)
@@ -37,12 +58,19 @@ LogicalResult dash::verifySizes(ArrayRef<int64_t> shape, bool isKeyValue,
 }
 
 LogicalResult dash::verifyWidths(ItemsOp items) {
-  auto check = [](Operation *op, RankedTensorType tile, MemRefType tensor) {
-    if (tile.getRank() == 1 || tile.getShape().back() == tensor.getShape().back())
+  auto columnsOf = [](Value tensor) {
+    return cast<MemRefType>(tensor.getType()).getShape().back();
+  };
+  int64_t expected = kernelWidthOf(columnsOf(items.getQ()), columnsOf(items.getV()));
+  auto check = [&](Operation *op, RankedTensorType tile, MemRefType tensor) {
+    if (tile.getRank() == 1)
       return WalkResult::advance();
-    op->emitError() << "kernels take tiles with the columns of their tensors, "
-                    << tensor.getShape().back() << ", got " << tile.getShape().back()
-                    << ": tile without 'widths' (--dash-tile)";
+    if (tile.getShape().back() == expected)
+      return WalkResult::advance();
+    auto widths = llvm::map_range(kernelWidths, [](int64_t one) { return std::to_string(one); });
+    op->emitError() << "kernels take tiles of " << expected << " columns at these head dims, got "
+                    << tile.getShape().back() << " of a tensor with " << tensor.getShape().back()
+                    << ": tile with 'widths=" << llvm::join(widths, ",") << "' (--dash-tile)";
     return WalkResult::interrupt();
   };
   WalkResult result = items.walk([&](Operation *op) -> WalkResult {

@@ -35,13 +35,14 @@ static Value allocateSums(ImplicitLocOpBuilder &b, Value like, ArrayRef<int64_t>
   return memref::AllocOp::create(b, MemRefType::get(shape, b.getF32Type()), dynamicSizes);
 }
 
-/// The least of `widths` that has room for a head dim; the head dim itself where there are none. `verifyWidths` comes first.
-static int64_t widthOf(int64_t headDim, ArrayRef<int64_t> widths) {
+/// How wide tiles of tensors with so many columns are: as the least of `widths` that has room for all tensors; as the tensor itself where
+/// there are none. `verifyWidths` comes first.
+static int64_t widthOf(AttentionBwdOp op, int64_t columns, ArrayRef<int64_t> widths) {
   if (widths.empty())
-    return headDim;
+    return columns;
   int64_t least = *llvm::max_element(widths);
   for (int64_t width : widths)
-    if (width >= headDim)
+    if (width >= std::max(op.getHeadDim(), op.getHeadDimV()))
       least = std::min(least, width);
   return least;
 }
@@ -83,7 +84,8 @@ class Tiler {
 public:
   Tiler(AttentionBwdOp op, int64_t qRows, int64_t kvRows, ArrayRef<int64_t> widths)
       : op(op), b(op.getLoc(), op), qRows(qRows), kvRows(kvRows),
-        columns(widthOf(op.getHeadDim(), widths)), columnsV(widthOf(op.getHeadDimV(), widths)) {}
+        columns(widthOf(op, op.getHeadDim(), widths)),
+        columnsV(widthOf(op, op.getHeadDimV(), widths)) {}
 
   void run() {
     Value scale = op.getScale();
@@ -199,7 +201,7 @@ struct Tile : public dash::impl::TileBase<Tile> {
       auto emitError = [&] { return op.emitError(); };
       if (failed(TilesAttr::verify(emitError, q, kv)) ||
           failed(op.getMask().verifyTiles(q, kv, emitError)) || failed(verifyWidths(op, widths)) ||
-          failed(setRoles(op)))
+          failed(setRoles(op, [&](int64_t columns) { return widthOf(op, columns, widths); })))
         return signalPassFailure();
       Tiler(op, q, kv, widths).run();
       ++numTiled;

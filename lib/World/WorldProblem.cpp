@@ -61,7 +61,7 @@ llvm::Error World::checkSizes() const {
   if (p.heads % p.kvHeads)
     return refuse("{0} heads are not a multiple of {1} kv heads", p.heads, p.kvHeads);
   if (p.headDim != 64 && p.headDim != 128)
-    return refuse("kernels have head dims 64 and 128, got {0}", p.headDim);
+    return refuse("worlds have head dims 64 and 128, got {0}", p.headDim);
   if (p.element != "bf16" && p.element != "f16")
     return refuse("kernels have elements bf16 and f16, got '{0}'", p.element);
   if (!p.isCausal)

@@ -7,7 +7,7 @@ import functools
 from typing import NamedTuple
 
 from .errors import ArgumentError
-from .library import MOST_HEAD_DIMS, CoverageOf, Problem, StringRef, fill, library
+from .library import CoverageOf, Problem, StringRef, fill, library
 
 UNKNOWN = -1  # of a number: it is not looked at
 _NUMBERS = tuple(name for name, kind in Problem._fields_ if kind is ctypes.c_int64)
@@ -15,14 +15,15 @@ _NUMBERS = tuple(name for name, kind in Problem._fields_ if kind is ctypes.c_int
 
 class Coverage(NamedTuple):
     """How a problem is computed, and what holds of all. batch, kv_heads: of one launch, fewer than the problem has where it is computed in
-    slices; rows, sequences: the most of each; capability: 90 is 9.0; alignment: bytes, stride_multiple: elements."""
+    slices; rows, sequences: the most of each; capability: 90 is 9.0; head dims are multiples of head_dim_multiple up to head_dim; alignment: bytes, stride_multiple: elements."""
 
     batch: int
     kv_heads: int
     rows: int
     sequences: int
     capability: int
-    head_dims: tuple[int, ...]
+    head_dim_multiple: int
+    head_dim: int
     alignment: int
     stride_multiple: int
 
@@ -52,4 +53,4 @@ def _asked(element: str, level: str, device: str, window: tuple[int, int], numbe
     except ArgumentError as error:
         return str(error)
     return Coverage(found.batch, found.kv_heads, found.rows, found.sequences, found.capability,
-                    tuple(dim for dim in found.head_dims[:MOST_HEAD_DIMS] if dim), found.alignment, found.stride_multiple)
+                    found.head_dim_multiple, found.head_dim, found.alignment, found.stride_multiple)

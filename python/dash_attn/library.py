@@ -15,7 +15,6 @@ from .errors import ArgumentError, CapacityError, CompileError, DriverError, Lib
 
 API_VERSION = 1
 MAX_RANK = 4
-MOST_HEAD_DIMS = 8
 SEVERITIES = ("error", "warning", "note", "remark")
 STATUSES = (None, ArgumentError, CompileError, ManifestError, CapacityError, DriverError, LibraryError)
 
@@ -73,7 +72,7 @@ class Problem(ctypes.Structure):
 
 class CoverageOf(ctypes.Structure):
     _fields_ = [*((name, ctypes.c_int64) for name in ("batch", "kv_heads", "rows", "sequences", "capability")),
-                ("head_dims", ctypes.c_int64 * MOST_HEAD_DIMS), ("alignment", ctypes.c_int64), ("stride_multiple", ctypes.c_int64)]
+                *((name, ctypes.c_int64) for name in ("head_dim_multiple", "head_dim", "alignment", "stride_multiple"))]
 
 
 class TensorRef(ctypes.Structure):

@@ -227,7 +227,7 @@ def _covered(name: str, words: Iterable[str]) -> tuple[str, ...]:
 
 
 _FIELDS: dict[str, Callable[[Record], Any]] = {
-    "head_dim": lambda record: record.word("head_dim", limits().head_dims), "element": lambda record: record.word("element", _covered("element", ELEMENTS.values())),
+    "head_dim": lambda record: record.word("head_dim", tuple(range(limits().head_dim_multiple, limits().head_dim + 1, limits().head_dim_multiple))), "element": lambda record: record.word("element", _covered("element", ELEMENTS.values())),
     "window": lambda record: record.numbers("window", (2,), -1), "parts": lambda record: record.number("parts", 1),
     "kind": lambda record: record.word("kind", ("",) if record.flag("is_list") else KINDS),
     "sizes": lambda record: record.numbers("sizes", (0, len(ANY_SIZES)), 1), "level": lambda record: record.word("level", _covered("level", LEVELS)),

@@ -1,6 +1,6 @@
 """Attention and its gradients in float64, for PyTorch tensors and NumPy arrays alike: what kernels are measured against.
 
-Shapes: q, o, do [batch, heads, q_rows, head_dim]; k, v [batch, kv_heads, kv_rows, head_dim]; lse [batch, heads, q_rows], natural
+Shapes: q, o, do [batch, heads, q_rows, head_dim]; k, v [batch, kv_heads, kv_rows, head_dim], where o, do and v may have another head dim; lse [batch, heads, q_rows], natural
 logarithms. heads is a multiple of kv_heads. Masks are aligned at the bottom right, as `Mask` says. A row that sees nothing has
 o = 0 and contributes nothing; its LSE may be -inf, as torch.logsumexp has it, or +inf, as FlashAttention has it.
 
@@ -124,7 +124,8 @@ FULL, CAUSAL = Mask(), Mask(right=0)
 def forward(q: Any, k: Any, v: Any, *, scale: float, mask: Mask, softcap: float | None = None, sink: Any = None) -> tuple[Any, Any]:
     """(o, lse) in float64; the LSE of rows that see nothing is -inf."""
     xp = _library(q)
-    o, lse = xp.zeros_like(_float64(q)), xp.zeros_like(_float64(q[..., 0]))
+    where = {"device": q.device} if hasattr(q, "data_ptr") else {}
+    o, lse = (xp.zeros(shape, dtype=xp.float64, **where) for shape in ((*q.shape[:-1], v.shape[-1]), q.shape[:-1]))
     for batch, of_q, of_kv in _groups(q, k):
         scores = _scores(xp, _float64(q[batch, of_q]), _float64(k[batch, of_kv]), scale, mask, softcap)[0]
         highest = _largest(scores)

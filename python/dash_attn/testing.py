@@ -32,13 +32,19 @@ class Case:
     element: str = "bf16"
     softcap: float | None = None
     has_sink: bool = False
+    head_dim_v: int = 0  # of v, o and their gradients; 0 is head_dim
 
     @property
     def name(self) -> str:
         element = "" if self.element == "bf16" else f"-{self.element}"
         element += (f"-cap{self.softcap:g}" if self.softcap else "") + "-sink" * self.has_sink
-        return (f"d{self.head_dim}-{self.mask.name}-q{self.q_rows}-kv{self.kv_rows}-b{self.batch}-h{self.heads}"
+        apart = f"-{self.head_dim_v}" if self.columns_v != self.head_dim else ""
+        return (f"d{self.head_dim}{apart}-{self.mask.name}-q{self.q_rows}-kv{self.kv_rows}-b{self.batch}-h{self.heads}"
                 f"-g{self.heads // self.kv_heads}-{self.memory}{element}")
+
+    @property
+    def columns_v(self) -> int:
+        return self.head_dim_v or self.head_dim
 
     @property
     def dtype(self) -> torch.dtype:
@@ -68,16 +74,16 @@ def allocate(case: Case, names: tuple[str, ...], device: str) -> dict[str, torch
     shapes = {name: (case.kv_heads, case.kv_rows) if name in ("k", "v", "dk", "dv") else (case.heads, case.q_rows)
               for name in names}
     options: dict[str, Any] = {"dtype": case.dtype, "device": device}
-    b, d = case.batch, case.head_dim
+    b, columns = case.batch, {name: case.columns_v if name in ("v", "do", "o", "dv") else case.head_dim for name in names}
     if case.memory == "bshd":
-        return {name: torch.empty(b, s, h, d, **options).transpose(1, 2) for name, (h, s) in shapes.items()}
+        return {name: torch.empty(b, s, h, columns[name], **options).transpose(1, 2) for name, (h, s) in shapes.items()}
     if case.memory == "padded":  # rows longer than they need to be, and some in front
-        return {name: torch.empty(b, h, s + 3, d + 8, **options)[:, :, 3:, :d] for name, (h, s) in shapes.items()}
-    if case.memory == "packed" and len({s for _, s in shapes.values()}) == 1:
+        return {name: torch.empty(b, h, s + 3, columns[name] + 8, **options)[:, :, 3:, :columns[name]] for name, (h, s) in shapes.items()}
+    if case.memory == "packed" and len({s for _, s in shapes.values()}) == len(set(columns.values())) == 1:
         rows, heads = case.q_rows, [h for h, _ in shapes.values()]
-        whole = torch.empty(b, rows, sum(heads), d, **options)
+        whole = torch.empty(b, rows, sum(heads), case.head_dim, **options)
         return {name: part.transpose(1, 2) for name, part in zip(names, whole.split(heads, dim=2))}
-    return {name: torch.empty(b, h, s, d, **options) for name, (h, s) in shapes.items()}
+    return {name: torch.empty(b, h, s, columns[name], **options) for name, (h, s) in shapes.items()}
 
 
 def make_inputs(case: Case, device: str = "cuda") -> dict[str, torch.Tensor]:

@@ -65,6 +65,16 @@
 
 // -----
 
+// expected-error @below {{tiles of 'q' must be wider than its 88 columns where they state a width, got 64}}
+#role = #dash.tensor_role<"q", side = q, access = read, kind = tile, element = bf16, columns = 88, width = 64>
+
+// -----
+
+// expected-error @below {{tiles of 'lse' must be wider than its 1 columns where they state a width, got 64}}
+#role = #dash.tensor_role<"lse", side = q, access = read, kind = log_row, element = f32, width = 64>
+
+// -----
+
 // expected-error @below {{'q' must have elements of bf16 or f16, got 'f32'}}
 #role = #dash.tensor_role<"q", side = q, access = read, kind = tile, element = f32, columns = 64>
 
@@ -87,6 +97,11 @@
 
 // expected-error @below {{a box must have at least 1 row and 1 panel, got 0 and 1}}
 #map = #dash.tensor_map<<"q", side = q, access = read, kind = tile, element = bf16, columns = 64>, rows = 0, panels = 1>
+
+// -----
+
+// expected-error @below {{a box of 'q', whose 88 columns do not fill panels of 64, must be one panel, got 2}}
+#map = #dash.tensor_map<<"q", side = q, access = read, kind = tile, element = bf16, columns = 88, width = 128>, rows = 64, panels = 2>
 
 // -----
 

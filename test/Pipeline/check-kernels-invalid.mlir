@@ -22,7 +22,7 @@
 // OTHER-TYPE: error: argument 5 is #dash.tensor_role<"dk", {{.+}}>, which its type cannot be, 'memref<?x?x?xf32
 // SAME-ROLE: error: two arguments are 'dv': kernels know tensors by their names
 // RUN: sed 's/x128xbf16/x64xbf16/' %dash_examples/bwd-causal.mlir | not dash-opt --dash-tile=widths=128 --dash-apply-schedule='sizes=q:512' --dash-verify-schedule --dash-check-kernels 2>&1 | FileCheck %s --check-prefix=WIDTHS
-// WIDTHS: <stdin>:{{.+}}: error: kernels take tiles with the columns of their tensors, 64, got 128: tile without 'widths' (--dash-tile)
+// WIDTHS: <stdin>:{{.+}}: error: kernels take tiles of 64 columns at these head dims, got 128 of a tensor with 64: tile with 'widths=64,128' (--dash-tile)
 
 // WHOLE: bwd-causal.mlir:{{.+}}: error: has no order to make kernels of; run --dash-tile and --dash-apply-schedule first
 // TILED: bwd-causal.mlir:{{.+}}: error: has no order to make kernels of; run --dash-apply-schedule first
@@ -40,7 +40,7 @@
 !T = memref<1x1x64x128xbf16>
 !R = memref<1x1x64xf32>
 func.func @wide(%q: !Q, %k: !Q, %v: !T, %do: !T, %o: !T, %lse: !R, %dq: !Q, %dk: !Q, %dv: !T) {
-  // expected-error @below {{kernels cover head dims 64 and 128, the same for q and v, got 192 and 128}}
+  // expected-error @below {{kernels cover a head dim of a multiple of 8 up to 128, got 192 of q and 128 of v}}
   dash.attention_bwd ins(%q, %k, %v, %do, %lse, o = %o : !Q, !Q, !T, !T, !R, !T) outs(%dq, %dk, %dv : !Q, !Q, !T)
       mask(<full>) level(run)
   return

@@ -14,9 +14,9 @@
 
 // CHECK: memref.alloc() : memref<1x2x45x96xf32>
 // CHECK: dash.load {{.*}} -> tensor<32x96xbf16>
-// CHECK: dash.load {{.*}} -> tensor<32x64xbf16>
+// CHECK: dash.load {{.*}} -> tensor<32x96xbf16>
 // CHECK: dash.store {{.*}} : tensor<32x96xf32> -> memref<1x1x70x72xbf16>
-// CHECK: dash.store {{.*}} : tensor<32x64xf32> -> memref<1x1x70x40xbf16>
+// CHECK: dash.store {{.*}} : tensor<32x96xf32> -> memref<1x1x70x40xbf16>
 
 !q = memref<1x2x45x72xbf16>
 !k = memref<1x1x70x72xbf16>

@@ -125,7 +125,7 @@ for options, message in (
         (["--world", "--documents=mixed:1", "--ranks-per-node=0"], "expected at least 1 rank a node, got 0"),
         (["--world", "--documents=mixed:1", "--heads=5"], "5 heads are not a multiple of 8 kv heads"),
         (["--world", "--documents=mixed:1", "--heads=0"], "expected from 1 to 65535 heads and kv heads, got 0 and 8"),
-        (["--world", "--documents=mixed:1", "--head-dim=96"], "kernels have head dims 64 and 128, got 96"),
+        (["--world", "--documents=mixed:1", "--head-dim=96"], "worlds have head dims 64 and 128, got 96"),
         (["--world", "--documents=mixed:1", "--cut=2"], "expected version 0 or 1 of the cut, got 2"),
         (["--world", "--documents=mixed:1", "--kept=all"], "expected --kept=none or inputs, got 'all'"),
         (["--world", "--documents=mixed:1", "--homes=any"], "expected --homes=packed or zigzag, got 'any'"),

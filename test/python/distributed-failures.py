@@ -43,7 +43,7 @@ def refusals() -> None:
             ({"kind": "best"}, "kind: expected one of heads-first, home, random, rows, found 'best'"),
             ({"seed": -1}, "seed: expected a whole number from 0 to 2^64 - 1, found -1"),
             ({"causal": False}, "a world serves causal documents: a leaf reads all rows in front of its own, and no others"),
-            ({"head_dim": 96}, "kernels have head dims 64 and 128, got 96"),
+            ({"head_dim": 96}, "worlds have head dims 64 and 128, got 96"),
             ({"heads": 3}, "3 heads are not a multiple of 2 kv heads"),
             ({"heads": 4.5}, "heads: expected whole numbers, found 4.5 at 0"),
             ({"dtype": torch.float32}, "dtype: expected torch.bfloat16 or torch.float16, found torch.float32"),
@@ -122,7 +122,7 @@ def disagreements() -> None:
                 "homes: expected the same on all ranks, found [[0, 0, 0, 160], [1, 0, 160, 140], [1, 1, 0, 20]] on rank 0, [[0, 0, 0, 300], [0, 1, 0, 20]] on "
                 "rank 1", "certificate: expected the same on all ranks, found sha256:", "cut: expected the same on all ranks, found 0 on rank 0, 1 on rank 1",
                 "halves: expected the same on all ranks, found false on rank 0, true on rank 1",
-                f"rank 1: window: expected None, found (3, 0): {NOT_SERVED}", "rank 1: kernels have head dims 64 and 128, got 32"]
+                f"rank 1: window: expected None, found (3, 0): {NOT_SERVED}", "rank 1: worlds have head dims 64 and 128, got 32"]
     for wanted, message in zip(expected, every[0], strict=True):
         assert message == wanted or wanted.startswith("certificate") and message.startswith(wanted), message
 

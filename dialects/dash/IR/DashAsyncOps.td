@@ -109,10 +109,10 @@ def CopyInOp : Dash_SlotOp<"copy_in", [SlotAccessOp]> {
     in the workspace as it is wanted. The copy completes at the slot's full barrier.
 
     **Preconditions**: one thread, behind `dash.mbarrier_expect`.
-    **Postconditions**: rows past the end of the tensor are zeros.
+    **Postconditions**: rows past the end of the tensor, and columns that it does not have, are zeros.
     **Example**: `dash.copy_in %q[%seq, %head, %tile] to %q_tiles[%slot] element(0) : memref<?x?x?x128xbf16> to
     !dash.channel<tensor<64x128xbf16>>`, as in test/Steps/insert-waits.mlir.
-    **Errors**: `element must be a tile of the slot, from 0 to 0, got 1`; `tile must have as many columns as the head dim of the memref, 128, got 64`; `a tile of 'bf16' for a memref of 'f16'`; `stands inside 'dash.role' only: channels
+    **Errors**: `element must be a tile of the slot, from 0 to 0, got 1`; `tile must have at least as many columns as the head dim of the memref, 128, got 64`; `a tile of 'bf16' for a memref of 'f16'`; `stands inside 'dash.role' only: channels
     connect roles`.
   }];
   let arguments = (ins

@@ -44,7 +44,8 @@ def TensorRoleAttr : Dash_Attr<"TensorRole", "tensor_role"> {
 
     The name is for people and manifests: parameters and files are called so. What passes ask is whose heads and rows
     the tensor has (`side`), what is done with it (`access`), what it has numbers of (`kind`), of which type (`element`), and
-    of a tile how many `columns`, which no other tensor needs to have.
+    of a tile how many `columns`, which no other tensor needs to have. Where its tiles are wider than the tensor (`--dash-tile=widths=…`), `width`
+    says how wide: what is loaded of the other columns is zero, and none of them is stored.
 
     | kind | sizes |
     |---|---|
@@ -55,11 +56,13 @@ def TensorRoleAttr : Dash_Attr<"TensorRole", "tensor_role"> {
     | `bounds` | sequences + 1: where rows of sequences begin |
     | `contributions` | slots, rows of a tile, columns: what sums are made of |
 
-    **Preconditions**: the name is a word of small letters, digits, `_` and `-`; columns are at least 1, and 1 unless rows have several.
+    **Preconditions**: the name is a word of small letters, digits, `_` and `-`; columns are at least 1, and 1 unless rows have several; a
+    width is more than the columns of a tile.
     **Postconditions**: none.
     **Example**: `#dash.tensor_role<"q", side = q, access = read, kind = tile, element = bf16, columns = 128>`.
     **Errors**: `a tensor's name must be of small letters, digits, '_' and '-', got "../q"`; `columns of 'q' must be at least 1, got 0`;
-    `'lse' has one number a log_row, expected no columns, got 64`; `'q' must have elements of bf16 or f16, got 'f32'`, and so for sums
+    `'lse' has one number a log_row, expected no columns, got 64`;
+    `tiles of 'q' must be wider than its 88 columns where they state a width, got 64`; `'q' must have elements of bf16 or f16, got 'f32'`, and so for sums
     and numbers, which are f32, and bounds, which are i32.
   }];
   let parameters = (ins
@@ -68,8 +71,13 @@ def TensorRoleAttr : Dash_Attr<"TensorRole", "tensor_role"> {
     EnumParameter<TensorAccess>:$access,
     EnumParameter<TensorKind>:$kind,
     TypeParameter<"::mlir::Type", "type of its elements">:$element,
-    DefaultValuedParameter<"int64_t", "1", "of a tile">:$columns);
-  let assemblyFormat = "`<` $name `,` struct($side, $access, $kind, $element, $columns) `>`";
+    DefaultValuedParameter<"int64_t", "1", "of a tile">:$columns,
+    DefaultValuedParameter<"int64_t", "0", "columns of its tiles, where these are more">:$width);
+  let builders = [AttrBuilder<(ins "StringRef":$name, "TensorSide":$side, "TensorAccess":$access, "TensorKind":$kind, "Type":$element,
+                                   "int64_t":$columns), [{
+    return $_get($_ctxt, name, side, access, kind, element, columns, /*width=*/0);
+  }]>];
+  let assemblyFormat = "`<` $name `,` struct($side, $access, $kind, $element, $columns, $width) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     bool isKeyValue() const { return getSide() == TensorSide::KV; }
@@ -78,6 +86,10 @@ def TensorRoleAttr : Dash_Attr<"TensorRole", "tensor_role"> {
     /// Whether it has one number a row.
     bool isPerRow() const { return getKind() == TensorKind::Row || getKind() == TensorKind::LogRow; }
     unsigned getRank() const;
+    /// Columns of its tiles, and of its sums.
+    int64_t getTileColumns() const { return getWidth() ? getWidth() : getColumns(); }
+    /// The same tensor in tiles of so many columns, at least its own.
+    TensorRoleAttr withTileColumns(int64_t columns) const;
     /// The f32 memory in which the tensor is summed.
     TensorRoleAttr getSums() const;
     /// Whether memory of this type, or a number, can be the tensor.
@@ -89,18 +101,24 @@ def TensorMapAttr : Dash_Attr<"TensorMap", "tensor_map"> {
   let summary = "A tensor that the main kernel copies by a descriptor";
   let description = [{
     A TMA map of a tensor of tiles, as five dimensions, {64, rows, columns / 64, heads, batch}; a box is rows of as many panels of 64
-    columns.
+    columns. Where the tensor's columns do not fill panels they are {columns, rows, 1, heads, batch}, and a box is one panel: the copy engine
+    loads zeros for the columns that the tensor does not have, and stores none of them.
 
-    **Preconditions**: the tensor's kind is `tile`; numbers are at least 1.
+    **Preconditions**: the tensor's kind is `tile`; numbers are at least 1; a box has one panel where the tensor's columns do not fill panels.
     **Postconditions**: none.
     **Example**: `#dash.tensor_map<<"q", side = q, access = read, kind = tile, element = bf16, columns = 128>, rows = 64, panels = 2>`.
-    **Errors**: `descriptors are of tiles, got 'lse', a log_row`; `a box must have at least 1 row and 1 panel, got 0 and 1`.
+    **Errors**: `descriptors are of tiles, got 'lse', a log_row`; `a box must have at least 1 row and 1 panel, got 0 and 1`;
+    `a box of 'q', whose 88 columns do not fill panels of 64, must be one panel, got 2`.
   }];
   let parameters = (ins AttrParameter<"::mlir::dash::TensorRoleAttr", "the tensor">:$tensor,
                         AttrParameter<"int64_t", "of a box">:$rows,
                         AttrParameter<"int64_t", "of a box, 64 columns each">:$panels);
   let assemblyFormat = "`<` $tensor `,` struct($rows, $panels) `>`";
   let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Whether the tensor's columns are whole panels, so that one copy brings all of a tile.
+    bool fillsPanels() const;
+  }];
 }
 
 #endif // DASH_IR_DASHTENSORROLES_TD

@@ -27,7 +27,7 @@ def CheckKernels : Pass<"dash-check-kernels", "::mlir::ModuleOp"> {
   let summary = "Refuse what kernels do not cover, before anything is changed";
   let description = [{
     Looks at each function with a scheduled problem, and refuses, at the op in question, what kernels do not
-    cover. They cover: bf16 and f16; head dim 64 or 128, the same for q and v; every mask;
+    cover. They cover: bf16 and f16; head dims of q and v that are multiples of 8 up to 128, in tiles of 64 or 128 columns; every mask;
     q tiles of 64 or 128 rows, kv tiles of 128; parts, in an order that has turns; batches of equal sequences, and lists with one part and without bitmaps; one problem a function; every
     tensor an argument, with its last dimension contiguous; delta, where it is not an argument in place of o, and dQ's sums, and with
     parts those of dK and dV, in memory that the function allocates; one scale, an argument or a constant, of `dash.softcap` where scores are capped; a sink; orders that are proven (`min_workers`), and where they

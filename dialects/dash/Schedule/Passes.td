@@ -26,8 +26,8 @@ def Tile : Pass<"dash-tile"> {
 
     A tile must fit the instructions that kernels are made of: a multiple of 16 rows, at most 256.
     The defaults are the tiles of the fastest kernel known for head dim 128.
-    A tile has the columns of its tensor, or, where `widths` are stated, the least of them that has room for these: then the others are
-    zero, and are not stored. (Kernels have a few widths; tensors in memory are never padded.)
+    A tile has the columns of its tensor. Where `widths` are stated, all tiles have the least of them that has room for each tensor:
+    then the other columns are zero, and are not stored. (Kernels have a few widths; tensors in memory are never padded.)
 
     Sums of dQ and delta live in memory that is allocated before and freed after; later stages place
     it. The sum is set to zero, because a q tile that sees no column gets no contribution.

@@ -12,8 +12,11 @@
 
 namespace mlir::dash {
 
-/// Columns of q, and of v; rows of tiles.
-constexpr int64_t kernelHeadDims[] = {64, 128};
+/// Columns of q and k, and of v, each a multiple of so many up to the most: a row of memory then is whole chunks of 16 bytes.
+constexpr int64_t kernelHeadDimStep = 8, mostKernelHeadDim = 128;
+/// Columns of tiles, in ascending order: those of all tensors of a problem are the least that have room for each.
+constexpr int64_t kernelWidths[] = {64, mostKernelHeadDim};
+/// Rows of tiles.
 constexpr int64_t kernelQTiles[] = {64, 128}, kernelKvTile = 128;
 
 /// How a tensor must lie: its address a multiple of so many bytes, and all strides but the innermost, 1, of so many elements.
@@ -34,13 +37,22 @@ constexpr int64_t maxKernelRows = int64_t(1) << 21;
 /// Heads of a sequence, and sequences of a batch or of a list: a grid has so many blocks in each dimension but the first.
 constexpr int64_t maxKernelHeads = (int64_t(1) << 16) - 1;
 
+/// Says which head dims kernels have where these are others.
+LogicalResult verifyHeadDims(int64_t headDim, int64_t headDimV,
+                             llvm::function_ref<InFlightDiagnostic()> emitError);
 /// Says what kernels cover where `one` is something else.
 LogicalResult verifyCovered(const KernelCase &one,
                             llvm::function_ref<InFlightDiagnostic()> emitError);
 /// Says which stated size of a tensor (batch, heads, rows, …) is more than kernels serve.
 LogicalResult verifySizes(llvm::ArrayRef<int64_t> shape, bool isKeyValue,
                           llvm::function_ref<InFlightDiagnostic()> emitError);
-/// Says which tile has other columns than its tensor: kernels copy whole rows.
+/// Whether kernels have a head dim, of q and k or of v.
+bool isKernelHeadDim(int64_t headDim);
+/// What the head dims of kernels are, for messages.
+std::string describeKernelHeadDims();
+/// Columns of tiles at head dims of kernels.
+int64_t kernelWidthOf(int64_t headDim, int64_t headDimV);
+/// Says which tile has other columns than kernels have for its tensor.
 LogicalResult verifyWidths(ItemsOp items);
 /// Says what to run where nobody has proven an order.
 LogicalResult verifyProven(ScheduleOp schedule, llvm::function_ref<InFlightDiagnostic()> emitError);

@@ -42,7 +42,7 @@ def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, causal: bool
     """softmax(scale * q k^T) v, with gradients that are the same bits on every run.
 
     q: [batch, heads, rows, head_dim]; k, v: [batch, kv_heads, kv_rows, head_dim], where kv_heads divides heads; bfloat16 or float16,
-    head_dim 64 or 128; layout "bshd" takes and gives [batch, rows, heads, head_dim], None is "bhsd". window: (left, right), how many columns before its
+    head_dim a multiple of 8 up to 128; layout "bshd" takes and gives [batch, rows, heads, head_dim], None is "bhsd". window: (left, right), how many columns before its
     own a row sees, and how many behind it, -1 for all; aligned at the bottom right. scale: head_dim^-0.5 if None. return_lse: also
     gives the natural logarithms of the sums, [batch, heads, rows] of float32, with gradients; infinite where a row sees nothing. Under
     autocast, float32 is cast as for PyTorch's own attention.

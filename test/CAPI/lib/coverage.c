@@ -82,11 +82,9 @@ int main(int argc, char **argv) {
   if (dashCompilerCovers(&problem, print, NULL, &coverage) != DASH_SUCCESS)
     return 1;
   printf("batch %" PRId64 ", kv heads %" PRId64 ", rows %" PRId64 ", sequences %" PRId64 ", capability %" PRId64
-         ", alignment %" PRId64 ", strides %" PRId64 ", head dims",
+         ", alignment %" PRId64 ", strides %" PRId64 ", head dims %" PRId64
+         " to %" PRId64 "\n",
          coverage.batch, coverage.kvHeads, coverage.rows, coverage.sequences, coverage.capability, coverage.alignment,
-         coverage.strideMultiple);
-  for (int i = 0; i < DASH_MAX_HEAD_DIMS && coverage.headDims[i]; ++i)
-    printf(" %" PRId64, coverage.headDims[i]);
-  printf("\n");
+         coverage.strideMultiple, coverage.headDimMultiple, coverage.headDim);
   return 0;
 }
