@@ -118,12 +118,14 @@ def calls() -> None:
     assert (kernel["certificate"], kernel["ptx"], kernel["order"]) == (manifest["certificate"], manifest["ptx"]["sha256"], manifest["program"]["kind"])
     assert not found.refused and not found.by_hand and found.launches == 1 and "served by    attention()" in str(found), found
     # Each reason is libdash's.
-    for change, question in (({"head_dim": 72}, {"head_dim": 72, "head_dim_v": 72}), ({"head_dim_v": 32}, {"head_dim": 64, "head_dim_v": 32}),
+    for change, question in (({"head_dim": 76}, {"head_dim": 76, "head_dim_v": 76}), ({"head_dim_v": 36}, {"head_dim": 64, "head_dim_v": 36}),
                              ({"dtype": "float32"}, {"element": "f32"}), ({"level": "world"}, {"level": "world"}), ({"heads": 3, "kv_heads": 2}, {"heads": 3, "kv_heads": 2}),
                              ({"rows": 1 << 22}, {"q_rows": 1 << 22}), ({"softcap": -1.0}, {"softcap": -1.0}), ({"sequences": 70000}, {"sequences": 70000})):
         found = answer(replace(small, **change), 90)
         assert isinstance(expected := ask(**question), str) and found.refused == expected and not found.kernels, (change, found)
         assert f"refused      {expected}" in str(found)
+    apart = answer(replace(small, head_dim_v=32), 90)
+    assert apart.refused.startswith("v: expected the head dim of q and k, 64, found 32: attention() has no forward pass") and not apart.kernels, apart
     assert answer(small, 80, "old").refused == ask(capability=80, device="old")
     # Kernels that no front end has.
     for change, words in (({"softcap": 30.0}, "it takes no softcap"), ({"level": "machine"}, "no forward pass"), ({"kv_rows": 300}, "aligned at the bottom right"),
@@ -137,7 +139,7 @@ def calls() -> None:
 
 def statuses() -> None:
     assert json.loads(call(*OPTIONS, "--json", "--gpu=9.0", status=0))["calls"][0]["refused"] == ""
-    assert "refused      q: expected a head dim" in call("--head-dim=72", "--gpu=9.0", status=1)
+    assert "refused      q: expected a head dim" in call("--head-dim=76", "--gpu=9.0", status=1)
     assert "of 8.0" in call(*OPTIONS, "--gpu=8.0", status=1)
     example = str(SOURCE / "dialects/dash/examples/bwd-causal.mlir")
     status, said = here(f"--program={example}", "--options=kind=shift", "--gpu=9.0")

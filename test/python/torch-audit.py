@@ -258,7 +258,7 @@ def certificates() -> None:
     ptxas.chmod(0o755)
     for name, value in (("kind", f"shift ptxas={ptxas}"), ("kind", "shift costs=/etc/passwd"), ("kind", "file path=/etc/passwd"),
                         ("apart", f"all ptxas={ptxas}"), ("parts", f"1 ptxas={ptxas}"), ("level", f"run) ptxas={ptxas}"), ("sizes", [f"1 ptxas={ptxas}"] * 5),
-                        ("element", "bf16>"), ("head_dim", 96), ("window", [-1]), ("is_list", 0)):
+                        ("element", "bf16>"), ("head_dim", 100), ("window", [-1]), ("is_list", 0)):
         changed = json.loads(json.dumps(made))
         changed["kernels"][0][name] = value
         assert refused(lambda changed=changed: audit.check(changed), ValueError).startswith(f"kernels[0].{name}: expected ")

@@ -24,7 +24,7 @@ PATH = Path(sys.argv[1])
 def as_explained() -> None:
     for call, options in ((Call(heads=4, kv_heads=2, rows=300), {"causal": True}), (Call(heads=4, kv_heads=4, rows=200, head_dim=64, dtype="float16", window=(100, 0)), {"window": (100, 0)}),
                           (Call(heads=4, kv_heads=2, rows=300, has_sink=True), {"causal": True, "sink": torch.zeros(4)}),
-                          (Call(heads=4, kv_heads=2, rows=300, kv_rows=500), {"causal": True}), (Call(heads=4, kv_heads=2, rows=300, head_dim=72), {}),
+                          (Call(heads=4, kv_heads=2, rows=300, kv_rows=500), {"causal": True}), (Call(heads=4, kv_heads=2, rows=300, head_dim=72), {"causal": True}), (Call(heads=4, kv_heads=2, rows=300, head_dim=76), {}),
                           (Call(heads=4, kv_heads=2, rows=300, level="batch"), {"causal": True, "level": "batch"})):
         q, k = (torch.empty(call.batch, heads, rows, call.head_dim, dtype=getattr(torch, call.dtype)) for heads, rows in ((call.heads, call.rows), (call.kv_heads, call.columns)))
         explained, found = explain(q, k, k, **options), answer(call)

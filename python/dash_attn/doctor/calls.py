@@ -99,6 +99,10 @@ def answer(call: Call, capability: int = UNKNOWN, device: str = "", ptxas: str =
     if not isinstance(covered, Coverage):
         found.refused = covered
         return found
+    if call.head_dim_v not in (0, call.head_dim):
+        found.refused = (f"v: expected the head dim of q and k, {call.head_dim}, found {call.head_dim_v}: attention() has no forward pass for it; a "
+                         "program of your own, compiled by Kernel.compile, takes o and LSE of a forward pass of yours")
+        return found
     found.by_hand = _by_hand(call)
     try:
         for wanted, sizes, launches in _wanted(call):
