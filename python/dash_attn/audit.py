@@ -6,6 +6,7 @@
     print(audit.compare(one, other))            # None, or the first operator whose inputs match and whose output differs
 
     one.save("one.audit"); python3 -m dash_attn.audit one.audit other.audit
+    python3 -m dash_attn.audit --certificates one.json other.json
 
     json.dump(audit.certificate(model), file)   # beside a checkpoint; and when it is loaded:
     print(audit.check(json.load(file), model))  # [], or why the run may go on with other bits
@@ -22,10 +23,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from . import certificates
 from .commands import DIFFERS, GOOD, parser_of, run
+from .records import Record, read
 from .runs import Divergence, Entry, Run, compare
 
-__all__ = ["Divergence", "Entry", "Run", "certificate", "check", "compare", "record"]
+__all__ = ["Divergence", "Entry", "Run", "certificate", "check", "compare", "compare_sites", "record"]
 
 
 def record(model: Any = None, every: bool = False) -> Any:
@@ -52,14 +55,35 @@ def check(expected: dict[str, Any], model: Any = None) -> list[str]:
     return of_torch(expected, model)
 
 
+def compare_sites(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
+    """Certificates of two sites in words: a line for each difference, and what follows. Raises ValueError for what is none."""
+    return certificates.compare(one, other)
+
+
+def _sites(one: Path, other: Path) -> list[str]:
+    found = []
+    for path in (one, other):
+        try:
+            found.append(read(path))
+            Record(found[-1]).word("dash_certificate", (certificates.VERSION,))
+        except ValueError as error:
+            raise ValueError(f"{path}: expected a certificate of audit.certificate: {error}") from error
+    return compare_sites(*found)
+
+
 def main(argv: list[str] | None = None) -> int:
     """0: equal, 1: they differ, 2: trouble."""
     parser = parser_of("audit", "Where two runs differ first. The status is 0 where they are equal, 1 where they differ, 2 where they cannot be compared.")
-    parser.add_argument("one", type=Path, metavar="ONE", help="a file of Run.save")
+    parser.add_argument("--certificates", action="store_true", help="the files are certificates, of two sites")
+    parser.add_argument("one", type=Path, metavar="ONE", help="a file of Run.save, or a certificate")
     parser.add_argument("other", type=Path, metavar="OTHER", help="another")
     arguments = parser.parse_args(argv)
 
     def tell() -> int:
+        if arguments.certificates:
+            said = _sites(arguments.one, arguments.other)
+            print("\n".join(said), flush=True)
+            return GOOD if said == [certificates.SAME] else DIFFERS
         found = compare(*map(Run.load, (arguments.one, arguments.other)))
         print("equal" if found is None else found, flush=True)
         return GOOD if found is None else DIFFERS

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from ..certificates import VERSION
 from ..problem import Wanted, wanted_of
 from ..records import Record
 from ..runs import Run, differences
@@ -17,7 +18,6 @@ from .dropin import state
 from .hash_log import Log
 from .kernels import kernel_of, kernels
 
-VERSION = 3
 VARIABLES = ("CUBLAS_WORKSPACE_CONFIG", "NVIDIA_TF32_OVERRIDE", "NCCL_ALGO", "NCCL_PROTO", "DASH_CACHE", "DASH_PTXAS")
 
 
