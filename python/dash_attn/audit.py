@@ -4,6 +4,7 @@
         train_step()
     ...                                         # again, from the same weights, data and seeds: other
     print(audit.compare(one, other))            # None, or the first operator whose inputs match and whose output differs
+    print(audit.locate(one, other))             # of record(model, space=True): and where in it, down to tasks and workers of dash's attention
 
     one.save("one.audit"); python3 -m dash_attn.audit one.audit other.audit
     python3 -m dash_attn.audit --certificates one.json other.json
@@ -27,16 +28,18 @@ from . import certificates
 from .commands import DIFFERS, GOOD, parser_of, run
 from .records import Record, read
 from .runs import Divergence, Entry, Run, compare
+from .space import locate
 
-__all__ = ["Divergence", "Entry", "Run", "certificate", "check", "compare", "compare_sites", "record"]
+__all__ = ["Divergence", "Entry", "Run", "certificate", "check", "compare", "compare_sites", "locate", "record"]
 
 
-def record(model: Any = None, every: bool = False) -> Any:
+def record(model: Any = None, every: bool = False, space: bool = False) -> Any:
     """Records what runs inside of `with`; gives a `Run`, which is filled at its end. model: names modules and parameters; every: also
-    hashes what operators give that compute each element by itself."""
+    hashes what operators give that compute each element by itself; space: hashes blocks of 64 rows, too, for `locate`, which takes several
+    times as long."""
     from .torch.recording import record as of_torch
 
-    return of_torch(model, every)
+    return of_torch(model, every, space)
 
 
 def certificate(model: Any = None, run: Run | None = None) -> dict[str, Any]:
@@ -84,8 +87,9 @@ def main(argv: list[str] | None = None) -> int:
             said = _sites(arguments.one, arguments.other)
             print("\n".join(said), flush=True)
             return GOOD if said == [certificates.SAME] else DIFFERS
-        found = compare(*map(Run.load, (arguments.one, arguments.other)))
-        print("equal" if found is None else found, flush=True)
+        runs = [*map(Run.load, (arguments.one, arguments.other))]
+        found = compare(*runs)
+        print("\n".join(["equal"] if found is None else [str(found), *locate(*runs)]), flush=True)
         return GOOD if found is None else DIFFERS
 
     return run("audit", tell)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from .files import read_text, write_text
 from .records import Record, parse
 
-VERSION = 1
+VERSIONS = (1, 2)  # of files: 2 of those that say where in their tensors
+BLOCK = 64  # rows whose hash is one
+MOST_DIMENSIONS = 16
 MOST_BYTES = 1 << 32  # of a file: some 40 million entries
 PHASES = ("input", "forward", "backward", "recomputed", "optimizer")
 
@@ -37,16 +40,37 @@ class Entry(NamedTuple):
         return f"step {self.step}, {self.phase} of {where}: {self.name}, output {self.output}"
 
 
+class Space(NamedTuple):
+    """Hashes of an entry's blocks of BLOCK rows. shape: of its tensor; axis: the dimension of rows; hashes: in the order of the dimensions but rows and the
+    last one, then of blocks; call: of an attention of dash what it was asked for, {"q": its shape, "k": its shape, "window": two numbers, "element": "bf16"}."""
+
+    shape: tuple[int, ...]
+    axis: int
+    hashes: tuple[int, ...]
+    call: dict[str, Any] | None = None
+
+    @property
+    def lead(self) -> tuple[int, ...]:
+        """Sizes of what `hashes` is an array of, but the last one."""
+        return tuple(size for i, size in enumerate(self.shape[:-1]) if i != self.axis)
+
+    @property
+    def blocks(self) -> int:
+        return -(-self.shape[self.axis] // BLOCK)
+
+
 @dataclass(frozen=True)
 class Run:
-    """What a recording found. Equal runs have equal entries. every: whether no operator was left out."""
+    """What a recording found. Equal runs have equal entries. every: whether no operator was left out; spaces: of entries, by their numbers, if asked for."""
 
     entries: tuple[Entry, ...]
     every: bool = False
+    spaces: dict[int, Space] = field(default_factory=dict)
 
     def save(self, path: str | Path) -> None:
         """As JSON: a line for each entry."""
-        lines = [json.dumps({"dash_audit": VERSION, "every": self.every}), *(json.dumps([*entry[:-1], f"{entry.hash:016x}"]) for entry in self.entries)]
+        lines = [json.dumps({"dash_audit": VERSIONS[bool(self.spaces)], "every": self.every}), *(json.dumps([*entry[:-1], f"{entry.hash:016x}"]) for entry in self.entries),
+                 *(json.dumps({"entry": number, **space._asdict(), "hashes": "".join(f"{one:016x}" for one in space.hashes)}) for number, space in self.spaces.items())]
         write_text(Path(path), "\n".join(lines) + "\n")
 
     @staticmethod
@@ -55,11 +79,27 @@ class Run:
         try:
             first, *lines = read_text(path, MOST_BYTES).splitlines() or [""]
             head = Record(parse(first), "line 1")
-            head.word("dash_audit", (VERSION,))
-            every = head.flag("every")
-            return Run(tuple(_entry(line, f"line {number}") for number, line in enumerate(lines, 2)), every)
+            head.word("dash_audit", VERSIONS)
+            every, count = head.flag("every"), sum(not line.startswith("{") for line in lines)
+            entries = tuple(_entry(line, f"line {number}") for number, line in enumerate(lines[:count], 2))
+            return Run(entries, every, dict(_space(line, f"line {number}", count) for number, line in enumerate(lines[count:], 2 + count)))
         except ValueError as error:
-            raise ValueError(f"{path}: expected a file of Run.save, of version {VERSION}: {error}") from None
+            raise ValueError(f"{path}: expected a file of Run.save, of version {' or '.join(map(str, VERSIONS))}: {error}") from None
+
+
+def _space(line: str, place: str, entries: int) -> tuple[int, Space]:
+    record = Record(parse(line), place)
+    shape = record.numbers("shape", range(2, MOST_DIMENSIONS), 1)
+    found = Space(shape, record.number("axis", 0, len(shape) - 2), (), _call(record.object("call")) if record.fields.get("call") is not None else None)
+    count = math.prod(found.lead) * found.blocks
+    hashes = record.match("hashes", f"[0-9a-f]{{{16 * count}}}" if count < MOST_BYTES // 16 else "")
+    return record.number("entry", 0, entries - 1), found._replace(hashes=tuple(int(hashes[i:i + 16], 16) for i in range(0, len(hashes), 16)))
+
+
+def _call(record: Record) -> dict[str, Any]:
+    """Words and numbers that become a program."""
+    return {"q": record.numbers("q", (4,), 1), "k": record.numbers("k", (4,), 1), "window": record.numbers("window", (2,), -1),
+            "element": record.word("element", ("bf16", "f16"))}
 
 
 def _entry(line: str, place: str) -> Entry:

@@ -229,7 +229,7 @@ def files() -> None:
     head = '{"dash_audit": 1, "every": false}\n'
     for content in ("", "{}", "[]", f"{head}[1]", f'{head}[0, "", "", "", 0, "x"]', head.replace("1", "9")):
         (TMP / "bad").write_text(content, encoding="utf-8")
-        assert refused(lambda: Run.load(TMP / "bad"), ValueError).startswith(f"{TMP / 'bad'}: expected a file of Run.save, of version 1: ")
+        assert refused(lambda: Run.load(TMP / "bad"), ValueError).startswith(f"{TMP / 'bad'}: expected a file of Run.save, of version 1 or 2: ")
 
 
 def certificates() -> None:

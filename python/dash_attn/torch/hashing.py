@@ -36,10 +36,30 @@ def hash_words(words: torch.Tensor, base: int = 0) -> torch.Tensor:
     for begin in range(0, words.numel(), AT_ONCE):
         piece = words[begin:begin + AT_ONCE].to(torch.int64)
         place = torch.arange(base + begin + 1, base + begin + 1 + piece.numel(), dtype=torch.int64, device=words.device)
-        piece = piece ^ (place * _signed(GOLDEN))
-        piece = (piece ^ _right(piece, 30)) * _signed(FIRST)
-        total += ((piece ^ _right(piece, 27)) * _signed(SECOND)).sum()
+        total += _mixed(piece, place).sum()
     return total
+
+
+def hash_blocks(tensor: torch.Tensor, axis: int, rows: int) -> torch.Tensor:
+    """A hash of each block of so many rows: int64, of the tensor's dimensions but rows, which are `axis`, and the last one, then of blocks. Elements
+    count by their places in a block. A tensor of two dimensions at least, that is not empty."""
+    tensor = tensor.detach()
+    if tensor.is_conj() or tensor.is_neg():
+        tensor = tensor.resolve_conj().resolve_neg()
+    lined = tensor.movedim(axis, -2).contiguous()
+    words = lined.view(WORDS[min(lined.element_size(), 8)])
+    found = []
+    for begin in range(0, words.shape[-2], rows):
+        piece = words[..., begin:begin + rows, :].flatten(-2).to(torch.int64)
+        place = torch.arange(1, 1 + piece.shape[-1], dtype=torch.int64, device=words.device)
+        found.append(_mixed(piece, place).sum(-1))
+    return torch.stack(found, -1)
+
+
+def _mixed(words: torch.Tensor, place: torch.Tensor) -> torch.Tensor:
+    words = words ^ (place * _signed(GOLDEN))
+    words = (words ^ _right(words, 30)) * _signed(FIRST)
+    return (words ^ _right(words, 27)) * _signed(SECOND)
 
 
 def _signed(number: int) -> int:

@@ -11,8 +11,12 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from ..runs import Entry, Run
+from ..runs import BLOCK, Entry, Run, Space
 from .hash_log import Log
+from .hashing import hash_blocks
+from .operator import NAME as OF_BATCHES
+from .problem import ELEMENTS
+from .sequences import NAME as OF_LISTS
 
 # These give memory that nobody has written to.
 UNFILLED = ("empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided", "resize_")
@@ -24,16 +28,17 @@ MOVING = ("_to_copy", "clone", "copy_", "cat", "stack", "slice_backward", "selec
 
 
 @contextmanager
-def record(model: torch.nn.Module | None = None, every: bool = False) -> Iterator[Run]:
+def record(model: torch.nn.Module | None = None, every: bool = False, space: bool = False) -> Iterator[Run]:
     """Gives a Run whose entries are there at the end."""
     if model is not None and not isinstance(model, torch.nn.Module):
         raise TypeError(f"expected a module of PyTorch, found {type(model).__name__}")
-    run, recorder = Run((), every), Recorder(model, every)
+    run, recorder = Run((), every), Recorder(model, every, space)
     try:
         recorder.see_parameters()
         with recorder:
             yield run
         object.__setattr__(run, "entries", recorder.entries())
+        run.spaces.update(recorder.spaces())
     finally:
         recorder.remove()
 
@@ -61,9 +66,10 @@ class Operator:
 
 
 class Recorder(TorchDispatchMode):
-    def __init__(self, model: torch.nn.Module | None, every: bool) -> None:
+    def __init__(self, model: torch.nn.Module | None, every: bool, space: bool) -> None:
         super().__init__()
-        self._model, self._every = model, every
+        self._model, self._every, self._space = model, every, space
+        self._spaces: dict[int, tuple[Space, torch.Tensor]] = {}
         self._logs: dict[torch.device, Log] = {}
         self._found: list[tuple[tuple[Any, ...], torch.device, int]] = []
         self._operators: dict[Any, Operator] = {}
@@ -93,6 +99,10 @@ class Recorder(TorchDispatchMode):
         """Waits for the devices."""
         values = {device: log.values() for device, log in self._logs.items()}
         return tuple(Entry(*place, values[device][slot]) for place, device, slot in self._found)
+
+    def spaces(self) -> dict[int, Space]:
+        """Waits for the devices."""
+        return {number: space._replace(hashes=tuple(one % 2**64 for one in hashes.flatten().tolist())) for number, (space, hashes) in self._spaces.items()}
 
     def see_parameters(self) -> None:
         if self._model is not None:
@@ -130,7 +140,18 @@ class Recorder(TorchDispatchMode):
         for i, tensor in enumerate(tensors_of(written) if written else outputs):
             if not about.only_floats or tensor.is_floating_point():
                 self._hash(tensor, phase, path, about.name, i)
+                if self._space and tensor.dim() > 1 and tensor.numel() and tensor.layout is torch.strided and tensor.device.type != "meta":
+                    self._see_blocks(tensor, about.name, args)
         return result
+
+    def _see_blocks(self, tensor: torch.Tensor, name: str, args: Any) -> None:
+        """Of the entry that was made last."""
+        operator, call = name.removesuffix(".default").replace(".", "::"), None
+        if operator == OF_BATCHES:
+            _, q, k, *_ = args
+            call = {"q": tuple(q.shape), "k": tuple(k.shape), "window": tuple(args[6:8]), "element": ELEMENTS[q.dtype]}
+        axis = 0 if operator == OF_LISTS and tensor.dim() == 3 else tensor.dim() - 2
+        self._spaces[len(self._found) - 1] = Space(tuple(tensor.shape), axis, (), call), hash_blocks(tensor, axis, BLOCK)
 
     def _is_new(self, tensor: torch.Tensor) -> bool:
         """Whether its memory was not seen yet; from now on it was."""
