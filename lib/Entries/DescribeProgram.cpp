@@ -68,7 +68,7 @@ private:
   }
 
   /// A descriptor for each tensor of tiles that is copied: what is loaded, in tiles of its side, and what is stored, in what one warpgroup
-  /// holds of a panel. In parts dK and dV leave as sums; their descriptors stay, so that kernels are what they were.
+  /// holds of a panel. How wide panels are say the slots (--dash-outline-workers). In parts dK and dV leave as sums; their descriptors stay, so that kernels are what they were.
   void collectMaps() {
     llvm::DenseSet<TensorRoleAttr> stored; // looked up only
     workers.walk([&](StoreOp op) { stored.insert(roleOf(op.getTarget())); });
@@ -77,15 +77,15 @@ private:
         continue;
       bool leaves = role.isWritten() && role.isKeyValue() &&
                     (stored.contains(role) || schedule.getParts() > 1);
-      int64_t panels = role.getColumns() % SwizzledAttr::columnsOfPanel == 0
-                           ? role.getColumns() / SwizzledAttr::columnsOfPanel
-                           : 1;
+      auto add = [&, role = role](int64_t rows) {
+        auto layout = SwizzledAttr::get(context);
+        maps.push_back(TensorMapAttr::get(context, role, rows, /*panels=*/1, layout.getBytes())
+                           .withLayout(layout));
+      };
       if (loaded.contains(role))
-        maps.push_back(TensorMapAttr::get(
-            context, role, role.isKeyValue() ? tiles.getKv() : tiles.getQ(), panels));
+        add(role.isKeyValue() ? tiles.getKv() : tiles.getQ());
       else if (leaves)
-        maps.push_back(
-            TensorMapAttr::get(context, role, FragmentAttr::rowsOfWarpgroup, /*panels=*/1));
+        add(FragmentAttr::rowsOfWarpgroup);
     }
   }
 

@@ -21,6 +21,7 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/StringExtras.h"
 
 namespace mlir::dash {
@@ -93,6 +94,37 @@ static LogicalResult checkPlan(WorkersOp workers) {
 //===----------------------------------------------------------------------===//
 // The entry
 //===----------------------------------------------------------------------===//
+
+/// Descriptors copy panels as slots have them.
+static LogicalResult layOutMaps(Kernels &kernels, WorkersOp workers) {
+  ProgramAttr program = kernels.program;
+  SmallVector<TensorMapAttr> maps(program.getMaps());
+  llvm::BitVector isLaidOut(maps.size());
+  WalkResult result = workers.walk([&](Operation *op) {
+    for (const SlotAccess &copy : copiesOf(op)) {
+      SwizzledAttr layout = copy.getLayout();
+      TensorRoleAttr role = roleOf(copy.memory.tensor);
+      std::optional<int64_t> number = program.findMap(role);
+      if (!layout || !number)
+        continue;
+      TensorMapAttr laidOut = maps[*number].withLayout(layout);
+      if (isLaidOut[*number] && maps[*number] != laidOut) {
+        op->emitError() << "copies " << describeRole(role) << " in panels of " << layout.getBytes()
+                        << " bytes, and another op in panels of " << maps[*number].getBytes()
+                        << ": one descriptor serves both, so lay out their slots alike";
+        return WalkResult::interrupt();
+      }
+      maps[*number] = laidOut;
+      isLaidOut.set(*number);
+    }
+    return WalkResult::advance();
+  });
+  if (result.wasInterrupted())
+    return failure();
+  kernels.program = program.withMaps(maps);
+  kernels.module->setAttr(programAttr, kernels.program);
+  return success();
+}
 
 /// Regions with a slot for each contribution that is kept beside the sums; those that are kept apart have theirs.
 static void addContributions(Kernels &kernels) {
@@ -217,6 +249,8 @@ static LogicalResult outline(WorkersOp workers) {
                                     "role, a number with one nor a constant, of type "
                                  << value.getType();
 
+  if (failed(layOutMaps(*kernels, workers)))
+    return failure();
   if (keepsContributions)
     addContributions(*kernels);
   if (workers.getTrace() && failed(addTrace(*kernels, workers)))

@@ -11,6 +11,7 @@
 #include "dash/Hopper/ElementType.h"
 #include "dash/Hopper/HopperOps.h"
 #include "dash/Hopper/PtxAssembly.h"
+#include "dash/Hopper/Swizzle.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
@@ -48,7 +49,7 @@ static void writeFields(EntryBuilder &b, const Kernels &kernels, TensorMapAttr m
   Value rows = b.parameter(rowsOf(tensor));
   // Columns that are no whole panels are one dimension: what a panel has beyond them is zero, and is not stored. The last
   // dimension of a list is rows once more.
-  constexpr int64_t columns = SwizzledAttr::columnsOfPanel;
+  int64_t columns = map.getLayout().getColumnsOfPanel();
   Value sizes[] = {b.i32(map.fillsPanels() ? columns : tensor.getColumns()), rows,
                    b.i32(map.fillsPanels() ? tensor.getColumns() / columns : 1),
                    b.parameter(headsOf(tensor)),
@@ -57,7 +58,7 @@ static void writeFields(EntryBuilder &b, const Kernels &kernels, TensorMapAttr m
   auto bytes = [&](StringRef dim) {
     return b.mul(b.parameter((tensor.getName() + ".stride." + dim).str()), 2);
   };
-  Value strides[] = {bytes("row"), b.i64(SwizzledAttr::bytesOfRow), bytes("head"), bytes("batch")};
+  Value strides[] = {bytes("row"), b.i64(map.getBytes()), bytes("head"), bytes("batch")};
   Value address = b.address(b.parameter(tensor.getName()));
   if (kernels.isList()) {
     strides[0] = strides[3] = b.choose(b.equal(rows, 1), b.i64(16), strides[0]);
@@ -77,10 +78,9 @@ static void writeFields(EntryBuilder &b, const Kernels &kernels, TensorMapAttr m
     Value isOne = b.equal(sizes[dim + 1], 1);
     field.set("global.stride", dim, b.choose(isOne, b.i64(16), strides[dim]));
   }
-  constexpr int64_t swizzle128 = 3;
   field.set("elemtype", tensorMapCode(cast<FloatType>(tensor.getElement())));
   field.set("interleave.layout", 0);
-  field.set("swizzle.mode", swizzle128);
+  field.set("swizzle.mode", tensorMapCode(map.getLayout()));
   field.set("fill.mode", 0);
 }
 

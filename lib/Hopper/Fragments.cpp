@@ -18,14 +18,24 @@ ThreadPlace ThreadPlace::readAnew(PtxBuilder &b) {
 ThreadPlace::ThreadPlace(PtxBuilder &b, Value vector) : vector(vector) {
   Value thread = b.shiftRight(vector, 4);
   lane = b.bitAnd(thread, 31);
-  Value firstRow = b.shiftLeft(b.shiftRight(thread, 5), 4);
+  firstRow = b.shiftLeft(b.shiftRight(thread, 5), 4);
   row = b.add(firstRow, b.shiftRight(lane, 2));
   column = b.shiftLeft(b.bitAnd(lane, 3), 1);
+  matrix = matrixByte(b, SwizzledAttr::get(b.getContext()));
+}
+
+Value ThreadPlace::matrixByte(PtxBuilder &b, SwizzledAttr layout) const {
+  if (matrix && layout.getBytes() == SwizzledAttr::mostBytes)
+    return matrix;
   // stmatrix: lanes 0-7 give the rows of the matrix of rows 0-7 and columns 0-7, lanes 8-15 those of rows 8-15,
-  // the other two are columns 8-15. A chunk of 16 bytes lies at its number xor the row modulo 8.
+  // the other two are columns 8-15. A chunk of 16 bytes lies at its number xor the row modulo 8, less the bits in which
+  // rows are alike.
   Value matrixRow = b.add(firstRow, b.bitAnd(lane, 15));
-  Value chunk = b.bitXor(b.shiftRight(lane, 4), b.bitAnd(lane, 7));
-  matrix = b.add(b.shiftLeft(matrixRow, 7), b.shiftLeft(chunk, 4));
+  Value rowBits = b.bitAnd(lane, SwizzledAttr::rowsOfGroup - 1);
+  if (int64_t alike = layout.getRowsAlike(); alike > 1)
+    rowBits = b.shiftRight(rowBits, llvm::Log2_64(alike));
+  Value chunk = b.bitXor(b.shiftRight(lane, 4), rowBits);
+  return b.add(b.shiftLeft(matrixRow, llvm::Log2_64(layout.getBytes())), b.shiftLeft(chunk, 4));
 }
 
 SmallVector<Value> dash::packFactor(PtxBuilder &b, FloatType element, ValueRange sums) {
@@ -36,27 +46,30 @@ SmallVector<Value> dash::packFactor(PtxBuilder &b, FloatType element, ValueRange
 }
 
 /// Where the words of step `k` of 16 columns lie, `first` being those of step 0.
-static Value placeOfStep(PtxBuilder &b, Value first, int64_t k, int64_t panelBytes) {
+static Value placeOfStep(PtxBuilder &b, Value first, int64_t k, SwizzledAttr layout,
+                         int64_t panelBytes) {
   // Chunks 2 * k and 2 * k + 1 of the row: the low bit is in `matrix`, the others are added to the number before
   // it is swizzled, so they flip bits.
-  int64_t chunkBits = k % 4 * 32;
+  constexpr int64_t bytesOfStep = 32;
+  int64_t steps = layout.getBytes() / bytesOfStep; // of a panel
+  int64_t chunkBits = k % steps * bytesOfStep;
   Value at = chunkBits ? b.bitXor(first, b.i32(chunkBits)) : first;
-  return b.add(at, k / 4 * panelBytes);
+  return b.add(at, k / steps * panelBytes);
 }
 
 void dash::storeRows(PtxBuilder &b, const ThreadPlace &place, ValueRange words, Value rows,
-                     int64_t panelBytes) {
-  Value first = b.add(rows, place.matrix);
+                     SwizzledAttr layout, int64_t panelBytes) {
+  Value first = b.add(rows, place.matrixByte(b, layout));
   for (size_t i = 0; i < words.size(); i += 4)
-    hopper::storeMatrices(b, words.slice(i, 4), placeOfStep(b, first, i / 4, panelBytes));
+    hopper::storeMatrices(b, words.slice(i, 4), placeOfStep(b, first, i / 4, layout, panelBytes));
 }
 
 SmallVector<Value> dash::loadRows(PtxBuilder &b, const ThreadPlace &place, Value rows,
-                                  int64_t panelBytes, int64_t count) {
-  Value first = b.add(rows, place.matrix);
+                                  SwizzledAttr layout, int64_t panelBytes, int64_t count) {
+  Value first = b.add(rows, place.matrixByte(b, layout));
   SmallVector<Value> words;
   for (int64_t k = 0; k < count / 4; ++k)
-    words.append(hopper::loadMatrices(b, placeOfStep(b, first, k, panelBytes)));
+    words.append(hopper::loadMatrices(b, placeOfStep(b, first, k, layout, panelBytes)));
   return words;
 }
 

@@ -71,17 +71,17 @@ SmallVector<Value> ptx::wgmmaMmaAsync(ImplicitLocOpBuilder &b, const WgmmaGroup 
   os << "setp.ne.b32 adds, 1, 0;\nwgmma.fence.sync.aligned;\n";
   std::string baseA = group.baseA ? addOperand(group.baseA) : "";
   std::string baseB = addOperand(group.baseB);
-  auto emitDescriptor = [&](StringRef name, StringRef base, int64_t offset) {
-    os << "add.u32 low, " << base << ", " << offset << ";\nmov.b64 " << name << ", {low, "
-       << group.descriptorHigh << "};\n";
+  auto emitDescriptor = [&](StringRef name, StringRef base, int64_t offset, uint32_t high) {
+    os << "add.u32 low, " << base << ", " << offset << ";\nmov.b64 " << name << ", {low, " << high
+       << "};\n";
   };
   for (const auto &[k, step] : llvm::enumerate(group.steps)) {
     SmallVector<std::string> registersA;
     for (Value word : step.registersA)
       registersA.push_back(addOperand(word));
     if (group.baseA)
-      emitDescriptor("da", baseA, step.offsetA);
-    emitDescriptor("db", baseB, step.offsetB);
+      emitDescriptor("da", baseA, step.offsetA, group.highA);
+    emitDescriptor("db", baseB, step.offsetB, group.highB);
     os << "wgmma.mma_async.sync.aligned.m64n" << group.columns << "k16.f32." << group.element << "."
        << group.element << " {";
     for (int64_t i : llvm::seq(numSums))

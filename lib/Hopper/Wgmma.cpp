@@ -9,6 +9,7 @@
 
 #include "dash/Hopper/Wgmma.h"
 #include "dash/Hopper/PtxAssembly.h"
+#include "dash/Hopper/Swizzle.h"
 #include "llvm/ADT/Sequence.h"
 
 using namespace mlir;
@@ -16,19 +17,22 @@ using namespace mlir::dash;
 
 // Matrix descriptors (PTX ISA 9.7.15.5.1): address / 16 in bits 0-13, leading byte offset / 16 from bit 16,
 // stride byte offset / 16 from bit 32, swizzle mode from bit 62. The stride leads from one group of rows to the next.
-static constexpr uint32_t descriptorHigh = SwizzledAttr::bytesOfGroup / 16 | 1u << 30;
+static uint32_t descriptorHigh(const SharedFactor &factor) {
+  SwizzledAttr layout = factor.tile.layout;
+  return layout.getBytesOfGroup() / 16 | matrixDescriptorMode(layout) << 30;
+}
 
 /// What the low word of a factor's descriptor is more than address / 16 of its tile, at step `k`.
 static int64_t descriptorOffset(const SharedFactor &factor, int64_t k) {
   ArrayRef<int64_t> shape = factor.tile.shape;
+  SwizzledAttr layout = factor.tile.layout;
   if (factor.outerIsRow) {
     constexpr int64_t unusedLeadingOffset = 1;
-    return SwizzledAttr::getOffset(shape, factor.firstOuter, 16 * k) / 16 +
-           (unusedLeadingOffset << 16);
+    return layout.getOffset(shape, factor.firstOuter, 16 * k) / 16 + (unusedLeadingOffset << 16);
   }
   // The leading offset leads from one panel of outer indices to the next.
-  return SwizzledAttr::getOffset(shape, 16 * k, factor.firstOuter) / 16 +
-         (SwizzledAttr::getPanelBytes(shape) / 16 << 16);
+  return layout.getOffset(shape, 16 * k, factor.firstOuter) / 16 +
+         (layout.getPanelBytes(shape) / 16 << 16);
 }
 
 static Value descriptorBase(PtxBuilder &b, const SharedFactor &factor) {
@@ -41,12 +45,13 @@ SmallVector<Value> dash::issueProduct(PtxBuilder &b, const Product &product,
   ptx::WgmmaGroup group;
   group.element = product.element;
   group.columns = product.columns;
-  group.descriptorHigh = descriptorHigh;
   if (product.sharedA) {
     group.baseA = descriptorBase(b, *product.sharedA);
+    group.highA = descriptorHigh(*product.sharedA);
     group.transposeA = !product.sharedA->outerIsRow;
   }
   group.baseB = descriptorBase(b, product.b);
+  group.highB = descriptorHigh(product.b);
   group.transposeB = !product.b.outerIsRow;
   for (int64_t k : llvm::seq(product.depth / 16)) {
     ptx::WgmmaStep step;

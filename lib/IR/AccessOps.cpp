@@ -69,6 +69,12 @@ SmallVector<SumAccess> dash::sumAccessesOf(Operation *op) {
   return sums ? sums.getSumAccesses() : SmallVector<SumAccess>();
 }
 
+SwizzledAttr SlotAccess::getLayout() const {
+  ArrayRef<Type> elements = cast<ChannelType>(slot.channel.getType()).getElements();
+  auto type = dyn_cast<RankedTensorType>(elements[element]);
+  return type ? dyn_cast_or_null<SwizzledAttr>(type.getEncoding()) : nullptr;
+}
+
 SmallVector<SlotAccess> dash::copiesOf(Operation *op) {
   SmallVector<SlotAccess> copies;
   if (!isa<SumAccessInterface>(op))

@@ -52,9 +52,13 @@ private:
       os << '_' << stringifyEnum(fragment.getSplit()) << fragment.getWarpgroups();
       return AliasResult::FinalAlias;
     }
-    if (!isa_and_nonnull<SwizzledAttr>(tile.getEncoding()))
+    auto layout = dyn_cast_or_null<SwizzledAttr>(tile.getEncoding());
+    if (!layout)
       return AliasResult::NoAlias;
-    os << "swizzled_";
+    os << "swizzled";
+    if (layout.getBytes() != SwizzledAttr::mostBytes)
+      os << layout.getBytes();
+    os << '_';
     printShape(tile, /*withElement=*/true, os);
     return AliasResult::FinalAlias;
   }

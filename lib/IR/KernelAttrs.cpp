@@ -207,6 +207,11 @@ std::optional<int64_t> ProgramAttr::findMap(TensorRoleAttr tensor) const {
   return std::nullopt;
 }
 
+ProgramAttr ProgramAttr::withMaps(ArrayRef<TensorMapAttr> maps) const {
+  return get(getContext(), getName(), getFacts(), getSizes(), getConstraints(), getDerived(),
+             getTensors(), maps, getWorkspace(), getOrder(), getTrace());
+}
+
 ProgramAttr ProgramAttr::withTrace(TraceAttr trace) const {
   ProgramAttr all =
       withRegion(RegionAttr::get(getContext(), "trace", trace.getBytes(),

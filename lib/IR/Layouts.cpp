@@ -83,15 +83,22 @@ int64_t FragmentAttr::getMemoryOffset(ArrayRef<int64_t> shape, int64_t warpgroup
 // SwizzledAttr
 //===----------------------------------------------------------------------===//
 
+LogicalResult SwizzledAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t bytes) {
+  if (bytes == 32 || bytes == 64 || bytes == mostBytes)
+    return success();
+  return emitError() << "rows of panels must be 32, 64 or " << mostBytes << " bytes, got " << bytes;
+}
+
 LogicalResult SwizzledAttr::verifyEncoding(ArrayRef<int64_t> shape, Type elementType,
                                            function_ref<InFlightDiagnostic()> emitError) const {
   if (!elementType) // the parser has said what is wrong with it
     return failure();
   bool isHalf = elementType.isF16() || elementType.isBF16();
-  if (isHalf && shape.size() == 2 && shape[0] % rowsOfGroup == 0 && shape[1] % columnsOfPanel == 0)
+  if (isHalf && shape.size() == 2 && shape[0] % rowsOfGroup == 0 &&
+      shape[1] % getColumnsOfPanel() == 0)
     return success();
   return emitError() << *this
                      << " needs rows that are a multiple of 8 and columns that are a multiple of "
-                     << columnsOfPanel << ", of 16-bit floats, got " << formatShape(shape) << " of "
-                     << elementType;
+                     << getColumnsOfPanel() << ", of 16-bit floats, got " << formatShape(shape)
+                     << " of " << elementType;
 }

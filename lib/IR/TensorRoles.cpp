@@ -86,22 +86,36 @@ bool TensorRoleAttr::fits(Type type) const {
 }
 
 LogicalResult TensorMapAttr::verify(EmitError emitError, TensorRoleAttr tensor, int64_t rows,
-                                    int64_t panels) {
+                                    int64_t panels, int64_t bytes) {
   if (!tensor.isTile())
     return emitError() << "descriptors are of tiles, got '" << tensor.getName() << "', a "
                        << stringifyTensorKind(tensor.getKind());
   if (rows < 1 || panels < 1)
     return emitError() << "a box must have at least 1 row and 1 panel, got " << rows << " and "
                        << panels;
-  if (tensor.getColumns() % SwizzledAttr::columnsOfPanel != 0 && panels != 1)
+  auto layout = SwizzledAttr::getChecked(emitError, tensor.getContext(), bytes);
+  if (!layout)
+    return failure();
+  if (tensor.getColumns() % layout.getColumnsOfPanel() != 0 && panels != 1)
     return emitError() << "a box of '" << tensor.getName() << "', whose " << tensor.getColumns()
-                       << " columns do not fill panels of " << SwizzledAttr::columnsOfPanel
+                       << " columns do not fill panels of " << layout.getColumnsOfPanel()
                        << ", must be one panel, got " << panels;
   return success();
 }
 
 bool TensorMapAttr::fillsPanels() const {
-  return getTensor().getColumns() % SwizzledAttr::columnsOfPanel == 0;
+  return getTensor().getColumns() % getLayout().getColumnsOfPanel() == 0;
+}
+
+SwizzledAttr TensorMapAttr::getLayout() const {
+  return SwizzledAttr::get(getContext(), getBytes());
+}
+
+TensorMapAttr TensorMapAttr::withLayout(SwizzledAttr layout) const {
+  int64_t columns = getTensor().getColumns(), ofPanel = layout.getColumnsOfPanel();
+  bool isWhole = !getTensor().isWritten() && columns % ofPanel == 0;
+  return get(getContext(), getTensor(), getRows(), isWhole ? columns / ofPanel : 1,
+             layout.getBytes());
 }
 
 std::string dash::describeRole(TensorRoleAttr role) {

@@ -96,6 +96,22 @@ void dash::printProduct(OpAsmPrinter &printer, Operation *, Type a, Type b, Type
   printer << "(" << a << ", " << b << ") -> " << result;
 }
 
+/// A factor whose columns are the product's rows or columns, so many a warpgroup: panels are all as far from each other only if
+/// what a warpgroup reads begins at one, or lies within one.
+static LogicalResult verifyPanels(MatmulOp op, StringRef name, RankedTensorType factor,
+                                  int64_t columns) {
+  auto layout = dyn_cast_or_null<SwizzledAttr>(factor.getEncoding());
+  if (!layout || factor.getDimSize(1) == columns)
+    return success();
+  int64_t ofPanel = layout.getColumnsOfPanel();
+  if (columns % ofPanel == 0 || ofPanel % columns == 0)
+    return success();
+  return op.emitOpError() << "a warpgroup reads " << columns << " columns of " << name
+                          << ", which must be whole panels of " << ofPanel
+                          << " or a part of one, got " << factor
+                          << ": lay it out in narrower panels";
+}
+
 /// What the instruction can multiply, of tiles that have layouts.
 static LogicalResult verifyLayouts(MatmulOp op) {
   constexpr int64_t depthOfStep = 16, mostColumns = 256;
@@ -127,7 +143,9 @@ static LogicalResult verifyLayouts(MatmulOp op) {
   if (columns > mostColumns)
     return op.emitOpError() << "a warpgroup has at most " << mostColumns
                             << " columns of the result, got " << columns;
-  return success();
+  if (op.getTransposeA() && failed(verifyPanels(op, "a", a, FragmentAttr::rowsOfWarpgroup)))
+    return failure();
+  return op.getTransposeB() ? success() : verifyPanels(op, "b", b, columns);
 }
 
 LogicalResult MatmulOp::verify() {

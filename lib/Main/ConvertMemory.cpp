@@ -16,13 +16,13 @@ using namespace mlir::dash;
 // Copies
 //===----------------------------------------------------------------------===//
 
-/// Where a panel of a tile is, of the tile's coordinates: panels are a dimension of the tensor, or 64 of its columns each.
+/// Where a panel of a tile is, of the tile's coordinates: panels are a dimension of the tensor, or some of its columns each.
 static SmallVector<Value> panelAt(PtxBuilder &b, TensorMapAttr map, SmallVector<Value> tile,
                                   int64_t panel) {
   if (map.fillsPanels())
     tile[2] = b.i32(panel);
   else
-    tile[0] = b.i32(panel * SwizzledAttr::columnsOfPanel);
+    tile[0] = b.i32(panel * map.getLayout().getColumnsOfPanel());
   return tile;
 }
 
@@ -48,8 +48,9 @@ struct ConvertCopyIn : KernelPattern<CopyInOp> {
           kernel.coordinates(b, tensor.isKeyValue(), sequence, head, row, b.i32(0));
       Value descriptor = kernel.descriptor(b, tensor);
       TensorMapAttr map = kernel.map(tensor);
-      int64_t panels = type.getDimSize(1) / SwizzledAttr::columnsOfPanel;
-      int64_t bytes = SwizzledAttr::getPanelBytes(type.getShape());
+      SwizzledAttr layout = map.getLayout();
+      int64_t panels = type.getDimSize(1) / layout.getColumnsOfPanel();
+      int64_t bytes = layout.getPanelBytes(type.getShape());
       for (int64_t panel = 0; panel < panels; panel += map.getPanels())
         hopper::copyTile(b, descriptor, panelAt(b, map, at, panel),
                          panel ? b.add(to, panel * bytes) : to, full);
@@ -87,12 +88,14 @@ struct ConvertCopyOut : KernelPattern<CopyOutOp> {
       SmallVector<Value> at5 =
           kernel.coordinates(b, tensor.isKeyValue(), sequence, head, row, b.i32(0));
       TensorMapAttr map = kernel.map(tensor);
-      int64_t columns = tensor.getTileColumns() / copiesOf(op).front().countPieces();
-      int64_t panels = columns / SwizzledAttr::columnsOfPanel;
-      for (int64_t panel : llvm::seq(panels)) {
-        int64_t column = panel * SwizzledAttr::columnsOfPanel;
-        hopper::storeTile(b, b.add(at, SwizzledAttr::getOffset(shape, firstRow, column)),
-                          descriptor, panelAt(b, map, at5, op.getPiece() * panels + panel));
+      SwizzledAttr layout = map.getLayout();
+      int64_t ofPanel = layout.getColumnsOfPanel(), firstColumn = op.getPiece() * shape[1];
+      // The last piece may be narrower than the slot, and its last panel than a panel: the map ends where the tensor does.
+      int64_t columns = std::min(shape[1], tensor.getTileColumns() - firstColumn);
+      for (int64_t column = 0; column < columns; column += ofPanel) {
+        int64_t panel = (firstColumn + column) / ofPanel;
+        hopper::storeTile(b, b.add(at, layout.getOffset(shape, firstRow, column)), descriptor,
+                          panelAt(b, map, at5, panel));
       }
       hopper::commitCopies(b);
     });

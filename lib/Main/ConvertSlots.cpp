@@ -171,15 +171,16 @@ struct ConvertLoadFactor : KernelPattern<LoadFactorOp> {
                                 ConversionPatternRewriter &rewriter) const override {
     const ConsumerValues *consumer = kernel.consumerOf(op);
     FragmentAttr layout = fragmentOf(op.getType());
-    if (!consumer || !layout || !swizzledOf(op.getTile().getType()))
+    SwizzledAttr panels = swizzledOf(op.getTile().getType());
+    if (!consumer || !layout || !panels)
       return rewriter.notifyMatchFailure(op, "a consumer's threads load factors that lie in slots");
     PtxBuilder b(op.getLoc(), rewriter);
     ArrayRef<int64_t> shape = op.getType().getShape();
     int64_t firstRow = layout.getFirstRow(consumer->warpgroup);
     SmallVector<Value> words =
         loadRows(b, placeOf(b, op, *consumer, /*isOnceAnItem=*/true),
-                 b.add(adaptor.getTile().front(), SwizzledAttr::getOffset(shape, firstRow, 0)),
-                 SwizzledAttr::getPanelBytes(shape), layout.getNumRegisters(shape));
+                 b.add(adaptor.getTile().front(), panels.getOffset(shape, firstRow, 0)), panels,
+                 panels.getPanelBytes(shape), layout.getNumRegisters(shape));
     rewriter.replaceOpWithMultiple(op, {ValueRange(words)});
     return success();
   }
@@ -199,15 +200,16 @@ struct ConvertStoreFragment : KernelPattern<StoreFragmentOp> {
     auto slot = cast<RankedTensorType>(channelOf(op).getType().getTiles()[op.getElement()]);
     ArrayRef<int64_t> shape = slot.getShape();
     // A tile that leaves may be wider than the slot, or narrower.
-    size_t count = std::min<size_t>(layout.getNumRegisters(shape), adaptor.getValue().size());
-    ValueRange registers = adaptor.getValue().slice(op.getPiece().value_or(0) * count, count);
+    size_t ofSlot = layout.getNumRegisters(shape), first = op.getPiece().value_or(0) * ofSlot;
+    size_t count = std::min(ofSlot, adaptor.getValue().size() - first);
+    ValueRange registers = adaptor.getValue().slice(first, count);
     Value at = kernel.element(b, channelOf(op), op.getElement(), word(b, adaptor.getSlot()));
-    if (layout.getKind() == FragmentKind::Operand) {
+    if (SwizzledAttr panels = swizzledOf(slot)) {
       int64_t firstRow = layout.getFirstRow(consumer->warpgroup);
       bool isOnceAnItem = op.getPiece().has_value();
       storeRows(b, placeOf(b, op, *consumer, isOnceAnItem), registers,
-                b.add(at, SwizzledAttr::getOffset(shape, firstRow, 0)),
-                SwizzledAttr::getPanelBytes(shape));
+                b.add(at, panels.getOffset(shape, firstRow, 0)), panels,
+                panels.getPanelBytes(shape));
     } else {
       storeFragment(b, consumer->place, registers,
                     b.add(at, layout.getMemoryOffset(shape, consumer->warpgroup)));

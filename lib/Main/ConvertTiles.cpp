@@ -20,7 +20,7 @@ static FloatType elementOf(Value tile) { return cast<FloatType>(getElementTypeOr
 
 static SharedFactor sharedFactor(Value address, RankedTensorType type, bool outerIsRow) {
   SharedFactor factor;
-  factor.tile = {address, type.getShape()};
+  factor.tile = {address, type.getShape(), swizzledOf(type)};
   factor.outerIsRow = outerIsRow;
   return factor;
 }

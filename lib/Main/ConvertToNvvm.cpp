@@ -113,13 +113,23 @@ private:
     return failure(result.wasInterrupted());
   }
 
-  /// What is copied by descriptors has one.
+  /// What is copied by descriptors has one, which copies panels as slots have them.
   static LogicalResult checkMaps(WorkersOp workers, ProgramAttr program) {
     WalkResult result = workers.walk([&](Operation *op) {
       for (const SlotAccess &copy : copiesOf(op)) {
         TensorRoleAttr role = roleOf(copy.memory.tensor);
-        if (!hasDescriptor(copy.memory) || program.findMap(role))
+        if (!hasDescriptor(copy.memory))
           continue;
+        if (std::optional<int64_t> number = program.findMap(role)) {
+          TensorMapAttr map = program.getMaps()[*number];
+          SwizzledAttr layout = copy.getLayout();
+          if (!layout || layout == map.getLayout())
+            continue;
+          op->emitError() << "copies " << describeRole(role) << " in panels of "
+                          << layout.getBytes() << " bytes, and 'maps' of its kernels say "
+                          << map.getBytes() << "; run --dash-outline-workers to make them agree";
+          return WalkResult::interrupt();
+        }
         op->emitError() << "copies " << describeRole(role)
                         << ", which 'maps' of its kernels do not have; run --dash-outline-program "
                            "to make them";

@@ -203,3 +203,30 @@ gpu.module @sums_are_rounded_kernels attributes {dash.program = #dash.program<"s
            kind = "shift", level = run, deterministic = true, parts = 1, workers = 132, width = 132, min_workers = 2>
     order <entry = "sums_are_rounded_order">>} {
 }
+
+// -----
+
+// A descriptor has one width of panels.
+#q = #dash.tensor_role<"q", side = q, access = read, kind = tile, element = bf16, columns = 128>
+!T = memref<?x?x?x128xbf16>
+!CQ = !dash.channel<tensor<64x128xbf16, #dash.swizzled>>
+!CN = !dash.channel<tensor<64x128xbf16, #dash.swizzled<64>>>
+func.func @slots_of_a_tensor_are_alike(%q: !T {dash.tensor = #q}) {
+  %zero = arith.constant 0 : index
+  dash.workers registers(168) shared_bytes(33792) {
+    %q_tiles = dash.channel "q" depth(1) at([1024], [16384]) barriers([0, 8]) arrivals([1, 8]) : !CQ
+    %n_tiles = dash.channel "n" depth(1) at([17408], [16384]) barriers([16, 24]) arrivals([1, 8]) : !CN
+    dash.role "load-q" producer warps(1) registers(24) {
+      dash.copy_in %q[%zero, %zero, %zero] to %q_tiles[%zero] element(0) : !T to !CQ
+      // expected-error @below {{copies 'q' (read, tile) in panels of 64 bytes, and another op in panels of 128: one descriptor serves both, so lay out their slots alike}}
+      dash.copy_in %q[%zero, %zero, %zero] to %n_tiles[%zero] element(0) : !T to !CN
+    }
+  }
+  return
+}
+gpu.module @slots_of_a_tensor_are_alike_kernels attributes {dash.program = #dash.program<"slots_of_a_tensor_are_alike"
+    facts <element = bf16, head_dim = 128, head_dim_v = 128, mask = <full>, tiles = <q = 64, kv = 128>,
+           kind = "shift", level = run, deterministic = true, parts = 1, workers = 132, width = 132, min_workers = 2>
+    maps[<#q, rows = 64, panels = 2>]
+    order <entry = "slots_of_a_tensor_are_alike_order">>} {
+}

@@ -183,3 +183,13 @@
 
 // expected-error @below {{a lane of a trace has from 3 to 16777216 records, got 2}}
 #trace = #dash.trace<records = 2, lanes = ["load"]>
+
+// -----
+
+// expected-error @below {{rows of panels must be 32, 64 or 128 bytes, got 96}}
+#map = #dash.tensor_map<<"q", side = q, access = read, kind = tile, element = bf16, columns = 96>, rows = 64, panels = 2, bytes = 96>
+
+// -----
+
+// expected-error @below {{a box of 'q', whose 88 columns do not fill panels of 32, must be one panel, got 3}}
+#map = #dash.tensor_map<<"q", side = q, access = read, kind = tile, element = bf16, columns = 88, width = 96>, rows = 64, panels = 3, bytes = 64>

@@ -13,7 +13,7 @@
 // CHECK-SAME:      constraints[<expression = "q_rows % 64", equals = 0, message = "not whole">]
 // CHECK-SAME:      derived[<name = "q_tiles", expression = "ceildiv(q_rows, 64)">]
 // CHECK-SAME:      tensors[<#q, shape["batch", "q_rows", "64"], alignment = 16, stride_multiple = 8>, <#lse{{[0-9]*}}, shape["batch"], alignment = 4, stride_multiple = 1>]
-// CHECK-SAME:      maps[<#q, rows = 64, panels = 1>]
+// CHECK-SAME:      maps[<#q, rows = 64, panels = 1>, <#q, rows = 64, panels = 2, bytes = 64>]
 // CHECK-SAME:      workspace[<name = "turns", bytes = "4*batch", alignment = 16, before = zero, after = zero>, <name = "order", bytes = "64", alignment = 16, before = entry, after = any>]
 // CHECK-SAME:      order <entry = "bwd_order">>
 gpu.module @bwd_kernels attributes {
@@ -27,7 +27,7 @@ gpu.module @bwd_kernels attributes {
     derived[<name = "q_tiles", expression = "ceildiv(q_rows, 64)">]
     tensors[<#q, shape["batch", "q_rows", "64"], alignment = 16, stride_multiple = 8>,
              <#lsef32, shape["batch"], alignment = 4, stride_multiple = 1>]
-    maps[<#q, rows = 64, panels = 1>]
+    maps[<#q, rows = 64, panels = 1, bytes = 128>, <#q, rows = 64, panels = 2, bytes = 64>]
     workspace[<name = "turns", bytes = "4*batch", alignment = 16, before = zero, after = zero>,
                <name = "order", bytes = "64", alignment = 16, before = entry, after = any>]
     order <entry = "bwd_order">>} {

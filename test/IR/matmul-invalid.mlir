@@ -153,3 +153,16 @@ func.func @result_has_columns_of_an_instruction(%a: tensor<64x64xbf16, #dash.swi
   }
   return
 }
+
+// -----
+
+// Two warpgroups have 48 columns each: the second begins amid a panel of 32, and ends at another's end.
+func.func @columns_begin_at_panels(%a: tensor<128x64xbf16, #dash.swizzled>, %b: tensor<128x96xbf16, #dash.swizzled<64>>) {
+  dash.workers {
+    dash.role "compute" consumer warps(8) {
+      // expected-error @below {{'dash.matmul' op a warpgroup reads 48 columns of b, which must be whole panels of 32 or a part of one, got 'tensor<128x96xbf16, #dash.swizzled<64>>': lay it out in narrower panels}}
+      %r = dash.matmul transpose %a, %b : (tensor<128x64xbf16, #dash.swizzled>, tensor<128x96xbf16, #dash.swizzled<64>>) -> tensor<64x96xf32, #dash.fragment<accumulator, columns by 2>>
+    }
+  }
+  return
+}

@@ -43,3 +43,16 @@ func.func @layouts(%a: tensor<128x128xbf16, #dash.swizzled>, %b: tensor<64x128xb
   }
   return
 }
+
+// 48 columns a warpgroup are whole panels of 16.
+// CHECK-LABEL: func.func @panels
+// CHECK:         dash.matmul transpose %{{.+}}, %{{.+}} : (!swizzled_128x64xbf16, !swizzled32_128x96xbf16) -> !acc_64x96_columns2
+func.func @panels(%a: tensor<128x64xbf16, #dash.swizzled>, %b: tensor<128x96xbf16, #dash.swizzled<32>>) {
+  dash.workers {
+    dash.role "compute" consumer warps(8) {
+      %r = dash.matmul transpose %a, %b : (tensor<128x64xbf16, #dash.swizzled>, tensor<128x96xbf16, #dash.swizzled<32>>)
+        -> tensor<64x96xf32, #dash.fragment<accumulator, columns by 2>>
+    }
+  }
+  return
+}

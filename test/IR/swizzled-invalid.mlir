@@ -27,3 +27,20 @@ func.func private @two_dimensions(tensor<64xbf16, #dash.swizzled>)
 // MLIR asks whether an encoding fits a type that it could not read.
 // expected-error @below {{expected non-function type}}
 func.func private @element_is_missing(tensor<64x64x, #dash.swizzled>)
+
+// -----
+
+// 32 columns a panel, and 16.
+// expected-error @below {{#dash.swizzled<64> needs rows that are a multiple of 8 and columns that are a multiple of 32, of 16-bit floats, got 64x48 of 'bf16'}}
+func.func private @panels_of_64_bytes(tensor<64x48xbf16, #dash.swizzled<64>>)
+
+// -----
+
+// expected-error @below {{#dash.swizzled<32> needs rows that are a multiple of 8 and columns that are a multiple of 16, of 16-bit floats, got 64x24 of 'f16'}}
+func.func private @panels_of_32_bytes(tensor<64x24xf16, #dash.swizzled<32>>)
+
+// -----
+
+// The chip has these swizzles.
+// expected-error @below {{rows of panels must be 32, 64 or 128 bytes, got 96}}
+func.func private @other_bytes(tensor<64x96xbf16, #dash.swizzled<96>>)

@@ -107,3 +107,27 @@ gpu.module @kernels {
     llvm.return
   }
 }
+
+// -----
+
+// A descriptor copies panels as slots have them.
+#q = #dash.tensor_role<"q", side = q, access = read, kind = tile, element = bf16, columns = 64>
+gpu.module @kernels attributes {dash.program = #dash.program<"attention_bwd"
+    facts <element = bf16, head_dim = 64, head_dim_v = 64, mask = <full>, tiles = <q = 64, kv = 128>, kind = "ascending",
+           level = run, deterministic = true, parts = 1, workers = 132, width = 132, min_workers = 132>
+    maps[<#q, rows = 64, panels = 1>]
+    order <entry = "attention_bwd_order">>} {
+  llvm.func @maps_have_the_panels_of_slots(%maps: !llvm.ptr<1> {dash.parameter = "workspace.descriptors"}) attributes {dash.entry = #dash.entry<main, always,
+      grid["workers", "1", "1"], block[256, 1, 1], cluster[1, 1, 1], shared_bytes = 66560, cooperative = true>} {
+    %q = dash.tensor #q : memref<?x?x?x64xbf16>
+    dash.workers registers(168) shared_bytes(66560) {
+      %q_tiles = dash.channel "q" depth(1) at([1024], [8192]) barriers([0, 8]) arrivals([1, 8]) : !dash.channel<tensor<64x64xbf16, #dash.swizzled<32>>>
+      dash.role "load" producer warps(1) registers(24) {
+        %c0 = arith.constant 0 : index
+        // expected-error @below {{copies 'q' (read, tile) in panels of 32 bytes, and 'maps' of its kernels say 128; run --dash-outline-workers to make them agree}}
+        dash.copy_in %q[%c0, %c0, %c0] to %q_tiles[%c0] element(0) : memref<?x?x?x64xbf16> to !dash.channel<tensor<64x64xbf16, #dash.swizzled<32>>>
+      }
+    }
+    llvm.return
+  }
+}

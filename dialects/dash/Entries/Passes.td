@@ -159,7 +159,7 @@ def LowerPrepare : Pass<"dash-lower-prepare", "::mlir::ModuleOp"> {
     - counters of turns, of dQ and with parts of dK and dV, get 0; where sums are rounded while others grow, those of tiles without a
       chain get -1: nobody else will tell that they are complete;
     - region `descriptors` gets the TMA descriptors of the program's `maps`: five dimensions {64, rows,
-      columns / 64, heads, batch}, 128-byte swizzle, zeros past the end. One block makes them;
+      columns / 64, heads, batch}, 128-byte swizzle, or another as `bytes` of a map say, zeros past the end. One block makes them;
     - with a sink region `sink_sum` gets the sum of each run of 32 rows, as `dash.sink_gradient` adds them, but for its sign:
       a warp has a run.
 

@@ -297,6 +297,8 @@ def ProgramAttr : Dash_Attr<"Program", "program"> {
     ::std::optional<int64_t> findMap(TensorRoleAttr tensor) const;
     /// The program with one more region in its workspace, the last.
     ProgramAttr withRegion(RegionAttr region) const;
+    /// The program with other maps, of the same tensors.
+    ProgramAttr withMaps(ArrayRef<TensorMapAttr> maps) const;
     /// The program with a trace, and its region, the last.
     ProgramAttr withTrace(TraceAttr trace) const;
   }];

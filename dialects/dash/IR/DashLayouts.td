@@ -76,25 +76,36 @@ def SwizzledAttr : Dash_Attr<"Swizzled", "swizzled", [
     DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
   let summary = "A tile in shared memory as the copy engine and wgmma see it";
   let description = [{
-    Panels of 64 columns of 16 bits, one behind the other, each of rows of 128 bytes; a piece of 16 bytes lies at
-    its number xor the row modulo 8 (PTX ISA, 128-byte swizzle).
+    Panels of columns, one behind the other. `bytes` are those of a panel's row: 128, where none are stated, 64 or 32, so
+    64, 32 or 16 columns of 16 bits. A piece of 16 bytes lies at its number xor the row modulo 8, divided by 1, 2 or 4 (PTX
+    ISA, 128-, 64- and 32-byte swizzle).
 
-    **Preconditions**: two dimensions, 16-bit elements, rows a multiple of 8, columns a multiple of 64; the tile
+    **Preconditions**: two dimensions, 16-bit elements, rows a multiple of 8, columns a multiple of a panel's; the tile
     starts at a multiple of 1024 bytes.
     **Postconditions**: none.
-    **Example**: `tensor<64x128xbf16, #dash.swizzled>`.
-    **Errors**: `#dash.swizzled needs rows that are a multiple of 8 and columns that are a multiple of 64, of
-    16-bit floats, got 64x32 of 'bf16'`
+    **Example**: `tensor<64x128xbf16, #dash.swizzled>`, `tensor<64x96xbf16, #dash.swizzled<64>>`.
+    **Errors**
+    - `#dash.swizzled needs rows that are a multiple of 8 and columns that are a multiple of 64, of 16-bit floats, got
+      64x32 of 'bf16'`, and so for other bytes
+    - `rows of panels must be 32, 64 or 128 bytes, got 96`
   }];
+  let parameters = (ins DefaultValuedParameter<"int64_t", "SwizzledAttr::mostBytes", "of a panel's row">:$bytes);
+  let builders = [AttrBuilder<(ins), [{ return $_get($_ctxt, mostBytes); }]>];
+  let assemblyFormat = "(`<` $bytes^ `>`)?";
+  let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    static constexpr int64_t columnsOfPanel = 64, bytesOfRow = 128;
-    /// The swizzle's period, and where tiles start.
-    static constexpr int64_t rowsOfGroup = 8, bytesOfGroup = rowsOfGroup * bytesOfRow;
-    static int64_t getPanelBytes(ArrayRef<int64_t> shape) { return shape[0] * bytesOfRow; }
+    static constexpr int64_t mostBytes = 128, bytesOfElement = 2;
+    /// The swizzle repeats after these rows.
+    static constexpr int64_t rowsOfGroup = 8;
+    int64_t getColumnsOfPanel() const { return getBytes() / bytesOfElement; }
+    int64_t getBytesOfGroup() const { return rowsOfGroup * getBytes(); }
+    int64_t getPanelBytes(ArrayRef<int64_t> shape) const { return shape[0] * getBytes(); }
+    /// Rows that swap pieces alike: those whose numbers differ in these low bits only.
+    int64_t getRowsAlike() const { return mostBytes / getBytes(); }
     /// Byte of an element but for the swizzle; row a multiple of 8.
-    static int64_t getOffset(ArrayRef<int64_t> shape, int64_t row, int64_t column) {
-      return column / columnsOfPanel * getPanelBytes(shape) + row * bytesOfRow +
-             column % columnsOfPanel * 2;
+    int64_t getOffset(ArrayRef<int64_t> shape, int64_t row, int64_t column) const {
+      return column / getColumnsOfPanel() * getPanelBytes(shape) + row * getBytes() +
+             column % getColumnsOfPanel() * bytesOfElement;
     }
   }];
 }

@@ -101,21 +101,25 @@ def TensorMapAttr : Dash_Attr<"TensorMap", "tensor_map"> {
   let summary = "A tensor that the main kernel copies by a descriptor";
   let description = [{
     A TMA map of a tensor of tiles, as five dimensions, {64, rows, columns / 64, heads, batch}; a box is rows of as many panels of 64
-    columns. Where the tensor's columns do not fill panels they are {columns, rows, 1, heads, batch}, and a box is one panel: the copy engine
+    columns, or of 32 or 16, as `bytes` of a panel's row say (`#dash.swizzled`). Where the tensor's columns do not fill panels they are {columns, rows, 1, heads, batch}, and a box is one panel: the copy engine
     loads zeros for the columns that the tensor does not have, and stores none of them.
 
     **Preconditions**: the tensor's kind is `tile`; numbers are at least 1; a box has one panel where the tensor's columns do not fill panels.
     **Postconditions**: none.
     **Example**: `#dash.tensor_map<<"q", side = q, access = read, kind = tile, element = bf16, columns = 128>, rows = 64, panels = 2>`.
     **Errors**: `descriptors are of tiles, got 'lse', a log_row`; `a box must have at least 1 row and 1 panel, got 0 and 1`;
-    `a box of 'q', whose 88 columns do not fill panels of 64, must be one panel, got 2`.
+    `a box of 'q', whose 88 columns do not fill panels of 64, must be one panel, got 2`; `rows of panels must be 32, 64 or 128 bytes, got 96`.
   }];
   let parameters = (ins AttrParameter<"::mlir::dash::TensorRoleAttr", "the tensor">:$tensor,
                         AttrParameter<"int64_t", "of a box">:$rows,
-                        AttrParameter<"int64_t", "of a box, 64 columns each">:$panels);
-  let assemblyFormat = "`<` $tensor `,` struct($rows, $panels) `>`";
+                        AttrParameter<"int64_t", "of a box">:$panels,
+                        DefaultValuedParameter<"int64_t", "SwizzledAttr::mostBytes", "of a panel's row">:$bytes);
+  let assemblyFormat = "`<` $tensor `,` struct($rows, $panels, $bytes) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
+    /// The map of tiles that lie so in slots: what is loaded comes in as few boxes as may be, what is stored leaves panel by panel.
+    TensorMapAttr withLayout(SwizzledAttr layout) const;
+    SwizzledAttr getLayout() const;
     /// Whether the tensor's columns are whole panels, so that one copy brings all of a tile.
     bool fillsPanels() const;
   }];

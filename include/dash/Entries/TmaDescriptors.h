@@ -20,7 +20,7 @@ inline int64_t descriptorsBytes(const Kernels &kernels) {
 ///
 /// It describes a tensor [batch, heads, rows, columns] as five dimensions, {64, rows, columns / 64,
 /// heads, batch}: a box of several 64-column panels lies in shared memory panel after panel, each with
-/// a swizzle of 128 bytes. What is past the end of the rows reads as zeros and is not written.
+/// a swizzle of 128 bytes; of narrower panels, as the map's bytes say. What is past the end of the rows reads as zeros and is not written.
 ///
 /// Of a list, sequences end within the tensor, and what is past their end must be cut there. So rows are counted twice:
 /// by the dimension `rows`, which ends where a sequence does, and by the last one, {row}, which says where that is. Row r of a

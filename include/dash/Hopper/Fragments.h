@@ -11,6 +11,7 @@
 #define DASH_HOPPER_FRAGMENTS_H
 
 #include "dash/Hopper/HopperOps.h"
+#include "dash/IR/DashAttrs.h"
 
 namespace mlir::dash {
 
@@ -25,24 +26,27 @@ struct ThreadPlace {
   Value lane;   ///< 0 … 31
   Value row;    ///< the first row of its sums
   Value column; ///< the first column of its sums: 2 * (lane % 4)
-  Value
-      matrix; ///< byte of a panel whose row the thread gives `storeRows`, `loadRows`: swizzled, columns 0 … 15
+  Value matrix; ///< `matrixByte` of rows of 128 bytes
+
+  /// Byte of a panel whose row the thread gives `storeRows`, `loadRows`: swizzled, columns 0 … 15.
+  Value matrixByte(PtxBuilder &b, SwizzledAttr layout) const;
 
 private:
+  Value firstRow; ///< of its warp
   ThreadPlace(PtxBuilder &b, Value vector);
 };
 
 /// Sums as words of a left factor: element 4 * k … 4 * k + 3 are those of columns 16 * k … 16 * k + 15.
 SmallVector<Value> packFactor(PtxBuilder &b, FloatType element, ValueRange sums);
 
-/// Writes packed words to 64 rows of a tile of 128-byte panels, `panelBytes` apart; `rows` is the address of
-/// the first of the 64 rows in the first panel, a multiple of 1024.
+/// Writes packed words to 64 rows of a tile whose panels are `panelBytes` apart; `rows` is the address of the first of the
+/// 64 rows in the first panel, a multiple of eight rows.
 void storeRows(PtxBuilder &b, const ThreadPlace &place, ValueRange words, Value rows,
-               int64_t panelBytes);
+               SwizzledAttr layout, int64_t panelBytes);
 
 /// Reads so many words of a thread back, as `storeRows` has written them, or the copy engine the same tile.
-SmallVector<Value> loadRows(PtxBuilder &b, const ThreadPlace &place, Value rows, int64_t panelBytes,
-                            int64_t count);
+SmallVector<Value> loadRows(PtxBuilder &b, const ThreadPlace &place, Value rows,
+                            SwizzledAttr layout, int64_t panelBytes, int64_t count);
 
 /// Writes sums so that each thread's four of a group of columns stand side by side, thread after thread.
 void storeFragment(PtxBuilder &b, const ThreadPlace &place, ValueRange sums, Value address);

@@ -28,7 +28,7 @@ struct WgmmaGroup {
   int64_t columns = 0;
   Value baseA; ///< low word of the descriptor of A's first element; none where A is in registers
   Value baseB;
-  uint32_t descriptorHigh = 0;                 ///< of all descriptors
+  uint32_t highA = 0, highB = 0;               ///< high words of all of the factor's descriptors
   bool transposeA = false, transposeB = false; ///< the tile in shared memory is "MN-major"
   SmallVector<WgmmaStep> steps;
 };

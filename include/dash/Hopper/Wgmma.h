@@ -12,6 +12,7 @@ namespace mlir::dash {
 struct SharedTile {
   Value address;
   ArrayRef<int64_t> shape; ///< of a type
+  SwizzledAttr layout;
 };
 
 /// A factor in shared memory. The first index of A and the second of B are the `outer` one, the other is
@@ -20,7 +21,8 @@ struct SharedTile {
 struct SharedFactor {
   SharedTile tile;
   bool outerIsRow = true;
-  int64_t firstOuter = 0; ///< where this warpgroup's part begins
+  int64_t firstOuter =
+      0; ///< where this warpgroup's part begins; of columns within a panel, or at one's begin
 };
 
 /// One product of a warpgroup: 64 rows by `columns` columns, summed over `depth`.

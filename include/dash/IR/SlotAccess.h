@@ -76,6 +76,8 @@ struct SlotAccess {
   /// A result leaves through the slot, which stays empty.
   bool isBorrowed() const { return piece.has_value(); }
   bool isOfIndices() const { return !indices.empty(); }
+  /// How the tile lies in the slot, where it is a factor of products; null elsewhere.
+  SwizzledAttr getLayout() const;
   /// As how many pieces the tile of memory leaves through such slots, of a result.
   int64_t countPieces() const;
 

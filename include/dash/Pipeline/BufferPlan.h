@@ -18,8 +18,9 @@ constexpr int64_t reservedBytes = 1024, ticketOffset = reservedBytes - 16;
 /// Bytes of an mbarrier, and those of reserved memory for the indices of a slot: one load brings all of them.
 constexpr int64_t barrierBytes = 8, indexBytesOfSlot = 16;
 
-/// Where tiles start: the period of the swizzle. Where row vectors start: a bank row.
-constexpr int64_t tileAlignment = SwizzledAttr::bytesOfGroup, rowAlignment = 128;
+/// Where tiles start: the longest period of a swizzle. Where row vectors start: a bank row.
+constexpr int64_t tileAlignment = SwizzledAttr::rowsOfGroup * SwizzledAttr::mostBytes,
+                  rowAlignment = 128;
 
 /// Slots of a channel at most; more never fit.
 constexpr int64_t maxDepth = 8;

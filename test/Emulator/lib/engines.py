@@ -12,7 +12,8 @@ from lanes import LANE, LANES, constant, u16, u32, widened
 from memory import SHARED, Shared
 from ptx_text import Instruction, Wrong, operands_of
 
-ROWS, K, PANEL = 16, 16, 64  # of a warp in a product of 64 rows; of a step; columns in rows of 128 bytes
+ROWS, K = 16, 16  # of a warp in a product of 64 rows; of a step
+SWIZZLES = {1: 128, 2: 64, 3: 32}  # bytes of a panel's row by the mode of a matrix descriptor
 NONE = constant(-1, u32)
 
 
@@ -52,24 +53,27 @@ class Copies:
 
 
 @cache
-def places(start: int, first: int, count: int, transposed: bool, leading: int, stride: int) -> np.ndarray:
+def places(start: int, first: int, count: int, transposed: bool, width: int, leading: int, stride: int) -> np.ndarray:
     """[count, 16]: where elements lie behind a multiple of 1024 bytes, in halfwords: rows from `first` on, 16 along the sum. Transposed, a
-    row of memory has 64 of `count`, and panels of them are `leading` bytes apart; eights of rows are `stride` apart."""
+    row of memory has as many of `count` as fit into `width` bytes, and panels of them are `leading` bytes apart; eights of rows are
+    `stride` apart."""
+    panel = width // 2
     outer, inner = (first + np.arange(count))[:, None], np.arange(K)[None, :]
     if transposed:
-        byte = outer // PANEL * leading + inner // 8 * stride + inner % 8 * 128 + outer % PANEL * 2
+        byte = outer // panel * leading + inner // 8 * stride + inner % 8 * width + outer % panel * 2
     else:
-        byte = outer // 8 * stride + outer % 8 * 128 + inner * 2
+        byte = outer // 8 * stride + outer % 8 * width + inner * 2
     byte = byte + start
-    return (byte ^ (byte >> 7 & 7) << 4) >> 1
+    return (byte ^ (byte >> 7 & width // 16 - 1) << 4) >> 1
 
 
 def factor(shared: Shared, descriptor: int, first: int, count: int, transposed: bool, element: str) -> np.ndarray:
     """[count, 16] of f32, as the tensor core sees shared memory."""
-    if descriptor >> 62 != 1 or descriptor >> 49 & 7:
-        raise Wrong(f"expected a descriptor of 128-byte swizzles without an offset, found {descriptor:#x}")
+    if descriptor >> 62 not in SWIZZLES or descriptor >> 49 & 7:
+        raise Wrong(f"expected a descriptor of a swizzle without an offset, found {descriptor:#x}")
+    width = SWIZZLES[descriptor >> 62]
     start, leading, stride = ((descriptor >> shift & 0x3FFF) << 4 for shift in (0, 16, 32))
-    at = places(start & 1023, first, count, transposed, leading, stride) + ((start & ~1023) - SHARED >> 1)
+    at = places(start & 1023, first, count, transposed, width, leading, stride) + ((start & ~1023) - SHARED >> 1)
     if at.min() < 0 or at.max() >= len(shared.seen) // 2:
         raise Wrong(f"reads a factor outside of shared memory, from {start:#x}")
     return widened(shared.seen.view(u16)[at], element)

@@ -192,19 +192,19 @@ def tile(near: str, far: str, barrier: str | None) -> Callable[[Warp, int], None
     def act(warp: Warp, lane: int) -> None:
         memory, shared = warp.block.machine.memory, warp.block.shared
         box = tensor_map(warp, descriptor(warp, lane))
-        addresses, inside = box.rows([(value(warp, lane) + (1 << 31)) % (1 << 32) - (1 << 31) for value in numbers])
+        addresses, inside, count = box.rows([(value(warp, lane) + (1 << 31)) % (1 << 32) - (1 << 31) for value in numbers])
         begin = place(warp, lane)
         shared.places(np.array([begin], u64), box.bytes, barrier is not None, 128)
-        places = swizzled(begin, len(inside)) - SHARED
-        rows = memory.rows(addresses[inside], 128, barrier is None)
+        places = swizzled(begin, len(inside), box.width) - SHARED
+        rows = memory.rows(addresses[inside], count, barrier is None)
 
         def bring() -> np.ndarray:
-            data = np.zeros((len(inside), 128), np.uint8)
-            data[inside] = memory.bytes[rows]
+            data = np.zeros((len(inside), box.width), np.uint8)
+            data[inside, :count] = memory.bytes[rows]
             return data
 
         def put(data: np.ndarray) -> None:
-            memory.bytes[rows] = data[inside]
+            memory.bytes[rows] = data[inside, :count]
 
         if barrier is not None:
             load(warp, lane, places, bring, barrier_of(warp, at(warp, lane)))
