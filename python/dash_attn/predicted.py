@@ -58,7 +58,7 @@ def predicted_times(lanes: Sequence[Lane], order: Mapping[str, Any], steps: Mapp
                 continue
             sums, last = found.setdefault((worker, "reduce"), dict.fromkeys(("turns", "slots", "adds", "other"), 0.0)), 0.0
             for use in sorted(span.number for span in lane.spans if span.event == "given" and span.number in own):
-                step, ahead = steps[own[use]], before[own[use]]
+                step, ahead = steps[own[use]], before[own[use]] if order.get("apart") != "all" else None
                 turn = steps[ahead].added + cost["latency"] * (worker_of[ahead] != worker) if ahead else 0.0
                 at_turn = max(last, min(turn, step.adding))
                 at_slot = max(at_turn, min(step.computed, step.adding))

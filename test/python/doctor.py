@@ -124,13 +124,13 @@ def calls() -> None:
         found = answer(replace(small, **change), 90)
         assert isinstance(expected := ask(**question), str) and found.refused == expected and not found.kernels, (change, found)
         assert f"refused      {expected}" in str(found)
-    apart = answer(replace(small, head_dim_v=32), 90)
-    assert apart.refused.startswith("v: expected the head dim of q and k, 64, found 32: attention() has no forward pass") and not apart.kernels, apart
     assert answer(small, 80, "old").refused == ask(capability=80, device="old")
     # Kernels that no front end has.
     for change, words in (({"softcap": 30.0}, "it takes no softcap"), ({"level": "machine"}, "no forward pass"), ({"kv_rows": 300}, "aligned at the bottom right"),
-                          ({"softcap": 30.0, "sequences": 2, "has_sink": True}, "it takes no softcap")):
+                          ({"head_dim_v": 32}, "v: expected the head dim of q and k, 64, found 32: no forward pass has it; a program"),
+                          ({"head_dim_v": 32, "softcap": 30.0, "sequences": 2, "has_sink": True}, "v: expected"), ({"softcap": 30.0, "sequences": 2, "has_sink": True}, "it takes no softcap")):
         found = answer(replace(small, **change), 90)
+        assert f"{change.get('head_dim_v', 64)}x" in found.files[0]["program.mlir"].decode() and ("softcap(" in found.files[0]["program.mlir"].decode()) == ("softcap" in change)
         assert not found.refused and words in found.by_hand and len(found.kernels) == 1 and "served by    Kernel.compile; not by attention()" in str(found), found
     assert not answer(replace(small, sequences=2, level="batch"), 90).by_hand
     sliced = answer(Call(head_dim=64, heads=1, kv_heads=1, batch=65536 + 2, rows=1), 90)

@@ -26,8 +26,8 @@ TMP = Path(sys.argv[1])
 WORKERS = 4
 
 
-def report(mask: str, kind: str, form: str) -> dict[str, Any]:
-    text = program([{"rows": 1000, "batch": 1, "heads": 2, "head_dim": 128, "mask": mask}])
+def report(mask: str, kind: str, form: str, kv_heads: int = 2) -> dict[str, Any]:
+    text = program([{"rows": 1000, "batch": 1, "heads": 2, "kv_heads": kv_heads, "head_dim": 128, "mask": mask}])
     passes = ["--dash-tile", f"--dash-apply-schedule=kind={kind} workers={WORKERS}", f"--dash-report-schedule=format={form}", "-o", "/dev/null"]
     return json.loads(subprocess.run([*DASH_OPT, "-", *passes], input=text, env=ENVIRONMENT, capture_output=True, text=True, check=True).stdout)
 
@@ -58,12 +58,13 @@ def made_up(order: dict[str, Any], predicted: dict[str, Any], factor: float = 1.
                     add(consumer, "slot_full", "k", step.begin, start, number)
                 add(consumer, "slot_full", "q", start, start, use)
                 add(consumer, "products", "k*q^T", start, step.computed, use)
-                ahead = (*task[:3], *chains[task[:3]][turn - 1]) if turn else None
+                ahead = (*task[:3], *chains[task[:3]][turn - 1]) if turn and order.get("apart") != "all" else None
                 at = max(added, steps[ahead].added + cost["latency"] * (owner[ahead] != worker)) if ahead else added
                 add(reducer, "turn", "", added, at, use, turn)
                 add(reducer, "slot_full", "dq", at, max(at, step.computed), use)
                 add(reducer, "given", "", step.adding, step.added, use)
                 computed, added, use = step.computed, step.added, use + 1
+            use += tasks.pieces
         lanes += [Lane(worker, "compute", worker, 0.0, consumer[-1].end, 0, consumer), Lane(worker, "reduce", worker, 0.0, reducer[-1].end, 0, reducer)]
     return lanes
 
@@ -109,6 +110,18 @@ def beside(order: dict[str, Any], predicted: dict[str, Any]) -> None:
     for name, part in (("add s0 h", True), ("s0 h", False)):
         assert all((event["tid"] in measured) == part for event in slices if event["name"].startswith(name)), name
     assert sum(event["tid"] not in measured and event["cat"] in ("compute", "reduce") for event in slices) == 2 * sum(len(item["visit"]) for item in order["items"] if item["worker"] < 2)
+
+
+def other_orders() -> None:
+    """Of parts, whose pieces are uses without a task, and of contributions that wait for no turn."""
+    for kind in ("symmetric-shift parts=2", "ascending apart=parts parts=2", "ascending apart=all"):
+        order, predicted = (report("causal", kind, form, kv_heads=1) for form in ("json", "trace"))
+        order = order["schedules"][0]
+        lanes = made_up(order, predicted)
+        said = differences(lanes, order, predicted, 100)
+        turns = [line for line in said if ". reduce, all workers on the mean: waiting for turns takes" in line]
+        assert len(turns) == 1 and " (0.0 " in turns[0] and ("takes 0.0 µs, predicted 0.0 " in turns[0]) == (kind == "ascending apart=all"), (kind, turns)
+        assert [len(cells) for cells in heat.of_trace(lanes, order, "").cells] == [sum(len(item["visit"]) for item in Tasks(order).items[worker]) for worker in range(WORKERS)]
 
 
 def prices(order: dict[str, Any], predicted: dict[str, Any], mask: str) -> dict[str, Any]:
@@ -176,4 +189,5 @@ assert "expected one trace of a causal mask for head dim 128, found 0" in refuse
 row = {"rows": 1000, "batch": 1, "heads": 2, "head_dim": 128, "mask": "causal", "variant": "symmetric-shift"}
 ((_, as_given),) = predict([row], WORKERS, TMP / "costs.json")
 assert abs(as_given["compute"] - found[0].price["compute"]) < 1e-3, as_given
+other_orders()
 commands()

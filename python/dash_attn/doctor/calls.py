@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import tempfile
 import time
@@ -19,6 +20,7 @@ from ..orders import order_for, texts_of
 from ..problem import ELEMENTS, OWN_FORWARD, Wanted, Window, for_any_sizes, program_of, refusal_of_level, refusal_of_rectangle, slices_of
 from .machine import folder
 
+OWN_PROGRAM = "a program that says so is compiled by Kernel.compile, and takes o and LSE of a forward pass of yours"
 HEAD = 4096  # bytes of a kept file that its key is within
 
 
@@ -99,10 +101,6 @@ def answer(call: Call, capability: int = UNKNOWN, device: str = "", ptxas: str =
     if not isinstance(covered, Coverage):
         found.refused = covered
         return found
-    if call.head_dim_v not in (0, call.head_dim):
-        found.refused = (f"v: expected the head dim of q and k, {call.head_dim}, found {call.head_dim_v}: attention() has no forward pass for it; a "
-                         "program of your own, compiled by Kernel.compile, takes o and LSE of a forward pass of yours")
-        return found
     found.by_hand = _by_hand(call)
     try:
         for wanted, sizes, launches in _wanted(call):
@@ -115,11 +113,30 @@ def answer(call: Call, capability: int = UNKNOWN, device: str = "", ptxas: str =
 
 def _by_hand(call: Call) -> str:
     """Why `attention` does not compute what kernels would, or empty."""
+    if _is_apart(call):
+        return f"v: expected the head dim of q and k, {call.head_dim}, found {call.head_dim_v}: no forward pass has it; {OWN_PROGRAM}"
     if call.softcap:
-        return f"it takes no softcap; a program with softcap({call.softcap:g}) is compiled by Kernel.compile, and takes o and LSE of a forward pass of yours"
+        return f"it takes no softcap; {OWN_PROGRAM}"
     shapes = [(call.batch, heads, rows, call.head_dim) for heads, rows in ((call.heads, call.rows), (call.kv_heads, call.columns))]
     of_level = None if call.sequences else refusal_of_level(call.level, OWN_FORWARD)
     return of_level or (refusal_of_rectangle(*shapes, "bhsd", "the framework's") if call.window[1] == 0 and call.window[0] < 0 else None) or ""
+
+
+def _is_apart(call: Call) -> bool:
+    """Whether v, o and their gradients have another head dim than q and k."""
+    return call.head_dim_v not in (0, call.head_dim)
+
+
+def _own_program(program: str, call: Call) -> str:
+    """A program of front ends as one that says what they do not."""
+    if _is_apart(call):
+        first, tensor, rest = program.partition("\n!per_row")
+        of_v = re.search(r"!tensor = (memref<.*>)", first)[1].replace(f"x{call.head_dim}x", f"x{call.head_dim_v}x")
+        program = f"{first}\n!of_v = {of_v}{tensor}{rest}"
+        program = re.sub(r"(%(?:v|do|o|dv)): !tensor", r"\1: !of_v", program)
+        program = program.replace("!tensor, !tensor, !tensor, !tensor, !per_row, !tensor", "!tensor, !tensor, !of_v, !of_v, !per_row, !of_v")
+        program = program.replace("%dv : !tensor, !tensor, !tensor", "%dv : !tensor, !tensor, !of_v")
+    return program.replace("\n  return", f" softcap({call.softcap:e})\n  return") if call.softcap else program
 
 
 def _wanted(call: Call) -> list[tuple[Wanted, tuple[int, ...], int]]:
@@ -138,11 +155,12 @@ def _wanted(call: Call) -> list[tuple[Wanted, tuple[int, ...], int]]:
 def _add(found: Answer, call: Call, wanted: Wanted, sizes: tuple[int, ...], ptxas: str) -> None:
     """Compiles a kernel and makes its order, as the first call of a process does."""
     before, begin = _orders(), time.monotonic()
-    if sizes and not call.softcap:
+    is_own = bool(call.softcap) or _is_apart(call)
+    if sizes and not is_own:
         wanted = order_for(wanted, *sizes).wanted
     program, options, _ = program_of(for_any_sizes(wanted if wanted.kind or wanted.is_list else wanted._replace(kind="shift")))
-    if call.softcap:  # no front end has such kernels
-        program = program.replace("\n  return", f" softcap({call.softcap:e})\n  return")
+    if is_own:
+        program = _own_program(program, call)
         if sizes:
             options = "kind=auto apart=auto sizes=batch:{},heads:{},kv-heads:{},q:{},kv:{}".format(*sizes)
         (compiled,) = compile_program(program, options)
@@ -152,7 +170,7 @@ def _add(found: Answer, call: Call, wanted: Wanted, sizes: tuple[int, ...], ptxa
     seconds, raw = time.monotonic() - begin, json.loads(manifest)
     about = raw["program"]
     cost = {"compile": f"compiled and ordered in {seconds:.1f} s of the host, once a process"}
-    if sizes and wanted.sizes and not call.softcap:
+    if sizes and wanted.sizes and not is_own:
         cost["order"] = "orders are not kept (the cache is off)" if folder() is None else \
             "its order was kept" if before == _orders() else "its order was not kept before, and is now"
     cost["code"] = code_state(raw["ptx"]["sha256"])
@@ -160,7 +178,7 @@ def _add(found: Answer, call: Call, wanted: Wanted, sizes: tuple[int, ...], ptxa
         cost["assembled"] = _assembled(ptxas, raw["ptx"]["target"], ptx)
     found.kernels.append({"name": raw["name"], **{name: about[name] for name in ("element", "head_dim", "mask", "tiles", "level", "workers", "parts")},
                           "order": about["kind"], "sizes": list(sizes), "certificate": raw["certificate"], "ptx": raw["ptx"]["sha256"],
-                          "wanted": None if call.softcap else wanted._asdict(), "options": options, "first_call": cost})
+                          "wanted": None if is_own else wanted._asdict(), "options": options, "first_call": cost})
     found.files.append({"program.mlir": program.encode(), "manifest.json": manifest})
 
 
