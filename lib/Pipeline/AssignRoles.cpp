@@ -34,9 +34,9 @@ public:
     b.setInsertionPointToEnd(&body);
     for (const Slot &slot : cut.slots) {
       auto types = llvm::map_to_vector(slot.tiles, [](Value tile) { return tile.getType(); });
-      types.append(slot.tells == Tells::Item   ? 4
-                   : slot.tells == Tells::Step ? 1
-                                               : 0,
+      types.append(slot.header == SlotHeader::Item   ? 4
+                   : slot.header == SlotHeader::Step ? 1
+                                                     : 0,
                    b.getIndexType());
       b.setLoc(slot.tiles.front().getLoc());
       channels.push_back(ChannelOp::create(b, ChannelType::get(b.getContext(), types), slot.name,
@@ -112,10 +112,10 @@ private:
   void put(const Slot &slot, ChannelOp channel) {
     b.setLoc(slot.tiles.front().getLoc());
     auto elements = llvm::map_to_vector(slot.tiles, [&](Value tile) { return find(tile); });
-    if (slot.tells == Tells::Item)
+    if (slot.header == SlotHeader::Item)
       elements.append({NumStepsOp::create(b, b.getIndexType()), find(items.getSequence()),
                        find(items.getKvHead()), find(items.getKvTile())});
-    else if (slot.tells == Tells::Step)
+    else if (slot.header == SlotHeader::Step)
       elements.push_back(BandLeadOp::create(b, b.getIndexType(), find(items.getSequence()),
                                             find(items.getKvTile()), find(walk.getQTile()),
                                             items.getMask(), items.getTiles()));
@@ -132,12 +132,12 @@ private:
     WaitOp wait = makeWait(channel);
     mapping.map(ValueRange(slot.tiles), ValueRange(wait.getTiles()));
     auto told = wait.getIndices();
-    if (slot.tells == Tells::Item) {
+    if (slot.header == SlotHeader::Item) {
       numSteps = told[0];
       mapping.map(items.getSequence(), told[1]);
       mapping.map(items.getKvHead(), told[2]);
       mapping.map(items.getKvTile(), told[3]);
-    } else if (slot.tells == Tells::Step) {
+    } else if (slot.header == SlotHeader::Step) {
       lead = told[0];
     }
   }

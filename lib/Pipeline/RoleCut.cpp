@@ -39,7 +39,7 @@ public:
     if (failed(cutItemLoads()) || failed(cutStepLoads()))
       return failure();
     cutExchanges();
-    return failure(failed(cutSums()) || failed(cutItemSums()) || failed(chooseTellers()));
+    return failure(failed(cutSums()) || failed(cutItemSums()) || failed(chooseHeaders()));
   }
 
 private:
@@ -246,14 +246,14 @@ private:
   }
 
   /// What a consumer waits for first, of an item and of a step, tells it what to do.
-  LogicalResult chooseTellers() {
-    for (auto [from, tells, of] : {std::tuple(Role::LoadItem, Tells::Item, "each item"),
-                                   std::tuple(Role::LoadStep, Tells::Step, "each step")}) {
+  LogicalResult chooseHeaders() {
+    for (auto [from, header, of] : {std::tuple(Role::LoadItem, SlotHeader::Item, "each item"),
+                                    std::tuple(Role::LoadStep, SlotHeader::Step, "each step")}) {
       auto *slot = llvm::find_if(slots, [from = from](Slot &slot) { return slot.from == from; });
       if (slot == slots.end())
         return items.emitError() << "loads no tile of " << of
                                  << " to compute with, so nothing tells its consumers what to do";
-      slot->tells = tells;
+      slot->header = header;
     }
     return success();
   }

@@ -15,8 +15,8 @@ namespace mlir::dash {
 enum class Role { LoadStep, Reduce, LoadItem, Compute, Shared };
 
 /// What a slot says, beside its tiles, to a consumer, which does not read the order.
-enum class Tells {
-  Nothing,
+enum class SlotHeader {
+  None,
   Item, ///< steps, sequence, kv head, kv tile
   Step, ///< where the mask's edge runs
 };
@@ -26,7 +26,7 @@ struct Slot {
   std::string name;
   SmallVector<Value, 2> tiles;
   Role from, to;
-  Tells tells = Tells::Nothing;
+  SlotHeader header = SlotHeader::None;
 };
 
 /// Roles and channels of one problem.
