@@ -30,7 +30,7 @@ SmallVector<SmallVector<Value>> dash::loadChunks(PtxBuilder &b, Value first, int
 SmallVector<SmallVector<Value>> dash::addContributions(EntryBuilder &b, const Rounded &one,
                                                        const Kernels &kernels, Value place,
                                                        Value hasRows) {
-  constexpr int64_t numWords = chunksOfLine * FragmentAttr::wordsOfChunk;
+  int64_t chunksOfLine = one.chunksOfLine(), numWords = chunksOfLine * FragmentAttr::wordsOfChunk;
   Value index = b.toI64(one.tile.index);
   Value turns = b.parameter("workspace." + turnsRegion(one.tensor));
   Value count = b.load(b.getI32Type(), b.offset(turns, b.mul(index, 4)), 4);

@@ -137,7 +137,8 @@ private:
     Value firstRow = b.add(b.mul(b.shiftRight(local, 5), 16), b.bitAnd(b.shiftRight(local, 2), 7));
     // Of a piece a warpgroup has its own block of rows, and all of them have the same columns.
     firstRow = b.add(firstRow, b.mul(group, one.pieces > 1 ? shape[0] : layout.getFirstRow(1)));
-    Value firstColumn = b.mul(b.bitAnd(local, 3), 8);
+    bool isOfBothRows = one.chunksOfLine() == 2;
+    Value firstColumn = b.mul(b.bitAnd(local, isOfBothRows ? 1 : 3), 8);
     firstColumn =
         b.add(firstColumn,
               one.pieces > 1 ? b.mul(b.remainder(one.tile.q, one.pieces), layout.getColumns(shape))
@@ -146,8 +147,8 @@ private:
     Value place = b.add(b.mul(group, layout.getMemoryOffset(shape, 1)),
                         b.mul(local, 4 * FragmentAttr::wordsOfChunk));
     if (share) {
-      place = b.add(place, b.mul(share, FragmentAttr::getChunkOffset(chunksOfLine)));
-      firstColumn = b.add(firstColumn, b.mul(share, columnsOfLine));
+      place = b.add(place, b.mul(share, FragmentAttr::getChunkOffset(one.chunksOfLine())));
+      firstColumn = b.add(firstColumn, b.mul(share, one.columnsOfLine()));
     }
     SmallVector<SmallVector<Value>> words =
         one.isApart
@@ -156,9 +157,14 @@ private:
             : loadChunks(b,
                          b.offset(tileOf(b, sumsRegion(one.tensor), one.bytes(), one.tile), place),
                          one.chunks(), /*isWritten=*/one.waits);
-    for (int64_t half : {0, 1})
-      writeRows(one, words, half, b.add(firstRow, FragmentAttr::getRowOffset(2 * half)),
+    if (isOfBothRows) // two lanes have the row, two the one eight further down
+      writeRows(one, turnLines(one, words, {0, 1}),
+                b.add(firstRow, b.mul(b.bitAnd(local, 2), FragmentAttr::getRowOffset(2) / 2)),
                 firstColumn);
+    else
+      for (int64_t half : {0, 1})
+        writeRows(one, turnLines(one, words, half),
+                  b.add(firstRow, FragmentAttr::getRowOffset(2 * half)), firstColumn);
     if (!sumsSink(kernels, one))
       return;
     if (!share)
@@ -213,25 +219,35 @@ private:
     return words;
   }
 
-  void writeRows(const Rounded &one, ArrayRef<SmallVector<Value>> words, int64_t half,
-                 Value localRow, Value firstColumn) {
+  /// A lane's eight columns of each line, of the halves that a line has.
+  SmallVector<SmallVector<Value>> turnLines(const Rounded &one, ArrayRef<SmallVector<Value>> words,
+                                            ArrayRef<int64_t> halves) {
     auto element = cast<FloatType>(one.tensor.getElement());
     SmallVector<SmallVector<Value>> lines;
-    for (size_t i = 0; i < words.size(); i += chunksOfLine) {
+    for (size_t i = 0; i < words.size(); i += one.chunksOfLine()) {
       SmallVector<Value> pairs;
-      for (const SmallVector<Value> &chunk : words.slice(i, chunksOfLine))
-        pairs.push_back(roundChunk(one.scale, element, chunk, half));
+      for (int64_t half : halves)
+        for (const SmallVector<Value> &chunk : words.slice(i, one.chunksOfLine()))
+          pairs.push_back(roundChunk(one.scale, element, chunk, half));
       lines.push_back(transpose(pairs));
     }
+    return lines;
+  }
+
+  void writeRows(const Rounded &one, ArrayRef<SmallVector<Value>> lines, Value localRow,
+                 Value firstColumn) {
     Value row = b.add(one.tile.firstRow, localRow);
     b.ifThen(b.below(row, one.tile.rows), [&] {
       Value target = b.offset(rowOf(b, one.tensor, one.tile, row), b.mul(firstColumn, 2));
-      // A line is eight columns of this lane, thirty-two of its four.
+      // A line is eight columns of this lane, and of the others that have its row.
       for (auto [i, line] : llvm::enumerate(lines)) {
-        auto store = [&, i = i, &line = line] { b.store16(line, b.offset(target, i * 64)); };
+        auto store = [&, i = i, &line = line] {
+          b.store16(line, b.offset(target, i * one.columnsOfLine() * 2));
+        };
         // Sums are as wide as tiles are; the tensor may not be.
         if (one.tensor.getWidth())
-          b.ifThen(b.below(b.add(firstColumn, i * columnsOfLine), one.tensor.getColumns()), store);
+          b.ifThen(b.below(b.add(firstColumn, i * one.columnsOfLine()), one.tensor.getColumns()),
+                   store);
         else
           store();
       }

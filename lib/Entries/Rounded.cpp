@@ -32,9 +32,10 @@ static LogicalResult checkLayout(const Rounded &one) {
   if (failed(one.layout.verifyEncoding(one.shape(), Float32Type::get(op.getContext()),
                                        [&] { return op.emitError(); })))
     return failure();
-  // Four lanes turn four chunks of eight columns among themselves.
-  if (int64_t columns = one.layout.getColumns(one.shape()); columns % columnsOfLine)
-    return op.emitError() << "sums must lie in multiples of " << columnsOfLine
+  // Four lanes turn chunks of eight columns among themselves, two of two rows at least.
+  constexpr int64_t fewestColumns = 16;
+  if (int64_t columns = one.layout.getColumns(one.shape()); columns % fewestColumns)
+    return op.emitError() << "sums must lie in multiples of " << fewestColumns
                           << " columns of a warpgroup, got " << columns << " by " << one.layout;
   return success();
 }

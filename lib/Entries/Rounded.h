@@ -7,17 +7,17 @@
 
 namespace mlir::dash {
 
-/// Chunks of 16 bytes, of eight columns of the four lanes that hold them, whose rows the lanes turn among themselves.
-constexpr int64_t chunksOfLine = 4;
-constexpr int64_t columnsOfLine = 8 * chunksOfLine;
-
 /// A `dash.convert`, and what a block of it has.
 struct Rounded {
   Rounded(ConvertOp op, const Kernels &kernels);
 
   std::string grid() const;
   /// Blocks that share a tile or a piece.
-  int64_t shares() const { return isApart ? chunks() / chunksOfLine : 1; }
+  int64_t shares() const { return isApart ? chunks() / chunksOfLine() : 1; }
+  /// Chunks of 16 bytes, of eight columns of the four lanes that hold them, whose words the lanes turn among themselves: four of a
+  /// row, or, of columns that are no multiple of these, two of each of a thread's two rows.
+  int64_t chunksOfLine() const { return chunks() % 4 == 0 ? 4 : 2; }
+  int64_t columnsOfLine() const { return 8 * chunksOfLine(); }
   /// Chunks that a thread has of a tile or a piece.
   int64_t chunks() const { return layout.getNumRegisters(shape()) / FragmentAttr::wordsOfChunk; }
   int64_t threads() const;

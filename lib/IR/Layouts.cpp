@@ -3,6 +3,7 @@
 
 #include "Checks.h"
 #include "dash/IR/DashAttrs.h"
+#include "dash/IR/Panels.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -101,4 +102,19 @@ LogicalResult SwizzledAttr::verifyEncoding(ArrayRef<int64_t> shape, Type element
                      << " needs rows that are a multiple of 8 and columns that are a multiple of "
                      << getColumnsOfPanel() << ", of 16-bit floats, got " << formatShape(shape)
                      << " of " << elementType;
+}
+
+bool dash::canReadColumns(SwizzledAttr layout, int64_t columns, int64_t part) {
+  int64_t ofPanel = layout.getColumnsOfPanel();
+  return part == columns || part % ofPanel == 0 || ofPanel % part == 0;
+}
+
+SwizzledAttr dash::widestPanels(MLIRContext *context, int64_t columns, ArrayRef<int64_t> parts) {
+  for (int64_t bytes : {SwizzledAttr::mostBytes, int64_t(64), int64_t(32)}) {
+    auto layout = SwizzledAttr::get(context, bytes);
+    if (columns % layout.getColumnsOfPanel() == 0 &&
+        llvm::all_of(parts, [&](int64_t part) { return canReadColumns(layout, columns, part); }))
+      return layout;
+  }
+  return nullptr;
 }

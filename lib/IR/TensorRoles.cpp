@@ -113,7 +113,9 @@ SwizzledAttr TensorMapAttr::getLayout() const {
 
 TensorMapAttr TensorMapAttr::withLayout(SwizzledAttr layout) const {
   int64_t columns = getTensor().getColumns(), ofPanel = layout.getColumnsOfPanel();
-  bool isWhole = !getTensor().isWritten() && columns % ofPanel == 0;
+  // Of tiles wider than the tensor a box of its panels would not be a part.
+  bool isWhole =
+      !getTensor().isWritten() && columns % ofPanel == 0 && columns == getTensor().getTileColumns();
   return get(getContext(), getTensor(), getRows(), isWhole ? columns / ofPanel : 1,
              layout.getBytes());
 }

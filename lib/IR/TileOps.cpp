@@ -6,6 +6,7 @@
 
 #include "Assembly.h"
 #include "Checks.h"
+#include "dash/IR/Panels.h"
 
 using namespace mlir;
 using namespace mlir::dash;
@@ -96,18 +97,14 @@ void dash::printProduct(OpAsmPrinter &printer, Operation *, Type a, Type b, Type
   printer << "(" << a << ", " << b << ") -> " << result;
 }
 
-/// A factor whose columns are the product's rows or columns, so many a warpgroup: panels are all as far from each other only if
-/// what a warpgroup reads begins at one, or lies within one.
+/// A factor whose columns are the product's rows or columns, so many a warpgroup.
 static LogicalResult verifyPanels(MatmulOp op, StringRef name, RankedTensorType factor,
                                   int64_t columns) {
   auto layout = dyn_cast_or_null<SwizzledAttr>(factor.getEncoding());
-  if (!layout || factor.getDimSize(1) == columns)
-    return success();
-  int64_t ofPanel = layout.getColumnsOfPanel();
-  if (columns % ofPanel == 0 || ofPanel % columns == 0)
+  if (!layout || canReadColumns(layout, factor.getDimSize(1), columns))
     return success();
   return op.emitOpError() << "a warpgroup reads " << columns << " columns of " << name
-                          << ", which must be whole panels of " << ofPanel
+                          << ", which must be whole panels of " << layout.getColumnsOfPanel()
                           << " or a part of one, got " << factor
                           << ": lay it out in narrower panels";
 }

@@ -11,6 +11,7 @@
 #include "dash/IR/TargetDescription.h"
 #include "dash/Pipeline/Passes.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace mlir::dash {
 #define GEN_PASS_DEF_HOLDFACTORS
@@ -56,21 +57,36 @@ struct HoldFactors : public dash::impl::HoldFactorsBase<HoldFactors> {
   }
 
 private:
-  /// Each tile of the item, in the order in which they come, as long as there are registers.
+  /// As many tiles of the item as there are registers for: first those that the walk reads nowhere else, whose slots are free once
+  /// they are held, then the others, each in the order in which they come.
   void hold(RoleOp role, WalkOp walk) {
     int64_t threads = role.getWarps() * threadsOfWarp, most = *role.getRegisters();
-    OpBuilder b(walk);
+    int64_t room = most - estimateRegisters(walk, threads).total();
+    SmallVector<Value> tiles;
     for (auto wait : role.getItems().getBody().getOps<WaitOp>())
-      for (Value tile : wait.getTiles()) {
+      llvm::append_range(tiles, wait.getTiles());
+    llvm::DenseSet<Value> chosen; // looked up only
+    for (bool staysInSlot : {false, true})
+      for (Value tile : tiles) {
         SmallVector<OpOperand *> uses = findUsesByRows(tile, walk);
-        if (uses.empty() ||
-            estimateRegisters(walk, threads).total() + registersOf(tile, threads) > most)
+        bool isReadElsewhere = llvm::any_of(tile.getUses(), [&](OpOperand &use) {
+          return walk->isAncestor(use.getOwner()) && !llvm::is_contained(uses, &use);
+        });
+        if (uses.empty() || isReadElsewhere != staysInSlot || registersOf(tile, threads) > room)
           continue;
-        auto held = LoadFactorOp::create(b, wait.getLoc(), tile.getType(), tile);
-        for (OpOperand *use : uses)
-          use->set(held);
-        ++numHeld;
+        room -= registersOf(tile, threads);
+        chosen.insert(tile);
       }
+    OpBuilder b(walk);
+    for (Value tile : tiles) {
+      if (!chosen.contains(tile))
+        continue;
+      SmallVector<OpOperand *> uses = findUsesByRows(tile, walk);
+      auto held = LoadFactorOp::create(b, tile.getLoc(), tile.getType(), tile);
+      for (OpOperand *use : uses)
+        use->set(held);
+      ++numHeld;
+    }
   }
 };
 

@@ -43,7 +43,8 @@ FailureOr<WarpStructure> dash::chooseStructure(WalkOp walk, int64_t threads, Str
   int64_t tiles = countSideBySide(walk, threads);
   // Whoever else has warps needs few registers: what there is for consumers is the block's, in equal parts.
   int64_t most = std::min(target.maxRegisters, target.registers / threads);
-  bool fits = tiles + registersForAddresses <= most;
+  // Where not one is left beside them, copies of rows that two steps share do not fit (--dash-check-resources).
+  bool fits = tiles + registersForAddresses < most;
   if (asked == StructureChoice::Fitting)
     return fits ? WarpStructure::Overlapping : WarpStructure::Alternating;
   if (asked == StructureChoice::Alternating)

@@ -8,6 +8,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "dash/IR/DashOps.h"
+#include "dash/IR/Panels.h"
+#include "dash/IR/SlotAccess.h"
 #include "dash/IR/TargetDescription.h"
 #include "dash/Steps/Passes.h"
 #include "mlir/IR/Builders.h"
@@ -31,27 +33,56 @@ static RankedTensorType withLayout(Location loc, RankedTensorType tile,
   return RankedTensorType::get(tile.getShape(), tile.getElementType(), layout);
 }
 
-/// A tile in the registers of a role. Sums are split by rows where each warpgroup can have 64, else by columns;
+/// Sums are split by rows where each warpgroup can have 64, else by columns.
+static bool isSplitByColumns(RankedTensorType sums, int64_t warpgroups) {
+  return sums.getDimSize(0) != FragmentAttr::rowsOfWarpgroup * warpgroups;
+}
+
+/// A tile in the registers of a role;
 /// rounded tiles are factors of products whose result has as many rows.
 static RankedTensorType inRegisters(Location loc, RankedTensorType tile, RoleOp role) {
   int64_t warpgroups = role.getNumWarpgroups();
   FragmentKind kind = tile.getRank() == 1             ? FragmentKind::Row
                       : tile.getElementType().isF32() ? FragmentKind::Accumulator
                                                       : FragmentKind::Operand;
-  bool byColumns = kind == FragmentKind::Accumulator &&
-                   tile.getDimSize(0) != FragmentAttr::rowsOfWarpgroup * warpgroups;
+  bool byColumns = kind == FragmentKind::Accumulator && isSplitByColumns(tile, warpgroups);
   return withLayout(loc, tile,
                     FragmentAttr::get(role.getContext(), kind,
                                       byColumns ? FragmentSplit::Columns : FragmentSplit::Rows,
                                       warpgroups));
 }
 
+/// How many columns of an element of a channel each warpgroup reads at once, of products that read it by columns: they decide
+/// how wide its panels can be.
+static SmallVector<int64_t> partsRead(ChannelOp channel, unsigned element) {
+  SmallVector<int64_t> parts;
+  for (RoleOp role : channel->getParentOfType<WorkersOp>().getRoles())
+    role.walk([&](MatmulOp product) {
+      auto isElement = [&](Value factor) {
+        std::optional<SlotAccess> named = findNamed(factor);
+        return named && named->slot.channel == channel.getResult() && named->element == element;
+      };
+      int64_t columns = product.getType().getDimSize(1), warpgroups = role.getNumWarpgroups();
+      if (product.getTransposeA() && isElement(product.getA()))
+        parts.push_back(FragmentAttr::rowsOfWarpgroup);
+      if (!product.getTransposeB() && isElement(product.getB()))
+        parts.push_back(isSplitByColumns(product.getType(), warpgroups) ? columns / warpgroups
+                                                                        : columns);
+    });
+  return parts;
+}
+
 /// A tile in a slot: factors of products as the copy engine writes them, sums as those that put them hold them.
-static RankedTensorType inSlot(ChannelOp channel, RankedTensorType tile) {
+static RankedTensorType inSlot(ChannelOp channel, unsigned element, RankedTensorType tile) {
   if (tile.getRank() == 1)
     return tile;
-  if (!tile.getElementType().isF32())
-    return withLayout(channel.getLoc(), tile, SwizzledAttr::get(channel.getContext()));
+  if (!tile.getElementType().isF32()) {
+    MLIRContext *context = channel.getContext();
+    SwizzledAttr layout = widestPanels(context, tile.getDimSize(1), partsRead(channel, element));
+    // Where none fit, what verifies the tile or its products says so of the narrowest.
+    return withLayout(channel.getLoc(), tile,
+                      layout ? layout : SwizzledAttr::get(context, /*bytes=*/32));
+  }
   RoleOp putter = channel.getPutter();
   return putter && putter.isConsumer() ? inRegisters(channel.getLoc(), tile, putter) : tile;
 }
@@ -99,8 +130,7 @@ private:
     if (!tile || tile.getEncoding())
       return success();
     RankedTensorType type =
-        isInSlot(value) ? withLayout(value.getLoc(), tile, SwizzledAttr::get(b.getContext()))
-                        : inRegisters(value.getLoc(), tile, role);
+        isInSlot(value) ? elementOf(value) : inRegisters(value.getLoc(), tile, role);
     if (!type)
       return failure();
     value.setType(type);
@@ -130,6 +160,13 @@ private:
     }
     operand.set(copy->getResult(0));
     return success();
+  }
+
+  /// What its channel says, which has its layouts already.
+  static RankedTensorType elementOf(Value value) {
+    SlotAccess named = *findNamed(value);
+    auto channel = cast<ChannelType>(named.slot.channel.getType());
+    return cast<RankedTensorType>(channel.getElements()[named.element]);
   }
 
   static bool isInSlot(Value value) {
@@ -169,9 +206,9 @@ private:
 
   static LogicalResult distribute(ChannelOp channel) {
     SmallVector<Type> elements(channel.getType().getElements());
-    for (Type &element : elements)
+    for (auto [number, element] : llvm::enumerate(elements))
       if (auto tile = dyn_cast<RankedTensorType>(element))
-        if (!(element = inSlot(channel, tile)))
+        if (!(element = inSlot(channel, number, tile)))
           return failure();
     channel.getResult().setType(ChannelType::get(channel.getContext(), elements));
     return success();

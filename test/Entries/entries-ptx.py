@@ -81,12 +81,12 @@ def main() -> int:
                                        ("causal", 64, 128, "descending"), ("full", 64, 64, "ascending"),
                                        ("causal", 8, 64, "shift"), ("full", 40, 64, "shift"), ("causal", 88, 64, "shift")]:
         program = (Path(arguments.examples) / f"bwd-{mask}.mlir").read_text(encoding="utf-8")
-        module = pipe([arguments.dash_opt, "-", f"--dash-tile=q={tile} kv=128 widths=64,128",
+        module = pipe([arguments.dash_opt, "-", f"--dash-tile=q={tile} kv=128 widths=64,96,128",
                        f"--dash-apply-schedule=kind={kind} sizes=q:1024,heads:2", *KERNEL_HALF],
                       program.replace("x128xbf16", f"x{head_dim}xbf16"))
         ptx = scratch / f"{mask}-{head_dim}-{tile}.ptx"
         ptx.write_text(ptx_of(module), encoding="utf-8")
-        failures += findings(arguments.ptxas, ptx, 4 * tile * (64 if head_dim <= 64 else 128))
+        failures += findings(arguments.ptxas, ptx, 4 * tile * next(width for width in (64, 96, 128) if head_dim <= width))
     print("\n".join(failures))
     return 1 if failures else 0
 

@@ -59,10 +59,10 @@ gpu.module @attention_bwd_kernels attributes {dash.program = #dash.program<"atte
 
 #dq_sum = #dash.tensor_role<"dq", side = q, access = sum, kind = tile, element = f32, columns = 64>
 #dq = #dash.tensor_role<"dq", side = q, access = write, kind = tile, element = bf16, columns = 64>
-// Four lanes share rows of 32 columns.
+// Four lanes share two rows of 16 columns.
 func.func @attention_bwd(%sum: memref<?x?x?x64xf32> {dash.tensor = #dq_sum}, %dq: memref<?x?x?x64xbf16> {dash.tensor = #dq}) {
-  // expected-error @below {{sums must lie in multiples of 32 columns of a warpgroup, got 16 by #dash.fragment<accumulator, columns by 4>}}
-  dash.convert %sum to %dq layout(<accumulator, columns by 4>) : memref<?x?x?x64xf32> to memref<?x?x?x64xbf16>
+  // expected-error @below {{sums must lie in multiples of 16 columns of a warpgroup, got 8 by #dash.fragment<accumulator, columns by 8>}}
+  dash.convert %sum to %dq layout(<accumulator, columns by 8>) : memref<?x?x?x64xf32> to memref<?x?x?x64xbf16>
   return
 }
 gpu.module @attention_bwd_kernels attributes {dash.program = #dash.program<"attention_bwd"

@@ -41,15 +41,15 @@ func.func @rows_for_one_and_a_half() {
 
 // -----
 
-!K = !dash.channel<tensor<128x96xbf16>>
+!K = !dash.channel<tensor<128x104xbf16>>
 
 func.func @columns_of_a_slot() {
   dash.workers {
-    // expected-error @below {{#dash.swizzled needs rows that are a multiple of 8 and columns that are a multiple of 64, of 16-bit floats, got 128x96 of 'bf16'}}
+    // expected-error @below {{#dash.swizzled<32> needs rows that are a multiple of 8 and columns that are a multiple of 16, of 16-bit floats, got 128x104 of 'bf16'}}
     %k_tiles = dash.channel "k" depth(1) : !K
     dash.role "compute" consumer warps(8) {
       %c0 = arith.constant 0 : index
-      %k = dash.wait %k_tiles[%c0] : !K -> tensor<128x96xbf16>
+      %k = dash.wait %k_tiles[%c0] : !K -> tensor<128x104xbf16>
     }
   }
   return

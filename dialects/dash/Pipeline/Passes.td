@@ -27,7 +27,7 @@ def CheckKernels : Pass<"dash-check-kernels", "::mlir::ModuleOp"> {
   let summary = "Refuse what kernels do not cover, before anything is changed";
   let description = [{
     Looks at each function with a scheduled problem, and refuses, at the op in question, what kernels do not
-    cover. They cover: bf16 and f16; head dims of q and v that are multiples of 8 up to 128, in tiles of 64 or 128 columns; every mask;
+    cover. They cover: bf16 and f16; head dims of q and v that are multiples of 8 up to 128, in tiles of 64, 96 or 128 columns; every mask;
     q tiles of 64 or 128 rows, kv tiles of 128; parts, in an order that has turns; batches of equal sequences, and lists with one part and without bitmaps; one problem a function; every
     tensor an argument, with its last dimension contiguous; delta, where it is not an argument in place of o, and dQ's sums, and with
     parts those of dK and dV, in memory that the function allocates; one scale, an argument or a constant, of `dash.softcap` where scores are capped; a sink; orders that are proven (`min_workers`), and where they
@@ -239,9 +239,9 @@ def HoldFactors : Pass<"dash-hold-factors"> {
   let description = [{
     A tile that an item has waited for, and that products of the walk read by rows as their left factor (K in S, V in dP), is
     loaded into registers once in front of the walk (`dash.load_factor`), and those products take it from there: in each
-    step shared memory has as much less to read. Tiles are taken in the order in which they are waited for, as long as the
-    role's registers suffice by the estimate that `dash-check-resources` uses. At head dim 64 both fit (16 registers
-    each), at 128 none.
+    step shared memory has as much less to read. Tiles that the walk reads nowhere else come first, then the others, each in the order
+    in which they are waited for, as long as the role's registers suffice by the estimate that `dash-check-resources` uses. In tiles of 64
+    columns both fit (16 registers each), in 96 V (24 registers), in 128 none.
 
     Needs: `dash-plan-buffers`. Leaves: products that read the tile in another way (dQ reads K by columns), and when slots
     are released. Does not: say when the tile is loaded; `dash-insert-waits` moves the load to the first product.

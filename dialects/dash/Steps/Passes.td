@@ -64,6 +64,9 @@ def DistributeTiles : Pass<"dash-distribute-tiles", "::mlir::ModuleOp"> {
     | sums rounded, factors that are held | `#dash.fragment<operand, rows by n>`: factor of products, or stored to a slot |
     | one number a query | `#dash.fragment<row, rows by n>`, in each warpgroup |
 
+    A slot has the widest panels that its columns fill, and at whose edges the columns begin that a warpgroup reads: of 96 columns 32 for Q, dO and
+    V (`#dash.swizzled<64>`), and 16 for K (`<32>`), because dQ's warpgroups read 48 of them each.
+
     Elements of channels say how tiles lie in slots. Sums lie there, and in memory, as the warpgroups hold them: the
     reducer's tile has the consumer's layout, and so has the function's `dash.convert`, as its `layout`.
 

@@ -15,7 +15,7 @@ namespace mlir::dash {
 /// Columns of q and k, and of v, each a multiple of so many up to the most: a row of memory then is whole chunks of 16 bytes.
 constexpr int64_t kernelHeadDimStep = 8, mostKernelHeadDim = 128;
 /// Columns of tiles, in ascending order: those of all tensors of a problem are the least that have room for each.
-constexpr int64_t kernelWidths[] = {64, mostKernelHeadDim};
+constexpr int64_t kernelWidths[] = {64, 96, mostKernelHeadDim};
 /// Rows of tiles.
 constexpr int64_t kernelQTiles[] = {64, 128}, kernelKvTile = 128;
 
