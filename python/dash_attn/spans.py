@@ -181,14 +181,14 @@ def check(lanes: Sequence[Lane], order: Mapping[str, Any]) -> None:
                   if span.event == "given" and visits.get(span.number)}
     for (tile, turn), span in taken.items():
         before = given.get((tile, turn - 1))
-        if before and span.end < before.begin - TOLERANCE:
+        if before and span.end < before.begin - TOLERANCE - DRIFT * span.end:
             raise ValueError(f"sequence {tile[0]}, head {tile[1]}, q tile {tile[2]}: turn {turn} was taken {before.begin - span.end:.0f} ns before the one "
                              "in front was added")
 
 
-# Nanoseconds by which times of two multiprocessors may be off: where a lane begins and ends is read from a coarse timer. Of four programs on an
-# H100 2131 was the most.
-TOLERANCE = 5000.0
+# Times of two multiprocessors may be off by nanoseconds, as where a lane begins is read from a coarse timer, and by a part of what has passed since, as
+# all are taken for equally fast. Of eight traces on three H100s 5085 in 1.8 ms and 10020 in 3.3 ms were the most.
+TOLERANCE, DRIFT = 5000.0, 0.005
 
 
 # ---- What is written.

@@ -15,6 +15,7 @@ from .fit import DIGITS
 from .predict import COSTS
 from .spans import Lane, Span, Tasks, check, decode
 
+OF_STEP = ("q", "q_do")  # the channel that a step waits for first: Q alone, or with dO in one slot
 SHORT = {"compute": "c", "reduce": "r", "latency": "latency", "boundary": "boundary"}  # in an order
 
 
@@ -72,7 +73,7 @@ def _of_consumer(lane: Lane, visits: Sequence[int]) -> tuple[list[float], list[t
             number, begin, waited, since, last = number + 1, span.begin, 0.0, 0.0, None
         elif span.event == "slot_empty":
             waited, since = waited + span.end - span.begin, since + span.end - span.begin
-        elif span.event == "slot_full" and span.of == "q":
+        elif span.event == "slot_full" and span.of in OF_STEP:
             if last is not None:
                 steps.append(span.end - last - since)
             since, last = 0.0, span.end

@@ -136,6 +136,8 @@ def prices(order: dict[str, Any], predicted: dict[str, Any], mask: str) -> dict[
         assert f"compute {found.price['compute']:g} (made with {cost['c']:g}, of " in str(found), found
     assert found.of["latency"] and abs(found.scale - 0.5) < 0.01 and "times 0.5" in str(found), found
     lanes = made_up(order, predicted)
+    together = [replace(lane, spans=[replace(span, of="q_do") if span.of == "q" else span for span in lane.spans]) for lane in lanes]  # Q and dO in one slot
+    assert trace_prices.find(together, order) == trace_prices.find(lanes, order)
     for broken, message in (([lane for lane in lanes if lane.role == "reduce"], "expected an item of two steps at least, found none"),
                             ([lane for lane in lanes if lane.role == "compute"], "expected turns that are added, found none")):
         assert message in refused(lambda broken=broken: trace_prices.find(broken, order), ArgumentError)
