@@ -98,7 +98,7 @@ def recordings() -> None:
                         *(((head, [*entry[:i], value, *entry[i + 1:]]), f"line 2.{audit.Entry._fields[i]}: expected ") for i, value in
                           enumerate((-1, "sideways", 7, "\x1b[2J", "0", "xyz"))), ((head, [*entry[:5], "0x123"]), "line 2.hash: ")):
         found = refused(lambda lines=lines: load(*lines), ValueError)
-        assert found.startswith(f"{path}: expected a file of Run.save, of version 1: {said}"), found
+        assert found.startswith(f"{path}: expected a file of Run.save, of version 1 or 2: {said}"), found
     path.write_text("[" * 100_000, encoding="utf-8")
     assert refused(lambda: audit.Run.load(path), ValueError).endswith("brackets nest deeper than in any such record")
 
