@@ -125,7 +125,7 @@ private:
         if (dim == problem.headDim)
           hint += ", and pass scale=" + std::to_string(dim) + "**-0.5";
       }
-      return refuse(Twine(tensor) + ": expected a head dim of " + describeKernelHeadDims() +
+      return refuse(Twine(tensor) + ": expected " + describeKernelHeadDims() +
                     ", found " + Twine(dim) + hint);
     }
     return std::nullopt;

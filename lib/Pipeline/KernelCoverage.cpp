@@ -14,7 +14,7 @@ bool dash::isKernelHeadDim(int64_t headDim) {
 }
 
 std::string dash::describeKernelHeadDims() {
-  return llvm::formatv("a multiple of {0} up to {1}", kernelHeadDimStep, mostKernelHeadDim);
+  return llvm::formatv("a head dim that is a multiple of {0} up to {1}", kernelHeadDimStep, mostKernelHeadDim);
 }
 
 int64_t dash::kernelWidthOf(int64_t headDim, int64_t headDimV) {
@@ -26,7 +26,7 @@ LogicalResult dash::verifyHeadDims(int64_t headDim, int64_t headDimV,
                                    function_ref<InFlightDiagnostic()> emitError) {
   if (isKernelHeadDim(headDim) && isKernelHeadDim(headDimV))
     return success();
-  return emitError() << "kernels cover a head dim of " << describeKernelHeadDims() << ", got "
+  return emitError() << "kernels cover " << describeKernelHeadDims() << ", got "
                      << headDim << " of q and " << headDimV << " of v";
 }
 

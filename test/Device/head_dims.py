@@ -25,7 +25,7 @@ import torch  # noqa: E402
 from accuracy import NOISE, yardstick  # noqa: E402
 from group import demand  # noqa: E402
 
-from dash_attn import Kernel, attention, reference  # noqa: E402
+from dash_attn import Kernel, attention  # noqa: E402
 from dash_attn.reference import CAUSAL, FULL, Mask  # noqa: E402
 from dash_attn.testing import (OUTPUTS, Case, differences, emulated_backward, errors, make_inputs, poison, poison_workspace, references, run,  # noqa: E402
                                zeros_left)
@@ -123,38 +123,54 @@ def check(one: One) -> dict[str, Any]:
 
 
 class Both(NamedTuple):
-    """attention() both ways, beside PyTorch's own."""
+    """attention() both ways. way: "batch", "sink", "packed", or "jax"."""
 
     head_dim: int
     mask: Mask
+    way: str
 
     @property
     def name(self) -> str:
-        return f"attention {self.head_dim} {self.mask.name}"
+        return f"attention {self.way} {self.head_dim} {self.mask.name}"
 
 
 def attentions() -> list[Both]:
-    return [Both(head_dim, mask) for head_dim in (40, 72, 96, 112) for mask in (FULL, CAUSAL, WINDOW)]
+    found = [Both(head_dim, mask, "batch") for head_dim in (40, 72, 96, 112) for mask in (FULL, CAUSAL, WINDOW)]
+    return found + [Both(head_dim, mask, way) for head_dim in (24, 72, 96, 120) for mask in (CAUSAL, WINDOW) for way in ("sink", "packed", "jax")]
 
 
-def gradients(call: Any, leaves: tuple[torch.Tensor, ...], do: torch.Tensor) -> dict[str, torch.Tensor]:
-    return dict(zip(OUTPUTS, torch.autograd.grad(call(), leaves, do)))
+def both_ways(one: Both, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, do: torch.Tensor, sink: torch.Tensor) -> dict[str, torch.Tensor]:
+    """Gradients of [batch, heads, rows, head_dim]."""
+    mask = {FULL: {}, CAUSAL: {"causal": True}}.get(one.mask, {"window": (one.mask.left, one.mask.right)})
+    if one.way == "jax":
+        import jax
+
+        from dash_attn.jax import attention as of_jax
+
+        arrays = [jax.numpy.from_dlpack(tensor.detach().contiguous()) for tensor in (q, k, v, do)]
+        made = jax.vjp(lambda *given: of_jax(*given, **mask), *arrays[:3])[1](arrays[3])
+        jax.block_until_ready(made)
+        return dict(zip(OUTPUTS, map(torch.from_dlpack, made)))
+    leaves = [tensor.detach().requires_grad_() for tensor in (q, k, v)]
+    if one.way == "packed":  # each sequence of the batch behind the other
+        rows = q.shape[2]
+        offsets = torch.arange(q.shape[0] + 1, device="cuda", dtype=torch.int32) * rows
+        packed = [leaf.transpose(1, 2).flatten(0, 1) for leaf in leaves]
+        o = attention(*packed, cu_seqlens_q=offsets, max_seqlen_q=rows, **mask).unflatten(0, (q.shape[0], rows)).transpose(1, 2)
+    else:
+        o = attention(*leaves, sink=sink if one.way == "sink" else None, **mask)
+    return dict(zip(OUTPUTS, torch.autograd.grad(o, leaves, do)))
 
 
 def check_attention(one: Both) -> dict[str, Any]:
-    generator = torch.Generator("cuda").manual_seed(7)
-    q, k, v, do = (torch.randn(2, heads, 300, one.head_dim, device="cuda", dtype=torch.bfloat16, generator=generator) for heads in (4, 2, 2, 4))
-    leaves = tuple(tensor.requires_grad_() for tensor in (q, k, v))
-    mask = {FULL: {}, CAUSAL: {"causal": True}}.get(one.mask, {"window": (one.mask.left, one.mask.right)})
-    # Some calls before the one that counts find kernels that are still being compiled.
-    found = [gradients(lambda: attention(*leaves, **mask), leaves, do) for _ in range(3)]
-    with torch.no_grad():
-        case = Case(one.head_dim, one.mask, 300, 300, 2, 4, 2)
-        o, lse = reference.forward(q, k, v, scale=case.scale, mask=one.mask)
-        tensors = {"q": q, "k": k, "v": v, "do": do, "o": o, "lse": lse}
-        exact = references(case, tensors)
-        ours = errors(found[0], *exact)
-        theirs = errors(emulated_backward(case, tensors | {"o": o.to(q.dtype), "lse": lse.float()}), *exact)
+    """Errors beside those of the roundings that every kernel does, and equal bits of three calls."""
+    case = Case(one.head_dim, one.mask, 300, 300, 2, 4, 2, seed=7, has_sink=one.way == "sink")
+    tensors = make_inputs(case)
+    given = [tensors[name] for name in ("q", "k", "v", "do")]
+    found = [both_ways(one, *given, tensors.get("sink", given[0])) for _ in range(3)]
+    exact = [{name: gradients[name] for name in OUTPUTS} for gradients in references(case, tensors)]
+    ours = errors(found[0], *exact)
+    theirs = errors({name: gradient for name, gradient in emulated_backward(case, tensors).items() if name in OUTPUTS}, *exact)
     worse = [f"{name} {ours[name]:.3e} against {theirs[name]:.3e}" for name in ours if ours[name] > max(1.25 * theirs[name], NOISE)]
     demand(not worse, "expected at most 1.25 times the error of rounding, found " + ", ".join(worse))
     for again in found[1:]:
@@ -196,17 +212,14 @@ def speed(head_dim: int, mask: Mask, rows: int) -> dict[str, Any]:
 
     row: dict[str, Any] = {"head_dim": head_dim, "mask": mask.name, "rows": rows}
     theirs()
-    for options in ("kind=symmetric-shift" if mask == CAUSAL else "kind=shift",):
-        kernel = compiled(One(head_dim, head_dim, mask, "bf16", options))
+    kernel = compiled(One(head_dim, head_dim, mask, "bf16", "kind=symmetric-shift" if mask == CAUSAL else "kind=shift"))
 
-        def ours(kernel: Kernel = kernel) -> None:
-            kernel.backward(q, k, v, do, o, lse, **outputs)
+    def ours() -> None:
+        kernel.backward(q, k, v, do, o, lse, **outputs)
 
-        ours()
-        milliseconds(ours), milliseconds(theirs)  # warm
-        row["dash"] = round(operations / milliseconds(ours) / 1e9, 1)
-    row["cudnn"] = round(operations / milliseconds(theirs) / 1e9, 1)
-    return row
+    ours()
+    milliseconds(ours), milliseconds(theirs)  # warm
+    return row | {name: round(operations / milliseconds(call) / 1e9, 1) for name, call in (("dash", ours), ("cudnn", theirs))}
 
 
 def main() -> int:

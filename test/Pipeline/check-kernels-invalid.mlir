@@ -40,7 +40,7 @@
 !T = memref<1x1x64x128xbf16>
 !R = memref<1x1x64xf32>
 func.func @wide(%q: !Q, %k: !Q, %v: !T, %do: !T, %o: !T, %lse: !R, %dq: !Q, %dk: !Q, %dv: !T) {
-  // expected-error @below {{kernels cover a head dim of a multiple of 8 up to 128, got 192 of q and 128 of v}}
+  // expected-error @below {{kernels cover a head dim that is a multiple of 8 up to 128, got 192 of q and 128 of v}}
   dash.attention_bwd ins(%q, %k, %v, %do, %lse, o = %o : !Q, !Q, !T, !T, !R, !T) outs(%dq, %dk, %dv : !Q, !Q, !T)
       mask(<full>) level(run)
   return

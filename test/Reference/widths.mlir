@@ -12,6 +12,8 @@
 // RUN: dash-run %t/parts.mlir --seed=3 --out=%t/parts
 // RUN: diff -r %t/own-parts %t/parts
 
+// CHECK: #dash.tensor_role<"q", side = q, access = read, kind = tile, element = bf16, columns = 72, width = 96>
+// CHECK: #dash.tensor_role<"v", side = kv, access = read, kind = tile, element = bf16, columns = 40, width = 96>
 // CHECK: memref.alloc() : memref<1x2x45x96xf32>
 // CHECK: dash.load {{.*}} -> tensor<32x96xbf16>
 // CHECK: dash.load {{.*}} -> tensor<32x96xbf16>

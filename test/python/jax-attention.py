@@ -231,7 +231,7 @@ def refusals() -> None:
             ((q, k, v[:, :, :8]), {}, "v: expected the shape of k, (2, 2, 12, 64), found (2, 2, 8, 64)"),
             ((q[:1], k, v), {}, "k: expected the batch of q, 1, found 2"),
             (arrays(kv_heads=3), {}, "k: expected a number of heads that divides that of q, 4, found 3"),
-            (arrays(head_dim=92), {}, "q: expected a head dim of a multiple of 8 up to 128, found 92; pad q, k and v with zeros to 96, and pass "
+            (arrays(head_dim=92), {}, "q: expected a head dim that is a multiple of 8 up to 128, found 92; pad q, k and v with zeros to 96, and pass "
              "scale=92**-0.5"),
             (arrays(rows=0), {}, "q: expected rows of at least 1, found 0"),
             (arrays(kv_rows=16), {"causal": True}, "causal: expected as many rows of q as of k, found 12 and 16: cuDNN's forward pass would "

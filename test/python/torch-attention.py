@@ -155,9 +155,9 @@ def refusals() -> None:
             ((q, k, v[:, :, :-1]), {}, "v: expected the shape of k, (2, 2, 12, 64), found (2, 2, 11, 64)"),
             ((q[:1], k, v), {}, "k: expected the batch of q, 1, found 2"),
             ((wide, k, v), {}, "k: expected the head dim of q, 128, found 64"),
-            (tensors(head_dim=84), {}, "q: expected a head dim of a multiple of 8 up to 128, found 84; pad q, k and v with zeros to 88, and "
+            (tensors(head_dim=84), {}, "q: expected a head dim that is a multiple of 8 up to 128, found 84; pad q, k and v with zeros to 88, and "
              "pass scale=84**-0.5"),
-            (tensors(head_dim=256), {}, "q: expected a head dim of a multiple of 8 up to 128, found 256"),
+            (tensors(head_dim=256), {}, "q: expected a head dim that is a multiple of 8 up to 128, found 256"),
             (tensors(heads=3), {}, "k: expected a number of heads that divides that of q, 3, found 2"),
             (tensors(batch=0), {}, "q: expected a batch of at least 1, found 0"),
             (tensors(kv_rows=16), {"causal": True}, "causal: expected as many rows of q as of k, found 12 and 16: PyTorch's forward "

@@ -150,7 +150,7 @@ def left(said: list[str]) -> None:
         for operator, given, options, reason in (
                 (FLASH, inputs(), {"offsets": offsets}, "q: expected 3 dimensions, [rows, heads, head_dim], found the shape (2, 12, 4, 64)"),
                 (SDPA_FLASH, inputs(), {"dropout": 0.5}, "expected no dropout, found 0.5"),
-                (SDPA_FLASH, inputs(head_dim=36), {}, "q: expected a head dim of a multiple of 8 up to 128, found 36; pad q, k and v with zeros to "
+                (SDPA_FLASH, inputs(head_dim=36), {}, "q: expected a head dim that is a multiple of 8 up to 128, found 36; pad q, k and v with zeros to "
                  "40, and pass scale=36**-0.5")):
             for _ in range(2):
                 MODES.clear()

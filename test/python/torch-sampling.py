@@ -83,6 +83,15 @@ def samples(kernel: Kernel) -> None:
             pass
 
     assert refused(twice, ArgumentError) == "step: expected steps one behind the other, found one inside of another"
+    seldom = Sampler(every=1000, device=0)
+    with seldom.step():
+        pass
+
+    def twice_unseen() -> None:
+        with seldom.step(), seldom.step():
+            pass
+
+    assert "found one inside of another" in refused(twice_unseen, ArgumentError)
     with failing.step():
         pass
     assert len(failing.samples()) == 1

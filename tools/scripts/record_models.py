@@ -25,7 +25,7 @@ SERVED, ABSENT = "yes", "–"
 # Why a model is refused, in a word, by what the message has.
 REASONS = {"mask": "found one that computes with it", "pattern": "as of blocks", "bias": "no position_bias", "softcap": "no softcap", "documents": "as of packed documents",
            "positions": "a model that takes position_ids", "causal": "as is_causal=", "window": "as sliding_window=", "sizes": "columns as the mask has",
-           "head dim": "a head dim of", "v": "v: expected the shape of k", "own mask": "made in another way", "static": "whose length the host knows",
+           "head dim": "a head dim that is", "v": "v: expected the shape of k", "own mask": "made in another way", "static": "whose length the host knows",
            "argument": "at the attention of a layer", "offsets": "cu_seq_lens_q at each layer", "aligned": "are one token"}
 
 

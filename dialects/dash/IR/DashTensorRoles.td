@@ -120,7 +120,7 @@ def TensorMapAttr : Dash_Attr<"TensorMap", "tensor_map"> {
     /// The map of tiles that lie so in slots: what is loaded comes in as few boxes as may be, what is stored leaves panel by panel.
     TensorMapAttr withLayout(SwizzledAttr layout) const;
     SwizzledAttr getLayout() const;
-    /// Whether the tensor's columns are whole panels, so that one copy brings all of a tile.
+    /// Whether the tensor's columns are whole panels, which then are a dimension of the map.
     bool fillsPanels() const;
   }];
 }

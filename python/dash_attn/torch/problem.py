@@ -152,7 +152,7 @@ def _refusal_of_symbols(q: torch.Tensor, k: torch.Tensor, layout: str, sequences
     """The same in programs that are being traced, whose sizes may be anything that they compare with nothing. `explain` says what to do."""
     most, heads, rows = coverage.limits(), layout.index("h"), layout.index("t" if layout == PACKED else "s")
     if q.shape[-1] % most.head_dim_multiple or not 0 < q.shape[-1] <= most.head_dim:
-        return f"q: expected a head dim of a multiple of {most.head_dim_multiple} up to {most.head_dim}, found {q.shape[-1]}"
+        return f"q: expected a head dim that is a multiple of {most.head_dim_multiple} up to {most.head_dim}, found {q.shape[-1]}"
     if 0 in q.shape or 0 in k.shape:
         return f"q, k: expected sizes of at least 1, found {tuple(q.shape)} and {tuple(k.shape)}"
     if q.shape[heads] % k.shape[heads]:

@@ -95,9 +95,16 @@ class Sampler:
         if self._is_inside:
             raise ArgumentError("step: expected steps one behind the other, found one inside of another")
         number, self._number = self._number, self._number + 1
-        if number % self.every:
-            yield
-            return
+        self._is_inside = True
+        try:
+            if number % self.every:
+                yield
+            else:
+                yield from self._sampled(number)
+        finally:
+            self._is_inside = False
+
+    def _sampled(self, number: int) -> Iterator[None]:
         sample, device = Sample(number), torch.cuda.current_device() if self._device is None else self._device
 
         def around(label: str, its_device: int, stream: int) -> Callable[[], None]:
@@ -113,11 +120,9 @@ class Sampler:
 
         sample.begin = record_event(device)
         observers.append(around)
-        self._is_inside = True
         try:
             yield
         finally:
-            self._is_inside = False
             observers.remove(around)
         sample.end = record_event(device)  # of a step that failed nothing is kept
         if self._clocks:
