@@ -125,8 +125,8 @@ private:
         if (dim == problem.headDim)
           hint += ", and pass scale=" + std::to_string(dim) + "**-0.5";
       }
-      return refuse(Twine(tensor) + ": expected " + describeKernelHeadDims() +
-                    ", found " + Twine(dim) + hint);
+      return refuse(Twine(tensor) + ": expected " + describeKernelHeadDims() + ", found " +
+                    Twine(dim) + hint);
     }
     return std::nullopt;
   }

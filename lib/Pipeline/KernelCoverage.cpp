@@ -14,7 +14,8 @@ bool dash::isKernelHeadDim(int64_t headDim) {
 }
 
 std::string dash::describeKernelHeadDims() {
-  return llvm::formatv("a head dim that is a multiple of {0} up to {1}", kernelHeadDimStep, mostKernelHeadDim);
+  return llvm::formatv("a head dim that is a multiple of {0} up to {1}", kernelHeadDimStep,
+                       mostKernelHeadDim);
 }
 
 int64_t dash::kernelWidthOf(int64_t headDim, int64_t headDimV) {
@@ -26,8 +27,8 @@ LogicalResult dash::verifyHeadDims(int64_t headDim, int64_t headDimV,
                                    function_ref<InFlightDiagnostic()> emitError) {
   if (isKernelHeadDim(headDim) && isKernelHeadDim(headDimV))
     return success();
-  return emitError() << "kernels cover " << describeKernelHeadDims() << ", got "
-                     << headDim << " of q and " << headDimV << " of v";
+  return emitError() << "kernels cover " << describeKernelHeadDims() << ", got " << headDim
+                     << " of q and " << headDimV << " of v";
 }
 
 LogicalResult dash::verifyCovered(const KernelCase &one,
