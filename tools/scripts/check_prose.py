@@ -1,0 +1,247 @@
+#!/usr/bin/env python3
+"""Checks what a script can see of the style sheet in CONTRIBUTING.md.
+
+It reads pages (.md), descriptions and comments of TableGen, comments and messages of C++, and
+comments, docstrings and messages of Python. NOT_YET lists the parts of the tree that break a rule
+today. An entry that is no longer needed is refused, so the list only shrinks.
+
+  tools/scripts/check_prose.py              findings, one a line
+  tools/scripts/check_prose.py --all        also those of NOT_YET
+"""
+
+import io
+import re
+import tokenize
+from pathlib import Path
+
+import house
+
+MOST_COLUMNS, MOST_WORDS, MOST_OF_CELL = 100, 40, 250
+PERSONS = {
+    "anyone",
+    "author",
+    "authors",
+    "caller",
+    "callers",
+    "contributor",
+    "developer",
+    "engineer",
+    "engineers",
+    "everyone",
+    "maintainer",
+    "newcomer",
+    "people",
+    "person",
+    "reader",
+    "readers",
+    "researcher",
+    "researchers",
+    "reviewer",
+    "someone",
+    "those",
+    "user",
+    "users",
+}
+WHO = re.compile(r"(?:\b(\w+),? )?\bwho [a-z]+s\b")
+BODY = re.compile(r"\b(nobody|somebody)\b", re.I)
+RATIO = re.compile(r"\bat \*{0,2}\d+\.\d+\*{0,2} of\b")
+SENTENCE_END = re.compile(r"(?<=[.!?])[)\"*]*\s+")
+LINK_TARGET, CODE = re.compile(r"\]\([^)]*\)"), re.compile(r"`[^`]*`")
+# For each rule the beginnings of paths that break it.
+NOT_YET: dict[str, tuple[str, ...]] = {
+    "body": (
+        ".github/",
+        "README.md",
+        "dialects/",
+        "include/",
+        "lib/",
+        "python/",
+        "test/",
+        "tools/",
+    ),
+    "cell": (".github/", "dialects/", "python/", "test/"),
+    "columns": ("dialects/", "include/", "lib/", "python/", "test/", "tools/"),
+    "of": ("dialects/", "include/", "lib/", "python/", "test/", "tools/"),
+    "ratio": ("README.md", "dialects/"),
+    "who": (".github/", "README.md", "dialects/", "include/", "lib/", "python/", "test/", "tools/"),
+    "words": ("README.md", "dialects/", "python/", "test/"),
+}
+
+
+class Text:
+    """A paragraph: its lines by number. `kind` is page, cell, comment or code."""
+
+    def __init__(self, kind, number, words):
+        self.kind, self.lines = kind, [(number, words)]
+
+    def joined(self):
+        return " ".join(words.strip() for _, words in self.lines)
+
+    def line_of(self, position):
+        for number, words in self.lines:
+            position -= len(words.strip()) + 1
+            if position < 0:
+                return number
+        return self.lines[-1][0]
+
+
+def plain(text):
+    """Markdown of the same length, in which code and the target of a link are words of blanks."""
+    text = LINK_TARGET.sub(lambda match: "]" + "_" * (len(match[0]) - 1), text)
+    return CODE.sub(lambda match: "_" * len(match[0]), text)
+
+
+def paragraphs(kind, lines):
+    """Joins lines to paragraphs. Blank lines, list items, headings, tables, fences end one."""
+    texts, current, in_code = [], None, False
+    for number, line in lines:
+        stripped = line.strip()
+        if stripped.startswith("```"):
+            in_code, current = not in_code, None
+        elif in_code or not stripped or stripped.startswith("<!--"):
+            current = None
+        elif stripped.startswith("|"):
+            current = None
+            texts += [
+                Text("cell" if kind == "page" else kind, number, cell)
+                for cell in re.split(r"(?<!\\)\|", stripped)[1:-1]
+            ]
+        elif current and not re.match(r"([-*] |\d+\. |#|RUN:|@)", stripped):
+            current.lines.append((number, line))
+        else:
+            current = Text(kind, number, line)
+            texts.append(current)
+            if stripped.startswith("#"):
+                current = None
+    return texts
+
+
+def of_c(source):
+    """Comments of C++ and TableGen, descriptions in [{ }], and the rest as code."""
+    comments, texts, in_description = [], [], False
+    for number, line in enumerate(source.splitlines(), 1):
+        match = re.match(r"\s*//[/!<]*(.*)", line)
+        if in_description:
+            in_description = "}]" not in line
+            comments.append((number, line.replace("}]", "")))
+        elif match:
+            comments.append((number, match[1]))
+        else:
+            comments.append((number, ""))
+            texts.append(Text("code", number, line))
+            in_description = "[{" in line and "}]" not in line
+    return paragraphs("comment", comments) + texts
+
+
+def of_python(source):
+    """Comments and docstrings, and the rest as code."""
+    comments, code = {}, dict(enumerate(source.splitlines(), 1))
+    previous = tokenize.NEWLINE
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        first, last = token.start[0], token.end[0]
+        is_docstring = token.type == tokenize.STRING and previous in (
+            tokenize.NEWLINE,
+            tokenize.INDENT,
+            tokenize.DEDENT,
+        )
+        if is_docstring:
+            comments |= dict(enumerate(token.string.strip("\"'").splitlines(), first))
+            for number in range(first, last + 1):
+                code.pop(number, None)
+        elif token.type == tokenize.COMMENT:
+            comments[first] = token.string.lstrip("#! ")
+        if token.type not in (tokenize.COMMENT, tokenize.NL):
+            previous = token.type
+    lines = [
+        (number, comments.get(number, "")) for number in range(1, max(comments, default=0) + 1)
+    ]
+    return paragraphs("comment", lines) + [Text("code", *line) for line in code.items()]
+
+
+def findings_of(path, source):
+    """Rule, line and message of each finding."""
+    is_page = path.suffix == ".md"
+    texts = (
+        paragraphs("page", enumerate(source.splitlines(), 1))
+        if is_page
+        else of_python(source)
+        if path.suffix == ".py"
+        else of_c(source)
+    )
+    for text in texts:
+        words = plain(text.joined())
+        for match in WHO.finditer(words):
+            if (match[1] or "").lower() not in PERSONS:
+                yield (
+                    "who",
+                    text.line_of(match.end()),
+                    f"expected 'that' or 'which' for a thing, found '{match[0]}'",
+                )
+        for match in BODY.finditer(words):
+            yield (
+                "body",
+                text.line_of(match.start()),
+                f"expected the name of a role or a program, found '{match[0]}'",
+            )
+        for match in RATIO.finditer(words):
+            yield (
+                "ratio",
+                text.line_of(match.start()),
+                f"expected a ratio such as '1.08x faster than', found '{match[0]}'",
+            )
+        if text.kind == "code":
+            continue
+        begin = 0
+        for sentence in SENTENCE_END.split(words):
+            begin = words.index(sentence, begin)
+            if re.match(r"(?:[-*#]+ |\d+\. )*Of ", sentence):
+                yield (
+                    "of",
+                    text.line_of(begin),
+                    f"expected the subject first, found '{' '.join(sentence.split()[:5])}'",
+                )
+            count = len(sentence.split())
+            if text.kind == "page" and count > MOST_WORDS:
+                yield (
+                    "words",
+                    text.line_of(begin),
+                    f"expected at most {MOST_WORDS} words in a sentence, found {count}; split it",
+                )
+        seen = len(LINK_TARGET.sub("]", text.joined()).strip())
+        if text.kind == "cell" and seen > MOST_OF_CELL:
+            yield (
+                "cell",
+                text.line_of(0),
+                f"expected at most {MOST_OF_CELL} characters in a table's cell, found {seen}; "
+                "write a section",
+            )
+    if is_page:
+        return
+    comments = {number for text in texts if text.kind == "comment" for number, _ in text.lines}
+    for number, line in enumerate(source.splitlines(), 1):
+        is_checked = path.suffix != ".py" or number in comments
+        if is_checked and len(line) > MOST_COLUMNS and " " in line.strip():
+            yield "columns", number, f"expected at most {MOST_COLUMNS} columns, found {len(line)}"
+
+
+def main():
+    arguments = house.parse_arguments(
+        __doc__, all={"action": "store_true", "help": "also what NOT_YET excuses"}
+    )
+    findings = house.Findings("prose")
+    idle = {(rule, part) for rule, parts in NOT_YET.items() for part in parts}
+    for path in house.project_files(arguments.root, ".md", ".td", ".cpp", ".h", ".py"):
+        for rule, line, message in findings_of(path, house.read(arguments.root / path)):
+            parts = [part for part in NOT_YET.get(rule, ()) if path.as_posix().startswith(part)]
+            idle -= {(rule, part) for part in parts}
+            if arguments.all or not parts:
+                findings.add(path, line, f"{message} [{rule}]")
+    if arguments.root == house.ROOT:
+        for rule, part in sorted(idle):
+            message = f"expected no entry for what passes, found '{part}' of '{rule}'; take it out"
+            findings.add(Path("tools/scripts/check_prose.py"), 1, message)
+    findings.finish()
+
+
+if __name__ == "__main__":
+    main()
