@@ -1,7 +1,7 @@
 //===- Compile.cpp - the C API of the compiler ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each compile has a context of its own, without threads: nothing is shared between callers.
+// Each compile has its own context, without threads. Callers share nothing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -91,7 +91,7 @@ static DialectRegistry makeRegistry() {
   return registry;
 }
 
-/// Which value of `text` is none that its option takes. LLVM tells that to standard error, and to nobody else.
+/// The value in `text` that its option does not accept. LLVM prints this to standard error only.
 static std::string findWrongValue(StringRef text, ToPtxOptions &options) {
   for (StringRef piece : llvm::split(text, ' ')) {
     auto [name, value] = piece.split('=');
@@ -124,7 +124,7 @@ static LogicalResult readOptions(StringRef text, ToPtxOptions &options, std::str
     why = "nothing is written to files: leave out 'output', and take the strings";
     return failure();
   }
-  // All options that name a file or a program.
+  // Every option that names a file or a program.
   for (auto [option, what] : {std::pair(&options.path, "a file"),
                               {&options.costs, "a file"},
                               {&options.ptxas, "a program"}})
@@ -138,7 +138,7 @@ static LogicalResult readOptions(StringRef text, ToPtxOptions &options, std::str
   return success();
 }
 
-/// The bytes of an order buffer, little-endian as on every machine that has these GPUs.
+/// The bytes of an order buffer, little-endian like every machine with these GPUs.
 static std::string bytesOf(DenseIntElementsAttr words) {
   std::string bytes;
   for (int32_t word : words.getValues<int32_t>())
@@ -149,7 +149,7 @@ static std::string bytesOf(DenseIntElementsAttr words) {
 static void collectKernels(ModuleOp module, std::vector<Kernel> &kernels) {
   module.walk([&](gpu::BinaryOp binary) {
     auto manifest = binary->getAttrOfType<StringAttr>(manifestAttr);
-    if (!manifest) // of the host's own making
+    if (!manifest) // made by the host, not by dash
       return;
     StringRef name = binary.getName();
     name.consume_back(kernelsSuffix);
@@ -178,7 +178,7 @@ DashStatus dashCompileWithFiles(DashStringRef source, DashStringRef name, DashSt
     return report(wrong, handler, userData);
   static const DialectRegistry registry = makeRegistry();
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
-  context.printOpOnDiagnostic(false); // places are enough
+  context.printOpOnDiagnostic(false); // locations are enough
   Reporter reporter(handler, userData);
   auto refuse = [&](const std::string &why) {
     reporter.say(DASH_ERROR, why, UnknownLoc::get(&context));

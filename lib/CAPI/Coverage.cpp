@@ -1,8 +1,8 @@
 //===- Coverage.cpp - the C API of what kernels cover ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Numbers and names are those that verifiers, passes and planner ask; here they are only put into words for callers who know
-// tensors, not programs.
+// Verifiers, passes and planner use the same numbers and names. This file only phrases them for
+// callers that know tensors, not programs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,7 +36,7 @@ static Outcome refuse(const Twine &message) { return fail(DASH_INVALID_ARGUMENT,
 
 namespace {
 
-/// A problem, of which numbers below 0 are unknown.
+/// A problem. Numbers below 0 are unknown.
 class Question {
 public:
   explicit Question(const DashProblem &problem) : problem(problem) {}
@@ -68,12 +68,12 @@ public:
 
 private:
   bool isList() const { return problem.sequences != 0; }
-  /// Heads of q over each of k.
+  /// Heads of q for each head of k.
   int64_t group() const {
     return problem.heads > 0 && problem.kvHeads > 0 ? problem.heads / problem.kvHeads : 1;
   }
 
-  /// Heads of q, over all of a batch, of which an order can be planned.
+  /// The most heads of q, over the whole batch, that one order can be planned for.
   int64_t mostPlanned() const {
     auto tiles = [](int64_t rows, int64_t tile) {
       return llvm::divideCeil(std::max<int64_t>(rows, 1), tile);
@@ -85,7 +85,7 @@ private:
     return isList() ? maxKernelHeads : std::min(mostPlanned(), maxKernelHeads);
   }
 
-  /// Equal slices of at most so many.
+  /// Equal slices of at most this size.
   static int64_t slice(int64_t whole, int64_t most) {
     return whole < 0 ? most : llvm::divideCeil(whole, llvm::divideCeil(whole, most));
   }
@@ -178,7 +178,8 @@ private:
                   Twine(calls - 1) + ": rows of other sequences are 0");
   }
 
-  /// A launch takes some heads at least, and of a list all: who cuts would have to know where sequences end.
+  /// A launch takes at least one group of heads. A list of sequences is not cut: the caller would
+  /// have to know where sequences end.
   Outcome checkSlices() const {
     if (problem.heads <= 0 || problem.kvHeads <= 0)
       return std::nullopt;

@@ -9,11 +9,11 @@ using namespace mlir::dash;
 namespace {
 
 struct Kept {
-  DashDiagnostic diagnostic; ///< whose strings are not used
+  DashDiagnostic diagnostic; ///< its strings are unused
   std::string message, file;
 };
 
-constexpr size_t mostKept = 256; ///< of a thread that never asks
+constexpr size_t mostKept = 256; ///< limit for a thread that never asks
 
 thread_local std::vector<Kept> kept;
 

@@ -1,8 +1,9 @@
 //===- Forks.cpp - processes that were forked -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Waiting in front of a fork until all have left would hang those who fork with a lock that a diagnostic's handler wants, as Python has.
-// So forks go on, and the child is told.
+// A fork does not wait until all threads have left the library. The forking thread may hold a lock
+// that a diagnostic handler needs, such as Python's, and waiting would hang. So the fork proceeds,
+// and the child gets an error.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +23,7 @@ static void enterChild() {
   numInside = numOurs;
 }
 
-/// When the library is loaded: nobody is inside before.
+/// Runs when the library is loaded, before any thread can be inside.
 static const int registered = pthread_atfork(nullptr, nullptr, enterChild);
 
 Inside::Inside() {

@@ -7,9 +7,9 @@
 
 namespace mlir::dash {
 
-/// Stands for a thread that is in the library, where locks are taken. A child of a fork has the locks of all threads of its parent, and
-/// none of these threads but the one that forked: where another one was inside, nobody will give back what it had, and to wait for that
-/// is to hang.
+/// Marks a thread as inside the library, where it takes locks. A forked child inherits the locks of
+/// all threads of its parent, but only the thread that forked. If another thread was inside,
+/// nothing will ever release its locks, and waiting for them would hang.
 class Inside {
 public:
   Inside();
@@ -17,7 +17,8 @@ public:
   Inside(const Inside &) = delete;
   Inside &operator=(const Inside &) = delete;
 
-  /// Why the library cannot be used in this process, if that is so. To be asked before anything is locked.
+  /// The reason why this process cannot use the library, if there is one. Ask before locking
+  /// anything.
   launch::Outcome getOutcome() const;
 };
 

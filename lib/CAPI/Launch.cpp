@@ -1,7 +1,7 @@
 //===- Launch.cpp - the C API of the launcher -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Handles and pointers become references; what is behind them is lib/Launch.
+// Handles and pointers become references; lib/Launch does the work.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,8 @@ using namespace llvm;
 using namespace mlir::dash;
 using namespace mlir::dash::launch;
 
-// Handles own a share: a kernel keeps its driver and a plan its kernel, in whatever order they are given back.
+// Handles share ownership: a kernel keeps its driver alive and a plan its kernel, whatever the
+// order in which they are released.
 using DriverHandle = std::shared_ptr<Driver>;
 using KernelHandle = std::shared_ptr<Kernel>;
 
@@ -100,7 +101,7 @@ DashStringRef dashKernelGetCertificate(DashKernel kernel) {
   return manifest ? toC(manifest->certificate) : noString();
 }
 
-/// The name of one of what a manifest lists, such as its sizes.
+/// The name of one entry of a list in a manifest, such as its sizes.
 template <typename T>
 static DashStringRef getName(DashKernel kernel, std::vector<T> Manifest::*list, size_t index) {
   const Manifest *manifest = manifestOf(kernel);
@@ -217,7 +218,7 @@ DashStatus dashPlanMakeOrder(DashPlan plan, void *stream, DashMemory order,
   return report(static_cast<const Plan *>(plan.ptr)->makeOrder(stream, order), handler, userData);
 }
 
-/// What all that takes a plan and arguments begins with.
+/// Every function that takes a plan and arguments begins with this check.
 static Outcome checkGiven(DashPlan plan, const DashArguments *arguments) {
   if (!plan.ptr)
     return fail(DASH_INVALID_ARGUMENT, "'plan' is NULL");

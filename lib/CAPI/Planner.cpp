@@ -13,7 +13,7 @@ using namespace mlir::dash;
 
 namespace {
 
-/// What a planner warns of is said by the call that ends next.
+/// The next call that ends reports a planner's warnings.
 class PlannerHandle {
 public:
   PlannerHandle() : planner(makeOptions()) {}

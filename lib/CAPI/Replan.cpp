@@ -1,9 +1,9 @@
 //===- Replan.cpp - a kernel's order for other sizes ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A manifest says what its order followed from: kind, level, workers, mask, costs, and how it was searched for.
-// With other sizes that is a request to the planner, and what comes back replaces what depends on sizes. The
-// PTX does not, as sizes are its parameters.
+// A manifest states what determined its order: kind, level, workers, mask, costs and search. With
+// other sizes, this is a request to the planner. Its answer replaces everything in the manifest
+// that depends on sizes. The PTX stays: sizes are its parameters.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,7 +36,7 @@ namespace {
 struct Sizes {
   int64_t batch = -1, heads = -1, kvHeads = -1, qRows = -1, kvRows = -1;
 
-  /// By the name that it has in a manifest, or null.
+  /// The size that has this name in a manifest, or null.
   int64_t *find(StringRef name) {
     for (auto [known, size] : {std::pair("batch", &batch),
                                {"heads", &heads},
@@ -49,7 +49,7 @@ struct Sizes {
   }
 };
 
-/// A manifest that has been checked as launchers check it, taken apart.
+/// A manifest, taken apart after the checks that launchers make.
 class Replanner {
 public:
   Outcome read(StringRef text) {
@@ -130,7 +130,7 @@ public:
     return makeCost(request);
   }
 
-  /// What depends on sizes, anew.
+  /// Derives again everything that depends on sizes.
   PlannedFiles rewrite(const PlannedOrder &planned) {
     PlannedFiles files;
     files.order.resize(planned.words.size() * sizeof(int32_t));
@@ -170,10 +170,11 @@ private:
 
   static int64_t roundUp(int64_t rows, int64_t step) { return llvm::divideCeil(rows, step) * step; }
 
-  /// Rows that have the same tiles have the same order, where the mask meets these tiles alike: where it hides nothing, each
-  /// number for itself; where rows see columns by where both are, as many of q as of kv together. Else none share one.
+  /// Rows with the same tiles have the same order if the mask meets these tiles alike. A mask that
+  /// hides nothing: q and kv rows vary independently. A mask that depends on positions: q and kv
+  /// rows vary together. Any other mask: no two numbers of rows share an order.
   void findStep(const Problem &problem) {
-    if (problem.tiles.q < 1 || problem.tiles.kv < 1) // which the planner refuses
+    if (problem.tiles.q < 1 || problem.tiles.kv < 1) // the planner refuses it
       return;
     int64_t both = std::gcd(problem.tiles.q, problem.tiles.kv);
     if (problem.mask.isFull()) {
@@ -184,7 +185,7 @@ private:
     }
   }
 
-  /// Of the sizes that the order serves, the rows, and that they are equal where they have to be.
+  /// The row counts that the order serves, and their equality where the mask needs it.
   void stateRows(json::Object &whole) {
     constexpr llvm::StringLiteral areEqual = "q_rows - kv_rows";
     for (auto [name, rows, each] :
@@ -195,7 +196,7 @@ private:
     auto said = llvm::find_if(constraints, [&](const json::Value &constraint) {
       return constraint.getAsObject()->getString("expression") == areEqual;
     });
-    if (said != constraints.end()) // of an order that was planned before
+    if (said != constraints.end()) // an order that was replanned before
       constraints.erase(said);
     if (rowsMustBeEqual)
       constraints.push_back(json::Object{
@@ -247,7 +248,7 @@ private:
                       " and " + llvm::Twine(searchBudget) + ": compile it anew");
     request.maxDqBytes = search.getDqLimit();
     request.cost = toCost(cost);
-    // A manifest leaves out what its order does not follow from, and a choice of parts does.
+    // A manifest omits what does not affect its order; a choice of parts depends on it.
     if (request.cost.piece == 0)
       request.cost.piece = shipped.piece;
     request.cost.convert = shipped.convert;
@@ -255,9 +256,10 @@ private:
     return std::nullopt;
   }
 
-  /// Whether two workers add to one q tile, or, with parts, to one kv tile, where contributions are not kept apart.
+  /// True if two workers add to one q tile (with parts, also to one kv tile) and contributions are
+  /// not kept apart.
   bool mayWait(ArrayRef<int32_t> words) const {
-    // By (sequence, head) and tile; kv heads are numbers below 0.
+    // Keys are (sequence, head) and tile; kv heads are numbers below 0.
     llvm::DenseMap<std::pair<int64_t, int32_t>, int64_t> workerOf;
     std::optional<StringRef> apart = program->getString("apart");
     if (apart == "all")
@@ -292,12 +294,12 @@ private:
   }
 
   MLIRContext context{makeRegistry(), MLIRContext::Threading::DISABLED};
-  std::string message; ///< of the last attribute that could not be read
+  std::string message; ///< the last attribute that could not be read
   launch::Manifest manifest;
   json::Value root = nullptr;
   json::Object *program = nullptr, *order = nullptr;
   Sizes sizes;
-  TileShape step = {1, 1}; ///< so many rows share an order
+  TileShape step = {1, 1}; ///< row counts within one step share an order
   bool rowsMustBeEqual = false;
 };
 

@@ -9,7 +9,7 @@
 
 namespace mlir::dash {
 
-/// A manifest, and the table that it names.
+/// A manifest, and the table that it names, if any.
 struct PlannedFiles {
   std::string manifest, order, certificate;
 };
@@ -18,8 +18,8 @@ struct PlannedFiles {
 launch::Outcome replan(OrderPlanner &planner, StringRef manifest, ArrayRef<DashSize> sizes,
                        PlannedFiles &result);
 
-/// What `kind=auto` takes for a manifest's program at these sizes; with 0 parts their number is chosen, too. The kind's name lives as
-/// long as the library.
+/// The choice of `kind=auto` for a manifest's program at these sizes. With 0 parts it also chooses
+/// their number. The kind's name lives as long as the library.
 launch::Outcome choose(OrderPlanner &planner, StringRef manifest, ArrayRef<DashSize> sizes,
                        int64_t parts, DashChoice &result);
 

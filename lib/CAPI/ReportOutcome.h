@@ -10,7 +10,7 @@
 
 namespace mlir::dash {
 
-/// Tells a caller in C something that has no place in a program.
+/// Sends a diagnostic without a location to a caller in C.
 inline void say(DashSeverity severity, const std::string &message, DashDiagnosticHandler handler,
                 void *userData) {
   if (!handler)
@@ -32,7 +32,7 @@ inline DashStatus refuse(const char *why, DashDiagnosticHandler handler, void *u
   return report(launch::fail(DASH_INVALID_ARGUMENT, why), handler, userData);
 }
 
-/// Fails where an array of sizes, or a name in it, is not there.
+/// Fails if an array of sizes, or a name in it, is missing.
 inline launch::Outcome checkGiven(const DashSize *sizes, size_t numSizes) {
   if (!sizes && numSizes)
     return launch::fail(DASH_INVALID_ARGUMENT, "'sizes' is NULL but not empty");

@@ -9,12 +9,12 @@
 
 namespace mlir::dash {
 
-/// False for a NULL pointer that is said to hold something.
+/// False for a NULL pointer with a length above 0.
 inline bool isGiven(DashStringRef string) { return string.data || string.length == 0; }
 inline llvm::StringRef toStringRef(DashStringRef string) { return {string.data, string.length}; }
-/// Lives as long as `string` does, and ends in a zero as all that the library returns.
+/// Lives as long as `string`, and ends in a zero like every string that the library returns.
 inline DashStringRef toC(const std::string &string) { return {string.c_str(), string.size()}; }
-/// What there is where nothing is.
+/// The value for "no string".
 inline DashStringRef noString() { return {"", 0}; }
 
 } // namespace mlir::dash

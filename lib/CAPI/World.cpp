@@ -16,16 +16,16 @@ namespace {
 
 struct WorldHandle {
   std::shared_ptr<const World> world;
-  std::string certificate; ///< the last
+  std::string certificate; ///< the last one returned
 };
 
 struct PlanHandle {
   std::shared_ptr<const World> world;
   WorldPlan plan;
-  std::string report; ///< the last
+  std::string report; ///< the last one returned
 };
 
-/// Lines of numbers, as many of them as there is room for.
+/// Lines of numbers, as many as fit.
 class Lines {
 public:
   Lines(int64_t *lines, size_t capacity) : out(lines), capacity(capacity) {}

@@ -1,8 +1,9 @@
 //===- Xla.cpp - attention backwards as a custom call of XLA --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Attributes say which program; buffers, which problem. Programs are compiled and plans made where XLA prepares, so that executing only
-// enqueues: it may be traced into a command buffer, and all memory it touches is the call's own.
+// Attributes identify the program, buffers the problem. XLA's prepare stage compiles programs and
+// makes plans. The execute stage only enqueues, so XLA may trace it into a command buffer. It
+// touches only memory of the call.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +27,7 @@ struct Problem {
   std::string message;
 };
 
-/// Nothing, or why XLA is given an error.
+/// Nothing, or the reason for the error that XLA gets.
 using Outcome = std::optional<Problem>;
 
 Problem refuse(std::string message) {
@@ -34,10 +35,10 @@ Problem refuse(std::string message) {
 }
 
 //===----------------------------------------------------------------------===//
-// Calls of the library, whose errors are gathered
+// Calls of the library, which gather errors
 //===----------------------------------------------------------------------===//
 
-/// Warnings have no place to go to: XLA knows errors only.
+/// Drops warnings: XLA has no channel for them.
 void gather(const DashDiagnostic *diagnostic, void *userData) {
   auto &text = *static_cast<std::string *>(userData);
   if (diagnostic->severity == DASH_ERROR)
@@ -58,7 +59,8 @@ XLA_FFI_Error_Code codeOf(DashStatus status) {
   }
 }
 
-/// A function of the library, with all its arguments but the handler, its data, and the result.
+/// A function of the library, called with all its arguments except the handler, its data and the
+/// result.
 template <typename Function, typename Result, typename... Arguments>
 Outcome make(Result *result, Function function, Arguments... arguments) {
   std::string said;
@@ -85,7 +87,7 @@ struct Attributes {
   float scale;
 };
 
-/// Is there for as long as somebody runs it.
+/// Lives while a call runs it.
 struct Planned {
   Planned() = default;
   Planned(const Planned &) = delete;
@@ -93,10 +95,11 @@ struct Planned {
 
   DashPlan plan = {nullptr};
   std::string certificate;
-  uint64_t asked = 0; ///< when it was asked for last, counted
+  uint64_t asked = 0; ///< counter value at the last request
 };
 
-/// A program with one kernel, and its plans. Its code is never given back: command buffers may launch it to the end of the process.
+/// A program with one kernel, and its plans. Its code is never unloaded: command buffers may launch
+/// it until the process ends.
 class Backward {
 public:
   static Outcome compile(const Attributes &given, std::unique_ptr<Backward> &result) {
@@ -119,10 +122,10 @@ public:
 
   bool hasTable() const { return isTable; }
 
-  /// Of its tensors, in their order: which XLA has among results, all others being operands.
+  /// For each tensor, in order: whether it is a result in XLA. The others are operands.
   const std::vector<bool> &getAreResults() const { return areResults; }
 
-  /// Of formulas, whose certificate does not depend on sizes.
+  /// Checks orders that are formulas; their certificate does not depend on sizes.
   Outcome check(const Attributes &given) const {
     return isTable ? std::nullopt : check(given, dashKernelGetCertificate(compiled));
   }
@@ -154,7 +157,8 @@ public:
   }
 
 private:
-  /// Sizes come and go. Of each device one plan stays, and with it the code: command buffers may launch it.
+  /// Sizes come and go. One plan for each device stays, and with it the code: command buffers may
+  /// launch it.
   void forgetOldest() {
     if (plans.size() <= mostPlans)
       return;
@@ -170,7 +174,7 @@ private:
       plans.erase(oldest);
   }
 
-  /// Other bits than those that were promised are an error, whatever the reason.
+  /// Bits that differ from the promised ones are an error, whatever the reason.
   static Outcome check(const Attributes &given, DashStringRef certificate) {
     if (given.certificate == view(certificate))
       return std::nullopt;
@@ -186,8 +190,8 @@ private:
     return make(&result, dashKernelCreate, driver, manifest, dashProgramGetPtx(program, 0), order);
   }
 
-  /// A plan keeps what it needs of its kernel. A table is made for the sizes, to know its certificate: what is on the device comes with
-  /// the call.
+  /// A plan keeps what it needs of its kernel. A table is made for the sizes only to learn its
+  /// certificate: the call brings the table on the device.
   Outcome makePlan(DashDriver driver, DashPlanner planner, int32_t device,
                    const std::vector<DashSize> &sizes, Planned &result) {
     DashOrder order = {nullptr};
@@ -209,20 +213,21 @@ private:
 
   DashProgram program = {nullptr};
   DashKernel compiled = {nullptr}; ///< without a driver
-  bool isTable = false;            ///< the order is one, and an operand
+  bool isTable = false;            ///< the order is a table, and an operand
   std::vector<bool> areResults;
   static constexpr size_t mostPlans = 256;
   std::map<std::pair<int32_t, std::vector<int64_t>>, std::shared_ptr<Planned>> plans;
   uint64_t asked = 0;
 };
 
-/// All that a process has compiled. Its lock is held while something is made, which happens once.
+/// Everything that a process has compiled. Its lock is held while something is made, which happens
+/// once.
 struct Process {
   std::mutex lock;
   DashDriver driver = {nullptr};
   DashPlanner planner = {nullptr};
   std::map<std::pair<std::string, std::string>, std::unique_ptr<Backward>>
-      backwards; ///< by options and program
+      backwards; ///< key: options and program
 
   Outcome find(const Attributes &given, Backward *&result) {
     std::unique_ptr<Backward> &place =
@@ -243,12 +248,12 @@ struct Process {
 };
 
 Process &process() {
-  static auto *one = new Process; // XLA's threads may be there to the end
+  static auto *one = new Process; // never destroyed: XLA's threads may run to the end
   return *one;
 }
 
 //===----------------------------------------------------------------------===//
-// What XLA hands over
+// What XLA passes
 //===----------------------------------------------------------------------===//
 
 const void *findAttribute(const XLA_FFI_Attrs &attrs, std::string_view name,
@@ -327,7 +332,8 @@ Outcome readMemory(const void *given, const char *what, DashMemory &result) {
   return std::nullopt;
 }
 
-/// tensors: as `dashKernelGetTensorName` has them; memory: the last result; order: of a table, the last operand.
+/// tensors: in the order of `dashKernelGetTensorName`; memory: the last result; order: for a table,
+/// the last operand.
 Outcome readBuffers(const XLA_FFI_CallFrame &frame, std::string_view layout,
                     const Backward &backward, std::vector<DashTensor> &tensors, DashMemory &memory,
                     DashMemory &order) {
@@ -353,7 +359,7 @@ Outcome readBuffers(const XLA_FFI_CallFrame &frame, std::string_view layout,
   return std::nullopt;
 }
 
-/// Workspace, and an order that is no table, in the memory of a call.
+/// Divides the memory of a call into workspace and, unless the order is a table, order buffer.
 Outcome divide(DashMemory memory, DashPlan plan, bool hasTable, DashMemory &workspace,
                DashMemory &order) {
   auto align = [](uint64_t address) {
@@ -373,7 +379,7 @@ Outcome divide(DashMemory memory, DashPlan plan, bool hasTable, DashMemory &work
                 std::to_string(memory.bytes));
 }
 
-/// What XLA's own function returns, if it fails, goes back to XLA.
+/// Returns to XLA the error of XLA's own function, if that fails.
 XLA_FFI_Error *handle(const XLA_FFI_CallFrame &frame, Outcome &wrong) {
   mlir::dash::Inside inside;
   if (auto unusable = inside.getOutcome()) {
@@ -399,13 +405,13 @@ XLA_FFI_Error *handle(const XLA_FFI_CallFrame &frame, Outcome &wrong) {
   XLA_FFI_DeviceOrdinal_Get_Args device = {sizeof(device), nullptr, frame.ctx, 0};
   if (XLA_FFI_Error *error = frame.api->XLA_FFI_DeviceOrdinal_Get(&device))
     return error;
-  std::shared_ptr<Planned> planned; // which others may forget meanwhile
+  std::shared_ptr<Planned> planned; // another thread may drop it meanwhile
   if ((wrong = backward->findPlan(process().driver, process().planner, device.device_ordinal, given,
                                   tensors, planned)) ||
       (wrong = divide(memory, planned->plan, hasTable, arguments.workspace, arguments.order)) ||
       frame.stage != XLA_FFI_ExecutionStage_EXECUTE)
     return nullptr;
-  guard.unlock(); // plans do not change
+  guard.unlock(); // plans are immutable
 
   XLA_FFI_Stream_Get_Args stream = {sizeof(stream), nullptr, frame.ctx, nullptr};
   if (XLA_FFI_Error *error = frame.api->XLA_FFI_Stream_Get(&stream))
@@ -417,7 +423,8 @@ XLA_FFI_Error *handle(const XLA_FFI_CallFrame &frame, Outcome &wrong) {
   return nullptr;
 }
 
-/// XLA asks about the handler itself, with an extension and no context. Of a version that both know, and may be captured.
+/// XLA asks about the handler itself, with an extension and no context. The answer: the version
+/// that both know, and that the handler may be captured.
 bool answer(const XLA_FFI_CallFrame &frame) {
   if (!frame.extension_start || frame.extension_start->type != XLA_FFI_Extension_Metadata)
     return false;

@@ -1,8 +1,6 @@
 //===- OptMain.cpp - the tool dash-opt ------------------------------------===//
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// All options, from pipelines to reproducers, are those of mlir-opt. What it would write to its output as it goes is written whole.
-//
+// All options, from pipelines to reproducers, are those of mlir-opt. One difference: output is
+// written whole at the end, not piece by piece.
 //===----------------------------------------------------------------------===//
 
 #include "dash/Driver/OptMain.h"
@@ -24,7 +22,7 @@
 
 using namespace mlir;
 
-/// Options that are there before any of ours are those of LLVM, above all of its code generators. They
+/// Options that exist before dash adds its own belong to LLVM, mostly to its code generators. They
 /// work, but --help is about dash and MLIR; --help-hidden lists them all.
 static void hideOptionsOfLlvm() {
   for (auto &entry : llvm::cl::getRegisteredOptions())
@@ -32,7 +30,8 @@ static void hideOptionsOfLlvm() {
       entry.second->setHiddenFlag(llvm::cl::Hidden);
 }
 
-/// Where a diagnostic stands is enough: an op of ours may have megabytes. With the option in the command line it is printed.
+/// The location of a diagnostic is enough: a dash op may have megabytes of text. The option on the
+/// command line prints it.
 static void leaveOpsOutOfDiagnostics() {
   registerMLIRContextCLOptions();
   auto *option = llvm::cl::getRegisteredOptions().lookup("mlir-print-op-on-diagnostic");
@@ -59,7 +58,8 @@ static LogicalResult run(StringRef inputPath, StringRef outputPath, DialectRegis
                   " levels, which no parser's stack is made for");
   llvm::raw_string_ostream output(text);
   LogicalResult result = MlirOptMain(output, std::move(input), registry, config);
-  // A file is of a run that went well; who looks on sees what there was before it went wrong.
+  // A file is written only by a successful run. Standard output shows what there was before the
+  // failure.
   if (succeeded(result) || outputPath == "-")
     if (llvm::Error error = dash::writeFile(outputPath, text))
       return refuse(llvm::toString(std::move(error)));

@@ -23,7 +23,7 @@ static void verifyAfter(OpPassManager &manager, Stage stage) {
 
 void dash::buildToPtxPipeline(OpPassManager &manager, const ToPtxOptions &options) {
   verifyAfter(manager, Stage::IR);
-  manager.addPass(createCheckSizes()); // an order of sizes that nobody serves is not made
+  manager.addPass(createCheckSizes()); // makes no order for sizes that are not covered
 
   // dash.attention_bwd -> tiles in a proven order
   manager.addPass(
@@ -77,13 +77,13 @@ void dash::buildToPtxPipeline(OpPassManager &manager, const ToPtxOptions &option
     manager.addPass(createInsertTrace(InsertTraceOptions{options.traceRecords}));
   manager.addPass(createSplitWarpgroups());
   manager.addPass(createOutlineWorkers());
-  // what runs in front of the main kernel, and behind it
+  // entries that run before and after the main kernel
   manager.addPass(createLowerSequences());
   manager.addPass(createLowerOrder());
   manager.addPass(createLowerPrepare());
   manager.addPass(createLowerConvert());
   manager.addPass(createFinishProgram());
-  // the last IR that speaks of slots: what has been proven of the plan is proven of it
+  // the last IR with slots: what it proves of the plan holds for this IR
   manager.addPass(createCheckResources(CheckResourcesOptions{options.target}));
   manager.addPass(createVerifyWaits());
   manager.addPass(createVerifyProtocol());

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A dash op may stand in any host module, so every upstream dialect parses. Registering them costs
-// about a millisecond, since none is loaded before it is used. Of the passes only the general ones
-// are here: all of them would make `dash-opt --help` a page that nobody reads.
+// about a millisecond, since none is loaded before it is used. Only the general passes are here:
+// with all of them, `dash-opt --help` would be too long to read.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,6 +17,6 @@ using namespace mlir;
 
 void dash::registerUpstream(DialectRegistry &registry) {
   registerAllDialects(registry);
-  registerAllExtensions(registry); // inlining and the like: what upstream passes ask of dialects
+  registerAllExtensions(registry); // what upstream passes ask of dialects, such as inlining
   registerTransformsPasses();
 }

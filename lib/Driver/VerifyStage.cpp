@@ -1,9 +1,6 @@
 //===- VerifyStage.cpp - what a stage must leave behind -------------------===//
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// Stages trust each other in what their contracts say. Where one is broken, it is found here, and not as
-// a riddle two stages later.
-//
+// Each stage trusts the contracts of the stages before it. A broken contract is found here, not two
+// stages later.
 //===----------------------------------------------------------------------===//
 
 #include "dash/Driver/Passes.h"
@@ -39,7 +36,7 @@ static StringRef nameOf(Stage stage) {
 
 namespace {
 
-/// The contract of one stage: whether each op may stand there, and what at least one op has to be.
+/// The contract of one stage: which ops may remain, and which ops must exist.
 class Contract {
 public:
   explicit Contract(Stage stage) : stage(stage) {}
@@ -59,7 +56,7 @@ public:
   }
 
 private:
-  /// What the stage is there for; "" where it may be gone into files.
+  /// The op that the stage produces; "" if it may have gone into files.
   StringRef product() const {
     switch (stage) {
     case Stage::IR:
@@ -119,7 +116,7 @@ private:
       return refuse(op);
     if (auto items = dyn_cast<ItemsOp>(op); items && !items.getOrderAttr())
       return op->emitOpError() << "must have an order after " << nameOf(stage);
-    return success(); // that sums follow the order is a rule of dash.reduce itself
+    return success(); // dash.reduce itself checks that sums follow the order
   }
 
   LogicalResult verifyPipelined(Operation *op) {

@@ -1,8 +1,9 @@
 //===- CheckEntries.cpp - PTX has the entries of its manifest -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The driver takes as many parameters as the function has, from an array whose length it does not know. So the text is read; of code
-// that has no text, and once it is loaded, the driver is asked (Kernel.cpp).
+// The driver reads as many parameters as the function has, from an array whose length it does not
+// know. So this file reads the declaration from the text. For code without text, the driver answers
+// after loading (Kernel.cpp).
 //
 //   .visible .entry NAME(
 //     .param .u64 .ptr .global .align 1 NAME_param_0,
@@ -22,7 +23,7 @@ using namespace mlir::dash::launch;
 
 namespace {
 
-/// The words and signs of PTX, without what stands in comments and strings.
+/// The words and signs of PTX, without comments and without the contents of strings.
 class PtxLexer {
 public:
   explicit PtxLexer(StringRef text) : rest(text) {}
@@ -42,7 +43,7 @@ public:
   }
 
 private:
-  /// Over spaces and comments. False at the end.
+  /// Skips spaces and comments. False at the end.
   bool skip() {
     while (!rest.empty()) {
       size_t size = rest.size();
@@ -69,7 +70,7 @@ struct PtxEntry {
 
 } // namespace
 
-/// All that the text declares or defines.
+/// Every entry that the text declares or defines.
 static std::vector<PtxEntry> entriesOf(StringRef ptx) {
   std::vector<PtxEntry> entries;
   PtxLexer lexer(ptx);
@@ -91,7 +92,8 @@ static std::vector<PtxEntry> entriesOf(StringRef ptx) {
   return entries;
 }
 
-/// Bytes of a parameter such as ".param .u64 NAME"; 0 for what no launcher passes, such as arrays.
+/// Bytes of a parameter such as ".param .u64 NAME"; 0 for kinds that no launcher passes, such as
+/// arrays.
 static unsigned bytesInPtx(ArrayRef<StringRef> parameter) {
   if (parameter.size() < 3 || parameter.front() != ".param" || is_contained(parameter, "["))
     return 0;
@@ -120,7 +122,8 @@ uint32_t mlir::dash::launch::bytesOf(ParameterType type) {
 }
 
 Outcome mlir::dash::launch::checkEntries(StringRef ptx, const Manifest &manifest) {
-  // An assembler may stop at a 0, know escapes in strings, or have a preprocessor: then it reads another text than who checks it.
+  // An assembler may stop at a 0, interpret escapes in strings, or run a preprocessor. Then it
+  // reads another text than this check.
   constexpr StringLiteral unsure = StringLiteral::withInnerNUL("\0\\#");
   if (size_t at = ptx.find_first_of(unsure); at != StringRef::npos)
     return fail(DASH_INVALID_MANIFEST, "the PTX has the byte " + Twine(int(ptx[at])) + " at " +
@@ -129,7 +132,7 @@ Outcome mlir::dash::launch::checkEntries(StringRef ptx, const Manifest &manifest
   std::vector<PtxEntry> found = entriesOf(ptx);
   for (const Entry &entry : manifest.entries) {
     bool isThere = false;
-    for (const PtxEntry &one : found) // declarations too: the assembler may take any
+    for (const PtxEntry &one : found) // declarations too: the assembler may take any of them
       if (one.name == entry.name) {
         isThere = true;
         if (Outcome wrong = checkEntry(one, entry))

@@ -1,7 +1,7 @@
 //===- CheckTensors.cpp - what a kernel demands of its tensors ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Done for each run, so nothing is allocated unless something is wrong. Sizes are below 2^31 when they come here.
+// Each run does this, so nothing is allocated unless something is wrong. Sizes are below 2^31 here.
 //
 //===----------------------------------------------------------------------===//
 
@@ -54,7 +54,7 @@ static Outcome checkShape(const TensorSpec &spec, const Shape &shape, const Dash
   return std::nullopt;
 }
 
-/// False if each dimension steps over all that the finer ones reach. Strides are positive.
+/// False if each dimension steps over everything that the finer ones reach. Strides are positive.
 static bool meetsItself(const DashTensor &tensor) {
   SmallVector<std::pair<int64_t, int64_t>, DASH_MAX_RANK> steps;
   for (unsigned i = 0; i < tensor.rank; ++i)
@@ -90,7 +90,7 @@ static Outcome checkStrides(const TensorSpec &spec, const DashTensor &tensor) {
   return std::nullopt;
 }
 
-/// Addresses from the first element to behind the last.
+/// Addresses from the first element to just behind the last one.
 struct Range {
   uint64_t start, end;
   unsigned index;
@@ -115,7 +115,8 @@ static Outcome checkAddress(const TensorSpec &spec, const DashTensor &tensor, Ra
   return std::nullopt;
 }
 
-/// Bytes that the tensor needs in each period: those of all dimensions that do not step by whole periods.
+/// Bytes that the tensor needs in each period: those of all dimensions that do not step by whole
+/// periods.
 static uint64_t windowIn(const DashTensor &tensor, uint64_t period) {
   uint64_t itemBytes = bytesOf(tensor.element), bytes = itemBytes;
   for (unsigned i = 0; i < tensor.rank; ++i)
@@ -124,8 +125,9 @@ static uint64_t windowIn(const DashTensor &tensor, uint64_t period) {
   return bytes;
 }
 
-/// True if two tensors whose ranges meet provably share no byte: they interleave, as slices of one packed tensor do. For some
-/// period, a's bytes repeat with it and stay in one window of it, and b's in another.
+/// True if two tensors with overlapping ranges provably share no byte: they interleave, like slices
+/// of one packed tensor. For some period, a's bytes repeat with it and stay in one window of it,
+/// and b's bytes stay in another window.
 static bool interleave(const DashTensor &a, const DashTensor &b) {
   for (const DashTensor *tensor : {&a, &b})
     for (unsigned i = 0; i < tensor->rank; ++i) {
@@ -144,7 +146,7 @@ static bool interleave(const DashTensor &a, const DashTensor &b) {
 
 static Outcome checkOverlap(const Manifest &manifest, ArrayRef<DashTensor> tensors,
                             MutableArrayRef<Range> ranges) {
-  // By first address: a tensor can only meet those that begin before it ends.
+  // Sorts by first address: a tensor can only overlap those that begin before it ends.
   llvm::sort(ranges, [&](const Range &a, const Range &b) {
     return a.start != b.start ? a.start < b.start
                               : manifest.tensors[a.index].name < manifest.tensors[b.index].name;

@@ -1,8 +1,8 @@
 //===- Expression.cpp - expressions of a manifest -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A parser by recursive descent writes postfix steps; evaluation is a loop with a stack. Division is floored, as in Python: the
-// manifest's expressions are Python's too.
+// A recursive-descent parser writes postfix steps. Evaluation is a loop with a stack. Division is
+// floored, as in Python: the manifest's expressions are valid Python too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,7 @@ using namespace llvm;
 
 namespace mlir::dash::launch {
 
-/// Each parse function appends steps, and returns how many levels they have; 0 after a mistake.
+/// Each parse function appends steps and returns their number of levels; 0 after a mistake.
 class ExpressionParser {
 public:
   ExpressionParser(Expression &expression) : expression(expression), rest(expression.text) {}
@@ -93,7 +93,7 @@ private:
     });
   }
 
-  /// What stands between parentheses, whose first is behind us.
+  /// Parses the inside of parentheses; the opening one is already consumed.
   template <typename Inside> unsigned parseInside(Inside inside) {
     if (++open > Expression::mostDepth)
       return refuseDepth();
@@ -163,7 +163,7 @@ Outcome Expression::parse(StringRef text, const Twine &place, Expression &result
   return ExpressionParser(result).parse();
 }
 
-/// a / b rounded down. False where it has no value of 64 bits.
+/// a / b, rounded down. False if the value does not fit 64 bits.
 static bool floorDivide(int64_t a, int64_t b, int64_t &result) {
   if (b == 0 || (b == -1 && a == INT64_MIN))
     return false;

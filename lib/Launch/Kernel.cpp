@@ -11,7 +11,7 @@ using namespace llvm;
 using namespace mlir::dash::launch;
 
 namespace {
-// Numbers of the driver's interface.
+// Numbers from the driver's interface.
 constexpr int multiprocessorCount = 16, capabilityMajor = 75, capabilityMinor = 76,
               mostSharedOptin = 97;
 constexpr int maxDynamicSharedBytes = 8;
@@ -64,7 +64,7 @@ Outcome Kernel::create(std::shared_ptr<Driver> driver, StringRef manifestText, S
   return std::nullopt;
 }
 
-/// Failures are left alone: when the process ends, the driver may have gone before.
+/// Ignores failures: at the end of the process the driver may already be gone.
 LoadedKernel::~LoadedKernel() {
   if (module) {
     CurrentContext current(*driver, context);
@@ -74,7 +74,7 @@ LoadedKernel::~LoadedKernel() {
     driver->primaryCtxRelease(device);
 }
 
-/// All that `prepare` looks at: also who makes the code.
+/// Everything that `prepare` depends on, including the assemblers.
 std::string Kernel::codeKey(int device) const {
   std::string key;
   raw_string_ostream text(key);
@@ -161,9 +161,10 @@ Outcome Kernel::checkTarget(int major, int minor, StringRef deviceName) const {
                                          " of sm_" + Twine(found));
 }
 
-/// At a launch the driver takes as many bytes as the function has parameters, of code that nobody has read, too.
+/// At a launch, the driver reads as many bytes as the function has parameters, also for code that
+/// was not checked as text.
 Outcome Kernel::checkParameters(void *function, const Entry &entry) const {
-  if (!driver->funcGetParamInfo) // then only text that has been read is loaded
+  if (!driver->funcGetParamInfo) // then only checked text is loaded
     return std::nullopt;
   std::vector<uint64_t> expected, found;
   for (const Parameter &parameter : entry.parameters)
@@ -182,7 +183,8 @@ Outcome Kernel::checkParameters(void *function, const Entry &entry) const {
                   (at == found.end() ? "no" : std::to_string(*at)) + " bytes; assemble it again");
 }
 
-/// Opts in to the entry's shared memory, and asks how many of its blocks the device holds at one time.
+/// Opts in to the entry's shared memory, and asks how many of its blocks the device holds at a
+/// time.
 Outcome Kernel::admit(LoadedKernel &loaded, const Entry &entry, int mostShared) const {
   void *function = nullptr;
   if (Outcome wrong =

@@ -1,7 +1,8 @@
 //===- LoadCode.cpp - a kernel's code on a device -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The cubin that came with the kernel, else what was assembled before and kept, else the PTX.
+// Takes the cubin that came with the kernel, else the cached code of an earlier assembly, else the
+// PTX.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,13 +17,14 @@ using namespace mlir::dash;
 using namespace mlir::dash::launch;
 
 namespace {
-// Numbers of the driver's interface.
+// Numbers from the driver's interface.
 constexpr int infoLogBuffer = 3, infoLogBytes = 4, errorLogBuffer = 5, errorLogBytes = 6;
 constexpr int unsupportedPtxVersion = 222;
 constexpr size_t logBytes = 16 * 1024;
 } // namespace
 
-/// What the code is of. Drivers of one version of the interface may differ in what they take, so their own version counts too.
+/// The key of cached code. Drivers with one interface version may differ in what they accept, so
+/// their own version counts too.
 static std::string keyOf(const Driver &driver, StringRef ptxHash, int capability,
                          const Assembler &assembler) {
   int version = 0;
@@ -34,14 +36,15 @@ static std::string keyOf(const Driver &driver, StringRef ptxHash, int capability
   return key + "\nassembler " + assembler.about;
 }
 
-/// "CUDA 12.3", as the driver counts.
+/// "CUDA 12.3", from the driver's number.
 static std::string spellVersion(const Driver &driver) {
   int version = 0;
   driver.driverGetVersion(&version);
   return ("CUDA " + Twine(version / 1000) + "." + Twine(version % 1000 / 10)).str();
 }
 
-/// Which driver takes a PTX whose version is too new for this one. Versions 8.0 to 8.5 came with CUDA 12.0 to 12.5.
+/// Names a driver that accepts a PTX version that is too new for this one. Versions 8.0 to 8.5 came
+/// with CUDA 12.0 to 12.5.
 static std::string adviceOnVersion(const Driver &driver, StringRef ptx) {
   static const Regex line("(^|\n)[ \t]*\\.version[ \t]+([0-9]+)\\.([0-9]+)");
   SmallVector<StringRef> words;
@@ -55,8 +58,9 @@ static std::string adviceOnVersion(const Driver &driver, StringRef ptx) {
          spellVersion(driver);
 }
 
-/// By ptxas, where there is one: the driver assembles too, but does not give the code away. Its linker does, and takes the PTX for a part
-/// of a program, in which setmaxnreg is ignored: kernels then take several times as long.
+/// Assembles with ptxas, if there is one. The driver assembles too, but does not return the code.
+/// Its linker does, but takes the PTX for a part of a program, where setmaxnreg is ignored: kernels
+/// then take several times as long.
 bool Kernel::loadAssembled(LoadedKernel &loaded, int capability, Warn warn) const {
   CodeCache cache = CodeCache::ofEnvironment();
   if (!cache.isOn())
@@ -84,7 +88,7 @@ bool Kernel::loadAssembled(LoadedKernel &loaded, int capability, Warn warn) cons
     if (!made) {
       driver->assemblers.refuse(assembler);
       refuse(toString(made.takeError()));
-    } else if (loadImage(loaded, made->code)) { // else the driver is older than the assembler
+    } else if (loadImage(loaded, made->code)) { // otherwise the driver is older than the assembler
       if (Outcome wrong =
               cache.keep(keyOf(*driver, manifest.ptxSha256, capability, assembler), made->code))
         warn("cache", wrong->message);
@@ -106,8 +110,8 @@ Outcome Kernel::loadCode(LoadedKernel &loaded, int capability, std::string &warn
     if (driver->mayWarn(about))
       warning += (warning.empty() ? "" : "\n") + text;
   };
-  // Of a cubin only the driver says what its functions take. It is refused by a driver that is older than its assembler: then the driver's
-  // own has its turn.
+  // For a cubin, only the driver knows the parameters of its functions. A driver older than the
+  // assembler refuses it; then the driver assembles the PTX itself.
   if (!cubin.empty() && driver->funcGetParamInfo && loadImage(loaded, cubin))
     return std::nullopt;
   if (!cubin.empty() && !driver->funcGetParamInfo)

@@ -85,7 +85,7 @@ DashRegion Plan::getRegion(size_t index) const {
   return {{name.c_str(), name.size()}, place.isOrder, place.offset, place.bytes};
 }
 
-/// "'attention_bwd' serves q_rows = 4096, found 256", and how a table is made for other sizes.
+/// "'attention_bwd' serves q_rows = 4096, found 256", and how to make a table for other sizes.
 static Failure refuseSize(const Manifest &manifest, const Size &size, int64_t found) {
   std::string limits = std::to_string(size.minimum);
   if (size.maximum != size.minimum)
@@ -97,13 +97,13 @@ static Failure refuseSize(const Manifest &manifest, const Size &size, int64_t fo
                                          limits + ", found " + Twine(found) + hint);
 }
 
-/// Each size is that of the first dimension that has its name; all other dimensions are checked against it.
+/// The first dimension with a size's name defines it; all other dimensions are checked against it.
 Outcome mlir::dash::launch::findSizes(const Manifest &manifest, ArrayRef<DashTensor> tensors,
                                       MutableArrayRef<int64_t> sizes) {
   if (sizes.size() != manifest.sizes.size())
     return fail(DASH_INVALID_ARGUMENT, "expected room for " + Twine(manifest.sizes.size()) +
                                            " sizes, found " + Twine(sizes.size()));
-  // Of a mistaken tensor, its own mistake is said, so shapes that do not tell a size count as 0 here.
+  // A mistaken tensor gets its own message, so shapes that do not define a size count as 0 here.
   Values values;
   for (auto [spec, tensor] : zip(manifest.tensors, tensors))
     for (auto [i, expression] : enumerate(spec.shape))
@@ -168,7 +168,7 @@ Outcome Plan::checkLimits(Values &values) const {
   return std::nullopt;
 }
 
-/// Regions follow each other in two blocks, the order's and the workspace.
+/// Regions follow each other in two blocks: the order's and the workspace.
 Outcome Plan::placeRegions(const Values &values) {
   for (const Region &region : kernel->getManifest().workspace) {
     int64_t bytes = 0;
@@ -225,7 +225,8 @@ Outcome Plan::addStep(const Entry &entry, const Values &values) {
   return std::nullopt;
 }
 
-/// All blocks of a cooperative entry are resident at one time, and of others as many as wait for each other.
+/// All blocks of a cooperative entry must be resident at once; for other entries, as many as wait
+/// for each other.
 Outcome Plan::checkCapacity(const Entry &entry, size_t index, uint64_t blocks) const {
   if (!loaded)
     return std::nullopt;
@@ -266,5 +267,5 @@ Outcome Plan::findSource(StringRef name, const Values &values, Source &source) c
       source = {Source::Stride, i,
                 static_cast<unsigned>(llvm::find(strideNames, rest) - strideNames.begin())};
   }
-  return std::nullopt; // readManifest has refused all others
+  return std::nullopt; // readManifest refused all others
 }

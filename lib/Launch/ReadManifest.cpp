@@ -1,7 +1,8 @@
 //===- ReadManifest.cpp - reads and checks NAME.json ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A reader asks for members by name and type, and keeps the first mistake; what is read after a mistake does not matter.
+// A reader gets members by name and type, and keeps the first mistake. Values read after a mistake
+// do not matter.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +26,7 @@ static constexpr size_t mostItems = 256;
 
 namespace {
 
-/// A JSON object whose members are asked for by name and type; the place is part of each message.
+/// Reads a JSON object by name and type. Each message states the place.
 class Reader {
 public:
   Reader(const json::Value *value, std::string place, Outcome &failure)
@@ -44,7 +45,8 @@ public:
     return found.value_or("").str();
   }
 
-  /// The name of a file beside the manifest: no path leaves its folder, and no tool takes it for an option.
+  /// The name of a file beside the manifest. It cannot leave the manifest's folder, and no tool
+  /// takes it for an option.
   std::string getFile(StringRef name) const {
     std::string found = getString(name);
     bool isName = !found.empty() && found != "." && found != ".." && found.front() != '-' &&
@@ -136,7 +138,7 @@ public:
     raw_string_ostream stream(text);
     if (found)
       stream << ", found " << *found;
-    StringRef shown = StringRef(text).take_front(200); // whoever reads it has the manifest
+    StringRef shown = StringRef(text).take_front(200); // the reader of the message has the manifest
     failure = fail(DASH_INVALID_MANIFEST, placeOf(name) + ": " + expected + shown);
   }
 
@@ -236,7 +238,8 @@ static void readOrder(const Reader &order, Manifest &manifest) {
     manifest.orderCommand = order.getString("command");
 }
 
-/// Assembled code beside the PTX. It names the PTX that it is of, for those who bring files together.
+/// Assembled code beside the PTX. It records the hash of its PTX, so that mismatched files are
+/// found.
 static void readCubin(const Reader &cubin, Manifest &manifest) {
   manifest.cubinFile = cubin.getFile("file");
   manifest.cubinSha256 = cubin.getString("sha256");
@@ -250,7 +253,7 @@ static void readCubin(const Reader &cubin, Manifest &manifest) {
                  nullptr);
 }
 
-/// Sizes in the order in which shapes name them: JSON's own order is not kept.
+/// Sizes in the order in which shapes name them: JSON objects have no order.
 static void readSizes(const Reader &sizes, Manifest &manifest) {
   std::vector<std::string> names = sizes.getNames();
   auto rank = [&](const std::string &name) {
@@ -279,7 +282,7 @@ static void readSizes(const Reader &sizes, Manifest &manifest) {
   }
 }
 
-/// Derived numbers, each behind those that it uses.
+/// Derived numbers; each may use those before it.
 static void readDerived(const Reader &derived, Manifest &manifest, StringSet<> &known) {
   std::vector<std::pair<std::string, Expression>> left;
   for (const std::string &name : derived.getNames())
@@ -299,7 +302,7 @@ static void readDerived(const Reader &derived, Manifest &manifest, StringSet<> &
   }
 }
 
-/// The type of what a parameter's name stands for, if a launcher knows it.
+/// The type of the value behind a parameter's name, if a launcher knows it.
 static std::optional<ParameterType> typeOf(const Manifest &manifest, const StringSet<> &numbers,
                                            StringRef name, bool makesOrder) {
   for (const Region &region : manifest.workspace)
@@ -307,7 +310,7 @@ static std::optional<ParameterType> typeOf(const Manifest &manifest, const Strin
       return ParameterType::Pointer;
   if (numbers.contains(name))
     return ParameterType::I32;
-  if (makesOrder) // only sizes decide what it does
+  if (makesOrder) // its effect depends on sizes only
     return std::nullopt;
   if (name == "scale")
     return ParameterType::F32;
@@ -323,7 +326,8 @@ static std::optional<ParameterType> typeOf(const Manifest &manifest, const Strin
   return std::nullopt;
 }
 
-/// Every parameter has a value that a launcher can derive, every expression only names that have one.
+/// A launcher can derive a value for every parameter, and expressions use only names that have
+/// values.
 static Outcome checkNames(const Manifest &manifest, const StringSet<> &numbers) {
   std::vector<const Expression *> expressions;
   StringSet<> named;

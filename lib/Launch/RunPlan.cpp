@@ -1,7 +1,8 @@
 //===- RunPlan.cpp - puts a plan on a stream ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The way of every call: check all, then enqueue. Nothing is allocated, nothing is waited for, nothing is written but the stack.
+// The path of every call: check everything, then enqueue. It allocates nothing, waits for nothing,
+// and writes nothing but its stack.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +18,8 @@ using namespace mlir::dash::launch;
 
 static constexpr int deviceOrdinal = 9; // CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
 
-/// What a kernel that breaks off may leave otherwise than the next launch expects it: no preparation makes those regions anew.
+/// Names the regions that an aborted kernel may leave dirty: no preparation resets them before the
+/// next launch.
 static const char *adviceAfterFailure(const Manifest &manifest) {
   bool isCleared = any_of(manifest.workspace,
                           [](const Region &region) { return region.initial == Initial::Zero; });
@@ -59,7 +61,8 @@ Outcome Plan::askWhetherCapturing(void *stream, bool &result) const {
   return std::nullopt;
 }
 
-/// What a stream refused. One of another context takes nothing that is loaded into this one.
+/// Explains a refusal by a stream. A stream of another context refuses everything that is loaded
+/// into this one.
 Outcome Plan::checkEnqueued(int code, void *stream, const Twine &doing, const Twine &more) const {
   if (code == 0)
     return std::nullopt;
@@ -75,7 +78,8 @@ Outcome Plan::checkEnqueued(int code, void *stream, const Twine &doing, const Tw
   return wrong;
 }
 
-/// Memory of another device is refused, and so is memory that the driver does not know; but in a capture, some of it is not there yet.
+/// Refuses memory of another device and memory that the driver does not know. During a capture,
+/// some memory does not exist yet.
 Outcome Plan::checkDevice(void *stream, uint64_t address, const Twine &what) const {
   int device = loaded->device;
   bool isCapturing = false;
@@ -283,7 +287,7 @@ Outcome Plan::run(ArrayRef<Step> steps, void *stream, const DashArguments &argum
   return std::nullopt;
 }
 
-/// One entry. A parameter's value is read from the low bytes of its slot.
+/// Launches one entry. Each parameter's value is in the low bytes of its slot.
 Outcome Plan::launch(const Step &step, void *stream, Slots &values) const {
   const Entry &entry = *step.entry;
   void *parameters[mostSlots];

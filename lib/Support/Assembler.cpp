@@ -18,7 +18,7 @@ using namespace mlir::dash;
 
 static constexpr uint64_t mostCodeBytes = uint64_t(1) << 28, mostSaidBytes = uint64_t(1) << 22;
 
-/// The text of a file that a program wrote; empty where it is not there.
+/// The text of a file that a program wrote; empty if the file is missing.
 static std::string textOf(const TemporaryFile &file) {
   Expected<std::string> text = readFile(file.path(), mostSaidBytes);
   if (text)
@@ -58,7 +58,7 @@ std::vector<std::string> mlir::dash::findAssemblers() {
   std::vector<std::string> found;
   if (const char *named = std::getenv("DASH_PTXAS"); named && *named) {
     ErrorOr<std::string> path = sys::findProgramByName(named);
-    return {path ? *path : std::string(named)}; // whoever runs it says that it is not there
+    return {path ? *path : std::string(named)}; // running it reports that it is missing
   }
   SmallVector<StringRef> folders;
   const char *path = std::getenv("PATH");

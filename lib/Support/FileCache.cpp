@@ -1,15 +1,15 @@
 //===- FileCache.cpp - what took long, kept for later processes -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A file is called by the hash of its key, and holds
+// A file's name is the hash of its key. Its content:
 //
-//   blake3 HASH     of all behind this line
+//   blake3 HASH     of everything after this line
 //   key BYTES       of the key
 //   KEY
 //   VALUE
 //
-// The hash finds what a full disk, a crash or a copy has damaged; so files are not flushed to the disk before they are renamed. That
-// nobody else wrote the file is known from its owner.
+// The hash detects damage by a full disk, a crash or a copy. So files are renamed without a flush
+// to the disk. The owner of a file shows that no other user wrote it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,7 +30,7 @@ using mlir::dash::FileCache;
 using mlir::dash::TemporaryFile;
 namespace fs = llvm::sys::fs;
 
-static constexpr StringLiteral partSuffix = ".part"; // of temporary files that are being written
+static constexpr StringLiteral partSuffix = ".part"; // of temporary files during a write
 
 static std::string hashOf(StringRef bytes) {
   return toHex(BLAKE3::hash(arrayRefFromStringRef(bytes)), /*LowerCase=*/true);
@@ -46,7 +46,7 @@ std::string FileCache::pathOf(StringRef key) const {
   return std::string(path);
 }
 
-/// Others could put their files into a folder of theirs, or take ours away.
+/// Other users could put files into a folder of theirs, or take ours away.
 Error FileCache::checkFolder() const {
   fs::file_status status;
   if (std::error_code error = fs::status(folder, status))
@@ -92,23 +92,25 @@ Error FileCache::keep(StringRef key, StringRef value) const {
   if (Error wrong = checkFolder())
     return wrong;
 
-  // Under a name that nobody can have guessed: what is there is not opened, whatever it is.
+  // The name cannot be guessed, and an existing file is never opened.
   Expected<TemporaryFile> part =
       TemporaryFile::createBeside(path, first + body, fs::owner_read | fs::owner_write);
   if (!part)
-    return errorCodeToError(errorToErrorCode(part.takeError())); // the caller names the folder
+    // the caller adds the folder's name
+    return errorCodeToError(errorToErrorCode(part.takeError()));
   if (Error wrong = part->keep(path))
     return errorCodeToError(errorToErrorCode(std::move(wrong)));
-  // To look through the folder takes longer than to write a file: one key in 16, whose hashes begin so, pays for all.
+  // Scanning the folder takes longer than writing a file. One key in 16 pays for all: those whose
+  // hash begins so.
   if (sys::path::filename(path).front() == '0' || body.size() > mostBytes / 16)
     trim();
   return Error::success();
 }
 
-/// Whatever goes wrong here, another process may have been faster.
+/// Ignores failures: another process may have been faster.
 void FileCache::trim() const {
   using Time = sys::TimePoint<>;
-  constexpr auto longest = std::chrono::hours(1); // that writing a file may take
+  constexpr auto longest = std::chrono::hours(1); // the longest time that writing a file may take
   Time abandoned = std::chrono::system_clock::now() - longest;
   std::vector<std::tuple<Time, std::string, uint64_t>> files;
   uint64_t bytes = 0;

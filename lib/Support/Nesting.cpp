@@ -8,7 +8,7 @@ using namespace llvm;
 
 bool mlir::dash::nestsDeeper(StringRef text, unsigned most) {
   constexpr StringLiteral openers = "([{<", closers = ")]}>";
-  SmallVector<char> open; // what closes them
+  SmallVector<char> open; // expected closing brackets
   for (size_t i = 0; i < text.size(); ++i) {
     char c = text[i];
     if (c == '"') {
@@ -23,7 +23,8 @@ bool mlir::dash::nestsDeeper(StringRef text, unsigned most) {
       if (open.size() > most)
         return true;
     } else if (!open.empty() && c == open.back()) {
-      // An arrow and a comparison close nothing. What closes nothing that is open is for the parser to refuse.
+      // Arrows and comparisons close nothing. The parser refuses a bracket that closes nothing
+      // open.
       bool isBracket =
           c != '>' || !((i && text[i - 1] == '-') || text.substr(i + 1).starts_with("="));
       if (isBracket)

@@ -19,7 +19,7 @@ static Error tooLarge(uint64_t bytes, uint64_t mostBytes) {
   return refuse("it has " + Twine(bytes) + " bytes, expected at most " + Twine(mostBytes));
 }
 
-/// What is wrong with a file that was opened.
+/// The reason why an opened file cannot be read.
 static Error check(const sys::fs::file_status &status, uint64_t mostBytes,
                    mlir::dash::FileOwner owner) {
   if (sys::fs::is_directory(status))
@@ -37,7 +37,7 @@ static Error check(const sys::fs::file_status &status, uint64_t mostBytes,
 Expected<std::string> mlir::dash::readFile(const Twine &path, uint64_t mostBytes, FileOwner owner) {
   SmallString<256> name;
   StringRef file = path.toNullTerminatedStringRef(name);
-  // LLVM's functions have no words for these flags. O_NONBLOCK means nothing to a regular file.
+  // LLVM's functions do not offer these flags. O_NONBLOCK has no effect on a regular file.
   int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
   if (owner == FileOwner::User)
     flags |= O_NOFOLLOW;
@@ -54,7 +54,7 @@ Expected<std::string> mlir::dash::readFile(const Twine &path, uint64_t mostBytes
   if (Error wrong = check(status, mostBytes, owner))
     return std::move(wrong);
 
-  // A size is where to begin only: it may change, and files of the kernel say 0.
+  // The size is only a start: it may change, and kernel files report 0.
   std::string content(status.getSize() + 1, '\0');
   size_t filled = 0;
   while (true) {

@@ -1,9 +1,6 @@
 //===- RunProgram.cpp - other programs, waited for without alarms ---------===//
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// LLVM's wait with a limit takes the process's alarm and its SIGALRM. They are not a library's to take, so a limit is kept here by
-// looking again and again.
-//
+// LLVM's wait with a limit takes over the process's alarm and SIGALRM. A library must not, so this
+// file polls to keep a limit.
 //===----------------------------------------------------------------------===//
 
 #include "dash/Support/RunProgram.h"
@@ -35,7 +32,7 @@ int mlir::dash::runProgram(llvm::StringRef program, llvm::ArrayRef<llvm::StringR
     if (ended == child.Pid)
       break;
     if (ended < 0 && errno != EINTR) {
-      // Where SIGCHLD is ignored, or all children are waited for, nobody knows how it ended.
+      // If SIGCHLD is ignored, or other code waits for all children, the exit status is lost.
       why = "its exit status was taken by another part of the process";
       return -1;
     }

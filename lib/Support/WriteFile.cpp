@@ -15,7 +15,7 @@ namespace fs = llvm::sys::fs;
 
 /// Writes everything and closes the descriptor.
 static std::error_code writeAndClose(int descriptor, StringRef bytes) {
-  if (descriptor <= STDERR_FILENO) { // one of the standard ones, which the process has closed
+  if (descriptor <= STDERR_FILENO) { // a standard descriptor that the process had closed
     int other = ::fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     std::error_code error = errnoAsErrorCode();
     ::close(descriptor);
@@ -32,7 +32,7 @@ static std::error_code writeAndClose(int descriptor, StringRef bytes) {
     else
       bytes = bytes.drop_front(written);
   }
-  if (::close(descriptor) && !error) // where a file system says late that it is full
+  if (::close(descriptor) && !error) // some file systems report a full disk late
     error = errnoAsErrorCode();
   return error;
 }
@@ -89,7 +89,7 @@ Error TemporaryFile::keep(StringRef path) {
 // Files
 //===----------------------------------------------------------------------===//
 
-/// By LLVM's stream, behind whatever else has been printed by it.
+/// Through LLVM's stream, so it follows everything already printed there.
 static std::error_code print(StringRef bytes) {
   raw_fd_ostream &os = outs();
   os << bytes;
@@ -118,7 +118,7 @@ Error mlir::dash::writeFile(StringRef path, StringRef bytes) {
   if (exists) {
     if (std::error_code error = fs::real_path(path, target))
       return createFileError(path, error);
-    // A rename asks the folder alone; whoever made the file read-only meant the file.
+    // A rename checks only the folder. A read-only file states that it must not be replaced.
     if (std::error_code error = fs::access(target, fs::AccessMode::Write))
       return createFileError(path, error);
   }

@@ -16,10 +16,10 @@ std::vector<std::string> mlir::dash::findPtxas(StringRef tool) {
   if (tool == "auto")
     return findAssemblers();
   llvm::ErrorOr<std::string> found = llvm::sys::findProgramByName(tool);
-  return {found ? *found : tool.str()}; // whoever runs it says that it is not there
+  return {found ? *found : tool.str()}; // running it reports that it is missing
 }
 
-/// Reads what -v printed. Entries are named before they are described.
+/// Reads the output of -v. It names an entry before it describes it.
 static AssembledPtx readResources(StringRef text) {
   static const llvm::Regex entry("Compiling entry function '([^']+)'");
   static const llvm::Regex spills("([0-9]+) bytes spill stores, ([0-9]+) bytes spill loads");

@@ -11,21 +11,21 @@
 
 namespace mlir::dash {
 
-/// What an entry needs of a multiprocessor, beside dynamic shared memory.
+/// What an entry needs of a multiprocessor, apart from dynamic shared memory.
 struct EntryResources {
-  int64_t registers = 0;  ///< of a thread
-  int64_t spillBytes = 0; ///< stored and loaded, of a thread
+  int64_t registers = 0;  ///< for each thread
+  int64_t spillBytes = 0; ///< bytes stored and loaded by each thread
 };
 
 /// Resources by the name of the entry.
 using AssembledPtx = llvm::StringMap<EntryResources>;
 
-/// The paths of assemblers that have a turn: that of `tool`, which is a path or the name of one on PATH; with "auto" those of
-/// `findAssemblers`, which may be none.
+/// The paths of the assemblers to try. `tool` is a path or the name of a program on PATH. "auto"
+/// gives those of `findAssemblers`; there may be none.
 std::vector<std::string> findPtxas(llvm::StringRef tool);
 
-/// Assembles for `chip` with the first of `tools` that neither refuses the PTX, nor warns, nor lets products wait for each other. Fails
-/// with what each of them said where none is left.
+/// Assembles for `chip` with the first of `tools` that accepts the PTX without a warning and
+/// without serializing products. If none does, fails with the answer of each.
 llvm::Expected<AssembledPtx> assembleForResources(llvm::ArrayRef<std::string> tools,
                                                   llvm::StringRef chip, llvm::StringRef ptx);
 

@@ -40,7 +40,8 @@ struct AttachTarget : public dash::impl::AttachTargetBase<AttachTarget> {
       module.setTargetsAttr(cast<ArrayAttr>(targets));
       ++numAttached;
     }
-    // No analysis reads targets; without this MLIR would verify every op of the kernels for one attribute.
+    // No analysis reads targets. Without this, MLIR would verify every op of the kernels again for
+    // one attribute.
     markAllAnalysesPreserved();
   }
 };

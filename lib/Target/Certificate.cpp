@@ -20,7 +20,7 @@ std::string mlir::dash::certify(const llvm::json::Object &program, StringRef ord
     os << key << ' ';
     llvm::json::OStream json(os);
     const llvm::json::Value &value = *program.get(key);
-    if (const llvm::json::Object *tiles = value.getAsObject()) // an object of JSON has no order
+    if (const llvm::json::Object *tiles = value.getAsObject()) // JSON objects have no order
       json.object([&] {
         json.attribute("q", *tiles->get("q"));
         json.attribute("kv", *tiles->get("kv"));

@@ -1,9 +1,6 @@
 //===- ConvertToLlvm.cpp - kernels in the dialects llvm and nvvm ----------===//
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// The one place where the conversions of upstream run over kernels: all of them at once, so that none
+// The only place where upstream conversions run over kernels. They run together, so that none
 // leaves casts for the next.
-//
 //===----------------------------------------------------------------------===//
 
 #include "KernelModules.h"
@@ -27,7 +24,7 @@ namespace mlir::dash {
 using namespace mlir;
 using namespace mlir::dash;
 
-/// Whether what is left is an op of the machine's dialects.
+/// Whether a remaining op belongs to the dialects of the machine.
 static bool isOfMachine(Operation *op) {
   StringRef dialect = op->getName().getDialectNamespace();
   return dialect == LLVM::LLVMDialect::getDialectNamespace() || dialect == "nvvm";
@@ -36,12 +33,13 @@ static bool isOfMachine(Operation *op) {
 static LogicalResult convert(gpu::GPUModuleOp module) {
   MLIRContext *context = module.getContext();
   LowerToLLVMOptions options(context);
-  options.overrideIndexBitwidth(32); // sizes and places within a kernel fit; addresses are i64
+  // sizes and offsets within a kernel fit 32 bits; addresses are i64
+  options.overrideIndexBitwidth(32);
   LLVMTypeConverter types(context, options);
   RewritePatternSet patterns(context);
   populateSCFToControlFlowConversionPatterns(patterns);
   cf::populateControlFlowToLLVMConversionPatterns(types, patterns);
-  arith::populateCeilFloorDivExpandOpsPatterns(patterns); // LLVM divides towards zero only
+  arith::populateCeilFloorDivExpandOpsPatterns(patterns); // LLVM only divides towards zero
   arith::populateArithToLLVMConversionPatterns(types, patterns);
   populateNVVMToLLVMConversionPatterns(patterns);
   ConversionTarget target(*context);

@@ -26,7 +26,7 @@ using namespace mlir::dash;
 
 namespace {
 
-/// What one kernel module becomes.
+/// The output of one kernel module.
 struct Emitted {
   gpu::GPUModuleOp module;
   ManifestParts parts;
@@ -38,7 +38,7 @@ struct EmitPtx : public dash::impl::EmitPtxBase<EmitPtx> {
 
   void getDependentDialects(DialectRegistry &registry) const override {
     EmitPtxBase::getDependentDialects(registry);
-    registerPtxTranslations(registry); // here, so that tools which emit nothing do not pay for it
+    registerPtxTranslations(registry); // here, so that tools that emit nothing do not pay for it
   }
 
   void runOnOperation() override {
@@ -78,11 +78,11 @@ struct EmitPtx : public dash::impl::EmitPtxBase<EmitPtx> {
   }
 
 private:
-  /// Where a module's files go, without what is behind the dot.
+  /// The path of a module's files, without the extension.
   std::string pathOf(gpu::GPUModuleOp module, size_t numModules) {
     StringRef symbol = module.getName();
     symbol.consume_back(kernelsSuffix);
-    std::string name = ptxNameOf(symbol); // a symbol may hold a slash
+    std::string name = ptxNameOf(symbol); // a symbol may contain a slash
     if (output.empty())
       return name;
     return numModules == 1 ? output.getValue() : output.getValue() + "-" + name;

@@ -1,12 +1,8 @@
 //===- Files.cpp - all of some files, or none -----------------------------===//
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// Everything is written to temporary files beside the final ones first; what can go wrong does so there.
-// Then they are renamed. Should a rename fail all the same, those before it are undone from second names
-// that old files were given. A lock on each file keeps other writers out until the last is renamed, and
-// signals wait as long: only a kill that cannot be caught may part the files, and a reader sees that from
-// the hash in the manifest.
-//
+// First, everything is written to temporary files beside the final ones: most errors occur here.
+// Then the files are renamed. If a rename fails, hard links to the old files undo those before it.
+// A lock on each file keeps other writers out until the last rename, and signals wait as long. Only
+// SIGKILL can leave files that do not match, and the hash in the manifest shows this to a reader.
 //===----------------------------------------------------------------------===//
 
 #include "Files.h"
@@ -26,13 +22,13 @@ namespace fs = llvm::sys::fs;
 
 namespace {
 
-/// Signals that would end the process are kept while one of these lives, and handed on at its end. There is one at a
-/// time.
+/// Holds back signals that would end the process, and delivers them when it is destroyed. Only one
+/// exists at a time.
 class HeldSignals {
 public:
   HeldSignals() {
     received = 0;
-    struct sigaction hold = {}; // without SA_RESTART: waiting for a lock ends
+    struct sigaction hold = {}; // without SA_RESTART, so that waiting for a lock ends
     hold.sa_handler = [](int signal) { received = signal; };
     for (auto [signal, old] : llvm::zip_equal(signals, olds))
       if (!sigaction(signal, nullptr, &old) && old.sa_handler != SIG_IGN)
@@ -47,13 +43,13 @@ public:
   static bool isInterrupted() { return received != 0; }
 
 private:
-  /// A file that grows past its limit is a signal too, and then an error of the write.
+  /// A file that grows past its limit raises a signal too, and then an error of the write.
   static constexpr std::array signals = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
   std::array<struct sigaction, signals.size()> olds;
   static inline volatile std::sig_atomic_t received = 0;
 };
 
-/// Keeps other writers of a file out, by a file beside it that is gone in the end.
+/// Keeps other writers of a file out by a lock file beside it. The lock file is removed in the end.
 class FileLock {
 public:
   static llvm::Expected<FileLock> take(llvm::StringRef path);
@@ -77,9 +73,9 @@ private:
 };
 
 struct Pending {
-  std::string target;                     ///< the file itself, where the path is a link
+  std::string target;                     ///< the file itself, if the path is a link
   std::optional<TemporaryFile> temporary; ///< new content
-  std::string backup; ///< second name of the old content; empty where there was none
+  std::string backup; ///< hard link to the old content; empty if there was none
   bool isRenamed = false;
 
   llvm::Error findTarget(llvm::StringRef path);
@@ -114,7 +110,7 @@ llvm::Expected<FileLock> FileLock::take(llvm::StringRef file) {
       lock.release(/*isOurs=*/error != std::errc::interrupted);
       return llvm::createFileError(isThere ? lock.path : file, error);
     }
-    // Who had it before has removed it; then a lock on it keeps nobody out.
+    // The previous owner has removed the file, so a lock on it keeps no one out.
     fs::file_status ours, current;
     if (!fs::status(lock.descriptor, ours) && !fs::status(lock.path, current) &&
         ours.getUniqueID() == current.getUniqueID())
@@ -127,7 +123,7 @@ static llvm::Expected<std::vector<FileLock>> lockAll(llvm::ArrayRef<Pending> fil
   std::vector<std::string> targets;
   for (const Pending &file : files)
     targets.push_back(file.target);
-  llvm::sort(targets); // all writers in one order, so that none waits for another in a circle
+  llvm::sort(targets); // all writers use one order, so that none waits for another in a circle
   if (auto same = std::adjacent_find(targets.begin(), targets.end()); same != targets.end())
     return llvm::createStringError("'" + *same + "': two outputs are this file");
   std::vector<FileLock> locks;
@@ -155,7 +151,7 @@ llvm::Error Pending::findTarget(llvm::StringRef path) {
   if (std::error_code error = fs::real_path(path, real))
     return llvm::createFileError(path, error);
   target = real.str().str();
-  // A rename asks the folder alone; whoever made the file read-only meant the file.
+  // A rename checks only the folder. A read-only file states that it must not be replaced.
   if (std::error_code error = fs::access(target, fs::AccessMode::Write))
     return llvm::createFileError(path, error);
   return llvm::Error::success();
@@ -171,7 +167,7 @@ llvm::Error Pending::prepare(llvm::StringRef bytes) {
   llvm::SmallString<128> path;
   fs::createUniquePath(target + ".%%%%%%%%.old", path, /*MakeAbsolute=*/false);
   backup = path.str().str();
-  if (fs::create_hard_link(target, backup)) // not every file system has second names
+  if (fs::create_hard_link(target, backup)) // not every file system has hard links
     if (std::error_code error = fs::copy_file(target, backup))
       return llvm::createFileError(target, error);
   return llvm::Error::success();
@@ -200,7 +196,7 @@ void Pending::cleanUp() {
 }
 
 llvm::Error mlir::dash::writeAllOrNone(llvm::ArrayRef<OutputFile> files) {
-  static std::mutex mutex; // signals are the process's
+  static std::mutex mutex; // signals belong to the process
   std::lock_guard<std::mutex> guard(mutex);
   HeldSignals signals;
   std::vector<Pending> pending(files.size());

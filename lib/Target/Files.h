@@ -14,8 +14,8 @@ struct OutputFile {
   std::string bytes;
 };
 
-/// Writes all files, or leaves all as they were: a PTX without its manifest is of no use, and one with
-/// another's is worse. The error names the path and the reason.
+/// Writes all files, or leaves all as they were. A PTX without its manifest is useless, and one
+/// with another's manifest is worse. The error names the path and the reason.
 llvm::Error writeAllOrNone(llvm::ArrayRef<OutputFile> files);
 
 } // namespace mlir::dash

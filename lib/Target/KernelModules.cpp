@@ -20,7 +20,7 @@ SmallVector<gpu::GPUModuleOp> dash::kernelModules(Operation *root) {
   root->walk<WalkOrder::PreOrder>([&](gpu::GPUModuleOp module) {
     if (module->hasAttr(programAttr) || !entriesOf(module).empty())
       modules.push_back(module);
-    return WalkResult::skip(); // a kernel module holds functions, no other module
+    return WalkResult::skip(); // a kernel module holds functions, but no modules
   });
   return modules;
 }

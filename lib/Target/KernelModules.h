@@ -7,12 +7,12 @@
 
 namespace mlir::dash {
 
-/// The kernel modules below `root`, in the order of the text: those that Lowering made. A host may have
-/// other `gpu.module`s, which are none of our business.
+/// The kernel modules below `root` that dash's lowering made, in textual order. The host may have
+/// other `gpu.module`s; these are skipped.
 SmallVector<gpu::GPUModuleOp> kernelModules(Operation *root);
 
-/// The functions of a kernel module that are launched, in the order of the text, which is that of
-/// their launches.
+/// The functions of a kernel module that are launched, in textual order, which is the order of
+/// launches.
 SmallVector<Operation *> entriesOf(gpu::GPUModuleOp module);
 
 } // namespace mlir::dash

@@ -1,9 +1,6 @@
 //===- Ptx.cpp - a kernel module as PTX text ------------------------------===//
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// The translation of `gpu-module-to-binary` links libdevice where it finds a CUDA toolkit: the same kernels
-// would give another text on another machine. This one links nothing.
-//
+// The translation of `gpu-module-to-binary` links libdevice if it finds a CUDA toolkit, so the same
+// kernels would give another text on another machine. This translation links nothing.
 //===----------------------------------------------------------------------===//
 
 #include "Ptx.h"
@@ -43,7 +40,8 @@ protected:
   }
 };
 
-/// What Lowering wrote at parameters is for the manifest. Without this the translation warns of each.
+/// The lowering's attributes of parameters are for the manifest. Without this, the translation
+/// warns about each.
 struct ForTheManifest : LLVMTranslationDialectInterface {
   using LLVMTranslationDialectInterface::LLVMTranslationDialectInterface;
 };

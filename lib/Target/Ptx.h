@@ -7,11 +7,11 @@
 
 namespace mlir::dash {
 
-/// What the translation asks of dialects, for the pass that translates.
+/// Registers what the translation needs from dialects.
 void registerPtxTranslations(DialectRegistry &registry);
 
-/// Translates a kernel module to PTX for its target. Fails, with an error at the module, without a
-/// target or where an op of it has no translation.
+/// Translates a kernel module to PTX for its target. Fails, with an error at the module, if there
+/// is no target or an op has no translation.
 FailureOr<std::string> translateToPtx(gpu::GPUModuleOp module);
 
 } // namespace mlir::dash

@@ -1,9 +1,7 @@
 //===- VerifyKernelModule.cpp - what kernels say of themselves ------------===//
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// A manifest is made of attributes alone. What a launcher would stumble over is refused here, at the op that
-// says it: what attributes say of each other. What each has to say is a rule of its own.
-//
+// A manifest consists of attributes only. This check compares attributes with each other and
+// reports at the op what a launcher would stumble over. Each attribute's verifier checks the
+// attribute itself.
 //===----------------------------------------------------------------------===//
 
 #include "KernelModules.h"
@@ -17,7 +15,7 @@
 using namespace mlir;
 using namespace mlir::dash;
 
-/// The order buffer comes from where the program says.
+/// The order buffer's source agrees with the program.
 static LogicalResult verifyOrder(gpu::GPUModuleOp module, OrderSourceAttr order) {
   bool isTable = module->hasAttr(orderBufferAttr);
   if (order.getSource() == OrderSource::File) {
@@ -36,7 +34,8 @@ static LogicalResult verifyOrder(gpu::GPUModuleOp module, OrderSourceAttr order)
   return success();
 }
 
-/// What ptxas refuses, or LLVM cannot even print. Intrinsics, `llvm.…`, are no symbols of PTX.
+/// Refuses symbols that ptxas refuses or that LLVM cannot print. Intrinsics, `llvm.…`, are no
+/// symbols of PTX.
 static LogicalResult verifySymbols(gpu::GPUModuleOp module) {
   for (auto symbol : module.getOps<SymbolOpInterface>())
     if (StringRef name = symbol.getName(); !isPtxIdentifier(name) && !name.starts_with("llvm."))

@@ -1,9 +1,6 @@
 //===- WriteManifest.cpp - all that a launcher has to know ----------------===//
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// Keys stand in a fixed order, what belongs together on one line: a manifest is read by people too, and two
-// of them compare line by line.
-//
+// Keys have a fixed order, and related values share a line: people read manifests too, and compare
+// two of them line by line.
 //===----------------------------------------------------------------------===//
 
 #include "WriteManifest.h"
@@ -23,7 +20,7 @@ using llvm::json::OStream;
 // Attributes as JSON
 //===----------------------------------------------------------------------===//
 
-/// Writes a value on one line, whatever it holds.
+/// Writes any value on one line.
 static void writeLine(OStream &json, llvm::function_ref<void(OStream &)> write) {
   std::string line;
   llvm::raw_string_ostream os(line);
@@ -52,7 +49,7 @@ static void writeTexts(OStream &json, StringRef key, ArrayRef<StringAttr> texts)
   });
 }
 
-/// An attribute or a type as its text has it, without the dialect's name around a mask: "bf16", "causal".
+/// An attribute or a type as its text, without the dialect's name around a mask: "bf16", "causal".
 template <typename T> static std::string textOf(T value) {
   std::string text;
   llvm::raw_string_ostream(text) << value;
@@ -154,7 +151,7 @@ static void writeMemory(OStream &json, ProgramAttr program) {
   });
 }
 
-/// Events by their numbers, so that a trace is read without the compiler that made it.
+/// The events' numbers, so that a trace can be read without the compiler that made it.
 static void writeTrace(OStream &json, TraceAttr trace) {
   json.attributeObject("trace", [&] {
     json.attribute("records", trace.getRecords());
@@ -201,7 +198,7 @@ std::optional<std::string> dash::orderBytes(gpu::GPUModuleOp module) {
   return bytes;
 }
 
-/// What stands behind `directive` on its line of the PTX.
+/// The text after `directive` on its line of the PTX.
 static StringRef directiveOf(StringRef ptx, StringRef directive) {
   StringRef rest = ptx.substr(ptx.find(directive)).drop_front(directive.size());
   return rest.take_until([](char c) { return c == '\n' || c == ','; }).trim();

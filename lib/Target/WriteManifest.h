@@ -9,22 +9,23 @@
 
 namespace mlir::dash {
 
-/// What stands beside the manifest.
+/// The files beside the manifest.
 struct ManifestParts {
-  std::string file;                      ///< of the files' names, what stands before the dot
-  std::string ptx;                       ///< the text
+  std::string file;                      ///< the files' common name, without an extension
+  std::string ptx;                       ///< its text
   std::optional<std::string> order;      ///< the bytes of the order buffer, if it is a table
-  std::optional<AssembledPtx> assembled; ///< what ptxas says, if it was asked
+  std::optional<AssembledPtx> assembled; ///< ptxas's answer, if it was asked
 };
 
-/// Checks what a kernel module, its entries and their arguments say of each other. Errors are at the module
-/// or at the entry.
+/// Checks that the attributes of a kernel module, its entries and their arguments agree. Errors are
+/// at the module or at the entry.
 LogicalResult verifyKernelModule(gpu::GPUModuleOp module);
 
-/// The bytes of the order buffer of a verified module, little-endian words; none without a table.
+/// The bytes of a verified module's order buffer, as little-endian words; none if it is not a
+/// table.
 std::optional<std::string> orderBytes(gpu::GPUModuleOp module);
 
-/// The manifest of a verified module: JSON, after dialects/dash/Target/manifest.schema.json.
+/// The manifest of a verified module: JSON that follows dialects/dash/Target/manifest.schema.json.
 std::string writeManifest(gpu::GPUModuleOp module, const ManifestParts &parts);
 
 /// How a manifest calls the type of a parameter: "ptr", "i32", "i64" or "f32"; "" for others.

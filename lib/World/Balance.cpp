@@ -9,7 +9,7 @@ using namespace mlir::dash::world;
 
 namespace {
 
-/// Bins by how full they are, and the units of each.
+/// The bins in order of their load, and the units of each.
 class Balancer {
 public:
   explicit Balancer(Bins &bins) : bins(bins), inBin(bins.fixed.size()), times(bins.fixed) {
@@ -22,7 +22,7 @@ public:
   }
 
   void run(int64_t aim) {
-    // Each step empties the fullest; more than some for each bin are never needed.
+    // Each step empties the fullest bin; more than a few steps for each bin are never needed.
     for (size_t step = 0; step < 32 * times.size(); ++step) {
       auto [most, fullest] = *byFullness.rbegin();
       if (most <= aim)
@@ -38,12 +38,13 @@ public:
   }
 
 private:
-  /// The time of a bin at its speed, with so much more to do.
+  /// The time of a bin at its speed, with `more` added.
   int64_t fullness(int32_t bin, int64_t more) const {
     return (times[bin] + more) * 1000 / bins.speeds[bin];
   }
 
-  /// Moves the unit, or exchanges the pair, that leaves the fuller one of both least full; false where none helps.
+  /// Moves the unit, or exchanges the pair, that most reduces the fuller of the two bins; false if
+  /// none helps.
   bool improve(int32_t from, int32_t to) {
     auto isShorter = [&](int32_t a, int32_t b) {
       return std::pair(bins.units[a].time, a) < std::pair(bins.units[b].time, b);
@@ -66,7 +67,7 @@ private:
     };
     for (int32_t mine : inBin[from]) {
       consider(mine, -1);
-      // In exchange for one so much shorter that both are equally full then.
+      // The exchange partner is shorter by the amount that makes both bins equally full.
       int64_t wanted = bins.units[mine].time - (times[from] - times[to]) / 2;
       auto above = llvm::partition_point(
           theirs, [&](int32_t other) { return bins.units[other].time < wanted; });

@@ -7,20 +7,22 @@
 
 namespace mlir::dash::world {
 
-/// A leaf of a kv head: its number among all (World::firstUnit), and what it takes at usual speed.
+/// A leaf of a kv head: its number among all leaves (World::firstUnit), and its time at usual
+/// speed.
 struct Unit {
   int64_t number, time;
 };
 
-/// What may be moved between bins: ranks, or nodes.
+/// Units that may move between bins: ranks, or nodes.
 struct Bins {
   std::vector<Unit> units;
-  std::vector<int32_t> bin; ///< of each unit
+  std::vector<int32_t> bin; ///< bin of each unit
   std::vector<int64_t> fixed,
-      speeds; ///< of each bin: what does not move, and thousandths of the usual
+      speeds; ///< for each bin: time that does not move, and speed in thousandths of the usual
 };
 
-/// Moves single units from the fullest bin to the emptiest, or exchanges two, until none takes longer than `aim`, or nothing helps.
+/// Moves single units from the fullest bin to the emptiest, or exchanges two. Stops when no bin
+/// takes longer than `aim`, or when nothing helps.
 void balance(Bins &bins, int64_t aim);
 
 } // namespace mlir::dash::world

@@ -17,7 +17,8 @@ inline int64_t rowsTime(const World &world, int64_t first, int64_t end) {
   return int64_t(perGroup * double(world.problem().kvHeads) / double(prices.workers));
 }
 
-/// As many ranks as hold the longest document when all have equally many rows: a power of two that divides the ranks, or all.
+/// The number of ranks that hold the longest document if all have equally many rows: a power of two
+/// that divides the number of ranks, or all ranks.
 inline int64_t ranksOfLongest(const World &world) {
   const WorldProblem &problem = world.problem();
   int64_t rows = 0, longest = 0, group = 1;
@@ -30,7 +31,8 @@ inline int64_t ranksOfLongest(const World &world) {
   return problem.ranks % group ? problem.ranks : group;
 }
 
-/// Keys and values, and in the second half their gradients, go round all `size` ranks from `first` on: each passes on what `rows` take.
+/// Keys and values travel around all `size` ranks from `first` on, and in the second half their
+/// gradients do. Each rank passes on the bytes of `rows`.
 inline void goRound(const World &world, PassLoad &load, int64_t first, int64_t size, int64_t rows) {
   int64_t heads = world.problem().kvHeads;
   int64_t share = rows / size * (size - 1);

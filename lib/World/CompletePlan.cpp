@@ -11,7 +11,7 @@ using namespace mlir::dash::world;
 static void layOut(const World &world, Phase &phase) {
   std::vector<Message> &messages = phase.messages;
   int64_t ranks = world.problem().ranks, count = messages.size();
-  // Twice a stable counting sort: by receiver, then by sender.
+  // Two stable counting sorts: by receiver, then by sender.
   std::vector<Message> sorted(count);
   std::vector<int64_t> places(ranks + 1);
   auto sortBy = [&](auto key) {
@@ -32,7 +32,7 @@ static void layOut(const World &world, Phase &phase) {
         bytesOf(world, message.what, message.kvHeads, message.end - message.first), alignment);
     message.sendOffset =
         std::exchange(phase.sendBytes[message.from], phase.sendBytes[message.from] + message.bytes);
-    // Senders come in order here, too.
+    // Senders are in order here too.
     message.receiveOffset = std::exchange(phase.receiveBytes[message.to],
                                           phase.receiveBytes[message.to] + message.bytes);
   }

@@ -40,7 +40,7 @@ std::vector<int64_t> Cut::leafEnds(int64_t rows, int64_t group) const {
   for (int64_t leaf = 1;; ++leaf) {
     int64_t equalWork = squareRoot(leaf * area / group) / step * step;
     end = std::max(end + fewest, equalWork);
-    // A rest that is shorter than any leaf joins the leaf in front.
+    // A remainder shorter than any leaf joins the leaf before it.
     if (rows - end < fewest)
       break;
     ends.push_back(end);

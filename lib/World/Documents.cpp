@@ -10,13 +10,13 @@ using namespace mlir::dash::world;
 
 static constexpr int64_t shortest = 64, longest = 524288;
 
-/// 2^exponent, which has 16 bits behind its point; cut off at `longest`.
+/// 2^exponent; the exponent has 16 fractional bits. Capped at `longest`.
 static int64_t powerOfTwo(int64_t exponent) {
   if (exponent < 0)
     return 0;
   if (exponent >> 16 >= 19)
     return longest;
-  // The factors 2^(1/2), 2^(1/4), …, with 30 bits behind the point.
+  // The factors 2^(1/2), 2^(1/4), …, with 30 fractional bits.
   static constexpr uint64_t roots[] = {1518500250, 1276901417, 1170923762, 1121280436,
                                        1097253708, 1085434106, 1079572136, 1076653033};
   uint64_t value = uint64_t(1) << 30;
@@ -26,7 +26,7 @@ static int64_t powerOfTwo(int64_t exponent) {
   return int64_t(value << (exponent >> 16) >> 30);
 }
 
-/// Of mean 0 and deviation 1, with 16 bits behind the point: the sum of twelve evenly spread numbers.
+/// Mean 0 and deviation 1, with 16 fractional bits: the sum of twelve uniform numbers.
 static int64_t normal(RandomNumbers &random) {
   int64_t sum = 0;
   for (int i = 0; i < 12; ++i)
@@ -34,21 +34,21 @@ static int64_t normal(RandomNumbers &random) {
   return sum - 6 * 65536;
 }
 
-/// Of a median 2^log2 and a deviation of 1.8 powers of two.
+/// Median 2^log2, deviation 1.8 powers of two.
 static int64_t logNormal(RandomNumbers &random, int64_t log2) {
   return powerOfTwo((log2 << 16) + normal(random) * 9 / 5);
 }
 
-/// From 2048 rows on, of exponent 5/4: u^(-4/5) with u spread evenly over (0, 1].
+/// A Pareto distribution from 2048 rows on, with exponent 5/4: u^(-4/5), u uniform over (0, 1].
 static int64_t pareto(RandomNumbers &random) {
-  // log2(1 / u) with 16 bits behind the point: by squaring, a bit each time.
-  uint64_t u = (random.next() >> 34) + 1; // of 2^30
+  // log2(1 / u) with 16 fractional bits, by squaring: one bit each time.
+  uint64_t u = (random.next() >> 34) + 1; // in units of 2^-30
   int64_t log2 = 0;
   while (u <= uint64_t(1) << 29) {
     u *= 2;
     log2 += 65536;
   }
-  uint64_t inverse = (uint64_t(1) << 60) / u; // from 1 to 2, with 30 bits behind the point
+  uint64_t inverse = (uint64_t(1) << 60) / u; // from 1 to 2, with 30 fractional bits
   for (int64_t bit = 32768; bit; bit /= 2) {
     inverse = inverse * inverse >> 30;
     if (inverse >= uint64_t(1) << 31) {

@@ -1,9 +1,7 @@
 //===- Exchange.cpp - which rows travel to a leaf, and back ----------------===//
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// Q, dO, LSE and delta go from their home to the one rank that computes their leaf, and what was computed of them comes back. K and V
-// go once to each node that reads them, to a rank that reads them itself, which passes them on within the node.
-//
+// Q, dO, LSE and delta go from their home to the one rank that computes their leaf, and the results
+// come back. K and V go once to each node that reads them: to a rank that reads them itself and
+// passes them on within the node.
 //===----------------------------------------------------------------------===//
 
 #include "Exchange.h"
@@ -71,7 +69,7 @@ void Exchange::sendQueries() {
 }
 
 void Exchange::sendContext() {
-  // A rank reads the context of its last leaf, and so that of all its leaves.
+  // A rank reads the context of its last leaf, which includes the contexts of its other leaves.
   readers.clear();
   for (const Served &run : served)
     readers.push_back({run.rank, run.endRow});
@@ -110,7 +108,7 @@ void Exchange::relay(const Home &home, ArrayRef<Reader> inNode) {
   int64_t most = 0;
   for (const Reader &reader : inNode)
     most = std::max(most, reader.rows);
-  // Those that read all that the node reads take turns, home by home.
+  // The ranks that read everything the node reads take turns, home by home.
   auto readsAll = [&](const Reader &reader) { return reader.rows >= std::min(home.end, most); };
   int64_t turn = home.rank % llvm::count_if(inNode, readsAll);
   const Reader *relay = nullptr;

@@ -7,36 +7,38 @@
 
 namespace mlir::dash::world {
 
-/// Fills in a plan's messages and folds, document by document; kv heads whose leaves lie alike travel together.
+/// Fills in a plan's messages and folds, document by document. Kv heads whose leaves are placed
+/// alike travel together.
 class Exchange {
 public:
   Exchange(const World &world, const Owners &owners, WorldPlan &plan)
       : world(world), owners(owners), result(plan) {}
 
   void plan();
-  /// No messages.
+  /// Plans folds without messages.
   void planFolds() {
     onlyFolds = true;
     plan();
   }
 
 private:
-  /// Leaves of the heads at hand on a rank, one behind the other.
+  /// Consecutive leaves of the current heads on a rank.
   struct Served {
     int32_t rank;
     int64_t firstRow, endRow;
   };
-  /// Who reads K and V, and of how many rows.
+  /// A rank that reads K and V, and how many rows it reads.
   struct Reader {
     int32_t rank;
     int64_t rows;
   };
-  /// Who has rows of a sum.
+  /// A rank that has rows of a sum.
   struct Holder {
     int32_t rank;
     int64_t first, end;
   };
-  /// A node of which the leaves are on ranks of one node (of ranks), and who has it.
+  /// A node of the tree whose leaves are all on ranks of one cluster node, and the ranks that hold
+  /// it.
   struct Held {
     Node node;
     std::vector<Holder> holders;
@@ -64,12 +66,12 @@ private:
   WorldPlan &result;
   bool onlyFolds = false;
 
-  // Of the heads at hand:
+  // For the current heads:
   int64_t document = 0, kvHead = 0, kvHeads = 0, leaves = 0;
   ArrayRef<int32_t> ranks; ///< of each leaf
   std::vector<Served> served;
   std::vector<Reader> readers;
-  std::vector<std::vector<int32_t>> ranksOf, groupsOf; ///< of each node: the only one below, or -1
+  std::vector<std::vector<int32_t>> ranksOf, groupsOf; ///< for each node: the only one below, or -1
   std::vector<Held> held;
   std::array<std::vector<Fold>, 3> folds; ///< of all heads, by stage
 };

@@ -1,9 +1,6 @@
 //===- ReadPlan.cpp - a plan from a file -----------------------------------===//
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// The file has what somebody may have written: its form is checked here, what it means by World::get and verifyWorld. Times and
-// figures are read over: they follow from the rest.
-//
+// The file may come from anywhere. This reader checks its form; World::get and verifyWorld check
+// its meaning. Times and figures are skipped: they follow from the rest.
 //===----------------------------------------------------------------------===//
 
 #include "Refuse.h"
@@ -17,7 +14,7 @@ using namespace mlir::dash;
 using namespace mlir::dash::world;
 namespace json = llvm::json;
 
-/// False, and a message, where a list is not as long as it has to be.
+/// False, with a message, if a list has the wrong length.
 static bool isAsLong(size_t size, size_t expected, llvm::StringLiteral message, json::Path path) {
   if (size != expected)
     path.report(message);
@@ -31,7 +28,7 @@ static const json::Array *readArray(const json::Value &value, json::Path path) {
   return array;
 }
 
-/// Ranks are checked once more by what uses them, but have to fit.
+/// Only checks that a rank fits its type; its users check it again.
 static bool readRank(int64_t number, int32_t &rank, json::Path path) {
   rank = int32_t(number);
   if (rank == number)
@@ -111,7 +108,7 @@ static uint32_t toTensors(StringRef name) {
   return nameTensors(what) == name ? what : 0;
 }
 
-/// A message or a fold: numbers, and at one place a word.
+/// Reads a message or a fold: numbers, and one word among them.
 static bool readRecord(const json::Value &value, size_t size, llvm::StringLiteral message,
                        size_t wordAt, std::vector<int64_t> &numbers, std::string &word,
                        json::Path path) {

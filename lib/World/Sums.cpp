@@ -1,10 +1,8 @@
 //===- Sums.cpp - the fixed tree, by where its leaves are ------------------===//
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// Three stages add up the same tree. A server folds the nodes of which it has all leaves. Ranks of one node (of a cluster) then share
-// the rows of each node (of the tree) of which they have all leaves together. What is left is added up at the home of the rows: so
-// no rank takes in whole sums, and the work of folding is spread.
-//
+// Three stages add up the same tree. First, a server folds the nodes of which it has all leaves.
+// Then the ranks of one cluster node share the rows of each tree node of which they have all leaves
+// together. The home of the rows adds up what is left. So no rank receives whole sums, and the work
+// of folding is spread.
 //===----------------------------------------------------------------------===//
 
 #include "Exchange.h"
@@ -52,7 +50,8 @@ void Exchange::planSums() {
             {Stage::Home, home.rank, document, kvHead, kvHeads, node, home.first, end});
 }
 
-/// Nodes that ranks of one node have become `held`, those above are `sums`, children first.
+/// The tree nodes that one cluster node completes become `held`; those above them become `sums`,
+/// children first.
 void Exchange::foldAtHome(Node node, std::vector<Node> &sums) {
   node = node.named(leaves);
   if (groupOf(node) >= 0)
@@ -77,7 +76,7 @@ void Exchange::hold(Node node) {
   llvm::sort(sharing);
   sharing.erase(std::unique(sharing.begin(), sharing.end()), sharing.end());
   std::vector<Holder> holders;
-  // In whole kv tiles.
+  // In units of whole kv tiles.
   auto boundary = [&](int64_t i) {
     return i == int64_t(sharing.size()) ? rows : rows * i / int64_t(sharing.size()) / 128 * 128;
   };

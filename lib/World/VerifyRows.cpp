@@ -1,9 +1,7 @@
 //===- VerifyRows.cpp - rows arrive, come home, and are added up once ------===//
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// Each kv head of each document is played through: which rows each rank has of each tensor, and of each node's sum. A sum is a thing
-// that there is once: it moves, or it is added, and is gone where it was.
-//
+// Simulates each kv head of each document: which rows of each tensor, and of each node's sum, each
+// rank has. A sum exists once. It moves, or it is added to another; either way it is gone from its
+// old place.
 //===----------------------------------------------------------------------===//
 
 #include "VerifyState.h"
@@ -171,7 +169,7 @@ llvm::Error RowCheck::checkInputs(bool isForward) {
                               ? deliverOne(plan.forward, index.forward, ForwardRelays, false)
                               : deliverOne(plan.backward, index.backward, BackwardRelays, false))
     return error;
-  // Rows at home are there: whatever of a leaf's is not, must have come.
+  // Rows at home are there. Any other row of a leaf must have arrived.
   auto lacks = [&](int32_t rank, uint32_t tensor, int64_t first,
                    int64_t end) -> std::optional<RowSet::Range> {
     const RowSet &came = rows[{rank, tensor}];
@@ -191,7 +189,7 @@ llvm::Error RowCheck::checkInputs(bool isForward) {
     for (uint32_t tensors = (queries | context) & (isForward ? ofForward : ofBackward); tensors;
          tensors &= tensors - 1) {
       uint32_t tensor = tensors & ~(tensors - 1);
-      // The last leaf of a rank reads what those in front of it read.
+      // The last leaf of a rank reads what the leaves before it read.
       if ((tensor & (K | V)) && leaf + 1 < leaves && ranks[leaf + 1] == ranks[leaf])
         continue;
       if (auto missing = lacks(ranks[leaf], tensor, tensor & queries ? first : 0, ends[leaf]))
@@ -203,7 +201,7 @@ llvm::Error RowCheck::checkInputs(bool isForward) {
   return llvm::Error::success();
 }
 
-/// Rows of what was computed of a leaf: each comes home once, from who computed it.
+/// Result rows of a leaf: each comes home once, from the rank that computed it.
 llvm::Error RowCheck::checkComingHome(StringRef pass, const Phase &phase, ArrayRef<int32_t> indices,
                                       uint32_t what) {
   for (uint32_t tensors = what & (pass == "forward" ? ofForward : ofBackward); tensors;

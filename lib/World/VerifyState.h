@@ -15,7 +15,7 @@ class RowSet {
 public:
   using Range = std::pair<int64_t, int64_t>;
 
-  /// False, and nothing is changed, where one of them is there.
+  /// False, and nothing changes, if one of them is there.
   bool add(int64_t first, int64_t end) {
     auto next = ranges.begin();
     while (next != ranges.end() && next->second < first)
@@ -40,7 +40,7 @@ public:
       ranges.insert(next, {first, end});
     return true;
   }
-  /// False, and nothing is changed, where one of them is missing.
+  /// False, and nothing changes, if one of them is missing.
   bool remove(int64_t first, int64_t end) {
     for (auto range = ranges.begin(); range != ranges.end(); ++range)
       if (range->first <= first && end <= range->second) {
@@ -74,14 +74,14 @@ private:
   std::vector<Range> ranges; ///< ascending, never touching
 };
 
-/// What is said of a place in a plan.
+/// A place in a plan, as messages name it.
 inline std::string placeOf(StringRef pass, const Phase &phase, size_t index) {
   const Message &message = phase.messages[index];
   return llvm::formatv("{0} phase '{1}', message {2} from rank {3} to rank {4}", pass, phase.name,
                        index, message.from, message.to);
 }
 
-/// Messages and folds of each document, in their order.
+/// The messages and folds of each document, in order.
 struct DocumentIndex {
   DocumentIndex(const World &world, const WorldPlan &plan);
   template <typename Item> struct Lists {
@@ -96,8 +96,9 @@ struct DocumentIndex {
   Lists<Fold> folds;
 };
 
-/// Ends of leaves by their definition: the largest multiple of the step whose square, times the query heads of a kv head, is not above
-/// leaf * area; but at least `fewest` rows more than the end before; and no document ends with fewer.
+/// Ends of leaves by their definition. An end is the largest multiple of the step whose square,
+/// times the query heads of a kv head, is at most leaf * area. It is at least `fewest` rows after
+/// the end before, and no document ends with fewer rows than that.
 class LeafEnds {
 public:
   LeafEnds(const World &world);
@@ -113,7 +114,8 @@ private:
   std::vector<int64_t> begin = {0}, ends;
 };
 
-/// Proves of each kv head of a document that its rows arrive, come home, and are added up as the tree says.
+/// Proves for each kv head of a document that its rows arrive, come home, and are added up as the
+/// tree says.
 class RowCheck {
 public:
   RowCheck(const World &world, const WorldPlan &plan, const LeafEnds &ends,
@@ -124,7 +126,8 @@ public:
 private:
   llvm::Error checkHead();
   bool isAsHeadBefore() const;
-  /// Of a pass, the tensors to look at: of those that all messages of the document carry together or not at all, one is enough.
+  /// The tensors of a pass to check. If all messages of the document carry some tensors together or
+  /// not at all, one of them is enough.
   template <typename Phases, typename Lists>
   uint32_t tensorsToLookAt(const Phases &phases, const Lists &lists) const;
   template <typename Phases, typename Lists, typename Test>
@@ -152,13 +155,13 @@ private:
   ArrayRef<int32_t> servers;
   DocumentIndex index;
 
-  // Of the head at hand:
+  // For the current head:
   int64_t document = 0, head = 0, leaves = 0;
-  uint32_t ofForward = 0, ofBackward = 0; ///< tensors to look at
+  uint32_t ofForward = 0, ofBackward = 0; ///< tensors to check
   ArrayRef<int64_t> ends;
   ArrayRef<int32_t> ranks;                                      ///< that compute its leaves
-  std::map<std::pair<int32_t, uint32_t>, RowSet> rows;          ///< by rank and tensor
-  std::map<std::tuple<int32_t, int64_t, int64_t>, RowSet> sums; ///< by rank and node
+  std::map<std::pair<int32_t, uint32_t>, RowSet> rows;          ///< key: rank and tensor
+  std::map<std::tuple<int32_t, int64_t, int64_t>, RowSet> sums; ///< key: rank and node
 };
 
 } // namespace mlir::dash::world

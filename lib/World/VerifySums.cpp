@@ -24,7 +24,7 @@ llvm::Error RowCheck::fold(Stage stage) {
             number, fold.rank, fold.first, fold.end, nameNode(fold.node), headName(),
             nameNode(child));
     }
-    // Of the right child there is each row once, so of the node, too.
+    // The right child has each row once, so the node has too.
     sums[{fold.rank, fold.node.level, fold.node.index}].add(fold.first, fold.end);
   }
   return llvm::Error::success();
@@ -50,7 +50,7 @@ llvm::Error RowCheck::moveSums(const Phase &phase, ArrayRef<int32_t> indices, Ro
     if (!isHome(message.to, message.first, message.end))
       return refuse("{0}: rows {1} to {2} of dK+dV, {3}, are not at home on rank {4}", at(),
                     message.first, message.end, headName(), message.to);
-    came.add(message.first, message.end); // of the root there is each row once
+    came.add(message.first, message.end); // the root has each row once
   }
   for (int32_t number : indices)
     if (const Message &message = phase.messages[number]; isOfHead(message) && message.what == Sums)
@@ -75,7 +75,7 @@ llvm::Error RowCheck::checkSums() {
     return error;
   if (llvm::Error error = fold(Stage::Home))
     return error;
-  // What is there now is rounded where it is: complete sums at home.
+  // What remains is rounded where it is: complete sums at home.
   Node root = Node::root(leaves);
   for (const auto &[key, held] : sums) {
     if (held.empty())

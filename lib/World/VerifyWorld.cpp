@@ -1,9 +1,7 @@
 //===- VerifyWorld.cpp - prove a plan --------------------------------------===//
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// Runs, the form of messages and folds, buffers and memory; VerifyRows.cpp has what they carry. Nothing here asks the functions that
-// make plans: leaves, bytes and places are derived anew.
-//
+// Checks runs, the form of messages and folds, buffers and memory. VerifyRows.cpp checks what
+// messages carry. Nothing here calls the functions that make plans: leaves, bytes and places are
+// derived independently.
 //===----------------------------------------------------------------------===//
 
 #include "dash/World/VerifyWorld.h"
@@ -69,7 +67,7 @@ static llvm::Error checkRuns(const World &world, const WorldPlan &plan, const Le
   return llvm::Error::success();
 }
 
-/// With what fills it up.
+/// Includes padding.
 static int64_t expectedBytes(const World &world, const Message &message) {
   int64_t columns = world.problem().headDim, queries = world.group(), perRow = 0;
   for (uint32_t tensor : {Q, DO, O, DQ})
@@ -83,7 +81,8 @@ static int64_t expectedBytes(const World &world, const Message &message) {
   return (bytes + alignment - 1) / alignment * alignment;
 }
 
-/// `kinds` are the sets of tensors that the phase may carry, of each any share that is not empty.
+/// `kinds` are the sets of tensors that the phase may carry. Any non-empty subset of one is
+/// allowed.
 static llvm::Error checkForm(const World &world, StringRef pass, const Phase &phase,
                              ArrayRef<uint32_t> kinds) {
   const WorldProblem &problem = world.problem();
@@ -122,7 +121,8 @@ static llvm::Error checkForm(const World &world, StringRef pass, const Phase &ph
   return llvm::Error::success();
 }
 
-/// No two messages share bytes of a buffer, and those of one partner lie together, by its rank, as an exchange of splits has them.
+/// No two messages share bytes of a buffer. Messages of one partner are contiguous and sorted by
+/// rank, as an all-to-all exchange with splits needs them.
 static llvm::Error checkBuffers(const World &world, StringRef pass, const Phase &phase,
                                 bool isSending) {
   const std::vector<int64_t> &sizes = isSending ? phase.sendBytes : phase.receiveBytes;
@@ -203,7 +203,8 @@ static llvm::Error checkFoldForm(const World &world, const WorldPlan &plan, cons
   return llvm::Error::success();
 }
 
-/// While leaf n of a run is added, the sums of the largest aligned nodes of the leaves in front are there.
+/// While leaf n of a run is added, the sums of the largest aligned nodes of the leaves before it
+/// are live.
 static llvm::Error checkMemory(const World &world, const WorldPlan &plan, const LeafEnds &ends) {
   int64_t ranks = world.problem().ranks;
   std::vector<int64_t> needed(ranks);

@@ -5,7 +5,7 @@
 
 namespace mlir::dash::world {
 
-/// By Stage.
+/// Indexed by Stage.
 inline constexpr const char *stageNames[] = {"server", "node", "home"};
 
 } // namespace mlir::dash::world

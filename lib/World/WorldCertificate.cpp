@@ -15,7 +15,7 @@ std::string mlir::dash::world::certifyWorld(const World &world, StringRef forwar
   const Cut &cut = world.cut();
   std::string text = "dash world certificate 1\n";
   llvm::raw_string_ostream os(text);
-  // No ranks, no plan, no lengths: a document's leaves follow from its own length.
+  // No ranks, plan or lengths: a document's leaves follow from its own length.
   os << llvm::formatv("cut {0} step {1} area {2} least {3}\n", cut.version, cut.step, cut.area,
                       cut.least);
   os << llvm::formatv("padding end {0} whole {1} packed {2}\n", cut.padEnd, cut.padWhole,

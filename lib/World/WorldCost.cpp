@@ -22,7 +22,7 @@ int64_t mlir::dash::world::foldTime(const World &world, int64_t kvHeads, int64_t
   return toPicoseconds(3.0 * bytesOf(world, Sums, kvHeads, rows), world.problem().prices.memory);
 }
 
-/// A complete sum is read, dK and dV are written.
+/// Reads a complete sum, writes dK and dV.
 static int64_t roundTime(const World &world, int64_t kvHeads, int64_t rows) {
   return toPicoseconds(bytesOf(world, Sums, kvHeads, rows) + bytesOf(world, DK | DV, kvHeads, rows),
                        world.problem().prices.memory);
@@ -32,7 +32,7 @@ int64_t mlir::dash::world::unitTime(const World &world, int64_t document, int64_
   int64_t time = world.leafTime(document, leaf);
   if (leaf == 0)
     return time;
-  // The left sibling of the largest node that begins with this leaf ends in front of it.
+  // The left sibling of the largest node that begins with this leaf ends just before it.
   return time + foldTime(world, 1, world.leafFirst(document, leaf));
 }
 
@@ -77,7 +77,7 @@ PassLoad mlir::dash::world::forwardLoad(const World &world, const WorldPlan &pla
 std::vector<int64_t> mlir::dash::world::foldTimes(const World &world, ArrayRef<Fold> folds) {
   std::vector<int64_t> times(world.problem().ranks);
   for (const Fold &fold : folds) {
-    // Rows that the left child lacks are taken as they are.
+    // Rows that the left child lacks are copied.
     int64_t leaves = world.numLeaves(fold.document);
     int64_t left = world.leafEnd(fold.document, fold.node.left().endLeaf(leaves) - 1);
     if (int64_t rows = std::min(fold.end, left) - fold.first; rows > 0)

@@ -59,7 +59,7 @@ std::vector<int64_t> mlir::dash::world::sumBytesOf(const World &world, ArrayRef<
   for (const Run &run : runs) {
     if (world.numLeaves(run.document) == 1)
       continue; // rounded by the kernel
-    // As a binary counter: a leaf comes, and pairs that it completes become one.
+    // Like a binary counter: when a leaf comes, the pairs that it completes become one.
     live.clear();
     int64_t rows = 0, peak = 0;
     for (int64_t leaf = run.firstLeaf; leaf < run.endLeaf; ++leaf) {

@@ -1,8 +1,5 @@
 //===- WorldPrices.cpp - leaves by the costs of kernels --------------------===//
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// The one file of World that knows the schedules' costs: microseconds there, picoseconds here.
-//
+// The only file of World that knows the costs of schedules: microseconds there, picoseconds here.
 //===----------------------------------------------------------------------===//
 
 #include "dash/Schedule/Prices.h"

@@ -10,7 +10,7 @@
 
 using namespace mlir::dash::world;
 
-/// Limits of kernels, and of what a plan of 2 GB could hold.
+/// Limits of kernels, and of what fits a plan of 2 GB.
 static constexpr int64_t mostRows = 2097152, mostDocuments = 1 << 24, mostRanks = 1 << 16,
                          mostHeads = 65535, mostUnits = int64_t(1) << 27;
 
@@ -24,7 +24,7 @@ std::vector<std::vector<HomeRange>> mlir::dash::world::packedHomes(ArrayRef<int6
         ++rank;
         room = rows;
       }
-      // The last rank takes what is left.
+      // The last rank takes the rest.
       int64_t here = rank + 1 < ranks ? std::min(room, length - first) : length - first;
       homes[rank].push_back({int64_t(document), first, here});
       first += here;
@@ -94,7 +94,7 @@ llvm::Error World::checkSizes() const {
   for (double rate : {prices.memory, prices.nvlink, prices.network})
     if (!(rate >= 1 && rate <= 1e6))
       return refuse("expected rates from 1 to 1000000 GB/s, got {0}", rate);
-  // Sums of times, a thousandfold for speeds, have to be 64-bit numbers.
+  // Sums of times, multiplied by 1000 for speeds, must fit 64 bits.
   double seconds = 0, folds = 0;
   for (int64_t rows : p.documents) {
     double tiles = double(rows) / 128 + 16;
@@ -170,7 +170,7 @@ int64_t mlir::dash::world::predictLeaf(const WorldPrices &prices, const LeafShap
   if (shape.isPacked)
     return int64_t(tailOfPacked *
                    double((tasks * prices.task + tiles * prices.item) / prices.workers));
-  int64_t items = 2 * tiles; // of two parts
+  int64_t items = 2 * tiles; // with two parts
   return int64_t(tailOfLeaf *
                  double((tasks * prices.task + items * prices.item) / prices.workers)) +
          prices.launch;
@@ -178,7 +178,7 @@ int64_t mlir::dash::world::predictLeaf(const WorldPrices &prices, const LeafShap
 
 void World::cutDocuments() {
   const WorldProblem &p = given;
-  // Ends are the same in all documents, but for the last.
+  // Ends are the same in all documents, except the last one.
   int64_t longest = *llvm::max_element(p.documents);
   std::vector<int64_t> shared = cutting.leafEnds(longest + 2 * cutting.leastRows(group()), group());
   std::vector<int64_t> sharedTimes;

@@ -1,9 +1,7 @@
 //===- WorldReportHeat.cpp - a plan as pictures ----------------------------===//
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// Ranks by compute, folds, bytes and memory, a column a rank; and bytes from node to node. Where there are more ranks or nodes than pixels
-// can show, a cell has the fullest of several, so that a picture's size does not grow with the world.
-//
+// Shows compute, folds, bytes and memory, a column for each rank; and bytes from node to node. If
+// there are more ranks or nodes than pixels, a cell shows the fullest of several. So a picture's
+// size does not grow with the world.
 //===----------------------------------------------------------------------===//
 
 #include "dash/World/WorldReport.h"

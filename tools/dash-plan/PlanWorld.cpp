@@ -137,7 +137,7 @@ static llvm::Expected<WorldProblem> readProblem(const SharedOptions &shared) {
   return problem;
 }
 
-/// How long it keeps one core: the least of several times.
+/// How long one core is busy: the minimum of several runs.
 static llvm::Error measure(llvm::raw_ostream &os, const World &world, llvm::StringRef name,
                            unsigned repeats) {
   const WorldKind *kind = findWorldKind(name);

@@ -9,17 +9,18 @@
 
 namespace mlir::dash {
 
-/// Options that orders have, too.
+/// Options that orders have too.
 struct SharedOptions {
-  std::string kind, costs; ///< empty where they are not given
+  std::string kind, costs; ///< empty if not given
   int64_t headDim;
-  unsigned repeats; ///< 0 where they are not given
+  unsigned repeats; ///< 0 if not given
 };
 
-/// `--world`: shares documents out over ranks, and says what comes out, as text. Fails with what was expected and found.
+/// `--world`: distributes documents over ranks, and returns a report as text. Fails with what was
+/// expected and found.
 llvm::Expected<std::string> planWorld(const SharedOptions &shared);
 
-/// Whether `--world` was given; without it, fails where one of its options was.
+/// Whether `--world` was given. Without it, fails if one of its options was given.
 llvm::Expected<bool> isWorld();
 
 extern llvm::cl::OptionCategory worldCategory;

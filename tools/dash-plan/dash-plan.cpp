@@ -1,9 +1,6 @@
 //===- dash-plan.cpp - sizes in, order buffer out -------------------------===//
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// The planner of dash/Schedule/OrderPlanner.h from a shell: writes the buffer that a kernel reads, and times how long
-// a runtime would wait for it.
-//
+// The command line of dash/Schedule/OrderPlanner.h. It writes the buffer that a kernel reads, and
+// times how long a runtime would wait for it.
 //===----------------------------------------------------------------------===//
 
 #include "PlanWorld.h"
@@ -74,7 +71,7 @@ static Mask parseMask(StringRef text) {
   return window;
 }
 
-/// The request, and in `pricedHeadDim` the head dim that its costs were measured with.
+/// The request. `pricedHeadDim` receives the head dim at which its costs were measured.
 static ScheduleHeader readRequest(int64_t &pricedHeadDim) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
   std::string message;

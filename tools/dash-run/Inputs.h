@@ -8,19 +8,20 @@
 
 namespace dash_run {
 
-/// Fills an input with random numbers: element n of the tensor called `name` is drawn by itself, so
-/// it does not depend on the machine, nor on which other inputs there are.
+/// Fills an input with random numbers. Element n of the tensor called `name` is drawn
+/// independently: it does not depend on the machine or on the other inputs.
 void fillRandom(Tensor &tensor, uint64_t seed);
 
-/// What becomes of q k^T in front of the softmax, and what beside it has a part in the sum.
+/// How q k^T changes before the softmax, and what else enters the row's sum.
 struct Scores {
   double scale;
   std::optional<double> softcap;
-  const Tensor *sink; ///< null where there is none
+  const Tensor *sink; ///< null if there is none
 };
 
 /// What a forward pass leaves for the backward: o = softmax(scale Q K^T) V and the log of the rows'
-/// sums, in f64 and rounded once; 0 and -inf where a row sees no column, nor a sink. `o` or `lse` may be null.
+/// sums, in f64 and rounded once. They are 0 and -inf for a row that sees neither a column nor a
+/// sink. `o` or `lse` may be null.
 void computeForward(const mlir::dash::Problem &problem, const Scores &how, const Tensor &q,
                     const Tensor &k, const Tensor &v, Tensor *o, Tensor *lse);
 

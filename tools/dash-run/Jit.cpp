@@ -1,9 +1,6 @@
 //===- Jit.cpp - compiles and runs loops ----------------------------------===//
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// Compiled for the machine at hand. That changes no bits: no pass here may reorder or fuse what the
-// loops say, bf16 is rounded by integer operations, and all else is IEEE arithmetic.
-//
+// Compiles for the host machine. That changes no bits: no pass here may reorder or fuse the loops'
+// operations, integer operations round to bf16, and all else is IEEE arithmetic.
 //===----------------------------------------------------------------------===//
 
 #include "Program.h"
@@ -54,7 +51,7 @@ static LogicalResult lowerToLLVM(ModuleOp module) {
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
   arith::ArithExpandOpsPassOptions expand;
-  expand.includeBf16 = true; // not every target's own rounding treats subnormal numbers alike
+  expand.includeBf16 = true; // not every target rounds subnormal numbers alike
   manager.addPass(arith::createArithExpandOpsPass(expand));
   manager.addPass(createConvertVectorToLLVMPass());
   manager.addPass(createSCFToControlFlowPass());
@@ -79,7 +76,7 @@ static std::vector<int64_t> describe(Tensor &tensor) {
   return descriptor;
 }
 
-/// A function that takes its arguments, of whatever types, by an array of pointers to them.
+/// Adds a function that takes its arguments, of any types, as an array of pointers.
 static void addPackedEntry(llvm::Module &module) {
   llvm::Function *function = module.getFunction(("_mlir_ciface_" + entryName).str());
   llvm::IRBuilder<> b(module.getContext());
@@ -100,17 +97,17 @@ int64_t dash_run::memoryOfMachine() {
 }
 
 //===----------------------------------------------------------------------===//
-// What a program may call
+// Symbols that a program may call
 //===----------------------------------------------------------------------===//
 
-/// An assertion says its text by `puts`, and ends the process by `abort`.
+/// An assertion prints its text by `puts`, and ends the process by `abort`.
 static int sayError(const char *text) {
   llvm::WithColor::error(llvm::errs(), "dash-run") << text << "\n";
   return 0;
 }
 [[noreturn]] static void endProcess() { std::exit(1); }
 
-/// Loops do not ask whether they got their buffers.
+/// Loops do not check whether they got their buffers.
 static void *takeBuffer(size_t bytes) {
   void *buffer = bytes <= size_t(memoryOfMachine()) ? std::malloc(bytes) : nullptr;
   if (buffer)
@@ -119,8 +116,8 @@ static void *takeBuffer(size_t bytes) {
   endProcess();
 }
 
-/// Of all that is in this process only this: the exponential is the one function of the C library that the arithmetic has. What else
-/// is here, a compiler puts in.
+/// The exponential is the only symbol of this process that the arithmetic needs. A compiler inserts
+/// the others here.
 static llvm::Error offerSymbols(orc::LLJIT &jit) {
   auto absolute = [](auto *function) {
     return orc::ExecutorSymbolDef(orc::ExecutorAddr::fromPtr(function),
@@ -192,7 +189,7 @@ llvm::Error dash_run::runProgram(Program &program) {
   addPackedEntry(*module);
   for (llvm::Function &function : *module)
     function.addFnAttr(
-        "no-builtins"); // a malloc and a fill do not become a calloc, whatever else there may be
+        "no-builtins"); // keeps a malloc and a fill from becoming a calloc
   if (llvm::Error error =
           makeOptimizingTransformer(/*optLevel=*/2, /*sizeLevel=*/0, machine->get())(module.get()))
     return error;

@@ -1,9 +1,6 @@
 //===- Npy.cpp - arrays in files ------------------------------------------===//
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// A file is "\x93NUMPY", a version, the length of the header, the header, and the data. The header
-// is a dict of Python with three entries: {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }
-//
+// A file has "\x93NUMPY", a version, the length of the header, the header, and the data. The header
+// is a Python dict with three entries: {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }
 //===----------------------------------------------------------------------===//
 
 #include "Npy.h"
@@ -97,7 +94,7 @@ private:
   }
   static bool isEnd(char c) { return c == ',' || c == '}' || c == ' '; }
 
-  /// A quoted string; empty where there is none, which is no type and no key.
+  /// A quoted string; empty if there is none. An empty string is neither a type nor a key.
   static StringRef takeString(StringRef &text) {
     if (text.empty() || (text[0] != '\'' && text[0] != '"'))
       return {};
@@ -169,7 +166,7 @@ std::string dash_run::npyHeader(StringRef type, ArrayRef<int64_t> shape) {
     sizes.resize(sizes.size() - 2);
   std::string dict =
       formatv("{{'descr': '{0}', 'fortran_order': False, 'shape': ({1}), }", type, sizes);
-  // The format wants data to start at a multiple of 64, behind spaces and a line's end.
+  // The format wants data to start at a multiple of 64, after spaces and a newline.
   size_t begin = magic.size() + 4, end = alignTo(begin + dict.size() + 1, 64);
   dict.append(end - begin - dict.size() - 1, ' ');
   dict += '\n';

@@ -11,8 +11,8 @@
 
 namespace dash_run {
 
-/// An array as numpy's format NPY stores it, in C order. Of its types only those that dash has: "<u2"
-/// (bf16 as its bits), "<f2" and "<f4".
+/// An array as numpy's format NPY stores it, in C order. Only dash's types: "<u2" (bf16 as its
+/// bits), "<f2" and "<f4".
 struct NpyArray {
   std::string type;
   llvm::SmallVector<int64_t> shape;
@@ -22,10 +22,11 @@ struct NpyArray {
 /// "[1, 2, 50, 64]", as messages show it.
 std::string formatShape(llvm::ArrayRef<int64_t> shape);
 
-/// Reads a file of version 1, 2 or 3 with at most so many bytes of data. Errors name the file, what was expected and what was found.
+/// Reads a file of version 1, 2 or 3 with at most `mostBytes` bytes of data. Errors name the file,
+/// what was expected and what was found.
 llvm::Expected<NpyArray> readNpy(llvm::StringRef path, uint64_t mostBytes);
 
-/// Bytes of a file of version 1 (as numpy writes it), in front of the array's data.
+/// The bytes of a file of version 1 (numpy's default) before the array's data.
 std::string npyHeader(llvm::StringRef type, llvm::ArrayRef<int64_t> shape);
 
 } // namespace dash_run

@@ -1,9 +1,6 @@
 //===- Program.cpp - a lowered function and its arguments -----------------===//
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// A program may be a stranger's. Of its module only the function that runs is taken, with the tables that it reads, and all that the
-// file says of memory is held against the problem before any is taken.
-//
+// A program may be untrusted. The tool takes only the function that runs, and the tables that it
+// reads. It checks all memory that the file asks for against the problem before it allocates any.
 //===----------------------------------------------------------------------===//
 
 #include "Program.h"
@@ -89,7 +86,7 @@ void Tensor::set(int64_t index, double value) {
 // Loading
 //===----------------------------------------------------------------------===//
 
-/// The function to run: the one called `name`, or the only one that is an attention backward.
+/// The function to run: the one called `name`, or the only attention backward.
 static FailureOr<func::FuncOp> findFunction(ModuleOp module, StringRef name) {
   if (!name.empty()) {
     if (auto function = module.lookupSymbol<func::FuncOp>(name))
@@ -113,7 +110,7 @@ static FailureOr<func::FuncOp> findFunction(ModuleOp module, StringRef name) {
   return failure();
 }
 
-/// Whether a contiguous tensor can be handed over as the type: what the type leaves open comes with the call.
+/// Whether a contiguous tensor can be passed as the type. Dynamic dimensions come with the call.
 static bool isInMemory(MemRefType type, const Tensor &tensor) {
   SmallVector<int64_t> strides;
   int64_t offset, stride = 1;
@@ -139,7 +136,7 @@ static FailureOr<Tensor> toTensor(func::FuncOp function, unsigned number) {
     return function.emitError() << "argument " << number << " of @" << function.getName()
                                 << " has no dash.tensor: it is not a tensor of the problem";
   Tensor tensor;
-  tensor.role = roles.front(); // of one argument for several, which are all read
+  tensor.role = roles.front(); // one argument has several roles, and all are read
   tensor.name = tensor.role.getName().str();
   auto refuse = [&] {
     return function.emitError() << "argument '" << tensor.name << "' of @" << function.getName();
@@ -180,7 +177,8 @@ static LogicalResult lowerToLoops(ModuleOp module, bool contributions) {
 // What a program may be
 //===----------------------------------------------------------------------===//
 
-/// What --dash-lower-to-loops writes, and what canonicalization makes of it: no calls, and nothing that has a pointer.
+/// Ops that --dash-lower-to-loops writes, and those that canonicalization makes of them: no calls
+/// and no pointers.
 static bool isOfLoops(Operation *op) {
   if (isa<func::FuncOp, func::ReturnOp, cf::AssertOp, memref::AllocOp, memref::CastOp,
           memref::DeallocOp, memref::DimOp, memref::GetGlobalOp, memref::LoadOp, memref::StoreOp>(
@@ -192,12 +190,12 @@ static bool isOfLoops(Operation *op) {
 
 namespace {
 
-/// Adds up memory, up to what this machine has.
+/// Adds up memory, up to this machine's limit.
 class Memory {
 public:
   explicit Memory(func::FuncOp function) : function(function) {}
 
-  /// Of a buffer whose size comes with the call the run itself takes care.
+  /// The run itself checks a buffer whose size comes with the call.
   LogicalResult take(MemRefType type) {
     if (!type.hasStaticShape() || !type.getElementType().isIntOrIndexOrFloat())
       return success();
@@ -227,14 +225,14 @@ private:
 
 } // namespace
 
-/// A module of the function alone, called "run", and of the tables that it reads.
+/// A module with only the function, called "run", and the tables that it reads.
 static FailureOr<OwningOpRef<ModuleOp>> isolate(func::FuncOp function) {
   OwningOpRef<ModuleOp> module(ModuleOp::create(function.getLoc()));
   OpBuilder builder(module->getBodyRegion());
   Memory memory(function);
   llvm::StringMap<std::string> tables;
   auto copy = cast<func::FuncOp>(builder.clone(*function));
-  // Our marks have served, and those of others are none of ours.
+  // Our marks have done their work, and other marks are not ours.
   copy->setDiscardableAttrs(ArrayRef<NamedAttribute>());
   copy.removeArgAttrsAttr();
   copy.setPublic();
@@ -266,7 +264,7 @@ static FailureOr<OwningOpRef<ModuleOp>> isolate(func::FuncOp function) {
   return module;
 }
 
-/// Arguments are what the problem says, each at most once. A list of sequences lies in a batch of 1.
+/// Arguments are those of the problem, each at most once. A list of sequences has a batch of 1.
 static LogicalResult checkArguments(func::FuncOp function, const Program &program) {
   const Problem &problem = program.problem;
   ScheduleHeader header;
@@ -295,7 +293,7 @@ static LogicalResult checkArguments(func::FuncOp function, const Program &progra
                       << (tensor.isContributions() ? "[contributions, rows, head dim]"
                                                    : formatShape(shape))
                       << " of its problem, got " << formatShape(tensor.shape);
-    // How many there are is known to the loops alone.
+    // Only the loops know how many there are.
     if (auto type = dyn_cast<MemRefType>(function.getArgumentTypes()[number]);
         tensor.isContributions() && !type.hasStaticShape())
       return refuse() << " must have a type of stated sizes, got " << type;

@@ -34,27 +34,27 @@ struct Tensor {
   void set(int64_t index, double value); ///< rounds to nearest even
 };
 
-/// What a program's function is called, whatever its file calls it.
+/// The function's name in an isolated program, whatever its file calls it.
 constexpr llvm::StringLiteral entryName = "run";
 
 /// A function to run, and what it takes.
 struct Program {
-  mlir::OwningOpRef<mlir::ModuleOp> module; ///< of the function, called `entryName`, and of tables
+  mlir::OwningOpRef<mlir::ModuleOp> module; ///< the function, called `entryName`, and tables
   mlir::dash::Problem problem;
   std::optional<double> softcap;
   std::vector<Tensor> arguments; ///< without data
 };
 
-/// Bytes that this machine has.
+/// Bytes of memory in this machine.
 int64_t memoryOfMachine();
 
-/// Loads a scheduled program, or a lowered one, and lowers it to loops. An empty `function` is the
-/// only one that can be run. Says what is wrong to the context's diagnostics: what is loaded calls nothing, and its arguments have the
-/// names and shapes that the problem gives them, and fit into memory together.
+/// Loads a scheduled or lowered program, and lowers it to loops. An empty `function` selects the
+/// only one that can run. Errors go to the context's diagnostics. A loaded program calls nothing.
+/// Its arguments have the names and shapes of the problem, and together fit into memory.
 mlir::FailureOr<Program> loadProgram(mlir::MLIRContext &context, llvm::StringRef path,
                                      llvm::StringRef function, bool contributions);
 
-/// Compiles and runs the program on its arguments, which have data now.
+/// Compiles the program and runs it on its arguments, which must have data.
 llvm::Error runProgram(Program &program);
 
 } // namespace dash_run

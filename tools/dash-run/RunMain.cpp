@@ -1,9 +1,6 @@
 //===- RunMain.cpp - run a scheduled program on the CPU ------------------===//
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// Arrays in, gradients out. Everything is checked before anything runs, and outputs appear in their
-// folder all together, after the run.
-//
+// Arrays in, gradients out. The tool checks everything before it runs anything. Outputs appear in
+// their folder together, after the run.
 //===----------------------------------------------------------------------===//
 
 #include "RunMain.h"
@@ -32,7 +29,7 @@ using mlir::dash::TemporaryFile;
 
 namespace {
 
-/// Made when the tool runs, and not when it is loaded: it may be part of a library.
+/// Made when the tool runs, not when it is loaded: it may be part of a library.
 struct Options {
   cl::OptionCategory category{"dash-run options"};
   cl::opt<std::string> inputFile{cl::Positional, cl::Required, cl::desc("FILE.mlir"),
@@ -63,12 +60,12 @@ static Error mismatch(StringRef path, const Twine &expected, const Twine &found)
   return createStringError(path + ": expected " + expected + ", found " + found);
 }
 
-/// Names of bits as a reader of the files knows them.
+/// Names of types as a reader of the files knows them.
 static std::string describeType(const Tensor &tensor) {
   return tensor.npyType().str() + (tensor.element == Element::BF16 ? " (bf16 as uint16)" : "");
 }
 
-/// Takes an input from its file. False where there is none.
+/// Reads an input from its file. False if there is none.
 static Expected<bool> readInput(Tensor &tensor) {
   SmallString<128> path(options().argsDir);
   sys::path::append(path, tensor.name + ".npy");
@@ -98,7 +95,7 @@ public:
                                "'");
     for (Tensor &tensor : program.arguments) {
       if (tensor.isOutput()) {
-        // What nobody writes shall not look like a gradient.
+        // An element that is never written must not look like a gradient.
         tensor.data.assign(tensor.numElements() * tensor.elementBytes(), char(0xff));
         continue;
       }
@@ -126,7 +123,7 @@ private:
     auto it = llvm::find_if(program.arguments, [&](Tensor &t) { return t.name == name; });
     return it == program.arguments.end() ? nullptr : &*it;
   }
-  /// An input that is to be made, or null.
+  /// An input that must be made, or null.
   Tensor *missing(StringRef name) {
     Tensor *tensor = find(name);
     return is_contained(made, tensor) ? tensor : nullptr;
@@ -149,7 +146,7 @@ private:
     if (!q || !k || !v || (delta && !dOut))
       return createStringError("o, lse and delta come from q, k, v and do, of which this function "
                                "does not take all; give them in --args");
-    Tensor output = *q; // where the program takes delta, its o is nobody's
+    Tensor output = *q; // the program takes delta, so its o is not used
     output.name = "o";
     output.shape = q->shape;
     output.shape.back() = program.problem.headDimV;
@@ -167,13 +164,13 @@ private:
   SmallVector<Tensor *> made;
 };
 
-/// Files of a folder that appear together: all are written under other names first.
+/// Files that appear in a folder together: all are first written under other names.
 class Outputs {
 public:
   Error add(const Tensor &tensor) {
     SmallString<128> path(options().outDir);
     sys::path::append(path, tensor.name + ".npy");
-    // What would make the renaming fail is found before anything is renamed.
+    // Finds what would make a rename fail before it renames anything.
     if (sys::fs::is_directory(path))
       return createFileError(path, std::make_error_code(std::errc::is_a_directory));
     std::string bytes = npyHeader(tensor.npyType(), tensor.shape);

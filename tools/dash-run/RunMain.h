@@ -7,7 +7,8 @@ namespace mlir {
 class DialectRegistry;
 } // namespace mlir
 
-/// Runs dash-run once. `registry` has the upstream dialects that programs may hold; dash is added. Gives the exit status.
+/// Runs dash-run once. `registry` has the upstream dialects that programs may use; dash is added.
+/// Returns the exit status.
 int runDashRun(int argc, char **argv, mlir::DialectRegistry &registry);
 
 #endif // DASH_TOOLS_DASH_RUN_RUNMAIN_H

@@ -12,7 +12,7 @@
 #include <cstdlib>
 #include <unistd.h>
 
-/// What was printed, however the tool ends: nobody destroys the stream (NoDestructors.cpp).
+/// Flushes the tool's output however it ends: no destructor does (NoDestructors.cpp).
 static void flushWhenDone() {
   on_exit(
       [](int, void *) {

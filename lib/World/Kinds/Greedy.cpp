@@ -1,10 +1,8 @@
 //===- Greedy.cpp - the policy of DistCA -----------------------------------===//
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// Rows begin at home. From ranks with too much, rows of a document with their whole context go to ranks with too little, all heads
-// together: at each step to the emptiest, the rows that give most work for a byte, until all are within a tolerance (DistCA, 2025).
-// It has no prices of kernels: work is pairs of rows.
-//
+// Rows begin at home. Rows of a document, with their whole context and all heads, move from ranks
+// with too much work to ranks with too little. Each step serves the emptiest rank and moves the
+// rows with the most work for each byte, until all ranks are within a tolerance (DistCA, 2025).
+// This kind has no prices of kernels: work is counted in pairs of rows.
 //===----------------------------------------------------------------------===//
 
 #include "../Compare.h"
@@ -22,7 +20,7 @@ struct Rows {
 };
 } // namespace
 
-/// Where the last `pairs` pairs of rows in front of `end` begin.
+/// The first row of the last `pairs` pairs of rows before `end`.
 static int64_t beginOf(int64_t end, double pairs) {
   double rest = double(end) * double(end) - 2 * pairs;
   int64_t root = 0;
@@ -91,7 +89,7 @@ static std::vector<Rows> balance(const World &world) {
   return all;
 }
 
-/// How far each rank has the context of a document.
+/// How much of a document's context each rank has.
 using Contexts = llvm::DenseMap<std::pair<int32_t, int64_t>, int64_t>;
 
 static PassLoad estimate(const World &world) {

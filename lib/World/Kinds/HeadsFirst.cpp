@@ -1,10 +1,10 @@
 //===- HeadsFirst.cpp - documents at home, long ones head by head ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// 1. A document of one leaf stays with its home while that rank has less than its share; the longest leave first, head by head.
-// 2. These and all longer documents are a pool. The largest first, each kv head's leaves one behind the other, they fill nodes: those
-//    that have their rows, then those beside them. A head is cut between nodes at leaf numbers with many factors of two, so that few sums
-//    cross the network.
+// 1. A document of one leaf stays at home while that rank has less than its share; the longest leave first, head by head.
+// 2. These and all longer documents form a pool. They fill nodes, the largest first, each kv head's leaves in sequence:
+//    first the nodes that have their rows, then neighbouring ones. Heads are cut between nodes at leaf
+//    numbers with many factors of two, so that few sums cross the network.
 // 3. Documents of one leaf move between nodes until all are equally full: they have no sums to send.
 // 4. Within a node leaves follow each other from rank to rank, and single ones move until ranks are equally full.
 //
@@ -25,7 +25,7 @@ constexpr double slack = 1.008;
 
 class Placement {
 public:
-  /// `folds` is what ranks are known to do beside leaves and the folds that these bring along.
+  /// `folds` is the work of ranks apart from leaves and the folds that these bring along.
   Placement(const World &world, ArrayRef<int64_t> folds)
       : world(world), perNode(std::min(world.problem().ranksPerNode, world.problem().ranks)),
         owners(world.numUnits(), -1), folds(folds), load(folds.begin(), folds.end()),
@@ -62,7 +62,7 @@ public:
     return std::move(owners);
   }
 
-  /// Starts from who has what, and moves leaves within nodes only.
+  /// Starts from given owners, and moves leaves within nodes only.
   Owners balanceRanks(Owners from) {
     owners = std::move(from);
     for (int64_t document = 0; document < world.numDocuments(); ++document)
@@ -79,11 +79,11 @@ public:
 private:
   struct Piece : Unit {
     int64_t leaf;
-    bool isWhole; ///< a document's only leaf
+    bool isWhole; ///< it has one leaf only
   };
   struct Host {
     int64_t share = 0, load = 0;
-    std::vector<Piece> kept, filled; ///< on ranks already, in `owners`; and on none yet
+    std::vector<Piece> kept, filled; ///< already on ranks, in `owners`; not yet on ranks
   };
 
   int64_t share(int64_t rank) const { return int64_t(even * double(world.speedOf(rank)) / 1000); }
@@ -121,7 +121,8 @@ private:
     }
   }
 
-  /// Nodes in the order in which a document takes them: those of its rows, then the ones beside them.
+  /// Visits nodes in the order in which a document takes them: those that have its rows, then their
+  /// neighbours.
   template <typename Visit> void visitNodes(int64_t document, Visit visit) const {
     int64_t low = nodes.size(), high = 0, count = nodes.size();
     for (const Home &home : world.homesOf(document)) {
@@ -153,7 +154,8 @@ private:
       }
       rest = rest.drop_front(count);
     };
-    // A fourth of a document, so that a head in two nodes leaves few sums; where that finds no room, anywhere.
+    // Starts with a quarter of a document, so that a head in two nodes leaves few sums. If that
+    // fits nowhere, takes any size.
     int64_t coarse = std::max<int64_t>(1, llvm::bit_floor(uint64_t(world.numLeaves(document))) / 4);
     for (int64_t grain : {coarse, int64_t(1)})
       if (!rest.empty())
@@ -161,7 +163,7 @@ private:
           take(nodes[number], countFor(nodes[number], rest, grain));
           return !rest.empty();
         });
-    // Nobody has room for half of one: the one that is emptiest then.
+    // No node has room for half a piece: takes the emptiest one.
     while (!rest.empty())
       take(*std::min_element(nodes.begin(), nodes.end(),
                              [&](const Host &a, const Host &b) {
@@ -171,14 +173,14 @@ private:
            1);
   }
 
-  /// How many of the pieces a node takes, so that it is filled and not more than half a piece over. A head is cut at a multiple of
-  /// `grain` leaves, or not at all.
+  /// How many of the pieces a node takes to be full, with at most half a piece too much. A head is
+  /// cut at a multiple of `grain` leaves, or not at all.
   size_t countFor(const Host &node, ArrayRef<Piece> pieces, int64_t grain) const {
     int64_t room = node.share - node.load;
     size_t count = 0;
     for (size_t i = 0; i < pieces.size() && room >= pieces[i].time / 2; ++i) {
       room -= pieces[i].time;
-      // Between two heads, and behind the last, nothing is cut.
+      // Between two heads, and after the last one, there is no cut.
       if (i + 1 == pieces.size() || pieces[i + 1].leaf % grain == 0)
         count = i + 1;
     }
@@ -224,7 +226,7 @@ private:
 
   void fillRanks(Host &node) {
     int64_t first = (&node - nodes.data()) * perNode, rank = first;
-    // An even share of what this node has.
+    // An even share of the node's work.
     auto full = [&](int64_t rank) {
       return int64_t(double(node.load) * double(share(rank)) /
                      double(std::max<int64_t>(1, node.share)));
@@ -262,12 +264,12 @@ private:
   ArrayRef<int64_t> folds;
   std::vector<int64_t> load;
   std::vector<Host> nodes;
-  double even = 0; ///< what a rank of usual speed has if all are equally full
+  double even = 0; ///< a rank's time at usual speed if all are equally full
 };
 
 } // namespace
 
-/// What ranks do beside leaves and the folds that these are said to bring along (`unitTime`).
+/// The work of ranks apart from leaves and the folds that these bring along (`unitTime`).
 static std::vector<int64_t> otherFolds(const World &world, const Owners &owners) {
   WorldPlan plan;
   Exchange(world, owners, plan).planFolds();
@@ -282,7 +284,8 @@ static std::vector<int64_t> otherFolds(const World &world, const Owners &owners)
 static Owners place(const World &world, uint64_t) {
   std::vector<int64_t> folds(world.problem().ranks);
   Owners owners = Placement(world, folds).place();
-  // Which ranks fold is known once leaves are placed: then they are placed once more, and moved within their nodes.
+  // The folding ranks are known only once leaves are placed. So the leaves are placed again, and
+  // moved within their nodes.
   for (int round = 0; round < 2; ++round) {
     folds = otherFolds(world, owners);
     Placement again(world, folds);

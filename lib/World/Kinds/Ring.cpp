@@ -1,8 +1,6 @@
 //===- Ring.cpp - context parallelism over the packed sequence -------------===//
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// Groups as in `zigzag`, but it is the packed sequence that is cut, whatever documents it holds: equal rows, not equal work.
-//
+// Groups as in `zigzag`, but this kind cuts the packed sequence, whatever documents it holds: equal
+// rows, not equal work.
 //===----------------------------------------------------------------------===//
 
 #include "../Compare.h"
@@ -20,7 +18,7 @@ static PassLoad estimate(const World &world) {
   for (int64_t document = 0; document < world.numDocuments(); ++document) {
     int64_t rows = world.problem().documents[document], group = groupOf(document);
     for (int64_t piece = 0; piece < 2 * size; ++piece) {
-      // The share of the sequence's piece that is of this document.
+      // The part of the sequence's piece that lies in this document.
       int64_t first = std::max<int64_t>(total[group] * piece / (2 * size) - done[group], 0);
       int64_t end = std::min(total[group] * (piece + 1) / (2 * size) - done[group], rows);
       if (first < end)

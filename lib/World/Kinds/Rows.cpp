@@ -18,7 +18,7 @@ static Owners place(const World &world, uint64_t) {
   double end = work / speeds * double(world.speedOf(0));
   for (int64_t document = 0; document < world.numDocuments(); ++document)
     for (int64_t leaf = 0; leaf < world.numLeaves(document); ++leaf) {
-      // Whose share the middle of the leaf is in.
+      // The owner is the rank whose share holds the middle of the leaf.
       double time = double(unitTime(world, document, leaf));
       while (rank + 1 < ranks && done + time / 2 > end)
         end += work / speeds * double(world.speedOf(++rank));
