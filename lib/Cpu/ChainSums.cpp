@@ -1,9 +1,6 @@
 //===- ChainSums.cpp - the sums of chains, as loops -----------------------===//
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// The number that dash.ordered_reduce promises: hardware adds in L2 replace subnormal inputs and
-// results by zeros of their sign, so these do too.
-//
+// Computes the number that dash.ordered_reduce promises: hardware adds in L2 replace subnormal
+// inputs and results by zeros of their sign, so this code does too.
 //===----------------------------------------------------------------------===//
 
 #include "ChainSums.h"
@@ -14,7 +11,7 @@
 using namespace mlir;
 using namespace mlir::dash;
 
-/// Zero of the same sign where the number is subnormal (its exponent bits are zero).
+/// Zero of the same sign if the number is subnormal (its exponent bits are zero).
 static Value flush(LoopBuilder &b, Value numbers) {
   auto type = cast<VectorType>(numbers.getType());
   auto bitsType = VectorType::get(type.getShape(), b.getI32Type());
@@ -33,7 +30,7 @@ static Value flush(LoopBuilder &b, Value numbers) {
 void dash::emitChainSums(LoopBuilder &b, Value workspace, Value chains, int64_t numChains,
                          Value target, llvm::function_ref<TileRows(Value, Value, Value)> rowsOf) {
   int64_t columns = shapeOf(workspace)[2];
-  int64_t width = vectorWidth(columns, /*most=*/16); // a cache line
+  int64_t width = vectorWidth(columns, /*most=*/16); // one cache line
   auto type = VectorType::get(width, b.getF32Type());
   b.forEach(numChains, [&](Value chain) {
     auto entry = [&](int64_t column) { return tableEntry(b, chains, chain, column); };

@@ -8,8 +8,9 @@
 
 namespace mlir::dash {
 
-/// Sums the slots of each chain in turn and writes the sum's rows to `target`. `chains` is a table as
-/// in OrderTables, of `numChains` rows; `rowsOf` finds the rows of (sequence, head, tile).
+/// Sums the slots of each chain in turn order and writes the sum's rows to `target`. `chains` is a
+/// table as in OrderTables with `numChains` rows; `rowsOf` finds the rows of (sequence, head,
+/// tile).
 void emitChainSums(LoopBuilder &b, Value workspace, Value chains, int64_t numChains, Value target,
                    llvm::function_ref<TileRows(Value, Value, Value)> rowsOf);
 

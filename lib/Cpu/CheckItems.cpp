@@ -43,7 +43,7 @@ static LogicalResult emitShapeCheck(LoopBuilder &b, ItemsOp items, Value tensor,
                                     ArrayRef<int64_t> shape) {
   static constexpr StringRef names[] = {"batch", "heads", "rows", "head dim"};
   ArrayRef<StringRef> dims(names);
-  if (shape.size() == 1) // a sink
+  if (shape.size() == 1) // gradient of a sink
     dims = dims.drop_front();
   auto type = cast<MemRefType>(tensor.getType());
   for (auto [dim, size] : llvm::enumerate(shape)) {

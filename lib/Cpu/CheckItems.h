@@ -9,11 +9,12 @@
 
 namespace mlir::dash {
 
-/// Every add goes to the chain and the turn that the order gives it, and has its target to itself.
+/// Every add goes to the chain and the turn that the order gives it, and no two adds share a
+/// target.
 LogicalResult verifyAdds(ItemsOp items);
 
-/// Whole tensors have the sizes that the order was made for: checked here where types tell, where
-/// the program starts where they do not.
+/// Whole tensors have the sizes that the order was made for. Static types are checked here; for
+/// dynamic ones the program checks when it starts.
 LogicalResult emitSizeChecks(LoopBuilder &b, ItemsOp items, const Problem &problem);
 
 } // namespace mlir::dash

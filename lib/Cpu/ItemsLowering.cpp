@@ -7,7 +7,8 @@
 //   for each chain
 //     sum its slots in the order of its turns
 //
-// A task never waits, so any order of the items would do for the bits; this one keeps every list.
+// A task never waits, so any order of the items gives the same bits. This one keeps the order of
+// every list.
 //
 //===----------------------------------------------------------------------===//
 
@@ -96,7 +97,7 @@ LogicalResult ItemsLowering::lowerWalk(WalkOp walk) {
   return result;
 }
 
-/// Values for the next task. One that is itself a carried value is saved before any is replaced.
+/// Carries values to the next task. A value that is itself carried is saved before any is replaced.
 void ItemsLowering::lowerYield(YieldOp yield) {
   auto walk = cast<WalkOp>(yield->getParentOp());
   SmallVector<Value> next;

@@ -13,8 +13,8 @@
 
 namespace mlir::dash {
 
-/// What the items become as a whole is in ItemsLowering.cpp, their memory in ItemsMemory.cpp, each op on
-/// tiles in LowerTileOps.cpp.
+/// ItemsLowering.cpp lowers the items as a whole, ItemsMemory.cpp their memory, LowerTileOps.cpp
+/// each op on tiles.
 class ItemsLowering {
 public:
   ItemsLowering(ItemsOp items, const Schedule &schedule, SymbolTable &symbols,
@@ -22,7 +22,7 @@ public:
       : items(items), schedule(schedule), symbols(symbols), options(options), order(schedule),
         b(items.getLoc(), items) {}
 
-  /// Gives the number of slots.
+  /// Returns the number of slots.
   FailureOr<int64_t> run();
 
 private:
@@ -69,7 +69,7 @@ private:
   llvm::DenseMap<Operation *, Value> workspaces;
   IRMapping scalars;
   Value sequenceTable, visitTable;
-  // Of the item and the task at hand.
+  // For the current item and task.
   Value firstVisit, endVisit, itemSlot, taskSlot;
   int64_t numSlots = 0;
 };

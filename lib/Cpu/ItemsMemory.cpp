@@ -15,7 +15,7 @@
 using namespace mlir;
 using namespace mlir::dash;
 
-/// A buffer for the whole run of the items.
+/// A buffer that lives as long as the loop over items.
 Value ItemsLowering::allocate(ArrayRef<int64_t> shape) {
   OpBuilder::InsertionGuard guard(b);
   if (itemLoop)
@@ -73,7 +73,7 @@ LogicalResult ItemsLowering::makeWorkspace(OrderedReduceOp add, ArrayRef<int64_t
   return success();
 }
 
-/// The buffer of a tile; one that comes from outside is filled before the first item.
+/// The buffer of a tile. A tile from outside is filled before the first item.
 Value ItemsLowering::bufferOf(Value tile) {
   if (Value known = tiles.lookup(tile))
     return known;

@@ -80,6 +80,6 @@ ArrayRef<int64_t> dash::shapeOf(Value memref) {
 }
 
 int64_t dash::vectorWidth(int64_t columns, int64_t most) {
-  int64_t powerOfTwo = columns & -columns; // the largest that divides it
+  int64_t powerOfTwo = columns & -columns; // the largest one that divides it
   return std::min(powerOfTwo, most);
 }

@@ -7,7 +7,7 @@
 
 namespace mlir::dash {
 
-/// An op builder for counted loops over memrefs. Integers are of type index.
+/// An op builder for counted loops over memrefs. Integers have type index.
 class LoopBuilder : public ImplicitLocOpBuilder {
 public:
   using ImplicitLocOpBuilder::ImplicitLocOpBuilder;
@@ -27,25 +27,26 @@ public:
   Value load(Value memref, ValueRange indices);
   void store(Value value, Value memref, ValueRange indices);
 
-  /// An element of a half type, exactly; f32 stays.
+  /// Converts an element of a half type exactly; f32 stays.
   Value toF32(Value value);
-  /// An f32 number to the nearest of `type`, ties to even; f32 stays.
+  /// Rounds f32 to the nearest number of `type`, ties to even; f32 stays.
   Value roundTo(Type type, Value value);
 
   void forEach(Value begin, Value end, int64_t step, llvm::function_ref<void(Value)> body);
   void forEach(Value end, llvm::function_ref<void(Value)> body);
   void forEach(int64_t end, llvm::function_ref<void(Value)> body);
-  /// Runs `body` on (i, what it gave last), from begin to end - 1, and gives what it gave last.
+  /// Runs `body` on (i, its last result) for i from begin to end - 1, and returns the last result.
   Value fold(Value begin, Value end, Value init, llvm::function_ref<Value(Value, Value)> body);
 
-  /// Rows of 64-byte aligned f32 memory.
+  /// Allocates rows of f32 memory, 64-byte aligned.
   Value allocate(ArrayRef<int64_t> shape);
 };
 
 /// The shape of a statically shaped memref.
 ArrayRef<int64_t> shapeOf(Value memref);
 
-/// The elements of a vector, a power of two up to `most`, that rows of `columns` elements are whole multiples of.
+/// The number of elements of a vector: the largest power of two up to `most` that divides rows of
+/// `columns` elements.
 int64_t vectorWidth(int64_t columns, int64_t most);
 
 } // namespace mlir::dash

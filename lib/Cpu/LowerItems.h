@@ -10,12 +10,12 @@
 namespace mlir::dash {
 
 struct ItemsLoweringOptions {
-  /// Workspaces are new arguments of the function, not memory of its own.
+  /// Workspaces become new arguments of the function, not its own memory.
   bool contributionsAreArguments = false;
 };
 
-/// Replaces scheduled items by loops that one thread runs. Says why where it cannot; `items` is gone
-/// where it can. `schedule` has been proven.
+/// Replaces scheduled items by loops for one thread. `schedule` must be proven. On success `items`
+/// is erased; on failure an error says why.
 FailureOr<int64_t> lowerItems(ItemsOp items, const Schedule &schedule, SymbolTable &symbols,
                               const ItemsLoweringOptions &options);
 

@@ -42,7 +42,7 @@ LogicalResult ItemsLowering::lowerOp(Operation *op) {
       .Default([&](Operation *other) { return cloneScalarOp(other); });
 }
 
-/// A load or a store; whether of query or of key rows, its tile says.
+/// Lowers a load or a store; its tile says whether it moves query rows or key rows.
 LogicalResult ItemsLowering::lowerMove(Operation *op, Value sequence, Value head, Value tile,
                                        llvm::function_ref<void(const TileRows &)> emit) {
   auto walk = op->getParentOfType<WalkOp>();
@@ -73,7 +73,7 @@ void ItemsLowering::lowerCompute(MatmulOp op) {
 }
 
 LogicalResult ItemsLowering::lowerProbability(ProbabilityOp op) {
-  // The order says of a task's own tiles that the mask's rules show them.
+  // No order visits a tile that the mask's rules hide, so a task's own tiles need no test of them.
   auto walk = op->getParentOfType<WalkOp>();
   if (!walk || op.getSequence() != items.getSequence() || op.getKvTile() != items.getKvTile() ||
       op.getQTile() != walk.getQTile())
@@ -119,7 +119,7 @@ void ItemsLowering::lowerCompute(ScoreGradientOp op) {
   emitScoreGradient(b, probability, gradient, delta, op.getType().getElementType(), result);
 }
 
-/// Index arithmetic and the like, as a user may write between ops on tiles.
+/// Clones index arithmetic and similar ops, which a user may write between ops on tiles.
 LogicalResult ItemsLowering::cloneScalarOp(Operation *op) {
   auto isTensor = [](Type type) { return isa<TensorType>(type); };
   if (op->hasTrait<OpTrait::ConstantLike>() && llvm::any_of(op->getResultTypes(), isTensor))

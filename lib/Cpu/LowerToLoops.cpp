@@ -1,9 +1,6 @@
 //===- LowerToLoops.cpp - scheduled programs, as loops --------------------===//
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// The way out of the flow to the CPU: nothing here knows of warps, buffers or instructions, so what
-// a scheduled program means can be seen without them.
-//
+// The lowering for CPUs. Nothing here knows about warps, buffers or instructions, so it shows what
+// a scheduled program means without them.
 //===----------------------------------------------------------------------===//
 
 #include "LowerItems.h"
@@ -33,7 +30,8 @@ namespace mlir::dash {
 using namespace mlir;
 using namespace mlir::dash;
 
-/// Says on the arguments of the items' function which sizes the order was made for, to who calls it.
+/// Marks the arguments of the items' function with the sizes that the order was made for, for its
+/// callers.
 static void markArguments(ItemsOp items, const Schedule &schedule) {
   auto function = items->getParentOfType<FunctionOpInterface>();
   if (!function || function.isExternal())
@@ -48,7 +46,7 @@ static void markArguments(ItemsOp items, const Schedule &schedule) {
                             builder.getDenseI64ArrayAttr(shape));
 }
 
-/// Zeros for sums that get no contribution. Only fills of numbers, of memory.
+/// Fills sums that get no contribution with zeros. Handles only fills of numbers and of memory.
 static void lowerFill(linalg::FillOp fill) {
   LoopBuilder b(fill.getLoc(), fill);
   Value target = fill.getOutputs().front(), number = fill.getInputs().front();
@@ -108,7 +106,7 @@ private:
 
   LogicalResult lower(ItemsOp items, SymbolTableCollection &symbols) {
     auto op = symbols.lookupNearestSymbolFrom<ScheduleOp>(items, items.getOrderAttr());
-    // Counted before the proof, which visits each of them.
+    // Counted before the proof, which visits each slot.
     constexpr int64_t maxSlots = std::numeric_limits<int32_t>::max();
     if (int64_t tasks = toProblem(op.getProblem()).numTasks(); tasks > maxSlots)
       return items.emitError() << "loops can hold the contributions of at most " << maxSlots
@@ -134,7 +132,7 @@ private:
       function.walk([](linalg::FillOp fill) { lowerFill(fill); });
       items.walk([&](SoftcapOp op) { function->setAttr(softcapAttr, op.getCapAttr()); });
     }
-    // Lengths that come with a launch are here those that the order was made for.
+    // Lengths that come with a launch are fixed here to those of the order.
     SinkGradientOp sink = findSinkGradient(items);
     if (sink && sink.getSequencesAttr())
       sink.setSequencesAttr(op.getProblem().getSequences());

@@ -12,7 +12,7 @@ using namespace mlir::dash;
 
 Value NumberTable::emit(LoopBuilder &b, StringRef name, SymbolTable &symbols,
                         Operation *before) const {
-  // A memref without elements has no address to take: an empty table gets a row that nobody reads.
+  // A memref without elements has no address, so an empty table gets an unused row.
   std::vector<int32_t> rows = numbers;
   if (rows.empty())
     rows.resize(columns);
@@ -34,9 +34,9 @@ Value dash::tableEntry(LoopBuilder &b, Value table, Value row, int64_t column) {
 
 OrderTables::OrderTables(const Schedule &schedule) {
   const Problem &problem = schedule.problem;
-  // First slots of chains: counted from the visits, so that no mask needs to be known here.
+  // The first slots of chains are counted from the visits, so the mask does not matter here.
   Table table = writeOut(schedule);
-  std::vector<int64_t> firstChain, firstPartChain; // of each sequence
+  std::vector<int64_t> firstChain, firstPartChain; // for each sequence
   int64_t numChains = 0, numPartChains = 0, qOffset = 0, kvOffset = 0;
   for (auto [s, lengths] : llvm::enumerate(problem.sequences)) {
     sequences.append({lengths.q, lengths.kv, qOffset, kvOffset});

@@ -9,15 +9,15 @@
 
 namespace mlir::dash {
 
-/// Rows of i32 numbers: in the compiler, then a constant of the program.
+/// Rows of i32 numbers. The program holds them as a constant.
 struct NumberTable {
   explicit NumberTable(int64_t columns) : columns(columns) {}
 
   int64_t size() const { return numbers.size() / columns; }
   void append(ArrayRef<int64_t> row) { numbers.insert(numbers.end(), row.begin(), row.end()); }
 
-  /// Adds the table to the program as a private `memref.global` in front of the op `before`, and
-  /// gives its value.
+  /// Adds the table to the program as a private `memref.global` before the op `before`, and returns
+  /// its value.
   Value emit(LoopBuilder &b, StringRef name, SymbolTable &symbols, Operation *before) const;
 
   int64_t columns;
@@ -27,8 +27,8 @@ struct NumberTable {
 /// The number in a row and column of an emitted table, as an index.
 Value tableEntry(LoopBuilder &b, Value table, Value row, int64_t column);
 
-/// An order as one thread follows it. Contributions to chains have slots in a workspace: chain after
-/// chain in the order of the JSON report, turn after turn.
+/// An order as one thread follows it. Contributions to chains have slots in a workspace, chain
+/// after chain as in the JSON report, turn after turn.
 struct OrderTables {
   explicit OrderTables(const Schedule &schedule);
 
@@ -37,11 +37,11 @@ struct OrderTables {
   enum VisitColumn { Head, QTile, Turn, Slot };
   enum ChainColumn { ChainSequence, ChainHead, ChainTile, FirstSlot, EndSlot };
 
-  NumberTable sequences{4};  ///< row offsets are where the sequences lie one after the other
+  NumberTable sequences{4};  ///< with row offsets, where sequences are contiguous
   NumberTable items{7};      ///< in issue order
-  NumberTable visits{4};     ///< of one item after the other
-  NumberTable chains{5};     ///< of dQ tiles, without the empty ones
-  NumberTable partChains{5}; ///< of dK and dV tiles, over the parts
+  NumberTable visits{4};     ///< item after item
+  NumberTable chains{5};     ///< dQ tiles, without empty ones
+  NumberTable partChains{5}; ///< dK and dV tiles, over their parts
 };
 
 } // namespace mlir::dash

@@ -1,10 +1,7 @@
 //===- TileLoops.cpp - what a task computes, as loops ---------------------===//
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// No op has a fast-math flag, so that LLVM may neither reorder a sum nor fuse a product into it.
-// Products keep a row of sums in one vector while they go along the inner index: lanes are elements
-// of the result, never terms of one sum.
-//
+// No op has a fast-math flag, so LLVM may neither reorder a sum nor fuse a product into it.
+// Products keep a row of sums in one vector along the inner index: lanes are elements of the
+// result, never terms of one sum.
 //===----------------------------------------------------------------------===//
 
 #include "TileLoops.h"
@@ -53,8 +50,8 @@ void dash::emitCopyToSlot(LoopBuilder &b, Value from, Value workspace, Value slo
   });
 }
 
-/// Runs `body` on the indices of an element in the tile and in the whole tensor, for the tile's rows from `begin` to `end` - 1
-/// and the columns that both have.
+/// Runs `body` on the indices of an element in the tile and in the whole tensor. Covers the tile's
+/// rows from `begin` to `end` - 1 and the columns that both have.
 static void forEachRow(LoopBuilder &b, ArrayRef<int64_t> shape, const TileRows &rows, Value begin,
                        Value end, llvm::function_ref<void(ValueRange, ValueRange)> body) {
   b.forEach(begin, end, 1, [&](Value row) {
@@ -66,7 +63,7 @@ static void forEachRow(LoopBuilder &b, ArrayRef<int64_t> shape, const TileRows &
   });
 }
 
-/// The shape of what a tile and a tensor share: a tile may have more columns.
+/// The shape that a tile and a tensor share: a tile may have more columns.
 static SmallVector<int64_t> sharedShape(Value tile, Value tensor) {
   SmallVector<int64_t> shape(shapeOf(tile));
   if (shape.size() == 2)
@@ -226,7 +223,8 @@ void dash::emitDelta(LoopBuilder &b, Value o, Value dOut, Value delta) {
   });
 }
 
-/// Adds the numbers of a buffer of 2^n in pairs, those sums in pairs, and so on; the sum is its first.
+/// Adds the numbers of a buffer of 2^n in pairs, then those sums in pairs, and so on. Element 0
+/// receives the sum.
 static void emitPairwiseSum(LoopBuilder &b, Value numbers) {
   int64_t count = shapeOf(numbers).front();
   for (int64_t step = 1; step < count; step *= 2)
@@ -236,7 +234,7 @@ static void emitPairwiseSum(LoopBuilder &b, Value numbers) {
     });
 }
 
-/// f32(f32(exp(f64(sink) - f64(lse))) * delta), 0 where lse is infinite.
+/// f32(f32(exp(f64(sink) - f64(lse))) * delta), 0 if lse is infinite.
 static Value sinkTerm(LoopBuilder &b, Value sink, Value lse, Value delta) {
   Value size = math::AbsFOp::create(b, lse);
   Value infinity = b.f32(std::numeric_limits<float>::infinity());

@@ -1,8 +1,5 @@
 //===- TileLoops.h - what a task computes, as loops ------------*- C++ -*-===//
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// Tiles are f32 buffers, those of half types too: their elements are numbers of that type.
-//
+// Tiles are f32 buffers, also for half types: their elements are then numbers of the half type.
 //===----------------------------------------------------------------------===//
 #ifndef DASH_LIB_CPU_TILELOOPS_H
 #define DASH_LIB_CPU_TILELOOPS_H
@@ -15,7 +12,7 @@ namespace mlir::dash {
 struct TileRows {
   Value batch;
   Value head;
-  Value first; ///< row of the tensor that is the tile's row 0
+  Value first; ///< the tensor's row at the tile's row 0
   Value count; ///< rows of the tile that are in the sequence
 };
 
@@ -35,18 +32,18 @@ struct Product {
   Value b;
   bool transposeB;
   Value accumulate; ///< or null
-  Value result;     ///< a buffer of its own
-  Value transposed; ///< scratch for the transpose of b, where that is asked for
+  Value result;     ///< a separate buffer
+  Value transposed; ///< scratch for the transpose of b, if it is needed
 };
 /// Each element is a sum in the order of the inner index.
 void emitProduct(LoopBuilder &b, const Product &product);
 
-/// `isVisible` says of (row of the q tile, row of the kv tile) whether the pair counts.
+/// `isVisible` tells for (row of the q tile, row of the kv tile) whether the pair counts.
 void emitProbability(LoopBuilder &b, Value scores, Value lse, Value scale, Value result,
                      llvm::function_ref<Value(Value, Value)> isVisible);
 /// tanh of scores over the cap; the factor may be null.
 void emitSoftcap(LoopBuilder &b, Value scores, Value scale, double cap, Value result);
-/// P times the slope of the cap, `capped` being what `emitSoftcap` gave.
+/// P times the slope of the cap; `capped` is the result of `emitSoftcap`.
 void emitDamp(LoopBuilder &b, Value probability, Value capped, Value result);
 void emitRound(LoopBuilder &b, Value tile, Type half, Value result);
 void emitScoreGradient(LoopBuilder &b, Value probability, Value gradient, Value delta, Type half,
@@ -54,8 +51,8 @@ void emitScoreGradient(LoopBuilder &b, Value probability, Value gradient, Value 
 
 /// On whole tensors.
 void emitDelta(LoopBuilder &b, Value o, Value dOut, Value delta);
-/// Adds rows in runs of `rowsOfRun`, a power of two, and runs in as many sums. `sequences` has the first row and the number of
-/// rows of each sequence of a list; it is null of a batch.
+/// Adds rows in runs of `rowsOfRun`, a power of two, and gives one sum for each run. `sequences`
+/// has the first row and the number of rows of each sequence of a list; it is null for a batch.
 void emitSinkGradient(LoopBuilder &b, Value sink, Value lse, Value delta, Value dsink,
                       Value sequences, int64_t rowsOfRun);
 void emitConvert(LoopBuilder &b, Value source, Value target, Value scale);

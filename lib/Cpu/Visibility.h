@@ -8,10 +8,10 @@
 
 namespace mlir::dash {
 
-/// Whether row `row` sees column `column` in a task of a proven order, both counted from the start of
-/// a sequence of `qRows` query and `kvRows` key rows: both lie in the sequence and within the mask's edges.
-/// No order visits a tile that rules of the mask hide as a whole, so that needs no test. All are of type index; the
-/// answer is an i1.
+/// Whether row `row` sees column `column` in a task of a proven order. Both count from the start of
+/// a sequence of `qRows` query and `kvRows` key rows. True if both lie in the sequence and within
+/// the mask's edges. No order visits a tile that the mask hides completely, so this needs no test.
+/// Arguments have type index; the answer is an i1.
 Value isVisible(LoopBuilder &b, const Edges &edges, Value row, Value column, Value qRows,
                 Value kvRows);
 

@@ -1,11 +1,8 @@
 //===- ChannelProtocol.cpp - do roles ever wait for ever ------------------===//
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// Roles and channels are a dataflow network: what a role does next depends on how often it has done
-// things, never on when others did theirs. So tokens can be counted as in synchronous dataflow, and
-// if one interleaving of a run comes to its end, all do: a single one is run here, over items of
-// several lengths, with every warpgroup by itself.
-//
+// Roles and channels form a dataflow network: what a role does next depends on how often it has
+// done things, never on when others did theirs. So tokens can be counted as in synchronous
+// dataflow. If one interleaving of a run ends, all do. This file runs a single one, over items of
+// several lengths, with each warpgroup as a thread.
 //===----------------------------------------------------------------------===//
 
 #include "ChannelProtocol.h"
@@ -23,7 +20,7 @@ using namespace mlir::dash;
 
 namespace {
 
-/// How often a role does something to a channel, once an item and in each step.
+/// How often a role does something to a channel: once for each item, and in each step.
 struct Count {
   int64_t perItem = 0, perStep = 0;
   bool isZero() const { return perItem == 0 && perStep == 0; }
@@ -41,14 +38,14 @@ std::string toString(const Count &count) {
   return llvm::formatv("{0} in an item and {1} in a step", count.perItem, count.perStep);
 }
 
-/// Of an op's waits and arrivals those at a channel.
+/// Those of an op's waits and arrivals that are at this channel.
 SmallVector<Sync> syncsAt(Operation *op, Value channel) {
   SmallVector<Sync> syncs = syncsOf(op);
   llvm::erase_if(syncs, [&](const Sync &sync) { return sync.slot.channel != channel; });
   return syncs;
 }
 
-/// How a role uses a channel.
+/// Selects one way in which a role uses a channel.
 using Way = llvm::function_ref<bool(ArrayRef<Sync>)>;
 
 bool waitsFor(BarrierSide side, ArrayRef<Sync> syncs) {
@@ -69,7 +66,7 @@ bool isBorrow(ArrayRef<Sync> syncs) {
   return llvm::any_of(syncs, [](const Sync &sync) { return sync.borrows; });
 }
 
-/// How often each role uses the channel in this way; only those that do.
+/// How often each role uses the channel in this way; only roles that do.
 SmallVector<Side> sidesOf(ChannelOp channel, Way way) {
   SmallVector<Side> sides;
   for (RoleOp role : cast<WorkersOp>(channel->getParentOp()).getRoles()) {
@@ -86,7 +83,7 @@ SmallVector<Side> sidesOf(ChannelOp channel, Way way) {
 
 } // namespace
 
-/// What `done` says of a slot is done as often as what `from` says, by the same role.
+/// Checks that a role does `done` as often as `from` to a slot.
 static LogicalResult verifyFollowed(ChannelOp channel, RoleOp role, Count from, StringRef verb,
                                     ArrayRef<Side> done, StringRef followed) {
   Count count;
@@ -104,7 +101,7 @@ static LogicalResult verifyFollowed(ChannelOp channel, RoleOp role, Count from, 
                              << " them " << toString(count);
 }
 
-/// Results leave through slots that come behind those of an item's steps.
+/// Results leave through slots that follow those of an item's steps.
 static LogicalResult verifyWayOut(Operation *store, ChannelOp channel, Side put) {
   if (auto role = store->getParentOfType<RoleOp>(); role != put.role)
     return store->emitError() << "lets a result of role '" << role.getName()
@@ -146,7 +143,8 @@ static LogicalResult verifySides(ChannelOp channel) {
 
 namespace {
 
-/// What an op that a thread comes to waits for or lets go on, and the number of its use of a channel over the worker's life.
+/// What an op of a thread waits for or arrives at, and the number of its use of a channel over the
+/// worker's life.
 struct Event {
   Operation *op;
   Sync sync;
@@ -156,8 +154,8 @@ struct Event {
   bool isWait() const { return sync.kind == SyncKind::WaitForSlot; }
 };
 
-/// A role's warps that run together, and how far they are: warpgroups of a consumer, warps of a reducer, of which
-/// each has every n-th step, or the one thread of a producer.
+/// Warps of a role that run together, and their progress: a warpgroup of a consumer, a warp of a
+/// reducer (each takes every n-th step), or the one thread of a producer.
 struct Thread {
   mutable RoleOp role; // ops are handles, their methods are not const
   int64_t number, count;
@@ -165,14 +163,14 @@ struct Thread {
   size_t next = 0;
 
   bool isDone() const { return next == program.size(); }
-  /// As people know it.
+  /// The name that messages use.
   std::string name() const {
     StringRef what = role.isReducer() ? "warp" : "warpgroup";
     return llvm::formatv("role '{0}', {1} {2}", role.getName(), what, number);
   }
 };
 
-/// An mbarrier of a slot: arrivals in the phase at hand, and phases that are complete.
+/// An mbarrier of a slot: arrivals in the current phase, and the number of complete phases.
 struct Barrier {
   int64_t arrivals = 0, complete = 0;
 };
@@ -183,7 +181,7 @@ public:
     int64_t deepest = 1;
     for (ChannelOp channel : workers.getChannels())
       deepest = std::max<int64_t>(deepest, channel.getDepth());
-    // Items without a step, shorter than the stages, and longer than everything that is in flight.
+    // Items without a step, shorter than the stages, and longer than everything in flight.
     int64_t longest = 2 * deepest + 3;
     SmallVector<int64_t> steps = {0, 1, 2, longest, 0, longest, 1, longest};
     for (RoleOp role : workers.getRoles()) {
@@ -214,7 +212,8 @@ public:
   }
 
 private:
-  /// Ops of items with these numbers of steps, in the order in which a thread of the role comes to them.
+  /// The ops of items with these numbers of steps, in the order in which a thread of the role
+  /// reaches them.
   static SmallVector<Event> unroll(RoleOp role, int64_t number, int64_t count,
                                    ArrayRef<int64_t> steps) {
     SmallVector<Event> program;
@@ -228,11 +227,11 @@ private:
               program.push_back({op, sync, 0});
             continue;
           }
-          if (sync.borrows) { // behind the item's steps
+          if (sync.borrows) { // after the item's steps
             program.push_back({op, sync, firstStep + numSteps + sync.slot.ahead});
             continue;
           }
-          // Behind the steps of an item a channel of steps may have uses of the item.
+          // After an item's steps, a channel of steps may have uses of the item.
           int64_t itemUses = sync.slot.channel.getDefiningOp<ChannelOp>().getNumItemUses();
           bool isOfSteps = step || itemUses > 0;
           int64_t use =
@@ -265,7 +264,7 @@ private:
     return program;
   }
 
-  /// How often the item has done this to the channel before, outside of its walk.
+  /// How often the item has done this to the channel before, outside its walk.
   static int64_t placeInItem(Operation *op) {
     auto channelOf = [](Operation *one) { return syncsOf(one).front().slot.channel; };
     return llvm::count_if(
@@ -278,7 +277,8 @@ private:
     return barriers[{channel, 2 * (use % int64_t(channel.getDepth())) + int64_t(side)}];
   }
 
-  /// A phase is complete when all warpgroups of a consumer have arrived, or the one thread of another role.
+  /// A phase completes when all warpgroups of a consumer, or the one thread of another role, have
+  /// arrived.
   void arrive(const Thread &thread, const Event &event) {
     Barrier &barrier = this->barrier(event.channel(), event.sync.side, event.use);
     if (++barrier.arrivals < (thread.role.isConsumer() ? thread.count : 1))
@@ -287,14 +287,14 @@ private:
     ++barrier.complete;
   }
 
-  /// What a thread waits for in front of its next op, if it has to.
+  /// What a thread must wait for before its next op, if anything.
   std::optional<std::string> findWait(size_t i) {
     Thread &thread = threads[i];
     const Event &event = thread.program[thread.next];
     if (event.isWait()) {
       ChannelOp channel = event.channel();
       int64_t depth = channel.getDepth();
-      // The use before has to be released; the first use of a slot finds it empty.
+      // The previous use must be released; the first use of a slot finds it empty.
       bool isFull = event.sync.side == BarrierSide::Full;
       int64_t phases = event.use / depth + (isFull ? 1 : 0);
       if (barrier(channel, event.sync.side, event.use).complete >= phases)
@@ -324,7 +324,7 @@ private:
     }
     if (event.sync.kind != SyncKind::Arrive)
       return success();
-    // Who has filled an empty slot says that it is full, and the other way round.
+    // A thread that fills an empty slot says that it is full, and the reverse.
     bool isCommit = event.sync.side == BarrierSide::Full;
     BarrierSide side = isCommit ? BarrierSide::Empty : BarrierSide::Full;
     if (!slotsOf(i, event.channel(), side).erase(event.use))
@@ -335,18 +335,19 @@ private:
     return success();
   }
 
-  /// Uses that a thread has waited for, and has not given on.
+  /// Uses that a thread has waited for and not yet passed on.
   llvm::DenseSet<int64_t> &slotsOf(size_t i, ChannelOp channel, BarrierSide side) {
     return held[{i, {channel, int64_t(side)}}];
   }
 
-  /// A parity tells a phase from the one before only to who has seen that one complete.
+  /// A parity distinguishes a phase from the one before only for a thread that saw the earlier one
+  /// complete.
   LogicalResult checkPhase(size_t i, const Event &event) {
     ChannelOp channel = event.channel();
     int64_t depth = channel.getDepth(), phase = event.use / depth, slot = event.use % depth;
     int64_t &next = nextPhase[{i, {channel, 2 * slot + int64_t(event.sync.side)}}];
     if (phase == next) {
-      next += !event.sync.borrows; // what is borrowed is waited for once more
+      next += !event.sync.borrows; // a borrowed slot is waited for once more
       return success();
     }
     auto diagnostic = event.op->emitError()

@@ -7,9 +7,10 @@
 
 namespace mlir::dash {
 
-/// Each channel of the worker has one putting and one getting role, what is put is got and what is
-/// got released, as often in an item and as often in a step; and with the depths planned no role
-/// waits for ever. Turns of ordered adds are not looked at: the schedule's proof is about those.
+/// Checks each channel of the worker. It has one putting and one getting role. What is put is got,
+/// and what is got is released, as often in an item and as often in a step. With the planned depths
+/// no role waits forever. Turns of ordered adds are not checked here: the schedule's proof covers
+/// them.
 LogicalResult simulateTokens(WorkersOp workers);
 
 } // namespace mlir::dash

@@ -24,7 +24,7 @@ using namespace mlir::dash;
 
 namespace {
 
-/// Checks one function with a scheduled problem, and what its arguments are to it.
+/// Checks one function with a scheduled problem, and the roles of its arguments.
 class ProgramChecker {
 public:
   ProgramChecker(FunctionOpInterface function, ItemsOp items, ScheduleOp schedule)
@@ -67,7 +67,7 @@ private:
     return success();
   }
 
-  /// Kernels of a list find lengths in a table, or are told them when they run.
+  /// Kernels of a list find lengths in a table, or get them when they run.
   LogicalResult checkList(SequencesAttr list) {
     if (!list)
       return success();
@@ -85,7 +85,7 @@ private:
               "known at run time, state 'sequences(<?>)'";
   }
 
-  /// A table serves its own sizes, which types may leave open.
+  /// A table serves its own sizes only; types may leave them open.
   LogicalResult checkSizes(ProblemAttr problem) {
     SequencesAttr rows = problem.getSequences();
     bool isList = bool(items.getSequencesAttr());
@@ -99,7 +99,7 @@ private:
                    failed(check(problem.getKvHeads(), kvRows, true)));
   }
 
-  /// Each argument is one tensor, or number, of the program.
+  /// Each argument is one tensor, or one number, of the program.
   LogicalResult checkArguments() {
     llvm::StringSet<> names;
     for (BlockArgument argument : function.getArguments()) {
@@ -122,7 +122,8 @@ private:
     return success();
   }
 
-  /// What is read and written is an argument, or memory of the function's own that becomes one.
+  /// Memory that is read and written is an argument, or the function's own memory, which becomes an
+  /// argument.
   LogicalResult checkTensors() {
     llvm::SetVector<Value> outside;
     getUsedValuesDefinedAbove(items.getBody(), outside);
@@ -153,7 +154,7 @@ private:
     return success();
   }
 
-  /// Delta and dQ's sums: memory of the function's own, which becomes the workspace's.
+  /// Delta and dQ's sums are the function's own memory, which becomes workspace.
   LogicalResult checkSums() {
     DeltaOp delta;
     function.walk([&](DeltaOp op) { delta = op; });
@@ -174,7 +175,8 @@ private:
            << "sums that get no add must be zeros: expected a 'linalg.fill' of 0";
   }
 
-  /// That of the gradient of queries, and with parts those of keys, whose sums are the function's own memory too.
+  /// Finds the conversion of dQ and, with parts, those of dK and dV, whose sums are the function's
+  /// own memory too.
   LogicalResult findConversions() {
     function.walk([&](ConvertOp op) {
       if (TensorRoleAttr role = roleOf(op.getTarget()); !role || !role.isKeyValue())
@@ -198,7 +200,7 @@ private:
     return success();
   }
 
-  /// The factor on the scores is that on dQ and dK: entries share one parameter.
+  /// Scores, dQ and dK have the same factor: entries share one parameter.
   LogicalResult checkFactors() {
     Value scale = convert.getScale();
     if (scale && !isa<BlockArgument>(scale) && !matchPattern(scale, m_Constant()))
@@ -224,8 +226,8 @@ private:
   FunctionOpInterface function;
   ItemsOp items;
   ScheduleOp schedule;
-  ConvertOp convert;             ///< of queries
-  SmallVector<ConvertOp> ofKeys; ///< with parts
+  ConvertOp convert;             ///< for dQ
+  SmallVector<ConvertOp> ofKeys; ///< for dK and dV, with parts
 };
 
 struct CheckKernels : public dash::impl::CheckKernelsBase<CheckKernels> {

@@ -1,9 +1,7 @@
 //===- CheckResources.cpp - does the plan fit, and does it end ------------===//
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// The assembler warns of none of this: a kernel that asks for too many registers hangs at its first
-// instruction, one that overlaps two slots is wrong, one whose roles wait for each other never ends.
-//
+// The assembler does not warn about any of this. A kernel that asks for too many registers hangs at
+// its first instruction, one with overlapping slots computes wrong results, and one whose roles
+// wait for each other never ends.
 //===----------------------------------------------------------------------===//
 
 #include "ChannelProtocol.h"
@@ -63,7 +61,7 @@ static LogicalResult verifyBarriers(WorkersOp workers) {
   return success();
 }
 
-/// Tiles start where copies can write them, behind the barriers, and none lies on another.
+/// Tiles start where copies can write them, after the barriers, and do not overlap.
 static LogicalResult verifyPlaces(WorkersOp workers) {
   struct Extent {
     int64_t begin, end;
@@ -127,7 +125,7 @@ static LogicalResult verifyWarps(WorkersOp workers, const TargetDescription &tar
   return success();
 }
 
-/// A role's registers are set for whole warpgroups, at the cost of the pool that all draw from.
+/// A role's registers are set for whole warpgroups, and all roles share one pool.
 static LogicalResult verifyPool(WorkersOp workers, const TargetDescription &target) {
   int64_t warps = workers.getNumWarps(), atLaunch = *workers.getRegisters();
   int64_t pool = atLaunch * warps * threadsOfWarp;
@@ -197,15 +195,14 @@ static LogicalResult verifyOrdered(WorkersOp workers) {
   return success();
 }
 
-/// In an order in which each may trust what those before it have found.
+/// The order matters: each check may rely on the ones before it.
 static LogicalResult verifyPlan(WorkersOp workers, const TargetDescription &target) {
   if (failed(verifyPlanned(workers)) || failed(verifyOrdered(workers)) ||
       failed(verifyWarps(workers, target)) || failed(verifyBarriers(workers)) ||
       failed(verifySharedBytes(workers, target)) || failed(verifyPlaces(workers)) ||
       failed(verifyPool(workers, target)) || failed(verifyTilesFit(workers)))
     return failure();
-  bool isLowered =
-      !(*workers.getRoles().begin()).getItems(); // the protocol is read from waits then
+  bool isLowered = !(*workers.getRoles().begin()).getItems(); // then waits define the protocol
   return isLowered ? success() : simulateTokens(workers);
 }
 

@@ -1,10 +1,8 @@
 //===- HoldFactors.cpp - factors that stay in registers for an item -------===//
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// K and V are the left factors of S and dP in every step of an item. From shared memory the tensor core reads them
-// again for each step, in the bandwidth that everything else there needs too; a warpgroup's rows of them are few
-// registers at small head dims. What there is room for is counted where everybody's registers are counted.
-//
+// K and V are the left factors of S and dP in every step of an item. From shared memory, the tensor
+// core reads them again in each step, in bandwidth that everything else there needs too. A
+// warpgroup's rows of them take few registers at small head dims. dash-check-resources counts all
+// registers; this pass uses the same estimate.
 //===----------------------------------------------------------------------===//
 
 #include "RegisterEstimate.h"
@@ -21,7 +19,8 @@ namespace mlir::dash {
 using namespace mlir;
 using namespace mlir::dash;
 
-/// Where products of the walk read the tile by rows, as their left factor: each warpgroup those of its own results.
+/// The products of the walk that read the tile by rows, as their left factor: each warpgroup reads
+/// the rows of its own results.
 static SmallVector<OpOperand *> findUsesByRows(Value tile, WalkOp walk) {
   SmallVector<OpOperand *> uses;
   for (OpOperand &use : tile.getUses())
@@ -57,8 +56,8 @@ struct HoldFactors : public dash::impl::HoldFactorsBase<HoldFactors> {
   }
 
 private:
-  /// As many tiles of the item as there are registers for: first those that the walk reads nowhere else, whose slots are free once
-  /// they are held, then the others, each in the order in which they come.
+  /// Holds as many tiles of the item as there are registers for. First the tiles that the walk
+  /// reads nowhere else: their slots are free once they are held. Then the others, each in order.
   void hold(RoleOp role, WalkOp walk) {
     int64_t threads = role.getWarps() * threadsOfWarp, most = *role.getRegisters();
     int64_t room = most - estimateRegisters(walk, threads).total();

@@ -7,19 +7,21 @@
 
 namespace mlir::dash {
 
-/// An op of a walk, and the step it works on: 0 the next, 1 this one, 2 the one before.
+/// An op of a walk, and the step it works on: 0 for the next, 1 for this one, 2 for the one before.
 struct Issue {
   Operation *op;
   int64_t stage;
 };
 
-/// What an iteration of a software-pipelined walk issues, in order; nothing if the walk has no stages.
+/// The ops that an iteration of a software-pipelined walk issues, in order; empty if the walk has
+/// no stages.
 SmallVector<Issue> getIssueOrder(WalkOp walk);
 
 /// Makes the walk a software pipeline: moves the ops to the order of issue, and sets their stages.
 void setIssueOrder(WalkOp walk, ArrayRef<Issue> order);
 
-/// When an op runs, in issues from the iteration in which its step is the next one.
+/// The time at which an op runs, counted in issues from the iteration in which its step is the next
+/// one.
 int64_t getTime(const Issue &issue, int64_t position, int64_t iterationLength);
 
 } // namespace mlir::dash

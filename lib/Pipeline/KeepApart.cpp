@@ -43,7 +43,7 @@ private:
   void keepApart(RoleOp role, Apart apart) {
     SmallVector<OrderedReduceOp> adds;
     role.walk([&](OrderedReduceOp add) {
-      // dQ's stand in the walk, those of parts behind it.
+      // Adds of dQ are in the walk, those of parts after it.
       bool isOfPart = !add->getParentOfType<WalkOp>();
       if (apart == Apart::All || (apart == Apart::Parts && isOfPart))
         adds.push_back(add);

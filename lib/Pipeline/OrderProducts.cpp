@@ -1,23 +1,26 @@
 //===- OrderProducts.cpp - which product is issued when -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Two warpgroups share a tensor core. It is never idle if one always has products to issue while
-// the other does element-wise work, so no product of a step may wait for the other warpgroup's half
-// of the same step: S and dP run ahead, dQ, which needs both halves of dS, runs late.
+// Two warpgroups share a tensor core. It is never idle if one of them always has products to issue
+// while the other does element-wise work. So no product of a step may wait for the other
+// warpgroup's half of the same step. S and dP run ahead. dQ needs both halves of dS and runs late.
 //
-// The tensor core works in order of issue, so what somebody waits for soonest comes first. Warpgroups that alternate:
-//   late dQ    its buffer is stored under the products behind it; its registers are free before dP
+// The tensor core works in order of issue, so the result that is needed soonest comes first.
+// Warpgroups that alternate:
+//   late dQ    its buffer is stored during the products after it; its registers are free before dP
 //   dK, dV     dK frees the Q that S of the next step replaces, dV the dO of dP
 //   S, dP      of the next step: done while the other warpgroup takes the tensor core
 //
-// Where registers hold S and dP beside P and dS, element-wise work can overlap a warpgroup's own products:
-//   S, dP      of the next step; the turn is short, because nothing in it waits but for Q and dO
-//   dK, dV     run under the exponentials, the late dQ under the rest of the element-wise work. What is put is rounded
-//              into registers of its own while products read the old: ptxas moves exponentials behind a wait for
-//              products unless a store in front of it needs them. P takes its old registers, behind that wait
+// Where registers hold S and dP beside P and dS, element-wise work can overlap a warpgroup's own
+// products:
+//   S, dP      of the next step; the turn is short: it waits only for Q and dO
+//   dK, dV     run during the exponentials, the late dQ during the rest of the element-wise work.
+//              A put tile is rounded into new registers while products read the old ones: ptxas
+//              moves exponentials after a wait for products unless a store before it needs them.
+//              P takes its old registers, after that wait
 //
-// An iteration ends with the element-wise work of the next step: what goes around the loop is in
-// registers then, and no product is in flight, which would make ptxas wait for it.
+// An iteration ends with the element-wise work of the next step: the values carried around the loop
+// are in registers then. A product in flight there would make ptxas wait for it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -57,7 +60,8 @@ public:
 private:
   using Ops = llvm::SetVector<Operation *, SmallVector<Operation *>>;
 
-  /// dS in f32, then rounded: only the latter takes registers that products in flight may still read.
+  /// Splits dS in f32 from its rounding: only the rounded tile needs registers that products in
+  /// flight may still read.
   void splitRounding() {
     for (auto gradient : llvm::make_early_inc_range(walk.getBody().getOps<ScoreGradientOp>())) {
       RankedTensorType type = gradient.getType();
@@ -88,7 +92,7 @@ private:
     return get.getChannel().getDefiningOp<ChannelOp>().isExchange();
   }
 
-  /// A product of nothing but loaded tiles.
+  /// A product whose factors are all loaded tiles.
   static bool isAhead(Operation &op) {
     auto product = dyn_cast<MatmulOp>(op);
     if (!product || product.getAccumulate())
@@ -101,7 +105,8 @@ private:
 
   void issue(Operation *op, int64_t stage) { order.push_back({op, stage}); }
 
-  /// The gets that an op is the first to need. What the next step's products wait for is got for them.
+  /// Issues the gets that an op is the first to need. Tiles that the next step's products wait for
+  /// are got early.
   void issueGets(Operation *op, int64_t stage) {
     for (Value operand : op->getOperands())
       if (auto get = operand.getDefiningOp<WaitOp>();
@@ -169,7 +174,7 @@ private:
 
     enum { First, Others, Puts, Rounds };
     SmallVector<Operation *> parts[4];
-    Ops behindOthers; // what needs more than the first product
+    Ops behindOthers; // ops that need more than the first product
     for (Operation *op : ahead.getArrayRef().drop_front())
       behindOthers.insert(op);
     for (Operation *op : elementwise) {
@@ -198,7 +203,7 @@ private:
         issueWithGets(op, 2);
   }
 
-  /// Which of the products of the next step waits for a tile that this one reads.
+  /// The index of the next step's product that waits for a tile that this product reads.
   size_t freesFor(Operation *product) const {
     for (auto [i, other] : llvm::enumerate(ahead))
       for (Value factor : other->getOperands())
@@ -208,7 +213,7 @@ private:
     return ahead.size();
   }
 
-  /// Each op is issued behind what it needs.
+  /// Each op is issued after the ops it needs.
   LogicalResult verify() {
     llvm::SmallDenseMap<Operation *, int64_t> times; // looked up only
     for (auto [i, issue] : llvm::enumerate(order))

@@ -31,7 +31,7 @@ struct OverlapRounding : public dash::impl::OverlapRoundingBase<OverlapRounding>
 private:
   void overlap(WorkersOp workers) {
     auto function = workers->getParentOfType<FunctionOpInterface>();
-    if (!function) // --dash-outline-program says so
+    if (!function) // --dash-outline-program reports it
       return;
     SmallVector<OrderedReduceOp> adds;
     SmallVector<ConvertOp> converts;
@@ -42,7 +42,7 @@ private:
         return add.getTarget() == convert.getSource() && !add.getApart();
       });
     };
-    if (converts.empty() || !llvm::all_of(converts, isTold)) // nobody would set counters back
+    if (converts.empty() || !llvm::all_of(converts, isTold)) // nothing would reset the counters
       return;
     for (OrderedReduceOp add : adds)
       add.setTells(true);

@@ -1,9 +1,7 @@
 //===- PlaceReleases.cpp - when slots are full, and when empty again ------===//
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// To release a slot a warp waits for its last reader; to publish one it waits for its own stores.
-// Neither may hold up the tensor core, so both go where the wait is due anyway, or is over.
-//
+// To release a slot, a warp waits for its last reader. To publish one, it waits for its own stores.
+// Neither may hold up the tensor core, so both go to a place where that wait happens anyway, or is
+// over.
 //===----------------------------------------------------------------------===//
 
 #include "IssueOrder.h"
@@ -18,8 +16,8 @@ namespace mlir::dash {
 using namespace mlir;
 using namespace mlir::dash;
 
-/// The last op of `block` that a tile of `get` is used in, at any depth; `get` if there is none. Indices are read at
-/// once.
+/// The last op of `block` that uses a tile of `get`, at any depth; `get` if there is none. Indices
+/// are read at once.
 static Operation *findLastReader(WaitOp get, Block *block) {
   Operation *last = get;
   for (Value tile : get.getTiles())
@@ -39,7 +37,7 @@ public:
   LogicalResult run(llvm::Statistic &numReleases) {
     if (order.empty())
       return walk.emitError() << "has no order of issue; run --dash-order-products first";
-    // Positions are found in the order without what is placed here, and filled from the end.
+    // Positions are those of the order without the new ops, filled from the end.
     length = order.size();
     for (auto [i, issue] : llvm::enumerate(order))
       positions[issue.op] = i;
@@ -63,7 +61,7 @@ public:
   }
 
 private:
-  /// `make` in front of the op that is issued at `position`.
+  /// Places an op before the one that is issued at `position`.
   template <typename OpT>
   void place(int64_t position, int64_t stage, Operation *like, Value channel) {
     b.setInsertionPoint(walk.getYield());
@@ -74,15 +72,15 @@ private:
   void placePublish(PutOp put, int64_t stage) {
     int64_t at = positions.lookup(put) + 1;
     if (walk->getParentOfType<WorkersOp>().getStructure() == WarpStructure::Overlapping) {
-      // Side by side, behind the last of them: fences are one.
+      // Together, after the last put: one fence serves all.
       for (int64_t i = at; i < length; ++i)
         if (isa<PutOp>(order[i].op))
           at = i + 1;
     } else if (put.getChannel().getDefiningOp<ChannelOp>().isExchange()) {
-      // Behind the products that are issued next, with their waits for the tensor core and tiles.
+      // After the products that are issued next, which wait for the tensor core and tiles.
       while (at < length && !isa<MatmulOp>(order[at].op))
         ++at;
-      if (at == length) { // those are of the next iteration
+      if (at == length) { // products of the next iteration
         ++stage;
         for (at = 0; at < length && !isa<MatmulOp>(order[at].op);)
           ++at;
@@ -103,8 +101,8 @@ private:
       if (isa<YieldOp>(user) || timeOf(user) > timeOf(last))
         last = isa<YieldOp>(user) ? last : user;
     int64_t at = positions.lookup(last) + 1;
-    // In front of whatever waits next: the get that wants this channel's next tile, the put of what
-    // the last reader has made, what makes the factor in registers anew that the last reader reads.
+    // Before whatever waits next: the get of this channel's next tile, the put of the last reader's
+    // result, or the op that renews the last reader's factor in registers.
     for (int64_t i = at; i < length; ++i) {
       Operation *op = order[i].op;
       bool handsOn = llvm::is_contained(last->getUsers(), op) && isa<PutOp>(op);
@@ -131,7 +129,7 @@ private:
   llvm::SmallDenseMap<int64_t, SmallVector<Issue, 2>> placed; // by position, looked up only
 };
 
-/// What an item does behind its walk, and what it does without an order of issue.
+/// Places what an item does after its walk, and everything in walks without an order of issue.
 class ItemReleases {
 public:
   explicit ItemReleases(RoleOp role) : role(role), items(role.getItems()), b(role.getContext()) {}
@@ -162,8 +160,8 @@ public:
   }
 
 private:
-  /// Stores leave through slots that the role fills next, and that are empty until then. What needs no factor goes first:
-  /// it is under way while the others are multiplied.
+  /// Stores leave through slots that the role fills next and that are empty until then. A result
+  /// without a factor goes first: it is copied while the others are multiplied.
   LogicalResult stageStores() {
     SmallVector<StoreOp> stores, scaled;
     for (StoreOp store : items.getBody().getOps<StoreOp>())

@@ -1,9 +1,6 @@
 //===- PlanBuffers.cpp - depths, registers, shared memory -----------------===//
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// All of it is arithmetic on the tiles of channels. Nothing is refused here: what a plan needs and what there is are compared in one
-// place, dash-check-resources.
-//
+// Arithmetic on the tiles of channels only. This pass refuses nothing: dash-check-resources alone
+// compares what a plan needs with what there is.
 //===----------------------------------------------------------------------===//
 
 #include "dash/IR/DashOps.h"
@@ -23,10 +20,10 @@ using namespace mlir::dash;
 
 namespace {
 
-/// Where tiles are placed, one after the other.
+/// Places tiles one after the other.
 class Layout {
 public:
-  /// A byte to begin at, and the end moved behind `bytes` of it.
+  /// Returns an aligned start, and moves the end `bytes` beyond it.
   int64_t add(int64_t bytes, int64_t alignment) {
     int64_t start = llvm::alignTo(end, alignment);
     end = start + bytes;
@@ -42,11 +39,12 @@ struct Place {
   int64_t offset = 0, stride = 0;
 };
 
-/// Places the slots of all channels; each tile's place, by channel and position in the slot.
+/// Places the slots of all channels. Records the place of each tile by channel and position in the
+/// slot.
 class Placement {
 public:
   explicit Placement(WorkersOp workers) {
-    // In the order of the first channel of each depth, so that tiles of an item come first.
+    // Ordered by the first channel of each depth, so that an item's tiles come first.
     for (ChannelOp channel : workers.getChannels()) {
       byDepth[channel.getDepth()].push_back(channel);
       places[channel].resize(channel.getType().getElements().size());
@@ -60,7 +58,7 @@ public:
 
   int64_t getBytes() const { return layout.getEnd(); }
 
-  /// Writes the places down.
+  /// Writes the places to the IR.
   void apply() {
     Builder b(places.front().first->getContext());
     for (auto &[channel, tiles] : places) {
@@ -79,7 +77,8 @@ private:
     return tile ? tile.getRank() : 0;
   }
 
-  /// In the reserved bytes: the barriers of all channels, full and empty, then the indices of slots, 16 bytes a slot.
+  /// In the reserved bytes: the barriers of all channels, full and empty, then the slots' headers,
+  /// 16 bytes each.
   void placeBarriers() {
     int64_t next = 0;
     for (auto &[channel, elements] : places) {
@@ -98,7 +97,7 @@ private:
   }
 
   /// Slot s of all these channels, then slot s + 1 of all: one number addresses a stage. With one
-  /// slot there is no stage, and the stride is what the tile takes.
+  /// slot there is no stage, and the stride is the tile's size.
   void placeTiles(int64_t depth, ArrayRef<ChannelOp> channels) {
     int64_t start = layout.add(0, tileAlignment);
     for (ChannelOp channel : channels)
@@ -168,14 +167,15 @@ private:
     return success();
   }
 
-  /// Where products overlap, the next step is got before this one's slot is released, and dQ is issued two steps behind
-  /// the put of its dS.
+  /// If products overlap, the next step is got before this one's slot is released, and dQ is issued
+  /// two steps after the put of its dS.
   static int64_t orDefault(int64_t asked, WorkersOp workers, bool isHeldLonger) {
     bool overlaps = workers.getStructure() == WarpStructure::Overlapping;
     return asked ? asked : overlaps && isHeldLonger ? 4 : 2;
   }
 
-  /// Tiles of an item get a second slot where a block has room for it: then the next item's are loaded beside this one's.
+  /// Gives tiles of an item a second slot if a block has room: then the next item's tiles load
+  /// during this one.
   void planDepths(WorkersOp workers, const TargetDescription &target) {
     planDepthsOfSteps(workers);
     setDepthOfItems(workers, kvBuffers ? kvBuffers : 2);
@@ -208,13 +208,13 @@ private:
     }
   }
 
-  /// Registers of a chip are dealt evenly at launch; what those who move tiles give back goes to
-  /// those who multiply.
+  /// A chip deals registers evenly at launch. Roles that move tiles give some back to roles that
+  /// multiply.
   static void planRegisters(WorkersOp workers, const TargetDescription &target) {
     int64_t warps = workers.getNumWarps(), multiplying = 0;
     for (RoleOp role : workers.getRoles())
       multiplying += role.isConsumer() ? role.getWarps() : 0;
-    int64_t moving = target.minRegisters; // who moves tiles keeps next to nothing in registers
+    int64_t moving = target.minRegisters; // a role that moves tiles needs few registers
     auto inUnits = [&](int64_t registers) {
       return std::min<int64_t>(llvm::alignDown(registers, target.registerUnit),
                                target.maxRegisters);

@@ -1,9 +1,6 @@
 //===- RegisterEstimate.cpp - how many registers a walk needs -------------===//
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// The lifetimes of tiles in the order of issue: several steps are in flight at once, so a tile that
-// lives longer than an iteration is there more than once.
-//
+// Lifetimes of tiles in the order of issue. Several steps are in flight at once, so a tile that
+// lives longer than an iteration exists more than once.
 //===----------------------------------------------------------------------===//
 
 #include "RegisterEstimate.h"
@@ -13,7 +10,7 @@ using namespace mlir;
 using namespace mlir::dash;
 
 int64_t dash::registersOf(Value tile, int64_t threads) {
-  constexpr int64_t lanesOfRow = 4; // have all columns of a row of sums among them
+  constexpr int64_t lanesOfRow = 4; // together hold all columns of a row of sums
   auto type = cast<RankedTensorType>(tile.getType());
   int64_t sharers = type.getRank() == 1 ? lanesOfRow : threads;
   return llvm::divideCeil(type.getNumElements() * type.getElementTypeBitWidth(), 32 * sharers);
@@ -26,15 +23,15 @@ public:
   explicit Lifetimes(ArrayRef<Issue> order) : order(order), length(order.size()) {
     for (auto [i, issue] : llvm::enumerate(order))
       times[issue.op] = getTime(issue, i, length);
-    // Element-wise ops that stand one behind the other go from element to element: what one hands to the next is never there as
-    // a whole.
+    // Consecutive element-wise ops work element by element: an intermediate tile never exists as a
+    // whole.
     for (int64_t i = length - 1; i > 0; --i)
       if (goesOn(order[i - 1], order[i]))
         times[order[i - 1].op] = timeOf(order[i].op);
   }
 
-  /// When the last op has read the tile. An element-wise op can write its result where its operand
-  /// was; a product reads its factors until it is done.
+  /// The time when the last op has read the tile. An element-wise op can write its result over its
+  /// operand; a product reads its factors until it is done.
   int64_t endOf(Value tile) const {
     int64_t end = timeOf(tile.getDefiningOp());
     for (Operation *user : tile.getUsers())
@@ -45,7 +42,7 @@ public:
 
   int64_t timeOf(Operation *op) const { return times.lookup(op); }
 
-  /// How often a tile is there while the op at a position is issued.
+  /// How many copies of a tile exist while the op at a position is issued.
   int64_t copiesAt(int64_t position, Value tile) const {
     int64_t begin = timeOf(tile.getDefiningOp()), end = endOf(tile), copies = 0;
     for (int64_t time = position; time < end; time += length)
@@ -54,7 +51,7 @@ public:
   }
 
 private:
-  /// Products that an op needs are waited for as wholes; `dash.hide` is a branch.
+  /// An op waits for all of a product that it needs; `dash.hide` is a branch.
   static bool goesOn(const Issue &first, const Issue &second) {
     auto isElementwise =
         llvm::IsaPred<SoftcapOp, LogProbabilityOp, Exp2Op, RoundOp, DampOp, ScoreGradientOp>;
@@ -63,8 +60,8 @@ private:
                          [](Value value) { return value.getDefiningOp<MatmulOp>(); });
   }
 
-  /// Who releases a slot that the product reads waits until it is done; so does who uses sums of it, or of a product
-  /// that is issued later.
+  /// A release of a slot that the product reads waits until the product is done. So does a use of
+  /// its sums, or of sums of a product issued later.
   int64_t doneTime(MatmulOp product) const {
     int64_t issued = timeOf(product), done = issued + length;
     auto consider = [&](int64_t time) { done = time > issued ? std::min(done, time) : done; };
@@ -105,7 +102,7 @@ RegisterEstimate dash::estimateRegisters(WalkOp walk, int64_t threads) {
   for (auto [i, at] : llvm::enumerate(order)) {
     int64_t sum = 0;
     for (const Issue &issue : order) {
-      // Tiles of channels stay in shared memory, but for rows; sums are added up where they are.
+      // Tiles of channels stay in shared memory, except rows; sums are added up in place.
       auto product = dyn_cast<MatmulOp>(issue.op);
       if (product && product.getAccumulate())
         continue;

@@ -7,26 +7,26 @@
 
 namespace mlir::dash {
 
-/// Addresses, masks, phases of barriers and a few elements on their way. With so many registers left beside tiles and
-/// rows (head dim 128, 64 rows of Q) ptxas spills nothing in the loop; with fewer (head dim 64, 128 rows) it does, and
-/// the kernel takes up to 1.45 times as long.
+/// Registers for addresses, masks, phases of barriers and a few elements in flight. With this many
+/// beside tiles and rows (head dim 128, 64 rows of Q) ptxas spills nothing in the loop. With fewer
+/// (head dim 64, 128 rows) it spills, and the kernel takes up to 1.45 times as long.
 constexpr int64_t registersForAddresses = 16;
 
-/// Registers a thread for a tile that is split evenly among `threads`, or for a row vector.
+/// Registers for each thread: of a tile that `threads` share evenly, or of a row vector.
 int64_t registersOf(Value tile, int64_t threads);
 
-/// Registers a thread that an ordered walk needs, and the op at which it needs most.
+/// Registers that an ordered walk needs in each thread, and the op at which it needs most.
 struct RegisterEstimate {
-  int64_t carried = 0;   ///< for what stays from step to step: sums, and factors of the item
-  int64_t inFlight = 0;  ///< for tiles between the ops that make and that use them, where most
+  int64_t carried = 0;   ///< for values carried from step to step: sums, and factors of the item
+  int64_t inFlight = 0;  ///< for tiles between the ops that make and use them, at the peak
   int64_t addresses = 0; ///< for everything else
   Operation *at = nullptr;
 
   int64_t total() const { return carried + inFlight + addresses; }
 };
 
-/// A lower bound in practice: tiles split evenly among `threads`, each register free at the moment
-/// it can be. What a compiler makes of it is seen only from its report of spills.
+/// A lower bound in practice: tiles are split evenly among `threads`, and each register is free as
+/// soon as it can be. Only a compiler's report of spills shows what it makes of this.
 RegisterEstimate estimateRegisters(WalkOp walk, int64_t threads);
 
 } // namespace mlir::dash

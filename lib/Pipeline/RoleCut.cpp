@@ -1,9 +1,7 @@
 //===- RoleCut.cpp - which role does what, and what crosses ---------------===//
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// What an op is says who does it; what uses a value says whether it has to cross. Nothing here knows
-// an attention backward: S, dP, dS are what they are by the products that they go into.
-//
+// The kind of an op determines its role, and the users of a value determine whether it crosses
+// between roles. Nothing here knows an attention backward: S, dP and dS are identified by the
+// products that use them.
 //===----------------------------------------------------------------------===//
 
 #include "RoleCut.h"
@@ -20,7 +18,7 @@ bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
 
 bool isRow(Value value) { return cast<RankedTensorType>(value.getType()).getRank() == 1; }
 
-/// Finds roles and channels of one problem, and checks that it has a form that roles can take.
+/// Finds the roles and channels of one problem, and checks that roles can take it.
 class Cutter {
 public:
   Cutter(ItemsOp items, RoleCut &cut)
@@ -91,8 +89,8 @@ private:
     return success();
   }
 
-  /// The role that a value of the items comes from; Shared if it comes from outside of them, or is
-  /// an index of theirs.
+  /// The role that makes a value of the items; Shared if it comes from outside, or is one of their
+  /// indices.
   Role roleOf(Value value) const {
     if (auto argument = dyn_cast<BlockArgument>(value))
       return argument.getOwner()->getParentOp() == walk && isTile(value) ? Role::Compute
@@ -101,7 +99,8 @@ private:
     return op == walk ? Role::Compute : items->isProperAncestor(op) ? roleOf(op) : Role::Shared;
   }
 
-  /// Loads give tiles to the computing role, which gives its own to itself and to the adding one.
+  /// Loading roles pass tiles to the computing role, which passes its own to itself and to the
+  /// adding role.
   LogicalResult checkCrossings() {
     for (auto [op, role] : roles)
       for (Value operand : op->getOperands()) {
@@ -127,7 +126,7 @@ private:
     return slots.back();
   }
 
-  /// What people call memory.
+  /// The name of a tensor, for messages.
   static StringRef nameOf(Value memory, StringRef otherwise) {
     TensorRoleAttr role = dash::roleOf(memory);
     return role ? role.getName() : otherwise;
@@ -144,9 +143,9 @@ private:
     return success();
   }
 
-  /// A slot for each tile, in the order in which they are needed; a row vector goes with the tile
-  /// whose product it is first used with, because that is what it is waited for with. Where products of a step are
-  /// issued one behind the other, all their tiles have one slot.
+  /// One slot for each tile, in the order in which they are needed. A row vector goes with the tile
+  /// whose product first uses it, because they are waited for together. If the products of a step
+  /// are issued one after the other, all their tiles share one slot.
   LogicalResult cutStepLoads() {
     llvm::MapVector<Value, SmallVector<Value, 2>> rows;
     for (LoadOp load : walk.getBody().getOps<LoadOp>()) {
@@ -199,8 +198,8 @@ private:
     return Value();
   }
 
-  /// Warpgroups split tiles by rows. A factor whose rows are the rows of the product is theirs; one
-  /// whose rows are summed over is needed whole by each of them.
+  /// Warpgroups split tiles by rows. If a factor's rows are the product's rows, a warpgroup needs
+  /// only its own; if the sum runs over its rows, each warpgroup needs all of them.
   void cutExchanges() {
     for (MatmulOp product : walk.getBody().getOps<MatmulOp>())
       for (auto [factor, isWhole] :
@@ -226,8 +225,8 @@ private:
     return success();
   }
 
-  /// Sums of an item are added behind its walk, through the slots of those of its steps: in pieces, where they have more
-  /// rows.
+  /// Sums of an item are added after its walk, through the slots of its steps' sums; in pieces if
+  /// they have more rows.
   LogicalResult cutItemSums() {
     for (auto reduce : items.getBody().getOps<OrderedReduceOp>()) {
       auto tile = reduce.getValue().getType();
@@ -245,7 +244,8 @@ private:
     return success();
   }
 
-  /// What a consumer waits for first, of an item and of a step, tells it what to do.
+  /// The first slot that a consumer waits for, in an item and in a step, carries the header that
+  /// tells it what to do.
   LogicalResult chooseHeaders() {
     for (auto [from, header, of] : {std::tuple(Role::LoadItem, SlotHeader::Item, "each item"),
                                     std::tuple(Role::LoadStep, SlotHeader::Step, "each step")}) {

@@ -1,9 +1,6 @@
 //===- WarpStructure.cpp - how consumers share the tensor core ------------===//
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// One decision, and all that it depends on: whether a thread can hold what two steps have in flight. Who follows it
-// asks the workers for their structure.
-//
+// One decision with everything that it depends on: whether a thread can hold what two steps have in
+// flight. Later passes read the structure from the workers.
 //===----------------------------------------------------------------------===//
 
 #include "WarpStructure.h"
@@ -13,8 +10,8 @@
 using namespace mlir;
 using namespace mlir::dash;
 
-/// Registers for what is there at once while the products of a turn are in flight, if they overlap: the sums that are
-/// carried, S and dP of the next step with their rows, P and dS of this one.
+/// Registers that are live at once while the products of a turn are in flight, if products overlap:
+/// the carried sums, S and dP of the next step with their rows, P and dS of this one.
 static int64_t countSideBySide(WalkOp walk, int64_t threads) {
   llvm::SetVector<Value> tiles;
   auto isMade = [&](Value tile) {
@@ -41,9 +38,10 @@ static int64_t countSideBySide(WalkOp walk, int64_t threads) {
 FailureOr<WarpStructure> dash::chooseStructure(WalkOp walk, int64_t threads, StructureChoice asked,
                                                const TargetDescription &target) {
   int64_t tiles = countSideBySide(walk, threads);
-  // Whoever else has warps needs few registers: what there is for consumers is the block's, in equal parts.
+  // Other roles need few registers: consumers share the block's equally.
   int64_t most = std::min(target.maxRegisters, target.registers / threads);
-  // Where not one is left beside them, copies of rows that two steps share do not fit (--dash-check-resources).
+  // If not one register is left, copies of rows that two steps share do not fit
+  // (--dash-check-resources).
   bool fits = tiles + registersForAddresses < most;
   if (asked == StructureChoice::Fitting)
     return fits ? WarpStructure::Overlapping : WarpStructure::Alternating;

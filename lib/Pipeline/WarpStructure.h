@@ -9,8 +9,8 @@
 
 namespace mlir::dash {
 
-/// The structure that is asked for, or, where none is, the one whose tiles fit the registers of a thread of
-/// `threads` that multiply. An error if what is asked for does not.
+/// The requested structure or, if none is requested, the one whose tiles fit the registers of a
+/// thread, with `threads` that multiply. An error if the requested one does not fit.
 FailureOr<WarpStructure> chooseStructure(WalkOp walk, int64_t threads, StructureChoice asked,
                                          const TargetDescription &target);
 

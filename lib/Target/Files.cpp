@@ -75,7 +75,7 @@ private:
 struct Pending {
   std::string target;                     ///< the file itself, if the path is a link
   std::optional<TemporaryFile> temporary; ///< new content
-  std::string backup; ///< hard link to the old content; empty if there was none
+  std::string backup;                     ///< hard link to the old content; empty if there was none
   bool isRenamed = false;
 
   llvm::Error findTarget(llvm::StringRef path);

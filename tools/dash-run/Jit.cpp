@@ -188,8 +188,7 @@ llvm::Error dash_run::runProgram(Program &program) {
   module->setTargetTriple((*machine)->getTargetTriple());
   addPackedEntry(*module);
   for (llvm::Function &function : *module)
-    function.addFnAttr(
-        "no-builtins"); // keeps a malloc and a fill from becoming a calloc
+    function.addFnAttr("no-builtins"); // keeps a malloc and a fill from becoming a calloc
   if (llvm::Error error =
           makeOptimizingTransformer(/*optLevel=*/2, /*sizeLevel=*/0, machine->get())(module.get()))
     return error;
