@@ -1,6 +1,9 @@
 //===- ChainSums.cpp - the sums of chains, as loops -----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Computes the number that dash.ordered_reduce promises: hardware adds in L2 replace subnormal
 // inputs and results by zeros of their sign, so this code does too.
+//
 //===----------------------------------------------------------------------===//
 
 #include "ChainSums.h"

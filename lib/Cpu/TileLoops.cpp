@@ -1,7 +1,10 @@
 //===- TileLoops.cpp - what a task computes, as loops ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // No op has a fast-math flag, so LLVM may neither reorder a sum nor fuse a product into it.
 // Products keep a row of sums in one vector along the inner index: lanes are elements of the
 // result, never terms of one sum.
+//
 //===----------------------------------------------------------------------===//
 
 #include "TileLoops.h"

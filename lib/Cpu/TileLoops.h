@@ -1,5 +1,8 @@
 //===- TileLoops.h - what a task computes, as loops ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Tiles are f32 buffers, also for half types: their elements are then numbers of the half type.
+//
 //===----------------------------------------------------------------------===//
 #ifndef DASH_LIB_CPU_TILELOOPS_H
 #define DASH_LIB_CPU_TILELOOPS_H

@@ -1,6 +1,9 @@
 //===- OptMain.cpp - the tool dash-opt ------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // All options, from pipelines to reproducers, are those of mlir-opt. One difference: output is
 // written whole at the end, not piece by piece.
+//
 //===----------------------------------------------------------------------===//
 
 #include "dash/Driver/OptMain.h"

@@ -1,8 +1,11 @@
 //===- ChannelProtocol.cpp - do roles ever wait for ever ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Roles and channels form a dataflow network: what a role does next depends on how often it has
 // done things, never on when others did theirs. So tokens can be counted as in synchronous
 // dataflow. If one interleaving of a run ends, all do. This file runs a single one, over items of
 // several lengths, with each warpgroup as a thread.
+//
 //===----------------------------------------------------------------------===//
 
 #include "ChannelProtocol.h"

@@ -1,7 +1,10 @@
 //===- CheckResources.cpp - does the plan fit, and does it end ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The assembler does not warn about any of this. A kernel that asks for too many registers hangs at
 // its first instruction, one with overlapping slots computes wrong results, and one whose roles
 // wait for each other never ends.
+//
 //===----------------------------------------------------------------------===//
 
 #include "ChannelProtocol.h"

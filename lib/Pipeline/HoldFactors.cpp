@@ -1,8 +1,11 @@
 //===- HoldFactors.cpp - factors that stay in registers for an item -------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // K and V are the left factors of S and dP in every step of an item. From shared memory, the tensor
 // core reads them again in each step, in bandwidth that everything else there needs too. A
 // warpgroup's rows of them take few registers at small head dims. dash-check-resources counts all
 // registers; this pass uses the same estimate.
+//
 //===----------------------------------------------------------------------===//
 
 #include "RegisterEstimate.h"

@@ -1,7 +1,10 @@
 //===- PlaceReleases.cpp - when slots are full, and when empty again ------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // To release a slot, a warp waits for its last reader. To publish one, it waits for its own stores.
 // Neither may hold up the tensor core, so both go to a place where that wait happens anyway, or is
 // over.
+//
 //===----------------------------------------------------------------------===//
 
 #include "IssueOrder.h"

@@ -1,6 +1,9 @@
 //===- PlanBuffers.cpp - depths, registers, shared memory -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Arithmetic on the tiles of channels only. This pass refuses nothing: dash-check-resources alone
 // compares what a plan needs with what there is.
+//
 //===----------------------------------------------------------------------===//
 
 #include "dash/IR/DashOps.h"

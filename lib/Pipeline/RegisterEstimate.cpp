@@ -1,6 +1,9 @@
 //===- RegisterEstimate.cpp - how many registers a walk needs -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Lifetimes of tiles in the order of issue. Several steps are in flight at once, so a tile that
 // lives longer than an iteration exists more than once.
+//
 //===----------------------------------------------------------------------===//
 
 #include "RegisterEstimate.h"

@@ -1,7 +1,10 @@
 //===- RoleCut.cpp - which role does what, and what crosses ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The kind of an op determines its role, and the users of a value determine whether it crosses
 // between roles. Nothing here knows an attention backward: S, dP and dS are identified by the
 // products that use them.
+//
 //===----------------------------------------------------------------------===//
 
 #include "RoleCut.h"

@@ -1,6 +1,9 @@
 //===- WarpStructure.cpp - how consumers share the tensor core ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // One decision with everything that it depends on: whether a thread can hold what two steps have in
 // flight. Later passes read the structure from the workers.
+//
 //===----------------------------------------------------------------------===//
 
 #include "WarpStructure.h"

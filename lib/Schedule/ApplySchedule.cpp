@@ -1,8 +1,8 @@
 //===- ApplySchedule.cpp - give tiled problems an order -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Options are checked here, at the problem, so that builders and files see sound ones; what they
-// return is proven before it reaches the IR.
+// Options are checked here, at the problem, so that builders and files see valid ones. Their orders
+// are proven before they reach the IR.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,9 +34,9 @@ namespace mlir::dash {
 using namespace mlir;
 using namespace mlir::dash;
 
-/// None for `auto`.
+/// Empty for `auto`.
 static std::optional<Apart> toApart(ApartChoice choice) { return symbolizeApart(unsigned(choice)); }
-/// None for the problem's own.
+/// Empty for the problem's own level.
 static std::optional<DeterminismLevel> toLevel(LevelChoice choice) {
   return symbolizeDeterminismLevel(unsigned(choice));
 }
@@ -47,7 +47,7 @@ struct ApplySchedule : public dash::impl::ApplyScheduleBase<ApplySchedule> {
   using ApplyScheduleBase::ApplyScheduleBase;
 
   void runOnOperation() override {
-    // Names count the problems of a function, so they are fixed before any changes.
+    // Names count the problems of a function, so they are fixed before any change.
     SmallVector<std::pair<ItemsOp, std::string>> unscheduled;
     bool isTiled = true;
     getOperation()->walk([&](Operation *op) {
@@ -142,8 +142,8 @@ private:
     return success();
   }
 
-  /// Formulas are proven for assumed sizes and serve any; a table would serve only those, which
-  /// nobody asked for.
+  /// Formulas are proven for assumed sizes and serve any. A table would only serve the assumed
+  /// sizes, which were not requested.
   LogicalResult verifyStated(ArrayRef<AssumedSize> assumed,
                              function_ref<std::string()> alternatives, EmitError emitError) {
     if (assumed.empty())
@@ -155,7 +155,8 @@ private:
                        << size.value << alternatives();
   }
 
-  /// Behind what else can be done: which kinds serve all sizes. Nothing where none has formulas for the mask.
+  /// Ends a message with what else works: the kinds that serve all sizes. Empty if none has
+  /// formulas for the mask.
   std::string inFormulas(const Problem &problem, DeterminismLevel level,
                          const TargetDescription &described) {
     ScheduleHeader header = headerOf(problem, level, described);
@@ -181,7 +182,7 @@ private:
     return header;
   }
 
-  /// The level that was asked for, which must not be weaker than what the problem needs.
+  /// The requested level, which must not be weaker than the problem's.
   FailureOr<DeterminismLevel> resolveLevel(DeterminismLevel needed, EmitError emitError) {
     DeterminismLevel asked = toLevel(level).value_or(needed);
     if (asked == DeterminismLevel::World)
@@ -204,7 +205,8 @@ private:
     return buildSchedule(std::move(header), servesAllSizes, &getContext(), emitError);
   }
 
-  /// What the file of costs says of the problem, where no option says otherwise. A remark tells of a head dim that it lacks.
+  /// The problem's costs: options first, then the file of costs. A remark reports a head dim that
+  /// the file lacks.
   FailureOr<Cost> resolveCost(ItemsOp items, const Problem &problem, EmitError emitError) {
     FailureOr<Prices> prices = Prices::shipped();
     if (!costs.empty())
@@ -223,7 +225,7 @@ private:
                                             {&boundary, defaults.boundary, &cost.boundary}})
       if (*option != byDefault)
         *value = *option;
-    // Stated costs may be of another unit than the file's.
+    // Stated costs may have another unit than the file's.
     for (auto [option, byDefault, value] : {std::tuple(&piece, defaults.piece, &cost.piece),
                                             {&convert, defaults.convert, &cost.convert},
                                             {&gather, defaults.gather, &cost.gather}})
@@ -242,8 +244,8 @@ private:
     request.op = name.str();
     request.problem = problem;
     request.needed = level;
-    // What is left at its default is the file's to say. (Whether an option was spelled out cannot
-    // count: a reproducer spells out all.)
+    // The file decides options that have their default values. (Whether an option was spelled out
+    // cannot matter: a reproducer spells out all.)
     const ApplyScheduleOptions defaults;
     auto ifStated = [](const auto &option, auto byDefault) {
       return option == byDefault ? std::nullopt : std::optional(option.getValue());

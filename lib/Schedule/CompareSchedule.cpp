@@ -63,7 +63,7 @@ private:
     for (const ScheduleKind *kind : scheduleKinds()) {
       ScheduleHeader header = schedule;
       header.kind = kind->name.str();
-      // What one kind cannot do is no error of this module.
+      // What one kind cannot do is not an error of this module.
       ScopedDiagnosticHandler quiet(&getContext(), [](Diagnostic &) { return success(); });
       auto emitError = [&] { return op.emitError(); };
       FailureOr<ProvenOrder> built =
@@ -74,7 +74,7 @@ private:
       const Schedule &kept = schedules.emplace_back(std::move(built->schedule));
       entries.push_back({function, kept, facts, facts.makespan, lowerBound(kept)});
     }
-    // Entries refer to their schedules, so places are sorted, not they.
+    // Entries refer to their schedules, so indices are sorted instead of entries.
     std::vector<const ReportEntry *> order;
     for (const ReportEntry &entry : entries)
       order.push_back(&entry);

@@ -32,7 +32,7 @@ Piecewise ItemInputs::waveFormula(AffineExpr group, AffineExpr kv, AffineExpr un
 }
 
 LineInputs::LineInputs(MLIRContext *context) {
-  // Those of `turn` have the same places, the q tile that of the step.
+  // `turn` has the same inputs at the same positions, with the q tile at the position of the step.
   const FormulaSignature &visit = getFormulaSignature("visit");
   kv = visit.getSymbol("kv", context);
   position = visit.getSymbol("step", context);
@@ -87,7 +87,8 @@ Piecewise dash::turnByTile(const Problem &problem, const LineInputs &in) {
   std::optional<AffineExpr> begin = edges.rest.activeKv(in.position, in.offset).first;
   if (edges.firstTiles == 0 || !begin)
     return in.formula(rank);
-  // Between the tiles of first columns and those of the window may be a gap, which a chain of them does not have.
+  // There may be a gap between the tiles of first columns and those of the window. A chain does not
+  // have it.
   int64_t left = edges.rest.band.left;
   AffineExpr rows = in.qTiles * problem.tiles.q + in.kvTiles * problem.tiles.kv + left;
   AffineExpr frontEnd =
@@ -97,8 +98,8 @@ Piecewise dash::turnByTile(const Problem &problem, const LineInputs &in) {
 }
 
 Waves::Waves(AffineExpr unit, AffineExpr units, AffineExpr width) {
-  // Wave j holds the units from j * units / count on, so unit u is in the last j with
-  // j * units < (u + 1) * count.
+  // Wave j holds the units from j * units / count on. So unit u is in the last j with j * units <
+  // (u + 1) * count.
   count = units.ceilDiv(width);
   wave = ((unit + 1) * count - 1).floorDiv(units);
   begin = (wave * units).floorDiv(count);
@@ -133,7 +134,7 @@ AffineExpr dash::shiftedTile(AffineExpr place, AffineExpr size, AffineExpr begin
 
 AffineExpr dash::shiftedRank(AffineExpr place, AffineExpr size, AffineExpr begin,
                              AffineExpr columns, AffineExpr q) {
-  // The last walker that starts at or before q comes first, then those behind it.
+  // The last walker that starts at or before q comes first, then the ones after it.
   AffineExpr pivot = ((q - begin + 1) * size - 1).floorDiv(columns);
   return (pivot - place) % size;
 }

@@ -30,7 +30,7 @@ const ScheduleKind *dash::findScheduleKind(StringRef name) {
 }
 
 SmallVector<StringRef> dash::kindsWithFormulas(ScheduleHeader header, MLIRContext *context) {
-  // What a kind cannot do is no error of who asks.
+  // What a kind cannot do is not an error of the caller.
   ScopedDiagnosticHandler quiet(context, [](Diagnostic &) { return success(); });
   auto emitError = [&] { return mlir::emitError(UnknownLoc::get(context)); };
   SmallVector<StringRef> found;

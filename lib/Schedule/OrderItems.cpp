@@ -13,8 +13,8 @@
 using namespace mlir;
 using namespace mlir::dash;
 
-/// Moves the body of `from` into `to`, whose arguments the old ones become, and the attributes that
-/// dash does not know.
+/// Moves the body of `from` into `to`, replaces the block arguments by `arguments`, and copies the
+/// attributes that dash does not know.
 static void moveBody(Operation *from, Operation *to, ValueRange arguments) {
   Block &source = from->getRegion(0).front(), &target = to->getRegion(0).front();
   target.getOperations().splice(target.end(), source.getOperations());
@@ -25,7 +25,7 @@ static void moveBody(Operation *from, Operation *to, ValueRange arguments) {
   to->setDiscardableAttrs(from->getDiscardableAttrDictionary());
 }
 
-/// Moves a walk's body into a walk that gives turns, and makes its adds ordered, if they are.
+/// Moves a walk's body into a walk that gives turns. Makes its adds ordered if the schedule is.
 static void orderWalk(WalkOp walk, bool isOrdered) {
   OpBuilder builder(walk);
   auto ordered = WalkOp::create(builder, walk.getLoc(), /*scheduled=*/true, walk.getInits());
@@ -47,8 +47,8 @@ static void orderWalk(WalkOp walk, bool isOrdered) {
   walk.erase();
 }
 
-/// With several parts, no item has all of dK and dV: sums their shares in f32, in the order of the
-/// chains over the parts if there are any, and rounds after the last.
+/// With several parts, no item has all of dK and dV. Sums their shares in f32, in the order of the
+/// chains over the parts if there are any, and rounds after the last one.
 static void orderStores(ItemsOp items, bool isOrdered) {
   items.walk([&](StoreOp store) {
     ImplicitLocOpBuilder b(store.getLoc(), items);

@@ -7,12 +7,12 @@
 
 namespace mlir::dash {
 
-/// Fails, with a message, where `orderItems` could not do its work.
+/// Fails, with a message, if `orderItems` cannot handle the items.
 LogicalResult verifyCanBeOrdered(ItemsOp items, int64_t parts);
 
-/// Replaces an unscheduled `dash.items` by one in the order of `schedule`, which is added to the
-/// nearest symbol table under a name made from `function`. `isList`: the sequences are a list, which
-/// the types cannot tell from a batch.
+/// Replaces an unscheduled `dash.items` by one in the order of `schedule`. Adds the schedule to the
+/// nearest symbol table under a name made from `function`. `isList`: the sequences are a list,
+/// which the types cannot tell from a batch.
 void orderItems(ItemsOp items, const Schedule &schedule, const ScheduleFacts &facts,
                 StringRef function, bool isList);
 

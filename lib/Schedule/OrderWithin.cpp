@@ -1,9 +1,9 @@
 //===- OrderWithin.cpp - a kind's order on any mask -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Formulas number the tiles of a range. Where a mask leaves gaps, they still say what comes before
-// what: walks are sorted by step, chains by turn. Only active tasks are looked at, so a narrow mask
-// on a long sequence costs no more than it has tasks.
+// Formulas number the tiles of a range. If a mask leaves gaps, they still define what comes before
+// what: walks are sorted by step, chains by turn. Only active tasks are visited, so a narrow mask
+// on a long sequence costs no more than its tasks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,7 @@ using namespace mlir::dash;
 
 namespace {
 
-/// The inputs that differ within a row, by position in the parameter list of `turn`.
+/// The inputs that vary within a row, by position in the parameter list of `turn`.
 constexpr unsigned qInput = 1, firstInput = 5, lastInput = 6;
 
 /// The walks of one head of a sequence, by kv tile.
@@ -89,8 +89,8 @@ private:
   Problem wideProblem;
   RowEvaluator step, turn;
   int64_t sequence = -1;
-  std::vector<SmallVector<Visit, 0>> walks;         // by kv tile
-  std::vector<SmallVector<Contribution, 0>> chains; // by q tile
+  std::vector<SmallVector<Visit, 0>> walks;         // index: kv tile
+  std::vector<SmallVector<Contribution, 0>> chains; // index: q tile
 };
 
 } // namespace

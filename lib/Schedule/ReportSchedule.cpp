@@ -67,7 +67,7 @@ private:
     return entries;
   }
 
-  /// Fails where the format cannot show a schedule of this size.
+  /// Fails if the format cannot show a schedule of this size.
   LogicalResult verifyFits(ScheduleOp op, const Schedule &schedule, double makespan) {
     int64_t tasks = schedule.problem.numTasks();
     if (format == ReportFormat::Svg && tasks > maxGanttTasks)

@@ -1,9 +1,9 @@
 //===- RowEvaluator.cpp - evaluate piecewise functions fast ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A million tokens are 10^8 tasks, and each asks for its q tile and its turn: interpreting an
-// expression tree per task would take minutes. Here a tree becomes a list of operations over
-// chunks of a row, and divisions by what the row has in common become multiplications.
+// A million tokens are 10^8 tasks, and each needs its q tile and its turn: interpreting an
+// expression tree for each task would take minutes. Here a tree becomes a list of operations over
+// chunks of a row. Divisions by values that a row shares become multiplications.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,8 +16,8 @@ using namespace mlir::dash;
 
 namespace {
 
-/// Wrapping arithmetic: a formula read from a file may overflow, which must not be undefined; what
-/// it gives is checked against its range by whoever asked.
+/// Wrapping arithmetic: a formula from a file may overflow, which must not be undefined. The caller
+/// checks the result's range.
 int64_t add(int64_t a, int64_t b) { return static_cast<uint64_t>(a) + static_cast<uint64_t>(b); }
 int64_t sub(int64_t a, int64_t b) { return static_cast<uint64_t>(a) - static_cast<uint64_t>(b); }
 int64_t mul(int64_t a, int64_t b) { return static_cast<uint64_t>(a) * static_cast<uint64_t>(b); }
@@ -27,8 +27,8 @@ int64_t floorDivide(int64_t a, int64_t b) {
   return a % b < 0 ? quotient - 1 : quotient;
 }
 
-/// floor(a / divisor) for many a: one multiplication where both fit in 32 bits (Lemire, Kaser,
-/// Kurz: Faster remainder by direct computation, 2019).
+/// floor(a / divisor) for many a: one multiplication if both fit in 32 bits (Lemire, Kaser, Kurz:
+/// Faster remainder by direct computation, 2019).
 class Divider {
 public:
   explicit Divider(int64_t divisor)
@@ -126,7 +126,7 @@ void RowEvaluator::computeUniform(Node &node) {
   }
 }
 
-/// out[i] = function(a[i], b[i]); a null side is the same for the whole row.
+/// out[i] = function(a[i], b[i]); a null side is the same value for the whole row.
 template <typename Function>
 static void forEach(int64_t *out, const int64_t *a, int64_t uniformA, const int64_t *b,
                     int64_t uniformB, int64_t n, Function function) {

@@ -9,7 +9,7 @@
 using namespace mlir;
 using namespace mlir::dash;
 
-/// The place of an input in a formula.
+/// The position of an input in a formula.
 static unsigned positionOf(StringRef input, StringRef formula) {
   return getFormulaSignature(formula).getPosition(input);
 }
@@ -33,7 +33,7 @@ int64_t dash::numPieces(const Problem &problem, int64_t parts, const Cost &cost)
 
 namespace {
 
-/// Deals the items of one run of equal sequences after the other to the workers.
+/// Deals the items to the workers, one run of equal sequences after the other.
 class ItemDealer {
 public:
   ItemDealer(const ScheduleHeader &header, const Formulas &formulas, std::vector<Item> &items,
@@ -81,7 +81,7 @@ private:
                          << " workers)";
 
     for (int64_t i : llvm::seq(n)) {
-      // Checked here because the item's fields are narrower; the rest is left to `verify`.
+      // Checked here because the item's fields are narrower; `verify` checks the rest.
       if (group[i] < 0 || group[i] >= groups || kv[i] < 0 || kv[i] >= kvTiles || worker[i] < 0 ||
           worker[i] >= header.workers)
         return emitError() << "formulas give item " << i << " group " << group[i] << ", kv tile "
@@ -119,10 +119,10 @@ LogicalResult dash::verifyFormulasServe(const ScheduleHeader &header, EmitError 
 
 LogicalResult dash::verifyWithinLimits(const ScheduleHeader &header, EmitError emitError) {
   const Problem &problem = header.problem;
-  double items = 0, chains = 0, tasks = 0; // compared as they grow, so that none overflows
+  double items = 0, chains = 0, tasks = 0; // compared while they grow, so that none overflows
   for (int64_t s : llvm::seq(problem.numSequences())) {
     double qTiles = problem.numQTiles(s), kvTiles = problem.numKvTiles(s), heads = problem.heads;
-    // At most one part a query head, unless there are stated to be more.
+    // At most one part for each query head, unless the header states more.
     items += kvTiles * std::max(heads, double(problem.kvHeads) * header.parts);
     chains += qTiles * heads;
     tasks += qTiles * kvTiles * heads;
@@ -160,7 +160,7 @@ FailureOr<Schedule> Schedule::get(ScheduleHeader header, Order order, EmitError 
 // Visits
 //===----------------------------------------------------------------------===//
 
-/// What the rows of one sequence share, and the columns of the row at hand.
+/// Values that the rows of one sequence share, and the columns of the current row.
 struct VisitReader::FormulaState {
   explicit FormulaState(const Formulas &formulas)
       : visit(formulas.visit, positionOf("step", "visit")),
@@ -169,15 +169,15 @@ struct VisitReader::FormulaState {
 
   RowEvaluator visit, turn;
   int64_t sequence = -1;
-  SmallVector<int64_t, 0> firstKv, lastKv;             // by q tile
-  SmallVector<int64_t, 0> step, q, first, last, place; // by step; place is the turn
+  SmallVector<int64_t, 0> firstKv, lastKv;             // index: q tile
+  SmallVector<int64_t, 0> step, q, first, last, place; // index: step; place is the turn
 
-  /// Heads are alike: what a kv tile of this sequence's lengths visits on one, run after run, with head 0. Kept where it is
-  /// asked for again, as long as it is not much.
+  /// Heads are alike: the visits of a kv tile for one head, run after run, with head 0, for
+  /// sequences of these lengths. Kept for reuse while it is small.
   static constexpr int64_t mostKept = int64_t(1) << 22;
   bool keepsRows = false;
   std::vector<SmallVector<Visit, 0>> rows;
-  SmallVector<Visit, 0> row; ///< where rows are not kept
+  SmallVector<Visit, 0> row; ///< if rows are not kept
 };
 
 VisitReader::VisitReader(const Schedule &schedule) : schedule(schedule) {
@@ -199,7 +199,7 @@ FailureOr<ArrayRef<Visit>> VisitReader::read(int64_t itemIndex, SmallVectorImpl<
     if (failed(evaluate(item, row)))
       return failure();
 
-  // Heads of a part are walked one after the other, each in the same order.
+  // The heads of a part are walked one after the other, each in the same order.
   int32_t firstHead = schedule.firstHead(item), numHeads = cut.heads();
   storage.resize_for_overwrite(row.size() * numHeads);
   Visit *out = storage.data();
@@ -233,7 +233,8 @@ void VisitReader::enterSequence(int64_t sequence) {
   state->rows.assign(state->keepsRows ? kvTiles * schedule.cut().runs() : 0, {});
 }
 
-/// Fills the row of an item's kv tile. A run of q tiles is a grid of its own, whose q tiles count from its first.
+/// Fills the row of an item's kv tile. A run of q tiles is a grid by itself: its q tiles count from
+/// its first.
 LogicalResult VisitReader::evaluate(const Item &item, SmallVector<Visit, 0> &row) {
   const SequenceLengths &lengths = schedule.problem.sequences[item.sequence];
   int64_t qTiles = state->firstKv.size(), kvTiles = schedule.problem.numKvTiles(item.sequence);
@@ -256,7 +257,7 @@ LogicalResult VisitReader::evaluate(const Item &item, SmallVector<Visit, 0> &row
     return failure();
   for (int64_t step : llvm::seq(n)) {
     int64_t q = state->q[step];
-    bool isTile = q >= 0 && q < qTiles; // `verify` reports the others
+    bool isTile = q >= 0 && q < qTiles; // `verify` reports other values
     state->first[step] = isTile ? state->firstKv[begin + q] : 0;
     state->last[step] = isTile ? state->lastKv[begin + q] : 0;
   }

@@ -78,7 +78,7 @@ static Formulas toFormulas(FormulasAttr attr) {
           llvm::to_vector<2>(attr.getVisit()), llvm::to_vector<2>(attr.getTurn())};
 }
 
-/// The rows of a table; the op's verifier has checked that they are there and their shapes.
+/// The rows of a table; the op's verifier has checked their existence and shapes.
 static std::vector<int32_t> toRows(ElementsAttr elements) {
   auto values = cast<DenseIntElementsAttr>(elements).getValues<int32_t>();
   return std::vector<int32_t>(values.begin(), values.end());

@@ -62,7 +62,7 @@ FailureOr<StatedSizes> dash::parseSizes(StringRef text, EmitError emitError) {
   return sizes;
 }
 
-/// A size of a type, or the stated one where the type leaves it open.
+/// The size from a type, or the stated one if the type leaves it open.
 static FailureOr<int64_t> resolve(StringRef key, int64_t typeSize, std::optional<int64_t> stated,
                                   std::optional<int64_t> otherwise, EmitError emitError) {
   if (ShapedType::isDynamic(typeSize)) {
@@ -89,7 +89,8 @@ static int64_t typeSize(ArrayRef<Value> tensors, unsigned dim) {
 SmallVector<AssumedSize> dash::assumeSizes(ItemsOp items, StatedSizes &sizes) {
   constexpr int64_t usualRows = 4096, usualHeads = 16;
   SmallVector<AssumedSize> assumed;
-  // What the types say; else what is stated, which is `otherwise` from now on if it was nothing.
+  // The size from the types, else the stated one. If neither exists, `otherwise` becomes the stated
+  // one.
   auto settle = [&](StringRef key, ArrayRef<Value> tensors, unsigned dim,
                     std::optional<int64_t> &stated, int64_t otherwise) {
     if (int64_t size = typeSize(tensors, dim); !ShapedType::isDynamic(size))
@@ -113,7 +114,7 @@ SmallVector<AssumedSize> dash::assumeSizes(ItemsOp items, StatedSizes &sizes) {
   Value q = items.getQ(), k = items.getK(), v = items.getV();
   // A list of sequences states its rows, and lies in a batch of 1.
   if (SequencesAttr list = items.getSequencesAttr(); list && list.isOpen()) {
-    // Any lengths are an example of those to come.
+    // Any lengths serve as an example of those to come.
     auto example = [&](StringRef key, SmallVector<int64_t> &stated, int64_t otherwise) {
       if (!stated.empty())
         return;
@@ -137,14 +138,14 @@ SmallVector<AssumedSize> dash::assumeSizes(ItemsOp items, StatedSizes &sizes) {
   return assumed;
 }
 
-/// The batch, from whichever type states it.
+/// The batch, from any type that states it.
 static FailureOr<int64_t> resolveBatchSize(ItemsOp items, const StatedSizes &sizes,
                                            EmitError emitError) {
   int64_t stated = typeSize({items.getQ(), items.getK(), items.getV()}, 0);
   return resolve("batch", stated, sizes.batch, 1, emitError);
 }
 
-/// The sequences of a batch: `batch` of them, of the same lengths.
+/// The sequences of a batch: `batch` sequences of the same lengths.
 static LogicalResult resolveBatch(ItemsOp items, int64_t qTypeRows, int64_t kvTypeRows,
                                   const StatedSizes &sizes, Problem &problem, EmitError emitError) {
   auto only = [](ArrayRef<int64_t> rows) {
@@ -164,7 +165,7 @@ static LogicalResult resolveBatch(ItemsOp items, int64_t qTypeRows, int64_t kvTy
   return success();
 }
 
-/// The sequences of a list, whose rows lie one after the other in a batch of 1.
+/// The sequences of a list, whose rows are contiguous in a batch of 1.
 static LogicalResult resolveList(ItemsOp items, int64_t qTypeRows, int64_t kvTypeRows,
                                  const StatedSizes &sizes, Problem &problem, EmitError emitError) {
   SmallVector<int64_t> qRows = sizes.q, kvRows = sizes.kv;

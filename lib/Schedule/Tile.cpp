@@ -1,8 +1,8 @@
 //===- Tile.cpp - spell an attention backward out on tiles ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// S and dP are computed transposed, K Q^T and V dO^T: P and dS then stand in registers as the next
-// products want them.
+// S and dP are computed transposed, K Q^T and V dO^T: P and dS are then in registers in the layout
+// that the next products need.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ namespace mlir::dash {
 using namespace mlir;
 using namespace mlir::dash;
 
-/// Allocates f32 memory for each row of `like`: a number, or so many columns.
+/// Allocates f32 memory for each row of `like`: one number, or `columns` columns.
 static Value allocateSums(ImplicitLocOpBuilder &b, Value like, ArrayRef<int64_t> columns) {
   auto type = cast<MemRefType>(like.getType());
   constexpr unsigned outer = 3; // batch, heads, rows
@@ -35,8 +35,8 @@ static Value allocateSums(ImplicitLocOpBuilder &b, Value like, ArrayRef<int64_t>
   return memref::AllocOp::create(b, MemRefType::get(shape, b.getF32Type()), dynamicSizes);
 }
 
-/// How wide tiles of tensors with so many columns are: as the least of `widths` that has room for all tensors; as the tensor itself where
-/// there are none. `verifyWidths` comes first.
+/// The width of tiles for tensors with `columns` columns: the least of `widths` that has room for
+/// all tensors, or the tensor's own width if `widths` is empty. `verifyWidths` comes first.
 static int64_t widthOf(AttentionBwdOp op, int64_t columns, ArrayRef<int64_t> widths) {
   if (widths.empty())
     return columns;
@@ -48,7 +48,7 @@ static int64_t widthOf(AttentionBwdOp op, int64_t columns, ArrayRef<int64_t> wid
 }
 
 static LogicalResult verifyWidths(AttentionBwdOp op, ArrayRef<int64_t> widths) {
-  constexpr int64_t step = 8; // as head dims
+  constexpr int64_t step = 8; // step of head dims
   for (int64_t width : widths)
     if (width < step || width % step != 0)
       return op.emitError() << "'widths' must be multiples of " << step << ", got " << width;
@@ -60,8 +60,8 @@ static LogicalResult verifyWidths(AttentionBwdOp op, ArrayRef<int64_t> widths) {
   return success();
 }
 
-/// `value`, of a type that states each of its first sizes that the type of any of `others`, which have
-/// the same sizes, does.
+/// `value` with a type that states each leading size that the type of any of `others` states.
+/// `others` have the same sizes.
 static Value withStatedSizes(ImplicitLocOpBuilder &b, Value value, ArrayRef<Value> others,
                              ArrayRef<unsigned> dims) {
   auto type = cast<MemRefType>(value.getType());
@@ -79,7 +79,7 @@ static Value withStatedSizes(ImplicitLocOpBuilder &b, Value value, ArrayRef<Valu
 
 namespace {
 
-/// Builds the tiled form of one attention backward in front of it.
+/// Builds the tiled form of one attention backward before it.
 class Tiler {
 public:
   Tiler(AttentionBwdOp op, int64_t qRows, int64_t kvRows, ArrayRef<int64_t> widths)
@@ -127,7 +127,7 @@ private:
   void buildItems(Value scale, Value delta, Value dqSum) {
     Value dkZero = zeros(single({kvRows, columns}));
     Value dvZero = columnsV == columns ? dkZero : zeros(single({kvRows, columnsV}));
-    // A size that only one operand's type states counts for all.
+    // A size that one operand's type states holds for all.
     SmallVector<Value> perQ = {op.getDOut(), op.getLse(), op.getDq(),
                                op.getO() ? op.getO() : op.getDelta()};
     SmallVector<Value> perKv = {op.getK(), op.getV(), op.getDk(), op.getDv()};
@@ -186,7 +186,7 @@ private:
   AttentionBwdOp op;
   ImplicitLocOpBuilder b;
   int64_t qRows, kvRows, columns, columnsV; ///< of tiles; tensors may have fewer columns
-  Value cap;                                ///< null where scores are not capped
+  Value cap;                                ///< null if scores are not capped
 };
 
 struct Tile : public dash::impl::TileBase<Tile> {

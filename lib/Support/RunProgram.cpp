@@ -1,6 +1,9 @@
 //===- RunProgram.cpp - other programs, waited for without alarms ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // LLVM's wait with a limit takes over the process's alarm and SIGALRM. A library must not, so this
 // file polls to keep a limit.
+//
 //===----------------------------------------------------------------------===//
 
 #include "dash/Support/RunProgram.h"

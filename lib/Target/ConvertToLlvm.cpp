@@ -1,6 +1,9 @@
 //===- ConvertToLlvm.cpp - kernels in the dialects llvm and nvvm ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The only place where upstream conversions run over kernels. They run together, so that none
 // leaves casts for the next.
+//
 //===----------------------------------------------------------------------===//
 
 #include "KernelModules.h"

@@ -1,8 +1,11 @@
 //===- Files.cpp - all of some files, or none -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // First, everything is written to temporary files beside the final ones: most errors occur here.
 // Then the files are renamed. If a rename fails, hard links to the old files undo those before it.
 // A lock on each file keeps other writers out until the last rename, and signals wait as long. Only
 // SIGKILL can leave files that do not match, and the hash in the manifest shows this to a reader.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Files.h"

@@ -1,6 +1,9 @@
 //===- Ptx.cpp - a kernel module as PTX text ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The translation of `gpu-module-to-binary` links libdevice if it finds a CUDA toolkit, so the same
 // kernels would give another text on another machine. This translation links nothing.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Ptx.h"

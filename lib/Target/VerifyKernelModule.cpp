@@ -1,7 +1,10 @@
 //===- VerifyKernelModule.cpp - what kernels say of themselves ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // A manifest consists of attributes only. This check compares attributes with each other and
 // reports at the op what a launcher would stumble over. Each attribute's verifier checks the
 // attribute itself.
+//
 //===----------------------------------------------------------------------===//
 
 #include "KernelModules.h"

@@ -1,6 +1,9 @@
 //===- WriteManifest.cpp - all that a launcher has to know ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Keys have a fixed order, and related values share a line: people read manifests too, and compare
 // two of them line by line.
+//
 //===----------------------------------------------------------------------===//
 
 #include "WriteManifest.h"

@@ -1,7 +1,10 @@
 //===- Exchange.cpp - which rows travel to a leaf, and back ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Q, dO, LSE and delta go from their home to the one rank that computes their leaf, and the results
 // come back. K and V go once to each node that reads them: to a rank that reads them itself and
 // passes them on within the node.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Exchange.h"

@@ -1,6 +1,9 @@
 //===- ReadPlan.cpp - a plan from a file -----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The file may come from anywhere. This reader checks its form; World::get and verifyWorld check
 // its meaning. Times and figures are skipped: they follow from the rest.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Refuse.h"

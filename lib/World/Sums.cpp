@@ -1,8 +1,11 @@
 //===- Sums.cpp - the fixed tree, by where its leaves are ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Three stages add up the same tree. First, a server folds the nodes of which it has all leaves.
 // Then the ranks of one cluster node share the rows of each tree node of which they have all leaves
 // together. The home of the rows adds up what is left. So no rank receives whole sums, and the work
 // of folding is spread.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Exchange.h"

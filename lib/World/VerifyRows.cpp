@@ -1,7 +1,10 @@
 //===- VerifyRows.cpp - rows arrive, come home, and are added up once ------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Simulates each kv head of each document: which rows of each tensor, and of each node's sum, each
 // rank has. A sum exists once. It moves, or it is added to another; either way it is gone from its
 // old place.
+//
 //===----------------------------------------------------------------------===//
 
 #include "VerifyState.h"

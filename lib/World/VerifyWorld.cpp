@@ -1,7 +1,10 @@
 //===- VerifyWorld.cpp - prove a plan --------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Checks runs, the form of messages and folds, buffers and memory. VerifyRows.cpp checks what
 // messages carry. Nothing here calls the functions that make plans: leaves, bytes and places are
 // derived independently.
+//
 //===----------------------------------------------------------------------===//
 
 #include "dash/World/VerifyWorld.h"

@@ -1,5 +1,8 @@
 //===- WorldPrices.cpp - leaves by the costs of kernels --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The only file of World that knows the costs of schedules: microseconds there, picoseconds here.
+//
 //===----------------------------------------------------------------------===//
 
 #include "dash/Schedule/Prices.h"

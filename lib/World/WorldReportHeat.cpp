@@ -1,7 +1,10 @@
 //===- WorldReportHeat.cpp - a plan as pictures ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Shows compute, folds, bytes and memory, a column for each rank; and bytes from node to node. If
 // there are more ranks or nodes than pixels, a cell shows the fullest of several. So a picture's
 // size does not grow with the world.
+//
 //===----------------------------------------------------------------------===//
 
 #include "dash/World/WorldReport.h"

@@ -1,5 +1,8 @@
 //===- WorldReportJson.cpp - a plan for other programs ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // A plan has tens of thousands of messages, so the document is streamed, one message a line.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Words.h"

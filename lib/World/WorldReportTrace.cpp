@@ -1,7 +1,10 @@
 //===- WorldReportTrace.cpp - predicted phases of each rank, as a trace -----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // One process for each node, two threads for each rank: one for compute, one for exchange. Shows
 // forward, then backward, of one micro-batch. An exchange ends for all ranks at once, when its
 // fullest port has ended.
+//
 //===----------------------------------------------------------------------===//
 
 #include "dash/World/WorldReport.h"

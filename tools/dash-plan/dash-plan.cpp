@@ -1,6 +1,9 @@
 //===- dash-plan.cpp - sizes in, order buffer out -------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The command line of dash/Schedule/OrderPlanner.h. It writes the buffer that a kernel reads, and
 // times how long a runtime would wait for it.
+//
 //===----------------------------------------------------------------------===//
 
 #include "PlanWorld.h"

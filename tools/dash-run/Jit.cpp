@@ -1,6 +1,9 @@
 //===- Jit.cpp - compiles and runs loops ----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Compiles for the host machine. That changes no bits: no pass here may reorder or fuse the loops'
 // operations, integer operations round to bf16, and all else is IEEE arithmetic.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Program.h"

@@ -1,6 +1,9 @@
 //===- Npy.cpp - arrays in files ------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // A file has "\x93NUMPY", a version, the length of the header, the header, and the data. The header
 // is a Python dict with three entries: {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }
+//
 //===----------------------------------------------------------------------===//
 
 #include "Npy.h"

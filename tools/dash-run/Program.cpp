@@ -1,6 +1,9 @@
 //===- Program.cpp - a lowered function and its arguments -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // A program may be untrusted. The tool takes only the function that runs, and the tables that it
 // reads. It checks all memory that the file asks for against the problem before it allocates any.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Program.h"

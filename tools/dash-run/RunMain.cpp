@@ -1,6 +1,9 @@
 //===- RunMain.cpp - run a scheduled program on the CPU ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Arrays in, gradients out. The tool checks everything before it runs anything. Outputs appear in
 // their folder together, after the run.
+//
 //===----------------------------------------------------------------------===//
 
 #include "RunMain.h"

@@ -16,7 +16,7 @@ FailureOr<ProvenOrder> dash::buildSchedule(ScheduleHeader header, bool asFormula
   bool looksAtSizes = header.kind == autoKind || (kind && kind->isSearched);
   if (asFormulas || !looksAtSizes)
     header.parts = std::max<int64_t>(header.parts, 1);
-  header.choosesApart &= !asFormulas && !(kind && kind->isUnordered); // sizes say what pays
+  header.choosesApart &= !asFormulas && !(kind && kind->isUnordered); // the choice depends on sizes
   if (header.parts == 0 || header.choosesApart)
     return buildBest(std::move(header), context, emitError);
   return buildOfKind(std::move(header), asFormulas, context, emitError);

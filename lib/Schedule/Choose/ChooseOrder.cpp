@@ -19,7 +19,7 @@ LogicalResult dash::forEachFixedKind(
     const ScheduleHeader &header, double limit, MLIRContext *context, EmitError emitError,
     llvm::function_ref<double(const ScheduleKind &, Schedule &, const ScheduleFacts &)> judge) {
   if (header.cut().hasRuns() && !header.problem.mask.isFull())
-    return success(); // none of them serves it
+    return success(); // no kind serves it
   for (const ScheduleKind *kind : scheduleKinds()) {
     if (kind->isSearched || kind->isUnordered)
       continue;
@@ -48,7 +48,8 @@ FailureOr<ChosenOrder> dash::chooseOrder(const ScheduleHeader &header, MLIRConte
     best.proven = {std::move(schedule), facts};
     return facts.makespan;
   };
-  // On full masks a fixed kind often leaves a search nothing to find; on others none comes so close.
+  // On full masks, a search often cannot beat a fixed kind. On other masks, no fixed kind comes as
+  // close.
   bool isAuto = header.kind == autoKind;
   double enough = leastMakespan(request) * goodEnough;
   if (isAuto && header.problem.mask.isFull() &&
@@ -61,14 +62,15 @@ FailureOr<ChosenOrder> dash::chooseOrder(const ScheduleHeader &header, MLIRConte
     std::swap(best.found, run.table);
     return found = run.makespan;
   });
-  // Of two that take as long kind=auto takes the one that is formulas.
+  // Of two orders that take equally long, kind=auto takes the one with formulas.
   double tie = isAuto ? 1 + 1e-9 : 1;
   if (failed(forEachFixedKind(header, found * tie, context, emitError, take)))
     return failure();
   return best;
 }
 
-/// The best of the fixed kinds; where an order has to serve all sizes, of those with formulas, if there are any.
+/// The best fixed kind. If an order must serve all sizes, the best one with formulas, if there are
+/// any.
 static FailureOr<const ScheduleKind *> chooseFixedKind(ScheduleHeader header, bool asFormulas,
                                                        MLIRContext *context, EmitError emitError) {
   if (header.level >= DeterminismLevel::Batch) {
@@ -106,8 +108,8 @@ static const ScheduleKind &searchedKind() {
   return **llvm::find_if(scheduleKinds(), [](auto *kind) { return kind->isSearched; });
 }
 
-/// Whether no search could write out its order. From level batch on that is asked of each sequence by
-/// itself: what a batch makes too large is refused by the kind that searches, and gets no other bits.
+/// Whether no search could write out its order. From level batch on, each sequence is judged alone.
+/// If a batch makes it too large, the searching kind refuses it; it never gets other bits.
 static bool isTooLargeToSearch(const ScheduleHeader &header) {
   const Problem &problem = header.problem;
   if (header.level == DeterminismLevel::Run)

@@ -1,9 +1,10 @@
 //===- ChooseParts.cpp - how many parts, and what is kept apart -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Few heads have few kv tiles, which leave workers idle; parts make more items of them, of some query heads each or of runs of
-// their q tiles, each of which adds its sums in turn. Contributions that are kept apart wait for no turn, but are written and
-// read once more. Which is worth more, the cost model says: every choice that its bound leaves a chance is ordered.
+// Few heads have few kv tiles, which leaves workers idle. Parts make more items: each has some
+// query heads, or runs of their q tiles, and adds its sums in turn. Contributions that are kept
+// apart wait for no turn, but are written and read once more. The cost model decides which is
+// better: it orders every choice that its bound does not exclude.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,16 +21,17 @@
 using namespace mlir;
 using namespace mlir::dash;
 
-/// How much faster more parts than one, and contributions that are kept apart, have to be for the memory that they take.
+/// How much faster more parts, or contributions that are kept apart, must be to justify their
+/// memory.
 static constexpr double worthTheirMemory = 1.01;
 
-/// The most memory of contributions that nobody has asked for.
+/// The most memory of contributions that a choice may take without being asked.
 static constexpr double mostBytesApart = double(int64_t(256) << 20);
 
-/// Runs of q tiles make items of a kv tile as long as there are not so many for each worker.
+/// The largest number of items for each worker up to which runs of q tiles become items.
 static constexpr int64_t enoughItems = 2;
 
-/// Numbers of runs to try, least first: powers of two, and one and a half times each.
+/// Numbers of runs to try, in ascending order: powers of two, and one and a half times each.
 static int64_t nextRuns(int64_t runs) {
   return runs < 3 ? runs + 1 : llvm::isPowerOf2_64(runs) ? runs + runs / 2 : runs / 3 * 4;
 }
@@ -48,7 +50,8 @@ SmallVector<int64_t> dash::partsToTry(const ScheduleHeader &header) {
   for (int64_t part : llvm::seq_inclusive<int64_t>(1, group))
     if (group % part == 0)
       parts.push_back(part);
-  // How long runs are worth to be follows from how many items are beside them, which no sequence knows from level batch on.
+  // The best length of runs depends on the other items, which no sequence knows from level batch
+  // on.
   if (header.level != DeterminismLevel::Run)
     return parts;
   int64_t items = numItems(problem, group), most = mostQTiles(problem);
@@ -70,7 +73,8 @@ LogicalResult dash::verifyParts(const Problem &problem, int64_t parts, EmitError
   return success();
 }
 
-/// Contributions that are kept apart, in tiles of dQ: those that are read, or the places that there are for them.
+/// Contributions that are kept apart, in tiles of dQ: those that are read, or the places reserved
+/// for them.
 static double tilesApart(const ScheduleHeader &header, bool areRead) {
   const Problem &problem = header.problem;
   double tiles = 0;
@@ -123,15 +127,15 @@ void dash::chooseApart(ProvenOrder &proven) {
   schedule.apart = best;
 }
 
-/// The order of least price; of several, that of fewer parts, which keeps less apart.
+/// The cheapest order. Of equally cheap ones, the one with fewer parts, which keeps less apart.
 static FailureOr<ProvenOrder> buildOfLeastPrice(ScheduleHeader header, MLIRContext *context,
                                                 EmitError emitError) {
-  using Choice = std::tuple<double, int64_t, Apart>; // the price, or one that none is below
+  using Choice = std::tuple<double, int64_t, Apart>; // the price, or a lower bound of it
   SmallVector<Choice> candidates;
   SmallVector<int64_t> numbers =
       header.parts > 0 ? SmallVector<int64_t>{header.parts} : partsToTry(header);
   if (!header.choosesApart && header.apart == Apart::Parts && numbers.size() > 1)
-    llvm::erase(numbers, 1); // which adds nothing that could be kept
+    llvm::erase(numbers, 1); // adds nothing that could be kept apart
   for (int64_t parts : numbers) {
     header.parts = parts;
     double bound =
@@ -164,12 +168,13 @@ static FailureOr<ProvenOrder> buildOfLeastPrice(ScheduleHeader header, MLIRConte
   return std::move(*best);
 }
 
-/// The number that a sequence of such lengths takes, whatever is beside it; of each that there are.
+/// The number of parts for a sequence of given lengths, whatever is beside it; for each pair of
+/// lengths.
 static FailureOr<int64_t> choosePartsOfEach(const ScheduleHeader &header, MLIRContext *context,
                                             EmitError emitError) {
   std::set<std::pair<int64_t, int64_t>> known;
   const SequenceLengths &first = header.problem.sequences.front();
-  int64_t parts = 0; // of the first
+  int64_t parts = 0; // the parts of the first sequence
   for (const SequenceLengths &lengths : header.problem.sequences) {
     if (!known.insert({lengths.q, lengths.kv}).second)
       continue;
@@ -201,7 +206,7 @@ FailureOr<ProvenOrder> dash::buildBest(ScheduleHeader header, MLIRContext *conte
     FailureOr<int64_t> parts = choosePartsOfEach(header, context, emitError);
     if (failed(parts))
       return failure();
-    header.parts = *parts; // what is kept apart changes no bit, so all of them choose it together
+    header.parts = *parts; // keeping apart changes no bit, so all sequences choose it together
   }
   return buildOfLeastPrice(std::move(header), context, emitError);
 }

@@ -1,8 +1,9 @@
 //===- OrderCache.cpp - orders that were planned before -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An order is kept as text (the kind) and words. That nobody else wrote it and that it is whole is known from the cache; it is proven
-// again all the same, like any other that comes from outside. A choice has no words: whoever takes it looks at its order.
+// An order is stored as text (the kind) and words. The cache checks its owner and its hash. It is
+// proven again all the same, like every order from outside. A choice has no words: its user looks
+// at its order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,7 +40,7 @@ std::string dash::describeRequest(const ScheduleHeader &request) {
     os << '\n';
   };
   line("dash order", 2);
-  line("made by", version(), LLVM_HOST_TRIPLE); // others may round a makespan in another way
+  line("made by", version(), LLVM_HOST_TRIPLE); // other machines may round a makespan differently
   line("search", searchVersion, searchBudget, request.maxDqBytes);
   line("kind", request.kind);
   line("level", stringifyDeterminismLevel(request.level));
@@ -61,7 +62,8 @@ std::string dash::describeRequest(const ScheduleHeader &request) {
   return text;
 }
 
-/// Which part has a record's item: of a head's runs the one that has the first of its visits, or the next that is empty.
+/// The part of a record's item. Among a head's runs: the one with the first of its visits, or the
+/// next empty one.
 static std::optional<int64_t> partOf(const int32_t *record, const int32_t *visits,
                                      const ScheduleHeader &header, std::set<ItemKey> &taken) {
   const Problem &problem = header.problem;
@@ -84,8 +86,8 @@ static std::optional<int64_t> partOf(const int32_t *record, const int32_t *visit
   return std::nullopt;
 }
 
-/// The items and visits that words hold, as they were issued: in the order of their visits, and those that
-/// have none in front of the next. Nothing where they are not what `encodeOrder` writes.
+/// The items and visits that words hold, in issue order: sorted by their visits; an item without
+/// visits precedes the next one. Empty if `encodeOrder` does not write such words.
 static std::optional<Table> decodeOrder(ArrayRef<int32_t> words, const ScheduleHeader &header) {
   int64_t workers = header.workers, numItems = dash::numItems(header.problem, header.parts),
           tasks = header.problem.numTasks();
@@ -128,7 +130,7 @@ static std::optional<Table> decodeOrder(ArrayRef<int32_t> words, const ScheduleH
   return table;
 }
 
-/// What `text` holds behind `key` on its first line, which is dropped.
+/// The text after `key` on the first line, which is dropped.
 static std::optional<StringRef> takeLine(StringRef &text, StringRef key) {
   auto [line, rest] = text.split('\n');
   if (!line.consume_front(key))
@@ -163,7 +165,7 @@ static std::optional<PlannedOrder> parse(StringRef text, ScheduleHeader header) 
   FailureOr<ScheduleFacts> facts = verify(*schedule, emitError);
   if (failed(facts))
     return std::nullopt;
-  // Proven is the order that the words hold; they must be those of it, to the last.
+  // The proof is about the order in the words, so encoding it again must give exactly these words.
   const Table &proven = std::get<Table>(schedule->order());
   if (encodeOrder(schedule->problem, schedule->parts, schedule->workers, proven.items,
                   proven.visits) != order.words)

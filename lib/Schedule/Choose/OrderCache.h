@@ -8,25 +8,27 @@
 
 namespace mlir::dash {
 
-/// All that the order of a request follows from, as text: the search's version and budget are among it, and which build of dash
-/// searches. Equal requests to it have equal ones.
+/// Everything that determines the order of a request, as text, including the search's version and
+/// budget and the build of dash. Equal requests have equal texts.
 std::string describeRequest(const ScheduleHeader &request);
 
-/// The same for what is chosen for a request: the price of rounding sums counts there, and in no order.
+/// The same for the choice for a request: it also depends on the price of rounding sums; no order
+/// does.
 std::string describeChoice(const ScheduleHeader &request);
 
-/// Planned orders and choices, kept on disk. An order that is read is proven anew.
+/// Planned orders and choices on disk. An order that is read is proven again.
 class OrderCache {
 public:
-  /// Nothing is kept where `folder` is empty.
+  /// Stores nothing if `folder` is empty.
   explicit OrderCache(std::string folder) : files(std::move(folder), ".order") {}
   const std::string &getFolder() const { return files.getFolder(); }
 
-  /// The order of a request that was kept before, or null.
+  /// The stored order of a request, or null.
   std::shared_ptr<const PlannedOrder> find(const ScheduleHeader &request) const;
   llvm::Error keep(const ScheduleHeader &request, const PlannedOrder &order) const;
 
-  /// The same for what was chosen for a request. Its numbers are what the file says: compare them with those of its order.
+  /// The stored choice for a request. Its numbers come from the file: compare them with those of
+  /// its order.
   std::optional<OrderChoice> findChoice(const ScheduleHeader &request) const;
   llvm::Error keepChoice(const ScheduleHeader &request, const OrderChoice &choice) const;
 

@@ -21,7 +21,7 @@
 using namespace mlir;
 using namespace mlir::dash;
 
-/// Kept orders, latest first, by the texts of their requests.
+/// Stored orders, latest first, by the texts of their requests.
 struct OrderPlanner::State {
   using Kept = std::list<std::pair<std::string, std::shared_ptr<const PlannedOrder>>>;
 
@@ -55,7 +55,7 @@ struct OrderPlanner::State {
     return order.words.size() * sizeof(int32_t);
   }
   bool confirm(const ScheduleHeader &request, const OrderChoice &choice);
-  /// What could be kept on disk, or why not. Called with `buildMutex` held.
+  /// Warns about a failure to store on disk. Called with `buildMutex` held.
   void warnOf(llvm::Error error) {
     if (!error)
       return;
@@ -191,7 +191,7 @@ OrderPlanner::plan(const ScheduleHeader &request) {
     return order;
   std::lock_guard<std::mutex> lock(state->buildMutex);
   if (Kept order = state->find(key))
-    return order; // somebody else was faster
+    return order; // another thread was faster
   return run<Kept>(request, [&](EmitError emitError) -> FailureOr<Kept> {
     if (Kept order = state->disk.find(request)) {
       state->keep(key, order);
@@ -215,8 +215,8 @@ static ScheduleHeader nameOrder(ScheduleHeader request, const OrderChoice &choic
   return request;
 }
 
-/// A choice from the disk is taken where its order is there, too, and both say the same of it: a table is read and proven as it would be
-/// for a plan, which then has it; formulas are built, which takes no search.
+/// Accepts a choice from the disk if its order is there too and both agree. A table is read and
+/// proven as for a plan, which then has it. Formulas are built, which needs no search.
 bool OrderPlanner::State::confirm(const ScheduleHeader &request, const OrderChoice &choice) {
   ScheduleHeader named = nameOrder(request, choice);
   auto isIt = [&](bool isTable, double makespan, double bound) {
@@ -239,7 +239,7 @@ bool OrderPlanner::State::confirm(const ScheduleHeader &request, const OrderChoi
 llvm::Expected<OrderChoice> OrderPlanner::choose(ScheduleHeader request) {
   constexpr size_t mostChoices = 4096;
   request.kind = autoKind.str();
-  request.apart = Apart::None; // what the key says
+  request.apart = Apart::None; // as the key says
   request.choosesApart = true;
   std::string key = describeChoice(request);
   std::lock_guard<std::mutex> lock(state->buildMutex);

@@ -14,7 +14,7 @@ bool dash::hasOnlyKeys(const llvm::json::Value &value, llvm::json::Path path,
                        ArrayRef<llvm::StringLiteral> known) {
   const llvm::json::Object *object = value.getAsObject();
   if (!object)
-    return true; // ObjectMapper says so
+    return true; // ObjectMapper reports it
   for (const auto &[key, ignored] : *object)
     if (!llvm::is_contained(known, StringRef(key))) {
       path.field(key).report("unknown key");
@@ -30,9 +30,9 @@ struct DuplicateKey {
 };
 } // namespace
 
-/// The text is JSON.
+/// Precondition: the text is JSON.
 static std::optional<DuplicateKey> findDuplicateKey(StringRef text) {
-  // A frame for each bracket that is open: the keys of an object, nothing of an array.
+  // One frame for each open bracket: the keys of an object, nothing for an array.
   std::vector<std::optional<llvm::StringSet<>>> open;
   bool isKey = false;
   int64_t line = 1;
@@ -65,7 +65,7 @@ static std::optional<DuplicateKey> findDuplicateKey(StringRef text) {
         i += text[i] == '\\' ? 2 : 1;
       if (!isKey)
         break;
-      // Escapes may spell one key in two ways.
+      // Escapes can spell one key in two ways.
       std::string key = llvm::cantFail(llvm::json::parse(text.slice(begin, i + 1)))
                             .getAsString()
                             .value_or("")
@@ -99,7 +99,7 @@ LogicalResult dash::parseJson(StringRef what, StringRef path, StringRef text, Js
 }
 
 FailureOr<std::string> dash::readText(StringRef what, StringRef path, EmitError emitError) {
-  constexpr uint64_t mostBytes = uint64_t(1) << 30; // an order of millions of tasks
+  constexpr uint64_t mostBytes = uint64_t(1) << 30; // enough for an order of millions of tasks
   llvm::Expected<std::string> text = readFile(path, mostBytes);
   if (!text)
     return emitError() << "cannot read " << what << " file '" << path

@@ -17,7 +17,7 @@ using namespace mlir::dash;
 
 namespace {
 
-/// Turns the lists of a file into a table. Every failure names its place in the file.
+/// Turns the lists of a file into a table. Every failure states its place in the file.
 class OrderReader {
 public:
   OrderReader(const order_json::Schedule &file, const ScheduleHeader &header, std::string place,
@@ -35,7 +35,7 @@ private:
   InFlightDiagnostic error(const char *list, size_t index) {
     return emitError() << place << "." << list << "[" << index << "]: ";
   }
-  /// Whether 0 <= value < size, else an error.
+  /// Fails unless 0 <= value < size.
   LogicalResult check(const char *list, size_t index, StringRef name, int64_t value, int64_t size) {
     if (value >= 0 && value < size)
       return success();
@@ -117,7 +117,7 @@ private:
 
   LogicalResult readPartChains() {
     if (!file.partChains)
-      return success(); // the first part first
+      return success(); // starts with the first part
     std::vector<SmallVector<int32_t, 2>> turns(kvTiles.size());
     for (auto [index, entry] : llvm::enumerate(*file.partChains)) {
       if (failed(check("partChains", index, "sequence", entry.sequence, problem.numSequences())) ||
@@ -164,7 +164,7 @@ private:
 
 } // namespace
 
-/// Fails if the file is about something else than is asked for.
+/// Fails if the file describes something else than the request.
 template <typename T, typename U>
 static LogicalResult match(StringRef what, const T &found, const U &expected,
                            const std::string &place, EmitError emitError) {
@@ -180,7 +180,7 @@ static LogicalResult matchIfAsked(StringRef what, const T &found, const std::opt
   return asked ? match(what, found, *asked, place, emitError) : success();
 }
 
-/// The mask of a file in words, as maskName says it of a problem's: there a union's window says nothing that the band says.
+/// The mask of a file in the words of maskName: a union omits a window that its band implies.
 static std::string describeMask(const order_json::Mask &mask) {
   auto [left, right] = mask.window.value_or(std::pair<int64_t, int64_t>(-1, -1));
   Mask band{left, mask.causal ? 0 : right};
@@ -244,7 +244,7 @@ static LogicalResult matchProblem(const order_json::Schedule &file, const Proble
                    place, emitError)));
 }
 
-/// The schedule of the document that is about `op`, or its only one.
+/// The document's schedule for `op`, or its only one.
 static FailureOr<size_t> pickSchedule(const order_json::Document &document, StringRef op,
                                       StringRef path, EmitError emitError) {
   const auto &schedules = document.schedules;
@@ -258,7 +258,7 @@ static FailureOr<size_t> pickSchedule(const order_json::Document &document, Stri
   return llvm::find_if(schedules, isOurs) - schedules.begin();
 }
 
-/// The lists that a file has items on.
+/// The number of the file's lists that have items.
 static int64_t numWorkers(const order_json::Schedule &file) {
   int64_t workers = 1;
   for (const order_json::Item &item : file.items)
@@ -266,7 +266,7 @@ static int64_t numWorkers(const order_json::Schedule &file) {
   return workers;
 }
 
-/// What surrounds the order: from the file, where it agrees with what is asked for.
+/// Everything around the order: from the file, if it agrees with the request.
 static FailureOr<ScheduleHeader> readHeader(const order_json::Schedule &file,
                                             const OrderFileRequest &request,
                                             const std::string &place, EmitError emitError) {

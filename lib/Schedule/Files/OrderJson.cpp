@@ -33,7 +33,7 @@ static bool readPairs(const json::Value &value, std::vector<std::pair<int64_t, i
   return true;
 }
 
-/// Reads the pairs under `key`, which must be there.
+/// Reads the pairs under `key`, which must exist.
 static bool readPairs(const json::Value &value, StringLiteral key,
                       std::vector<std::pair<int64_t, int64_t>> &out, json::Path path,
                       StringLiteral expected) {

@@ -1,7 +1,7 @@
 //===- OrderJson.h - an order as its file spells it ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Types only: whether the numbers make an order is OrderFile.cpp's concern.
+// Types only. OrderFile.cpp checks whether the numbers form an order.
 //
 //===----------------------------------------------------------------------===//
 #ifndef DASH_LIB_SCHEDULE_FILES_ORDERJSON_H
@@ -37,7 +37,7 @@ struct Cost {
 
 struct Blocks {
   int64_t q, kv;
-  std::vector<std::string> bits; ///< a string of 0 and 1 for each kv block
+  std::vector<std::string> bits; ///< one string of 0 and 1 for each kv block
 };
 
 struct Union {
@@ -52,7 +52,7 @@ struct Mask {
   std::optional<Union> firstColumns;
 };
 
-/// An order needs items and chains. What else a file says of the problem must be so.
+/// An order needs items and chains. Other statements of a file about the problem must be true.
 struct Schedule {
   std::string op;
   std::optional<std::string> level, apart;
@@ -71,7 +71,7 @@ struct Document {
   std::vector<Schedule> schedules;
 };
 
-/// Reports what is missing, of another type, or unknown, with its path.
+/// Reports members that are missing, unknown, or of another type, with their paths.
 bool fromJSON(const llvm::json::Value &value, Document &document, llvm::json::Path path);
 
 } // namespace mlir::dash::order_json

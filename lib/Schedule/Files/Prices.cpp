@@ -11,7 +11,8 @@ using namespace mlir;
 using namespace mlir::dash;
 namespace json = llvm::json;
 
-/// Rounding the sums of a kv tile, in reductions of a tile of dQ, where a file does not say.
+/// The price of rounding the sums of a kv tile, in reductions of a dQ tile, if a file does not
+/// state it.
 static constexpr double reducesToConvert = 5;
 
 namespace {
@@ -31,7 +32,7 @@ bool fromJSON(const json::Value &value, Price &price, json::Path path) {
       !object.map("compute", price.cost.compute) || !object.map("reduce", price.cost.reduce) ||
       !object.map("latency", price.cost.latency) || !object.map("boundary", price.cost.boundary))
     return false;
-  // Of files from before there were parts: a piece, or a contribution, has as many bytes as a tile of dQ.
+  // Files from before parts existed: a piece, or a contribution, has as many bytes as a dQ tile.
   price.cost.piece = price.cost.gather = price.cost.reduce;
   price.cost.convert = reducesToConvert * price.cost.reduce;
   if (!object.mapOptional("piece", price.cost.piece) ||
@@ -108,7 +109,7 @@ FailureOr<Prices> Prices::read(StringRef path, EmitError emitError) {
   return parse(path, *text, emitError);
 }
 
-/// The file dialects/dash/Schedule/costs-h200.json, taken in by the build.
+/// The file dialects/dash/Schedule/costs-h200.json, embedded by the build.
 static constexpr llvm::StringLiteral shippedText =
 #include "ShippedCosts.inc"
     ;

@@ -1,9 +1,9 @@
 //===- Ascending.cpp - first q tile to last, kv tiles in turn -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// FlashAttention-3's deterministic order, the baseline of DASH (arXiv 2601.21824). Nothing waits for
-// a later item, so items may be handed out at run time; but on a full mask all workers want the
-// same q tile at once, and start one reduction after the other.
+// The deterministic order of FlashAttention-3, the baseline of DASH (arXiv 2601.21824). No item
+// waits for a later one, so items may be handed out at run time. But on a full mask all workers
+// want the same q tile at once, and start one reduction after the other.
 //
 //===----------------------------------------------------------------------===//
 

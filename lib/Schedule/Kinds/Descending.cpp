@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // DASH's order for causal masks (arXiv 2601.21824): every kv tile ends at its diagonal, so a worker
-// that starts late has less to do. Items are dealt back and forth where the mask has one bound,
-// because then the first kv tiles of a head are its longest, or its shortest.
+// that starts late has less to do. If the mask has one bound, items are dealt back and forth: the
+// first kv tiles of a head are then its longest, or its shortest.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,8 @@ static FailureOr<Order> build(const ScheduleHeader &header, MLIRContext *context
                               EmitError emitError) {
   LineInputs in(context);
   AffineExpr q = in.position;
-  // With no bound, or two, items are equally long, but those of first columns, and dealing in turn keeps the workers' stagger.
+  // With no bound, or two, items are equally long, except those of first columns. Dealing in turn
+  // keeps the workers' stagger.
   const Mask &mask = header.problem.mask;
   Band band = mask.edges().band;
   bool isTriangle = (band.left < 0) != (band.right < 0);

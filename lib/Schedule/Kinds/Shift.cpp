@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // DASH's optimal order for full masks (arXiv 2601.21824): the kv tiles of a wave start at different
-// q tiles and wrap around, so that nobody waits. On a causal mask a wave shifts over the q tiles
-// that see all of it, then each kv tile walks up from its diagonal to where those begin.
+// q tiles and wrap around, so no worker waits. On a causal mask a wave shifts over the q tiles that
+// see all of it, then each kv tile walks up from its diagonal to where these begin.
 //
-// Within a window each kv tile walks up from its first q tile, or down from its last where the window
-// is open to the right: where the mask's edge is, kv tiles stand on q tiles of their own.
+// Within a window, each kv tile walks up from its first q tile, or down from its last if the window
+// is open to the right. At the mask's edge, each kv tile has a different q tile.
 //
-// A chain holds wave after wave, so progress needs no more than that the units of a wave are on
-// different workers: time = (group, wave, phase, step) grows along lists and along chains.
+// A chain holds wave after wave, so progress only needs the units of a wave to be on different
+// workers: time = (group, wave, phase, step) grows along lists and along chains.
 //
 //===----------------------------------------------------------------------===//
 
@@ -60,7 +60,8 @@ static Piecewise buildStep(const Problem &problem, MLIRContext *context) {
                 in.formula(columns + q));
 }
 
-/// In a window nobody wraps. The chain of a q tile holds, in each wave, first who starts nearest.
+/// In a window, no walk wraps. Within each wave, the chain of a q tile starts with the walk that
+/// starts nearest.
 static WideOrder buildWithinWindow(const ScheduleHeader &header, MLIRContext *context) {
   LineInputs in(context);
   Waves waves(in.kv, in.kvTiles, in.width);

@@ -4,10 +4,11 @@
 // DASH's optimal order for causal masks (arXiv 2601.21824). A unit is a kv tile of the lower half
 // and its mirror image in the upper half: kv x and kvTiles - 1 - x, together always the same work.
 // The lows of a wave shift over the rectangle of q tiles that see more than all of them, then walk
-// up from their diagonals; the highs walk down from the last q tile, each as late as its low was
-// long, so that no two meet. With an odd number of kv tiles the middle one is a high without a low.
+// up from their diagonals. The highs walk down from the last q tile, each as late as its low was
+// long, so that no two meet. With an odd number of kv tiles, the middle one is a high without a
+// low.
 //
-// The formulas are for any right bound; what else a mask hides is left out of their order.
+// The formulas hold for any right bound. Whatever else a mask hides is left out of their order.
 //
 // Time = (group, wave, low or high, phase, step) grows along lists and along chains, as in shift.
 //
@@ -26,7 +27,7 @@ namespace {
 struct FoldedWaves : Waves {
   FoldedWaves(AffineExpr unit, AffineExpr kvTiles, AffineExpr width)
       : Waves(unit, kvTiles.ceilDiv(2), width),
-        // The last unit of an odd number of kv tiles has no low.
+        // With an odd number of kv tiles, the last unit has no low.
         lowsEnd(end - end.floorDiv(kvTiles.ceilDiv(2)) * (kvTiles % 2)), lows(lowsEnd - begin) {}
 
   AffineExpr lowsEnd; ///< the lows are the kv tiles [begin, lowsEnd)
@@ -79,7 +80,7 @@ public:
     if (problem.mask.right < 0)
       return select(isHigh, highs + shiftedRank(high.place, high.size, rectangle, columns, q),
                     in.formula(dense));
-    // Nearest to the diagonal first: from the last low of the wave that q sees.
+    // Nearest to the diagonal first, from the last low of the wave that q sees.
     AffineExpr nearest = in.last - clampToZero(in.last - low.lowsEnd + 1, in.kvTiles);
     AffineExpr lowestHigh = in.kvTiles - high.end;
     return select(isHigh, highs + in.kv - lowestHigh,
@@ -87,7 +88,7 @@ public:
   }
 
 private:
-  /// Highs of earlier waves, [kvTiles - begin, kvTiles), that the q tile sees.
+  /// The highs of earlier waves, [kvTiles - begin, kvTiles), that the q tile sees.
   AffineExpr earlierHighs(const Waves &waves) const {
     if (problem.mask.right < 0)
       return waves.begin;
@@ -98,8 +99,8 @@ private:
   MLIRContext *context;
   LineInputs in;
   FoldedWaves low, high;
-  AffineExpr isHigh;    ///< >= 0 for the highs
-  AffineExpr rectangle; ///< its first q tile; it ends with the last
+  AffineExpr isHigh;    ///< >= 0 for highs
+  AffineExpr rectangle; ///< its first q tile; it ends with the last one
   AffineExpr columns;
 };
 

@@ -1,13 +1,13 @@
 //===- Synthesized.cpp - the best of many simulated orders ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Free workers take items and choose q tiles to which nobody is adding; what happens is frozen. No
-// fixed order wins on every mask; this one follows from the mask, and is nowhere worse than the
-// fixed ones, because it is one of them where they are better.
+// Free workers take items and choose q tiles that no other worker is adding to. The result is
+// frozen. No fixed order wins on every mask. This one follows from the mask, and is never worse
+// than the fixed ones: where one of them is better, it is that one.
 //
-// From level batch on, the order of a sequence is found with nothing but that sequence; at level
-// machine with nothing but one of its kv heads, on the stated number of workers. Lists do not change
-// bits, so they are made for the whole.
+// From level batch on, the search for a sequence's order sees only that sequence. At level machine
+// it sees only one of its kv heads, on the stated number of workers. Lists do not change bits, so
+// they are made for the whole problem.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,9 +31,9 @@ static LayoutRequest makeRequest(const ScheduleHeader &header) {
   return {header.problem, header.parts, header.workers, header.maxDqBytes, header.cost};
 }
 
-/// The same order with items by the time of their first add, and parts by that of their last. Those
-/// times grow along lists and chains; so, issued like this to at least as many workers, in any
-/// lists, it makes progress, for the reason that ListScheduler.h gives.
+/// The same order with items sorted by the time of their first add, and parts by that of their
+/// last. These times grow along lists and chains. So the order makes progress when it is issued to
+/// at least as many workers, in any lists; ListScheduler.h gives the reason.
 static Table inTimeOrder(const Schedule &schedule) {
   Table table = writeOut(schedule);
   std::vector<std::pair<double, int64_t>> starts, ends;
@@ -45,7 +45,8 @@ static Table inTimeOrder(const Schedule &schedule) {
     starts[task.item].first = std::min(starts[task.item].first, task.reduceStart);
     ends[task.item].first = std::max(ends[task.item].first, task.reduceEnd);
   });
-  // Items without tasks whose adds have no price are behind all others in both orders: a part may be one, beside others of its kv tile.
+  // Items without tasks whose adds have no price come last in both orders. Such an item may be a
+  // part beside others of its kv tile.
   for (auto [start, end] : llvm::zip_equal(starts, ends))
     if (start.first == std::numeric_limits<double>::infinity())
       end.first = start.first;
@@ -65,7 +66,7 @@ static Table inTimeOrder(const Schedule &schedule) {
   return sorted;
 }
 
-/// Adds an order, frozen, to a plan as a group of its own. The plan refers to its visits.
+/// Adds a frozen order to a plan as a separate group. The plan refers to its visits.
 static void append(Plan &plan, const Table &order, int32_t sequence, int32_t kvHead,
                    int32_t groupSize) {
   int32_t group = plan.groupDqBytes.size();
@@ -82,22 +83,22 @@ static void append(Plan &plan, const Table &order, int32_t sequence, int32_t kvH
   }
 }
 
-/// An order of one sequence, or of one of its kv heads, and the workers that suffice for it.
+/// An order of one sequence, or of one of its kv heads, and the number of workers it needs.
 struct OrderAlone {
   Table table;
   int64_t width = 1;
 };
 
-/// The order of one sequence, or of one of its kv heads, by itself. It has to serve alone and among
-/// others, which it cannot know: so it is judged alone and among a few of its own kind.
-/// The fewer workers it is made for, the more of its kind run side by side: where it has few items, half and a quarter of
-/// the workers are tried as well.
+/// The order of one sequence, or of one of its kv heads. It must serve alone and among others,
+/// which it cannot know. So it is judged alone and among a few of its own kind. The fewer workers
+/// it is made for, the more copies run side by side: if it has few items, half and a quarter of the
+/// workers are tried too.
 static FailureOr<OrderAlone> synthesizeAlone(const ScheduleHeader &alone, MLIRContext *context,
                                              EmitError emitError) {
   constexpr int64_t company = 8;
-  constexpr double weightAlone = 0.25; // alone is also the first of many
+  constexpr double weightAlone = 0.25; // weight of a run alone, which is also the first of many
   constexpr double forFewer =
-      1.06; // an order for fewer workers leaves some over where it has little company
+      1.06; // an order for fewer workers leaves some idle if it has little company
   Problem repeated = alone.problem;
   repeated.sequences.resize(company, alone.problem.sequences.front());
   ListSchedule run;
@@ -158,18 +159,18 @@ static FailureOr<OrderAlone> synthesizeAlone(const ScheduleHeader &alone, MLIRCo
   return best;
 }
 
-/// Puts the orders of sequences, or of their kv heads, together.
+/// Combines the orders of sequences, or of their kv heads.
 static FailureOr<Order> synthesizeEach(const ScheduleHeader &header, MLIRContext *context,
                                        EmitError emitError) {
   const Problem &problem = header.problem;
   bool isByKvHead = header.level >= DeterminismLevel::Machine;
-  // Long sequences first, as in a search over all.
+  // Long sequences first, as in a search over all sequences.
   std::vector<std::pair<int64_t, int64_t>> sequences;
   for (int64_t s : llvm::seq(problem.numSequences()))
     sequences.emplace_back(-problem.numTasksPerHead(s), s);
   llvm::sort(sequences);
 
-  std::map<std::pair<int64_t, int64_t>, OrderAlone> orders; // by lengths
+  std::map<std::pair<int64_t, int64_t>, OrderAlone> orders; // key: lengths
   int64_t width = 1;
   Plan plan;
   plan.pieces = numPieces(problem, header.parts, header.cost);
@@ -194,7 +195,7 @@ static FailureOr<Order> synthesizeEach(const ScheduleHeader &header, MLIRContext
       append(plan, order->second.table, sequence, kvHead, problem.groupSize());
   }
 
-  // Lists do not change bits: take the best of several numbers of lanes whose workers suffice.
+  // Lists do not change bits: takes the best of several numbers of lanes whose workers suffice.
   int64_t most = std::clamp<int64_t>(header.workers / width, 1, plan.groupDqBytes.size());
   ListSchedule best, run;
   Dispatch dispatch;
@@ -226,7 +227,8 @@ static FailureOr<Order> build(const ScheduleHeader &header, MLIRContext *context
     return error;
   }
   if (header.level != DeterminismLevel::Run) {
-    // What is put together makes progress because times grow along chains, so adds wait for their turns here.
+    // The combined order makes progress because times grow along chains, so adds wait for their
+    // turns here.
     ScheduleHeader waiting = header;
     waiting.apart = Apart::None;
     return synthesizeEach(waiting, context, emitError);

@@ -1,9 +1,9 @@
 //===- Unordered.cpp - no order of adds, to compare with ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What attention backwards do where nobody asks for the same bits twice: contributions are added by
-// atomics as they come. Lists and visits are those of `ascending`; there are no chains, so nobody
-// waits, and the time that turns cost is what another kind takes longer.
+// What attention backwards do if the same bits are not requested: atomics add contributions as they
+// come. Lists and visits are those of `ascending`. There are no chains, so no worker waits; the
+// extra time of another kind is the price of turns.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ static FailureOr<Order> build(const ScheduleHeader &header, MLIRContext *context
   FailureOr<Order> order = orderWithin(header, std::move(wide), emitError);
   if (failed(order))
     return failure();
-  // Where the mask leaves gaps, chains have been closed up: there are none.
+  // If the mask leaves gaps, the table has closed-up chains; this kind has none.
   if (auto *table = std::get_if<Table>(&*order))
     for (Visit &visit : table->visits)
       visit.turn = 0;

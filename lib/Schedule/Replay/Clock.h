@@ -7,10 +7,11 @@
 
 namespace mlir::dash {
 
-/// When a worker's last reductions ended, as far back as it has buffers.
+/// End times of a worker's last reductions, as far back as it has buffers.
 class ReduceEnds {
 public:
-  /// When the buffer of the next task is free: the end of the reduction `buffers` tasks ago.
+  /// The time when the buffer of the next task is free: the end of the reduction `buffers` tasks
+  /// ago.
   double bufferFree() const { return oldest; }
   void add(double end, int64_t buffers) {
     if (buffers > 2)
@@ -31,11 +32,11 @@ private:
   }
 
   double oldest = 0, newest = 0;
-  std::vector<double> ring; ///< of more than two
+  std::vector<double> ring; ///< for more than two buffers
   int64_t next = 0;
 };
 
-/// How far a worker and a chain have come.
+/// The progress of a worker and of a chain.
 struct WorkerTime {
   double computeEnd = 0, reduceEnd = 0;
   ReduceEnds buffers;
@@ -43,16 +44,16 @@ struct WorkerTime {
 struct ChainTime {
   double reduceEnd = 0;
   int32_t worker = -1;
-  int32_t turns = 0; ///< that have been taken
+  int32_t turns = 0; ///< turns taken so far
 
-  /// When the next contribution can be added, if it is made by worker `index`.
+  /// The time when the next contribution can be added if worker `index` makes it.
   double freeFor(int32_t index, const Cost &cost) const {
     return reduceEnd + (worker == index || worker < 0 ? 0 : cost.latency);
   }
 };
 
-/// One step of the recurrence of dash/Schedule/Cost.h, from what it waits for to what it changes. With `pieces`
-/// the boundary of an item needs no buffer.
+/// One step of the recurrence of dash/Schedule/Cost.h, from what it waits for to what it changes.
+/// With `pieces`, the boundary of an item needs no buffer.
 struct TaskTimes {
   TaskTimes(const Cost &cost, int64_t pieces, const WorkerTime &worker, const ChainTime &chain,
             int32_t index, bool isOrdered, bool beginsItem)
@@ -76,12 +77,13 @@ struct TaskTimes {
     return std::max(worker.computeEnd, worker.buffers.bufferFree() - before);
   }
 
-  double previous; ///< what the reduction waited for beside its compute and the chain
+  double previous; ///< what the reduction waited for besides its compute and the chain
   double computeStart, computeEnd, reduceStart, reduceEnd;
 };
 
-/// The adds of a part's sums behind the item's last task, piece after piece without a gap: those of the part in front
-/// began so much earlier, and no piece takes longer than another. A part's turn has come when the first is there.
+/// The adds of a part's sums after the item's last task, piece after piece without a gap. The part
+/// before began earlier by the same amount, and no piece takes longer than another. So a part's
+/// turn has come when the first piece is there.
 struct PartTimes {
   PartTimes(const Cost &cost, int64_t pieces, const WorkerTime &worker, const ChainTime &chain,
             int32_t index, bool isOrdered)
@@ -100,8 +102,8 @@ struct PartTimes {
   double start, end;
 };
 
-/// What an item that nobody waits for takes beside its tasks, by the pace of computes: K and V of the next one come while
-/// its pieces leave. With one buffer, by the pace of both.
+/// The time of an item besides its tasks if nothing waits for it, at the pace of computes: K and V
+/// of the next item arrive while its pieces leave. With one buffer, at the pace of both.
 inline double timeBetweenItems(const Cost &cost, int64_t pieces) {
   if (pieces < cost.buffers)
     return cost.boundary;
@@ -110,7 +112,7 @@ inline double timeBetweenItems(const Cost &cost, int64_t pieces) {
   return std::max(cost.boundary, cost.reduce + (pieces + 1 - cost.buffers) * cost.piece);
 }
 
-/// What a worker that never waits for another takes for `tasks` tasks in `items` items.
+/// The time of a worker that never waits for another, for `tasks` tasks in `items` items.
 inline double timeWithoutWaiting(const Cost &cost, int64_t pieces, int64_t tasks, int64_t items) {
   double between = items * timeBetweenItems(cost, pieces);
   if (cost.buffers == 1)
@@ -119,8 +121,8 @@ inline double timeWithoutWaiting(const Cost &cost, int64_t pieces, int64_t tasks
                   tasks * cost.reduce + items * (pieces * cost.piece));
 }
 
-/// How much of the workers' time is lost for good: a run of `numTasks` tasks in `numItems` items cannot end
-/// before M once more is lost than M leaves over. What pieces take is left over.
+/// How much worker time is irrecoverably lost. A run of `numTasks` tasks in `numItems` items cannot
+/// end before M once it has lost more than M leaves over. The time of pieces counts as left over.
 class LostTime {
 public:
   LostTime(const Cost &cost, int64_t pieces)
@@ -128,7 +130,8 @@ public:
         taskTime(cost.buffers == 1 ? cost.compute + cost.reduce
                                    : std::max(cost.compute, cost.reduce)),
         itemTime(paceIsCompute || (cost.buffers == 1 && pieces == 0) ? cost.boundary : 0) {}
-  /// What may be lost by `workers` workers that end before `limit`. Items without tasks do not count.
+  /// The time that `workers` workers that end before `limit` may lose. Items without tasks do not
+  /// count.
   double spare(double limit, int64_t workers, int64_t numTasks, int64_t numItems) const {
     return limit * workers - taskTime * numTasks - itemTime * numItems;
   }
@@ -142,7 +145,7 @@ public:
 private:
   bool paceIsCompute;
   double taskTime; ///< from one task to the next of a worker that never waits
-  double itemTime; ///< added to it from one item to the next
+  double itemTime; ///< extra time from one item to the next
   double lost = 0;
 };
 

@@ -1,7 +1,7 @@
 //===- Cost.cpp - predict a schedule's time -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Times depend on predecessors only, so they can be computed in the order of any replay.
+// Times depend only on predecessors, so any replay order can compute them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -113,7 +113,7 @@ double dash::predictMakespan(const Schedule &schedule) {
 
 namespace {
 
-/// The times between which each (sequence, head) pair's dQ is added to.
+/// The interval in which each (sequence, head) pair's dQ receives adds.
 class DqInFlight {
 public:
   explicit DqInFlight(const Schedule &schedule)
@@ -140,7 +140,7 @@ public:
     }
     llvm::sort(starts);
     llvm::sort(ends);
-    // A row's bytes are those of all others, so rows are counted: they fit where bytes may not.
+    // All rows have equally many bytes, so rows are counted: bytes might overflow.
     int64_t rows = 0, mostRows = 0;
     for (size_t begun = 0, ended = 0; begun < starts.size(); ++begun) {
       for (; ends[ended].first <= starts[begun].first; ++ended)
@@ -162,8 +162,9 @@ private:
   std::vector<Span> pairs;
 };
 
-/// Adds up what the workers do not compute. Reductions that ended by the end of the last compute are in no later gap. Those behind it
-/// are no more than there are buffers, and the parts of items behind, which may have no task.
+/// Adds up the time in which workers do not compute. Reductions that end before the last compute
+/// ends are in no later gap. Those after it are at most as many as there are buffers, plus the
+/// parts of later items, which may have no task.
 class Waits {
 public:
   explicit Waits(const Schedule &schedule) : workers(schedule.workers) {}
@@ -206,7 +207,7 @@ public:
 private:
   struct Worker {
     double computeEnd = 0;
-    std::deque<std::pair<double, double>> reductions; ///< that end behind the last compute
+    std::deque<std::pair<double, double>> reductions; ///< that end after the last compute
   };
   std::vector<Worker> workers;
   double forTurn = 0, forBuffer = 0;

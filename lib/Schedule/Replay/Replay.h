@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Runs every task once, in some order that respects the lists and the chains. Time and memory are
-// linear: a task is touched once, and only what the workers hold at the moment is in memory, so a
+// linear. A task is touched once, and memory holds only what workers have at the moment. So a
 // million tokens need no table of their 10^8 tasks.
 //
 //===----------------------------------------------------------------------===//
@@ -21,7 +21,7 @@ public:
   int64_t operator()(int64_t sequence, int64_t head, int64_t q) const {
     return of(sequence)(head, q);
   }
-  /// Those of one sequence.
+  /// The tiles of one sequence.
   struct OfSequence {
     int64_t base, qTiles;
     int64_t operator()(int64_t head, int64_t q) const { return base + head * qTiles + q; }
@@ -46,7 +46,7 @@ private:
   std::vector<int64_t> base, kvTiles;
 };
 
-/// How far a replay has come.
+/// The progress of a replay.
 class ReplayState {
 public:
   explicit ReplayState(const Schedule &schedule);
@@ -59,8 +59,8 @@ public:
     return ArrayRef(listItems).slice(listBegin[worker], listBegin[worker + 1] - listBegin[worker]);
   }
 
-  /// Where a worker that could not finish stands: the item, and its next task, or none if all its
-  /// tasks are done and it waits in the part chain.
+  /// The position of a worker that could not finish: the item, and its next task; no task if all
+  /// are done and it waits in the part chain.
   struct Position {
     int64_t item;
     std::optional<Visit> visit;
@@ -72,8 +72,8 @@ public:
 
 protected:
   struct Worker {
-    SmallVector<Visit, 0> storage; ///< for `visits`, where a formula gives them
-    ArrayRef<Visit> visits;        ///< of the item at hand
+    SmallVector<Visit, 0> storage; ///< for `visits`, if a formula gives them
+    ArrayRef<Visit> visits;        ///< of the current item
     int64_t listPosition = 0, visitPosition = 0;
     bool inItem = false;
   };
@@ -89,27 +89,28 @@ protected:
   std::vector<int32_t> listItems;
   std::vector<Worker> workers;
   std::vector<Turns>
-      turns; ///< of chains of dQ tiles, then of those of dK and dV tiles over the parts
+      turns; ///< of the chains of dQ tiles, then of those of dK and dV tiles over the parts
   Sleepers asleep;
   SmallVector<int32_t> ready;
   int64_t numStarted = 0, numFinished = 0;
 };
 
-/// Tells a visitor what happens, as it happens:
+/// Reports events to a visitor as they happen:
 ///  - LogicalResult enterItem(int64_t item, ArrayRef<Visit> visits): a worker is about to start an
-///    item; its tasks have not been looked at before. Failure ends the replay;
+///    item; none of its tasks has been visited. Failure ends the replay;
 ///  - LogicalResult task(int64_t worker, int64_t item, const Visit &visit, int64_t chain): a task whose
-///    predecessors, in its list and in its chain, have been told. Failure ends the replay;
+///    predecessors in its list and in its chain have been reported. Failure ends the replay;
 ///  - void leaveItem(int64_t worker, int64_t item, int64_t kvTile): all tasks of an item, and its
-///    predecessors in its part chain, have been told. Told of several parts.
+///    predecessors in its part chain, have been reported. Only with several parts.
 template <typename Visitor> class Replay : public ReplayState {
 public:
   Replay(const Schedule &schedule, Visitor &visitor)
       : ReplayState(schedule), visitor(visitor), isOrdered(schedule.isOrdered()) {}
 
   enum class Outcome { Ran, Refused, Unreadable, TurnTaken };
-  /// Lets one more worker run, and every started worker that waits for it, as far as they get.
-  /// `Refused`: the visitor failed. `TurnTaken`: somebody already had a turn that a task asks for.
+  /// Starts one more worker, and runs it and every started worker that waits for it as far as they
+  /// get. `Refused`: the visitor failed. `TurnTaken`: another task already has a turn that a task
+  /// asks for.
   Outcome start(int64_t worker) {
     ++numStarted;
     ready.push_back(worker);
@@ -137,7 +138,7 @@ private:
         worker.inItem = true;
         worker.visitPosition = 0;
       }
-      // This loop is where the time of a proof goes.
+      // Most time of a proof is spent in this loop.
       ChainIds::OfSequence chainOf = chains.of(item.sequence);
       const Visit *visits = worker.visits.data();
       int64_t position = worker.visitPosition, numVisits = worker.visits.size();
@@ -170,7 +171,7 @@ private:
     return outcome;
   }
 
-  /// Takes a turn, or puts the worker to sleep until it has come.
+  /// Takes a turn, or puts the worker to sleep until it comes.
   bool tryTurn(Turns &at, int64_t chain, int32_t turn, int32_t worker, Outcome &outcome) {
     if (!isOrdered || at.next == turn)
       return true;
@@ -192,7 +193,7 @@ private:
   }
 
   Visitor &visitor;
-  bool isOrdered; ///< or every turn has come
+  bool isOrdered; ///< without order, every turn has always come
 };
 
 } // namespace mlir::dash

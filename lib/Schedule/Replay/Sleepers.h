@@ -10,11 +10,11 @@
 
 namespace mlir::dash {
 
-/// Workers by the turn of a chain that they wait for; a table in open addressing that stays small, because a
-/// worker waits for one turn at a time.
+/// Waiting workers, by chain and turn. An open-addressing table that stays small, because a worker
+/// waits for one turn at a time.
 class Sleepers {
 public:
-  /// False if somebody else already waits for this turn.
+  /// False if another worker already waits for this turn.
   bool insert(int64_t chain, int32_t turn, int32_t worker) {
     if (2 * (size + 1) > entries.size())
       grow();
@@ -26,13 +26,13 @@ public:
     return true;
   }
 
-  /// Who waits for this turn, and does no longer; -1 if nobody does.
+  /// Removes and returns the worker that waits for this turn; -1 if there is none.
   int32_t take(int64_t chain, int32_t turn) {
     std::size_t place = findPlace(chain, turn);
     int32_t worker = entries[place].worker;
     if (worker < 0)
       return -1;
-    // What follows without a gap moves up, if it may stand there.
+    // Moves up the entries that follow without a gap, if they may stand there.
     std::size_t mask = entries.size() - 1;
     for (std::size_t gap = place, at = place;;) {
       at = (at + 1) & mask;

@@ -7,7 +7,8 @@
 
 namespace mlir::dash {
 
-/// All tasks with their times, and what each hangs on. Reports that show each task draw it.
+/// All tasks with their times, and the predecessor that determines each. Reports that draw each
+/// task use it.
 class Timeline {
 public:
   explicit Timeline(const Schedule &schedule);

@@ -14,7 +14,7 @@ using namespace mlir::dash;
 
 std::optional<ProvenOrder> dash::buildAlternative(ScheduleHeader header, MLIRContext *context,
                                                   Location loc) {
-  // What another order cannot do is its own affair, and no error of this module.
+  // What another order cannot do is not an error of this module.
   ScopedDiagnosticHandler quiet(context, [](Diagnostic &) { return success(); });
   auto emitError = [&] { return mlir::emitError(loc); };
   FailureOr<ProvenOrder> built =
@@ -63,7 +63,7 @@ std::string dash::explainChoice(const Schedule &schedule, double makespan, MLIRC
   return text;
 }
 
-/// What an item has of its kv tile.
+/// An item's share of its kv tile.
 static std::string describeShare(const PartCut &cut) {
   if (!cut.hasRuns())
     return llvm::formatv("{0} query heads", cut.heads());

@@ -7,20 +7,22 @@
 
 namespace mlir::dash {
 
-/// Another order of the same problem: what comes of `header`, or nothing where it cannot be served. Says
-/// nothing of errors.
+/// Another order of the same problem: the result of `header`, or nothing if it cannot be served.
+/// Emits no errors.
 std::optional<ProvenOrder> buildAlternative(ScheduleHeader header, MLIRContext *context,
                                             Location loc);
 
-/// In words, on one line or two, what kind=auto takes for the problem of `schedule`, whose makespan is given,
-/// and what it leaves: where the workers' time goes under both.
+/// Text on one or two lines: what kind=auto takes for the problem of `schedule`, whose makespan is
+/// given, and where the workers' time goes under both orders.
 std::string explainChoice(const Schedule &schedule, double makespan, MLIRContext *context,
                           Location loc);
 
-/// In words, on one line or two, what the parts of `schedule` cost, and, where `tries`, which number of them kind=auto takes.
+/// Text on one or two lines: what the parts of `schedule` cost and, if `tries`, which number of
+/// them kind=auto takes.
 std::string explainParts(const Schedule &schedule, bool tries, MLIRContext *context, Location loc);
 
-/// Likewise which contributions wait for no turn, and what orders of its kind take that keep more or less apart.
+/// Likewise, which contributions wait for no turn, and the makespans of orders of its kind that
+/// keep more or fewer of them apart.
 std::string explainApart(const Schedule &schedule, bool tries, MLIRContext *context, Location loc);
 
 } // namespace mlir::dash

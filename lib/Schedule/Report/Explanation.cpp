@@ -1,8 +1,8 @@
 //===- Explanation.cpp - a few lines on an order --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every number is of the cost model. What else could have been asked for is built, proven and
-// predicted like the schedule itself, so that no advice is given from hearsay.
+// Every number comes from the cost model. Each alternative is built, proven and predicted like the
+// schedule itself, so no advice is a guess.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@
 using namespace mlir;
 using namespace mlir::dash;
 
-/// More would be no few lines, and take seconds for each order that is built to compare with.
+/// More tasks would take seconds for each order built for comparison.
 static constexpr int64_t maxComparedTasks = int64_t(1) << 22;
 /// A search takes longer.
 static constexpr int64_t maxSearchedTasks = int64_t(1) << 18;
@@ -55,7 +55,7 @@ public:
 private:
   llvm::raw_ostream &row(StringRef name) { return os << "  " << llvm::left_justify(name, 13); }
 
-  /// Of text on one line or two.
+  /// A row whose text has one or two lines.
   void rows(StringRef name, StringRef text) {
     auto [first, second] = text.split('\n');
     row(name) << first << "\n";
@@ -67,21 +67,21 @@ private:
   static std::string times(double ratio) { return llvm::formatv("{0:f3} times", ratio); }
   static std::string rounded(double value) { return llvm::formatv("{0:f1}", value); }
 
-  /// The makespan of `header`'s kind, or nothing where it cannot serve it.
+  /// The makespan of `header`'s kind, or nothing if it cannot serve the problem.
   std::optional<double> predictOther(ScheduleHeader header) const {
     if (std::optional<ProvenOrder> other = buildAlternative(std::move(header), context, loc))
       return other->facts.makespan;
     return std::nullopt;
   }
 
-  /// Whether a search is over in no time: from level batch on one order is judged many times.
+  /// Whether a search is quick: from level batch on, one order is judged many times.
   bool canSearch() const {
     return canCompare() && schedule.level == DeterminismLevel::Run &&
            schedule.problem.numTasks() <= maxSearchedTasks;
   }
 
   bool canCompare() const {
-    // Many items of few tasks take their time, too.
+    // Many items with few tasks take time too.
     int64_t work = std::max<int64_t>(schedule.problem.numTasks(), schedule.items().size());
     return work <= maxComparedTasks;
   }
@@ -166,7 +166,7 @@ private:
       line << "; level run is not possible with these workers\n";
   }
 
-  /// What kind=auto takes, and why.
+  /// States what kind=auto takes, and why.
   void writeChoice() {
     if (!schedule.isOrdered())
       return;
@@ -179,14 +179,14 @@ private:
                 << "; tried here at level run, up to " << maxSearchedTasks << " tasks\n";
   }
 
-  /// Another order that was looked at, and what to ask --dash-apply-schedule for to get it.
+  /// An alternative order, and the options of --dash-apply-schedule that give it.
   struct Alternative {
     std::string request;
     double makespan;
   };
 
-  /// Other kinds, then other parts of this kind, as far as they are built in no time. What parts take more or less to
-  /// round counts as theirs.
+  /// Other kinds, then other parts of this kind, if they can be built quickly. A different cost of
+  /// rounding counts as the parts' cost.
   std::vector<Alternative> alternatives() const {
     std::vector<Alternative> result;
     auto consider = [&](std::string request, const ScheduleHeader &header) {
@@ -259,7 +259,7 @@ private:
   const ScheduleFacts &facts;
   MLIRContext *context;
   Location loc;
-  const ScheduleKind *kind; ///< null where it has no builder
+  const ScheduleKind *kind; ///< null if it has no builder
   RunFigures figures;
 };
 

@@ -8,7 +8,8 @@
 
 namespace mlir::dash {
 
-/// Says of a proven schedule, the order of `function`, what it is, what it takes, and what else could have been asked for.
+/// Explains a proven schedule, the order of `function`: what it is, what it takes, and which
+/// alternatives exist.
 void writeExplanation(llvm::raw_ostream &os, StringRef function, const Schedule &schedule,
                       const ScheduleFacts &facts, MLIRContext *context, Location loc);
 

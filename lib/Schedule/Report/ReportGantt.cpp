@@ -1,8 +1,8 @@
 //===- ReportGantt.cpp - a schedule as a picture --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A row a worker: computes above, reductions below, waits where they happen. What is thinner than a
-// pixel is drawn together with its neighbours, so a picture's size does not grow with the problem.
+// One row for each worker: computes above, reductions below, waits where they happen. Neighbours
+// thinner than a pixel are drawn together, so a picture's size does not grow with the problem.
 //
 //===----------------------------------------------------------------------===//
 
@@ -72,7 +72,7 @@ private:
     }
   }
 
-  /// Draws [begin, end], or keeps it to be drawn with what follows where both are thin.
+  /// Draws [begin, end]. If it is thin and so is the next one, keeps it to draw both together.
   struct Lane {
     Lane(StringRef style, double top, double height) : style(style), top(top), height(height) {}
     StringRef style;

@@ -1,7 +1,7 @@
 //===- ReportJson.cpp - a schedule for other programs ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A problem may have millions of tasks, so the document is streamed, an item or a chain a line.
+// A problem may have millions of tasks, so the document is streamed, one item or chain a line.
 //
 //===----------------------------------------------------------------------===//
 
@@ -194,7 +194,7 @@ private:
     });
   }
 
-  /// As the text of the attribute: either `causal` or `window` says what the band is.
+  /// As in the attribute's text: either `causal` or `window` describes the band.
   static void writeMask(json::OStream &out, const Mask &mask) {
     bool isCausal = mask.left < 0 && mask.right == 0;
     out.object([&] {

@@ -7,8 +7,8 @@
 
 namespace mlir::dash {
 
-/// Calls `report` with the schedules in the order in which `dash.items` uses them, each once, and
-/// the name of the first function that does. Ends at the first failure.
+/// Calls `report` once for each schedule, in the order in which `dash.items` uses them, with the
+/// name of the first function that does. Stops at the first failure.
 LogicalResult
 forEachSchedule(Operation *module,
                 llvm::function_ref<LogicalResult(ScheduleOp op, std::string function)> report);

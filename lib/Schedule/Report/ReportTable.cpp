@@ -58,7 +58,7 @@ static void writeFacts(llvm::raw_ostream &os, const ReportEntry &entry) {
 
 namespace {
 
-/// The tasks of the first workers in the order in which each does them.
+/// The tasks of the first workers, each in its own order.
 struct Columns {
   Columns(const Schedule &schedule, int64_t numWorkers, int64_t numSteps)
       : cells(numWorkers), length(numWorkers) {
@@ -87,7 +87,7 @@ struct Columns {
   }
 
   std::vector<std::vector<std::string>> cells;
-  std::vector<int64_t> length; ///< all steps, of which the cells may show the first
+  std::vector<int64_t> length; ///< of all steps; the cells may show only the first
 };
 
 } // namespace

@@ -1,9 +1,9 @@
 //===- ReportTrace.cpp - a predicted run for a trace viewer ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Trace events as Chrome and Perfetto read them: a process a schedule, two threads a worker, because
-// a worker computes one task while it reduces another. Streamed, an event a line. A viewer counts
-// nanoseconds and drops slices that overlap by one, so ends are rounded, not lengths.
+// Trace events for Chrome and Perfetto: one process for each schedule, two threads for each worker,
+// because a worker computes one task while it reduces another. Streamed, one event a line. A viewer
+// counts nanoseconds and drops slices that overlap by one, so ends are rounded, not lengths.
 //
 //===----------------------------------------------------------------------===//
 
@@ -66,7 +66,7 @@ private:
       }
   }
 
-  /// A slice of nothing is left out: where it is short, or what it would wait for came in time.
+  /// Skips an empty slice: it was short, or what it would wait for came in time.
   void slice(int64_t thread, StringRef category, StringRef name, double begin, double end,
              const llvm::Twine &arguments) {
     int64_t from = toNanoseconds(begin), to = toNanoseconds(end);
@@ -124,7 +124,8 @@ private:
           arguments);
   }
 
-  /// From the middle of one reduction, of a part from its start, to the start of the one that waited for it.
+  /// From the middle of one reduction (of a part: from its start) to the start of the one that
+  /// waited for it.
   void arrow(int64_t id, const TimedTask &from, const TimedTask &to) {
     double till = from.isPart ? from.reduceStart : from.reduceEnd;
     int64_t begin = (toNanoseconds(from.reduceStart) + toNanoseconds(till)) / 2;

@@ -1,7 +1,8 @@
 //===- EstimateRun.cpp - about how long a plan takes ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The adds to a head's q tiles are taken for one queue that serves as many at once as the head has q tiles.
+// Models the adds to a head's q tiles as one queue that serves as many at once as the head has q
+// tiles.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +17,7 @@
 using namespace mlir;
 using namespace mlir::dash;
 
-/// Workers do not come to the q tiles of a head evenly, so these serve fewer than they could.
+/// Workers do not reach the q tiles of a head evenly, so the queue serves fewer than it could.
 static constexpr double unevenness = 1.3;
 
 namespace {
@@ -46,7 +47,8 @@ public:
 private:
   using Heap = std::priority_queue<std::pair<double, int64_t>,
                                    std::vector<std::pair<double, int64_t>>, std::greater<>>;
-  /// Adds come as they come: what has been asked for since the first has not ended before it has run.
+  /// Adds in order of arrival: what has been requested since the first arrival does not end before
+  /// it has run.
   struct Queue {
     double begin = std::numeric_limits<double>::infinity(), busy = 0;
   };
@@ -56,7 +58,7 @@ private:
     double end = 0;
   };
 
-  /// Each worker those of its group.
+  /// Each worker runs the items of its group.
   void runLists() {
     std::vector<SmallVector<const PlannedItem *, 0>> lists(dispatch.workers);
     for (const PlannedItem &planned : llvm::reverse(plan.items))
@@ -70,7 +72,7 @@ private:
     }
   }
 
-  /// Each item on the worker that is free first.
+  /// Each item runs on the worker that is free first.
   void runInTurn() {
     for (const PlannedItem &planned : plan.items) {
       auto [start, worker] = workers.top();
@@ -105,7 +107,7 @@ private:
       return time;
     int64_t firstHead = planned.item.sequence * problem.heads + planned.firstHead;
     int64_t qTiles = problem.numQTiles(planned.item.sequence);
-    // Items that begin with one head each are spread over all of them.
+    // Items that each begin with one head spread over all heads.
     int64_t runs = plan.rotates ? 1 : plan.headsPerItem;
     int64_t tasks = tiles * plan.headsPerItem / runs;
     double service = tiles * hop / qTiles;
@@ -128,13 +130,13 @@ private:
   const Dispatch &dispatch;
   double pace;               ///< from one task of a worker to the next
   double hop;                ///< from one add to a q tile to the next
-  double between;            ///< what an item takes beside its tasks
-  std::vector<Queue> queues; ///< of each head
+  double between;            ///< an item's time besides its tasks
+  std::vector<Queue> queues; ///< for each head
   std::vector<Group> groups;
-  Heap workers;  ///< by when they are free
-  Heap closings; ///< of groups that are issued, by time; their bytes
+  Heap workers;  ///< by the time when they are free
+  Heap closings; ///< issued groups, by time; their bytes
   int64_t openBytes = 0;
-  double issued = 0; ///< when the last item was, in front of which none behind it is
+  double issued = 0; ///< issue time of the last item; no later item starts before it
   double end = 0;
 };
 

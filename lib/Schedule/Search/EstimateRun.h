@@ -7,12 +7,13 @@
 
 namespace mlir::dash {
 
-/// About what `runListScheduler` would find of a plan whose visits are chosen, item by item instead of task by task: workers that are
-/// more than the q tiles of their head can take are slowed down, and groups wait for room for their dQ. Lanes have a worker each.
+/// Estimates what `runListScheduler` finds for a plan whose visits are chosen, item by item instead
+/// of task by task. Workers beyond the number that the q tiles of their head can serve are slowed
+/// down, and groups wait for room for their dQ. Each lane has one worker.
 double estimateRun(const Problem &problem, const Plan &plan, const Cost &cost,
                    const Dispatch &dispatch);
 
-/// Of items that go to whoever is free first, if nobody waited for a turn nor for room in L2.
+/// Runs items on the first free worker as if none waited for a turn or for room in L2.
 double runWithoutWaiting(const Plan &plan, const Cost &cost, int64_t workers);
 
 } // namespace mlir::dash

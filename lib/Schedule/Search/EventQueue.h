@@ -1,9 +1,9 @@
 //===- EventQueue.h - workers in the order of time -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A calendar: near times are dealt to buckets, which are served one after the other, each first come first
-// served. Within a bucket times differ by less than a small part of a task, which no order is better or worse
-// for; taking an event is a handful of instructions.
+// A calendar queue: near times are dealt to buckets, served one after the other, each first come
+// first served. Within a bucket, times differ by less than a small part of a task, which does not
+// affect an order's quality. Taking an event is a handful of instructions.
 //
 //===----------------------------------------------------------------------===//
 #ifndef DASH_LIB_SCHEDULE_SEARCH_EVENTQUEUE_H
@@ -50,7 +50,7 @@ public:
       fetchFar();
     int64_t slot = now & (numBuckets - 1);
     int32_t entry = firstEntry + slot, worker = next[entry];
-    // Whether a bucket becomes empty is nothing that a processor could guess: no branch hangs on it.
+    // A processor cannot predict whether a bucket becomes empty, so no branch depends on it.
     bool isLast = tails[slot] == worker;
     next[entry] = next[worker];
     tails[slot] = isLast ? entry : tails[slot];
@@ -91,7 +91,7 @@ private:
     far.push_back(worker);
   }
 
-  /// Goes on to the first of those that are far, and deals what has come near to buckets.
+  /// Goes on to the first of the far entries, and deals those that are now near to buckets.
   LLVM_ATTRIBUTE_NOINLINE void fetchFar() {
     now = firstFar;
     size_t kept = 0;
@@ -108,12 +108,12 @@ private:
 
   double bucketsPerTime;
   int64_t now = 0, firstFar = 0, numNear = 0;
-  int32_t firstEntry;                    ///< of `next`: where the list of bucket 0 begins
-  std::array<int32_t, numBuckets> tails; ///< entries; of an empty bucket its own
+  int32_t firstEntry;                    ///< index into `next` where the list of bucket 0 begins
+  std::array<int32_t, numBuckets> tails; ///< entries; for an empty bucket its own
   std::array<uint64_t, numWords> occupied = {};
-  std::vector<int32_t> next; ///< of each worker, then of each bucket
+  std::vector<int32_t> next; ///< for each worker, then for each bucket
   std::vector<int32_t> far;
-  std::vector<int64_t> times; ///< buckets of those in `far`
+  std::vector<int64_t> times; ///< buckets of the entries in `far`
 };
 
 } // namespace mlir::dash

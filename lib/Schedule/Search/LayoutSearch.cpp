@@ -16,30 +16,35 @@
 using namespace mlir;
 using namespace mlir::dash;
 
-/// Layouts that are tried in any case, whatever the budget.
+/// The number of layouts tried whatever the budget.
 static constexpr int64_t fewestLayouts = 2;
-/// What a hop is taken to last longer, in tasks. Measured on an H200: without it, searched orders of causal masks at head
-/// dim 128 are up to 4 % slower than with a quarter; a half is no faster.
+/// How much longer a hop is assumed to take, in tasks. Measured on an H200: without it, searched
+/// orders of causal masks at head dim 128 are up to 4 % slower than with a quarter; a half is no
+/// faster.
 static constexpr double slowHop = 0.25;
-/// Estimates this near to the least say nothing of which layout is better, or little.
+/// Estimates this near to the least one do not tell which layout is better, or only roughly.
 static constexpr double nearOf = 1.08, sureOf = 1.01;
-/// The first guess is not even tried where its estimate is this far from the least that there could be.
+/// The first guess is skipped if its estimate is this far from the lower bound.
 static constexpr double hopeless = 1.2;
-/// With a run this near to the least the guesses are taken for good, without estimates.
+/// With a run this near to the lower bound, the guesses are accepted without estimates.
 static constexpr double fineOf = 1.04;
-/// How much longer an order may take whose heads leave room for their Q and dO in L2, which are as many bytes as their dQ.
+/// How much longer an order may take if its heads leave room in L2 for their Q and dO, which are as
+/// many bytes as their dQ.
 static constexpr double crowding = 1.01;
-/// How much longer one that keeps more dQ in flight than it may: adds that leave L2 take twice as long.
+/// How much longer an order counts that keeps more dQ in flight than allowed: adds that leave L2
+/// take twice as long.
 static constexpr double spilling = 1.5;
 
 namespace {
 
 enum class ItemOrder {
-  LongestFirst, ///< each to the worker that is free first; of equally long ones, those of a group side by side
-  Interleaved, ///< likewise; of equally long ones, one of each group after the other
-  Checkered, ///< likewise, but first one of two of each group and of each kv tile: half as many add to one sum at once
-  ByKv,      ///< to whoever is free first, as they come
-  Packed     ///< to lists of nearly equal lengths, made beforehand
+  LongestFirst, ///< to the first free worker; of equally long items, those of a group side by side
+  Interleaved,  ///< likewise; of equally long items, one of each group in turn
+  /// likewise, but first one of two of each group and of each kv tile: half as many add to one sum
+  /// at once
+  Checkered,
+  ByKv,  ///< to the first free worker, in kv order
+  Packed ///< to lists of nearly equal lengths, made beforehand
 };
 enum class Start { Spread, First, Last };
 
@@ -48,7 +53,7 @@ struct Layout {
   ItemOrder itemOrder;
   Start start;
   bool rotates =
-      false; ///< items of a group begin with one of its heads each, instead of all with the first
+      false; ///< items of a group each begin with another head, instead of all with the first
 
   auto key() const { return std::tuple(maxDqBytes, groupsAtOnce, itemOrder, start, rotates); }
   bool operator==(const Layout &other) const { return key() == other.key(); }
@@ -62,8 +67,8 @@ struct Group {
   auto key() const { return std::tuple(-tasks, sequence, kvHead, part); }
 };
 
-/// The active q tiles of the kv tiles of one sequence, in one preferred order: what all its heads, and all
-/// sequences of its lengths, walk.
+/// The active q tiles of the kv tiles of one sequence, in one preferred order. All its heads, and
+/// all sequences of its lengths, walk it.
 class Walks {
 public:
   Walks(const Problem &problem, const PartCut &cut, int64_t sequence, int64_t workers, Start start)
@@ -83,14 +88,14 @@ public:
         auto walk = first + mine.begin, end = first + mine.end;
         if (start == Start::Last)
           std::reverse(walk, end);
-        // Spread walks start evenly over their tiles, as those of `shift` do.
+        // Spread walks start evenly over their tiles, like those of `shift`.
         if (start == Start::Spread)
           std::rotate(walk, walk + kv % places * mine.size() / places, end);
         begin.push_back(end - tiles.begin());
       }
     }
   }
-  /// What a part has of a kv tile.
+  /// A part's share of a kv tile.
   ArrayRef<int32_t> operator()(int64_t kv, int64_t part) const {
     int64_t walk = kv * runs + part % runs;
     return ArrayRef(tiles).slice(begin[walk], begin[walk + 1] - begin[walk]);
@@ -130,7 +135,7 @@ public:
     int64_t tasks = std::max<int64_t>(1, problem.numTasks() * request.copies);
     size_t affordable = std::max(fewestLayouts, searchBudget / tasks);
     if (affordable < layouts.size()) {
-      // Mostly the first guess is good, and so are those behind it.
+      // Mostly the first guess is good, and so are the next ones.
       bool isGood = estimate(layouts.front()) <= least * hopeless;
       if (isGood) {
         if (isContentWith(layouts.front(), handicapOf(layouts.front())))
@@ -146,7 +151,8 @@ public:
     for (const Layout &layout : layouts)
       if (isContentWith(layout, handicapOf(layout)))
         return;
-    // Where each head has one tile that takes longer than all others of those in flight, only more heads keep workers busy.
+    // If each head has one tile that takes longer than all others in flight, only more heads keep
+    // workers busy.
     if (request.maxDqBytes > 0 && limit > least * spilling)
       for (int64_t bytes : {4 * request.maxDqBytes, int64_t(0)})
         if (groupsWithin(bytes) > groupsWithin(request.maxDqBytes))
@@ -157,10 +163,10 @@ public:
 private:
   /// Sequences of equal lengths.
   struct Shape {
-    int32_t sequence;  ///< the first
-    int64_t tasks = 0; ///< of a head
-    int64_t items = 0; ///< of a group: those that have tasks
-    int64_t rows = 0;  ///< of dQ that are added to
+    int32_t sequence;  ///< the first one
+    int64_t tasks = 0; ///< of one head
+    int64_t items = 0; ///< of a group: items that have tasks
+    int64_t rows = 0;  ///< rows of dQ that receive adds
   };
 
   Dispatch makeDispatch(const Layout &layout) const {
@@ -187,7 +193,7 @@ private:
     shapes.push_back(shape);
   }
 
-  /// What leaves room for Q and dO; 0 is no limit.
+  /// The limit that leaves room for Q and dO; 0 is no limit.
   int64_t roomyDqBytes() const {
     return request.maxDqBytes > 0 ? std::max<int64_t>(request.maxDqBytes / 2, 1) : 0;
   }
@@ -196,15 +202,15 @@ private:
     return layout.maxDqBytes > roomyDqBytes() ? crowding : 1;
   }
 
-  /// f32 dQ that is in flight while a group is unfinished.
+  /// Bytes of f32 dQ in flight while a group is unfinished.
   int64_t dqBytesOf(const Shape &shape, bool rotates) const {
     int64_t heads = cut.heads();
-    if (!rotates) // items walk head after head: no more than two are in flight for long
+    if (!rotates) // items walk head after head: at most two are in flight for long
       heads = std::min<int64_t>(heads, 2);
     return heads * shape.rows * problem.headDim * int64_t(sizeof(float)) / cut.runs();
   }
 
-  /// What groups have that are enough for an item a worker: with fewer, workers would be idle.
+  /// Bytes of the groups that give each worker an item: with fewer, workers would be idle.
   int64_t bytesForAllWorkers() const {
     int64_t fewest = std::numeric_limits<int64_t>::max(), largest = 1;
     for (const Shape &shape : shapes) {
@@ -214,7 +220,7 @@ private:
     return request.maxDqBytes > 0 ? llvm::divideCeil(request.workers, fewest) * largest : 0;
   }
 
-  /// How many groups of the largest kind are in flight with so many bytes of dQ; all of them if 0.
+  /// How many groups of the largest kind are in flight with `bytes` bytes of dQ; all of them if 0.
   int64_t groupsWithin(int64_t bytes, bool rotates = false) const {
     int64_t largest = 1, numGroups = groups.size();
     for (const Shape &shape : shapes)
@@ -222,7 +228,8 @@ private:
     return bytes > 0 ? std::clamp<int64_t>(bytes / largest, 1, numGroups) : numGroups;
   }
 
-  /// Half of those that fit, so that the next ones overlap with them; all of them where halves leave workers idle.
+  /// Half of the groups that fit, so that the next ones overlap with them; all of them if halves
+  /// leave workers idle.
   int64_t groupsToBeginWith(int64_t most) {
     auto time = [&](int64_t groupsAtOnce) {
       Layout layout{0, groupsAtOnce, ItemOrder::LongestFirst, Start::Last};
@@ -232,8 +239,8 @@ private:
     return time(half) > 1.02 * time(most) ? most : half;
   }
 
-  /// Best guesses first: heads that leave room in L2 and those that fill it, with walks from the end. How many heads run at
-  /// once matters most.
+  /// Best guesses first: heads that leave room in L2 and heads that fill it, with walks from the
+  /// end. The number of heads that run at once matters most.
   std::vector<Layout> listLayouts() {
     std::vector<Layout> layouts;
     int64_t numGroups = groups.size();
@@ -266,7 +273,7 @@ private:
         if (most == numGroups && request.copies == 1)
           add(bytes, most, ItemOrder::Packed, start);
       }
-    // Where heads have few q tiles, no more workers than those should be on one.
+    // If heads have few q tiles, no more workers than these should be on one head.
     SmallVector<bool> rotations = {false};
     if (request.parts < problem.groupSize())
       rotations.push_back(true);
@@ -293,7 +300,7 @@ private:
     return layouts;
   }
 
-  /// Simulates a layout, which has to be so much better than the others; true if there is nothing more to look for.
+  /// Simulates a layout, which must beat the others by `handicap`; true if the search can stop.
   bool isContentWith(const Layout &layout, double handicap) {
     Plan plan = makePlan(layout);
     Dispatch dispatch = makeDispatch(layout);
@@ -307,7 +314,7 @@ private:
     return found.makespan <= least * (simulated < searchBudget ? goodEnough : soonEnough);
   }
 
-  /// About how long a run takes, wherever its walks begin.
+  /// Estimates the time of a run, wherever its walks begin.
   double estimate(Layout layout) {
     layout.start = Start::Last;
     auto [known, isNew] = estimates.try_emplace(layout.key());
@@ -317,7 +324,7 @@ private:
     return known->second;
   }
 
-  /// The one of the least estimate goes first; of the others those that are near to it, best guesses first.
+  /// The least estimate goes first. Of the others, those near to it stay in the order of guesses.
   void sortByEstimates(std::vector<Layout> &layouts) {
     std::vector<std::pair<double, size_t>> order;
     for (auto [index, layout] : llvm::enumerate(layouts))
@@ -352,7 +359,7 @@ private:
       plan.groupDqBytes.push_back(dqBytesOf(shapes[shapeOf[group.sequence]], layout.rotates));
     ArrayRef<Walks> walks = walksFrom(layout.start);
     plan.items.reserve(numItems(problem, request.parts));
-    // As many groups to a window as allowed, as even as possible.
+    // As many groups to a window as allowed, as evenly as possible.
     int64_t numGroups = groups.size();
     int64_t numWindows = llvm::divideCeil(numGroups, layout.groupsAtOnce);
     for (int64_t window : llvm::seq(numWindows)) {
@@ -366,10 +373,10 @@ private:
     return plan;
   }
 
-  /// Those of some groups, in the order asked for.
+  /// Adds the items of some groups in the requested order.
   void addItems(Plan &plan, int64_t begin, int64_t end, ArrayRef<Walks> walks,
                 ItemOrder order) const {
-    // Field of the board, length, and what goes first among equals.
+    // Field of the board, length, and the tie-break.
     std::vector<std::tuple<int64_t, int64_t, int64_t, int64_t>> keys;
     for (int64_t group : llvm::seq(begin, end)) {
       const Walks &walk = walks[shapeOf[groups[group].sequence]];
@@ -404,7 +411,8 @@ private:
 
   /// Makes a group of each worker's items, for lanes of one worker.
   void pack(Plan &plan) const {
-    // In steps of a task of each of an item's heads; where lists are long, whole ones are fine enough.
+    // Counted in steps of one task of each of an item's heads; for long lists, whole steps are fine
+    // enough.
     int64_t tilesPerWorker = problem.numTasks() / plan.headsPerItem / request.workers;
     int64_t steps = tilesPerWorker < (int64_t(1) << 20) ? 8 : 1;
     double boundary =
@@ -420,7 +428,7 @@ private:
     plan.groupDqBytes.assign(request.workers, 0);
   }
 
-  /// The plan once for each copy, with its own sequences and groups.
+  /// Repeats the plan for each copy, with its own sequences and groups.
   void repeat(Plan &plan) const {
     size_t numItems = plan.items.size(), numGroups = plan.groupDqBytes.size();
     for (int64_t copy = 1; copy < request.copies; ++copy) {
@@ -457,9 +465,9 @@ private:
   const Cost cost = withSlowHops(request.cost);
   Problem repeated; ///< once for each copy
   std::vector<Shape> shapes;
-  std::vector<int32_t> shapeOf; ///< of a sequence
+  std::vector<int32_t> shapeOf; ///< for each sequence
   std::vector<Group> groups;
-  bool hasEqualItems = false; ///< a group has two of as many tasks
+  bool hasEqualItems = false; ///< a group has two items with as many tasks
   std::array<std::vector<Walks>, 3> walksByStart;
   std::map<std::tuple<int64_t, int64_t, ItemOrder, Start, bool>, double> estimates;
   ListSchedule found;

@@ -13,7 +13,8 @@ double dash::leastMakespan(const LayoutRequest &request) {
   const Problem &problem = request.problem;
   const Cost &cost = request.cost;
   int64_t pieces = numPieces(problem, request.parts, cost);
-  std::map<int64_t, int64_t, std::greater<>> itemsOfTasks; // most tasks first; without tasks, none
+  // most tasks first; items without tasks are left out
+  std::map<int64_t, int64_t, std::greater<>> itemsOfTasks;
   PartCut cut(problem, request.parts);
   for (int64_t begin = 0, end; begin < problem.numSequences(); begin = end) {
     for (end = begin + 1;
@@ -25,7 +26,7 @@ double dash::leastMakespan(const LayoutRequest &request) {
           itemsOfTasks[tasks] +=
               (end - begin) * problem.kvHeads * (request.parts / cut.runs()) * request.copies;
   }
-  std::vector<int64_t> sum = {0}; // of the tasks of the first items
+  std::vector<int64_t> sum = {0}; // prefix sums of the tasks of items
   for (auto [tasks, items] : itemsOfTasks)
     for (int64_t i = 0; i < items; ++i)
       sum.push_back(sum.back() + tasks);

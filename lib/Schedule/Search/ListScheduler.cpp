@@ -1,12 +1,12 @@
 //===- ListScheduler.cpp - find an order by simulating it -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Events are taken in the order in which workers are ready to add; each adds behind what its chain
+// Events are taken in the order in which workers are ready to add. Each adds after what its chain
 // holds by then. So the order of arrival is the order of the chain, and the times are those that
 // the cost model gives to the frozen order.
 //
-// A search runs this for every layout, so a task costs a few nanoseconds: everything lies in flat
-// arrays, a run writes its table where it will stay, and nothing is allocated for a task or an item.
+// A search runs this for every layout, so a task may cost only a few nanoseconds. Everything lies
+// in flat arrays, a run writes its table in place, and no task or item allocates memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,10 +26,10 @@ using namespace mlir::dash;
 
 namespace {
 
-/// How many q tiles a walk looks ahead for one to which nobody is adding.
+/// How many q tiles a walk looks ahead for one that no other worker adds to.
 constexpr int32_t lookahead = 48;
 
-/// The places of a walk that are left, from one on and around, each once as long as some are.
+/// The remaining places of a walk: iterates once over them, from one on and around.
 class LeftPlaces {
 public:
   LeftPlaces(ArrayRef<uint64_t> left, int32_t first)
@@ -95,14 +95,15 @@ private:
   struct Worker {
     WorkerTime time;
     int32_t lane = 0;
-    int32_t item = -1;       ///< in the plan
-    int32_t entry = -1;      ///< in the table
-    Visit *visits = nullptr; ///< of the item, in the table
-    int64_t visit = 0;       ///< next of them
+    int32_t item = -1;       ///< index in the plan
+    int32_t entry = -1;      ///< index in the table
+    Visit *visits = nullptr; ///< the item's visits in the table
+    int64_t visit = 0;       ///< index of the next one
     int64_t numVisits = 0;   ///< of the item
-    int64_t firstChain = 0;  ///< of the item's sequence or, where visits are chosen, of the head
+    int64_t firstChain = 0;  ///< of the item's sequence or, if visits are chosen, of the head
     int32_t head = -1;
-    // The walk over a head: a bit for each place in preferred order that is left, and where it goes on.
+    // The walk over a head: a bit for each remaining place in preferred order, and where it goes
+    // on.
     int32_t numLeft = 0, place = 0;
     std::vector<uint64_t> left;
   };
@@ -131,7 +132,7 @@ private:
     lanes.resize(dispatch.lanes);
   }
 
-  /// When a worker could add its next task, were it its turn.
+  /// The time when a worker could add its next task if it were its turn.
   double readyTime(const WorkerTime &time, bool beginsItem) const {
     double start = TaskTimes::startOf(cost, plan.pieces, time, beginsItem);
     return std::max(start + cost.compute + (beginsItem ? cost.boundary : 0), time.reduceEnd);
@@ -182,8 +183,9 @@ private:
     wakeUp(index);
   }
 
-  /// Of the nearest q tiles the one of least wait; the walk goes on behind it. This loop is where the time
-  /// of a search goes: bits stay in the first cache, and the next place hangs on no load.
+  /// Of the nearest q tiles, the one with the least wait; the walk goes on after it. Most time of a
+  /// search is spent in this loop: bits stay in the first-level cache, and no load determines the
+  /// next place.
   Visit choose(Worker &worker, int32_t index) {
     const PlannedItem &planned = plan.items[worker.item];
     if (worker.numLeft == 0)
@@ -202,7 +204,7 @@ private:
       least = std::min(time, least);
     }
     worker.left[best / 64] &= ~(uint64_t(1) << best % 64);
-    worker.place = best; // no longer left
+    worker.place = best; // already taken
     --worker.numLeft;
     return {worker.head, tiles[best], 0};
   }
@@ -220,7 +222,7 @@ private:
     worker.numLeft = size;
   }
 
-  /// Gives a worker the next item; false if there is none, or if it has to wait for dQ to close.
+  /// Gives a worker the next item; false if there is none, or if it must wait for dQ to close.
   bool takeItem(Worker &worker, int32_t index) {
     int32_t next = dispatch.lanes > 1 ? nextOfLane(lanes[worker.lane]) : nextOfAll(index);
     if (next < 0)
@@ -266,7 +268,8 @@ private:
     return nextItem++;
   }
 
-  /// False if the worker has to wait for its turn among the parts, or adds its sums before it goes on.
+  /// False if the worker must wait for its turn among the parts, or adds its sums before it goes
+  /// on.
   bool finishItem(Worker &worker, int32_t index) {
     const PlannedItem &planned = plan.items[worker.item];
     int64_t tile = kvTileIds(planned.item);
@@ -295,7 +298,7 @@ private:
     wakeUp(index);
   }
 
-  /// A group has closed: whoever waited goes on when its last sum was in memory.
+  /// A group has closed: waiting workers go on at the time when its last sum was in memory.
   void closeGroup(int32_t number) {
     openBytes -= groups[number].isOpen ? plan.groupDqBytes[number] : 0;
     for (int32_t index : std::exchange(waitingForDq, {})) {
@@ -329,7 +332,7 @@ private:
   Sleepers asleep;
   std::vector<int32_t> waitingForDq;
   size_t nextItem = 0, nextGroup = 0;
-  int64_t numTasks = 0, numItems = 0, openBytes = 0; ///< items that have tasks
+  int64_t numTasks = 0, numItems = 0, openBytes = 0; ///< counts items that have tasks
   LostTime lost;
   double makespan = 0;
 };

@@ -1,9 +1,9 @@
 //===- PackItems.cpp - deal items to lists of equal length ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Best fit asks for the list with the least room that is enough. Lists with equal room are a stack, and stacks
-// are found through a tree of bits, so that an item costs a few steps however many lists there are. Items without tasks are dealt by
-// themselves, at the end.
+// Best fit needs the list with the least room that is enough. Lists with equal room form a stack,
+// and a tree of bits finds stacks, so an item costs a few steps however many lists there are. Items
+// without tasks are dealt separately, at the end.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ using namespace mlir::dash;
 
 namespace {
 
-/// A set of numbers below `size`, of which the next one up is found quickly.
+/// A set of numbers below `size` that finds the next larger member quickly.
 class NumberSet {
 public:
   explicit NumberSet(int64_t size) {
@@ -64,10 +64,11 @@ public:
   }
 
 private:
-  std::vector<std::vector<uint64_t>> levels; ///< a bit of a level says whether 64 below have one
+  /// a bit says whether the 64 bits below it have a member
+  std::vector<std::vector<uint64_t>> levels;
 };
 
-/// Lists by the room that they have left.
+/// Lists by the room they have left.
 class Rooms {
 public:
   Rooms(int64_t capacity, int64_t workers)
@@ -114,7 +115,7 @@ std::vector<int32_t> dash::packItems(llvm::ArrayRef<int64_t> lengths, int64_t wo
   int64_t total = std::accumulate(lengths.begin(), lengths.end(), int64_t(0));
   int64_t low =
       std::max<int64_t>(llvm::divideCeil(total, workers), lengths.empty() ? 0 : lengths.front());
-  int64_t high = std::max<int64_t>(2 * low, 1); // enough, whatever the lengths
+  int64_t high = std::max<int64_t>(2 * low, 1); // large enough for any lengths
   while (low < high) {
     int64_t middle = low + (high - low) / 2;
     if (packs(middle))

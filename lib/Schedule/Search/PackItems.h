@@ -10,14 +10,15 @@
 
 namespace mlir::dash {
 
-/// Deals items, longest first, to at most `workers` lists of nearly equal lengths: the shortest length
-/// to which best fit packs them, found by bisection (MULTIFIT; Coffman, Garey, Johnson 1978). Gives the
-/// list of each item.
+/// Deals items, longest first, to at most `workers` lists of nearly equal lengths. Bisection finds
+/// the shortest length to which best fit packs them (MULTIFIT; Coffman, Garey, Johnson 1978).
+/// Returns the list of each item.
 std::vector<int32_t> packItems(llvm::ArrayRef<int64_t> lengths, int64_t workers);
 
-/// Deals the items that have no tasks anew: behind all others, each to the worker that has the least to compute. Nobody waits for them, so
-/// the model gives them no time, and one worker would get many; but each has zeros to write, which takes about as long as an item of one task.
-/// Precondition: one part, so that they have no turns.
+/// Deals the items without tasks again: after all others, each to the worker with the least to
+/// compute. Nothing waits for them, so the model gives them no time, and one worker would get many.
+/// But each must write zeros, which takes about as long as an item of one task. Precondition: one
+/// part, so that they have no turns.
 void dealEmptyItems(Table &table, const Cost &cost, int64_t workers);
 
 } // namespace mlir::dash

@@ -1,7 +1,7 @@
 //===- Explain.cpp - say why a schedule is not right ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Runs only once something is wrong, so it may write the whole order out.
+// Runs only after an error, so it may write out the whole order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@ std::string dash::describe(const Schedule &schedule, const Item &item) {
 LogicalResult dash::verifyItemRange(const ScheduleHeader &header, const Item &item, int64_t index,
                                     EmitError emitError) {
   const Problem &problem = header.problem;
-  // Below 0 is a large number. Every item of every order comes by here.
+  // A number below 0 becomes a large one. Every item of every order passes here.
   auto isBelow = [](int32_t value, int64_t size) { return uint32_t(value) < uint64_t(size); };
   if (isBelow(item.worker, header.workers) && isBelow(item.sequence, problem.numSequences()) &&
       isBelow(item.kvHead, problem.kvHeads) && isBelow(item.part, header.parts) &&
@@ -44,7 +44,7 @@ LogicalResult dash::verifyItemRange(const ScheduleHeader &header, const Item &it
 
 namespace {
 
-/// Which item has each turn of each chain.
+/// The item at each turn of each chain.
 class TurnOwners {
 public:
   explicit TurnOwners(const Schedule &schedule) : chains(schedule.problem) {
@@ -68,7 +68,7 @@ private:
 
 } // namespace
 
-/// Tells who has which turn, as far as the turns are within their chain; `report` may stop it.
+/// Records the owner of each turn, if the turn is within its chain; `report` may stop it.
 static LogicalResult forEachTurn(const Schedule &schedule,
                                  llvm::function_ref<LogicalResult(int64_t, const Visit &)> report) {
   VisitReader reader(schedule);
@@ -130,7 +130,8 @@ LogicalResult dash::explainCycle(const Schedule &schedule, const ReplayState &re
   for (auto [index, item] : llvm::enumerate(schedule.items()))
     partOwner[kvTiles(item) * schedule.parts + item.partTurn] = index;
 
-  // From a worker that waits to the one that has the turn its chain is at, until one comes again.
+  // Follows each waiting worker to the one with the turn that its chain is at, until a worker
+  // repeats.
   std::vector<int64_t> visitedAt(schedule.workers, -1);
   SmallVector<std::string> steps;
   int64_t worker = 0;

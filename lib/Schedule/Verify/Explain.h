@@ -10,7 +10,7 @@ namespace mlir::dash {
 /// "item (sequence 0, kv head 1, part 0, kv tile 3)".
 std::string describe(const Schedule &schedule, const Item &item);
 
-/// Fails if a field of `item`, the one at `index` in issue order, is not within the problem.
+/// Fails if a field of `item`, the one at `index` in issue order, is outside the problem.
 LogicalResult verifyItemRange(const ScheduleHeader &header, const Item &item, int64_t index,
                               EmitError emitError);
 

@@ -1,8 +1,8 @@
 //===- Independence.cpp - what an order may depend on ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The inputs of `visit` and `turn` name one sequence and `width`, and nothing of its neighbours or
-// of the launch, so formulas keep every level as long as `width` does. A table could hold anything:
+// The inputs of `visit` and `turn` name one sequence and `width`, but nothing of its neighbours or
+// of the launch. So formulas keep every level as long as `width` does. A table could hold anything:
 // from level batch on, equal sequences must have equal orders, wherever they stand.
 //
 //===----------------------------------------------------------------------===//
@@ -32,7 +32,7 @@ static LogicalResult verifyEqualSequences(const Schedule &schedule, EmitError em
   const Table &table = std::get<Table>(schedule.order());
   const auto &sequences = schedule.problem.sequences;
   std::vector<std::vector<int32_t>> items = itemsBySequence(schedule);
-  // The first sequence of each pair of lengths. Looked up only, never iterated.
+  // The first sequence with each pair of lengths. Looked up only, never iterated.
   llvm::DenseMap<std::pair<int64_t, int64_t>, size_t> firstOf;
   for (auto [s, lengths] : llvm::enumerate(sequences)) {
     auto [first, isNew] = firstOf.try_emplace({lengths.q, lengths.kv}, s);

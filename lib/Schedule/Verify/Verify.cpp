@@ -1,9 +1,9 @@
 //===- Verify.cpp - prove a schedule --------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One replay proves coverage, total order and progress together: a schedule that passes the checks
-// of its items and whose every task ran when its turn came has all three. Only if the replay stops
-// early is the order written out to say why (Explain.cpp).
+// One replay proves coverage, total order and progress together. A schedule has all three if its
+// items pass their checks and every task ran when its turn came. Only if the replay stops early is
+// the order written out to find the reason (Explain.cpp).
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,8 +46,8 @@ static LogicalResult verifyItems(const Schedule &schedule, EmitError emitError) 
 
 namespace {
 
-/// Which tiles the mask leaves of the sequences that are entered, where it leaves gaps, and what of them each part of a kv tile
-/// has: asked once for all heads.
+/// The tiles that a mask with gaps leaves of the current sequences, and the share of each part of a
+/// kv tile: computed once for all heads.
 class SeenTiles {
 public:
   SeenTiles(const Problem &problem, const PartCut &cut) : problem(problem), cut(cut) {}
@@ -70,10 +70,10 @@ public:
   }
   bool contains(int64_t kv, int64_t q) const { return isSeen.empty() || isSeen[kv * qTiles + q]; }
 
-  /// Of a head, the q tiles that an item has are those that are seen of a range.
+  /// The q tiles of an item within one head: the visible ones of a range.
   struct Share {
     TileRange tiles;
-    int64_t numTasks; ///< of all heads of the item
+    int64_t numTasks; ///< over all heads of the item
   };
   const Share &shareOf(const Item &item) const {
     return shares[item.kv * cut.runs() + item.part % cut.runs()];
@@ -87,8 +87,8 @@ private:
   std::vector<Share> shares;
 };
 
-/// Checks each item's tasks against the mask, and whether anything waits for a later item; keeps the
-/// time, and gives up once it has passed a limit.
+/// Checks each item's tasks against the mask, and whether anything waits for a later item. Tracks
+/// the time, and gives up once it exceeds a limit.
 class Proof {
 public:
   Proof(const Schedule &schedule, double limit, EmitError emitError)
@@ -112,7 +112,7 @@ public:
     const int32_t *chainLength = chainLengths.data();
     ++stamp;
     for (const Visit &visit : visits) {
-      // Below 0 is a large number.
+      // A number below 0 becomes a large one.
       uint64_t head = visit.head - firstHead, q = visit.q - active.begin;
       if (head >= uint64_t(numHeads) || q >= uint64_t(numTiles) ||
           !seenTiles.contains(item.kv, visit.q))
@@ -232,15 +232,16 @@ private:
   LostTime lost;
   double spare;
   int64_t sequence = -1;
-  std::vector<int32_t> chainLengths; // by q tile of `sequence`; without chains, the only turn is 0
-  std::vector<int32_t> seen;         // by task of an item: the last stamp that saw it
-  int32_t stamp = 0;                 // there are fewer items than numbers
+  // index: q tile of `sequence`; without chains, the only turn is 0
+  std::vector<int32_t> chainLengths;
+  std::vector<int32_t> seen; // index: task of an item; the last stamp that saw it
+  int32_t stamp = 0;         // there are fewer items than numbers
 };
 
 } // namespace
 
-/// The replay stopped early. What it has not reached may be wrong as well, and would mislead whoever
-/// explains chains and cycles: so look at every item first.
+/// The replay stopped early. Items it has not reached may be wrong too, and would mislead the
+/// explanation of chains and cycles. So every item is checked first.
 static LogicalResult explainStop(const Schedule &schedule, const ReplayState &replay, Proof &proof,
                                  EmitError emitError) {
   VisitReader reader(schedule);
@@ -261,11 +262,12 @@ FailureOr<ScheduleFacts> dash::verify(const Schedule &schedule, EmitError emitEr
   return verifyWithin(schedule, std::numeric_limits<double>::infinity(), emitError);
 }
 
-/// What the longest list takes if nothing in it waits.
+/// The time of the longest list if nothing in it waits.
 static double longestList(const Schedule &schedule) {
   const Problem &problem = schedule.problem;
-  std::vector<std::pair<int64_t, int64_t>> lists(schedule.workers); // tasks, items that have some
-  std::vector<int64_t> qTiles;                                      // of the sequence's kv tiles
+  // tasks, and items that have tasks
+  std::vector<std::pair<int64_t, int64_t>> lists(schedule.workers);
+  std::vector<int64_t> qTiles; // of the sequence's kv tiles
   PartCut cut = schedule.cut();
   int64_t sequence = -1;
   for (const Item &item : schedule.items()) {

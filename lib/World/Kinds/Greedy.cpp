@@ -1,8 +1,11 @@
 //===- Greedy.cpp - the policy of DistCA -----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Rows begin at home. Rows of a document, with their whole context and all heads, move from ranks
 // with too much work to ranks with too little. Each step serves the emptiest rank and moves the
 // rows with the most work for each byte, until all ranks are within a tolerance (DistCA, 2025).
 // This kind has no prices of kernels: work is counted in pairs of rows.
+//
 //===----------------------------------------------------------------------===//
 
 #include "../Compare.h"

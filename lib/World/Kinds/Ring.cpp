@@ -1,6 +1,9 @@
 //===- Ring.cpp - context parallelism over the packed sequence -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Groups as in `zigzag`, but this kind cuts the packed sequence, whatever documents it holds: equal
 // rows, not equal work.
+//
 //===----------------------------------------------------------------------===//
 
 #include "../Compare.h"

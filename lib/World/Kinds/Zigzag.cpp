@@ -1,7 +1,10 @@
 //===- Zigzag.cpp - context parallelism, document by document --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Ranks form groups that hold the longest document. A group computes the documents that begin in
 // it. Each document is cut into twice as many pieces as there are ranks, and a rank gets one piece
 // from the front and one from the back: equal work within a group, no balance between groups.
+//
 //===----------------------------------------------------------------------===//
 
 #include "../Compare.h"
