@@ -1,8 +1,9 @@
 //===- AddContributions.cpp - sums of what was kept apart -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Contributions are added in the order of their turns, as `dash.ordered_reduce` adds: a sum hangs on the one before, but no load does,
-// so several turns are loaded at once, and a block has no more of a tile than four lanes turn.
+// Adds contributions in the order of their turns, as `dash.ordered_reduce` does. Each sum depends
+// on the one before, but no load does, so several turns are loaded at once. A block has only as
+// much of a tile as four lanes hold.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +14,7 @@
 using namespace mlir;
 using namespace mlir::dash;
 
-/// Turns whose loads are under way at once.
+/// Turns whose loads are in flight at once.
 constexpr int64_t turnsAtOnce = 4;
 
 SmallVector<SmallVector<Value>> dash::loadChunks(PtxBuilder &b, Value first, int64_t count,
@@ -26,7 +27,7 @@ SmallVector<SmallVector<Value>> dash::loadChunks(PtxBuilder &b, Value first, int
   return words;
 }
 
-/// The first is taken as it is, a tile without any is zero.
+/// The first contribution is taken as it is; a tile without contributions is zero.
 SmallVector<SmallVector<Value>> dash::addContributions(EntryBuilder &b, const Rounded &one,
                                                        const Kernels &kernels, Value place,
                                                        Value hasRows) {
@@ -57,7 +58,7 @@ SmallVector<SmallVector<Value>> dash::addContributions(EntryBuilder &b, const Ro
         Value term = b.toF32(loaded[i * chunksOfLine + word / FragmentAttr::wordsOfChunk]
                                    [word % FragmentAttr::wordsOfChunk]);
         Value sum = hopper::addFlushed(b, sums[word], term);
-        if (i == 0) // no other turn of a round is the first of all
+        if (i == 0) // only round 0 contains the first turn
           sum = b.choose(isFirst, term, sum);
         sums[word] = b.choose(isThere, sum, sums[word]);
       }

@@ -1,7 +1,7 @@
 //===- DescribeProgram.cpp - a program as launchers see it ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Expressions are of sizes (batch, heads, kv_heads, q_rows, kv_rows), derived sizes and workers.
+// Expressions use sizes (batch, heads, kv_heads, q_rows, kv_rows), derived sizes and workers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -67,8 +67,10 @@ private:
     });
   }
 
-  /// A descriptor for each tensor of tiles that is copied: what is loaded, in tiles of its side, and what is stored, in what one warpgroup
-  /// holds of a panel. How wide panels are say the slots (--dash-outline-workers). In parts dK and dV leave as sums; their descriptors stay, so that kernels are what they were.
+  /// One descriptor for each tensor whose tiles are copied. A box is a tile for a loaded tensor,
+  /// and one warpgroup's share of a panel for a stored one. The slots define the width of panels
+  /// (--dash-outline-workers). With parts, dK and dV leave as sums; their descriptors remain, so
+  /// that existing kernels do not change.
   void collectMaps() {
     llvm::DenseSet<TensorRoleAttr> stored; // looked up only
     workers.walk([&](StoreOp op) { stored.insert(roleOf(op.getTarget())); });
@@ -90,11 +92,12 @@ private:
   }
 
   bool isTable() { return schedule.getTable() != nullptr; }
-  /// Whether lengths of sequences come with a launch, on the device.
+  /// Whether the lengths of sequences come with a launch, on the device.
   bool isOpen() { return list && list.isOpen(); }
 
   FactsAttr describeFacts() {
-    // The proof's number counts workers that start in index order, which no launch promises, but tickets do.
+    // The number from the proof assumes that workers start in index order. No launch promises this,
+    // but tickets do.
     int64_t minWorkers = !mayWait(schedule, apart)   ? 1
                          : drawsTickets && isTable() ? *schedule.getMinWorkers()
                                                      : schedule.getWorkers();
@@ -154,7 +157,7 @@ private:
   SmallVector<DerivedAttr> describeDerived() {
     auto count = [&](StringRef derived, StringRef size, int64_t tile) {
       std::string rows = size.str();
-      if (list) // at most: each sequence has its own last tile
+      if (list) // an upper bound: each sequence has its own last tile
         rows += formatv(" + {0}*(sequences - 1)", tile - 1).str();
       return DerivedAttr::get(context, derived, formatv("ceildiv({0}, {1})", rows, tile).str());
     };
@@ -206,7 +209,7 @@ private:
     std::string perRow = perTile + "*" + std::to_string(tiles.getQ());
     int64_t parts = schedule.getParts(), pieces = tiles.getKv() / tiles.getQ();
     RegionBefore order = isTable()  ? RegionBefore::File
-                         : isOpen() ? RegionBefore::Any // each launch has lengths of its own
+                         : isOpen() ? RegionBefore::Any // each launch has other lengths
                                     : RegionBefore::Entry;
     SmallVector<RegionAttr> regions = {
         region("descriptors", std::to_string(maps.size() * descriptorBytes), 128)};
@@ -214,8 +217,8 @@ private:
       for (TensorRoleAttr role : loaded)
         if (role.getKind() == kind)
           regions.push_back(region(rowsRegion(role), perRow, 128));
-    // Sums and their counters, or contributions and their numbers. Those of a kv tile are in pieces of as many rows as a q tile, each
-    // with a counter.
+    // Sums and their counters, or contributions and their numbers. Sums of a kv tile are in pieces
+    // with as many rows as a q tile; each piece has a counter.
     auto addSums = [&](TensorRoleAttr role) {
       bool isKept = apart == Apart::All || (apart == Apart::Parts && role.isKeyValue());
       std::string columns = std::to_string(role.getTileColumns());
@@ -265,7 +268,8 @@ private:
                      int64_t(orderHeaderWords) + 1, orderItemWords,
                      orderItemWords * int64_t(schedule.getParts()), orderVisitWords)
           .str();
-    // A line of visits a kv tile: of a list at most as if one of both kinds of tiles were of one sequence.
+    // One line of visits for each kv tile. For a list, an upper bound: all q tiles times
+    // the kv tiles of one sequence with all rows, or the reverse, whichever is less.
     return formatv("4*(align({0} + {1}*sequences + q_tiles, {2}) + align(1 + workers, {2}) + "
                    "{2}*kv_heads*kv_tiles + {3}*min(q_tiles*ceildiv(kv_rows, {4}), "
                    "ceildiv(q_rows, {5})*kv_tiles))",
@@ -291,12 +295,12 @@ private:
   ProblemAttr problem;
   SequencesAttr rows;
   TilesAttr tiles;
-  SequencesAttr list; ///< null of a batch
+  SequencesAttr list; ///< null for a batch
   MLIRContext *context;
   SmallVector<std::pair<TensorRoleAttr, MemRefType>> tensors;
-  llvm::SetVector<TensorRoleAttr> loaded; ///< into shared memory
+  llvm::SetVector<TensorRoleAttr> loaded; ///< loaded into shared memory
   SmallVector<TensorMapAttr> maps;
-  FloatAttr softcap; ///< null where scores have none
+  FloatAttr softcap; ///< null if scores have none
   Apart apart = Apart::None;
   bool overlapsRounding = false;
 };

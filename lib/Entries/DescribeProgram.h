@@ -7,13 +7,13 @@
 
 namespace mlir::dash {
 
-/// Everything that a launcher needs to know beside the entries, of the function that `workers` stand in, whose arguments have
-/// roles. `numOrderWords` is the size of the order buffer where the order is a table. Where workers draw tickets, there is a region
-/// for them.
+/// Everything besides the entries that a launcher needs to know of the function around `workers`;
+/// its arguments have roles. `numOrderWords` is the size of the order buffer if the order is a
+/// table. With tickets, there is a region for them.
 ProgramAttr describeProgram(WorkersOp workers, ScheduleOp schedule, int64_t numOrderWords,
                             bool drawsTickets);
 
-/// Where the order of a table comes from: the command that makes it for other sizes.
+/// The source of a table: the command that makes it for other sizes.
 OrderSourceAttr describeTable(ScheduleOp schedule, bool isList, Apart apart);
 
 } // namespace mlir::dash

@@ -10,7 +10,7 @@ using namespace mlir;
 using namespace mlir::dash;
 using llvm::formatv;
 
-/// "q:1024,kv:1024", or "q:512+512,kv:512+512" of a list.
+/// "q:1024,kv:1024", or "q:512+512,kv:512+512" for a list.
 static std::string describeRows(SequencesAttr rows, bool isList) {
   auto text = [&](ArrayRef<int64_t> lengths) {
     auto some = lengths.take_front(isList ? lengths.size() : 1);
@@ -20,7 +20,7 @@ static std::string describeRows(SequencesAttr rows, bool isList) {
   return "q:" + text(rows.getQ()) + ",kv:" + text(rows.getKv());
 }
 
-/// What a search follows from beside the problem.
+/// The options besides the problem that determine a search.
 static std::string searchOptions(SearchAttr search, CostAttr cost) {
   std::string text;
   auto add = [&](StringRef name, double value) {
@@ -44,19 +44,19 @@ OrderSourceAttr dash::describeTable(ScheduleOp schedule, bool isList, Apart apar
   ProblemAttr problem = schedule.getProblem();
   SequencesAttr rows = problem.getSequences();
   TilesAttr tiles = problem.getTiles();
-  // Where the order came from is not kept, as PROGRAM is not.
+  // The origin of the order is not recorded, just like PROGRAM.
   std::string file = schedule.getKind() == "file" ? " path=ORDER.json" : "";
   std::string width = schedule.getLevel() == DeterminismLevel::Machine
                           ? formatv(" for-workers={0}", schedule.getWidth()).str()
                           : "";
   SearchAttr search = schedule.getSearchAttr();
-  // A search that is not told how many parts there are chooses their number, also for other sizes.
+  // If the number of parts is not stated, a search chooses it, also for other sizes.
   bool isOnePart = schedule.getParts() == 1;
   std::string parts =
       search || !isOnePart ? formatv(" parts={0}", int64_t(schedule.getParts())).str() : "";
   if (apart != Apart::None)
     parts += (" apart=" + stringifyApart(apart)).str();
-  // What is priced of parts, an order of one does not follow from.
+  // An order with one part does not depend on the prices of parts.
   CostAttr cost = schedule.getCost();
   cost =
       CostAttr::get(context, cost.getCompute(), cost.getReduce(), cost.getLatency(),

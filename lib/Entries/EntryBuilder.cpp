@@ -30,7 +30,7 @@ static EntryAttr launchAttr(Builder &b, const EntryLaunch &launch) {
                         {1, 1, 1}, launch.sharedBytes, launch.cooperative, launch.overlaps);
 }
 
-/// The place of an entry among those of a launch.
+/// The position of an entry in a launch.
 static int rankOf(EntryRole role) {
   switch (role) {
   case EntryRole::Sequences:
@@ -47,7 +47,8 @@ static int rankOf(EntryRole role) {
   llvm_unreachable("all roles are above");
 }
 
-/// Puts the builder in front of the first entry that is launched later: a manifest lists entries as they stand.
+/// Puts the builder before the first entry that is launched later: a manifest lists entries in
+/// textual order.
 static void setInsertionPointAmongEntries(OpBuilder &b, Operation *module, EntryRole role) {
   Block &body = module->getRegion(0).front();
   auto isLater = [&](Operation &op) {
@@ -89,7 +90,7 @@ Value EntryBuilder::parameter(StringRef name) const {
 Value EntryBuilder::sharedBase() { return sharedMemoryBase(*this, module); }
 
 Value dash::sharedMemoryBase(PtxBuilder &b, Operation *module) {
-  // One symbol for all entries of the module: each has its own memory behind it.
+  // All entries of the module share one symbol: each has separate memory behind it.
   constexpr StringLiteral symbol = "dynamic_shared_memory";
   auto type = LLVM::LLVMArrayType::get(b.getI8Type(), 0);
   constexpr unsigned shared = 3;

@@ -16,7 +16,8 @@ namespace mlir::dash {
 using namespace mlir;
 using namespace mlir::dash;
 
-/// Whether an op may go with its function: it does nothing, or allocates what is now the workspace.
+/// Whether an op may be erased with its function: it has no effect, or allocates memory that is now
+/// workspace.
 static bool isScaffolding(Operation *op) {
   if (op->getName().getDialectNamespace() == DashDialect::getDialectNamespace())
     return false;

@@ -14,7 +14,7 @@ SmallVector<Value> FormulaEmitter::emit(ArrayRef<FormulaPiece> pieces) {
   SmallVector<Value> values;
   for (AffineExpr expr : pieces.back().value.getResults())
     values.push_back(emit(expr));
-  // From the last piece to the first, which counts where several apply.
+  // From the last piece to the first, which wins if several apply.
   for (const FormulaPiece &piece : llvm::reverse(pieces.drop_back())) {
     Value applies = emitCondition(piece.condition);
     for (auto [value, expr] : llvm::zip_equal(values, piece.value.getResults()))
@@ -49,7 +49,7 @@ Value FormulaEmitter::emitBinary(AffineBinaryOpExpr expr) {
     return b.add(lhs, rhs);
   if (expr.getKind() == AffineExprKind::Mul)
     return b.mul(lhs, rhs);
-  // A constant divisor is positive.
+  // Constant divisors are positive.
   if (!isa<AffineConstantExpr>(expr.getRHS()))
     rhs = b.max(rhs, number(1));
   if (expr.getKind() == AffineExprKind::CeilDiv)

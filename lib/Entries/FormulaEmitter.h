@@ -9,15 +9,15 @@
 
 namespace mlir::dash {
 
-/// Emits a piecewise function in the type of its inputs, without branches: every piece is computed, and
-/// the first whose condition holds is chosen. What pieces share is computed once. Divisors of pieces that
-/// do not apply may be anything: they are taken as at least 1.
+/// Emits a piecewise function in the type of its inputs, without branches: computes every piece,
+/// and selects the first whose condition holds. Shared expressions are computed once. Divisors of
+/// pieces that do not apply may be anything: they are raised to at least 1.
 class FormulaEmitter {
 public:
   /// `inputs`: the values of the symbols, all i64 or all i32.
   FormulaEmitter(PtxBuilder &b, ArrayRef<Value> inputs) : b(b), inputs(inputs) {}
 
-  /// The values at the builder's place, one a result.
+  /// The values at the builder's insertion point, one for each result.
   SmallVector<Value> emit(ArrayRef<FormulaPiece> pieces);
   Value emit(AffineExpr expr);
 

@@ -1,13 +1,13 @@
 //===- ListOrder.cpp - formulas over a list of sequences ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each sequence is ordered by itself: formulas see its tiles and its kv heads, and nothing of the others, so its bits do not
-// depend on them. Which worker has its items does: units follow those of the sequence in front. Sequences are found by
-// searching their records, which ascend in each of their numbers.
+// Each sequence is ordered separately. Formulas see its tiles and kv heads only, so its bits do not
+// depend on other sequences. The workers of its items do: units follow those of the sequence
+// before. A binary search finds sequences by their records, which ascend in each number.
 //
-// No two sequences share a chain, and on each list the items of one stand in front of those of the next. So waits could be in a cycle
-// only within one sequence, where lists are those of the order of that sequence alone, on workers that are numbered from
-// another one on.
+// No two sequences share a chain, and each list has the items of one sequence before those of the
+// next. So only waits within one sequence could form a cycle. Its lists are those of its own order,
+// with workers numbered from an offset.
 //
 //===----------------------------------------------------------------------===//
 
@@ -54,13 +54,14 @@ private:
     Value record = b.add(b.mul(sequence, orderSequenceWords), orderHeaderWords + word);
     return b.toI64(hopper::loadWordGlobal(b, wordAt(record), 0));
   }
-  /// Behind the last sequence stands how many there are of all.
+  /// After the last sequence stand the totals.
   Value totalOf(int64_t word) { return numberOf(numSequences, word); }
 
-  /// The sequence among whose tiles, or visits, number `value` is: the last that begins at no more. Of empty ones and the
-  /// one behind them, which begin at one number, that is the latter.
+  /// The sequence that contains tile, or visit, number `value`: the last one that begins at or
+  /// before it. An empty sequence begins at the same number as the one after it; the latter is
+  /// taken.
   Value find(int64_t word, Value value) {
-    constexpr int64_t mostHalvings = 17; // of the sequences that kernels serve
+    constexpr int64_t mostHalvings = 17; // for as many sequences as kernels serve
     SmallVector<Value> found = b.forEach(
         b.i32(0), b.i32(mostHalvings), b.i32(1), ValueRange{b.i64(0), numSequences},
         [&](Value, ValueRange range) -> SmallVector<Value> {
@@ -71,7 +72,7 @@ private:
     return found[0];
   }
 
-  /// Formulas see a sequence's sizes.
+  /// Sets the sizes that formulas see to those of a sequence.
   void enter(Value sequence) {
     Value qRows = numberOf(sequence, SequenceQRows), kvRows = numberOf(sequence, SequenceKvRows);
     qTiles = b.ceilDiv(qRows, kernels.qTile());
@@ -106,7 +107,7 @@ private:
     forEachOfGrid([&] { return numVisits(); }, write);
   }
 
-  /// Which sequence has a q tile, for entries whose blocks have one each.
+  /// Writes the sequence of each q tile, for entries with one q tile in each block.
   void writeRest() override {
     Value last = totalOf(SequenceFirstQTile);
     auto write = [&](Value tile) {

@@ -8,11 +8,11 @@
 
 namespace mlir::dash {
 
-/// Ranges of q tiles that no column is seen from.
+/// Ranges of q tiles that see no column.
 using LonelyTiles = SmallVector<TileRange>;
 
-/// Those of a mask with rules, where rows are stated; nothing of a band, and of a union over other rows, which say it by
-/// arithmetic (LineEmitter).
+/// The ranges for a mask with rules, if rows are stated. Nothing for a band, or for a union over
+/// other rows: these are found by arithmetic (LineEmitter).
 FailureOr<std::optional<LonelyTiles>> findLonelyTiles(const Kernels &kernels);
 
 } // namespace mlir::dash

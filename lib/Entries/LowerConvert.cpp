@@ -1,11 +1,12 @@
 //===- LowerConvert.cpp - the entry that rounds sums ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The main kernel leaves the sums as its matrix products hold them, in the layout that the op names: 16 bytes are
-// two columns of two rows. Read in that order every load is of neighbours; four lanes that hold the same eight columns
-// turn their chunks among themselves, so that each also writes 16 neighbouring bytes.
+// The main kernel leaves sums in the layout of its matrix products, which the op names: 16 bytes
+// are two columns of two rows. Loads in that order are contiguous. Four lanes that hold the same
+// eight columns exchange their chunks, so that each also writes 16 contiguous bytes.
 //
-// With parts, dK and dV are rounded from sums, too, by blocks of the same entry. Their tiles were added in pieces: a block has one.
+// With parts, blocks of the same entry also round dK and dV from sums. Their tiles were added in
+// pieces, and each block has one piece.
 //
 //===----------------------------------------------------------------------===//
 
@@ -72,7 +73,7 @@ private:
       sizes.insert("kv_rows");
     parameters.sizes(sizes.getArrayRef());
     for (Rounded one : all)
-      if (isa_and_present<BlockArgument>(one.op.getScale())) { // that of all
+      if (isa_and_present<BlockArgument>(one.op.getScale())) { // the factor of all of them
         parameters.number(roleOf(one.op.getScale()).getName());
         break;
       }
@@ -101,7 +102,8 @@ private:
     return kernels.program.findTensor(TensorKind::SequenceHead) && !one.tensor.isKeyValue();
   }
 
-  /// Blocks of one gradient stand behind those of the one before: a launch for each would take longer than what it rounds.
+  /// Blocks of one gradient follow those of the one before: a separate launch for each would take
+  /// longer than the rounding.
   void shareBlocks() {
     Value block = b.special("ctaid.x"), begin = b.i32(0);
     for (const Rounded &one : all) {
@@ -130,12 +132,12 @@ private:
                                        : queryTileOfBlock(b, kernels, index);
     if (one.op.getScale())
       one.scale = scaleFactor(b, one.op.getScale());
-    // Thread t finds what thread t of those that add holds.
+    // Thread t reads what thread t of the adding role holds.
     Value group = b.quotient(thread, warpgroup), local = b.remainder(thread, warpgroup);
     std::array<int64_t, 2> shape = one.shape();
     FragmentAttr layout = one.layout;
     Value firstRow = b.add(b.mul(b.shiftRight(local, 5), 16), b.bitAnd(b.shiftRight(local, 2), 7));
-    // Of a piece a warpgroup has its own block of rows, and all of them have the same columns.
+    // Each warpgroup has its own rows of a piece; all have the same columns.
     firstRow = b.add(firstRow, b.mul(group, one.pieces > 1 ? shape[0] : layout.getFirstRow(1)));
     bool isOfBothRows = one.chunksOfLine() == 2;
     Value firstColumn = b.mul(b.bitAnd(local, isOfBothRows ? 1 : 3), 8);
@@ -157,7 +159,7 @@ private:
             : loadChunks(b,
                          b.offset(tileOf(b, sumsRegion(one.tensor), one.bytes(), one.tile), place),
                          one.chunks(), /*isWritten=*/one.waits);
-    if (isOfBothRows) // two lanes have the row, two the one eight further down
+    if (isOfBothRows) // two lanes have the row, two the row eight further down
       writeRows(one, turnLines(one, words, {0, 1}),
                 b.add(firstRow, b.mul(b.bitAnd(local, 2), FragmentAttr::getRowOffset(2) / 2)),
                 firstColumn);
@@ -172,8 +174,9 @@ private:
     b.ifThen(b.equal(share, 0), [&] { sumSinks(b, kernels, thread, one.tile); });
   }
 
-  /// Until the last turn of the block's chain, or the entry before the main kernel, has told that its sum is complete. One thread
-  /// acquires that for all, and leaves the counter as every launch finds it: what it reads is never what another launch has told.
+  /// Waits until the last turn of the block's chain, or the entry before the main kernel, signals
+  /// that the sum is complete. One thread acquires the signal for all, and resets the counter for
+  /// the next launch. So it never reads a signal of another launch.
   void waitForSum(const Rounded &one, Value index) {
     Value counter =
         b.offset(b.parameter("workspace." + turnsRegion(one.tensor)), b.mul(b.toI64(index), 4));
@@ -184,8 +187,8 @@ private:
     b.syncBlock();
   }
 
-  /// Sums are complete before the main kernel has ended, but dK and dV may not be: who comes behind this entry finds all of it. One
-  /// block waits, and takes nobody's place who does not.
+  /// Sums are complete before the main kernel has ended, but dK and dV may not be. The next kernel
+  /// in the stream must find all of them. One block waits; it takes no place from others.
   void endBehindMain() {
     Value last = b.add(b.special("nctaid.x"), -1);
     b.ifThen(b.equal(b.sub(b.special("ctaid.x"), last), 0),
@@ -202,7 +205,7 @@ private:
     return packPair(b, element, low, high);
   }
 
-  /// Four lanes hold a row of 4 x 4 words each; afterwards each holds a column.
+  /// Four lanes hold one row each of 4 x 4 words; afterwards each holds a column.
   SmallVector<Value> transpose(SmallVector<Value> words) {
     for (int64_t distance : {1, 2}) {
       Value isUpper = b.equal(b.bitAnd(thread, distance), distance);
@@ -219,7 +222,7 @@ private:
     return words;
   }
 
-  /// A lane's eight columns of each line, of the halves that a line has.
+  /// A lane's eight columns of each line, for each half that a line has.
   SmallVector<SmallVector<Value>> turnLines(const Rounded &one, ArrayRef<SmallVector<Value>> words,
                                             ArrayRef<int64_t> halves) {
     auto element = cast<FloatType>(one.tensor.getElement());
@@ -239,12 +242,12 @@ private:
     Value row = b.add(one.tile.firstRow, localRow);
     b.ifThen(b.below(row, one.tile.rows), [&] {
       Value target = b.offset(rowOf(b, one.tensor, one.tile, row), b.mul(firstColumn, 2));
-      // A line is eight columns of this lane, and of the others that have its row.
+      // A line is eight columns of this lane, and of the other lanes that have its row.
       for (auto [i, line] : llvm::enumerate(lines)) {
         auto store = [&, i = i, &line = line] {
           b.store16(line, b.offset(target, i * one.columnsOfLine() * 2));
         };
-        // Sums are as wide as tiles are; the tensor may not be.
+        // Sums are as wide as tiles; the tensor may not be.
         if (one.tensor.getWidth())
           b.ifThen(b.below(b.add(firstColumn, i * one.columnsOfLine()), one.tensor.getColumns()),
                    store);
@@ -282,7 +285,7 @@ private:
     if (failed(checkRounded(all, *kernels)))
       return failure();
     ConvertBuilder(all, *kernels).build();
-    // A sink's runs of rows were added by the entry before the main kernel, and those sums are by that of dQ.
+    // The entry before the main kernel added a sink's runs of rows; blocks of dQ add up these sums.
     if (kernels->program.findTensor(TensorKind::SequenceHead))
       function.walk([](SinkGradientOp sink) { sink.erase(); });
     for (ConvertOp op : ops)

@@ -1,9 +1,9 @@
 //===- LowerOrder.cpp - the entry that evaluates formulas -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A block is one worker: it looks at all items, counts those of the workers before it, which says where
-// its list begins, and writes its own in the order of issue. So no block waits for another. Lines of
-// visits belong to no worker; all threads of the grid share them.
+// A block is one worker. It visits all items, and counts those of the workers before it: this is
+// where its list begins. Then it writes its own items in issue order. So no block waits for
+// another. Lines of visits belong to no worker; all threads of the grid share them.
 //
 //===----------------------------------------------------------------------===//
 

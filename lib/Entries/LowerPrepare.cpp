@@ -1,9 +1,9 @@
 //===- LowerPrepare.cpp - the entry before the main kernel ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Everything that the main kernel wants to find ready: one number a row, in the order in which its
-// threads hold rows; zeros where nobody adds; and the descriptors of the tensors that it copies.
-// A block has a tile of queries. Where delta is not given, it sums rows of O times dO.
+// Makes ready what the main kernel reads: one number for each row, in the order in which threads
+// hold rows; zeros where nothing is added; and the descriptors of the tensors it copies. A block
+// has one q tile. If delta is not given, it sums rows of O times dO.
 //
 //===----------------------------------------------------------------------===//
 
@@ -60,7 +60,7 @@ public:
       b.syncBlock();
     whereTileIs(b, tile, [&] {
       b.ifThen(b.below(thread, qTile), [&] { writeRowNumbers(); });
-      if (!isApart(kernels, what)) // of which none are zero
+      if (!isApart(kernels, what)) // contributions kept apart need no zeros
         b.ifThen(getsNoAdd(), [&] {
           writeZeros();
           tellComplete();
@@ -100,12 +100,13 @@ private:
   static bool isApart(const Kernels &kernels, const Prepared &what) {
     return kernels.program.isApart(what.ofQueries);
   }
-  /// Shared memory holds the descriptors, then the sum of each row, where delta is not given.
+  /// Shared memory holds the descriptors, then the sum of each row if delta is not given.
   Value sharedDelta(Value localRow) {
     return b.add(b.add(shared, b.mul(localRow, 4)), descriptorsBytes(kernels));
   }
 
-  /// One thread a row. Rows past the end and rows that see no column get P = exp2(x - inf) = 0.
+  /// One thread for each row. Rows past the end, and rows that see no column, get P = exp2(x - inf)
+  /// = 0.
   void writeRowNumbers() {
     Value row = b.add(tile.firstRow, thread);
     Value isRow = b.below(row, tile.rows);
@@ -128,7 +129,7 @@ private:
       sumSinkTerms(lse, delta, isEmpty);
   }
 
-  /// exp(sink - LSE) * delta over a run of rows, which is a warp's.
+  /// exp(sink - LSE) * delta over a run of rows; each warp has one run.
   void sumSinkTerms(Value lse, Value delta, Value isEmpty) {
     Value sink =
         b.load(b.getF32Type(), b.offset(b.parameter(what.sink.getName()), b.mul(tile.head, 4)), 4);
@@ -140,8 +141,8 @@ private:
     });
   }
 
-  /// Whether the main kernel expects zeros in the tile's sums. Where adds are ordered the first is a
-  /// store, so that is so only for tiles that no column is seen from.
+  /// Whether the main kernel expects zeros in the tile's sums. Of ordered adds, the first one is a
+  /// store, so only tiles that see no column need zeros.
   Value getsNoAdd() {
     if (!kernels.isOrdered())
       return b.i1(true);
@@ -175,17 +176,18 @@ private:
       b.store16(zeros, b.offset(sums, at));
   }
 
-  /// The sums of which gradients are added in turns.
+  /// The sums of the gradients that are added in turns.
   static ArrayRef<TensorRoleAttr> chained(const Kernels &kernels, const Prepared &what) {
     return kernels.isOrdered() ? ArrayRef(what.summed) : ArrayRef<TensorRoleAttr>();
   }
   Value counterOfTile() { return tileOf(b, turnsRegion(what.ofQueries), 4, tile); }
-  /// Of a tile without a chain, or of no sequence, no turn is the last.
+  /// Signals completion for a tile without a chain, or of no sequence: no turn is its last.
   void tellComplete() {
     if (kernels.facts().getOverlapsRounding())
       b.ifThen(b.equal(thread, 0), [&] { b.store(b.i32(sumIsComplete), counterOfTile(), 4); });
   }
-  /// Chains begin with the turn 0: a counter of dQ is the block's, those of dK and dV are shared among all threads.
+  /// Chains begin with turn 0. The block clears its own counter of dQ; all threads share those of
+  /// dK and dV.
   void clearTurns() {
     Value zero = b.i32(0);
     b.ifThen(b.equal(thread, 0), [&] { b.store(zero, counterOfTile(), 4); });
@@ -230,7 +232,7 @@ struct LowerPrepare : public dash::impl::LowerPrepareBase<LowerPrepare> {
   using LowerPrepareBase::LowerPrepareBase;
 
   void runOnOperation() override {
-    // Where delta is given, nothing of the function but the zeros of its sums is left to say.
+    // If delta is given, the function's only remaining ops are the zeros of its sums.
     SmallVector<Operation *> ops;
     WalkResult result = getOperation()->walk([&](FunctionOpInterface function) {
       Operation *zeros = nullptr, *delta = nullptr;
@@ -272,7 +274,7 @@ private:
     if (failed(what))
       return failure();
     PrepareBuilder(op->getLoc(), *kernels, *what, *lonely).build();
-    // Of the fills of a program with kernels, all are of its sums.
+    // In a program with kernels, all fills are of its sums.
     auto function = op->getParentOfType<FunctionOpInterface>();
     if (auto delta = dyn_cast<DeltaOp>(op))
       delta.erase();

@@ -1,8 +1,8 @@
 //===- LowerSequences.cpp - the entry that reads lengths ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Lengths are somebody else's numbers, and nobody on the host sees them. So this is where they are cut to what the tensors
-// have; everything behind it reads records.
+// Lengths come from outside, and the host never sees them. So this entry clamps them to the
+// tensors' sizes; every later entry reads records.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +29,7 @@ using namespace mlir::dash;
 
 namespace {
 
-/// A sum or a largest number over the lanes before this one, and over all.
+/// A sum or a maximum over the lanes before this one, and over all lanes.
 struct Scanned {
   Value before, all;
 };
@@ -42,7 +42,7 @@ public:
   void build() {
     lane = b.special("tid.x");
     sequences = b.parameter("sequences");
-    // Rows behind which sequences begin, and how many tiles, visits and units there are, up to here.
+    // The rows at which sequences begin, and the numbers of tiles, visits and units up to here.
     SmallVector<Value> none(6, b.i32(0));
     SmallVector<Value> totals =
         b.forEach(b.i32(0), sequences, b.i32(threadsOfWarp), none,
@@ -68,7 +68,7 @@ private:
     return EntryBuilder(kernels.module->getLoc(), kernels.module, kernels.entryName(launch.role),
                         launch, parameters);
   }
-  /// Where rows of sequences begin: those of queries and of keys.
+  /// The bounds of sequences: of queries and of keys.
   static SmallVector<TensorRoleAttr> boundsOf(const Kernels &kernels) {
     SmallVector<TensorRoleAttr> bounds;
     for (TensorAttr tensor : kernels.program.getTensors())
@@ -77,7 +77,8 @@ private:
     return bounds;
   }
 
-  /// A lane's subcube grows from itself to the warp: what is in its lower half stands before the upper one.
+  /// A butterfly over the warp's lanes: in each step, a lane's group doubles, and the lower half
+  /// precedes the upper one.
   Scanned scan(Value number, llvm::function_ref<Value(Value, Value)> join) {
     Scanned scanned{b.i32(0), number};
     for (int64_t distance = 1; distance < threadsOfWarp; distance *= 2) {
@@ -92,7 +93,7 @@ private:
     return scan(number, [&](Value x, Value y) { return b.add(x, y); });
   }
 
-  /// The rows of this lane's sequence, and the largest number so far: `carried` up to this warp's.
+  /// The rows of this lane's sequence, and the maximum so far: `carried` up to this warp's.
   struct Rows {
     Value end, rows, largest;
   };
@@ -110,7 +111,7 @@ private:
     return {end, b.sub(end, begin), b.max(scan(end, larger).all, carried)};
   }
 
-  /// How many units the items of a sequence have: the last item has the last one.
+  /// The number of units of a sequence's items: the last item has the last one.
   Value numUnits(Value qTiles, Value kvTiles) {
     Value heads = b.toI64(b.parameter("kv_heads")), tiles = b.toI64(kvTiles);
     Value last = b.max(b.add(b.mul(heads, tiles), -1), b.i64(0));
@@ -128,7 +129,7 @@ private:
     return b.choose(b.equal(kvTiles, 0), b.i32(0), b.add(b.toI32(unit), 1));
   }
 
-  /// The records of the next sequences, one a lane.
+  /// The records of the next sequences, one for each lane.
   SmallVector<Value> writeSome(Value first, ValueRange carried) {
     Value sequence = b.add(first, lane);
     SmallVector<TensorRoleAttr> bounds = boundsOf(kernels);
@@ -164,7 +165,7 @@ private:
   Value lane, sequences;
 };
 
-/// Of queries and of keys, in this order.
+/// Checks those of queries and of keys, in this order.
 LogicalResult checkBounds(const Kernels &kernels) {
   SmallVector<TensorSide> sides;
   for (TensorAttr tensor : kernels.program.getTensors())

@@ -7,7 +7,7 @@
 using namespace mlir;
 using namespace mlir::dash;
 
-/// In the type of offsets.
+/// A constant with the offset's type.
 static Value numberLike(PtxBuilder &b, Value offset, int64_t value) {
   return offset.getType().isInteger(64) ? b.i64(value) : b.i32(value);
 }
@@ -69,7 +69,8 @@ ActiveTiles LineEmitter::activeKv(Value q, Value kvTiles) const {
   ActiveTiles front = of(edges.wide).activeKv(q, b.min(kvTiles, number(edges.firstTiles)));
   Value hasFront = b.below(zero, front.size);
   if (int64_t left = edges.wide.band.left; left >= 0) {
-    // The last first tile is not seen by who sees only what it has of other columns.
+    // The last tile of first columns has other columns too. A row that sees only those is none of
+    // its rows.
     Value row = b.add(b.mul(q, edges.wide.qTile), offset);
     hasFront = b.both(hasFront, b.below(row, number(left + edges.firstColumns)));
   }

@@ -55,7 +55,7 @@ void OrderBuilder::readThreads() {
   shared = b.sharedBase();
 }
 
-/// Sizes are 64 bits wide here, as the formulas are evaluated everywhere.
+/// Sizes are 64 bits wide here, like everywhere else where formulas are evaluated.
 void OrderBuilder::readSizes() {
   Value qRows = size("q_rows"), kvRows = size("kv_rows");
   kvHeads = size("kv_heads");
@@ -65,11 +65,11 @@ void OrderBuilder::readSizes() {
   qTiles = b.ceilDiv(qRows, kernels.qTile());
   kvTiles = b.ceilDiv(kvRows, kernels.kvTile());
   groups = b.mul(size("batch"), kvHeads);
-  if (kernels.parts() > 1) { // items are of parts, which are counted fastest
+  if (kernels.parts() > 1) { // items are of parts, the fastest index
     groups = b.mul(groups, kernels.parts());
     if (hasRuns) {
       runs = b.quotient(b.mul(kvHeads, kernels.parts()), size("heads"));
-      groupSize = b.i64(1); // of a part
+      groupSize = b.i64(1); // size of a part
     } else {
       groupSize = b.quotient(groupSize, kernels.parts());
     }
@@ -110,8 +110,8 @@ ItemValues OrderBuilder::itemAt(Value i) {
   return {values[0], values[1], worker.front(), Value()};
 }
 
-/// The sum of one number of each warp, and of those of the warps before this one. Between two calls
-/// stands a barrier.
+/// The sum of one number of each warp, and the sum over the warps before this one. Two calls need a
+/// barrier between them.
 std::pair<Value, Value> OrderBuilder::sumOverWarps(Value ofWarp) {
   Value place = b.add(shared, b.mul(warp, 4));
   b.inOneLane(lane, [&] { hopper::storeWord(b, ofWarp, place); });
@@ -126,7 +126,7 @@ std::pair<Value, Value> OrderBuilder::sumOverWarps(Value ofWarp) {
   return {sum, sumBefore};
 }
 
-/// How many items the workers before this one have: each thread counts some.
+/// The number of items of the workers before this one: each thread counts some.
 Value OrderBuilder::countItemsBefore() {
   Value worker = b.toI64(block);
   SmallVector<Value> counted =
@@ -178,7 +178,7 @@ void OrderBuilder::writeItems(Value firstOfList) {
 }
 
 void OrderBuilder::writeItem(const ItemValues &item, Value place) {
-  // Of a kv head and a part at once: that is whose heads follow each other.
+  // Index of kv head and part together: heads of one such run follow each other.
   Value run = item.group, part = b.i64(0);
   if (kernels.parts() > 1) {
     part = b.remainder(item.group, kernels.parts());
@@ -231,7 +231,7 @@ void OrderBuilder::writeVisits() {
                 });
 }
 
-/// The rest of a line stays as it is: nobody reads it.
+/// The rest of a line is never read, so it stays as it is.
 void OrderBuilder::writeVisitOfLine(Value index, Value kv, Value step) {
   if (runs)
     return writeVisitOfRun(index, kv, step);
@@ -257,7 +257,8 @@ std::pair<Value, Value> OrderBuilder::stepsOf(Value run) {
   return {b.quotient(b.mul(run, qTiles), runs), b.quotient(b.mul(b.add(run, 1), qTiles), runs)};
 }
 
-/// No mask cuts a run's grid, whose q tiles count from its first: a kv tile's runs share its line, one behind the other.
+/// No mask cuts a run's grid, and its q tiles count from its first. The runs of a kv tile share its
+/// line, one after the other.
 void OrderBuilder::writeVisitOfRun(Value index, Value kv, Value step) {
   Value run = b.quotient(b.add(b.mul(b.add(step, 1), runs), -1), qTiles);
   auto [begin, end] = stepsOf(run);

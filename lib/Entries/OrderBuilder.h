@@ -11,15 +11,16 @@
 
 namespace mlir::dash {
 
-/// An item as the formulas give it.
+/// An item, from the formulas.
 struct ItemValues {
   Value group, kv, worker;
-  Value sequence; ///< of a list: a group is a kv head of it
+  Value sequence; ///< for a list: a group is a kv head of it
 };
 
-/// Builds `NAME_order`. A block is one worker: it looks at all items, counts those of the workers before it, which says where
-/// its list begins, and writes its own in the order of issue. So no block waits for another. Lines of
-/// visits belong to no worker; all threads of the grid share them.
+/// Builds `NAME_order`. A block is one worker. It visits all items, and counts those of the workers
+/// before it: this is where its list begins. Then it writes its own items in issue order. So no
+/// block waits for another. Lines of visits belong to no worker; all threads of the grid share
+/// them.
 class OrderBuilder {
 public:
   OrderBuilder(const Kernels &kernels, FormulasAttr formulas);
@@ -34,19 +35,21 @@ protected:
                const ParameterList &parameters);
   static EntryLaunch makeLaunch();
 
-  /// What differs of a list of sequences. `itemAt` leaves sizes as they are of the item's sequence.
+  /// The differences for a list of sequences. `itemAt` leaves the sizes at those of the item's
+  /// sequence.
   virtual void readSizes();
   virtual ItemValues itemAt(Value i);
   virtual Value numVisits();
-  virtual Value firstVisitOf(const ItemValues &item); ///< of the item's line
+  virtual Value firstVisitOf(const ItemValues &item); ///< start of the item's line
   virtual void writeVisits();
   virtual void writeRest() {}
 
   void readThreads();
   Value size(StringRef name) { return b.toI64(b.parameter(name)); }
-  /// Sizes that all formulas may use, from the numbers that are known.
+  /// Names the sizes that all formulas may use, from the known numbers.
   void nameSizes();
-  /// The values of a formula, of inputs by their names; sizes that are inputs of one formula only come with them.
+  /// The values of a formula for inputs given by name; sizes that are inputs of one formula only
+  /// are among these.
   SmallVector<Value> evaluate(StringRef name, ArrayRef<FormulaPiece> pieces, Inputs inputs);
   void writeVisitOfLine(Value index, Value kv, Value step);
   Value wordAt(Value index);
@@ -56,14 +59,14 @@ protected:
 
   Kernels kernels;
   FormulasAttr formulas;
-  bool hasRuns; ///< of q tiles, which parts are
+  bool hasRuns; ///< of q tiles; these are the parts
   EntryBuilder b;
   Value thread, block, numBlockThreads, lane, warp, shared; ///< threads as i32, their number as i64
   Value kvHeads, workers, width, groupSize, numItems, numSequences;
-  Value runs; ///< into which a head's q tiles are cut; null where parts have whole heads
-  Value qTiles, kvTiles, groups, offset;  ///< of the sequences at hand
+  Value runs; ///< into which a head's q tiles are cut; null if parts have whole heads
+  Value qTiles, kvTiles, groups, offset;  ///< of the current sequences
   Value firstList, firstItem, firstVisit; ///< words of the buffer
-  llvm::StringMap<Value> symbols;         ///< of formulas, by their names
+  llvm::StringMap<Value> symbols;         ///< of formulas, by name
 
 private:
   std::pair<Value, Value> sumOverWarps(Value ofWarp);
@@ -72,7 +75,7 @@ private:
   void writeItems(Value firstOfList);
   void writeItem(const ItemValues &item, Value place);
   void writeVisit(Value index, Value kv, Value step);
-  /// What a run of a line of q tiles has: its first step, and the one behind its last.
+  /// A run's share of a line of q tiles: its first step, and the one after its last.
   std::pair<Value, Value> stepsOf(Value run);
   void writeVisitOfRun(Value index, Value kv, Value step);
   void storeVisit(Value index, Value q, Value turn, Value numKv);

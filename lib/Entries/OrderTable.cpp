@@ -19,7 +19,7 @@ template <typename Row> static std::vector<Row> rowsOf(ElementsAttr elements) {
 
 static bool isBelow(int64_t number, int64_t count) { return number >= 0 && number < count; }
 
-/// Whether each item and each of its visits is one of the problem's.
+/// Whether each item and each of its visits is within the problem.
 static bool isOfProblem(const Problem &problem, int64_t parts, int64_t workers,
                         ArrayRef<Item> items, ArrayRef<Visit> visits) {
   PartCut cut(problem, parts);
@@ -63,7 +63,7 @@ bool dash::mayWait(ScheduleOp schedule, Apart apart) {
   std::vector<Visit> visits = rowsOf<Visit>(table.getVisits());
   int64_t parts = schedule.getParts();
   PartCut cut(problem, parts);
-  std::vector<int64_t> firstQTile = {0}; // by sequence, through the list
+  std::vector<int64_t> firstQTile = {0}; // for each sequence of the list
   for (int64_t sequence : llvm::seq(problem.numSequences()))
     firstQTile.push_back(firstQTile.back() + problem.numQTiles(sequence));
   llvm::DenseMap<int64_t, int32_t> workers; // by chain, those over parts below 0; looked up only

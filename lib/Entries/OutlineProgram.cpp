@@ -22,7 +22,7 @@ namespace mlir::dash {
 using namespace mlir;
 using namespace mlir::dash;
 
-/// Each argument has to be something to the program.
+/// Each argument must have a role in the program.
 static LogicalResult checkArguments(FunctionOpInterface function) {
   for (BlockArgument argument : function.getArguments()) {
     TensorRoleAttr role = roleOf(argument);

@@ -1,8 +1,8 @@
 //===- OutlineWorkers.cpp - the entry of the main kernel ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The workers move as they are into an entry, whose parameters a launcher knows by their names. What was memory
-// of the function has its role inside, too: a tensor's descriptor, or a region of the workspace.
+// Moves the workers unchanged into an entry. A launcher knows its parameters by name. The
+// function's memory keeps its role inside: a tensor's descriptor, or a region of the workspace.
 //
 //===----------------------------------------------------------------------===//
 
@@ -95,7 +95,7 @@ static LogicalResult checkPlan(WorkersOp workers) {
 // The entry
 //===----------------------------------------------------------------------===//
 
-/// Descriptors copy panels as slots have them.
+/// Descriptors copy panels in the layout of slots.
 static LogicalResult layOutMaps(Kernels &kernels, WorkersOp workers) {
   ProgramAttr program = kernels.program;
   SmallVector<TensorMapAttr> maps(program.getMaps());
@@ -126,7 +126,8 @@ static LogicalResult layOutMaps(Kernels &kernels, WorkersOp workers) {
   return success();
 }
 
-/// Regions with a slot for each contribution that is kept beside the sums; those that are kept apart have theirs.
+/// Adds regions with a slot for each contribution that is kept beside the sums; contributions kept
+/// apart have theirs already.
 static void addContributions(Kernels &kernels) {
   TilesAttr tiles = kernels.facts().getTiles();
   for (TensorRoleAttr sums : kernels.program.getSummed())
@@ -138,7 +139,7 @@ static void addContributions(Kernels &kernels) {
   kernels.module->setAttr(programAttr, kernels.program);
 }
 
-/// The region that records go to, and what they are of.
+/// Adds the region of records, and the names of what they record.
 static LogicalResult addTrace(Kernels &kernels, WorkersOp workers) {
   Builder b(workers.getContext());
   llvm::SetVector<StringAttr> names;
@@ -203,13 +204,13 @@ static EntryBuilder makeEntry(WorkersOp workers, const Kernels &kernels, ArrayRe
                       parameters);
 }
 
-/// Whether an entry has something in place of a value of the function.
+/// Whether an entry has a replacement for a value of the function.
 static bool isKnownInside(Value outside) {
   TensorRoleAttr role = roleOf(outside);
   return (role && role.fits(outside.getType())) || matchPattern(outside, m_Constant());
 }
 
-/// What the entry has in place of a value that is known inside.
+/// The entry's replacement for such a value.
 static Value insideOf(EntryBuilder &b, Value outside) {
   if (matchPattern(outside, m_Constant()))
     return b.clone(*outside.getDefiningOp())->getResult(0);
@@ -219,7 +220,7 @@ static Value insideOf(EntryBuilder &b, Value outside) {
   return TensorOp::create(b, outside.getType(), role);
 }
 
-/// Whether contributions to sums would be kept beside them.
+/// Whether contributions to the sums would be kept beside them.
 static bool mayKeep(Value sums, ProgramAttr program) {
   TensorRoleAttr role = roleOf(sums);
   return role && !program.isApart(role);

@@ -16,7 +16,7 @@ SequenceRows dash::readSequence(PtxBuilder &b, Value order, Value sequence, bool
   return {words[0], words[1], words[2], words[3]};
 }
 
-/// Which sequence has the tile stands in the order buffer.
+/// The order buffer tells which sequence has the tile.
 static void findTileInList(EntryBuilder &b, const Kernels &kernels, QueryTile &tile) {
   Value qTiles = b.parameter("q_tiles"), order = b.parameter("workspace.order");
   Value number = b.remainder(tile.index, qTiles);
@@ -76,7 +76,7 @@ Value dash::rowOf(EntryBuilder &b, TensorRoleAttr tensor, const QueryTile &tile,
       b.add(b.mul(b.toI64(tile.batch), stride("batch")), b.mul(b.toI64(tile.head), stride("head")));
   if (tile.firstOfList)
     row = b.add(row, tile.firstOfList);
-  // Numbers of a tensor with one a row lie side by side.
+  // A tensor with one number for each row is contiguous.
   Value rows = tensor.isPerRow() ? b.toI64(row) : b.mul(b.toI64(row), stride("row"));
   int64_t bytes = tensor.getElement().getIntOrFloatBitWidth() / 8;
   return b.offset(b.parameter(tensor.getName()), b.mul(b.add(elements, rows), bytes));
@@ -93,7 +93,7 @@ Value dash::pairwiseSumOverWarp(PtxBuilder &b, Value f32) {
 }
 
 Value dash::permutedRow(PtxBuilder &b, Value row) {
-  // Row 8j + 2c + e of a block, whose bits are j2 j1 j0 c1 c0 e, goes to j2 j1 c1 c0 j0 e.
+  // Row 8j + 2c + e of a block, with bits j2 j1 j0 c1 c0 e, goes to j2 j1 c1 c0 j0 e.
   Value kept = b.bitAnd(row, ~int64_t(0xe));
   Value c = b.shiftLeft(b.bitAnd(row, 6), 1);
   Value j0 = b.shiftRight(b.bitAnd(row, 8), 2);

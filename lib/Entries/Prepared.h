@@ -7,23 +7,24 @@
 
 namespace mlir::dash {
 
-/// What the entry reads and makes ready.
+/// What the entry reads and prepares.
 struct Prepared {
-  RowFactors factors; ///< null where delta is given
+  RowFactors factors; ///< null if delta is given
   TensorRoleAttr lse, delta;
-  TensorRoleAttr sink;                ///< null without
-  TensorRoleAttr ofQueries;           ///< what is summed of queries
-  SmallVector<TensorRoleAttr> summed; ///< all that is
+  TensorRoleAttr sink;                ///< null if there is none
+  TensorRoleAttr ofQueries;           ///< sums over keys, for each query: dQ
+  SmallVector<TensorRoleAttr> summed; ///< all sums
 
   bool takesDelta() const { return !factors.o; }
-  /// What threads read of tensors.
+  /// The tensors that threads read.
   SmallVector<TensorRoleAttr> read() const {
     return takesDelta() ? SmallVector<TensorRoleAttr>{delta, lse}
                         : SmallVector<TensorRoleAttr>{factors.gradient, factors.o, lse};
   }
 };
 
-/// What `op` makes ready, a `dash.delta` or, where delta is given, the zeros of sums. Says what is missing.
+/// What `op` prepares: a `dash.delta` or, if delta is given, the zeros of sums. Errors name what is
+/// missing.
 FailureOr<Prepared> findPrepared(Operation *op, const Kernels &kernels);
 
 } // namespace mlir::dash

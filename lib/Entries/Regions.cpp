@@ -12,7 +12,7 @@ std::string dash::rowsRegion(TensorRoleAttr rows) {
 
 std::string dash::sumsRegion(TensorRoleAttr sums) { return (sums.getName() + "_sum").str(); }
 
-/// What each program has of queries needs no name in front.
+/// Regions that every program has for queries have no prefix.
 static std::string regionOf(TensorRoleAttr sums, StringRef what) {
   return sums.isKeyValue() ? (sums.getName() + "_" + what).str() : what.str();
 }

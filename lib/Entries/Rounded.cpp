@@ -23,7 +23,7 @@ std::string Rounded::grid() const {
          (blocks == 1 ? "" : "*" + std::to_string(blocks));
 }
 
-/// Sums are found where whoever added them has left them.
+/// The sums are in the layout in which they were added.
 static LogicalResult checkLayout(const Rounded &one) {
   ConvertOp op = one.op;
   if (!one.layout)
@@ -32,7 +32,7 @@ static LogicalResult checkLayout(const Rounded &one) {
   if (failed(one.layout.verifyEncoding(one.shape(), Float32Type::get(op.getContext()),
                                        [&] { return op.emitError(); })))
     return failure();
-  // Four lanes turn chunks of eight columns among themselves, two of two rows at least.
+  // Four lanes exchange chunks of eight columns, of at least two rows.
   constexpr int64_t fewestColumns = 16;
   if (int64_t columns = one.layout.getColumns(one.shape()); columns % fewestColumns)
     return op.emitError() << "sums must lie in multiples of " << fewestColumns

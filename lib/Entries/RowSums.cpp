@@ -1,7 +1,8 @@
 //===- RowSums.cpp - sums of rows of O times dO ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// All that is read is loaded before it is multiplied: what hides the latency of memory is the number of loads in flight.
+// All loads come before the multiplications: the number of loads in flight hides the latency of
+// memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,7 +13,7 @@
 using namespace mlir;
 using namespace mlir::dash;
 
-/// Elements of a chunk of 16 bytes.
+/// Elements of a 16-byte chunk.
 constexpr int64_t elementsOfChunk = 8;
 
 Value dash::clampedRow(EntryBuilder &b, const QueryTile &tile, Value localRow) {
@@ -40,7 +41,8 @@ static Value sumOfChunk(EntryBuilder &b, FloatType element, ArrayRef<Value> o,
 void dash::sumRows(EntryBuilder &b, const RowFactors &factors, const QueryTile &tile,
                    int64_t numRows, Value thread, int64_t numThreads,
                    llvm::function_ref<void(Value row, Value sum)> store) {
-  // A power of two, and so many that threads have no more rows than there are: lanes without a chunk add zeros.
+  // A power of two that gives threads at most as many rows as there are: lanes without a chunk add
+  // zeros.
   int64_t chunks = factors.o.getColumns() / elementsOfChunk;
   int64_t lanesPerRow = std::max<int64_t>(llvm::PowerOf2Ceil(chunks), numThreads / numRows);
   int64_t rowsAtOnce = numThreads / lanesPerRow;

@@ -7,18 +7,18 @@
 
 namespace mlir::dash {
 
-/// What `dash.delta` multiplies, of one element type and as many columns.
+/// The factors of `dash.delta`, with one element type and equally many columns.
 struct RowFactors {
   TensorRoleAttr o, gradient;
 };
 
-/// All threads of a block sum the rows of a tile of `numRows` rows; `store` gets each row of the tile and its sum. A row is
-/// chunks of 16 bytes of as many lanes, which stand side by side in a warp.
+/// All threads of a block sum the rows of a tile of `numRows` rows; `store` receives each row of
+/// the tile and its sum. The 16-byte chunks of a row belong to adjacent lanes of a warp.
 void sumRows(EntryBuilder &b, const RowFactors &factors, const QueryTile &tile, int64_t numRows,
              Value thread, int64_t numThreads,
              llvm::function_ref<void(Value row, Value sum)> store);
 
-/// Rows past the end are read as the last one: no branch stands between the loads.
+/// Reads rows past the end as the last row, so no branch stands between the loads.
 Value clampedRow(EntryBuilder &b, const QueryTile &tile, Value localRow);
 
 } // namespace mlir::dash

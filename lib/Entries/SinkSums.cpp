@@ -9,7 +9,8 @@
 using namespace mlir;
 using namespace mlir::dash;
 
-/// The warp has all runs of rows of a head, from its first tile on: each lane every 32nd, one after the other.
+/// One warp adds all runs of rows of a head, from its first tile on: each lane takes every 32nd
+/// run, one after the other.
 static void sumSink(EntryBuilder &b, const Kernels &kernels, Value thread, const QueryTile &tile) {
   Value tiles = b.ceilDiv(tile.rows, kernels.qTile());
   Value count = b.mul(tiles, sinkRuns(kernels.qTile())), last = b.add(count, -1);
@@ -30,8 +31,8 @@ static void sumSink(EntryBuilder &b, const Kernels &kernels, Value thread, const
   b.inOneLane(thread, [&] { b.store(sum, b.offset(b.parameter(name), place), 4); });
 }
 
-/// A warp of a head's first block; of a list blocks take turns with its sequences, whatever tiles they have themselves, because
-/// an empty sequence has none.
+/// A warp of a head's first block does it. For a list, blocks take its sequences in turn, whatever
+/// tiles they have: an empty sequence has none.
 void dash::sumSinks(EntryBuilder &b, const Kernels &kernels, Value thread, const QueryTile &tile) {
   if (!kernels.isList())
     return b.ifThen(b.both(b.equal(tile.q, 0), b.below(thread, threadsOfWarp)),

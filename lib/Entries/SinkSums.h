@@ -7,7 +7,8 @@
 
 namespace mlir::dash {
 
-/// Adds up what the entry before the main kernel has left in `sinkRegion`, in blocks that have a tile of queries each.
+/// Adds up what the entry before the main kernel left in `sinkRegion`, in blocks that have one q
+/// tile each.
 void sumSinks(EntryBuilder &b, const Kernels &kernels, Value thread, const QueryTile &tile);
 
 } // namespace mlir::dash

@@ -1,8 +1,8 @@
 //===- TmaDescriptors.cpp - maps of tensors, made on the device -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A launcher then needs no driver call to describe tensors, and a captured graph may be replayed on
-// other addresses by changing plain pointers.
+// The kernels build their descriptors themselves. So a launcher needs no driver call for them, and
+// a captured graph can be replayed on other addresses by changing plain pointers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@ using namespace mlir::dash;
 
 namespace {
 
-/// Sets the fields of a descriptor in shared memory, by LLVM's intrinsics. One thread.
+/// Sets the fields of a descriptor in shared memory, with LLVM's intrinsics. Used by one thread.
 class FieldWriter {
 public:
   FieldWriter(PtxBuilder &b, Value descriptor) : b(b), descriptor(b.shared(descriptor)) {}
@@ -47,8 +47,8 @@ static void writeFields(EntryBuilder &b, const Kernels &kernels, TensorMapAttr m
   FieldWriter field(b, descriptor);
   TensorRoleAttr tensor = map.getTensor();
   Value rows = b.parameter(rowsOf(tensor));
-  // Columns that are no whole panels are one dimension: what a panel has beyond them is zero, and is not stored. The last
-  // dimension of a list is rows once more.
+  // Columns that are not whole panels form one dimension: a panel's columns beyond them are zero,
+  // and are not stored. For a list, the last dimension is rows again.
   int64_t columns = map.getLayout().getColumnsOfPanel();
   Value sizes[] = {b.i32(map.fillsPanels() ? columns : tensor.getColumns()), rows,
                    b.i32(map.fillsPanels() ? tensor.getColumns() / columns : 1),
@@ -73,8 +73,8 @@ static void writeFields(EntryBuilder &b, const Kernels &kernels, TensorMapAttr m
     field.set("element.stride", dim, b.i32(1));
   }
   for (int64_t dim = 0; dim < 4; ++dim) {
-    // The stride of a dimension of size 1 is never used, but it is checked: it may be anything where
-    // the tensor comes from.
+    // The stride of a dimension of size 1 is never used, but it is checked, and callers may pass
+    // any value there.
     Value isOne = b.equal(sizes[dim + 1], 1);
     field.set("global.stride", dim, b.choose(isOne, b.i64(16), strides[dim]));
   }

@@ -16,7 +16,7 @@ int64_t dash::tensorMapCode(FloatType element) {
 Value dash::packPair(PtxBuilder &b, FloatType element, Value low, Value high) {
   Type pairType = VectorType::get(2, element);
   constexpr auto nearest = NVVM::FPRoundingMode::RN;
-  Value randomBits; // rounding to nearest wants none
+  Value randomBits; // unused when rounding to nearest
   Value pair =
       element.isF16()
           ? Value(NVVM::ConvertF32x2ToF16x2Op::create(b, pairType, high, low, randomBits, nearest))

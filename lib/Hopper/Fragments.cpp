@@ -27,9 +27,9 @@ ThreadPlace::ThreadPlace(PtxBuilder &b, Value vector) : vector(vector) {
 Value ThreadPlace::matrixByte(PtxBuilder &b, SwizzledAttr layout) const {
   if (matrix && layout.getBytes() == SwizzledAttr::mostBytes)
     return matrix;
-  // stmatrix: lanes 0-7 give the rows of the matrix of rows 0-7 and columns 0-7, lanes 8-15 those of rows 8-15,
-  // the other two are columns 8-15. A chunk of 16 bytes lies at its number xor the row modulo 8, less the bits in which
-  // rows are alike.
+  // stmatrix: lanes 0-7 give the rows of the matrix of rows 0-7 and columns 0-7, lanes 8-15 those
+  // of rows 8-15; the other lanes give columns 8-15. A 16-byte chunk lies at its number xor the row
+  // modulo 8, without the bits in which rows are alike.
   Value matrixRow = b.add(firstRow, b.bitAnd(lane, 15));
   Value rowBits = b.bitAnd(lane, SwizzledAttr::rowsOfGroup - 1);
   if (int64_t alike = layout.getRowsAlike(); alike > 1)
@@ -45,13 +45,13 @@ SmallVector<Value> dash::packFactor(PtxBuilder &b, FloatType element, ValueRange
   return words;
 }
 
-/// Where the words of step `k` of 16 columns lie, `first` being those of step 0.
+/// The address of the words of step `k` (16 columns); `first` is the address of step 0.
 static Value placeOfStep(PtxBuilder &b, Value first, int64_t k, SwizzledAttr layout,
                          int64_t panelBytes) {
-  // Chunks 2 * k and 2 * k + 1 of the row: the low bit is in `matrix`, the others are added to the number before
-  // it is swizzled, so they flip bits.
+  // Chunks 2 * k and 2 * k + 1 of the row. `matrix` has the low bit. The others are added to the
+  // number before it is swizzled, so they flip bits.
   constexpr int64_t bytesOfStep = 32;
-  int64_t steps = layout.getBytes() / bytesOfStep; // of a panel
+  int64_t steps = layout.getBytes() / bytesOfStep; // steps of a panel
   int64_t chunkBits = k % steps * bytesOfStep;
   Value at = chunkBits ? b.bitXor(first, b.i32(chunkBits)) : first;
   return b.add(at, k / steps * panelBytes);

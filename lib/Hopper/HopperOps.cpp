@@ -39,7 +39,8 @@ void hopper::syncNamed(PtxBuilder &b, int64_t id, int64_t threads) {
                           /*reductionPredicate=*/Value());
 }
 void hopper::arriveNamed(PtxBuilder &b, int64_t id, int64_t threads) {
-  // nvvm.barrier.arrive would put the number into a register, and ptxas then keeps all 16 barriers.
+  // nvvm.barrier.arrive would put the number into a register, and ptxas then reserves all 16
+  // barriers.
   LLVM::CallIntrinsicOp::create(b, b.getStringAttr("llvm.nvvm.barrier.cta.arrive.aligned.count"),
                                 ValueRange{b.i32(id), b.i32(threads)});
 }
@@ -100,7 +101,7 @@ void hopper::fenceGlobal(PtxBuilder &b) {
   NVVM::FenceProxyOp::create(b, NVVM::ProxyKind::async_global, /*space=*/NVVM::SharedSpaceAttr());
 }
 
-/// Descriptors are at generic addresses.
+/// Descriptors have generic addresses.
 static Value generic(PtxBuilder &b, Value global) {
   return LLVM::AddrSpaceCastOp::create(b, LLVM::LLVMPointerType::get(b.getContext()), global);
 }
@@ -110,8 +111,8 @@ void hopper::fenceDescriptor(PtxBuilder &b, Value descriptor) {
   NVVM::FenceProxyAcquireOp::create(b, NVVM::MemScopeKind::GPU, generic(b, descriptor),
                                     b.i32(descriptorBytes));
 }
-/// Where copies into shared memory go. A CTA's own addresses are also addresses of its cluster; instructions that name the CTA
-/// would be the same ones, and need PTX 8.6.
+/// The destination of copies into shared memory. A CTA's own addresses are also addresses of its
+/// cluster. Instructions that name the CTA would do the same, but need PTX 8.6.
 static Value sharedOfCluster(PtxBuilder &b, Value address) {
   constexpr unsigned space = 7;
   return LLVM::IntToPtrOp::create(b, LLVM::LLVMPointerType::get(b.getContext(), space), address);
@@ -196,7 +197,7 @@ void hopper::storeWords4If(PtxBuilder &b, Value condition, ValueRange words, Val
 }
 
 void hopper::sleepSometime(PtxBuilder &b) {
-  // Multiplicative hashing: the clock's low bits differ from warp to warp and from time to time.
+  // Multiplicative hashing: the low bits of the clock differ from warp to warp and over time.
   Value time = NVVM::ClockOp::create(b, b.getI32Type());
   NVVM::NanosleepOp::create(b, b.shiftRight(b.mul(time, 2654435761), 20));
 }

@@ -10,7 +10,7 @@
 using namespace mlir;
 using namespace mlir::dash;
 
-/// `$0` and so on stand for results and operands, in this order; constraints as LLVM spells them.
+/// `$0` and so on stand for results, then operands. Constraints are spelled as in LLVM.
 static SmallVector<Value> assembly(ImplicitLocOpBuilder &b, TypeRange results, const Twine &text,
                                    const Twine &constraints, ValueRange operands) {
   Type type;
@@ -18,7 +18,7 @@ static SmallVector<Value> assembly(ImplicitLocOpBuilder &b, TypeRange results, c
     type = results.front();
   else if (!results.empty())
     type = LLVM::LLVMStructType::getLiteral(b.getContext(), llvm::to_vector(results));
-  // LLVM's back end moves loads over assembly that does not say that it touches memory.
+  // LLVM's back end moves loads across assembly that does not state that it touches memory.
   std::string clobbering = (constraints + ",~{memory}").str();
   auto op = LLVM::InlineAsmOp::create(
       b, type, operands, text.str(), clobbering, /*has_side_effects=*/true,
@@ -36,7 +36,7 @@ static std::string repeated(StringRef constraint, size_t count) {
   return llvm::join(SmallVector<StringRef>(count, constraint), ",");
 }
 
-/// Operands of results: "0,1,…" of as many.
+/// Constraints that tie `count` operands to results: "0,1,…".
 static std::string tied(size_t count) {
   std::string list;
   for (size_t i : llvm::seq(count))

@@ -66,7 +66,7 @@ Value PtxBuilder::remainder(Value lhs, int64_t rhs) {
 }
 Value PtxBuilder::ceilDiv(Value lhs, int64_t rhs) { return quotient(add(lhs, rhs - 1), rhs); }
 Value PtxBuilder::floorDiv(Value lhs, Value rhs) {
-  // The quotient is rounded towards zero: one too high where a remainder is negative.
+  // The quotient is rounded towards zero: one too high if the remainder is negative.
   Value towardsZero = arith::DivSIOp::create(*this, lhs, rhs);
   Value isTooHigh = below(lhs, mul(towardsZero, rhs));
   return choose(isTooHigh, add(towardsZero, -1), towardsZero);
@@ -188,7 +188,8 @@ void PtxBuilder::ifThen(Value condition, llvm::function_ref<void()> then) {
 SmallVector<Value> PtxBuilder::ifElse(Value condition,
                                       llvm::function_ref<SmallVector<Value>()> then,
                                       llvm::function_ref<SmallVector<Value>()> otherwise) {
-  // The result types are known only when a branch has been built: build both, then the op around.
+  // Result types are known only after a branch has been built: builds both branches, then the op
+  // around them.
   auto build = [&](Region &region, llvm::function_ref<SmallVector<Value>()> body) {
     InsertionGuard guard(*this);
     createBlock(&region);

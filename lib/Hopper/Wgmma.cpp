@@ -1,9 +1,9 @@
 //===- Wgmma.cpp - products of tiles on the tensor core -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A product is one inline assembly: its fence, its steps of 16 along the summed index, its commit. So
-// nothing moves in between, and descriptors are computed from one register and immediates (as ordinary
-// adds they would be hoisted out of loops and spill).
+// A product is one inline assembly: its fence, its steps of 16 along the summed index, its commit.
+// So nothing can move in between. Descriptors are computed from one register and immediates: as
+// ordinary adds they would be hoisted out of loops and spill.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,8 @@ static uint32_t descriptorHigh(const SharedFactor &factor) {
   return layout.getBytesOfGroup() / 16 | matrixDescriptorMode(layout) << 30;
 }
 
-/// What the low word of a factor's descriptor is more than address / 16 of its tile, at step `k`.
+/// The difference between the low word of a factor's descriptor at step `k` and its tile's address
+/// / 16.
 static int64_t descriptorOffset(const SharedFactor &factor, int64_t k) {
   ArrayRef<int64_t> shape = factor.tile.shape;
   SwizzledAttr layout = factor.tile.layout;
@@ -30,7 +31,7 @@ static int64_t descriptorOffset(const SharedFactor &factor, int64_t k) {
     constexpr int64_t unusedLeadingOffset = 1;
     return layout.getOffset(shape, factor.firstOuter, 16 * k) / 16 + (unusedLeadingOffset << 16);
   }
-  // The leading offset leads from one panel of outer indices to the next.
+  // The leading offset goes from one panel of outer indices to the next.
   return layout.getOffset(shape, 16 * k, factor.firstOuter) / 16 +
          (layout.getPanelBytes(shape) / 16 << 16);
 }
