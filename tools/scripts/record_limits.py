@@ -50,8 +50,8 @@ def sentence(row: dict, need: Need, measured: float) -> str:
         return f"{100 * needed / measured:.0f} %"
 
     if cycles > BINDS * measured:
-        return f"- {name}: {most} binds: it is needed for {share(cycles)} of the cycles measured, {second} for {share(next_cycles)}."
-    return (f"- {name}: no unit binds; {most} is needed for {share(cycles)} of the cycles measured, {second} for {share(next_cycles)}. "
+        return f"- {name}: {most} binds, needed for {share(cycles)} of the cycles measured. Next is {second}, with {share(next_cycles)}."
+    return (f"- {name}: no unit binds. The first is {most}, needed for {share(cycles)} of the cycles measured. Next is {second}, with {share(next_cycles)}. "
             f"The other {measured - cycles:.0f} cycles a task are waits: in the chain of a step, and where items begin and end.")
 
 

@@ -27,7 +27,7 @@ RECORDS = Path("test/Device/records")
 DOCS = Path("dialects/dash/docs")
 KINDS = ("ascending", "descending", "shift", "symmetric-shift")
 OTHERS = ("unordered (nd)", "flash (nd)", "cudnn (nd)")
-SCALED = " FlashAttention-4's numbers are those of another process, of 2026-11-22, times how FA3 nd ran here to how it ran there."
+SCALED = " FlashAttention-4 ran in another process on 2026-11-22; its numbers are scaled by how fast FA3 nd ran here and there."
 CALLS = ("dash", "SDPA cuDNN", "SDPA flash", "SDPA flash det")
 EQUAL = "as many operations: "  # how dash_attn.bench names equal heads
 PEERS = ("FA3 nd", "FA3 det", "FA4 nd", "FA4 det", "cuDNN nd")
@@ -100,7 +100,7 @@ def without_pause(record: dict, name: str) -> str:
         problem, before = f"{head_dim} {mask}" if (head_dim, mask) != before else "", (head_dim, mask)
         cells = [f"**{ours['tflops']:.0f}** at {ours['clock_mhz']}"] + [f"{variants[other]['tflops']:.0f} at {variants[other]['clock_mhz']}" for other in others]
         lines.append(f"| {problem} | {rows} | " + " | ".join(cells) + f" | {ratios[-1]:.2f} |")
-    lines += ["", f"In geometric mean {mean(ratios):.2f} of the best that is not deterministic, at {min(watts)} to {max(watts)} W."]
+    lines += ["", f"Geometric mean: dash is {mean(ratios):.2f}x faster than the best non-deterministic peer, at {min(watts)} to {max(watts)} W."]
     return "\n" + "\n".join(lines) + "\n\n"
 
 
@@ -110,7 +110,7 @@ def without_pause(record: dict, name: str) -> str:
 def measurements(record: dict, name: str, baselines: dict) -> str:
     known = {(row["head_dim"], row["mask"], row["rows"]): row["fa3_det"] for row in baselines["rows"]}
     lines = [f"{record['gpu']}, PyTorch {record['torch']}, {record['date']}, commit {record['commit']}, medians of {record['rounds']} "
-             f"rounds, TFLOP/s of the whole backward ([record]({link(name)})). The best order is bold; ratios are of it.", "",
+             f"rounds, TFLOP/s of the whole backward ([record]({link(name)})). The best order is bold, and the ratios are its.", "",
              "| head dim, mask | S | " + " | ".join(KINDS + OTHERS) + " | to FA3 det | to cuDNN here |",
              "|---|---|" + "---|" * (len(KINDS) + len(OTHERS) + 2)]
     ratios: dict[int, list[tuple[float, float]]] = {}
@@ -128,8 +128,8 @@ def measurements(record: dict, name: str, baselines: dict) -> str:
     lines.append("")
     for head_dim, pairs in ratios.items():
         fa3, cudnn = (mean(pair[i] for pair in pairs) for i in (0, 1))
-        lines.append(f"Geometric mean over the {len(pairs)} problems of head dim {head_dim}: {fa3:.2f} of FA3 det, {cudnn:.2f} of cuDNN "
-                     "(not deterministic) in the same process.")
+        lines.append(f"Geometric mean over the {len(pairs)} problems of head dim {head_dim}: dash is {fa3:.2f}x faster than FA3 det, and {cudnn:.2f}x faster "
+                     "than cuDNN (not deterministic) in the same process.")
     return "\n" + "\n".join(lines) + "\n\n"
 
 
@@ -170,8 +170,8 @@ def beside_peers(record: dict, name: str) -> str:
         last = title
     lines.append("")
     for head_dim, pairs in ratios_to_peers(record).items():
-        lines.append(f"Geometric mean over the {len(pairs)} problems of head dim {head_dim}: {mean(nd for nd, _ in pairs):.2f} of the best "
-                     f"that is not deterministic, {mean(det for _, det in pairs):.2f} of the best that is.")
+        lines.append(f"Geometric mean over the {len(pairs)} problems of head dim {head_dim}: dash is {mean(nd for nd, _ in pairs):.2f}x faster than the best "
+                     f"non-deterministic peer, and {mean(det for _, det in pairs):.2f}x faster than the best deterministic one.")
     return "\n" + "\n".join(lines) + "\n\n"
 
 
@@ -197,7 +197,7 @@ def chosen_kinds(record: dict, name: str) -> str:
 
 def by_active_task(record: dict, name: str) -> str:
     lines = [f"{record['gpu']}, PyTorch {record['torch']}, {record['date']}, commit {record['commit']}, medians of {record['rounds']} rounds "
-             f"([record]({link(name)})). What is above its bound is bold.", "",
+             f"([record]({link(name)})). A time above its bound is bold.", "",
              "| head dim, rows | mask | order | n | main, ns a task | bound | dash, ms | FlashAttention-2, ms |", "|---|---|---|---|---|---|---|---|"]
     last = None
     for row in record["results"]:
@@ -208,7 +208,7 @@ def by_active_task(record: dict, name: str) -> str:
         lines.append(f"| {title if title != last else ''} | {row['mask']} | {row['kind']} | {row['tasks_of_item']:.1f} | {shown} | {bound:.0f} | {row['ms']:.3f} | {theirs} |")
         last = title
     ratios = [row["flash_ms"] / row["ms"] for row in record["results"] if row["flash_ms"]]
-    lines += ["", f"Where PyTorch's FlashAttention-2 knows the mask, dash is {min(ratios):.2f} to {max(ratios):.2f} times as fast."]
+    lines += ["", f"Where PyTorch's FlashAttention-2 knows the mask, dash is {min(ratios):.2f}x to {max(ratios):.2f}x faster."]
     return "\n" + "\n".join(lines) + "\n\n"
 
 
@@ -238,8 +238,8 @@ def few_heads(record: dict, name: str) -> str:
     """Few heads, each row beside 16 equal heads of as many operations; then short problems: how many times as fast as cuDNN's."""
     shapes = by_shape(record)
     lines = [f"{record['gpu']}, PyTorch {record['torch']}, {record['date']}, commit {record['commit']}, batch 1, medians of {record['rounds']} rounds "
-             f"([record]({link(name)})). *Equal* are 16 heads, none of them grouped, of as many operations.", "",
-             "| heads of 128, rows, mask | dash, ms | cuDNN nd, ms | TFLOP/s | of equal heads | to cuDNN |", "|---|---|---|---|---|---|"]
+             f"([record]({link(name)})). *Equal heads* are 16 heads that are not grouped, with as many operations.", "",
+             "| heads of 128, rows, mask | dash, ms | cuDNN nd, ms | TFLOP/s | to equal heads | to cuDNN |", "|---|---|---|---|---|---|"]
     titles = [title for title in shapes if not title.startswith("short: ")]
     equals = [shapes[title]["dash"] for title in titles if title.startswith(EQUAL)]
     for title in titles:
@@ -251,8 +251,8 @@ def few_heads(record: dict, name: str) -> str:
                      f"{ours['tflops'] / equal['tflops']:.2f} | {theirs['ms'] / ours['ms']:.2f} |")
     short = {title.removeprefix("short: "): calls for title, calls in shapes.items() if title.startswith("short: ")}
     ratios = [calls["SDPA cuDNN"]["ms"] / calls["dash"]["ms"] for calls in short.values()]
-    lines += ["", f"Of the {len(short)} short problems dash is ahead of cuDNN on {sum(ratio > 1 for ratio in ratios)}, {mean(ratios):.2f} times as fast in geometric "
-              "mean. Microseconds, dash / cuDNN nd, and in bold where dash is ahead:", ""]
+    lines += ["", f"dash is faster than cuDNN on {sum(ratio > 1 for ratio in ratios)} of the {len(short)} short problems, by {mean(ratios):.2f}x in geometric mean. "
+              "The table has microseconds, dash / cuDNN nd, in bold where dash is faster:", ""]
     columns = list(dict.fromkeys(title.rpartition(", ")[2].split()[0] for title in short if " x " not in title and title.startswith("2/2")))
     lines += ["| heads, head dim, mask | " + " | ".join(f"S {rows}" for rows in columns) + " |", "|---|" + "---|" * len(columns)]
     for heads in dict.fromkeys(title.rpartition(", ")[0] for title in short if title.startswith(("2/2", "8/8", "32/8")) and " x " not in title):
