@@ -1,7 +1,7 @@
 //===- AccessOps.cpp - what ops do to slots and sums ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Of ops where it takes more than the expression in their .td file.
+// Methods of access interfaces that need more than the expression in their .td file.
 //
 //===----------------------------------------------------------------------===//
 
@@ -91,7 +91,7 @@ std::optional<SlotAccess> dash::findNamed(Value tile) {
   return std::nullopt;
 }
 
-/// What the operand shares with other ops, if there is something.
+/// What the operand shares with other ops, if anything.
 static StringRef sharedBy(Value operand) {
   if (isa<ChannelType>(operand.getType()))
     return "a channel";
@@ -120,7 +120,7 @@ LogicalResult dash::verifySaysAccesses(Operation *op) {
 // Ops
 //===----------------------------------------------------------------------===//
 
-/// A factor where it lies; of one that nobody names there is no channel.
+/// A factor in place. A factor without a named slot has no channel.
 static SlotAccess readFactor(AccessAgent by, Value factor, Value tile) {
   std::optional<SlotAccess> named = findNamed(factor);
   return SlotAccess::read(by, named ? named->slot : SlotRef(), named ? named->element : 0, tile);
@@ -130,7 +130,8 @@ SmallVector<SlotAccess> LoadFactorOp::getSlotAccesses() {
   return {readFactor(AccessAgent::Threads, getTile(), getResult()).ofOwnRows()};
 }
 
-/// The left factor's rows go with the result's: a warpgroup reads its own, where it has rows of the result.
+/// The left factor's rows are the result's: a warpgroup reads only its own if it has rows of the
+/// result.
 SmallVector<SlotAccess> MatmulOp::getSlotAccesses() {
   auto layout = dyn_cast_or_null<FragmentAttr>(getType().getEncoding());
   bool isByRows = layout && layout.getSplit() == FragmentSplit::Rows && !getTransposeA();
@@ -146,7 +147,7 @@ SmallVector<SlotAccess> MatmulOp::getSlotAccesses() {
   return accesses;
 }
 
-/// Where a tile is cut the slot tells again where it is.
+/// If a tile is cut, its position is read again from the slot.
 SmallVector<SlotAccess> HideOp::getSlotAccesses() {
   if (!getChannel())
     return {};
@@ -196,7 +197,7 @@ SmallVector<SlotAccess> PutOp::getSlotAccesses() {
   return accesses;
 }
 
-/// The copy engine arrives where it is done; of what threads write `dash.commit` says so.
+/// The copy engine arrives when it is done. For slots that threads write, `dash.commit` does.
 SmallVector<Sync> PutOp::getSyncs() {
   auto slot = SlotRef::ofUse(getChannel(), getUse());
   SmallVector<Sync> syncs = {Sync::waitFor(BarrierSide::Empty, slot)};

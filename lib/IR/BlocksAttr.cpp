@@ -1,7 +1,8 @@
 //===- BlocksAttr.cpp - masks by bitmap -----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// All that dash knows of the rule `blocks`, but its keys in JSON.
+// Everything that dash knows about the rule `blocks`, except its keys in JSON.
+//
 //===----------------------------------------------------------------------===//
 
 #include "dash/IR/DashAttrs.h"
@@ -24,7 +25,7 @@ LogicalResult BlocksAttr::verify(EmitError emitError, int64_t q, int64_t kv, Ele
       return emitError() << "block size '" << name << "' must be a multiple of 16 from 16 to "
                          << most << ", got " << rows;
   auto type = dyn_cast<RankedTensorType>(bits.getType());
-  // Elided bits are a resource that is not there; ops refuse it.
+  // Elided bits are a missing resource; ops refuse it.
   if (isa<DenseElementsAttr, DenseResourceElementsAttr>(bits) && type && type.getRank() == 2 &&
       type.getNumElements() > 0 && type.getElementType().isSignlessInteger(1))
     return success();

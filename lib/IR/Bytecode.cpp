@@ -1,9 +1,10 @@
 //===- Bytecode.cpp - attributes that have a binary form ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// MLIR writes a dialect's attributes into bytecode as text unless the dialect does better. Tables and
-// bitmaps are the only long ones: as text they would be twice as large, and those that were elided
-// would come back under another name. What holds a bitmap is binary with it.
+// MLIR writes a dialect's attributes into bytecode as text unless the dialect provides a binary
+// form. Tables and bitmaps are the only long ones: as text they would be twice as large, and elided
+// ones would come back under another name. An attribute that holds a bitmap is binary too.
+//
 //===----------------------------------------------------------------------===//
 
 #include "dash/IR/DashAttrs.h"
@@ -114,7 +115,7 @@ private:
     if (failed(reader.readSignedVarInt(left)) || failed(reader.readSignedVarInt(right)) ||
         failed(reader.readVarInt(count)))
       return {};
-    // One by one: `readAttributes` reserves room for however many it is told of.
+    // Read one by one: `readAttributes` reserves room for as many as the input claims.
     SmallVector<MaskRule> rules;
     for (uint64_t i = 0; i < count; ++i)
       if (failed(reader.readAttribute(rules.emplace_back())))

@@ -1,9 +1,10 @@
 //===- FormulasAttr.cpp - the language of #dash.formulas ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reads and prints quasi-affine functions by the names of their inputs and sizes. MLIR's own forms
-// of maps and sets number them (d0, s0), and a set cannot stand inside an attribute of a dialect,
-// because the `>` of its `>=` would end it.
+// Reads and prints quasi-affine functions with the names of their inputs and sizes. MLIR's own
+// forms of maps and sets number them (d0, s0). And a set cannot stand inside an attribute of a
+// dialect: the `>` of its `>=` would end the attribute.
+//
 //===----------------------------------------------------------------------===//
 
 #include "dash/IR/DashAttrs.h"
@@ -91,9 +92,9 @@ private:
   llvm::DenseMap<AffineExpr, int64_t> treeSizes; ///< of operations; looked up only
 };
 
-/// Names make expressions that share parts, but MLIR walks them as trees, each time that one is
-/// built: without a limit, 64 names that double would take longer than anybody waits. The largest
-/// of the kinds' formulas has 899.
+/// Names create expressions that share parts, but MLIR walks them as trees each time it builds one.
+/// Without a limit, 64 names that double would take practically forever. The largest formula of the
+/// built-in kinds has 899 nodes.
 constexpr int64_t maxTreeSize = int64_t(1) << 14;
 } // namespace
 
@@ -103,7 +104,7 @@ int64_t FormulaParser::treeSize(AffineExpr expr) {
     return 1;
   if (auto known = treeSizes.find(expr); known != treeSizes.end())
     return known->second;
-  // Operands are within the limit, or were refused: the sum cannot overflow.
+  // Operands are within the limit, or were refused, so the sum cannot overflow.
   int64_t size = 1 + treeSize(binary.getLHS()) + treeSize(binary.getRHS());
   treeSizes.insert({expr, size});
   return size;
@@ -120,7 +121,7 @@ ParseResult FormulaParser::parseExpr(AffineExpr &expr) {
   return success();
 }
 
-/// `let t0 = expression, t1 = expression in`: names for what is used more than once.
+/// `let t0 = expression, t1 = expression in`: names for expressions that are used more than once.
 ParseResult FormulaParser::parseLets() {
   do {
     SMLoc loc = parser.getCurrentLocation();
@@ -232,7 +233,7 @@ static int64_t negativeFactor(AffineExpr expr) {
   return isNegative ? constant.getValue() : 0;
 }
 
-/// Splits `expr` into the two sides of a comparison, the way a person would write it.
+/// Splits `expr` into the two sides of a comparison, as a person would write it.
 static std::pair<AffineExpr, AffineExpr> splitSides(AffineExpr expr) {
   AffineExpr zero = getAffineConstantExpr(0, expr.getContext());
   auto sum = dyn_cast<AffineBinaryOpExpr>(expr);
@@ -262,7 +263,7 @@ private:
   void printWhole(AffineExpr expr);
   void printSum(AffineBinaryOpExpr sum);
   void printProduct(AffineBinaryOpExpr product);
-  /// In parentheses if the expression is of one of the kinds that bind less tightly here.
+  /// In parentheses if the expression has a kind that binds less tightly here.
   void printOperand(AffineExpr expr, bool wrapProducts);
   void printCondition(IntegerSet condition);
   void printValue(AffineMap value);
@@ -287,8 +288,8 @@ void FormulaPrinter::countUses(AffineExpr expr) {
   uses.insert({expr, 1});
 }
 
-/// Names what occurs more than once. Formulas share much: the text without names can be a hundred
-/// times as long as the expressions are large.
+/// Names expressions that occur more than once. Formulas share much: without names, the text can be
+/// a hundred times as long as the expressions are large.
 void FormulaPrinter::printLets(ArrayRef<FormulaPiece> pieces) {
   for (const FormulaPiece &piece : pieces) {
     if (IntegerSet condition = piece.condition; piece.hasCondition())
@@ -420,7 +421,7 @@ void FormulasAttr::print(AsmPrinter &printer) const {
   ArrayRef<FormulaPiece> members[] = {getItem(), getWorker(), getVisit(), getTurn()};
   printer << "<";
   for (auto [i, signature] : llvm::enumerate(getFormulaSignatures())) {
-    // A line each: a formula is as much as a line can hold.
+    // One formula a line: each nearly fills its line.
     printer.getStream() << (i == 0 ? "\n          " : ",\n          ");
     FormulaPrinter(printer, signature).print(members[i]);
   }
@@ -431,8 +432,8 @@ void FormulasAttr::print(AsmPrinter &printer) const {
 // Checks
 //===----------------------------------------------------------------------===//
 
-/// The first constant divisor that is 0 or negative: such a function has no value. `seen` holds what
-/// has none: expressions share much.
+/// The first constant divisor that is 0 or negative: such a function has no value. `seen` holds
+/// expressions without one; expressions share much.
 static std::optional<int64_t> findBadDivisor(AffineExpr expr, llvm::DenseSet<AffineExpr> &seen) {
   auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
   if (!binary || !seen.insert(expr).second)

@@ -1,8 +1,8 @@
 //===- KernelAttrs.cpp - what kernels say of themselves -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What one attribute alone can know is checked here; lib/Target/VerifyKernelModule.cpp checks what
-// attributes say of each other.
+// Checks what one attribute alone determines; lib/Target/VerifyKernelModule.cpp compares attributes
+// with each other.
 //
 //===----------------------------------------------------------------------===//
 
@@ -82,7 +82,7 @@ LogicalResult RegionAttr::verify(EmitError emitError, StringRef name, StringRef,
   return verifyAlignment(emitError, name, alignment);
 }
 
-/// A manifest, which is JSON, repeats the texts of a program and of its entries.
+/// A manifest is JSON and repeats the texts of a program and of its entries.
 static LogicalResult verifyTexts(EmitError emitError, ArrayRef<StringRef> texts) {
   for (StringRef text : texts)
     if (!llvm::json::isUTF8(text))

@@ -1,8 +1,8 @@
 //===- KnownAttrs.cpp - the attributes that dash knows on any op ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An attribute that nobody verifies is one that nobody misses: what is misspelt, of another type or at
-// another place is an error.
+// An attribute without a check fails silently. So a misspelt attribute, or one with a wrong type or
+// in a wrong place, is an error.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,7 @@ using namespace mlir;
 using namespace mlir::dash;
 
 namespace {
-/// What an attribute is and where it may stand, in the words of its errors and as questions.
+/// An attribute's type and place, as predicates and in the words of their errors.
 struct KnownAttr {
   StringRef name, type, place;
   bool (*isType)(Attribute);
@@ -81,7 +81,7 @@ static constexpr KnownAttr knownOfArguments[] = {
 // Checks
 //===----------------------------------------------------------------------===//
 
-/// Checks an attribute that stands at `where` (an op or an argument of it) against a list.
+/// Checks an attribute at `where` (an op or one of its arguments) against a list.
 static LogicalResult verifyKnown(Operation *op, NamedAttribute attr, StringRef where,
                                  ArrayRef<KnownAttr> list) {
   auto *known =

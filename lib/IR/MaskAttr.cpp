@@ -1,8 +1,9 @@
 //===- MaskAttr.cpp - text and checks of masks ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A mask is stored in its canonical form, so that equal masks are one attribute with one text. Rules
-// have files of their own.
+// A mask is stored in its canonical form, so equal masks are one attribute with one text. Each rule
+// has its own file.
+//
 //===----------------------------------------------------------------------===//
 
 #include "dash/IR/DashAttrs.h"
@@ -85,7 +86,7 @@ Attribute MaskAttr::parse(AsmParser &parser, Type) {
   MaskParser mask(parser);
   if (failed(mask.parse()))
     return {};
-  // A window of a causal mask reaches no further right than the diagonal, unless it is no window.
+  // A window of a causal mask extends no further right than the diagonal, unless it is no window.
   bool isValid = mask.right >= -1;
   int64_t right = mask.isCausal() && isValid ? 0 : mask.right;
   for (MaskRule &rule : mask.rules)

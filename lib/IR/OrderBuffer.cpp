@@ -77,7 +77,7 @@ private:
     std::fill(owner, lastOwner, -1);
   }
 
-  /// The items of a worker keep the order in which they were issued.
+  /// A worker's items keep their issue order.
   void writeLists() {
     int32_t *lists = words.data() + firstList;
     for (const Item &item : items)
@@ -86,7 +86,8 @@ private:
       lists[worker + 1] += lists[worker];
   }
 
-  /// What the items of a sequence share: by q tile the last turn, by kv tile how many visits to a head.
+  /// Values that the items of a sequence share: for each q tile the last turn, for each kv tile the
+  /// number of visits to a head.
   struct Lines {
     std::vector<int32_t> lastTurn, numVisits;
   };
@@ -102,7 +103,7 @@ private:
   void writeItems() {
     const int32_t *lists = words.data() + firstList;
     std::vector<int32_t> next(lists, lists + workers);
-    // Sequences of a batch are equal, so the first one's tiles count for all.
+    // Sequences of a batch are equal, so the tiles of the first one stand for all.
     std::vector<Lines> lines;
     for (int64_t sequence : llvm::seq(isList ? problem.numSequences() : 1))
       lines.push_back(linesOf(sequence));

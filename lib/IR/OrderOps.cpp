@@ -1,8 +1,9 @@
 //===- OrderOps.cpp - schedules, items and walks --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Text and shape of the ops that carry the order. Whether an order covers every task and makes
-// progress is a question to the schedule itself, asked by a pass.
+// Text and shape of the ops that carry the order. A pass, not a verifier, checks whether an order
+// covers every task and makes progress.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Assembly.h"
@@ -51,7 +52,7 @@ int64_t ScheduleOp::getNumItems() {
 }
 
 static LogicalResult verifyTable(ScheduleOp op, StringRef name, ElementsAttr table) {
-  // One value may stand for all rows, so a short text can have many.
+  // One splat value can stand for all rows, so a short text can have many.
   if (int64_t rows = table.getShapedType().getDimSize(0); rows > maxTableRows)
     return op.emitOpError() << "table '" << name << "' may have at most " << maxTableRows
                             << " rows, got " << rows;
@@ -202,7 +203,7 @@ LogicalResult ItemsOp::verify() {
 }
 
 namespace {
-/// Compares dash.items with the schedule that it names.
+/// Compares dash.items with its schedule.
 class ScheduleMatch {
 public:
   ScheduleMatch(ItemsOp items, ScheduleOp schedule)
@@ -211,7 +212,7 @@ public:
   LogicalResult verify();
 
 private:
-  /// Refuses `what`, found here, because the schedule was made for something else.
+  /// Refuses a mismatch: the schedule was made for something else.
   template <typename T>
   LogicalResult mismatch(const Twine &what, const T &found, const T &expected) {
     auto diagnostic = items.emitOpError() << what << " " << found << ", but schedule '@"
@@ -233,7 +234,7 @@ private:
 };
 } // namespace
 
-/// The size that memrefs, which agree where static, have in a dimension.
+/// The size of a dimension of memrefs that agree where they are static.
 static int64_t sizeOf(Dim dim, ArrayRef<TypedValue<MemRefType>> memrefs) {
   for (TypedValue<MemRefType> memref : memrefs)
     if (!memref.getType().isDynamicDim(dim))
@@ -257,7 +258,7 @@ static std::string lengths(SequencesAttr sequences, size_t i) {
 LogicalResult ScheduleMatch::verifySequences() {
   SequencesAttr expected = problem.getSequences(), found = items.getSequencesAttr();
   if (found && found.isOpen())
-    return success(); // what the order is proven for is an example of what it serves
+    return success(); // the order's proof uses an example of the sizes it serves
   auto q = items.getQ(), k = items.getK(), v = items.getV();
   int64_t count = found ? static_cast<int64_t>(found.size()) : sizeOf(Batch, {q, k, v});
   if (failed(verifySize("sequences are", count, expected.size())))

@@ -1,8 +1,9 @@
 //===- PipelineOps.cpp - roles and channels -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What holds of roles and channels at any time. Whether a whole program of them ends, and fits a
-// chip, is known once all buffers are planned: `dash-check-resources` says.
+// Checks what holds for roles and channels at any time. Whether a whole program of them ends, and
+// fits a chip, is known only when all buffers are planned: `dash-check-resources` checks it.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Assembly.h"
@@ -25,8 +26,8 @@ void DashDialect::registerTypes() {
       >();
 }
 
-/// More of anything, and more bytes, than any chip has. Below, no sum or product that a plan needs
-/// overflows; what the chip in question has, `dash-check-resources` compares.
+/// Limits above those of any chip. Below them, no sum or product of a plan overflows;
+/// `dash-check-resources` compares with the actual chip.
 static constexpr int64_t maxCount = int64_t(1) << 16, maxBytes = (int64_t(1) << 31) - 1;
 
 static LogicalResult verifyRange(Operation *op, StringRef name, int64_t value, int64_t least,
@@ -94,7 +95,7 @@ LogicalResult dash::detail::verifyInsideRole(Operation *op) {
 // WorkersOp
 //===----------------------------------------------------------------------===//
 
-/// Where a role starts that has `warps` warps, behind roles that end at `end`.
+/// The first warp of a role with `warps` warps that follows roles that end at `end`.
 static int64_t startBehind(int64_t end, int64_t warps) {
   return warps < 4 ? end : llvm::alignTo(end, 4);
 }
@@ -127,7 +128,7 @@ SmallVector<std::string> WorkersOp::getLanes() {
     int64_t first = role.getWarpgroup().value_or(0);
     StringRef name = role.getName();
     if (role.getWarpgroup())
-      name.consume_back(std::to_string(first)); // the copy's own number
+      name.consume_back(std::to_string(first)); // the copy's number
     for (int64_t lane : llvm::seq(first, first + numLanes(role)))
       lanes.push_back(name.str() + (lane ? " " + std::to_string(lane) : ""));
   }
@@ -154,7 +155,7 @@ static LogicalResult verifyNames(WorkersOp workers) {
       return workers.emitOpError() << "holds channels, then roles; got '" << op.getName() << "'";
     hasRole |= bool(role);
     StringAttr name = channel ? channel.getNameAttr() : role.getNameAttr();
-    if (!name) // its own verifier will say so
+    if (!name) // its verifier reports it
       continue;
     if (!(channel ? channels : roles).insert(name.getValue()).second)
       return workers.emitOpError() << "two " << (channel ? "channels" : "roles") << " are named '"
@@ -313,7 +314,7 @@ WalkOp RoleOp::getWalk() {
   return walks.empty() ? WalkOp() : *walks.begin();
 }
 
-/// A consumer's registers are for tiles: what it has to know of the order stands in slots.
+/// A consumer's registers are for tiles: slots carry what it must know of the order.
 static LogicalResult verifyReadsNoOrder(ItemsOp items) {
   SmallVector<BlockArgument> indices(items.getBody().getArguments());
   for (auto walk : items.getBody().getOps<WalkOp>())
@@ -390,7 +391,7 @@ LogicalResult PieceOp::verify() {
                        << " does not give " << piece.getEncoding();
 }
 
-/// Tiles are named by what their channel holds.
+/// Tiles get names from their channel's contents.
 void WaitOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   auto channel = getChannel().getDefiningOp<ChannelOp>();
   if (!channel)

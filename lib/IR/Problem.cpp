@@ -1,7 +1,7 @@
 //===- Problem.cpp - the grid of tile tasks of a problem ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A band leaves one range of a line's tiles active, and rules some of these.
+// A band leaves one range of a line's tiles active; rules leave some of these.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,7 +1,8 @@
 //===- RegisterDialect.cpp - the dash dialect -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Registration, and the code that TableGen makes for the ops.
+// Registration, and the code that TableGen generates for the ops.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Assembly.h"

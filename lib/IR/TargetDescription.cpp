@@ -1,7 +1,7 @@
 //===- TargetDescription.cpp - the chips that dash knows ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One entry a chip. Nothing else in dash says how large one is.
+// One entry for each chip. No other file of dash states sizes of a chip.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,8 @@ static constexpr TargetDescription targets[] = {
     {
         // Not sm_90, which has neither wgmma nor setmaxnreg.
         /*chip=*/"sm_90a",
-        // The least that its instructions need (tensormap.replace): an older driver assembles it too.
+        // The lowest version that the instructions need (tensormap.replace), so that older drivers
+        // assemble the PTX too.
         /*features=*/"+ptx83",
         /*products=*/"H100, H200",
         /*capability=*/90,
@@ -25,7 +26,8 @@ static constexpr TargetDescription targets[] = {
         /*sharedBytes=*/232448,
         /*registers=*/65536,
         /*registerUnit=*/8,
-        // 255 is what an instruction can name, 240 the last unit that leaves room for a second role.
+        // 255 is the most that an instruction can name, 240 the last multiple that leaves room for
+        // a second role.
         /*minRegisters=*/24,
         /*maxRegisters=*/240,
     },

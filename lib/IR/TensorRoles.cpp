@@ -23,7 +23,7 @@ LogicalResult TensorRoleAttr::verify(EmitError emitError, StringRef name, Tensor
   auto isOfWord = [](char c) {
     return (llvm::isAlnum(c) && !llvm::isUpper(c)) || c == '_' || c == '-';
   };
-  if (name.empty() || !llvm::all_of(name, isOfWord)) // which becomes the name of a file
+  if (name.empty() || !llvm::all_of(name, isOfWord)) // the name becomes part of a file's name
     return emitError() << "a tensor's name must be of small letters, digits, '_' and '-', got \""
                        << name << "\"";
   if (columns < 1)
@@ -113,7 +113,7 @@ SwizzledAttr TensorMapAttr::getLayout() const {
 
 TensorMapAttr TensorMapAttr::withLayout(SwizzledAttr layout) const {
   int64_t columns = getTensor().getColumns(), ofPanel = layout.getColumnsOfPanel();
-  // Of tiles wider than the tensor a box of its panels would not be a part.
+  // For tiles wider than the tensor, a box of its panels would not be a part of them.
   bool isWhole =
       !getTensor().isWritten() && columns % ofPanel == 0 && columns == getTensor().getTileColumns();
   return get(getContext(), getTensor(), getRows(), isWhole ? columns / ofPanel : 1,
@@ -130,14 +130,14 @@ std::string dash::describeRole(TensorRoleAttr role) {
 // Values
 //===----------------------------------------------------------------------===//
 
-/// The memory that is seen with other stated sizes.
+/// The memory behind casts to other static sizes.
 static Value withoutCasts(Value value) {
   while (auto cast = value.getDefiningOp<memref::CastOp>())
     value = cast.getSource();
   return value;
 }
 
-/// The function that a value is an argument of; null if of none.
+/// The function of which a value is an argument; null if there is none.
 static FunctionOpInterface functionOf(Value value) {
   auto argument = dyn_cast<BlockArgument>(value);
   auto function = argument
@@ -169,7 +169,7 @@ LogicalResult dash::setRoles(AttentionOpInterface op,
   }
   for (auto &[argument, roles] : found) {
     FunctionOpInterface function = functionOf(argument);
-    if (!function->hasAttr(tensorsAttr)) // of several problems that of the first
+    if (!function->hasAttr(tensorsAttr)) // with several problems, that of the first
       function->setAttr(tensorsAttr, ArrayAttr::get(op->getContext(), all));
     Attribute attr = roles.size() == 1 ? roles.front() : ArrayAttr::get(op->getContext(), roles);
     Attribute known = function.getArgAttr(argument.getArgNumber(), tensorAttr);

@@ -1,7 +1,8 @@
 //===- UnionAttr.cpp - masks that also show first columns -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// All that dash knows of the rule `union`, but its keys in JSON.
+// Everything that dash knows about the rule `union`, except its keys in JSON.
+//
 //===----------------------------------------------------------------------===//
 
 #include "dash/IR/DashAttrs.h"

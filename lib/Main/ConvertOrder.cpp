@@ -1,8 +1,9 @@
 //===- ConvertOrder.cpp - reads of the order ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The list of this block's worker in the order buffer (its format: OrderBuffer.h). Where the sections of the
-// buffer begin is read again for each item: roles that load and add have few registers, and time.
+// Reads the list of this block's worker in the order buffer (for its format see OrderBuffer.h).
+// Each item reads the starts of the buffer's sections again: roles that load and add have time, but
+// few registers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,12 +17,12 @@ using namespace mlir::dash;
 
 static constexpr int64_t itemBytes = 4 * orderItemWords, visitBytes = 4 * orderVisitWords;
 
-/// Where the section begins whose first word the header's word holds.
+/// The start of the section to which a header word points.
 static Value section(PtxBuilder &b, Value order, int64_t word) {
   return b.offset(order, b.mul(b.toI64(hopper::loadWordGlobal(b, order, 4 * word)), 4));
 }
 
-/// Two words: the list's first item, and that behind its last.
+/// Two words: the list's first item, and the one after its last.
 static Value listBounds(PtxBuilder &b, const MainKernel &kernel) {
   Value lists = section(b, kernel.region("order"), OrderFirstList);
   return b.offset(lists, b.mul(b.toI64(kernel.worker(b)), 4));
@@ -42,7 +43,7 @@ struct ConvertNumItems : KernelPattern<NumItemsOp> {
   }
 };
 
-/// The record of the item at a place of the list.
+/// The record of the item at a position of the list.
 static Value recordOf(PtxBuilder &b, const MainKernel &kernel, llvm::function_ref<Value()> place) {
   Value first = hopper::loadWordGlobal(b, listBounds(b, kernel), 0);
   Value number = b.add(first, place());

@@ -1,8 +1,9 @@
 //===- ConvertToNvvm.cpp - what roles do, as instructions -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A dialect conversion: a pattern an op (Convert{Order,Slots,Tiles,Memory}.cpp), and types of which one becomes
-// many. Nothing is decided here: what waits for what, who holds what and where it lies stand in the ops.
+// A dialect conversion: one pattern for each op (Convert{Order,Slots,Tiles,Memory}.cpp), and types
+// that become many values. It decides nothing: the ops already state the waits, the layouts and the
+// slots.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,7 +35,7 @@ SwizzledAttr dash::swizzledOf(Type type) { return encodingOf<SwizzledAttr>(type)
 
 namespace {
 
-/// A tile in registers is its registers, one in shared memory its address.
+/// A tile in registers becomes its registers, one in shared memory its address.
 struct TileTypeConverter : TypeConverter {
   TileTypeConverter() {
     addConversion([](Type type) { return type; });
@@ -96,7 +97,7 @@ private:
                    }));
   }
 
-  /// A consumer keeps one number for it over its whole life.
+  /// A consumer keeps one scale over its whole life.
   static LogicalResult checkScale(RoleOp role) {
     LogProbabilityOp first;
     WalkResult result = role.walk([&](LogProbabilityOp op) {
@@ -113,7 +114,8 @@ private:
     return failure(result.wasInterrupted());
   }
 
-  /// What is copied by descriptors has one, which copies panels as slots have them.
+  /// Checks that tensors copied by descriptors have one, and that it copies panels in the layout of
+  /// slots.
   static LogicalResult checkMaps(WorkersOp workers, ProgramAttr program) {
     WalkResult result = workers.walk([&](Operation *op) {
       for (const SlotAccess &copy : copiesOf(op)) {
@@ -140,7 +142,7 @@ private:
     return failure(result.wasInterrupted());
   }
 
-  /// Names of what ops read by the entry's parameters.
+  /// Names of the entry's parameters that ops read.
   static SmallVector<std::string> neededParameters(WorkersOp workers, const Kernels &kernels) {
     SmallVector<std::string> names{"heads", "q_rows", "kv_rows"};
     auto needRegion = [&](const Twine &name) { names.push_back(("workspace." + name).str()); };

@@ -1,8 +1,9 @@
 //===- ConvertTrace.cpp - records of a trace ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A record is four words: the clock behind, the clock in front, what it is of, a number. Warps that load and add have few registers,
-// so where it goes is computed from the block's number, which is read again each time; only how many there are is kept.
+// A record is four words: the clock after, the clock before, the name's number, and a number. Warps
+// that load and add have few registers. So the address of a record is computed from the block's
+// number, which is read again each time; only the count of records is kept.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,7 +46,7 @@ struct ConvertTrace : KernelPattern<TraceOp> {
   }
 
 private:
-  /// Who leaves the record, and how many it has left.
+  /// The lane that writes the record, and the number of its records so far.
   struct Lane {
     TraceOp op;
     const MainKernel &kernel;
@@ -54,7 +55,7 @@ private:
     WorkersOp workers() const { return TraceOp(op)->getParentOfType<WorkersOp>(); }
     int64_t records() const { return *workers().getTrace(); }
 
-    /// Whether this thread is the lane's.
+    /// Whether this thread is the lane.
     Value isMine(PtxBuilder &b) const {
       const ConsumerValues *consumer = kernel.consumerOf(op);
       return consumer ? b.equal(consumer->place.vector, 0) : b.i1(true);
@@ -76,7 +77,7 @@ private:
     }
   };
 
-  /// Time in nanoseconds, the clock, and a word.
+  /// Stores the time in nanoseconds, the clock, and a word.
   static void storeHead(PtxBuilder &b, const Lane &lane, int64_t record, Value now, Value word) {
     Value time = hopper::globalTime(b);
     Value high = b.toI32(b.shiftRight(time, 32));
@@ -84,7 +85,7 @@ private:
                           lane.at(b, b.i32(record)));
   }
 
-  /// The end is taken back first: a lane that does not come to it has none.
+  /// First clears the end: a lane that does not reach its end has none.
   static void begin(PtxBuilder &b, const Lane &lane, Value now) {
     SmallVector<Value> none(4, b.i32(0));
     hopper::storeWords4If(b, lane.isMine(b), none, lane.at(b, b.i32(1)));

@@ -1,8 +1,9 @@
 //===- LowerRoles.cpp - roles as branches on the warp ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One thread initialises the barriers of all slots, and draws the worker's index where indices are drawn; then each warp goes to what its
-// role does, in all lanes for a consumer, else in one.
+// One thread initialises the barriers of all slots, and draws the worker's index if workers draw
+// tickets. Then each warp branches to its role: with all lanes for a consumer, with one lane
+// otherwise.
 //
 //===----------------------------------------------------------------------===//
 
@@ -74,13 +75,13 @@ private:
     hopper::fenceBarrierInit(b);
   }
 
-  /// The last one to draw leaves the word as it was: zero.
+  /// The last thread to draw resets the word to zero.
   void drawTicket(Value base, Value tickets) {
     Value last = b.sub(b.special("nctaid.x"), b.i32(1));
     hopper::storeWord(b, hopper::drawTicket(b, tickets, last), b.add(base, ticketOffset));
   }
 
-  /// Registers belong to warpgroups, so the branch is on the warpgroup first.
+  /// Registers belong to warpgroups, so the first branch is by warpgroup.
   void emitRoles(ArrayRef<RoleOp> roles) {
     int64_t atLaunch = *workers.getRegisters();
     while (!roles.empty()) {
@@ -88,7 +89,8 @@ private:
       size_t number = 0;
       while (number < roles.size() && (number == 0 || workers.getFirstWarp(roles[number]) < end)) {
         RoleOp role = roles[number++];
-        // With the warps of the last warpgroup that have no role: registers are set by all or none.
+        // Includes the warps of the last warpgroup that have no role: either all warps of a
+        // warpgroup set registers, or none does.
         end = llvm::alignTo(workers.getFirstWarp(role) + role.getWarps(), warpsOfWarpgroup);
       }
       ArrayRef<RoleOp> group = roles.take_front(number);
@@ -129,7 +131,7 @@ private:
 
   WorkersOp workers;
   PtxBuilder b;
-  Value warp; ///< of the block, uniform
+  Value warp; ///< index in the block, uniform
 };
 
 struct LowerRoles : public dash::impl::LowerRolesBase<LowerRoles> {

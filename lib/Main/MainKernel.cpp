@@ -51,7 +51,7 @@ Value MainKernel::worker(PtxBuilder &b) const {
   return hopper::loadWord(b, b.add(base, ticketOffset));
 }
 
-/// Numbers of names count from 1: a record may be of nothing.
+/// Numbers of names count from 1: a record may have no name.
 int64_t MainKernel::traceName(TraceOp op) const {
   if (!op.getOfAttr())
     return 0;
@@ -61,7 +61,7 @@ int64_t MainKernel::traceName(TraceOp op) const {
   return found - names.begin() + 1;
 }
 
-/// Tensors that the role copies by descriptors, in the order of their first use.
+/// The tensors that the role copies by descriptors, in order of first use.
 static llvm::SetVector<TensorRoleAttr> copiedTensors(RoleOp role) {
   llvm::SetVector<TensorRoleAttr> tensors;
   role.walk([&](Operation *op) {
@@ -84,7 +84,7 @@ void MainKernel::enter(RoleOp role) {
   auto values = std::make_unique<ConsumerValues>(
       ConsumerValues{ThreadPlace(b), int64_t(*role.getWarpgroup()), int64_t(*role.getWarpgroups()),
                      b.f32(llvm::numbers::log2e)});
-  // One problem has one scale, and it stands in front of the workers.
+  // One problem has one scale, and it is defined before the workers.
   role.walk([&](LogProbabilityOp op) {
     if (op.getScale())
       values->exponentScale = b.mul(op.getScale(), values->exponentScale);
@@ -127,7 +127,7 @@ SmallVector<Value> MainKernel::coordinates(PtxBuilder &b, bool isKeyValue, Value
   return {b.i32(0), b.add(b.sub(all, rows.rows), row), panel, head, rows.end};
 }
 
-/// The number of a tensor's map among the program's.
+/// The index of a tensor's map among the program's.
 static int64_t numberOfMap(const Kernels &kernels, TensorRoleAttr tensor) {
   std::optional<int64_t> number = kernels.program.findMap(tensor);
   assert(number && "dash-convert-to-nvvm has checked the tensors");
@@ -142,7 +142,7 @@ TensorMapAttr MainKernel::map(TensorRoleAttr tensor) const {
   return kernels.program.getMaps()[numberOfMap(kernels, tensor)];
 }
 
-/// base + first + slot * stride; the only slot is slot 0.
+/// base + first + slot * stride; a single slot is slot 0.
 static Value slotAddress(PtxBuilder &b, Value base, ChannelOp channel, int64_t first,
                          int64_t stride, Value slot) {
   if (channel.getDepth() == 1)

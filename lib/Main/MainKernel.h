@@ -9,54 +9,57 @@
 
 namespace mlir::dash {
 
-/// What the threads of a consumer's warpgroup have all along.
+/// Values that the threads of a consumer's warpgroup keep.
 struct ConsumerValues {
   ThreadPlace place;
   int64_t warpgroup, warpgroups;
-  Value exponentScale; ///< factor on scores, for exponentials to base 2
+  Value exponentScale; ///< factor on scores, for exponentials with base 2
 };
 
-/// Whether memory is copied by a descriptor. What is one number a row lies in the workspace as it is wanted.
+/// Whether a descriptor copies the memory. One number for each row is in the workspace, ready to
+/// load.
 bool hasDescriptor(const MemoryRef &memory);
 
-/// The entry that a `dash.workers` stands in. Numbers that many ops need are computed where the entry, or the
-/// role, begins.
+/// The entry around a `dash.workers`. Numbers that many ops need are computed at the start of the
+/// entry or of the role.
 class MainKernel {
 public:
-  /// Computes what all roles share, at the start of the entry.
+  /// Computes the values that all roles share, at the start of the entry.
   MainKernel(WorkersOp workers, const Kernels &kernels);
-  /// Computes what a role has all along, at its start, and makes its descriptors visible.
+  /// Computes the values that a role keeps, at its start, and makes its descriptors visible.
   void enter(RoleOp role);
 
   Value parameter(StringRef name) const;
   Value region(StringRef name) const { return parameter(("workspace." + name).str()); }
-  /// The consumer that an op is in; null elsewhere.
+  /// The consumer around an op; null elsewhere.
   const ConsumerValues *consumerOf(Operation *op) const;
   int64_t rowsOfKvTile() const { return kernels.kvTile(); }
-  /// The index of the worker that runs: its block's, or what it drew.
+  /// The index of the current worker: its block's, or the one it drew.
   Value worker(PtxBuilder &b) const;
   int64_t numParts() const { return kernels.parts(); }
 
-  /// Number of a q tile among those of all heads and sequences.
+  /// The number of a q tile among those of all heads and sequences.
   Value tileIndex(PtxBuilder &b, Value sequence, Value head, Value tile) const;
-  /// Number of a piece of a kv tile's sums among those of all kv heads and sequences.
+  /// The number of a piece of a kv tile's sums among those of all kv heads and sequences.
   Value pieceIndex(PtxBuilder &b, Value sequence, Value kvHead, Value piece) const;
   bool isList() const { return kernels.isList(); }
-  /// What the order buffer says of a sequence of a list. It is read behind the number, so as often as that is.
+  /// The order buffer's record of a list's sequence. It is read where the sequence's number is
+  /// defined, so as often as that.
   SequenceRows readSequence(PtxBuilder &b, Value sequence, bool isKeyValue) const;
-  /// Where a descriptor has a row of a sequence: see buildDescriptor.
+  /// The coordinates of a sequence's row in a descriptor: see buildDescriptor.
   SmallVector<Value> coordinates(PtxBuilder &b, bool isKeyValue, Value sequence, Value head,
                                  Value row, Value panel) const;
-  /// The descriptor of a tensor that has one.
+  /// The descriptor of a tensor; the tensor must have one.
   Value descriptor(PtxBuilder &b, TensorRoleAttr tensor) const;
-  /// What the descriptor describes.
+  /// The map that the descriptor encodes.
   TensorMapAttr map(TensorRoleAttr tensor) const;
 
   /// Addresses in shared memory; `slot` is an i32.
   Value element(PtxBuilder &b, ChannelOp channel, unsigned number, Value slot) const;
   Value barrier(PtxBuilder &b, ChannelOp channel, BarrierSide side, Value slot) const;
 
-  /// Where the lane of a role keeps how many records it has left, and the number that a record has for what it is of.
+  /// The variable in which a role's lane counts its records, and the number of the name of a
+  /// record.
   Value traceCount(TraceOp op) const { return counts.lookup(op->getParentOfType<RoleOp>()); }
   int64_t traceName(TraceOp op) const;
 
@@ -68,14 +71,13 @@ private:
   Kernels kernels;
   Value base;                                                             ///< shared memory
   llvm::DenseMap<Operation *, std::unique_ptr<ConsumerValues>> consumers; ///< looked up only
-  llvm::DenseMap<Operation *, Value>
-      counts; ///< of roles' records, in a thread's memory; looked up only
+  llvm::DenseMap<Operation *, Value> counts; ///< of roles' records, in local memory; looked up only
 };
 
-/// The parameter of an entry that has that name; null if there is none.
+/// The entry's parameter with this name; null if there is none.
 Value findParameter(Operation *entry, StringRef name);
 
-/// Address of a slot's mbarrier, where shared memory begins at `base`.
+/// The address of a slot's mbarrier; shared memory begins at `base`.
 Value barrierAddress(PtxBuilder &b, Value base, ChannelOp channel, BarrierSide side, Value slot);
 
 } // namespace mlir::dash

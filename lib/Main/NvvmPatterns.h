@@ -8,13 +8,13 @@
 
 namespace mlir::dash {
 
-/// Reads of the order, and numbers that come from it.
+/// Reads of the order, and numbers derived from it.
 void populateOrderPatterns(const TypeConverter &types, const MainKernel &kernel,
                            RewritePatternSet &patterns);
-/// Slots, their barriers, and what threads read and write in them.
+/// Slots, their barriers, and the threads' reads and writes of slots.
 void populateSlotPatterns(const TypeConverter &types, const MainKernel &kernel,
                           RewritePatternSet &patterns);
-/// Products, and what is computed element by element.
+/// Products and element-wise ops.
 void populateTilePatterns(const TypeConverter &types, const MainKernel &kernel,
                           RewritePatternSet &patterns);
 /// Copies between slots and memory, and the semaphore of the ordered add.
@@ -25,11 +25,12 @@ void populateMemoryPatterns(const TypeConverter &types, const MainKernel &kernel
 void populateTracePatterns(const TypeConverter &types, const MainKernel &kernel,
                            RewritePatternSet &patterns);
 
-/// The registers of a tile that threads hold: its number, and of what type. None for other types.
+/// The layout of a tile in registers: their number and type. Null for other types.
 FragmentAttr fragmentOf(Type type);
 SwizzledAttr swizzledOf(Type type);
 
-/// Converts one op, knowing the kernel that it is in. An operand is a range of values: the registers of a tile.
+/// Converts one op with access to its kernel. An operand is a range of values: the registers of a
+/// tile.
 template <typename OpT> class KernelPattern : public OpConversionPattern<OpT> {
 public:
   using Adaptor = typename OpConversionPattern<OpT>::OneToNOpAdaptor;
@@ -40,14 +41,15 @@ public:
 protected:
   const MainKernel &kernel;
 
-  /// Indices are i32 to the machine.
+  /// The machine's indices are i32.
   static Value word(PtxBuilder &b, ValueRange index) {
     return arith::IndexCastOp::create(b, b.getI32Type(), index.front());
   }
   static Value index(PtxBuilder &b, Value word) {
     return arith::IndexCastOp::create(b, b.getIndexType(), word);
   }
-  /// The number of a sequence: of a list, where the item is told, so that what stands of it in memory is read once an item.
+  /// The number of a sequence. For a list, it is defined where the item is known, so that the
+  /// sequence's record is read once an item.
   Value sequenceWord(PtxBuilder &b, ValueRange index) const {
     OpBuilder::InsertionGuard guard(b);
     if (kernel.isList())

@@ -1,9 +1,9 @@
 //===- BalanceSlots.cpp - what is waited for is given on ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A slot that is waited for and never given on stops the role at the channel's other end, one lap of the ring later. So
-// along every path a role arrives as often as it waits: the two sides of a branch alike, and a turn of a loop leaves
-// nothing over.
+// A slot that is waited for and never passed on stops the role at the channel's other end, one lap
+// of the ring later. So along every path a role arrives as often as it waits: both sides of a
+// branch have the same balance, and an iteration of a loop leaves nothing over.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,7 @@ using namespace mlir::dash;
 
 namespace {
 
-/// How many more waits than arrivals a path has, for slots of a channel that are full, and that are empty.
+/// The surplus of waits over arrivals on a path, for the full and for the empty slots of a channel.
 using Balance = llvm::MapVector<std::pair<Value, BarrierSide>, int64_t>;
 
 int64_t &entry(Balance &balance, Value channel, BarrierSide side) {
@@ -31,9 +31,9 @@ InFlightDiagnostic refuse(Operation *op, const std::pair<Value, BarrierSide> &ke
 
 void count(const Sync &sync, Balance &balance) {
   Value channel = sync.slot.channel;
-  if (sync.kind == SyncKind::WaitForSlot && !sync.borrows) // what is borrowed stays empty
+  if (sync.kind == SyncKind::WaitForSlot && !sync.borrows) // a borrowed slot stays empty
     ++entry(balance, channel, sync.side);
-  // Who has read a full slot says that it is empty, and the other way round.
+  // A role that has read a full slot marks it empty, and the reverse.
   if (sync.kind == SyncKind::Arrive || sync.kind == SyncKind::Expect)
     --entry(balance, channel,
             sync.side == BarrierSide::Empty ? BarrierSide::Full : BarrierSide::Empty);

@@ -17,18 +17,18 @@ using namespace mlir;
 using namespace mlir::dash;
 using llvm::formatv;
 
-/// What ops do.
+/// The effects of ops.
 static constexpr StringLiteral rules =
 #include "protocol_rules.inc"
     ;
-/// Workers that are reduced to takes and gives of turns.
+/// Workers reduced to the turns that they take and pass on.
 static constexpr StringLiteral grid =
 #include "protocol_grid.inc"
     ;
 
 namespace {
 
-/// A role is run by each warp of a reducer; else once.
+/// Each warp of a reducer runs the role; other roles run once.
 struct Role {
   const RoleProgram *program;
   std::string name;
@@ -83,7 +83,8 @@ public:
   }
 
 private:
-  /// How many slots it adds from, and which sums an item of several parts adds to.
+  /// Determines how many slots the role adds from, and to which sums an item with several parts
+  /// adds.
   void readTurns(const RoleProgram &program) {
     SumNumbers numbers(program);
     sums = numbers.size() - 1;
@@ -96,8 +97,9 @@ private:
     piecesOfSum = std::max<int64_t>(pieces / std::max<int64_t>(sums, 1), 1);
   }
 
-  /// A warp takes the turn of a step when it has given its last, and gives it when the turns of all steps that are `AHEAD` or
-  /// more before it are taken: their slots are read then.
+  /// A warp takes the turn of a step after it has passed on its last one. It passes the turn on
+  /// once the turns of all steps at least `AHEAD` before it are taken: their slots have been read
+  /// then.
   void printReducedWorker(raw_ostream &os) {
     os << "\n/* A worker reduced to takes and gives: warp w has every WARPS-th step of the list. "
           "It takes a step's turn when it "
@@ -111,7 +113,7 @@ private:
     os << ")\n";
   }
 
-  /// Copies land at any time.
+  /// Copies complete at any time.
   void printEngine(raw_ostream &os) {
     os << "\nproctype engine() {\nend:\n  do\n";
     forEachSlot([&](const ModelLayout::Channel &channel, int64_t slot) {
@@ -147,7 +149,7 @@ private:
   NeededNumbers needed;
   SmallVector<Role> roles;
   int64_t processes = 0, warps = 1, ahead = 1, sums = 0, piecesOfSum = 1;
-  bool takesTurns = false; ///< or keeps contributions apart, or adds in no order
+  bool takesTurns = false; ///< false also if it keeps contributions apart, or adds without order
 };
 
 struct EmitPromela : public dash::impl::EmitPromelaBase<EmitPromela> {

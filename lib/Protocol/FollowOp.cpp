@@ -1,7 +1,7 @@
 //===- FollowOp.cpp - what an op does to what its role holds --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An op is known by what it says: accesses to slots, waits and arrivals, turns.
+// Interfaces describe ops here: accesses to slots, waits and arrivals, turns.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@ static FailureOr<SlotUse> useOf(Operation *op, const SlotRef &slot) {
 static StringRef nameOf(Value channel) { return channel.getDefiningOp<ChannelOp>().getName(); }
 
 //===----------------------------------------------------------------------===//
-// What must hold
+// Conditions
 //===----------------------------------------------------------------------===//
 
 static LogicalResult checkReaders(Operation *op, const SlotUse &slot, const HeldSlots &state) {
@@ -43,7 +43,7 @@ static LogicalResult checkLeft(Operation *op, const SlotUse &slot, const HeldSlo
                             "the copy, and the others meet it at a 'dash.sync_warpgroup' first";
 }
 
-/// Neither a copy nor a product that has been begun may still read it.
+/// No copy and no product in flight may still read it.
 static LogicalResult checkFree(Operation *op, const SlotUse &slot, const HeldSlots &state) {
   return failure(failed(checkLeft(op, slot, state)) || failed(checkReaders(op, slot, state)));
 }
@@ -81,7 +81,7 @@ static LogicalResult readSlot(Operation *op, const SlotAccess &access, const Slo
     return op->emitError() << "reads a slot of channel '" << nameOf(slot.channel)
                            << "' that is not known to be full: it stands before the wait, or "
                               "behind the arrival that gives the slot back";
-  // No copy overtakes a name; and indices are written by threads.
+  // No copy overtakes a name, and threads write indices.
   held->isRead |=
       access.kind == AccessKind::Read && access.by == AccessAgent::Threads && !access.isOfIndices();
   return success();
@@ -185,10 +185,10 @@ static LogicalResult visit(Operation *op, const Sync &sync, HeldSlots &state) {
     return state.isTurnUnfenced = false, success();
   case SyncKind::MeetWarpgroup:
     return state.syncWarpgroup(), success();
-  case SyncKind::IssueProduct: // of sums, too: followProducts
+  case SyncKind::IssueProduct: // also of sums: followProducts
   case SyncKind::WaitForProducts:
   case SyncKind::CommitCopies:
-  case SyncKind::TakeTensorCore: // of several roles: --dash-verify-protocol
+  case SyncKind::TakeTensorCore: // involves several roles: --dash-verify-protocol
   case SyncKind::GiveTensorCore:
     return success();
   }

@@ -8,14 +8,16 @@
 
 namespace mlir::dash {
 
-/// A slot that the role may read (it is full) or write (it is empty), and what its threads still owe to others.
+/// A slot that the role may read (it is full) or write (it is empty), and the obligations of its
+/// threads.
 struct HeldSlot {
   SlotUse slot;
   BarrierSide side;
   bool isBorrowed = false; ///< for results that leave through it
-  bool isUnfenced = false; ///< written by threads, and not yet seen by copy engine and tensor core
-  bool isUnmet = false;    ///< written, or unfenced, since the warpgroup's threads have met
-  bool isRead = false;     ///< by threads, in front of no fence: a copy into it might overtake
+  bool isUnfenced = false; ///< written by threads; copy engine and tensor core cannot see it yet
+  bool isUnmet = false;    ///< written, or unfenced, since the last barrier of the warpgroup
+  /// by threads, without a fence since: a copy into it might overtake the read
+  bool isRead = false;
 
   bool isOf(const HeldSlot &other) const {
     return slot == other.slot && side == other.side && isBorrowed == other.isBorrowed;
@@ -31,11 +33,12 @@ struct HeldSlot {
   }
 };
 
-/// A slot out of which one thread's copy has begun.
+/// A slot from which one thread has begun a copy.
 struct LeavingSlot {
   Value channel;
-  std::optional<LinearIndex> use; ///< none if an earlier turn of a loop used it: then it may be any
-  bool isRead = false; ///< the thread knows that the copy has read, and the others do not
+  /// none if an earlier iteration of a loop used it: then it may be any
+  std::optional<LinearIndex> use;
+  bool isRead = false; ///< the copying thread knows that the copy has read it; the others do not
 
   bool isOf(const LeavingSlot &other) const { return channel == other.channel && use == other.use; }
   bool operator==(const LeavingSlot &other) const { return isOf(other) && isRead == other.isRead; }
@@ -49,12 +52,12 @@ struct Product {
   SmallVector<SlotUse> reads;
 };
 
-/// What is known of a role at a place of its program.
+/// What is known about a role at a point of its program.
 struct HeldSlots {
   SmallVector<HeldSlot> held;
   SmallVector<LeavingSlot> leaving;
   SmallVector<Product> inFlight; ///< oldest first
-  bool isTurnUnfenced = false;   ///< acquired, and not yet seen by the copy engine that adds
+  bool isTurnUnfenced = false;   ///< acquired; the copy engine that adds cannot see it yet
 
   bool isInFlight(MatmulOp op) const {
     return llvm::any_of(inFlight, [&](const Product &one) { return one.op == op; });
@@ -74,7 +77,7 @@ struct HeldSlots {
     else
       same->isRead &= slot.isRead;
   }
-  /// Slots that both know, and the debts of either.
+  /// Keeps slots that both sides know, and the obligations of either.
   void meet(const HeldSlots &other) {
     for (const LeavingSlot &slot : other.leaving)
       leave(slot);
@@ -92,12 +95,12 @@ struct HeldSlots {
     return held == other.held && leaving == other.leaving && isTurnUnfenced == other.isTurnUnfenced;
   }
 
-  /// A proxy fence of all threads.
+  /// A proxy fence by all threads.
   void fenceShared() {
     for (HeldSlot &one : held)
       one.isUnfenced = one.isRead = false;
   }
-  /// Whoever has begun copies knows that they have read.
+  /// The thread that began the copies knows that they have read.
   void waitForCopies() {
     for (LeavingSlot &one : leaving)
       one.isRead = true;

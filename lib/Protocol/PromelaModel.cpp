@@ -51,7 +51,7 @@ NeededNumbers::NeededNumbers(ArrayRef<RoleProgram> programs, const ModelLayout &
           continue;
         case Opcode::Access:
           for (const SlotIndex &index : instruction.access->indices)
-            if (index.isTold) // known already
+            if (index.isTold) // already known
               continue;
             else if (int64_t word = layout.wordOf(*instruction.place, index.number);
                      instruction.access->kind == AccessKind::Read)

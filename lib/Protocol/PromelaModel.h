@@ -9,23 +9,23 @@
 
 namespace mlir::dash {
 
-/// Its results are an expression of its operands.
+/// Whether its results are an expression of its operands.
 inline bool isPure(Opcode opcode) { return opcode <= Opcode::Select || opcode == Opcode::Ring; }
 
-/// Where a worker's slots and what lies in them are in the model's arrays.
+/// The positions of a worker's slots, and of their contents, in the model's arrays.
 class ModelLayout {
 public:
   explicit ModelLayout(WorkersOp workers);
 
   struct Channel {
     ChannelOp op;
-    int64_t slot = 0, cell = 0, word = 0; ///< its first of each
+    int64_t slot = 0, cell = 0, word = 0; ///< first index of each
     int64_t depth = 1, elements = 1;
 
-    /// A slot's cells: for each element one of each warpgroup.
+    /// A slot's cells: for each element, one cell for each warpgroup.
     int64_t cellsOfSlot(int64_t warpgroups) const { return elements * warpgroups; }
   };
-  /// The word of the channel's first slot that holds an index.
+  /// The word that holds an index in the channel's first slot.
   int64_t wordOf(const SlotPlace &place, size_t index) const {
     return channels[place.channel].word + index;
   }
@@ -33,7 +33,7 @@ public:
   int64_t warpgroups = 1, slots = 0, cells = 0, words = 0;
 };
 
-/// Which numbers a model needs: those that decide where a role goes, which use and which tile it is at.
+/// The numbers that a model needs: those that decide a role's path, its uses and its tiles.
 class NeededNumbers {
 public:
   NeededNumbers(ArrayRef<RoleProgram> programs, const ModelLayout &layout);
@@ -48,12 +48,13 @@ private:
   llvm::DenseSet<int64_t> words;                                      // looked up only
 };
 
-/// Sums that a role adds to in turns, numbered as it comes to them: 0 are those of steps, the others of parts.
+/// Sums that a role adds to in turns, in the order in which it reaches them: 0 for those of steps,
+/// others for parts.
 class SumNumbers {
 public:
   explicit SumNumbers(const RoleProgram &program);
 
-  /// Of an instruction that takes or gives a turn, or adds.
+  /// The number for an instruction that takes or passes on a turn, or adds.
   int64_t of(const Instruction &instruction) const {
     return llvm::find(sums, instruction.sum->sum.tensor) - sums.begin();
   }
@@ -63,8 +64,8 @@ private:
   SmallVector<Value, 4> sums;
 };
 
-/// Prints the role as a process type of this name. What it does between two points where others could tell the
-/// difference is one step of the model.
+/// Prints the role as a process type of this name. Everything between two points that other
+/// processes can observe is one step of the model.
 void printRole(raw_ostream &os, StringRef name, const RoleProgram &program,
                const ModelLayout &layout, const NeededNumbers &needed);
 

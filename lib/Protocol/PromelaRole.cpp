@@ -27,11 +27,11 @@ public:
   void print();
 
 private:
-  /// How far a step has come.
+  /// The state of a step while it is printed.
   struct Step {
     size_t begin;
-    bool isNumbers;          ///< it only computes
-    bool isReleased = false; ///< others may go on already
+    bool isNumbers;          ///< it only computes numbers
+    bool isReleased = false; ///< other processes may already continue
   };
   void printFrom(size_t at, Step step, unsigned indent);
   void printStep(size_t begin);
@@ -65,7 +65,7 @@ private:
   }
   std::string slot(const SlotPlace &place) const;
   std::string barrier(const SlotPlace &place, BarrierSide side) const;
-  /// First cell and count, as arguments: of the place, or of its slot.
+  /// First cell and count, as arguments: of the element, or of its whole slot.
   std::string cells(const SlotPlace &place, bool isSlot = false) const;
   std::string word(const SlotPlace &place, size_t index) const;
   /// Sum, sequence, head and tile, as arguments.
@@ -82,14 +82,15 @@ private:
   const ModelLayout &layout;
   const NeededNumbers &needed;
   const SumNumbers sums;
-  std::vector<const Instruction *> definitions; ///< the last of each register
-  std::vector<bool> isVariable;                 ///< more than an expression of others
-  SmallVector<size_t> stops = {0};              ///< in the order in which they are found
+  std::vector<const Instruction *> definitions; ///< the last definition of each register
+  /// needs a variable: it is not just an expression of other registers
+  std::vector<bool> isVariable;
+  SmallVector<size_t> stops = {0}; ///< in order of discovery
 };
 
 } // namespace
 
-/// An expression. Values are of their iteration, and so are the variables that it is made of.
+/// An expression. Values belong to an iteration, and so do the variables they are made of.
 std::string RolePrinter::number(unsigned reg) const {
   const Instruction *definition = definitions[reg];
   if (!definition)
@@ -214,7 +215,7 @@ std::string RolePrinter::effectOnList(const Instruction &instruction) {
                  found.empty() ? found : "; " + found);
 }
 
-/// Words that are written or found. What is told again is known.
+/// Indices that are written or found. Indices that are read again are already known.
 std::string RolePrinter::effectOnIndices(const Instruction &instruction) {
   const SlotPlace &place = *instruction.place;
   std::string text;
@@ -288,7 +289,7 @@ std::string RolePrinter::effectOfSync(const Instruction &instruction) {
     int64_t next = (warpgroup() + 1) % layout.warpgroups;
     return formatv("assert(!given[{0}] || tensor_core_given_twice); given[{0}] = 1", next);
   }
-  case SyncKind::FenceShared: // not read: RoleProgram.cpp
+  case SyncKind::FenceShared: // ignored: RoleProgram.cpp
   case SyncKind::FenceGlobal:
   case SyncKind::MeetWarpgroup:
     return "";
@@ -298,7 +299,7 @@ std::string RolePrinter::effectOfSync(const Instruction &instruction) {
 
 std::string RolePrinter::effectOf(const Instruction &instruction) {
   switch (instruction.opcode) {
-  case Opcode::ComputeTile: // no tile has a value here
+  case Opcode::ComputeTile: // tiles have no values here
     return "";
   case Opcode::Access:
     return effectOfAccess(instruction);
@@ -312,7 +313,7 @@ std::string RolePrinter::effectOf(const Instruction &instruction) {
   }
 }
 
-/// All at once: a loop may exchange what it carries.
+/// Copies all values at once: a loop may exchange the values it carries.
 void RolePrinter::printCopies(const Instruction &instruction, unsigned indent) {
   SmallVector<std::pair<unsigned, std::string>> copies;
   for (auto [source, target] : llvm::zip_equal(instruction.in, instruction.out))
@@ -338,7 +339,8 @@ void RolePrinter::printIf(StringRef condition, size_t then, size_t otherwise, St
   line(indent) << "fi;\n";
 }
 
-/// The program from this place on, up to where others may come in between: in front of a wait, and behind what they wait for.
+/// Prints the program from here to the next point that other processes can observe: before a wait,
+/// and after a signal.
 void RolePrinter::printFrom(size_t at, Step step, unsigned indent) {
   for (; at < program.code.size(); ++at) {
     const Instruction &instruction = program.code[at];
@@ -382,7 +384,8 @@ void RolePrinter::printFrom(size_t at, Step step, unsigned indent) {
   line(indent) << "at = END; done();\n";
 }
 
-/// From the head of a loop to the next, as part of the step that has come there.
+/// Prints the numbers from the head of a loop to the next head, as part of the step that arrives
+/// there.
 void RolePrinter::printNumbers() {
   os << "\ninline " << name << "_numbers() {\n";
   line(1) << "do\n";
@@ -430,7 +433,7 @@ void RolePrinter::print() {
       os << ", v" << i;
   os << ";\n";
   line(1) << "do\n";
-  for (size_t i = 0; i < stops.size(); ++i) // steps find stops
+  for (size_t i = 0; i < stops.size(); ++i) // printing steps adds stops
     printStep(stops[i]);
   line(1) << ":: at == END -> break\n";
   line(1) << "od\n}\n";

@@ -22,7 +22,7 @@ PhaseBarrier &ProtocolRun::barrierOf(const Process &process, const Instruction &
   return barrier(place.channel, instruction.sync->side, process.registers[place.use]);
 }
 
-/// Those of the role's own warpgroup, or all.
+/// The part of the role's own warpgroup, or all parts.
 MutableArrayRef<SlotPart> ProtocolRun::partsOf(Process &process, const SlotPlace &place) {
   ChannelOp channel = channels[place.channel];
   int64_t slot = process.registers[place.use] % int64_t(channel.getDepth());
@@ -80,7 +80,7 @@ ProtocolRun::Outcome ProtocolRun::synchronize(Process &process, const Instructio
   case SyncKind::TakeTensorCore:
   case SyncKind::GiveTensorCore:
     return hand(process, instruction, event);
-  case SyncKind::FenceShared: // not read: RoleProgram.cpp
+  case SyncKind::FenceShared: // ignored: RoleProgram.cpp
   case SyncKind::FenceGlobal:
   case SyncKind::MeetWarpgroup:
     return Outcome::Ran;
@@ -98,14 +98,14 @@ ProtocolRun::Outcome ProtocolRun::wait(Process &process, const Instruction &inst
     return Outcome::Wrong;
   }
   PhaseBarrier &barrier = barrierOf(process, instruction);
-  // The use before has to be released; the first use of a slot finds it empty.
+  // The previous use must be released; the first use of a slot finds it empty.
   int64_t phases = phase + (instruction.sync->side == BarrierSide::Full ? 1 : 0);
   if (barrier.getComplete() < phases)
     return Outcome::Waits;
   return succeeded(barrier.see(event, phases, process.clock)) ? Outcome::Ran : Outcome::Wrong;
 }
 
-/// A reducer gives back what it has added.
+/// A reducer only releases a slot that it has added.
 LogicalResult ProtocolRun::checkAdded(Process &process, const Instruction &instruction) {
   SlotPlace place = *instruction.place;
   ChannelOp channel = channels[place.channel];
@@ -120,7 +120,7 @@ LogicalResult ProtocolRun::checkAdded(Process &process, const Instruction &instr
   return success();
 }
 
-/// The engine writes when it likes: only who waits for the slot knows that it has.
+/// The engine writes at any time: only an agent that waits for the slot knows that it has.
 LogicalResult ProtocolRun::copyIn(Process &process, const Instruction &instruction) {
   const SlotPlace &place = *instruction.place;
   ChannelOp channel = channels[place.channel];
@@ -138,7 +138,7 @@ LogicalResult ProtocolRun::copyIn(Process &process, const Instruction &instructi
       .bring(instruction.op, channel.getType().getElementBytes(place.element), clock);
 }
 
-/// What is read again is what was told before.
+/// An index that is read again has its old value.
 static LogicalResult checkToldAgain(Operation *op, int64_t told, int64_t word, unsigned index) {
   if (told == word)
     return success();
@@ -146,7 +146,7 @@ static LogicalResult checkToldAgain(Operation *op, int64_t told, int64_t word, u
                          << index << " of its slot";
 }
 
-/// Indices that are written, found, or told again.
+/// Indices that are written, found, or read again.
 LogicalResult ProtocolRun::passIndices(Process &process, const Instruction &instruction) {
   const SlotPlace &place = *instruction.place;
   ChannelOp channel = channels[place.channel];
@@ -199,7 +199,7 @@ LogicalResult ProtocolRun::access(Process &process, const Instruction &instructi
 // Products, copies, turns
 //===----------------------------------------------------------------------===//
 
-/// What was under way has read: from here on it may be written again, by who knows of it.
+/// The reads of a finished group are over: an agent that knows this may write there again.
 void ProtocolRun::finish(Process &process, size_t number, ArrayRef<Read> reads) {
   for (const Read &read : reads) {
     auto &underWay = read.part->underWay;
@@ -209,7 +209,7 @@ void ProtocolRun::finish(Process &process, size_t number, ArrayRef<Read> reads) 
   }
 }
 
-/// The oldest groups, up to so many that may go on.
+/// Finishes the oldest groups until at most `pending` remain.
 void ProtocolRun::finishTo(Process &process, size_t number, SmallVectorImpl<Group> &groups,
                            size_t pending) {
   while (groups.size() > pending) {
@@ -252,7 +252,7 @@ ProtocolRun::Outcome ProtocolRun::releaseTurn(Process &process, const Instructio
   return Outcome::Ran;
 }
 
-/// Whether a role adds to these sums itself: then what it keeps of them besides is for tests.
+/// Whether a role adds to these sums itself: then anything else that it keeps of them is for tests.
 static bool addsTo(const RoleProgram &program, Value sums) {
   return llvm::any_of(program.code, [&](const Instruction &one) {
     return one.opcode == Opcode::Access && one.sum && one.sum->sum.tensor == sums &&
@@ -260,7 +260,7 @@ static bool addsTo(const RoleProgram &program, Value sums) {
   });
 }
 
-/// A chain's first turn assigns, the others add.
+/// A chain's first turn assigns; the others add.
 LogicalResult ProtocolRun::checkTurn(Process &process, const Instruction &instruction) {
   if (!process.program->takesTurns || instruction.is(SumAction::Keep))
     return success();
@@ -275,7 +275,7 @@ LogicalResult ProtocolRun::checkTurn(Process &process, const Instruction &instru
                                                  : "stores over what turns before have added");
 }
 
-/// A contribution, once of each use.
+/// Adds a contribution; each use contributes once.
 LogicalResult ProtocolRun::bring(Process &process, const Instruction &instruction, SlotPart &part) {
   bool isApart = instruction.is(SumAction::Keep);
   bool isForTests = isApart && addsTo(*process.program, instruction.sum->sum.tensor);
@@ -303,7 +303,8 @@ LogicalResult ProtocolRun::countLeaving(Process &process, const Instruction &ins
   return success();
 }
 
-/// Takes and gives are the two halves of a barrier of two warpgroups: whoever gives twice completes it alone.
+/// Takes and gives are the two halves of a barrier of two warpgroups: a warpgroup that gives twice
+/// completes it alone.
 ProtocolRun::Outcome ProtocolRun::hand(Process &process, const Instruction &instruction,
                                        const Event &event) {
   RoleOp role = process.program->role;

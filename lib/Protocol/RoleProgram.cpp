@@ -39,7 +39,7 @@ private:
     if (auto branch = dyn_cast<scf::IfOp>(op))
       return readBranch(branch);
     if (isa<scf::YieldOp>(op) ||
-        matchPattern(op, m_Constant())) // whose parent has read it; whose register has its value
+        matchPattern(op, m_Constant())) // its parent has read it; its register has its value
       return success();
     if (auto ring = dyn_cast<RingOp>(op))
       return add(Opcode::Ring, op, ring.getUse()), success();
@@ -47,14 +47,14 @@ private:
       return add(*opcode, op, op->getOperands()), success();
     if (failed(verifySpelledOut(op)) || failed(checkKnown(op)) || failed(readEffects(op)))
       return failure();
-    if (auto wait = dyn_cast<WgmmaWaitOp>(op)) // the same sums
+    if (auto wait = dyn_cast<WgmmaWaitOp>(op)) // result: the same sums
       copy(wait, wait.getInputs(), wait.getOutputs());
     else if (computesTile(op))
       computeTile(op);
     return success();
   }
 
-  /// What an op of numbers does, and one that reads the worker's list.
+  /// The effect of an op on numbers, or of one that reads the worker's list.
   static std::optional<Opcode> numbersOf(Operation *op) {
     using Known = std::optional<Opcode>;
     return llvm::TypeSwitch<Operation *, Known>(op)
@@ -73,10 +73,11 @@ private:
         .Default([](Operation *) { return Known(); });
   }
 
-  /// An op of dash says what it does to others, or does nothing to them. Of another dialect's that is known if it has no effect.
+  /// An op of dash states its effects on others, or has none. An op of another dialect is known
+  /// only if it has no effect.
   static LogicalResult checkKnown(Operation *op) {
     if (isa<SlotAccessInterface, SyncInterface, SumAccessInterface, BandLeadOp>(op))
-      return success(); // no number of the model is a lead
+      return success(); // the model has no leads
     auto isNumber = [](Type type) { return type.isIntOrIndex(); };
     if (llvm::any_of(op->getResultTypes(), isNumber))
       return op->emitError("gives a number that the proof of the protocol does not know: how it is "
@@ -114,7 +115,7 @@ private:
     return program.code.back();
   }
 
-  /// Of tiles, and not read as it lies in a slot.
+  /// Computes tiles, and does not read them in place from a slot.
   static bool computesTile(Operation *op) {
     if (op->getNumResults() != 1 || !isa<RankedTensorType>(op->getResultTypes().front()))
       return false;
@@ -133,7 +134,7 @@ private:
       program.code.push_back({Opcode::Copy, op, registersOf(from), registersOf(to)});
   }
 
-  /// A jump whose target is still to be set.
+  /// A jump whose target is set later.
   size_t jump(Opcode opcode, Operation *op, ValueRange in) {
     program.code.push_back({opcode, op, registersOf(in)});
     return program.code.size() - 1;
@@ -180,7 +181,7 @@ private:
   }
 
   //===--------------------------------------------------------------------===//
-  // What ops say
+  // Effects of ops
   //===--------------------------------------------------------------------===//
 
   LogicalResult readEffects(Operation *op) {
@@ -215,7 +216,7 @@ private:
     FailureOr<SlotPlace> place = placeOf(op, access.slot);
     if (failed(place))
       return failure();
-    if (access.kind == AccessKind::Name) // nothing yet
+    if (access.kind == AccessKind::Name) // no effect yet
       return success();
     place->element = access.element;
     place->isWhole = access.rows == AccessRows::Whole;
@@ -244,7 +245,7 @@ private:
     program.code.push_back(std::move(instruction));
   }
 
-  /// Fences, and that a warpgroup's threads meet, are the business of --dash-verify-waits.
+  /// --dash-verify-waits checks fences and the barriers within a warpgroup.
   LogicalResult readSync(Operation *op, const Sync &sync) {
     if (sync.kind == SyncKind::FenceShared || sync.kind == SyncKind::FenceGlobal ||
         sync.kind == SyncKind::MeetWarpgroup)

@@ -7,9 +7,9 @@
 
 namespace mlir::dash {
 
-/// What an instruction does.
+/// The kinds of instructions.
 enum class Opcode : uint8_t {
-  // Numbers, and where to go on.
+  // Numbers and jumps.
   Add,
   Subtract,
   Multiply,
@@ -21,7 +21,7 @@ enum class Opcode : uint8_t {
   Jump,
   JumpIfZero,
   JumpAtEnd,
-  // Tiles in registers, of which it is known where they come from.
+  // Tiles in registers, with known origins.
   ComputeTile,
   // The worker's list.
   NumItems,
@@ -29,59 +29,60 @@ enum class Opcode : uint8_t {
   ReadPart,
   ReadVisit,
   WarpOfRole,
-  // Slots, barriers, products, copies and turns, as the op says (SlotAccess.h).
+  // Slots, barriers, products, copies and turns, as the op states (SlotAccess.h).
   Ring,
   Access,
   Synchronize,
   Turn,
 };
 
-/// An element of a slot: that of the use whose number is in a register.
+/// An element of a slot; the register `use` holds the number of the use.
 struct SlotPlace {
-  unsigned channel; ///< its number among the worker's
+  unsigned channel; ///< index among the worker's channels
   unsigned use;     ///< a register
   unsigned element = 0;
-  bool isWhole = true; ///< else the rows of the role's own warpgroup
+  bool isWhole = true; ///< otherwise the rows of the role's own warpgroup
 };
 
 struct Instruction {
   Opcode opcode;
-  Operation *op; ///< what it was read from
+  Operation *op; ///< the op it was read from
   SmallVector<unsigned, 4>
-      in{}; ///< also indices that are written or told, a phase, a turn, or whether it is a chain's last
+      in{}; ///< also indices to write or read, a phase, a turn, or whether it is a chain's last
   SmallVector<unsigned, 4> out{};
-  size_t target = 0; ///< of a jump
-  /// Registers that say where tiles come from: those of operands, then that of the result. Of an access its tile.
+  size_t target = 0; ///< for a jump
+  /// Registers with the origins of tiles: of operands, then of the result. For an access, its tile.
   SmallVector<unsigned, 4> tiles{};
-  SmallVector<unsigned, 4> memory{}; ///< of an access or a turn: sequence, head and tile
-  std::optional<SlotPlace> place{};  ///< of an access, and of what waits or arrives
+  SmallVector<unsigned, 4> memory{}; ///< for an access or a turn: sequence, head and tile
+  std::optional<SlotPlace> place{};  ///< for an access, a wait or an arrival
   std::optional<SlotAccess> access{};
   std::optional<Sync> sync{};
-  std::optional<SumAccess> sum{}; ///< of a turn, and of the access that brings a contribution
+  std::optional<SumAccess> sum{}; ///< for a turn, and for the access that brings a contribution
 
   bool is(SyncKind kind) const { return sync && sync->kind == kind; }
   bool is(SumAction action) const { return sum && sum->action == action; }
-  /// Whether it makes a copy or a product read.
+  /// Whether it starts a read by a copy or by a product.
   bool isReadBy(AccessAgent agent) const {
     return access && access->kind == AccessKind::Read && access->by == agent;
   }
 };
 
-/// A role as a machine runs it: loops and branches are jumps, values are registers. Integers have values; of tiles it is
-/// known which slots they are read from and written to, and a register says which tiles of memory they come from
-/// (TileOrigins.h). What an op says of slots, sums and others is an instruction each; ops that do nothing to them, to numbers and to
-/// tiles are left out.
+/// A role as a machine runs it: loops and branches are jumps, values are registers. Integers have
+/// values. For a tile, the program knows the slots that it is read from and written to, and a
+/// register holds the tiles of memory it comes from (TileOrigins.h). Each effect of an op on slots,
+/// sums and other roles is one instruction. Ops without effects on these, on numbers or on tiles
+/// are omitted.
 struct RoleProgram {
   RoleOp role;
   std::vector<Instruction> code;
-  std::vector<int64_t> registers; ///< as they are at the begin: constants have their values
+  std::vector<int64_t> registers; ///< initial values: constants have theirs
   bool takesTurns = false;        ///< adds to memory in turns
 
-  /// Fails, with an error at the op, where it does not know what an op does.
+  /// Fails, with an error at the op, if the effect of an op is unknown.
   static FailureOr<RoleProgram> read(RoleOp role);
 };
 
-/// All roles of a worker, in which each warpgroup of a consumer is one.
+/// All roles of a worker; each warpgroup of a consumer is a separate role.
 FailureOr<SmallVector<RoleProgram>> readRoles(WorkersOp workers);
 
 } // namespace mlir::dash

@@ -7,11 +7,12 @@
 
 namespace mlir::dash {
 
-/// The op that gives a slot and says whose use it is. Fails, with an error at the op that names the slot, where there is none.
+/// The op that defines a slot and its use. If there is none, fails with an error at the op that
+/// names the slot.
 FailureOr<RingOp> ringOf(Operation *op, const SlotRef &slot);
 
-/// Fails, with an error at the op, if it does not say what it does to slots and sums, or says so as passes before
-/// --dash-insert-waits do.
+/// Fails, with an error at the op, if it does not state its effects on slots and sums, or states
+/// them in the form before --dash-insert-waits.
 LogicalResult verifySpelledOut(Operation *op);
 
 } // namespace mlir::dash

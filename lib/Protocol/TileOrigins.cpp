@@ -15,7 +15,7 @@ static std::string toString(const MemoryTile &tile) {
 // Numbers
 //===----------------------------------------------------------------------===//
 
-/// Rows and columns have half of a register each.
+/// Rows and columns each have half a register.
 static constexpr int64_t columnsFrom = int64_t(1) << 31;
 
 int64_t TileOrigins::numberOf(const std::optional<MemoryTile> &tile) {
@@ -38,7 +38,7 @@ TileOrigin TileOrigins::get(int64_t number) const {
 }
 
 //===----------------------------------------------------------------------===//
-// What belongs together
+// Matching origins
 //===----------------------------------------------------------------------===//
 
 LogicalResult dash::meet(Operation *op, std::optional<MemoryTile> &mine,
@@ -95,7 +95,7 @@ FailureOr<TileOrigin> dash::originOfResult(Operation *op, ArrayRef<TileOrigin> o
     auto tile = dyn_cast<RankedTensorType>(operand.getType());
     if (!tile)
       continue;
-    // A row vector has an element for each column.
+    // A row vector has one element for each column.
     if (failed(tile.getRank() == 2 ? meet(op, result, origin)
                                    : meet(op, result.columns, origin.rows)))
       return failure();

@@ -1,9 +1,9 @@
 //===- TileOrigins.h - which tiles of memory a tile comes from -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A tile's rows, and its columns, are those of a tile of memory, or of none that is known: S has the rows of K and, as
-// columns, the rows of Q. Products and element-wise ops hand that on, so it is known of what is added to dQ, and of
-// all that meets on the way.
+// A tile's rows and columns come from tiles of memory, or have no known origin: S has the rows of K
+// and, as columns, the rows of Q. Products and element-wise ops pass origins on. So they are known
+// for everything that is added to dQ, and for all operands that meet on the way.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@ struct MemoryTile {
   }
 };
 
-/// Where a tile comes from; of a row vector its elements are the rows.
+/// The origin of a tile. The elements of a row vector count as rows.
 struct TileOrigin {
   std::optional<MemoryTile> rows, columns;
 
@@ -33,22 +33,23 @@ struct TileOrigin {
   }
 };
 
-/// The origin of what an op that computes with tiles gives, from those of its operands, as they stand in the op; of what is
-/// no tile they are ignored. Fails, with an error at the op, where tiles meet that do not belong together.
+/// The origin of the result of an op on tiles, from those of its operands in order; operands that
+/// are not tiles are ignored. Fails, with an error at the op, if the operands do not match.
 FailureOr<TileOrigin> originOfResult(Operation *op, ArrayRef<TileOrigin> operands);
 
-/// Both, which must be of the same rows where both are known.
+/// Merges both; they must agree if both are known.
 LogicalResult meet(Operation *op, std::optional<MemoryTile> &mine,
                    const std::optional<MemoryTile> &other);
 LogicalResult meet(Operation *op, TileOrigin &mine, const TileOrigin &other);
 
-/// What is handed to memory must have the rows that it is handed to.
+/// A tile written to memory must have the rows of its target.
 LogicalResult verifyRows(Operation *op, const TileOrigin &origin, const MemoryTile &target);
-/// The kv tile that an op is told of must be that of its rows, and so the sequence, if it is told one.
+/// The kv tile that an op states must be that of its rows, and so must the sequence, if it states
+/// one.
 LogicalResult verifyTold(Operation *op, const TileOrigin &origin, int64_t kvTile,
                          std::optional<int64_t> sequence);
 
-/// Origins by number, so that a register can hold one. 0 is that of which nothing is known.
+/// Origins by number, so that a register can hold one. Number 0 is the unknown origin.
 class TileOrigins {
 public:
   TileOrigin get(int64_t number) const;

@@ -7,7 +7,7 @@
 using namespace mlir;
 using namespace mlir::dash;
 
-/// Sums in flight are for waits and for the next product that adds to them.
+/// Sums in flight may only be used by waits and by the next product that adds to them.
 LogicalResult dash::verifySums(Operation *op, const HeldSlots &state) {
   for (OpOperand &operand : op->getOpOperands()) {
     auto product = operand.get().getDefiningOp<MatmulOp>();

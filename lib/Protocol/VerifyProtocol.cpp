@@ -1,9 +1,10 @@
 //===- VerifyProtocol.cpp - all roles together, on the IR itself ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// --dash-verify-waits follows each role alone, --dash-check-resources counts the tokens of a plan. Here the roles run
-// against each other as they will be converted, over a few short lists. What one run finds of one list holds for every
-// speed of the roles: what they do depends on the list alone, and accesses are asked for their order (SlotMemory.h).
+// --dash-verify-waits follows each role alone, --dash-check-resources counts the tokens of a plan.
+// This pass runs the roles against each other in their final form, over a few short lists. The
+// result of one run of a list holds for every speed of the roles: what they do depends on the list
+// alone, and the check is about the order of accesses (SlotMemory.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +20,8 @@ namespace mlir::dash {
 using namespace mlir;
 using namespace mlir::dash;
 
-/// Lists of items with no step and with few, alone and behind each other, and with more than everything in flight.
+/// Lists of items with no step and with few steps, alone and in sequence, and with more than
+/// everything in flight.
 static SmallVector<SmallVector<int64_t>> makeLists(WorkersOp workers) {
   int64_t deepest = 1;
   for (ChannelOp channel : workers.getChannels())

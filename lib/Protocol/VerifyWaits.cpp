@@ -1,9 +1,10 @@
 //===- VerifyWaits.cpp - nothing is read or written too early -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Follows each role along all its paths and knows which slots it may read or write, and which products are in flight.
-// Behind a branch it knows what both sides know; in a loop, what holds in front of every turn: a slot waited for as
-// that of `%step + 1` is that of `%step` a turn later. A loop's bounds are taken to be in order.
+// Follows each role along all its paths, and tracks which slots it may read or write and which
+// products are in flight. After a branch it knows what both sides know. In a loop it knows what
+// holds before every iteration: a slot waited for as that of `%step + 1` is that of `%step` in the
+// next one. A loop's lower bound is assumed to be at most its upper bound.
 //
 //===----------------------------------------------------------------------===//
 
@@ -60,7 +61,7 @@ private:
     return success();
   }
 
-  /// The loop deals with a channel turn by turn: uses that it is in the middle of go up with its variable.
+  /// The loop uses a channel once an iteration: its current uses advance with the loop's variable.
   static bool isCountedBy(scf::ForOp loop, Value channel) {
     return llvm::any_of(channel.getUsers(), [&](Operation *user) {
       auto ring = dyn_cast<RingOp>(user);

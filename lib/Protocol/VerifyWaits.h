@@ -9,14 +9,16 @@ namespace mlir::dash {
 
 struct HeldSlots;
 
-/// The op uses no sums of a product in flight, and is itself no product that is complete where it stands.
+/// Checks that the op uses no sums of a product in flight, and is not a product that must be
+/// complete where it stands.
 LogicalResult verifySums(Operation *op, const HeldSlots &state);
-/// What the op does to what its role holds, as it says: slots, turns, products.
+/// Applies the op's stated effects to what its role holds: slots, turns, products.
 LogicalResult followOp(Operation *op, HeldSlots &state);
-/// Products that the op begins, and waits for. Its accesses are right.
+/// Follows products that the op begins or waits for. Precondition: its accesses are correct.
 LogicalResult followProducts(Operation *op, HeldSlots &state);
 
-/// Along every path the role gives on as many slots as it waits for: else the channel's other end stops for ever.
+/// Checks that along every path the role passes on as many slots as it waits for. Otherwise the
+/// channel's other end stops forever.
 LogicalResult verifyBalance(RoleOp role);
 
 } // namespace mlir::dash

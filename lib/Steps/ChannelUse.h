@@ -7,7 +7,8 @@
 
 namespace mlir::dash {
 
-/// The operand that numbers the use; nothing for an op that puts, waits for, commits, releases and borrows no slot.
+/// The operand that numbers the use; empty for an op that does not put, wait for, commit, release
+/// or borrow a slot.
 inline std::optional<MutableOperandRange> useOf(Operation *op) {
   if (auto put = dyn_cast<PutOp>(op))
     return put.getUseMutable();

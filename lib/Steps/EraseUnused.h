@@ -8,8 +8,8 @@
 
 namespace mlir::dash {
 
-/// Erases ops without effects whose results have no use, those behind first, so that what only they used goes too.
-/// A pass calls it for what it has left over itself: nothing else in the IR moves.
+/// Erases ops without effects whose results are unused, last ones first, so that ops used only by
+/// them go too. A pass calls it for its own leftovers: nothing else in the IR moves.
 inline void eraseUnused(Operation *root) {
   root->walk<WalkOrder::PostOrder, ReverseIterator>([&](Operation *op) {
     if (op != root && isOpTriviallyDead(op))

@@ -1,10 +1,12 @@
 //===- HoistReleases.cpp - give a slot back behind its last reader --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// K and V of an item are read last by different products, in different branches once walks are peeled. Where each has one slot, the
-// next item's copy into it begins with its release, so that stands behind the last op that reads the slot. A product reads
-// until it is complete: the release goes in front of the first op that needs its sums, where it is waited for anyway.
-// What threads have read has to be fenced from the next copy: then the release stands behind the next commit, which has a fence.
+// Different products are the last to read K and V of an item, in different branches once walks are
+// peeled. If each has one slot, the next item's copy into it begins with its release. So the
+// release should directly follow the last op that reads the slot. A product reads until it is
+// complete: the release goes before the first op that needs its sums, where the wait happens
+// anyway. What threads have read must be fenced from the next copy: then the release follows the
+// next commit, which has a fence.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,14 +27,15 @@ using namespace mlir::dash;
 
 namespace {
 
-/// Who reads a channel of which an item uses one slot.
+/// The ops that read a channel of which an item uses one slot.
 class SlotReaders {
 public:
   explicit SlotReaders(Value channel) {
     for (Operation *user : channel.getUsers())
       if (auto wait = dyn_cast<WaitOp>(user)) {
         addTiles(wait, wait.getTiles());
-        for (Value index : wait.getIndices()) // where a mask is cut, the slot tells again where
+        // if a mask cuts a tile, the slot's indices are read again
+        for (Value index : wait.getIndices())
           for (Operation *hide : index.getUsers())
             if (isa<HideOp>(hide))
               readers.insert(hide);
@@ -47,7 +50,7 @@ public:
     for (Operation &op : llvm::make_range(block->begin(), release->getIterator()))
       if (contains(&op))
         last = &op;
-    if (!last) // the branch of an item without steps, which has waited all the same
+    if (!last) // the branch of an item without steps, which has waited too
       return;
     auto branch = dyn_cast<scf::IfOp>(last);
     if (!branch || branch.getElseRegion().empty() ||
@@ -87,7 +90,8 @@ private:
         .wasInterrupted();
   }
 
-  /// Whether a fence, as a commit has one, stands behind all loads of the slot into registers, on every way that ends behind the op.
+  /// Whether a fence (a commit has one) follows all loads of the slot into registers, on every path
+  /// that ends after the op.
   bool isFencedBehind(Operation *op, bool isFenced) const {
     auto isFence = [](const Sync &sync) { return sync.kind == SyncKind::FenceShared; };
     if (isa<CommitOp>(op) || llvm::any_of(syncsOf(op), isFence))
@@ -105,7 +109,7 @@ private:
     return result;
   }
 
-  /// The same in front of the op. Items before have given back their slots.
+  /// The same before the op. Earlier items have released their slots.
   bool isFencedBefore(Operation *op) const {
     Operation *parent = op->getParentOp();
     bool isFenced = isa<RoleOp>(parent) || isFencedBefore(parent);
@@ -114,7 +118,7 @@ private:
     return isFenced;
   }
 
-  /// Up to the first place where nobody reads any more what `last` reads last; it stays where there is none.
+  /// Moves the release up to the first place after all reads by `last`; leaves it if there is none.
   void move(ReleaseOp release, Operation *last) const {
     bool isProduct = isa<MatmulOp>(last), isFenced = isFencedBefore(last);
     for (Operation *op = last; op != release; op = op->getNextNode()) {
@@ -128,7 +132,7 @@ private:
   }
 
   llvm::SmallPtrSet<Operation *, 16> readers; ///< looked up only
-  llvm::SmallPtrSet<Operation *, 4> loads;    ///< those that threads read with; looked up only
+  llvm::SmallPtrSet<Operation *, 4> loads;    ///< those by threads; looked up only
 };
 
 struct HoistReleases : public dash::impl::HoistReleasesBase<HoistReleases> {
@@ -143,7 +147,8 @@ struct HoistReleases : public dash::impl::HoistReleasesBase<HoistReleases> {
     getOperation()->walk([&](RoleOp role) {
       if (!role.isConsumer())
         return;
-      // An item's number in its worker's list numbers the uses of channels of which an item uses one slot.
+      // An item's number in its worker's list numbers the uses of channels of which an item uses
+      // one slot.
       auto loops = role.getBody().getOps<scf::ForOp>();
       if (loops.empty())
         return;

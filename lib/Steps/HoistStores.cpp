@@ -1,8 +1,8 @@
 //===- HoistStores.cpp - results leave when they are there ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// dV and dK of an item are complete with its last step, and then its last dQ still waits for dS of the other warpgroup. What leaves
-// through slots that are empty by then goes out in that time.
+// dV and dK of an item are complete with its last step, while its last dQ still waits for dS of the
+// other warpgroup. Results that leave through slots that are already empty go out during that time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,16 +24,17 @@ namespace mlir::dash {
 using namespace mlir;
 using namespace mlir::dash;
 
-/// The branches that make a tile.
+/// The branches that produce a tile.
 static scf::IfOp findBranch(Value tile) { return tile.getDefiningOp<scf::IfOp>(); }
 
-/// A result of branches, as it is called in a region of theirs.
+/// The value of a branch result inside one of its regions.
 static Value findIn(Region &region, Value tile) {
   auto yield = cast<scf::YieldOp>(region.front().getTerminator());
   return yield.getOperand(cast<OpResult>(tile).getResultNumber());
 }
 
-/// Whether the role, on its way to an op, has given back all slots of the channel that it has waited for.
+/// Whether the role, before it reaches an op, has released all slots of the channel that it has
+/// waited for.
 static bool isReleasedBefore(Operation *end, Value channel) {
   SmallVector<LinearIndex> waits, releases;
   for (; !isa<RoleOp>(end); end = end->getParentOp())
@@ -59,8 +60,8 @@ static bool waitsFor(Operation *op, Value channel) {
       .wasInterrupted();
 }
 
-/// The region's last wait for the store's channel, if the tile is made in front of it and the store's slots are empty by then: those
-/// who use a slot after each other release it in turn, and this role has.
+/// The region's last wait for the store's channel, if the tile is defined before it and the store's
+/// slots are empty by then: users of a slot release it in turn, and this role has.
 static WaitOp findPlace(StoreOp store, Value tile, Region &region) {
   Operation *made = findIn(region, tile).getDefiningOp();
   WaitOp last;
@@ -77,7 +78,8 @@ static WaitOp findPlace(StoreOp store, Value tile, Region &region) {
   return isEmpty ? last : WaitOp();
 }
 
-/// Whether the store may go on from a region's end into the branches that make its tile there: no wait is behind them.
+/// Whether the store may move from a region's end into the branches that define its tile there: no
+/// wait follows them.
 static bool canEnterFrom(StoreOp store, Value tile, Region &region) {
   scf::IfOp branch = findBranch(findIn(region, tile));
   if (!branch || branch->getParentRegion() != &region)
@@ -94,10 +96,11 @@ static bool hasPlace(StoreOp store, Value tile) {
          });
 }
 
-/// Channels and regions at whose end a store through them stands: others stay behind it.
+/// Channels and regions with a store through the channel at the region's end: other stores stay
+/// after it.
 using Staying = llvm::SmallDenseSet<std::pair<Value, Region *>, 4>; // looked up only
 
-/// Into all branches: to its place in each, or to the end.
+/// Moves the store into all branches: to its place in each, or to the end.
 static void hoist(StoreOp store, Staying &staying) {
   Value tile = store.getValue();
   for (Region &region : findBranch(tile)->getRegions()) {
@@ -117,7 +120,7 @@ static void hoist(StoreOp store, Staying &staying) {
   store.erase();
 }
 
-/// What the store is told moves in front of the branches, if it can be computed there.
+/// Moves the store's other operands before the branches, if they can be computed there.
 static LogicalResult makeReady(StoreOp store, scf::IfOp branch) {
   if (store->getBlock() != branch->getBlock())
     return failure();
@@ -141,7 +144,7 @@ struct HoistStores : public dash::impl::HoistStoresBase<HoistStores> {
         return store.emitError("has no number of its use; run --dash-read-order first");
       if (!store.getThrough())
         return WalkResult::advance();
-      // Stores keep their order: one moves only into the branches of all in front of it.
+      // Stores keep their order: one moves only into the branches of all stores before it.
       scf::IfOp branch = findBranch(store.getValue());
       scf::IfOp &known = branches.try_emplace(store.getThrough(), branch).first->second;
       bool canMove = branch && known == branch && hasPlace(store, store.getValue()) &&

@@ -1,8 +1,8 @@
 //===- InsertDelays.cpp - random sleeps where roles wait ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Who is late must not change a bit. Warps that load and add decide who comes first, so they sleep; a consumer is late by
-// itself where its slots are.
+// A delay must not change a bit. Warps that load and add decide which role comes first, so they
+// sleep. A consumer is late by itself when its slots are.
 //
 //===----------------------------------------------------------------------===//
 

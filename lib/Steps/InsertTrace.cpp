@@ -1,8 +1,8 @@
 //===- InsertTrace.cpp - records of what roles wait for and do ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A record is a clock in front of something and a store behind it. No op that was there is changed or moved, so what has been
-// proven of the roles holds with a trace.
+// A record is a clock before something and a store after it. No existing op is changed or moved, so
+// everything proven about the roles also holds with a trace.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,10 +24,11 @@ using namespace mlir;
 using namespace mlir::dash;
 
 //===----------------------------------------------------------------------===//
-// What an op is a record of
+// Names of records
 //===----------------------------------------------------------------------===//
 
-/// Computes a tile of tiles, and does nothing to slots, products and sums: of those the tile comes to it.
+/// Computes a tile from tiles, without effects on slots, products or sums: these pass the tile to
+/// it.
 static bool isElementwise(Operation *op) {
   auto isTile = [](Type type) { return isa<RankedTensorType>(type); };
   if (op->getNumRegions() > 0 || op->getNumResults() != 1 || !isTile(op->getResultTypes().front()))
@@ -51,7 +52,7 @@ static std::optional<SumAccess> findSum(Operation *op, SumAction action) {
   return std::nullopt;
 }
 
-/// The next op that is more than a number.
+/// The next op that is not just a computation of numbers.
 static Operation *nextOf(Operation *op) {
   Operation *next = op->getNextNode();
   while (next && isPure(next) && !isElementwise(next))
@@ -69,13 +70,13 @@ static StringRef nameOf(Value channel) { return channel.getDefiningOp<ChannelOp>
 
 static RingOp ringOf(Value slot) { return slot.getDefiningOp<RingOp>(); }
 
-/// What is multiplied: the tile's slot, or registers.
+/// The name of a factor: the tile's slot, or registers.
 static std::string nameOfFactor(Value factor, bool isTransposed) {
   auto tile = factor.getDefiningOp<SlotTileOp>();
   std::string name = "r";
   if (tile) {
     name = nameOf(tile.getChannel());
-    if (tile.getElement() > 0) { // tiles of rank 2 are counted: rows stand between them
+    if (tile.getElement() > 0) { // only tiles of rank 2 are counted: rows stand between them
       auto elements = tile.getChannel().getType().getTiles().take_front(tile.getElement());
       name += "." + std::to_string(llvm::count_if(elements, [](Type type) {
                 return cast<RankedTensorType>(type).getRank() == 2;
@@ -90,7 +91,8 @@ static std::string nameOfProduct(MatmulOp op) {
          nameOfFactor(op.getB(), op.getTransposeB());
 }
 
-/// The use of the slot that a product reads, of two the one of the step: its number stands further inside.
+/// The use of the slot that a product reads. Of two uses it is that of the step, whose number is
+/// defined further inside.
 static Value useOfProduct(MatmulOp op) {
   auto depthOf = [](Operation *ring) {
     int64_t depth = 0;
@@ -106,7 +108,7 @@ static Value useOfProduct(MatmulOp op) {
   return found ? found.getUse() : Value();
 }
 
-/// The use of the slot that a reducer adds: of the next wait for one, or of the add.
+/// The use of the slot that a reducer adds: that of the next wait for a slot, or of the add.
 static RingOp slotAdded(Operation *op, bool isBehind) {
   for (; op; op = isBehind ? op->getNextNode() : op->getPrevNode())
     if (auto wait = findSync(op, SyncKind::WaitForSlot))
@@ -124,7 +126,7 @@ class RoleTrace {
 public:
   explicit RoleTrace(RoleOp role) : role(role), b(role.getLoc(), role.getContext()) {}
 
-  /// Gives the number of records.
+  /// Returns the number of records.
   int64_t insert() {
     Block &body = role.getBody().front();
     SmallVector<Operation *> ops;
@@ -204,7 +206,7 @@ private:
            last ? numberOf(last) : SmallVector<Value, 2>());
   }
 
-  /// The time in front of an op: that of the record there, if there is one.
+  /// The time before an op: that of the record there, if there is one.
   Value timeBefore(Operation *op) {
     if (auto trace = dyn_cast_if_present<TraceOp>(previousOf(op)))
       return trace.getNow();

@@ -1,7 +1,8 @@
 //===- InsertWaits.cpp - every wait, fence and arrival as an op -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Role by role (RoleWaits.cpp); and how many threads arrive at each barrier, which only all roles together say.
+// Lowers role by role (RoleWaits.cpp). Then counts the threads that arrive at each barrier, which
+// needs all roles together.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +33,7 @@ struct InsertWaits : public dash::impl::InsertWaitsBase<InsertWaits> {
       if (failed(lower(workers)))
         return signalPassFailure();
     for (WorkersOp workers : all)
-      eraseUnused(workers); // numbers of uses that nobody asks for any more
+      eraseUnused(workers); // numbers of uses that are no longer needed
   }
 
 private:
@@ -74,7 +75,8 @@ private:
     return failure(result.wasInterrupted());
   }
 
-  /// The copy engine's slots have one arrival, of who starts it; slots that warps write, or read, have theirs.
+  /// Slots of the copy engine have one arrival, by the thread that starts the copy. Slots that
+  /// warps write or read have theirs.
   void countArrivals(ChannelOp channel) {
     int64_t counts[] = {1, 1};
     for (Operation *user : channel.getResult().getUsers())

@@ -1,10 +1,11 @@
 //===- PeelWalks.cpp - prologue, steady state, epilogue -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A software-pipelined walk of n steps and s stages issues n + s - 1 iterations: iteration t issues each op of stage k for
-// step t - k, where there is one. The first s - 1 iterations are the prologue, the last s - 1 the epilogue, and those in
-// between, in which every op has a step, the loop. No branch stands around a product: ptxas would wait for products in
-// flight there, so walks of fewer than s - 1 steps are programs of their own.
+// A software-pipelined walk of n steps and s stages issues n + s - 1 iterations: iteration t issues
+// each op of stage k for step t - k, if that step exists. The first s - 1 iterations are the
+// prologue, the last s - 1 the epilogue. In those between, every op has a step; they are the loop.
+// No branch surrounds a product: ptxas would wait there for products in flight. So walks of fewer
+// than s - 1 steps are separate programs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,14 +27,14 @@ using namespace mlir::dash;
 
 namespace {
 
-/// Values of the walk's body, each for the steps that are in flight. A step is named by its distance from the iteration at
-/// hand, which is never above 0.
+/// The values of the walk's body, one version for each step in flight. A step is named by its
+/// distance from the current iteration, which is never above 0.
 class Versions {
 public:
   void set(Value value, int64_t distance, Value version) { map[{value, distance}] = version; }
   Value find(Value value, int64_t distance) const { return map.lookup({value, distance}); }
 
-  /// Everything is one iteration further away.
+  /// Moves everything one iteration back.
   void nextIteration() {
     decltype(map) shifted;
     for (auto [key, version] : map)
@@ -78,25 +79,26 @@ private:
   Value index(int64_t value) { return arith::ConstantIndexOp::create(b, value); }
 
   //===--------------------------------------------------------------------===//
-  // What crosses from iteration to iteration
+  // Values that cross iterations
   //===--------------------------------------------------------------------===//
 
-  /// A tile that stays in its slot: it is named again where it is read, and crosses in no register.
+  /// A tile that stays in its slot: its readers name it again, and it is not carried in registers.
   static bool isHeld(Value value) {
     auto tile = dyn_cast<RankedTensorType>(value.getType());
     return tile && tile.getRank() == 2 && value.getDefiningOp<WaitOp>();
   }
 
-  /// What an operand of an op of stage `stage` is a version of, and of which step.
+  /// The value of which an operand of an op of stage `stage` is a version, and the step.
   std::pair<Value, int64_t> source(Value operand, int64_t stage) {
     auto argument = dyn_cast<BlockArgument>(operand);
     if (!argument || argument.getOwner()->getParentOp() != walk)
       return {operand, -stage};
     int64_t number = argument.getArgNumber() - walk.getNumIndices();
-    return {walk.getYield().getValues()[number], -stage - 1}; // made in the step before
+    return {walk.getYield().getValues()[number], -stage - 1}; // from the previous step
   }
 
-  /// The versions that are in registers where an iteration begins, in the order of what makes them.
+  /// Finds the versions that are in registers at the start of an iteration, in the order of their
+  /// definitions.
   void findCarried() {
     llvm::SmallDenseMap<Value, int64_t> furthest; // looked up only
     for (Operation *op : ops)
@@ -105,7 +107,7 @@ private:
         int64_t &known = furthest.try_emplace(value, 0).first->second;
         known = std::min(known, distance);
       }
-    // Sums first; a result that the last iteration of the loop makes leaves through the loop too.
+    // Sums first. A result of the loop's last iteration leaves through the loop too.
     auto yielded = walk.getYield().getValues();
     llvm::SetVector<Value> made(yielded.begin(), yielded.end());
     for (Operation *op : ops)
@@ -124,7 +126,7 @@ private:
   // Iterations
   //===--------------------------------------------------------------------===//
 
-  /// Issues an iteration: the ops that have a step, which `stepOf` gives for a stage.
+  /// Issues an iteration: the ops that have a step. `stepOf` gives the step of a stage.
   void issueIteration(llvm::function_ref<bool(int64_t)> hasStep,
                       llvm::function_ref<Value(int64_t)> stepOf) {
     for (Operation *op : ops)
@@ -167,11 +169,11 @@ private:
   // Programs
   //===--------------------------------------------------------------------===//
 
-  /// A walk of at least `most` steps, and in other branches walks of fewer.
+  /// A walk of at least `most` steps; other branches have walks of fewer steps.
   SmallVector<Value> peel(int64_t most) {
     if (most == 0)
       return llvm::to_vector(walk.getInits());
-    // The longest branch is the one with the loop.
+    // The branch with most steps has the loop.
     bool hasLoop = most == numStages - 1;
     auto predicate = hasLoop ? arith::CmpIPredicate::sge : arith::CmpIPredicate::eq;
     Value condition = arith::CmpIOp::create(b, predicate, walk.getNumSteps(), index(most));
@@ -195,7 +197,7 @@ private:
       versions.set(value, -1, init);
   }
 
-  /// The sums of the last step, when `iterations` iterations have gone since it began.
+  /// The sums of the last step, `iterations` iterations after it began.
   SmallVector<Value> results(int64_t iterations) {
     return llvm::map_to_vector(walk.getYield().getValues(),
                                [&](Value value) { return versions.find(value, -iterations); });
@@ -258,7 +260,7 @@ private:
   int64_t numStages = 0;
   SmallVector<Operation *> ops;
   SmallVector<std::pair<Value, int64_t>>
-      carried; ///< a value, and how far its step is from the next iteration
+      carried; ///< a value, and the distance of its step from the next iteration
   Versions versions;
 };
 

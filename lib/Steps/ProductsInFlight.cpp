@@ -50,7 +50,7 @@ void ProductsInFlight::waitForOldest(ImplicitLocOpBuilder &b, size_t number) {
       factors.insert(factor);
     auto addsToIt = [&](Product &later) { return later.op.getAccumulate() == sum; };
     if (llvm::none_of(MutableArrayRef(products).drop_front(i + 1), addsToIt))
-      sums.push_back(sum); // else its registers are those of a later product
+      sums.push_back(sum); // otherwise its registers belong to a later product
   }
   auto wait = WgmmaWaitOp::create(b, TypeRange(ValueRange(sums)), sums, factors.getArrayRef(),
                                   products.size() - number);

@@ -8,15 +8,15 @@
 
 namespace mlir::dash {
 
-/// The products that have been issued and not waited for, along straight code. `wgmma` completes them in the order of
-/// issue, so a wait for one is a wait for all before it.
+/// The products that have been issued and not waited for, along straight-line code. `wgmma`
+/// completes them in issue order, so a wait for one is a wait for all before it.
 class ProductsInFlight {
 public:
   void issue(MatmulOp op);
-  /// Where the op uses sums: only the next product may add to them in flight.
+  /// Waits if the op uses sums in flight. Only the next product may add to sums in flight.
   void waitForSumsOf(ImplicitLocOpBuilder &b, Operation *op);
   void waitForReaders(ImplicitLocOpBuilder &b, const SlotUse &slot);
-  /// Whether that leaves none in flight, though some are.
+  /// Whether that leaves none in flight, while some are now.
   bool isReadByLast(const SlotUse &slot) const;
   void waitForAll(ImplicitLocOpBuilder &b) { waitForOldest(b, products.size()); }
 
@@ -26,7 +26,7 @@ private:
     SmallVector<SlotUse> reads;
   };
 
-  /// How many of the oldest are to be complete, so that all are for which `matches` holds.
+  /// The number of oldest products to complete, so that all that satisfy `matches` are.
   size_t countTo(function_ref<bool(Product &)> matches);
   void waitForOldest(ImplicitLocOpBuilder &b, size_t number);
 

@@ -15,7 +15,7 @@ SmallVector<PutOp> dash::findPutsFollowing(PutOp first) {
       released.push_back(release.getChannel());
     } else if (auto put = dyn_cast<PutOp>(op); put && !put.isLoad()) {
       if (llvm::is_contained(released,
-                             put.getChannel())) // its slot may be the one that is released
+                             put.getChannel())) // it may wait for the slot that is released here
         break;
       puts.push_back(put);
     } else if (!isPure(op)) {
@@ -25,7 +25,7 @@ SmallVector<PutOp> dash::findPutsFollowing(PutOp first) {
   return puts;
 }
 
-/// `value`, and what it is computed from in this block.
+/// Moves `value`, and what it is computed from in this block, before an op.
 static void hoist(Value value, Operation *before) {
   Operation *op = value.getDefiningOp();
   if (!op || op->getBlock() != before->getBlock() || op->isBeforeInBlock(before))

@@ -7,10 +7,11 @@
 
 namespace mlir::dash {
 
-/// A put of a consumer, and those behind it in its block between which nothing is waited for, issued or committed.
+/// A put of a consumer, and the puts after it in its block without a wait, an issue or a commit
+/// between them.
 SmallVector<PutOp> findPutsFollowing(PutOp first);
 
-/// Has the numbers of uses of puts that follow each other computed in front of the first of them.
+/// Moves the computation of use numbers of consecutive puts before the first of them.
 void hoistUsesOfPuts(RoleOp consumer);
 
 } // namespace mlir::dash

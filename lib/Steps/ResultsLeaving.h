@@ -9,27 +9,30 @@
 
 namespace mlir::dash {
 
-/// The slots through which a role's results leave, along its program: a copy may still read them.
+/// Tracks, along a role's program, the slots through which its results leave: a copy may still read
+/// them.
 class ResultsLeaving {
 public:
-  /// What may leave at a place.
+  /// Slots that a copy may read at a point of the program.
   struct Slots {
-    bool isAny = false;         ///< of the role's channels, since an earlier turn of a loop
-    SmallVector<SlotUse> known; ///< since
+    /// any slot of the role's channels, from an earlier iteration of a loop
+    bool isAny = false;
+    SmallVector<SlotUse> known; ///< those since then
 
     void join(const Slots &other);
   };
 
-  /// Before its stores are lowered.
+  /// Must be made before the role's stores are lowered.
   explicit ResultsLeaving(RoleOp role);
 
   void begin(const SlotUse &slot) { slots.known.push_back(slot); }
-  /// Until copies have read the slot: one thread has begun them, and waits; the others meet it.
+  /// Waits until copies have read the slot: the thread that began them waits, and the others meet
+  /// it at a barrier.
   void waitFor(ImplicitLocOpBuilder &b, const SlotUse &slot);
-  /// Before the first turn of a loop it stands for all of them.
+  /// Before its first iteration, a loop's state stands for all of them.
   void enterLoop(Operation *loop);
 
-  /// To go on from on another way.
+  /// Restored to continue on another path.
   Slots slots;
 
 private:

@@ -7,8 +7,8 @@
 
 namespace mlir::dash {
 
-/// Makes an op of every wait, fence and arrival of a role whose uses of channels have numbers. Of a warp one lane arrives, or each of
-/// its threads for itself.
+/// Inserts an op for every wait, fence and arrival of a role whose uses of channels have numbers.
+/// One lane of a warp arrives, or each thread.
 LogicalResult insertWaits(RoleOp role, bool threadsArrive);
 
 } // namespace mlir::dash

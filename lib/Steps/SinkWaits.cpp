@@ -1,10 +1,12 @@
 //===- SinkWaits.cpp - wait where a slot is first read --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// K and V of an item are put one after the other, but V is needed a product later: by then it has come. What is loaded of
-// such a slot into registers for the whole item moves with the wait. What tells a consumer something (indices) or goes
-// to registers in each step (rows) is waited for where it stands. What is loaded of it for the whole item, by an item that has no
-// step, is fenced from the next copy into the slot: steps have a fence behind their first product, for what they make.
+// K and V of an item are put one after the other, but V is needed one product later, when it has
+// arrived. Values that are loaded from such a slot into registers for the whole item move with the
+// wait. A slot with a header (indices), or with rows that go to registers in each step, is waited
+// for in place. If an item without steps loads a slot for the whole item, a fence must separate
+// that from the next copy into the slot. Items with steps have a fence after their first product
+// anyway.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +31,8 @@ static bool isForProducts(WaitOp wait) {
          });
 }
 
-/// The first op behind `op` that uses its results, or its channel if it is a wait; else the block's last.
+/// The first op after `op` that uses its results or, if `op` is a wait, its channel; else the
+/// block's last op.
 static Operation *findFirstReader(Operation *op) {
   Block *block = op->getBlock();
   Operation *first = block->mightHaveTerminator() ? block->getTerminator() : &block->back();
@@ -46,7 +49,7 @@ static Operation *findFirstReader(Operation *op) {
   return first;
 }
 
-/// Into the branches that use it, and behind them where something else does.
+/// Moves a load into the branches that use it, and after them if something else uses it.
 static void sink(LoadFactorOp load) {
   Operation *first = findFirstReader(load);
   auto branch = dyn_cast<scf::IfOp>(first);
@@ -92,7 +95,7 @@ static void sink(WaitOp wait) {
       });
     copies.push_back(copy);
   }
-  if (!wait.use_empty()) { // behind the branches the slot has come in either case
+  if (!wait.use_empty()) { // after the branches, the slot has arrived either way
     b.setInsertionPointAfter(branch);
     auto held = HeldOp::create(b, wait.getLoc(), wait.getTiles().getTypes(), wait.getChannel(),
                                wait.getUse());
@@ -103,7 +106,7 @@ static void sink(WaitOp wait) {
     sink(copy);
 }
 
-/// In the branches that do not use it, of one that does.
+/// Adds the fence in branches that do not use the load, if another branch does.
 static void fenceUnused(LoadFactorOp load, scf::IfOp branch) {
   auto isUsedIn = [&](Region &region) {
     return llvm::any_of(load->getUsers(), [&](Operation *user) {

@@ -1,7 +1,7 @@
 //===- SplitWarpgroups.cpp - a copy of a consumer for each warpgroup ------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where a warpgroup's part of a tile begins is then a constant.
+// After this, the start of a warpgroup's part of a tile is a constant.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,9 +19,9 @@ namespace mlir::dash {
 using namespace mlir;
 using namespace mlir::dash;
 
-/// Warpgroups take the tensor core in turn from the first to the last: before the first step of all it is given to
-/// the first one, and after the last step it is the first one that is given it, which takes it: no barrier is left
-/// half full.
+/// Warpgroups take the tensor core in turn, from the first to the last. Before the very first step
+/// it is given to the first one. After the last step, the first one is given it once more and takes
+/// it, so no barrier is left half full.
 static void closeTurns(RoleOp copy, int64_t warpgroup, int64_t warpgroups) {
   Block &body = copy.getBody().front();
   OpBuilder b(copy.getContext());
