@@ -1,4 +1,4 @@
-//===- InsertTrace.cpp - records of what roles wait for and do ------------===//
+//===- InsertTrace.cpp - records of waits and work of roles ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A record is a clock before something and a store after it. No existing op is changed or moved, so

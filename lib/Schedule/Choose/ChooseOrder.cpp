@@ -1,4 +1,4 @@
-//===- ChooseOrder.cpp - the order of least predicted time ----------------===//
+//===- ChooseOrder.cpp - the order with the least predicted time ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/Schedule/ChooseOrder.h"

@@ -1,4 +1,4 @@
-//===- ChooseParts.cpp - how many parts, and what is kept apart -----------===//
+//===- ChooseParts.cpp - the number of parts, and what is kept apart ------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Few heads have few kv tiles, which leaves workers idle. Parts make more items: each has some
