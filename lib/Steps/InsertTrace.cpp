@@ -91,8 +91,8 @@ static std::string nameOfProduct(MatmulOp op) {
          nameOfFactor(op.getB(), op.getTransposeB());
 }
 
-/// The use of the slot that a product reads. Of two uses it is that of the step, whose number is
-/// defined further inside.
+/// The use of the slot that a product reads. If there are two, it is that of the step, whose number
+/// is defined further inside.
 static Value useOfProduct(MatmulOp op) {
   auto depthOf = [](Operation *ring) {
     int64_t depth = 0;

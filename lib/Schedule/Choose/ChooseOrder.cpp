@@ -62,7 +62,7 @@ FailureOr<ChosenOrder> dash::chooseOrder(const ScheduleHeader &header, MLIRConte
     std::swap(best.found, run.table);
     return found = run.makespan;
   });
-  // Of two orders that take equally long, kind=auto takes the one with formulas.
+  // If two orders take equally long, kind=auto takes the one with formulas.
   double tie = isAuto ? 1 + 1e-9 : 1;
   if (failed(forEachFixedKind(header, found * tie, context, emitError, take)))
     return failure();
