@@ -29,6 +29,7 @@ KINDS = ("ascending", "descending", "shift", "symmetric-shift")
 OTHERS = ("unordered (nd)", "flash (nd)", "cudnn (nd)")
 SCALED = " FlashAttention-4 ran in another process on 2026-11-22; its numbers are scaled by how fast FA3 nd ran here and there."
 CALLS = ("dash", "SDPA cuDNN", "SDPA flash", "SDPA flash det")
+TURNS = {"FA3 nd": "FA3 nd", "FA3 det": "FA3 det", "cudnn (nd)": "cuDNN nd"}  # beside dash, one pass after the other
 EQUAL = "as many operations: "  # how dash_attn.bench names equal heads
 PEERS = ("FA3 nd", "FA3 det", "FA4 nd", "FA4 det", "cuDNN nd")
 
@@ -45,7 +46,7 @@ def main() -> None:
     page = replace(page, "few", few_heads(*newest(root, "few")))
     page = replace(page, "masks", by_active_task(*newest(root, "masks")))
     front_ends = Path("python/README.md")
-    contents = {Path("README.md"): replace(house.read(root / "README.md"), "speed", summary(peers)),
+    contents = {Path("README.md"): replace(house.read(root / "README.md"), "speed", summary(peers, newest(root, "sustained")[0], newest(root, "head-dims")[0])),
                 front_ends: replace(house.read(root / front_ends), "calls", both_ways(*newest(root, "calls"))),
                 DOCS / "measurements.md": replace(page, "peers", beside_peers(peers, peers_name)),
                 DOCS / "measurements.svg": draw(bench, baselines)}
@@ -88,11 +89,10 @@ def by_problem(record: dict) -> dict[tuple[int, str, int], dict[str, dict]]:
 
 
 def without_pause(record: dict, name: str) -> str:
-    names = {"FA3 nd": "FA3 nd", "FA3 det": "FA3 det", "cudnn (nd)": "cuDNN nd"}
-    others = [other for other in names if any(row["variant"] == other for row in record["results"])]  # a build of FA3 is not in every process
+    others = [other for other in TURNS if any(row["variant"] == other for row in record["results"])]  # a build of FA3 is not in every process
     lines = [f"{record['gpu']}, PyTorch {record['torch']}, {record['date']}, commit {record['commit']}, turns of {record['seconds']} s, TFLOP/s of the whole "
              f"backward, and the clock in MHz ([record]({link(name)})). nd: not deterministic.", "",
-             f"| head dim, mask | S | dash | {' | '.join(map(names.get, others))} | to best nd |", "|---|---|---|---" + "|---" * len(others) + "|"]
+             f"| head dim, mask | S | dash | {' | '.join(map(TURNS.get, others))} | to best nd |", "|---|---|---|---" + "|---" * len(others) + "|"]
     before, ratios, watts = None, [], [row["power_w"] for row in record["results"]]
     for (head_dim, mask, rows), variants in by_problem(record).items():
         (ours,) = (row for variant, row in variants.items() if variant not in others)
@@ -279,17 +279,35 @@ def in_microseconds(calls: dict[str, dict]) -> str:
     return f"**{ours:.0f}** / {theirs:.0f}" if ours < theirs else f"{ours:.0f} / {theirs:.0f}"
 
 
-def summary(record: dict) -> str:
-    """The README's number, its weak side beside it."""
-    means = {head_dim: [mean(pair[i] for pair in pairs) for i in (0, 1)] for head_dim, pairs in ratios_to_peers(record).items()}
-    scaled = " (measured apart)" if record["families"]["fa4"].get("scaled") else ""
-    worst, (head_dim, mask, rows) = min((best_of(variants, True, True)["tflops"] / best_of(variants, False, False)["tflops"], problem)
-                                        for problem, variants in by_problem(record).items())
-    text = (f"On an {record['gpu'].removeprefix('NVIDIA ')}, in bf16 at head dim 128, the backward pass of dash ({record['commit'][:7]}) runs at "
-            f"**{means[128][0]:.2f}** of the fastest non-deterministic one of FlashAttention-3, FlashAttention-4{scaled} "
-            f"and cuDNN, and at {means[128][1]:.2f} of their fastest deterministic one; at head dim 64 at {means[64][0]:.2f} and "
-            f"{means[64][1]:.2f}. The weakest row, S {rows} {mask} at {head_dim}, has {worst:.3f} ([measurements](dialects/dash/docs/measurements.md)).")
-    return textwrap.fill(text, 130, break_long_words=False, break_on_hyphens=False) + "\n"
+def summary(peers: dict, sustained: dict, head_dims: dict) -> str:
+    """The README's table: how many times faster dash is, and in which row the least."""
+    lines = ["| backward, bf16 | faster than the fastest peer | than the fastest deterministic peer | weakest row |", "|---|---|---|---|"]
+    gpu, ratios = peers["gpu"].removeprefix("NVIDIA "), ratios_to_peers(peers)
+    weakest: dict[int, tuple[float, str]] = {}
+    for (head_dim, mask, rows), variants in by_problem(peers).items():
+        ratio = best_of(variants, True, True)["tflops"] / best_of(variants, False, False)["tflops"]
+        weakest[head_dim] = min(weakest.get(head_dim, (math.inf, "")), (ratio, f"{mask}, {rows} rows"))
+    for head_dim, pairs in ratios.items():
+        lines.append(f"| {gpu}, head dim {head_dim} | **{mean(nd for nd, _ in pairs):.2f}x** | {mean(det for _, det in pairs):.2f}x | "
+                     f"{weakest[head_dim][0]:.2f}x: {weakest[head_dim][1]} |")
+    pairs = [(best_of_turns(variants), problem) for problem, variants in by_problem(sustained).items()]
+    ratio, (head_dim, mask, rows) = min(pairs)
+    lines.append(f"| {sustained['gpu'].removeprefix('NVIDIA ')}, both, without a pause (power limit) | {mean(pair[0] for pair in pairs):.2f}x | – | "
+                 f"{ratio:.2f}x: head dim {head_dim}, {mask}, {rows} rows |")
+    speeds = [(row["dash"] / row["cudnn"], row) for row in head_dims["speeds"]]
+    ratio, row = min(speeds, key=lambda speed: speed[0])
+    lines.append(f"| {head_dims['device'].split()[1]}, head dim {row['head_dim']}, beside cuDNN alone | {mean(speed for speed, _ in speeds):.2f}x | – | "
+                 f"{ratio:.2f}x: {row['mask']}, {row['rows']} rows |")
+    scaled = " (measured apart)" if peers["families"]["fa4"].get("scaled") else ""
+    text = (f"Peers are FlashAttention-3, FlashAttention-4{scaled} and cuDNN. Their fastest modes are not deterministic; dash is. Numbers are geometric "
+            "means of the newest records ([all rows, and how they were measured](dialects/dash/docs/measurements.md)).")
+    return "\n".join(lines) + "\n\n" + textwrap.fill(text, 130, break_long_words=False, break_on_hyphens=False) + "\n"
+
+
+def best_of_turns(variants: dict[str, dict]) -> float:
+    """How many times faster dash is than the fastest of the rest that need not be deterministic, one pass after the other."""
+    theirs = max(row["tflops"] for variant, row in variants.items() if variant in ("FA3 nd", "cudnn (nd)"))
+    return next(row["tflops"] for variant, row in variants.items() if variant not in TURNS) / theirs
 
 
 def link(name: str) -> str:
