@@ -59,12 +59,12 @@ NOT_YET: dict[str, tuple[str, ...]] = {
         "test/",
         "tools/",
     ),
-    "cell": (".github/", "dialects/", "python/", "test/"),
+    "cell": (".github/", "dialects/", "test/"),
     "columns": ("dialects/", "include/", "lib/", "python/", "test/", "tools/"),
     "of": ("dialects/", "include/", "lib/", "python/", "test/", "tools/"),
-    "ratio": ("README.md", "dialects/"),
-    "who": (".github/", "README.md", "dialects/", "include/", "lib/", "python/", "test/", "tools/"),
-    "words": ("README.md", "dialects/", "python/", "test/"),
+    "ratio": ("dialects/",),
+    "who": (".github/", "dialects/", "include/", "lib/", "python/", "test/", "tools/"),
+    "words": ("dialects/", "test/"),
 }
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """record_measurements.py - what the newest records of measurements say, in the pages: tables, ratios and the picture.
 
-  tools/scripts/record_measurements.py             writes README.md, python/README.md, measurements.md and measurements.svg
+  tools/scripts/record_measurements.py             writes README.md, measurements.md and measurements.svg
   tools/scripts/record_measurements.py --check     refuses those that say something else
 
 Records are test/Device/records/*-bench.json, *-calls.json and *-few.json, of `python3 -m dash_attn.bench --json` with a bundle, without one and
@@ -45,9 +45,8 @@ def main() -> None:
     page = replace(page, "sustained", without_pause(*newest(root, "sustained")))
     page = replace(page, "few", few_heads(*newest(root, "few")))
     page = replace(page, "masks", by_active_task(*newest(root, "masks")))
-    front_ends = Path("python/README.md")
+    page = replace(page, "calls", both_ways(*newest(root, "calls")))
     contents = {Path("README.md"): replace(house.read(root / "README.md"), "speed", summary(peers, newest(root, "sustained")[0], newest(root, "head-dims")[0])),
-                front_ends: replace(house.read(root / front_ends), "calls", both_ways(*newest(root, "calls"))),
                 DOCS / "measurements.md": replace(page, "peers", beside_peers(peers, peers_name)),
                 DOCS / "measurements.svg": draw(bench, baselines)}
     findings = house.Findings("measurements")
@@ -219,7 +218,7 @@ def both_ways(record: dict, name: str) -> str:
     shapes = by_shape(record)
     left_out = f" No time was left for {' and '.join(record['left_out'])}." if record["left_out"] else ""
     lines = [f"{record['gpu']}, PyTorch {record['torch']}, {record['date']}, medians of {record['rounds']} rounds "
-             f"([record](../{RECORDS / name})). Only dash and `SDPA flash det` are deterministic. The fastest is bold.{left_out}", "",
+             f"([record]({link(name)})), milliseconds. Only dash and `SDPA flash det` are deterministic. The fastest is bold.{left_out}", "",
              "| head dim, mask | heads | rows of q x k | batch | " + " | ".join(CALLS) + " | MiB of dash | MiB of cuDNN |",
              "|---|---|---|---|" + "---|" * (len(CALLS) + 2)]
     last = None
@@ -231,6 +230,8 @@ def both_ways(record: dict, name: str) -> str:
         lines.append(f"| {title if title != last else ''} | {row['heads']}/{row['kv_heads']} | {row['rows']} x {row['kv_rows']} | {row['batch']} | "
                      + " | ".join(times) + f" | {row['mib']:.0f} | {variants['SDPA cuDNN']['mib']:.0f} |")
         last = title
+    ratios = [variants["SDPA cuDNN"]["ms"] / variants["dash"]["ms"] for variants in shapes.values()]
+    lines += ["", f"dash is {min(ratios):.2f}x to {max(ratios):.2f}x faster than cuDNN, {mean(ratios):.2f}x in geometric mean."]
     return "\n" + "\n".join(lines) + "\n\n"
 
 
