@@ -49,22 +49,13 @@ SENTENCE_END = re.compile(r"(?<=[.!?])[)\"*]*\s+")
 LINK_TARGET, CODE = re.compile(r"\]\([^)]*\)"), re.compile(r"`[^`]*`")
 # For each rule the beginnings of paths that break it.
 NOT_YET: dict[str, tuple[str, ...]] = {
-    "body": (
-        ".github/",
-        "README.md",
-        "dialects/",
-        "include/",
-        "lib/",
-        "python/",
-        "test/",
-        "tools/",
-    ),
-    "cell": (".github/", "dialects/", "test/"),
+    "body": ("dialects/", "include/", "lib/", "python/", "test/", "tools/"),
+    "cell": ("dialects/",),
     "columns": ("dialects/", "include/", "lib/", "python/", "test/", "tools/"),
     "of": ("dialects/", "include/", "lib/", "python/", "test/", "tools/"),
     "ratio": ("dialects/",),
-    "who": (".github/", "dialects/", "include/", "lib/", "python/", "test/", "tools/"),
-    "words": ("dialects/", "test/"),
+    "who": ("dialects/", "include/", "lib/", "python/", "test/", "tools/"),
+    "words": ("dialects/",),
 }
 
 
