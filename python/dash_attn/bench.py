@@ -37,6 +37,7 @@ from .commands import parser_of, run
 from .errors import DriverError, ManifestError
 from .files import write_text
 from .runtime import Kernel
+from .records import write_record
 from .reference import CAUSAL, FULL, Mask
 from .testing import OUTPUTS, Case, allocate, flash_arguments, sizes_of
 from .timing import Variant, measure, summary
@@ -194,7 +195,7 @@ def of_calls(arguments: argparse.Namespace) -> int:
         results += measure_calls(name, case, arguments.rounds, flush, generator, bench_graphs.replays_of if arguments.backward else None)
         left_out.remove(name)
         if arguments.json:  # each time: whoever ends it early has what was measured
-            write_text(arguments.json, json.dumps(record, indent=1) + "\n")
+            write_record(arguments.json, record)
         torch.cuda.empty_cache()
     print_calls(results, "the backward pass" if arguments.backward else "both ways")
     if left_out:
@@ -234,7 +235,7 @@ def of_bundle(arguments: argparse.Namespace) -> int:
         print(f"no time was left for {', '.join(left_out)}")
     record = {"commit": bundle.commit, **about(arguments, left_out), "geometric_means": means, "results": results}
     if arguments.json:
-        write_text(arguments.json, json.dumps(record, indent=1) + "\n")
+        write_record(arguments.json, record)
     if arguments.svg:
         write_text(arguments.svg, draw(record, baselines))
     return 0

@@ -1,6 +1,9 @@
 """Records that somebody else may have written: certificates, measurements, lists of what is in a bundle. Their fields become options of the
 compiler, names of files and lines on a terminal, so each is one of the words that are known, a number within bounds, or plain text.
-Else ValueError says where: "kernels[0].kind: expected one of ascending, ..., found 'best'"."""
+Else ValueError says where: "kernels[0].kind: expected one of ascending, ..., found 'best'".
+
+Records that dash itself makes have one form, `text_of`: a case or a measurement has one line, and
+a number six digits."""
 
 from __future__ import annotations
 
@@ -11,9 +14,10 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from .files import read_text
+from .files import read_text, write_text
 
 MOST = 2**31 - 1
+COLUMNS = 400  # of a line of a record
 SHOWN = 80  # characters of what was found
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*")
 NOTHING = object()
@@ -111,6 +115,46 @@ def parse(text: str) -> Any:
 def read(path: str | Path) -> Any:
     """A file of JSON. Raises OSError and ValueError."""
     return parse(read_text(path))
+
+
+def write_record(path: Path, record: Any) -> None:
+    write_text(path, text_of(record))
+
+
+def text_of(record: Any) -> str:
+    """A record as text: each of its members begins a line, and so does each row of those that hold rows.
+
+    A row is on one line if it fits. Clocks and errors know no more than six digits.
+    """
+    return "\n".join(_lines(_rounded(record), "", "")) + "\n"
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, float) and math.isfinite(value):
+        return float(f"{value:.6g}")
+    if isinstance(value, dict):
+        return {str(name): _rounded(one) for name, one in value.items()}
+    return [_rounded(one) for one in value] if isinstance(value, (list, tuple)) else value
+
+
+def _lines(value: Any, indent: str, name: str) -> list[str]:
+    whole = f"{indent}{name}{json.dumps(value, ensure_ascii=False)}"
+    if not isinstance(value, (dict, list)) or not value:
+        return [whole]
+    is_list = isinstance(value, list)
+    are_rows = len(indent) < 2 and all(isinstance(one, (dict, list)) for one in (value if is_list else value.values()))
+    if indent and not are_rows and len(whole) < COLUMNS:
+        return [whole]
+    members = [("", one) for one in value] if is_list else [(f"{json.dumps(key, ensure_ascii=False)}: ", one) for key, one in value.items()]
+    found: list[str] = []
+    for i, (key, one) in enumerate(members):
+        lines = _lines(one, indent + " ", key)
+        lines[-1] += "," * (i + 1 < len(members))
+        if is_list and found and not isinstance(one, (dict, list)) and len(found[-1]) + len(lines[0]) < COLUMNS:
+            found[-1] += f" {lines[0].lstrip()}"  # what is no object or list stands beside its neighbours
+        else:
+            found += lines
+    return [f"{indent}{name}{'[' if is_list else '{'}", *found, f"{indent}{']' if is_list else '}'}"]
 
 
 def _shown(value: Any) -> str:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import json
 import random
 import shlex
 import time
@@ -30,7 +29,7 @@ from .errors import ArgumentError
 from .files import write_text
 from .fit import CLASSES, file_text, fit
 from .predict import DASH_OPT
-from .records import Record, read
+from .records import Record, read, write_record
 from .trace_prices import of_files, whole
 
 
@@ -106,7 +105,7 @@ def tune(arguments: argparse.Namespace) -> int:
     if not arguments.source:
         record = measure(head_dims, arguments.seconds, arguments.rounds, arguments.seed)
         if arguments.record:
-            write_text(arguments.record, json.dumps(record, indent=1) + "\n")
+            write_record(arguments.record, record)
     try:
         if arguments.source:
             record = read(arguments.source)

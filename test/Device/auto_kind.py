@@ -9,7 +9,6 @@ no time was left for a shape.
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import sys
 import time
@@ -26,6 +25,7 @@ from dash_attn import Kernel  # noqa: E402
 from dash_attn.bench import make_tensors  # noqa: E402
 from dash_attn.bundle import commit  # noqa: E402
 from dash_attn.predict import KINDS, predict, program  # noqa: E402
+from dash_attn.records import write_record  # noqa: E402
 from dash_attn.reference import Mask  # noqa: E402
 from dash_attn.testing import Case  # noqa: E402
 from dash_attn.timing import Variant, measure_whole, summary  # noqa: E402
@@ -57,7 +57,7 @@ def main() -> int:
         torch.cuda.empty_cache()
     if arguments.json:
         about = {"commit": commit(), "date": time.strftime("%Y-%m-%d"), "gpu": torch.cuda.get_device_name(), "torch": torch.__version__, "left_out": late}
-        arguments.json.write_text(json.dumps({**about, "results": rows}, indent=1) + "\n", encoding="utf-8")
+        write_record(arguments.json, {**about, "results": rows})
     return int(bool(late) or any(row["to_best_fixed"] > SLOWER for row in rows))
 
 

@@ -10,7 +10,6 @@ chance. One kind a mask: the fixed order that is best on it. Bits of the gradien
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import sys
 import time
@@ -26,6 +25,7 @@ from dash_attn import Kernel  # noqa: E402
 from dash_attn.bench import LENGTHS, best_fixed, make_tensors, problems  # noqa: E402
 from dash_attn.bench_report import compared, print_comparison  # noqa: E402
 from dash_attn.bundle import Bundle  # noqa: E402
+from dash_attn.records import write_record  # noqa: E402
 from dash_attn.testing import OUTPUTS, Case, differences, poison  # noqa: E402
 from dash_attn.timing import Variant, measure, summary  # noqa: E402
 
@@ -72,7 +72,7 @@ def main() -> int:
         about = {"old": old.commit, "new": new.commit, "date": time.strftime("%Y-%m-%d"), "gpu": torch.cuda.get_device_name(),
                  "torch": torch.__version__, "rounds": arguments.rounds, "left_out": left_out, "means": means, "ratios": rows,
                  "results": results}
-        arguments.json.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+        write_record(arguments.json, about)
     return int(bool(left_out) or means["new"]["mean"] < MEAN or means["new"]["least"] < LEAST)
 
 

@@ -26,6 +26,7 @@ from accuracy import NOISE, yardstick  # noqa: E402
 from group import demand  # noqa: E402
 
 from dash_attn import Kernel, attention  # noqa: E402
+from dash_attn.records import write_record  # noqa: E402
 from dash_attn.reference import CAUSAL, FULL, Mask  # noqa: E402
 from dash_attn.testing import (OUTPUTS, Case, differences, emulated_backward, errors, make_inputs, poison, poison_workspace, references, run,  # noqa: E402
                                zeros_left)
@@ -240,7 +241,7 @@ def main() -> int:
     failed = sum("failed" in result for result in results)
     print(f"{torch.cuda.get_device_name()}: {len(results) - failed} passed, {failed} failed")
     if arguments.record:
-        arguments.record.write_text(json.dumps({"device": torch.cuda.get_device_name(), "results": results, "speeds": speeds}, indent=1) + "\n")
+        write_record(arguments.record, {"device": torch.cuda.get_device_name(), "results": results, "speeds": speeds})
     return failed != 0
 
 

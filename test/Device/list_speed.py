@@ -9,7 +9,6 @@ entries and of the main kernel alone, and these by active task: times workers, o
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import statistics
 import sys
@@ -24,6 +23,7 @@ import torch  # noqa: E402
 
 from dash_attn import Kernel  # noqa: E402
 from dash_attn.bundle import Bundle, BundledKernel  # noqa: E402
+from dash_attn.records import write_record  # noqa: E402
 from dash_attn.testing import OUTPUTS  # noqa: E402
 from dash_attn.timing import Variant, measure  # noqa: E402
 
@@ -127,7 +127,7 @@ def main() -> int:
     if arguments.json:
         about = {"commit": bundle.commit, "date": time.strftime("%Y-%m-%d"), "gpu": torch.cuda.get_device_name(), "torch": torch.__version__,
                  "rounds": arguments.rounds, "lists": lists(arguments.seed), "results": results}
-        arguments.json.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+        write_record(arguments.json, about)
     return 0
 
 

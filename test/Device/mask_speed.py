@@ -10,7 +10,6 @@ boundary in tasks. The status is 1 where a row is above its bound, or no time wa
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import statistics
 import sys
@@ -27,6 +26,7 @@ import torch  # noqa: E402
 from dash_attn import Kernel  # noqa: E402
 from dash_attn.bundle import commit  # noqa: E402
 from dash_attn.predict import predict, program  # noqa: E402
+from dash_attn.records import write_record  # noqa: E402
 from dash_attn.reference import CAUSAL, Blocks, Mask, Union  # noqa: E402
 from dash_attn.testing import OUTPUTS, Case, allocate, flash_arguments  # noqa: E402
 from dash_attn.timing import Variant, measure  # noqa: E402
@@ -131,7 +131,7 @@ def main() -> int:
     if arguments.json:
         about = {"commit": commit(), "date": time.strftime("%Y-%m-%d"), "gpu": torch.cuda.get_device_name(), "torch": torch.__version__, "rounds": arguments.rounds,
                  "left_out": late, "above": above, "results": results}
-        arguments.json.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+        write_record(arguments.json, about)
     for what, names in (("no time was left for", late), ("above their bound:", above)):
         if names:
             print(what, ", ".join(names))

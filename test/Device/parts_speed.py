@@ -10,7 +10,6 @@ of one run. Inputs stay in L2 from run to run. The prices `piece` and `gather` i
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import sys
 import time
@@ -28,6 +27,7 @@ from dash_attn.bench import make_tensors  # noqa: E402
 from dash_attn.bundle import commit  # noqa: E402
 from dash_attn.orders import order_for, texts_of  # noqa: E402
 from dash_attn.problem import Q_TILE, SEARCHED, Wanted  # noqa: E402
+from dash_attn.records import write_record  # noqa: E402
 from dash_attn.reference import CAUSAL, FULL, Mask  # noqa: E402
 from dash_attn.runtime import maker_of  # noqa: E402
 from dash_attn.testing import Case  # noqa: E402
@@ -105,7 +105,7 @@ def main() -> None:
     if arguments.json:
         about = {"commit": commit(), "date": time.strftime("%Y-%m-%d"), "gpu": torch.cuda.get_device_name(), "torch": torch.__version__, "rounds": arguments.rounds,
                  "results": results}
-        arguments.json.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+        write_record(arguments.json, about)
 
 
 if __name__ == "__main__":

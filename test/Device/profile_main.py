@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import json
 import subprocess
 import sys
 import time
@@ -24,6 +23,7 @@ import torch  # noqa: E402
 from dash_attn import Kernel  # noqa: E402
 from dash_attn.bench import BEST_FIXED, best_fixed, make_tensors, problems  # noqa: E402
 from dash_attn.bundle import Bundle  # noqa: E402
+from dash_attn.records import write_record  # noqa: E402
 
 ROWS, RUNS = 4096, 2
 METRICS = {"cycles": "sm__cycles_elapsed.max", "tensor_busy": "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed",
@@ -66,7 +66,7 @@ def main() -> int:
                for index, (case, mask) in enumerate(cases())]
     record = {"commit": bundle.commit, "date": time.strftime("%Y-%m-%d"), "gpu": torch.cuda.get_device_name(),
               "workers": torch.cuda.get_device_properties(0).multi_processor_count, "command": " ".join(NCU), "results": results}
-    arguments.record.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    write_record(arguments.record, record)
     return 0
 
 

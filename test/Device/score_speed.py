@@ -8,7 +8,6 @@ what a ratio can be off by chance. O and LSE are those of plain attention, for n
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import sys
 import time
@@ -23,6 +22,7 @@ import torch  # noqa: E402
 from dash_attn import Kernel  # noqa: E402
 from dash_attn.bench import make_tensors, problems  # noqa: E402
 from dash_attn.bundle import Bundle, BundledKernel  # noqa: E402
+from dash_attn.records import write_record  # noqa: E402
 from dash_attn.timing import Variant, measure, summary  # noqa: E402
 
 KIND = "symmetric-shift"
@@ -62,7 +62,7 @@ def main() -> int:
     if arguments.json:
         about = {"commit": bundle.commit, "date": time.strftime("%Y-%m-%d"), "gpu": torch.cuda.get_device_name(), "torch": torch.__version__,
                  "rounds": arguments.rounds, "results": results}
-        arguments.json.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+        write_record(arguments.json, about)
     return 0
 
 

@@ -9,7 +9,6 @@ turns each, the second in the opposite order. One kind a mask, the fixed order t
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import os
 import shutil
@@ -31,6 +30,7 @@ import torch  # noqa: E402
 from dash_attn import Kernel, ManifestError  # noqa: E402
 from dash_attn.bench import BEST_FIXED, LENGTHS, best_fixed, make_variants, problems  # noqa: E402
 from dash_attn.bundle import Bundle  # noqa: E402
+from dash_attn.records import write_record  # noqa: E402
 from dash_attn.testing import Case  # noqa: E402
 from dash_attn.timing import Variant, operations  # noqa: E402
 
@@ -143,7 +143,7 @@ def main(argv: list[str] | None = None, also: Callable[[Case], list[Variant]] = 
     if arguments.json:
         about = {"commit": bundle.commit, "date": time.strftime("%Y-%m-%d"), "gpu": torch.cuda.get_device_name(), "torch": torch.__version__,
                  "seconds": arguments.seconds}
-        arguments.json.write_text(json.dumps({**about, "results": results}, indent=1) + "\n", encoding="utf-8")
+        write_record(arguments.json, {**about, "results": results})
     return 0
 
 

@@ -117,9 +117,11 @@ def main() -> None:
         cells = [" + ".join(f"{part:.1f}" for part in times[:2]) + " ms" for times in (run, world, two, halves)]
         print(f"| {rows} | {' | '.join(cells)} | {world[2] / run[2]:.3f} | {run[2] / min(two[2], halves[2]):.2f} |")
     if arguments.record:
+        from dash_attn.records import write_record
+
         about = {"date": time.strftime("%Y-%m-%d"), "gpu": f"{torch.cuda.device_count()} x {torch.cuda.get_device_name()}", "torch": torch.__version__,
                  "rounds": ROUNDS, "heads": HEADS, "kv_heads": KV_HEADS, "head_dim": HEAD_DIM, "mask": "causal"}
-        arguments.record.write_text(json.dumps(about | {"forward, backward, both, ms": found}, indent=1) + "\n")
+        write_record(arguments.record, about | {"forward, backward, both, ms": found})
 
 
 if __name__ == "__main__":

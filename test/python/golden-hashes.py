@@ -21,6 +21,7 @@ sys.path[:0] = [str(SOURCE / "test/Device"), str(SOURCE / "tools/scripts")]
 
 import golden_values as values  # noqa: E402
 from device_kernels import DeviceKernel, device_kernels  # noqa: E402
+from outcomes import fold  # noqa: E402
 
 from dash_attn.reference import Mask  # noqa: E402
 
@@ -108,16 +109,18 @@ def differences_are_found() -> None:
 
 def record(change: dict[str, Any] | None = None) -> Path:
     """What check-device writes of the kernel d64-full-shift and one build for tests, with a change of the second problem."""
-    tests = [{"name": f"golden {kernel} {problem}", "kernel": kernel, "problem": problem, "hashes": dict(hashes)}
+    tests = [{"name": f"golden {kernel} {problem}", "status": "passed", "kernel": kernel, "problem": problem, "hashes": dict(hashes)}
              for kernel in ("d64-full-shift", "d64-full-shift-threads")
              for problem, hashes in GOLDEN["hashes"]["d64-full-shift"].items()]
     for name, hashes in (change or {}).items():
         for test in tests:
             if test["kernel"] == name and test["problem"] == values.problem_name(values.PROBLEMS[1]):
+                test["status"] = "failed"
                 test.update(hashes=test["hashes"] | hashes) if hashes else test.pop("hashes")
+    line, kept = fold(tests)
     path = TMP / "record.json"
     path.write_text(json.dumps({"date": "2027-01-02T03:04:05+00:00", "commit": "abc", "machine": {"gpu": "a GPU", "driver": "1"},
-                                "tests": tests}), encoding="utf-8")
+                                "groups": {"golden d64-full": line}, "tests": kept}), encoding="utf-8")
     return path
 
 

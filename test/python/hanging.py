@@ -60,7 +60,8 @@ def outcomes(of):
 
 cases = ("d64-full", "d64-causal")
 results = check_device.run_all([(group, which) for group in ("golden", "jax_attention") for which in cases], 2, outcomes)
-assert [result["name"] for result in results] == ["jax_attention d64-full", "jax_attention d64-causal", "golden d64-full", "golden d64-causal"], results
+assert [result["name"] for said in results.values() for result in said] == ["jax_attention d64-full", "jax_attention d64-causal", "golden d64-full", "golden d64-causal"], results
+assert list(results) == [("jax_attention", "d64-full"), ("jax_attention", "d64-causal"), ("golden", "d64-full"), ("golden", "d64-causal")], results
 assert list(beside.values()) == [1, 1, 2, 2], beside
 
 

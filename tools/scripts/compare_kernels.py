@@ -34,16 +34,16 @@ def main() -> int:
         sys.exit(f"error: {error}")
     try:
         record = json.loads(arguments.record.read_text(encoding="utf-8"))
-        ran, certificates = record["ptx"], record["certificates"]
+        ran = {name: (kernel["ptx"], kernel["certificate"]) for name, kernel in record["kernels"].items()}
         commits = ", ".join(record.get("commits", [record.get("commit")]))
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         sys.exit(f"error: expected a record of check-device that names the PTX which ran, in {arguments.record}, found: {error!r}")
     made = bundle.ptx
     orders = {kernel.name: kernel.manifest["certificate"] for kernel in bundle.all}
     differing = 0
     for name in sorted(made.keys() | ran.keys()):
-        what = ("not in the record" if name not in ran else "not in the bundle" if name not in made else "other PTX" if made[name] != ran[name]
-                else "another order" if certificates.get(name, orders[name]) != orders[name] else "")
+        what = ("not in the record" if name not in ran else "not in the bundle" if name not in made else "other PTX" if made[name] != ran[name][0]
+                else "another order" if ran[name][1] not in (None, orders[name]) else "")
         if what:
             differing += 1
             print(f"{name}: {what}")

@@ -25,7 +25,10 @@ def main() -> int:
     arguments = parser.parse_args()
     record = json.loads(arguments.record.read_text(encoding="utf-8"))
     golden = values.read(arguments.file) if arguments.file.exists() else {"history": [], "hashes": {}}
-    changed = take(golden, [test for test in record["tests"] if test["name"].startswith("golden ")])
+    tests = [test for test in record["tests"] if test["name"].startswith("golden ")]
+    # A record keeps golden cases where one failed (test/Device/outcomes.py): where all passed it has their group's line only.
+    has_passed = not tests and any(name.startswith("golden ") for name in record["groups"])
+    changed = [] if has_passed else take(golden, tests)
     if not changed:
         print("the record has the hashes of the file: nothing is changed")
         return 0
