@@ -2,6 +2,8 @@
 
     python3 train_twice.py                  needs an H100 or H200, PyTorch and transformers; takes less than a minute
     python3 train_twice.py --svg FILE       also draws how many weights differ after each step
+
+The status is 0 where the weights of both runs with dash are equal, 1 where they are not, 2 where this machine cannot run it.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from typing import Any
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
+import dash_attn
 import dash_attn.transformers  # noqa: F401  (the first line to add)
 from dash_attn import audit
 from dash_attn.svg import Picture
@@ -51,6 +54,14 @@ def train(attention: str, sizes: argparse.Namespace) -> tuple[list[list[torch.Te
     return weights, recorded, float(loss)
 
 
+def refusal(device: str) -> str | None:
+    """Why this machine cannot train with dash; None if it can."""
+    if torch.device(device).type == "cuda" and not torch.cuda.is_available():
+        return "expected an H100 or H200, found no GPU that PyTorch can use"
+    q = torch.zeros(1, 1, 128, 128, dtype=torch.bfloat16, device=device)
+    return dash_attn.explain(q, q, q, causal=True).refusal or None
+
+
 def draw(shares: dict[str, list[float]]) -> str:
     """How many of the weights differ, in percent, over the steps."""
     picture = Picture(560, 260, "Weights that differ between two runs of the same training", STYLE)
@@ -77,6 +88,10 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--svg", type=Path)
     arguments = parser.parse_args(argv)
+    reason = refusal(arguments.device)
+    if reason is not None:
+        print(f"error: {reason}; 'python3 -m dash_attn.doctor' says what this machine can run, and what is missing", file=sys.stderr)
+        return 2
     shares: dict[str, list[float]] = {}
     for attention in ("sdpa", "dash"):
         begun = time.perf_counter()

@@ -42,6 +42,18 @@ def run(*more: str) -> tuple[int, dict[str, str], str]:
     return status, dict(re.findall(r"^(\w+): (loss .*)$", said.getvalue(), re.MULTILINE)), said.getvalue()
 
 
+def refused(device: str) -> str:
+    """What is said of a device that cannot train, by a status of 2."""
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said):
+        assert train_twice.main([*SIZES, f"--device={device}"]) == 2
+    return said.getvalue()
+
+
+HINT = "; 'python3 -m dash_attn.doctor' says what this machine can run, and what is missing\n"
+assert refused("meta") == f"error: q: expected a tensor on a CUDA device, found one on 'meta'{HINT}"
+if not torch.cuda.is_available():
+    assert refused("cuda") == f"error: expected an H100 or H200, found no GPU that PyTorch can use{HINT}"
 status, lines, whole = run("--svg", str(TMP / "equal.svg"))
 assert status == 0 and set(lines) == {"sdpa", "dash"} and whole.count("both runs are equal") == 2, whole
 assert all(" 0 of " in line and " 2 steps" in line for line in lines.values()), lines

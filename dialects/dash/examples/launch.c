@@ -1,7 +1,7 @@
 /* Computes gradients once, on random inputs, and writes a hash of each:  cc launch.c -ldash && ./a.out attention_bwd [LIBCUDA]
  *
- * attention_bwd.json, .ptx and, if there is one, .order are what `dash-opt --dash-to-ptx=output=attention_bwd` wrote. The rest of a host
- * would have memory and a stream already; here a few functions of the driver are looked up by hand, so that nothing of CUDA is needed.
+ * attention_bwd.json, .ptx and, if there is one, .order are what compile.c or `dash-opt --dash-to-ptx=output=attention_bwd` wrote. The rest
+ * of a host would have memory and a stream already; here a few functions of the driver are looked up by hand, so that nothing of CUDA is needed.
  */
 #include "dash-c/Launch.h"
 #include <dlfcn.h>
@@ -16,11 +16,15 @@ static void print(const DashDiagnostic *diagnostic, void *userData) {
   fprintf(stderr, "%s\n", diagnostic->message.data);
 }
 
-static DashStringRef readFile(const char *base, const char *ending) {
+static DashStringRef readFile(const char *base, const char *ending, int isNeeded) {
   char path[1024];
   snprintf(path, sizeof(path), "%s%s", base, ending);
   DashStringRef result = {NULL, 0};
   FILE *file = fopen(path, "rb");
+  if (!file && isNeeded) {
+    fprintf(stderr, "cannot read '%s'; dash-opt and compile.c write it\n", path);
+    exit(1);
+  }
   if (!file)
     return result;
   char *data = malloc(1 << 24);
@@ -74,12 +78,18 @@ int main(int argc, char **argv) {
   DashDriver driver;
   DashKernel kernel;
   DashPlan plan;
-  if (argc < 2 || dashGetApiVersion() != DASH_API_VERSION)
+  if (argc < 2 || argc > 3) {
+    fprintf(stderr, "usage: %s NAME [LIBCUDA], where NAME.json and NAME.ptx are a compiled kernel\n", argv[0]);
     return 2;
+  }
+  if (dashGetApiVersion() != DASH_API_VERSION) {
+    fprintf(stderr, "expected a libdash of API version %d, found %u\n", DASH_API_VERSION, dashGetApiVersion());
+    return 2;
+  }
 
   /* 1. A kernel, and a plan of one problem. */
   if (dashDriverOpen(library, print, NULL, &driver) != DASH_SUCCESS ||
-      dashKernelCreate(driver, readFile(argv[1], ".json"), readFile(argv[1], ".ptx"), readFile(argv[1], ".order"), print, NULL,
+      dashKernelCreate(driver, readFile(argv[1], ".json", 1), readFile(argv[1], ".ptx", 1), readFile(argv[1], ".order", 0), print, NULL,
                        &kernel) != DASH_SUCCESS)
     return 1;
   DashSize sizes[] = {{{"batch", 5}, 2}, {{"heads", 5}, 4}, {{"kv_heads", 8}, 2}, {{"q_rows", 6}, 1000}, {{"kv_rows", 7}, 1200}};
