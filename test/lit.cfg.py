@@ -31,7 +31,7 @@ config.environment["PATH"] = os.pathsep.join([bin_dir, config.llvm_tools_dir, os
 # The library of this build, for dash_attn.
 config.environment["DASH_LIBRARY"] = os.path.join(config.dash_obj_root, "lib", "libdash.so")
 config.environment["DASH_CACHE"] = "off"
-# A name captured in one function must not match in the next; a prefix nobody uses is a mistake.
+# A name captured in one function must not match in the next; a prefix without a use is a mistake.
 config.environment["FILECHECK_OPTS"] = "-enable-var-scope --allow-unused-prefixes=false"
 # Tests leave nothing behind in the source tree.
 config.environment["PYTHONDONTWRITEBYTECODE"] = "1"

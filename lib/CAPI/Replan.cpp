@@ -111,7 +111,7 @@ public:
     if (!findScheduleKind(request.kind))
       return fail(DASH_INVALID_ARGUMENT, "the order of '" + manifest.name + "' is of kind '" +
                                              request.kind +
-                                             "', which nobody can plan: compile it anew");
+                                             "', which cannot be planned: compile it anew");
     request.level = *level;
     request.parts = number("parts");
     request.apart = symbolizeApart(text("apart")).value_or(Apart::None);

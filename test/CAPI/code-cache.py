@@ -70,7 +70,7 @@ def folders_that_do_not_serve(manifest: Path) -> None:
         assert found[0] == ASSEMBLED * 2, found
         (said,) = found[1]
         assert said.startswith(f"cannot keep assembled code in '{folder}': {why}") and said.endswith(hint), said
-    if os.geteuid() == 0:  # whose it is decides, for who owns a folder may always write to it
+    if os.geteuid() == 0:  # the owner decides: the owner of a folder may always write to it
         others = TMP / "others"
         shutil.copytree(TMP / "cache", others)
         os.chown(others, 65534, -1)

@@ -119,7 +119,7 @@ def devices() -> None:
         for region in raw["workspace"]:
             region["initial"] = region["initial"].replace("zero", "any")
 
-    # What the preparation makes anew nobody has to clear.
+    # What the preparation makes anew needs no clearing.
     assert run(write("anew", without_zeros), text=given, fail="cuLaunchKernelEx:719").lines[-2].endswith("(719): unspecified launch failure")
     assert run(base, text=given, fail="cuMemsetD8Async:1").lines[4:6] == [
         "error: fill 128 bytes: CUDA_ERROR_INVALID_VALUE (1): invalid argument", "clear: DASH_DRIVER_ERROR"]

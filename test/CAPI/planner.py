@@ -52,7 +52,7 @@ def same_as_compiled() -> None:
             ("causal", "kind=synthesized workers=16 parts=1 level=machine for-workers=8", SIZES),
             ("window", "kind=synthesized workers=8 parts=1", SIZES), ("causal", "kind=synthesized workers=1 parts=1", SIZES),
             ("causal", "kind=synthesized workers=8 parts=1 tickets=true", SIZES),
-            ("causal", "kind=synthesized workers=8 parts=1", SIZES | {"kv_rows": 100}),  # one kv tile: nobody waits
+            ("causal", "kind=synthesized workers=8 parts=1", SIZES | {"kv_rows": 100}),  # one kv tile: no worker waits
             ("causal", "kind=synthesized workers=8 parts=2 apart=all table=true", SIZES),
             ("causal", "kind=synthesized workers=8 parts=2 apart=parts table=true", SIZES),
             ("causal", "kind=synthesized workers=8 parts=2 apart=parts table=true", SIZES | {"kv_rows": 100}))):  # and not for its parts
@@ -108,7 +108,7 @@ def refusals() -> None:
         "parts must divide the 3 query heads of a kv head or be a multiple of them, got 2": (TMP / "small1.json", SIZES | {"heads": 6}),
         "the order of 'attention_bwd' is made by an entry for any sizes: there is no table to plan": (formulas, SIZES),
         "a planner serves masks without bitmaps and unions; use dash-opt for others": (blocks, SIZES),
-        "the order of 'attention_bwd' is of kind 'file', which nobody can plan: compile it anew":
+        "the order of 'attention_bwd' is of kind 'file', which cannot be planned: compile it anew":
             (edited('"kind": "synthesized"', '"kind": "file"'), SIZES)}
     for message, (manifest, sizes) in refused.items():
         said = call(manifest, "plan", sizes)
@@ -195,7 +195,7 @@ def bounds() -> None:
 
 
 def kept_choices() -> None:
-    """With a choice its table: who plans it afterwards finds it. What is damaged is chosen anew."""
+    """With a choice its table: a later plan finds it. What is damaged is chosen anew."""
     folder, sizes = TMP / "choices", SQUARE
     kept = {"DASH_CACHE": str(folder), "PARTS": "1"}
     first = call(TMP / "small0.json", "choose", sizes, **kept)

@@ -63,7 +63,7 @@ assert abs(facts.backward.layer - figures["backward"]["layer"] * 1e-12) < 1e-15 
 assert [library.dashWorldGetPhaseName(which, ctypes.c_int64(phase)).text() for which, phase in ((0, 0), (0, 2), (1, 3), (1, 4), (2, 0), (0, -1))] == [
     "inputs", "outputs", "gradients", "", "", ""]
 
-# Of a rank: its own lines, as many as there is room for.
+# A rank's own lines, as many as there is room for.
 every = lines(library.dashWorldPlanGetRuns, 5, plan, ctypes.c_int64(-1))
 assert (lines(library.dashWorldPlanGetRuns, 5, plan, ctypes.c_int64(2)) == every[every[:, 0] == 2]).all()
 both = lines(library.dashWorldPlanGetMessages, 13, plan, 1, ctypes.c_int64(3), ctypes.c_int64(2))

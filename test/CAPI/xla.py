@@ -257,7 +257,7 @@ def errors() -> None:
 
 
 def sizes_come_and_go() -> None:
-    """Plans of sizes that were not asked for lately go; the code stays, and who comes back has what there was."""
+    """Plans of sizes that were not asked for lately go; the code stays, and a call that comes back finds what there was."""
     host, many = Host(stream=7), [tensors(q_rows=rows, kv_rows=rows) for rows in range(64, 64 + 600, 2)]
     assert call(host, EXECUTE, many[0]) is None
     driver.calls()

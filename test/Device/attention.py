@@ -442,7 +442,7 @@ def in_parts(bundled: BundledKernel) -> dict[str, Any]:
 
 
 def fixed(problem: Case) -> Kernel:
-    """Of the kind that lists have: what a choice by hand, from the mask alone, would take."""
+    """For the kind that lists have, what a choice by hand, from the mask alone, would take."""
     kind = OF_LISTS.get(sides(problem), OF_OTHER_LISTS)
     return registry.kernel_of(Wanted(problem.head_dim, problem.element, sides(problem), kind))
 

@@ -127,7 +127,7 @@ def of_sdpa() -> dict[str, Any]:
 
 
 def costs() -> dict[str, Any]:
-    """Of recorded steps beside plain ones, in turns: of a model that keeps the GPU busy, and of one that waits for the host."""
+    """Times of recorded steps beside plain ones, in turns: of a model that keeps the GPU busy, and of one that waits for the host."""
     measured = {}
     for width, layers, batch, rows in ((4096, 4, 4, 4096), (2048, 8, 4, 2048)):
         model, optimizer = llama("dash", width, layers)

@@ -156,7 +156,7 @@ def cases(kind: str, eager: Any, dash: Any, device: str) -> Iterator[tuple[str, 
 
 @torch.no_grad()
 def decode_after(model: Any, given: dict[str, Any]) -> list[torch.Tensor]:
-    """Of an encoder and a decoder: some rows, and another one."""
+    """For an encoder and a decoder: some rows, and another one."""
     model = model.eval()
     first = model(**given, use_cache=True)
     states = {"encoder_outputs": first.encoder_last_hidden_state[None]} if hasattr(first, "encoder_last_hidden_state") else {"input_ids": given["input_ids"]}
@@ -207,7 +207,7 @@ def cached(eager: Any, dash: Any, device: str) -> Iterator[tuple[str, Outcome]]:
 
 @torch.no_grad()
 def steps(model: Any, text: torch.Tensor, cache: Any, pieces: tuple[int, ...]) -> list[torch.Tensor]:
-    """Of the text so many rows at a time, each after what is in the cache."""
+    """So many rows of the text at a time, each after what is in the cache."""
     model.eval()
     found, at = [], 0
     try:

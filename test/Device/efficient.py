@@ -76,7 +76,7 @@ def attended(*leaves: torch.Tensor, backend: SDPBackend, **options: Any) -> torc
 
 
 def differing(compute: Callable[[], dict[str, torch.Tensor]], expected: dict[str, torch.Tensor]) -> int:
-    """Of the runs, beside matrix products on another stream."""
+    """The bits of the runs, beside matrix products on another stream."""
     other, count = torch.cuda.Stream(), 0
     a = torch.randn(4096, 4096, device="cuda", dtype=torch.bfloat16)
     for _ in range(REPEATS):

@@ -249,7 +249,7 @@ def demanded(claim: bool, message: str) -> None:
 
 
 def hash_of(found: Iterable[Any]) -> str:
-    """Of what is tensors of PyTorch, or bytes."""
+    """A hash of tensors of PyTorch, or of bytes."""
     digest = hashlib.sha256()
     for one in found:
         if not isinstance(one, bytes):

@@ -1,4 +1,4 @@
-"""The bits of every kernel's gradients, held by the hashes in golden.json: a change of bits is one that somebody decided.
+"""The bits of every kernel's gradients, held by the hashes in golden.json: a change of bits is one that was decided.
 
 Inputs are made of integers (golden_values.py). Each problem runs twice, on workspaces that hold different rubbish, and must
 give the same bytes. The outcome has what was found, from which tools/scripts/record_golden.py makes the file.

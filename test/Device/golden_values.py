@@ -34,7 +34,7 @@ SIZES = ("q_rows", "kv_rows", "batch", "heads", "kv_heads")
 
 
 def problems(fixed_sizes: dict[str, int]) -> list[tuple[int, int, int, int, int, str]]:
-    """Of a kernel; one whose order is a table has the problem that it is stated for."""
+    """The problems of a kernel; one whose order is a table has the problem that it is stated for."""
     if not fixed_sizes:
         return list(PROBLEMS)
     return [(*(fixed_sizes[name] for name in SIZES), "bhsd")]
@@ -78,7 +78,7 @@ def shifted(z: Any, bits: int) -> Any:
 
 
 def numerators(name: str, index: Any) -> Any:
-    """Of q, k, v, do and o at places `index` in C order: -127 to 127, those near 0 more often."""
+    """Values of q, k, v, do and o at places `index` in C order: -127 to 127, those near 0 more often."""
     z = splitmix64(SEED << 32 | NUMBERS[name] << 24, index)
     return (z & 127) + (shifted(z, 7) & 127) - 127
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """head_dims.py [--record FILE]: gradients at every head dim that kernels have, and attention() at some, on a GPU.
 
-Of each head dim and mask, and of v at other head dims than q and k: errors beside float64 as in accuracy.py, on poisoned outputs and workspaces; bits of
+For each head dim and mask, and for v at other head dims than q and k: errors beside float64 as in accuracy.py, on poisoned outputs and workspaces; bits of
 repeats; and memory beside each row, which no kernel may write, and whose NaN none may read. Then, at 96, speed beside cuDNN's, which
 nothing fails by. Kernels are compiled here, by libdash, in processes beside each other.
 """

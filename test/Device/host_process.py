@@ -1,4 +1,4 @@
-"""What a library leaves of somebody's process, with a real driver: timers and signals as they were, memory of threads and kernels that are gone
+"""What a library leaves of a host's process, with a real driver: timers and signals as they were, memory of threads and kernels that are gone
 given back, and a graph that goes on when its kernel is dropped."""
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:
 
 
 def gradients(kernel: BundledKernel) -> list[Gradients]:
-    """Of problems on which orders for other numbers of workers differ."""
+    """The problems on which orders for other numbers of workers differ."""
     if kernel.is_list:
         return [run_list(kernel, make(kernel, lengths, 2, 1, seed=11)) for lengths in LISTS]
     problem = case(kernel, (LONG_ROWS, LONG_ROWS, 1, 2, 1, "bshd"), seed=11)

@@ -20,7 +20,7 @@ HERE = Path(__file__).resolve().parent
 NAMES = ("o", "lse", "dq", "dk", "dv")
 KINDS = ("home", "rows", "heads-first", "random")
 RANKS = (1, 2, 4, 8)
-# Of cut 0 (leaves of some hundred rows), and of cut 1: of three leaves, whole, and two that are packed.
+# Documents of cut 0 (leaves of some hundred rows), and of cut 1: of three leaves, whole, and two that are packed.
 SMALL, LARGE = (1100, 200, 400, 64, 63, 30, 1), (50000, 9000, 700, 40)
 REPEATS, SECONDS = 10, 150
 
@@ -73,7 +73,7 @@ def local(world: Any, rank: int, tensors: list[torch.Tensor]) -> list[torch.Tens
 
 
 def hashes(world: Any, tensors: list[torch.Tensor]) -> list[int]:
-    """Of O, LSE, dQ, dK and dV, of all ranks that run here or elsewhere."""
+    """Hashes of O, LSE, dQ, dK and dV, of all ranks that run here or elsewhere."""
     from dash_attn.distributed import attention
 
     ranks = list(world.exchange.ranks)
@@ -135,7 +135,7 @@ def folds() -> dict[str, Any]:
     words = torch.randint(-2**31, 2**31, (2, 2, 100000, 8), generator=torch.Generator().manual_seed(1)).int()
     words[..., ::3, :] &= ~0x7f000000
     words[1, :, 2::7] = (words[0, :, 2::7] ^ -2**31) + 1
-    left, right = words.view(torch.float32).nan_to_num(1.0, 2.0, -2.0)  # a NaN's bits are nobody's promise
+    left, right = words.view(torch.float32).nan_to_num(1.0, 2.0, -2.0)  # no part promises a NaN's bits
     here, there = fold(left, right.clone()), fold(left.cuda(), right.cuda())
     with mock.patch.object(tree, "kernel", lambda: None):
         by_operators = fold(left.cuda(), right.cuda())
@@ -259,7 +259,7 @@ def computed_twice() -> dict[str, Any]:
     kernel, compared = world.kernel, 0
 
     class Faulty:
-        """Of rank 2."""
+        """That of rank 2."""
 
         forward = kernel.forward
 

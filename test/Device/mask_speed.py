@@ -64,7 +64,7 @@ def tasks_of(mask: Mask, rows: int) -> tuple[int, int]:
 
 
 def tighter(one: int, other: int) -> int:
-    """Of two bounds, of which -1 is none."""
+    """The lesser of two bounds, of which -1 is none."""
     return max(one, other) if min(one, other) < 0 else min(one, other)
 
 

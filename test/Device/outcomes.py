@@ -43,7 +43,7 @@ def says_more(outcome: dict[str, Any]) -> bool:
 
 
 def largest(found: list[Any]) -> Any:
-    """Of numbers, or of each output where they are by outputs."""
+    """The largest of numbers, or of each output where they are by outputs."""
     if all(isinstance(one, dict) for one in found):
         names = dict.fromkeys(name for one in found for name in one)
         return {name: largest([one[name] for one in found if name in one]) for name in names}

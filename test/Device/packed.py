@@ -1,5 +1,5 @@
 """dash_attn.attention of packed sequences, and the drop-in's: each sequence beside float64, rows that none has, the same bits however PyTorch
-runs them, graphs that are replayed with other lengths, nobody who waits, costs."""
+runs them, graphs that are replayed with other lengths, no wait of the host, costs."""
 
 from __future__ import annotations
 

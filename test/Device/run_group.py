@@ -31,7 +31,7 @@ NOT_QUICK = ("models", "first_call", "fresh_process", "sanitizer")
 
 
 def kernels_of(bundle: Bundle, group: str, which: str, quick: bool) -> list[BundledKernel]:
-    """Of a head dim and mask those that a group tests; if there are none, it has nothing to do."""
+    """Those of a head dim and mask that a group tests; if there are none, it has nothing to do."""
     if group in OF_ONE and which != ONE_FOR_ALL or group in NOT_QUICK and quick:
         return []
     if group == "given_delta" and not any(kernel.group == which for kernel in bundle.given_delta):

@@ -1,5 +1,5 @@
 """Lists of sequences: gradients of each beside float64, whatever stands in its neighbours' rows; bits that are those of the
-sequence alone; rows that no sequence has, and rows around the tensors, which nobody touches; lengths that make no sense. Of a kernel with a
+sequence alone; rows that no sequence has, and rows around the tensors, which no kernel touches; lengths that make no sense. For a kernel with a
 sink, its gradient too: a row a sequence.
 
 Tensors are [rows, heads, head dim], as FlashAttention packs them, between guard rows that are watched.
@@ -141,7 +141,7 @@ def bounds(packed: Packed, side: int) -> torch.Tensor:
 
 
 def run(kernel: BundledKernel, packed: Packed, cu: tuple[torch.Tensor, torch.Tensor] | None = None) -> dict[str, torch.Tensor]:
-    """Copies of the gradients, NaN where nobody wrote."""
+    """Copies of the gradients, NaN where nothing was written."""
     for name in packed.outputs:
         packed.whole[name].fill_(NAN)
     launch(kernel, packed, cu)
@@ -279,7 +279,7 @@ def repeats(kernel: BundledKernel, count: int) -> dict[str, Any]:
 
 
 def graph(kernel: BundledKernel) -> dict[str, Any]:
-    """Captured once; replayed with other lengths, which nobody on the host looks at."""
+    """Captured once; replayed with other lengths, which the host does not look at."""
     total, heads, kv_heads = 2000, 4, 2
     lists = [[(total, total)], [(1000, 1000), (1000, 1000)], [(1, 1), (1999, 1999)], [(700, 700), (0, 0), (1300, 1300)],
              [(640, 640)] * 3 + [(80, 80)]]

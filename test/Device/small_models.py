@@ -56,7 +56,7 @@ class NotBuilt(Exception):
 
 
 def types_of(kind: str) -> list[str]:
-    """Of models of a kind, in the installed version."""
+    """The models of a kind, in the installed version."""
     return list(getattr(modeling_auto, f"{KINDS[kind]}_MAPPING_NAMES"))
 
 

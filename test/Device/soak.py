@@ -86,7 +86,7 @@ class Repeated:
         torch.cuda.synchronize()
 
     def enqueue(self) -> None:
-        """Of the current stream, which is its own."""
+        """That of the current stream, which is its own."""
         self.memory.fill_(-1)
         self.launch.run()
         torch.bitwise_xor(self.memory, self.expected, out=self.scratch)

@@ -102,7 +102,7 @@ def mean(values: list[float]) -> float | None:
 
 
 def main(argv: list[str] | None = None, also: Callable[[Case], list[Variant]] = lambda case: []) -> int:
-    """also: further variants of a problem, for who has other implementations."""
+    """also: further variants of a problem, for a host with other implementations."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("bundle", type=Path)
     parser.add_argument("--lengths", default=",".join(map(str, LENGTHS)))

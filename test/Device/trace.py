@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """trace.py [--out DIR]: traced kernels beside plain ones, on a GPU.
 
-Of each head dim and mask: gradients must have the same bits, records must be the order, and the time of the whole backward with a trace over that without
+For each head dim and mask: gradients must have the same bits, records must be the order, and the time of the whole backward with a trace over that without
 is printed; the goal is 1.03, and nothing fails by it. Beside it stand the largest differences from what was predicted, and what prices should be. DIR gets
 a trace for Perfetto of each, what was predicted beside what was measured, a heat map of workers by steps, and a file of costs.
 Kernels are compiled here, by libdash.

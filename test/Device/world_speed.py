@@ -52,7 +52,7 @@ def of_one(rows: int) -> dict[str, list[float]]:
 
 
 def of_two(rows: int, halves: bool) -> dict[str, list[float]]:
-    """Of the rank that took longest, the ranks' rows being halves of the document."""
+    """The time of the rank that took longest, the ranks' rows being halves of the document."""
     import torch.distributed as dist
     from dash_attn.distributed import attention
     from many_ranks import inputs, local, world_of

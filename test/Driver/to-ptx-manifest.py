@@ -77,7 +77,7 @@ def check(name, options):
         expect(name, "cost of the search", True, manifest["order"]["cost"].startswith("#dash.cost<compute = "))
         check_command(name, manifest["order"]["command"], table)
     else:
-        expect(name, "search of an order that nobody searched for", None, manifest["order"].get("search"))
+        expect(name, "search of an order that was not searched for", None, manifest["order"].get("search"))
 
 
 def check_command(name, command, table):

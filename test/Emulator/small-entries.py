@@ -11,7 +11,7 @@ from memory import Global
 from ptx_text import Wrong
 
 HEAD = ".extern .shared .align 1024 .b8 dynamic_shared_memory[];\n.visible .entry test(\n.param .u64 in,\n.param .u64 out\n)\n{\n"
-# Of all entries: %rd0 is in, %rd1 is out, %rd2 is out[threads of all blocks], %rd3 is shared memory, %r0 to %r4 say who it is.
+# In all entries %rd0 is in, %rd1 is out, %rd2 is out[threads of all blocks], %rd3 is shared memory, %r0 to %r4 say which thread it is.
 PLACES = """ld.param.b64 %rd0, [in];
 ld.param.b64 %rd1, [out];
 mov.u32 %r0, %tid.x;
@@ -140,9 +140,9 @@ gives("the upper half of a product", "not.b32 %r6, %r0;\nmul.hi.u32 %r9, %r6, -1
 gives("small numbers", "ex2.approx.ftz.f32 %r9, 0fC2FE0000;\n" + STORE, 0 * thread)
 shows("a wait for a copy", BARRIER + LOAD + WAIT + TAKE, BARRIER + LOAD + TAKE, thread + 7)
 shows("a proxy fence", FILL + FENCE + LEAVE, FILL + LEAVE, thread)
-fails("nobody can go on", BARRIER + WAIT + STORE)
+fails("no warp can go on", BARRIER + WAIT + STORE)
 fails("uses a barrier at 0x400 that is not initialised", LOAD + WAIT + STORE)
-fails("arrives at a barrier whose phase expects nobody more",
+fails("arrives at a barrier whose phase expects no more arrivals",
       BARRIER + "mbarrier.arrive.expect_tx.shared.b64 %rd9, [%rd3], 256;\nmov.b32 %r9, 0;\n" + STORE)
 fails("leaves with copies or products under way", FILL + FENCE + LEAVE.replace("cp.async.bulk.wait_group 0;\n", ""))
 fails("byte 256 of out", "mov.b32 %r9, 1;\nst.global.b32 [%rd2+4], %r9;\nret;\n")

@@ -9,7 +9,7 @@ there is.
     spoilt.py KERNEL.json [--places 4,0,7] [--seeds 0,1,2] [--show]
 
 Without places it is all of them, which takes an hour. Beside the places of `ptx_order.spoils` (waits for slots and products, arrivals) a proxy
-fence, a wait of a copy, a wait for a turn or a named barrier is missing. Some harm nobody: another wait covers them, or what they forbid
+fence, a wait of a copy, a wait for a turn or a named barrier is missing. Some do no harm: another wait covers them, or what they forbid
 happens to no interleaving that a seed has made.
 """
 

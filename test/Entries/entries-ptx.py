@@ -19,14 +19,14 @@ PIPELINE = ("builtin.module(gpu.module(convert-scf-to-cf),convert-cf-to-llvm,"
 FUNCTION = re.compile(r"Function properties for (\w+)\s+(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill"
                       r" loads\s.*Used (\d+) registers")
 ENTRIES = 3
-# Who adds dQ says how its sums lie in memory, and NAME_convert reads it there.
+# The role that adds dQ says how its sums lie in memory, and NAME_convert reads it there.
 KERNEL_HALF = ["--dash-check-kernels", "--dash-assign-roles", "--dash-order-products", "--dash-place-releases", "--dash-plan-buffers",
                "--dash-outline-program", "--dash-peel-walks", "--dash-read-order", "--dash-distribute-tiles", "--dash-lower-order",
                "--dash-lower-prepare", "--dash-lower-convert"]
 
 
 def most_registers(entry: str, tile_bytes: int) -> int:
-    """Of 65536 an SM has. Blocks of 256 threads together want 64 KB of loads in flight, a tile each; of the entry for the
+    """An SM has 65536 of them. Blocks of 256 threads together want 64 KB of loads in flight, a tile each; of the entry for the
     order, one block of 512 threads is enough."""
     blocks = 1 if entry.endswith("_order") else max(2, 65536 // tile_bytes)
     return 65536 // (blocks * (512 if entry.endswith("_order") else 256))

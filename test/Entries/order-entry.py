@@ -172,7 +172,7 @@ def buffers(functions: list[str], calls: list[str], words: list[int], runtime: s
 
 
 def has_formulas(kind: str, mask: Mask) -> bool:
-    """Pairs of `symmetric-shift` are made for a mask without a left side; within one that has it, its order is a table. Of unions
+    """Pairs of `symmetric-shift` are made for a mask without a left side; within one that has it, its order is a table. For unions
     shifts are, too."""
     if mask.union is not None:
         return kind in ("ascending", "descending")

@@ -131,7 +131,7 @@ class Machine:
         if self.execute(thread, instruction) is False:
             thread.at = was
             return False
-        # Who polls lets the others go on.
+        # A warp that polls lets the others go on.
         sleeps, thread.sleeps = thread.sleeps, False
         return not sleeps
 

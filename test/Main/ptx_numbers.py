@@ -1,4 +1,4 @@
-"""Integers of PTX: what an instruction computes. Of floats it is only known that they are some."""
+"""Integers of PTX: what an instruction computes. Floats are only known to be some."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def order_buffer(walks: list[int], parts: int, is_list: bool) -> dict[int, int]:
 
 
 def check_numbers(program: dict, walks: list[int], region: str, found: dict[int, int]) -> None:
-    """Of contributions to each q tile, or to each piece of a kv tile."""
+    """Chains of contributions to each q tile, or to each piece of a kv tile."""
     parts, pieces = program["parts"], program["tiles"]["kv"] // program["tiles"]["q"]
     expected = {q: sum(q < steps for steps in walks) for q in range(max(walks))}
     if region != "workspace.turns":
@@ -56,7 +56,7 @@ def check_numbers(program: dict, walks: list[int], region: str, found: dict[int,
 
 
 def check_told(program: dict, walks: list[int], region: str, found: dict[int, int]) -> None:
-    """Of each q tile that has a contribution, or of each piece of a kv tile."""
+    """The sum of each q tile that has a contribution, or of each piece of a kv tile."""
     pieces = program["tiles"]["kv"] // program["tiles"]["q"]
     tiles = range(max(walks)) if region == "workspace.turns" else range(-(-len(walks) // program["parts"]) * pieces)
     if {tile: word & 0xFFFFFFFF for tile, word in found.items()} != dict.fromkeys(tiles, 0xFFFFFFFF):

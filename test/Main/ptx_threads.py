@@ -60,7 +60,7 @@ class Thread:
 
 @dataclass
 class Barrier:
-    """An mbarrier: who has waited for a phase knows what its arrivals knew."""
+    """An mbarrier: a thread that has waited for a phase knows what its arrivals knew."""
 
     arrivals: int
     clock: list[int]

@@ -165,13 +165,13 @@ def wrong_row(model: Model):
 # ---- Sums and turns.
 
 def clears_of(ptx: str) -> list[str]:
-    """Of the counters of dQ, dK and dV."""
+    """Names of the counters of dQ, dK and dV."""
     lines = ptx_paths.instructions_of(ptx, f"{NAME}_prepare")
     return [line for line in lines if line.startswith("st.global.b32") and line.endswith(CLEAR)]
 
 
 def rounded(ptx: str, sums: int) -> list[Step]:
-    """Of a block of `convert`: what its first thread waits for and sets back, where all meet, and a load of the sum."""
+    """The events of a block of `convert`: what its first thread waits for and sets back, where all meet, and a load of the sum."""
     lines = ptx_paths.instructions_of(ptx, f"{NAME}_convert")
     at, steps = [i for i, line in enumerate(lines) if line.startswith("ld.acquire")][sums], []
     for name, address in (("ld.acquire", WORD), ("st.relaxed", WORD), ("bar.sync", 0), ("ld.global.L1", DESCRIPTOR)):

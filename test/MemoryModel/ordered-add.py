@@ -21,7 +21,7 @@ PTX has them. Every execution has to end with the sum in the order of turns. The
 
     ordered-add.py KERNEL.ptx [--sums N] [--executions]
 
-Of a kernel of several parts, sums 0 are those of dQ, 1 those of dK, and 2 those of dV.
+In a kernel of several parts, sums 0 are those of dQ, 1 those of dK, and 2 those of dV.
 """
 
 # CHECK:      five adds to one tile, as emitted: proven in the order of their turns
@@ -105,7 +105,7 @@ def wrong(model: Model):
 
 
 def describe(model: Model) -> str:
-    """Who adds to what."""
+    """Which block adds to what."""
     execution = model.first_execution("sum", wrong(model))
     reads = [f"{event.thread} adds {TILES[event.thread]} to {value_of(execution, event)}" for event in model.reads
              if event.place == "sum"]

@@ -47,13 +47,13 @@ KERNEL.mlir beside it is the plan, which says where channels lie.
 # EXECUTIONS:    consumer: fence.proxy.async.shared::cta behind ds{{$}}
 # EXECUTIONS-NEXT: ld.shared.v4.b32 of warpgroup 0, other lane observes of q_do row
 # SPOILT:      as emitted, wrong: {{.*}}dq tile
-# CHECK:       fenced by who reads, not by who writes
+# CHECK:       fenced by the reader, not by the writer
 # CHECK-NEXT:    ds q row, do row; by thread: q row, do row, ds tile
 # CHECK-NEXT:    dq nothing; by thread: dq tile
 # CHECK-NEXT:    ds and dq q row, do row; by thread: q row, do row, ds tile, dq tile
 # CHECK-NEXT:    ds and dq, and once an item behind its first rows nothing; by thread: ds tile, dq tile
 # At head dim 64 rows and tiles of a step share a slot.
-# OVERLAPPING:      fenced by who reads, not by who writes
+# OVERLAPPING:      fenced by the reader, not by the writer
 # OVERLAPPING-NEXT:   ds q_do row, q_do other row; by thread: q_do row, ds tile, q_do other row
 # OVERLAPPING-NEXT:   dq nothing; by thread: dq tile
 # OVERLAPPING-NEXT:   ds and dq q_do row, q_do other row; by thread: q_do row, ds tile, q_do other row, dq tile
@@ -130,7 +130,7 @@ def show(found: dict[str, list[str]]) -> str:
 
 
 def by_readers(kinds: dict[str, tuple[int, ...]], channels: dict[str, str]) -> Change:
-    """The fences of those who write these tiles left out; who waits for a full slot fences instead."""
+    """The fences of the writers of these tiles left out; a role that waits for a full slot fences instead."""
     writers = [line for channel in channels for line in kinds[f"consumer: {FENCE.rstrip(';')} behind {channel}"]]
     waits = [line for channel, reader in channels.items() for line in kinds[f"{reader}: wait for {channel} full"]]
     return Change(tuple(writers), behind=tuple(waits), added=FENCE)
@@ -167,7 +167,7 @@ def main() -> int:
         for kind, lines in sorted(kinds.items()):
             if text := block.execution(Change(lines), READINGS[1]):
                 print(f"  {kind}\n    {text}")
-    print("fenced by who reads, not by who writes")
+    print("fenced by the reader, not by the writer")
     readers = {"ds": "consumer", "dq": "reducer"}
     moved = by_readers(kinds, readers)
     ways = {"ds": by_readers(kinds, {"ds": "consumer"}), "dq": by_readers(kinds, {"dq": "reducer"}), "ds and dq": moved,

@@ -9,8 +9,8 @@
 
     spoilt.py KERNEL.ptx [--every N]
 
-KERNEL.mlir beside it is the plan. A wait can be spared where another has seen the same: who gets the turn at the tensor core knows what its
-giver has waited for, and who finds a tile loaded anew, that all have released the one before.
+KERNEL.mlir beside it is the plan. A wait can be spared where another has seen the same: the warpgroup that gets the turn at the tensor core knows what its
+giver has waited for, and a role that finds a tile loaded anew knows that all have released the one before.
 """
 
 # CHECK-128: as emitted, wrong: {{$}}

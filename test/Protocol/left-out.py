@@ -42,7 +42,7 @@ def is_refused(lines):
 
 
 def without(lines, place):
-    """Without an op; who uses products that were waited for uses them in flight."""
+    """Without an op: a use of products that were waited for uses them in flight."""
     found = PRODUCTS.match(lines[place])
     before, behind = lines[:place], lines[place + 1:]
     if not found:
@@ -67,6 +67,6 @@ for kernel in args.kernels:
     for line in accepted:
         found = BORROWED.match(line)
         if not found or borrowed[found.groups()] < 2:
-            sys.exit(f"{kernel.stem}: nobody misses {line.strip()}")
+            sys.exit(f"{kernel.stem}: no proof misses {line.strip()}")
     print(f"{kernel.stem}: {len(places)} ops, each of which is missed"
           + (f", but for {len(accepted)} waits for slots that are borrowed once more" if accepted else ""))

@@ -6,7 +6,7 @@
 some where workers start in a random order, as they may if they draw no tickets.
 
 Random problems of all masks, groups and parts are ordered by a random kind, or by a random order from a file. What a worker may do is
-what dialects/dash/docs/protocol.md says of the reduced worker, with 1 to 4 warps that add and 1 to 5 slots. Of several parts, each item
+what dialects/dash/docs/protocol.md says of the reduced worker, with 1 to 4 warps that add and 1 to 5 slots. With several parts, each item
 ends with 1 to 4 pieces of its sums, whose chains go over the parts.
 """
 

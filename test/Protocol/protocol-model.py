@@ -37,7 +37,7 @@
 
     worker         one worker in full detail
     workers        several, reduced to takes and gives of turns
-    faults         edits of the IR, and who finds them
+    faults         edits of the IR, and what finds them
     more-faults    edits of what parts and lists have
 """
 

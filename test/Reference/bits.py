@@ -52,7 +52,7 @@ def named_cases() -> list[Case]:
 
 
 def mask_cases() -> list[Case]:
-    """Windows, bitmaps and unions: rows and whole tiles without keys, columns that nobody sees, gaps in chains."""
+    """Windows, bitmaps and unions: rows and whole tiles without keys, columns that no row sees, gaps in chains."""
     def problem(q: int, kv: int, mask: Mask) -> Problem:
         return Problem((Sequence(q, kv),), 16, 32, mask, 2, 1, 2)
 

@@ -161,7 +161,7 @@ def check_few(tools: Tools) -> None:
 
 
 def check_lists(tools: Tools) -> None:
-    """Of a list, a row belongs to its sequence alone; one of the second sequence sees something from its row 16 on."""
+    """In a list, a row belongs to its sequence alone; one of the second sequence sees something from its row 16 on."""
     lengths = (Sequence(40, 52), Sequence(33, 17), Sequence(1, 1))
     lane = Lane(tools, Case(Request(Problem(lengths, 16, 16, Mask(causal=True), 2, 1, 1), "shift", 3), is_list=True), "list")
     claim((decode(lane.plain.files["dq"])[0, :, 40:56] == 0).all(), "rows that see nothing of their sequence: dQ is 0")

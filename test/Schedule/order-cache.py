@@ -203,8 +203,8 @@ def check_folders():
     expect("XDG's folder", len(files(xdg / "dash")) == 1)
     plan(HOME=home)
     expect("the folder at home", len(files(home / ".cache/dash")) == 1)
-    plan(DASH_CACHE="off", HOME=TMP / "nobody")
-    expect("no folder where none is to be", not (TMP / "nobody").exists())
+    plan(DASH_CACHE="off", HOME=TMP / "no-folder")
+    expect("no folder where none is to be", not (TMP / "no-folder").exists())
 
 
 def main():

@@ -205,7 +205,7 @@ class Progress(unittest.TestCase):
         rng = random.Random(5)
         seen = set()
         for _ in range(300):
-            # Of one kv tile, nothing has a second turn.
+            # With one kv tile, nothing has a second turn.
             problem = Problem((Sequence(32, rng.choice([1, 20])),), heads=2, kv_heads=1)
             graph = EventGraph.of(random_order(problem, rng.randrange(1, 4), rng))
             backwards = finishes(graph, 1, list(reversed(range(len(graph.lists)))))

@@ -82,11 +82,11 @@ expect(found in (1, -signal.SIGXFSZ) and pair("limit") is None, f"limit: status 
 writers = [start(sources[0], "two", "wait"), *(start(sources[index % 2], "two", "wait") for index in range(5))]
 for writer in writers:
     expect(end(writer) == (0, ""), "two: every writer ends well")
-expect(pair("two") in hashes, "two: nobody's files")
+expect(pair("two") in hashes, "two: files of neither")
 
-# A lock that a killed writer has left keeps nobody out.
+# A lock that a killed writer has left keeps no writer out.
 (scratch / "stale.ptx.lock").touch()
-expect(end(start(sources[1], "stale")) == (0, "") and pair("stale") == new, "stale: a lock of nobody")
+expect(end(start(sources[1], "stale")) == (0, "") and pair("stale") == new, "stale: a lock of no process")
 
 # One file under both names.
 (scratch / "same.json").write_text("{}", encoding="utf-8")

@@ -104,7 +104,7 @@ def archives() -> None:
     for content in (b"", b"no archive", (TMP / "bundle.tar.gz").read_bytes()[:-1000]):
         (TMP / "evil.tar.gz").write_bytes(content)
         assert "expected a bundle of " in refused(lambda: Bundle.open(TMP / "evil.tar.gz"), ManifestError) and not list(FOLDERS.iterdir())
-    # Rights are those of files and programs, and owners nobody's.
+    # Rights are those of files and programs, and there are no owners.
     opened = packed(about, member("bundle/tool", b"#!/bin/sh", 0o4777), member("bundle/secret", b"", 0o000))
     assert [stat.S_IMODE((opened.path / name).stat().st_mode) for name in ("tool", "secret")] == [0o755, 0o644]
     for name in ("../../etc/passwd", "/etc/passwd", "--x", "", "a/b", 7):

@@ -67,7 +67,7 @@ def statuses() -> None:
 
         assert commands.run("tune", interrupted, "nothing is lost") == 130
     assert errors.getvalue().endswith("dash_attn.tune: interrupted; nothing is lost\n")
-    with open("/dev/full", "w") as full:  # nor is a result that nobody can read
+    with open("/dev/full", "w") as full:  # nor is a result that cannot be read
         done = subprocess.run([sys.executable, "-m", "dash_attn.audit", TMP / "one", TMP / "one"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 2 and "dash_attn.audit: error: " in done.stderr, done
     assert json.loads((TMP / "one").read_text().splitlines()[0])["dash_audit"] == 1

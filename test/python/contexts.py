@@ -1,6 +1,6 @@
 # RUN: %python %s %t
 # REQUIRES: python, plain-libdash
-"""Every call that a host may make works in a thread without a context, with that of the device, of another one, or one that is nobody's
+"""Every call that a host may make works in a thread without a context, with that of the device, of another one, or one of no device
 primary; it is made on its own device, and what was current before is current afterwards. The driver refuses whatever finds no
 context, or launches in another one, and writes it down."""
 
@@ -83,7 +83,7 @@ class OfInterface:
 
 
 def device_in_use() -> None:
-    """First of all, while no other device is in use: whose memory a pointer is asks none that nobody uses."""
+    """First of all, while no other device is in use: whose memory a pointer is asks none that is not in use."""
     driver = StubDriver()
     with driver.on(1):
         pass

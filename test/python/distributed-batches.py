@@ -29,9 +29,9 @@ CALLED: list[Any] = []
 
 
 def gradients(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, do: torch.Tensor, lse: torch.Tensor, delta: torch.Tensor, scale: float) -> Any:
-    """Of one kv head, q: [heads, rows, dim], k: [rows, dim]; dq, and the sums of dK, without the factor, and of dV."""
+    """Gradients of one kv head, q: [heads, rows, dim], k: [rows, dim]; dq, and the sums of dK, without the factor, and of dV."""
     q, k, v, do = (one.double() for one in (q, k, v, do))
-    assert all(one.isfinite().all() for one in (q, k, v, do, delta)), "a kernel would read what nobody wrote"
+    assert all(one.isfinite().all() for one in (q, k, v, do, delta)), "a kernel would read what was never written"
     seen = torch.arange(k.shape[0]) <= (torch.arange(q.shape[1]) + k.shape[0] - q.shape[1])[:, None]
     p = (scale * q @ k.T - lse[..., None]).exp().masked_fill(~seen, 0)
     ds = p * (do @ v.T - delta[..., None])
@@ -141,7 +141,7 @@ def one_pass() -> None:
 
 
 def programs() -> None:
-    """Of any number of query heads there is a kernel that leaves sums, and of all leaf shapes it is the same program."""
+    """There is a kernel for any number of query heads that leaves sums, and of all leaf shapes it is the same program."""
     for group in (1, 2, 3, 4, 5, 6, 7, 8, 16):
         wanted = batches.wanted_of_leaf(64, torch.float16, group, 256, 512)
         manifest = texts_of(wanted)[0].decode()

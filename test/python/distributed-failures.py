@@ -139,7 +139,7 @@ def failing(rank: int, how: str) -> str:
         message = refused(lambda: torch.autograd.grad(attention(q, k, v, world=world) if how == "tensor" else o, (q, k, v), do), RankError)
         again = refused(lambda: attention(q, k, v, world=world), RankError)
         assert again == message, (message, again)
-        time.sleep(0.5)  # who has the store goes last
+        time.sleep(0.5)  # the rank with the store goes last
         return message
     if how == "tensor":
         return refused(lambda: attention(q[1:], k, v, world=world), ArgumentError)

@@ -34,7 +34,7 @@ CASES = {2: ({}, {"homes": scattered(DOCUMENTS, 2, 5), "kind": "random", "kept":
 
 
 def expected(_: int) -> tuple[list[int], list[int]]:
-    """Of all tensors, and as a world makes them, of parts."""
+    """Hashes of all tensors, and as a world makes them, of parts."""
     found, world = found_of(made(1), whole()), made(1)
     return hashes(found), world.hashes(*([one] for one in found))
 

@@ -23,7 +23,7 @@ receive, outputs = Backward.receive, Backward.outputs
 
 
 def receive_watched(self):
-    """Of the sums that a rank computed, which lie in memory of the stream of its kernels."""
+    """The addresses of the sums that a rank computed, which lie in memory of the stream of its kernels."""
     seen[self.rank] = [weakref.ref(part.values) for parts in self.sums._parts.values() for part in parts]
     yield from receive(self)
 

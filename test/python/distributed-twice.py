@@ -81,7 +81,7 @@ def found() -> None:
             with warnings.catch_warnings(record=True) as said:
                 warnings.simplefilter("always")
                 differ = world.checked()
-            # Faults of who does it again are found, too.
+            # Faults of the rank that does it again are found, too.
             assert differ and all(one.wrong == (faulty,) and one.document == 0 for one in differ), differ
             assert len(said) == 1 and str(differ[0]) in str(said[0].message)
             assert world.checked() == []
@@ -113,7 +113,7 @@ def found_by_chance() -> None:
 
 
 def draws() -> None:
-    """As many as the share says, each leaf and each pair of ranks in its turn, and never who computes it itself."""
+    """As many as the share says, each leaf and each pair of ranks in its turn, and never the rank that computes it itself."""
     plan = made(4, (2000, 300), kind="random").plan
     units = 2 * sum(len(plan.leaves.of(document)) for document in range(2))
     every = [samples_of(plan, 0.05, 1, call) for call in range(2000)]

@@ -189,11 +189,11 @@ def models() -> None:
                                 ({"hidden_size": 4}, "num_attention_heads: expected a whole number above 0, found none"),
                                 ({**llama, "layer_types": 3}, "layer_types: expected a list of words, found 3")):
             assert refused(lambda fields=fields: calls_of(str(config(**fields)), Call()), ValueError) == f"{TMP / 'model/config.json'}: {message}"
-    assert "expected a config.json, a folder" in refused(lambda: calls_of("nobody/nothing", Call()), ValueError)
-    kept = TMP / "hub/models--nobody--something/snapshots/0"
+    assert "expected a config.json, a folder" in refused(lambda: calls_of("no-one/nothing", Call()), ValueError)
+    kept = TMP / "hub/models--no-one--something/snapshots/0"
     kept.mkdir(parents=True)
     (kept / "config.json").write_text(json.dumps(llama), encoding="utf-8")
-    said = call("--config=nobody/something", "--rows=256", "--heads=8", "--kv-heads=2", "--gpu=9.0", status=0, HF_HUB_CACHE=str(TMP / "hub"))
+    said = call("--config=no-one/something", "--rows=256", "--heads=8", "--kv-heads=2", "--gpu=9.0", status=0, HF_HUB_CACHE=str(TMP / "hub"))
     assert "1 x 8/2 heads x 256 rows, head dim 128, bfloat16, causal, level run (3 layers)" in said, said
 
 

@@ -1,7 +1,7 @@
 # RUN: rm -rf %t && mkdir -p %t
 # RUN: env PYTHONPATH=%dash_src/python:%dash_src/test/python/lib %python %s %t
 # REQUIRES: python
-"""Files appear whole, under names that nobody can have guessed, with the mode of any new file; what is no file, or too large, is not read."""
+"""Files appear whole, under names that cannot be guessed, with the mode of any new file; what is no file, or too large, is not read."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def links_are_not_followed() -> None:
 
 
 def writers_at_once() -> None:
-    """Of one process number, as two containers have, and of one name: each writes its own file, and one of them stays, whole."""
+    """With one process number, as two containers have, and one name: each writes its own file, and one of them stays, whole."""
     path, ready = TMP / "shared", threading.Barrier(8)
     texts = [str(i) * 100_000 for i in range(8)]
 

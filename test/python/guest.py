@@ -76,7 +76,7 @@ for work in (lambda: dash_attn.Kernel.load("/nowhere"), lambda: dash_attn.Kernel
 assert dash_attn.Kernel.compile(compiled.manifest and (Path(sys.argv[1]) / "bwd-causal.mlir").read_text(), "kind=shift workers=4").name
 compare("a kernel")
 
-# Of a thread that never asks what was said, so much is kept, and nothing of another's.
+# So much is kept of a thread that never asks what was said, and nothing of another's.
 lib, program = library(), Handle()
 for _ in range(300):
     assert lib.dashCompile(StringRef.of(b"no program"), StringRef.of(b"here"), StringRef.of(b""), HANDLER, None, ctypes.byref(program))

@@ -86,7 +86,7 @@ def gradients() -> None:
 
 
 def of_one() -> None:
-    """Of o alone the kernel takes o; of the LSE alone v has no gradient."""
+    """For o alone the kernel takes o; for the LSE alone v has no gradient."""
     for given in (arrays(), arrays(has_sink=True)):
         CALLED.clear()
         o, pull, _ = jax.vjp(lambda *x: ours(*x, causal=True), *given, has_aux=True)

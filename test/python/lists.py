@@ -39,7 +39,7 @@ def lengths(elements: int = SEQUENCES + 1, **changed: Any) -> dict[str, Tensor]:
 
 
 def launches() -> None:
-    """All entries in each call: nobody on the host knows whether lengths are those of the call before."""
+    """All entries in each call: the host does not know whether lengths are those of the call before."""
     driver = StubDriver()
     kernel = compiled(driver)
     kernel.backward(**packed(), layout="thd")
@@ -95,7 +95,7 @@ def refusals() -> None:
 
 
 def tables() -> None:
-    """Of stated lengths nothing is read on the device, and the tensors have the rows of all."""
+    """With stated lengths nothing is read on the device, and the tensors have the rows of all."""
     driver = StubDriver()
     kernel = compiled(driver, "kind=shift table=true workers=8 sizes=q:300+1+99,kv:200+500+1,heads:4,kv-heads:2", change="")
     given = {name: value for name, value in packed(400, 701).items() if name not in lengths()}

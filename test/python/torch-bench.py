@@ -53,7 +53,7 @@ def names() -> None:
 
 
 def kernels() -> None:
-    """Of a bundle: one of a kind, that serves the sizes and has one part."""
+    """The kernels of a bundle: one of a kind, that serves the sizes and has one part."""
     def bundled(name: str, element: str = "bf16", parts: int = 1, **fixed: int) -> BundledKernel:
         sizes = {size: {"value": value} for size, value in fixed.items()}
         return BundledKernel(name, 64, element, CAUSAL, "shift", True, Path(name), {"program": {"parts": parts}, "sizes": sizes})

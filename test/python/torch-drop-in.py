@@ -1,6 +1,6 @@
 # RUN: %torch_python %s %t
 # REQUIRES: torch, plain-libdash
-"""enable(): which gradients of PyTorch's own attention become ours, who computes the others, and what is put back. Then the memory of
+"""enable(): which gradients of PyTorch's own attention become ours, what computes the others, and what is put back. Then the memory of
 launches in PyTorch."""
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ SEEN: list[tuple[int, ...]] = []  # shapes of q, of each launch
 
 
 class Forgetful(dict[Any, Any]):
-    """Of launches: each is made anew, so that it knows its tensors."""
+    """Launches: each is made anew, so that it knows its tensors."""
 
     def __setitem__(self, key: Any, value: Any) -> None:
         pass
@@ -243,7 +243,7 @@ def too_much() -> None:
 
 
 def scalars() -> None:
-    """Of NumPy, and without dimensions, they are the numbers of Python that they stand for."""
+    """Scalars of NumPy, or without dimensions, are the numbers of Python that they stand for."""
     q, k, v = tensors()
     for name, values in (("scale", (0.5, np.float16(0.5), np.float32(0.5), np.float64(0.5), np.array(0.5), torch.tensor(0.5), Fraction(1, 2))),
                          ("scale", (1, 1.0, np.int64(1), torch.tensor(1))), ("causal", (True, np.True_, np.array(True), torch.tensor(True))),
@@ -268,7 +268,7 @@ def scalars() -> None:
 
 
 class Evil:
-    """Nobody can look at it."""
+    """It cannot be looked at."""
 
     def __getattr__(self, name: str) -> Any:
         raise ValueError(f"no {name}")

@@ -102,7 +102,7 @@ def beside_float64() -> None:
 
 
 def of_one() -> None:
-    """Of o alone the kernel is that which takes o; of the LSE alone o has no gradient; of neither nothing is launched."""
+    """For o alone the kernel is that which takes o; for the LSE alone o has no gradient; of neither nothing is launched."""
     for inputs, options in ((tensors(), {}), (tensors(has_sink=True), {}), (packed(), {"cu_seqlens_q": CU}),
                             (packed(has_sink=True), {"cu_seqlens_q": CU})):
         LAUNCHED.clear()

@@ -86,7 +86,7 @@ def same_tiles() -> None:
 
 
 def kept_apart() -> None:
-    """Contributions that wait for no turn are chosen where that is predicted to pay; with all of them nobody has to be resident at once."""
+    """Contributions that wait for no turn are chosen where that is predicted to pay; with all of them no workers have to be resident at once."""
     chosen = {sizes: order_for(wanted(window), *sizes).wanted
               for window, sizes in ((CAUSAL, (1, 8, 1, 2048, 2048)), (FULL, (1, 32, 8, 1, 4096)), (CAUSAL, (1, 16, 16, 8192, 8192)))}
     assert [one.apart for one in chosen.values()] == ["parts", "all", ""], chosen
@@ -117,7 +117,7 @@ def kernel_for(sizes: tuple[int, ...]) -> kernels.TorchKernel:
 
 
 def copies() -> list[str]:
-    """What was enqueued since the last time; copies go to a stream of their own, which nobody waits for but the host."""
+    """What was enqueued since the last time; copies go to a stream of their own, which only the host waits for."""
     calls = driver.calls()
     assert all(one[-1] == "0x5e" for one in calls if one[0] in ("copy", "synchronize", "destroy")), calls
     return [one[1] if one[0] == "launch" else one[0] for one in calls if one[0] in ("launch", "fill", "copy", "load", "free")]

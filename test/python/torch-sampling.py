@@ -1,6 +1,6 @@
 # RUN: rm -rf %t && mkdir -p %t && %torch_python %s %t
 # REQUIRES: torch, plain-libdash
-"""A sampler looks at one step in n and at no other; ranges have the order's name and certificate; without either nobody looks on."""
+"""A sampler looks at one step in n and at no other; ranges have the order's name and certificate; without either nothing looks on."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ RECORDED: list[int | None] = []
 
 
 class Event:
-    """Of a device on which each event is a microsecond behind the one before."""
+    """The time of a device on which each event is a microsecond behind the one before."""
 
     def __init__(self, stream: int | None) -> None:
         NOW[0] += 0.001
@@ -66,7 +66,7 @@ def samples(kernel: Kernel) -> None:
     assert (heat.rows, heat.cells, heat.about) == (("0 shift", "1 shift"), ((1.0, 1.0, 1.0), (None, 1.0, 1.0)), "launch"), heat
     assert sampler.ranks().cells == ((3.0, 5.0, 5.0),) and "a row is a launch" in heat.as_svg()
 
-    # A step that fails leaves nobody looking on, and no sample; nor does a launch that fails.
+    # A step that fails leaves no sampler looking on, and no sample; nor does a launch that fails.
     failing = Sampler(every=1, device=0)
 
     def fail() -> None:

@@ -77,7 +77,7 @@ def gradients() -> None:
         inputs = tensors()
         demand_close(found(inputs, cu, **options), apart(inputs, cu, mask, options.get("scale", 0.125)))
         assert [by for by, *_ in LAUNCHED] == ["dash, packed"] and LAUNCHED[0][1] == (mask.left, mask.right)
-    # Of self-attention one list of offsets, and one bound, is enough; slices of one projection are taken as they are.
+    # For self-attention one list of offsets, and one bound, is enough; slices of one projection are taken as they are.
     same = (LENGTHS[0], LENGTHS[0])
     inputs = tensors(same, 2, 2, 128, dtype=torch.float16)
     expected = found(inputs, (cu[0], cu[0]), causal=True)
@@ -186,7 +186,7 @@ def refusals() -> None:
         reason = refused(lambda arguments=arguments, options=options: attention(*arguments, **options), ArgumentError)
         assert reason == message, reason
         assert dash_attn.explain(*arguments, **options).refusal == message and not LAUNCHED
-    # Numbers are looked at by who explains only.
+    # Only explain looks at numbers.
     for numbers, bound, message in (([0, 9, 5, 7, 7, 7], None, "cu_seqlens_q: expected numbers that ascend from 0 to 23 at most, found "
                                      "[0, 9, 5, 7, 7, 7]"),
                                     ([0, 9, 10, 11, 12, 24], None, "cu_seqlens_q: expected numbers that ascend from 0 to 23 at most, found "

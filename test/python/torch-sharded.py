@@ -83,7 +83,7 @@ def of_rows(mesh: Any) -> None:
 
 
 def with_sink(mesh: Any) -> None:
-    """Of parts of the heads each device has its own; of parts of the batch its gradient is a sum, of what each device has rounded."""
+    """With parts of the heads each device has its own; with parts of the batch its gradient is a sum, of what each device has rounded."""
     for dim, of_sink in ((0, Replicate()), (1, Shard(0))):
         *whole, do = [*inputs()[:3], torch.linspace(-1, 1, 4, dtype=torch.bfloat16), inputs()[3]]
         for leaf in whole:

@@ -109,7 +109,7 @@ def of_three_rows() -> None:
 
 
 def numbered_by_others() -> None:
-    """Documents of a mask function that somebody made: those that are interrupted are no sequences of rows."""
+    """Documents of a mask function of a stranger's: those that are interrupted are no sequences of rows."""
     q = torch.randn(1, 2, 4, 64, dtype=torch.bfloat16)
     for numbers, expected in (([[0, 0, 1, 1]], None), ([[0, 1, 0, 1]], PLACE + "documents whose numbers ascend in a row, found others; choose another one")):
         function = masking_utils.and_masks(masking_utils.packed_sequence_mask_function(torch.tensor(numbers)), masking_utils.causal_mask_function)

@@ -161,7 +161,7 @@ def meanings() -> None:
 
 
 def padding() -> None:
-    """Of a buffer only what rows see counts: what was not written yet may be hidden."""
+    """In a buffer only what rows see counts: what was not written yet may be hidden."""
     sizes = {"q_length": 2, "kv_length": 6, "q_offset": 1}
     for seen in ([1, 1, 1], [1, 1, 1, 0, 0, 0], [1, 1, 1, 1, 1, 1]):
         mask(attention_mask=torch.tensor([seen]), **sizes)

@@ -20,7 +20,7 @@ import record_models  # noqa: E402
 
 from dash_attn.transformers import masks  # noqa: E402
 
-# A window that nobody hands on, positions that nobody hands on or of three rows, windows to both sides, a bias, and an encoder with a decoder.
+# A window that is not handed on, positions that are not handed on or of three rows, windows to both sides, a bias, and an encoder with a decoder.
 MODELS = (("causal", "llama"), ("causal", "qwen2_moe"), ("causal", "persimmon"), ("image and text", "qwen2_5_vl"), ("masked", "modernbert"), ("seq2seq", "bart"),
           ("seq2seq", "t5"), ("causal", "bloom"), ("image", "vit"))
 

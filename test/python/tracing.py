@@ -113,7 +113,7 @@ def beside(order: dict[str, Any], predicted: dict[str, Any]) -> None:
 
 
 def other_orders() -> None:
-    """Of parts, whose pieces are uses without a task, and of contributions that wait for no turn."""
+    """Traces of parts, whose pieces are uses without a task, and of contributions that wait for no turn."""
     for kind in ("symmetric-shift parts=2", "ascending apart=parts parts=2", "ascending apart=all"):
         order, predicted = (report("causal", kind, form, kv_heads=1) for form in ("json", "trace"))
         order = order["schedules"][0]

@@ -2,7 +2,7 @@
 """Checks that modules of C++ include each other in no circle, and that a base name is one module's.
 
 A module is what a stage has under one base name: X.h and X.cpp, wherever in the stage they lie; each tool is a stage. A class may be
-spread over several .cpp: those that nobody includes close no circle. Headers of the C API are below all that is written in C++, which
+spread over several .cpp: those that no file includes close no circle. Headers of the C API are below all that is written in C++, which
 may use their types, and its sources above, so those are two modules, which share a name. Each stage has a Passes.h, as everywhere in
 MLIR; other names stand once in the tree.
 """

@@ -2,7 +2,7 @@
 """Checks that includes go one way, and where files may stand.
 
 HANDED says for each folder which others it is handed headers of, beside its own, IR and Support. A stage of the flow is handed what the
-one before it leaves; Cpu and Protocol are ways out, which hand over to nobody; Hopper is the vocabulary of a target.
+one before it leaves; Cpu and Protocol are ways out, which hand over to no stage; Hopper is the vocabulary of a target.
 What is handed is never a Passes.h: only Driver puts passes in order.
 Launch stands beside the flow: it knows manifests, not the compiler, so it includes itself and Support alone, and nothing of MLIR.
 World stands beside them, too: of the compiler it asks Schedule for prices and for its reader of JSON; only the C API and tools include it.
@@ -27,8 +27,8 @@ HANDED = {  # in the order of the flow
     "Main": ("Pipeline", "Entries", "Hopper"),
     "Target": (),
 }
-WAYS_OUT = {"Cpu", "Protocol"}  # hand over to nobody
-APART = {"Launch"}  # no stage: what runs where nobody compiles
+WAYS_OUT = {"Cpu", "Protocol"}  # hand over to no stage
+APART = {"Launch"}  # no stage: what runs without a compiler
 BESIDE = {"World": ("Schedule", ("JsonFile.h", "Prices.h"))}  # no stage: what it asks of which
 ABOVE = {"Driver", "CAPI"}  # include all
 PLACES = {folder: number for number, folder in enumerate(HANDED)}

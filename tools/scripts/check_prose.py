@@ -42,19 +42,20 @@ PERSONS = {
     "user",
     "users",
 }
-WHO = re.compile(r"(?:\b(\w+),? )?\bwho [a-z]+s\b")
-BODY = re.compile(r"\b(nobody|somebody)\b", re.I)
+WHO = re.compile(r"\bwho [a-z]+s\b", re.I)
+BODY = re.compile(r"\b(no|some)body\b", re.I)
 RATIO = re.compile(r"\bat \*{0,2}\d+\.\d+\*{0,2} of\b")
+DIRECTIVE = re.compile(r"\b(RUN|REQUIRES|[A-Z-]*CHECK[A-Z-]*):")  # of lit and FileCheck, a line each
 SENTENCE_END = re.compile(r"(?<=[.!?])[)\"*]*\s+")
 LINK_TARGET, CODE = re.compile(r"\]\([^)]*\)"), re.compile(r"`[^`]*`")
 # For each rule the beginnings of paths that break it.
 NOT_YET: dict[str, tuple[str, ...]] = {
-    "body": ("dialects/", "include/", "lib/", "python/", "test/", "tools/"),
+    "body": ("dialects/", "include/", "lib/", "python/"),
     "cell": ("dialects/",),
     "columns": ("dialects/", "include/", "lib/", "python/", "test/", "tools/"),
-    "of": ("dialects/", "include/", "lib/", "python/", "test/", "tools/"),
+    "of": ("dialects/", "include/", "lib/", "python/"),
     "ratio": ("dialects/",),
-    "who": ("dialects/", "include/", "lib/", "python/", "test/", "tools/"),
+    "who": ("dialects/", "include/", "lib/", "python/"),
     "words": ("dialects/",),
 }
 
@@ -141,6 +142,7 @@ def of_python(source):
                 code.pop(number, None)
         elif token.type == tokenize.COMMENT:
             comments[first] = token.string.lstrip("#! ")
+            code[first] = code[first][: token.start[1]]
         if token.type not in (tokenize.COMMENT, tokenize.NL):
             previous = token.type
     lines = [
@@ -162,12 +164,11 @@ def findings_of(path, source):
     for text in texts:
         words = plain(text.joined())
         for match in WHO.finditer(words):
-            if (match[1] or "").lower() not in PERSONS:
-                yield (
-                    "who",
-                    text.line_of(match.end()),
-                    f"expected 'that' or 'which' for a thing, found '{match[0]}'",
-                )
+            before = re.findall(r"\w+", words[: match.start()])[-4:]  # a name may stand between
+            if not PERSONS & {word.lower() for word in before}:
+                found = " ".join([*before[-1:], match[0]])
+                message = f"expected 'that' or 'which' for a thing, found '{found}'"
+                yield "who", text.line_of(match.start()), message
         for match in BODY.finditer(words):
             yield (
                 "body",
@@ -211,7 +212,7 @@ def findings_of(path, source):
     comments = {number for text in texts if text.kind == "comment" for number, _ in text.lines}
     for number, line in enumerate(source.splitlines(), 1):
         is_checked = path.suffix != ".py" or number in comments
-        if is_checked and len(line) > MOST_COLUMNS and " " in line.strip():
+        if is_checked and len(line) > MOST_COLUMNS and not DIRECTIVE.search(line):
             yield "columns", number, f"expected at most {MOST_COLUMNS} columns, found {len(line)}"
 
 

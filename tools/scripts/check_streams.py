@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks that C++ writes files and standard output in one place, include/dash/Support/WriteFile.h.
 
-LLVM's streams to files end the process, and the host of a library with it, where a write fails and nobody has asked for the error:
+LLVM's streams to files end the process, and the host of a library with it, where a write fails and no caller has asked for the error:
 report_fatal_error in a destructor. Text is collected by a raw_string_ostream, and writeFile or TemporaryFile writes it, or says why not.
 Standard error is for tools: what cannot be said there cannot be said at all. Tests may print to standard output, which FileCheck reads.
 """
@@ -28,7 +28,7 @@ def main():
             for stream in (FILES,) if is_test else (FILES, STANDARD):
                 if found := stream.search(code):
                     findings.add(path, number, f"expected writeFile or TemporaryFile of dash/Support/WriteFile.h, found '{found[1]}', "
-                                 "whose errors nobody has to look at; collect the text and hand it over")
+                                 "whose errors can go unseen; collect the text and hand it over")
     findings.finish()
 
 

@@ -44,7 +44,7 @@ class Need:
 
 
 class Flow:
-    """The instructions of an entry and who follows whom."""
+    """The instructions of an entry and which follows which."""
 
     def __init__(self, text: str, entry: str) -> None:
         self.code, labels, _ = parse(text, entry)
@@ -126,7 +126,7 @@ def count(text: str, entry: str, elements: int) -> Need:
     tasks = total["exponentials"] * LANES * WARPS / elements
     if not tasks or tasks != int(tasks):
         sys.exit(f"error: expected loops of products with an exponential for each of {elements} scores, found {tasks} of that")
-    # Who loads what a step needs is in a loop within that of items, who loads what an item needs is not.
+    # A role that loads what a step needs is in a loop within that of items; one that loads what an item needs is not.
     constants = dict(re.findall(r"mov\.b32\s+(%r\d+), (\d+);", text))
     loads = [(depth, sorted(loop)) for depth, loop, names in found if any(map(EXPECTED.fullmatch, names))]
     loaded = sum(int(constants[one.operands[-1]]) for one in flow.always(set(max(loads)[1])) if EXPECTED.fullmatch(one.name))

@@ -50,10 +50,10 @@ LIST_TABLE = {"causal": "q:700+64+1+1500+129+333,kv:700+640+1+1500+129+100,heads
 GIVEN_DELTA = {"causal": "symmetric-shift"}
 # Kinds whose kernels are also built for f16, one of a mask: a kernel differs from that of bf16 in a few instructions.
 F16_KINDS = {"full": "shift", "causal": "symmetric-shift"}
-# Of a mask: a kind, its parts and its level. The usual sizes that an order is proven for have heads that they divide.
+# For a mask: a kind, its parts and its level. The usual sizes that an order is proven for have heads that they divide.
 PARTS = {"full": ("shift", 4, "run"), "causal": ("symmetric-shift", 8, "batch")}
 PARTS_SIZES = "heads:16,kv-heads:2"
-# More parts than a kv head has query heads: runs of q tiles. Of a mask: a kind, its parts and sizes, of formulas the usual ones.
+# More parts than a kv head has query heads: runs of q tiles. For a mask: a kind, its parts and sizes, of formulas the usual ones.
 RUNS = {"full": ("shift", 3, "heads:1,kv-heads:1"), "causal": ("synthesized", 4, "q:2048,kv:2048,batch:1,heads:2,kv-heads:2")}
 # Kernels for tests of levels: of a class of masks, a kind of order. At level machine it is made for so many workers and run by others, at
 # level batch it serves any batch (orders of bitmaps are tables: one for each); kernels of a lower level beside them do have other bits.
@@ -62,7 +62,7 @@ MADE_FOR, LEVEL_WORKERS, LEVEL_BATCHES = 64, (132, 100, 66), (1, 2, 7)
 LEVEL_TABLE = "parts=1 sizes=q:1024,kv:1024,heads:32,kv-heads:32,batch:"
 # At level batch a table of a list gives each sequence the order that it has beside others; at level run a search looks at all of them.
 LEVEL_LISTS = {"beside-one": "1000+64", "among-many": "1000+3000+200+1000+1900"}
-# Kernels with other scores: with a softcap, as Gemma 2 has it, and with a sink, as gpt-oss has it. Of a mask: a kind, what each of its
+# Kernels with other scores: with a softcap, as Gemma 2 has it, and with a sink, as gpt-oss has it. For a mask: a kind, what each of its
 # kernels of batches has, and what those of lists have.
 SOFTCAP = 50.0
 SCORES = {"causal": ("symmetric-shift", ("softcap", "sink"), ("softcap", "sink")), "window-512-0": ("shift", ("softcap-sink",), ("sink",)),
@@ -171,7 +171,7 @@ def device_kernels(workers: int = TARGETS_OWN) -> list[DeviceKernel]:
 
 
 def level_kernels() -> list[DeviceKernel]:
-    """Of one head dim: levels are the order's, which knows none."""
+    """Kernels of one head dim: levels are the order's, which knows none."""
     kernels, head_dim = [], 128
     for mask, kind in LEVEL_KINDS.items():
         is_table = mask.startswith("blocks")

@@ -50,7 +50,7 @@ def circle_in(graph):
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
-        circle = error.args[1][:0:-1]  # which names who is imported first, and the first again at its end
+        circle = error.args[1][:0:-1]  # which names the first import, and the first again at its end
         first = circle.index(min(circle))
         return circle[first:] + circle[:first]
     return None

@@ -47,7 +47,7 @@ def cells(row: dict[str, Any]) -> list[str]:
 
 
 def rows_of(results: list[dict[str, Any]]) -> Iterator[str]:
-    """Of models of which something can be said, by kind and name. What differs between versions is said of each."""
+    """Models of which something can be said, by kind and name. What differs between versions is said of each."""
     by_model = [{(row["kind"], row["type"]): cells(row) for row in result["rows"]} for result in results]
     for kind, model in sorted(set().union(*by_model)):
         each = [one[kind, model] for one in by_model if (kind, model) in one]
@@ -68,7 +68,7 @@ def table(results: list[dict[str, Any]]) -> str:
     absent = [len({(row["kind"], row["type"]) for row in result["rows"]} - {tuple(re.split(r" \| ", line[2:])[1::-1]) for line in lines}) for result in results]
     versions = " and ".join(result["transformers"] for result in results)
     counts = ", ".join(f"{number} of {result['transformers']}" for number, result in zip(absent, results))
-    return (f"\nOf transformers {versions}: {len(lines)} models. Not compared, because the script makes no small one of them or eager needs more than a text or an "
+    return (f"\n{len(lines)} models of transformers {versions}. Not compared, because the script makes no small one of them or eager needs more than a text or an "
             f"image: {counts}.\n\n| model | kind | {' | '.join(COLUMNS)} | only in |\n|{'---|' * (len(COLUMNS) + 3)}\n" + "\n".join(lines) + "\n\n")
 
 

@@ -20,7 +20,7 @@ class Barrier:
         self.bytes += expected_bytes
         self.pending -= count
         if self.pending < 0:
-            raise Wrong("arrives at a barrier whose phase expects nobody more")
+            raise Wrong("arrives at a barrier whose phase expects no more arrivals")
         self.settle()
 
     def complete(self, size: int) -> None:
@@ -33,7 +33,7 @@ class Barrier:
 
 
 class Meeting:
-    """Of the threads that come to a named barrier next: open until as many have come as it wants."""
+    """The threads that come to a named barrier next: open until as many have come as it wants."""
 
     def __init__(self, wanted: int):
         self.wanted, self.count = wanted, 0
@@ -43,7 +43,7 @@ class Meeting:
 
 
 class Meetings:
-    """Of a block."""
+    """Those of a block."""
 
     def __init__(self) -> None:
         self.open: dict[int, Meeting] = {}

@@ -107,7 +107,7 @@ def words_of(matrix: np.ndarray) -> np.ndarray:
 
 
 class Products:
-    """Of a warp, in their order. Registers of sums are no numbers from the first product until one waits for the last; factors in registers
+    """Products of a warp, in their order. Registers of sums are no numbers from the first product until one waits for the last; factors in registers
     and in shared memory are read when a product happens to run."""
 
     slow = 0.1

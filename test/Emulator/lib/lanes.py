@@ -44,7 +44,7 @@ def flushed(x: np.ndarray) -> np.ndarray:
 
 
 def ex2(x: np.ndarray) -> np.ndarray:
-    """Of what is too small for a full mantissa it is 1 anyhow; what becomes so small is 0."""
+    """For what is too small for a full mantissa it is 1 anyhow; what becomes so small is 0."""
     power = np.exp2(x)
     return np.where(power < SMALLEST, f32(0), power)
 

@@ -19,7 +19,7 @@ from warp import Group, Warp
 # all warps wait, one does anyhow. Which engine: any, the one that began last, or first. Which warp: any, or the first by a random rank.
 PACES, LONGEST_WHILE, LONGEST_TURN = (0.01, 0.2, 0.6, 0.95), 800, 40
 IMPATIENCE = 0.15  # how often what is slow happens while others sleep
-STEPS_OF_LOOK, STEPS_OF_CLOCK = 4, 48  # between looks at who waits for others, and at who sleeps
+STEPS_OF_LOOK, STEPS_OF_CLOCK = 4, 48  # between looks at warps that wait for others, and at those that sleep
 RESIDENT = 6  # blocks of a grid whose blocks do not wait for each other
 MOST_NAPS = 2000  # in a row, before nothing is expected to happen any more
 
@@ -138,10 +138,10 @@ class Machine:
             self.idles()
         if self.naps > MOST_NAPS:
             places = [warp.where(group.pc - 1, group) for warp in self.ready + self.waiting for group in warp.groups]
-            raise Wrong("nobody can go on:\n  " + "\n  ".join(places))
+            raise Wrong("no warp can go on:\n  " + "\n  ".join(places))
 
     def idles(self) -> None:
-        """Who sleeps wakes up, as a rule, before what is slow happens."""
+        """A warp that sleeps wakes up, as a rule, before what is slow happens."""
         naps = [group.wait.until for warp in self.waiting for group in warp.groups if isinstance(group.wait, Nap)]
         if self.slow and (not naps or self.random.random() < IMPATIENCE):
             self.advance(self.slow, self.random.randrange(len(self.slow)))

@@ -18,7 +18,7 @@ class Memory:
         self.base, self.bytes = base, np.full(size, POISON, np.uint8)
 
     def places(self, addresses: np.ndarray, size: int, writes: bool, alignment: int = 0) -> np.ndarray:
-        """Of the first byte of each access of so many bytes."""
+        """The address of the first byte of each access of so many bytes."""
         places = addresses - np.uint64(self.base)  # what lies in front is large
         if places.size and int(places.max()) + size > len(self.bytes):
             at = int(addresses[places.argmax()])

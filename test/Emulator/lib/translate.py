@@ -27,7 +27,7 @@ NAME = re.compile(r"%?[a-z_$][\w.$]*", re.I)
 
 
 class Translator:
-    """Of an entry: its functions share their constants."""
+    """The code of an entry: its functions share their constants."""
 
     def __init__(self, clock: Callable[[], int]):
         self.names = {name: getattr(lanes, name) for name in dir(lanes)} | {"clock": clock}

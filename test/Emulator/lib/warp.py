@@ -1,4 +1,4 @@
-"""A warp: 32 lanes that may part at a branch and meet again. Of those that can go on, the ones that are furthest behind do."""
+"""A warp: 32 lanes that may part at a branch and meet again. The ones that are furthest behind go on, of those that can."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Warp:
         return None
 
     def step(self) -> bool:
-        """Runs the next instructions of a group; False if all wait, or nobody is left."""
+        """Runs the next instructions of a group; False if all wait, or no lane is left."""
         group = self.next_group()
         if group is None:
             return False

@@ -57,7 +57,7 @@ def _wrap(value: Value, type_: str) -> Value:
 
 
 def _divide(a: Value, b: Value) -> Value:
-    """Rounded to zero, as arith.divsi does; a divisor of 0 in a lane whose result nobody takes gives 0."""
+    """Rounded to zero, as arith.divsi does; a divisor of 0 in a lane whose result is not taken gives 0."""
     quotient = np.abs(a) // np.maximum(np.abs(b), 1)
     return np.where((a < 0) != (b < 0), -quotient, quotient)
 

@@ -3,7 +3,7 @@
 //
 //   fuzz-readers --door=NAME [options of libFuzzer] [FOLDER...]
 //
-// A door is a parser, a reader or a pass that meets what somebody else wrote. Whatever the bytes, it answers: no crash, no failed
+// A door is a parser, a reader or a pass that meets what a stranger wrote. Whatever the bytes, it answers: no crash, no failed
 // assertion, no hang. A program names its doors in `doors`.
 //
 //===----------------------------------------------------------------------===//

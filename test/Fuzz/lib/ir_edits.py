@@ -1,7 +1,7 @@
 """One thing of the workers changed between two passes, and the other passes run: dash-opt refuses it with a place, or the PTX of the
-main kernel still keeps its order, which `ptx_machine` proves. A dropped wait that nobody notices is what this looks for.
+main kernel still keeps its order, which `ptx_machine` proves. A dropped wait that goes unnoticed is what this looks for.
 
-What a kernel computes is not looked at: who swaps two factors of a product before the passes asks for another product.
+What a kernel computes is not looked at: two factors of a product that are swapped before the passes are another product.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tool import Tool
 WALKS = [[1, 1, 2, 3], [4, 1, 5]]
 # Each so many edits are of another program.
 EDITS_A_PROGRAM = 50
-# Behind these there are instructions, and nobody in the compiler knows what a slot was: the machine is what finds an edit.
+# Behind these there are instructions, and no part of the compiler knows what a slot was: the machine is what finds an edit.
 HELD_BY_MACHINE = ("dash-convert-to-nvvm", "dash-lower-roles")
 PROGRAMS = [("full", 64), ("causal", 128), ("full", 128), ("causal", 64)]
 PIPELINE = "kind=shift q-tile=64 workers=4"

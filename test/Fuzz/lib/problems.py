@@ -106,7 +106,7 @@ class Maker:
         self.rng, self.powers = rng, powers
         self.tiles = rng.choice([(16, 16), (64, 128), (64, 64), (128, 64), (16, 48), (80, 32), (256, 16)])
         self.parts = rng.choice([1, 1, 1, 2, 3, 4])
-        # Of one head, runs of its q tiles: then the query heads of a kv head are given.
+        # Runs of the q tiles of one head: then the query heads of a kv head are given.
         self.group = rng.choice([1, 1, 2]) if rng.random() < 0.25 else None
         if self.group:
             self.parts = self.group * rng.choice([2, 2, 3, 5])
@@ -174,7 +174,7 @@ class Asked:
                      rng.randint(1, workers), cost, rng.choice(["formulas", "table"]), rng.choice(["none", "none", "parts", "all"]))
 
     def serving(self, problems: list[Problem]) -> Asked:
-        """Of a kind that cuts as these problems are cut."""
+        """A kind that cuts as these problems are cut."""
         return self if all(serves(self.kind, problem) for problem in problems) else replace(self, kind="synthesized")
 
     def options(self, parts: int) -> str:

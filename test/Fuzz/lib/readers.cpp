@@ -26,7 +26,7 @@ static StringRef asFile(StringRef bytes) {
   return file.path();
 }
 
-/// Text; what can be read can be written, also as bytecode. Of bytecode all but `readAttribute` is MLIR's own reader, which trusts the
+/// Text; what can be read can be written, also as bytecode. All of bytecode but `readAttribute` is MLIR's own reader, which trusts the
 /// numbers that it finds.
 static void readModule(StringRef bytes) {
   if (isBytecode(llvm::MemoryBufferRef(bytes, "")))

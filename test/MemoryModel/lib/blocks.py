@@ -53,7 +53,7 @@ class Channel:
 
 
 def channels_of(plan: str) -> list[Channel]:
-    """Of the IR behind `--dash-plan-buffers`."""
+    """The ops of the IR behind `--dash-plan-buffers`."""
     found = []
     types_of = dict(ALIAS.findall(plan))
     for name, depth, places, strides, barriers, alias in CHANNEL.findall(plan):
@@ -116,7 +116,7 @@ class Block:
         return next((channel.name for channel in self.channels if any(at in slot for slot in channel.slots)), "")
 
     def channel_barrier(self, step: Step) -> str:
-        """Of a step at an mbarrier."""
+        """The phase of a step at an mbarrier."""
         at = self.tracer.barrier_of(step)
         return next(name for channel in self.channels if (name := channel.barrier(at)))
 

@@ -59,7 +59,7 @@ class Program:
     initial: dict[str, int] = field(default_factory=dict)
     places: dict[str, str] = field(default_factory=dict)  # of addresses that are aliases
     meetings: dict[object, dict[str, list[int]]] = field(default_factory=dict)
-    has_values: bool = True  # whether the question is about values, or only about who observes whom
+    has_values: bool = True  # whether the question is about values, or only about which thread observes which
     begins: dict[str, Event] = field(default_factory=dict)  # of grids that follow another
 
     def add(self, **fields) -> Event:

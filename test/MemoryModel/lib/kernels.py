@@ -44,7 +44,7 @@ def trace(ptx: Path, walks: list[int]) -> Tracer:
 
 def replay(thread: Thread, steps: Iterable[Step], names: dict[int, Place], tracer: Tracer, change: Change = AS_EMITTED) -> None:
     """Runs steps of the machine as a thread of the model. `names` has the bytes that matter; all other places are private, as if
-    nobody else used them. One byte stands for a tile: all bytes of it go the same way."""
+    no other kernel used them. One byte stands for a tile: all bytes of it go the same way."""
     for step in steps:
         key = (thread.block, tracer.barrier_of(step), step.phase) if step.phase >= 0 else None
         for text in filter(None, change.of(step).split(";")):

@@ -56,7 +56,7 @@ def sorted_by(behind: list[list[int]]) -> list[int]:
 class Order:
     """The transitive closure of edges, of which a few have a condition.
 
-    Rows of bits hold what is always there. Ways over conditional edges are looked for only when somebody asks.
+    Rows of bits hold what is always there. Ways over conditional edges are looked for only on demand.
     """
 
     def __init__(self, size: int, edges: Iterable[tuple[int, int]], conditional: Iterable[tuple[int, int, Condition]] = ()):

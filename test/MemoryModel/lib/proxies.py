@@ -9,7 +9,7 @@ it does not say how. There are two readings, and `READINGS` has both:
     thread   the generic access must be of the fence's own thread, as well: what "within a single thread" says if nothing may be
              added to it. It is asked of two-way fences only; others have a scope.
 
-Of products 9.7.17.7.1 says: "An async proxy fence must be used to establish an ordering between prior writes to shared memory matrices
+On products 9.7.17.7.1 says: "An async proxy fence must be used to establish an ordering between prior writes to shared memory matrices
 and subsequent reads", and leaves open by whom.
 """
 
@@ -87,7 +87,7 @@ class Proxies:
                  and (self.reading == "path" or other.proxy != "generic" or fence.thread == other.thread
                       or fence.is_asynchronous or fence.direction != "both")]
         if access.proxy == "tensormap":
-            # 9.7.15.4: who uses a descriptor acquires; a release is before it, by its writer or by the end of the grid (8.9.4).
+            # 9.7.15.4: a use of a descriptor acquires; a release is before it, by its writer or by the end of the grid (8.9.4).
             acquires = [fence for fence in found if fence.direction == "acquire"]
             released = [fence for fence in self.fences if fence.proxy == "tensormap" and fence.direction == "release"]
             return [fence for fence in acquires

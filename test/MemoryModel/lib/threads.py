@@ -136,7 +136,7 @@ class Thread:
                      is_sc=meaning == "sc")
 
     def meet(self, text, parts, operands, places_of, key) -> None:
-        """Barriers of a block, of a warp, in memory: who arrives releases, who has waited acquires (8.9.4, 9.7.15.2, 9.7.15.16)."""
+        """Barriers of a block, of a warp, in memory: an arrival releases, a completed wait acquires (8.9.4, 9.7.15.2, 9.7.15.16)."""
         if parts[1] == "init":
             return
         if parts[0] == "bar":

@@ -113,7 +113,7 @@ PART_FAULTS = {
     "an item's pieces are not all counted as uses": replace("reducer", r"arith\.constant 4 : index", "arith.constant 3 : index",
                                                          lambda ir, kind: lines_of(ir, kind, 0)),
 }
-# Of a list of sequences, whose first would be taken for all.
+# For a list of sequences, whose first would be taken for all.
 LIST_FAULTS = {
     "the turn of another sequence's tile": zero_for(r"dash\.acquire_turn", r"(\[)%sequence\w*"),
     "an add to another sequence's tile": zero_for(r"dash\.bulk_add", r"(into %\w+\[)%sequence\w*"),

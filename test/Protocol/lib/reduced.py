@@ -6,7 +6,7 @@ import random
 
 
 def lists_of(schedule: dict, pieces: int) -> tuple[list, list]:
-    """Of a schedule of a JSON report: each worker's steps as (tile, turn), and how long each tile's chain is. Of several parts, an item's
+    """From a schedule of a JSON report: each worker's steps as (tile, turn), and how long each tile's chain is. With several parts, an item's
     steps are followed by so many pieces of its sums, each a tile with a chain over the parts."""
     # A tile's chain says whose turn it is by kv tile and part; heads of a group are visited by items of one kv head.
     turns, lengths = {}, []

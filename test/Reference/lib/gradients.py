@@ -106,7 +106,7 @@ class Places:
 
 @dataclass
 class Recomputed:
-    """Contributions by who makes them, and gradients that are summed from them."""
+    """Contributions by the tile that makes them, and gradients that are summed from them."""
 
     dq: dict[Key, np.ndarray] = field(default_factory=dict)  # (sequence, head, q, kv)
     dk: dict[Key, np.ndarray] = field(default_factory=dict)  # (sequence, kv head, kv, part)
@@ -148,7 +148,7 @@ def recompute(problem: Problem, schedule: Json, arrays: Arrays, half: str, is_li
 
 
 def slots_of(schedule: Json) -> tuple[list[list[Key]], list[list[Key]]]:
-    """Who makes the contributions of each dQ chain, and of each chain over parts, in order."""
+    """Which tile makes the contributions of each dQ chain, and of each chain over parts, in order."""
     dq = [[(c["sequence"], c["head"], c["q"], kv) for kv, _ in c["order"]]
           for c in schedule["chains"]]
     parts = [[(c["sequence"], c["kvHead"], c["kv"], part) for part in c["order"]]

@@ -103,7 +103,7 @@ def shift(problem: Problem, workers: int) -> Order:
 def symmetric_shift(problem: Problem, workers: int) -> Order:
     """Lows walk the dense square below the diagonal, then the triangle; highs walk the fold.
 
-    In time order every step of a head has at most one visitor a q tile, so nobody waits. An odd
+    In time order every step of a head has at most one visitor a q tile, so no worker waits. An odd
     middle tile walks like a high.
     """
     n = problem.kv_tiles(0)

@@ -70,7 +70,7 @@ def makespan(graph: EventGraph, cost: Cost, pieces: int = 0, apart: str = "none"
 
 
 def length(tasks: int, items: int, cost: Cost, pieces: int = 0) -> float:
-    """Of a worker that does nothing else than the tasks of some items, and has no less work behind an item than between two."""
+    """The time of a worker that does nothing else than the tasks of some items, and has no less work behind an item than between two."""
     adds = pieces * cost.piece
     if cost.buffers == 1:
         between = max(cost.boundary - cost.reduce, adds) if pieces else cost.boundary

@@ -24,7 +24,7 @@ class Slice:
 
     @property
     def task(self) -> tuple[int, ...]:
-        """Of a part, its item: what has no q tile."""
+        """The item of a part: what has no q tile."""
         return tuple(self.args[key] for key in (TASK if "q" in self.args else PART))
 
 
@@ -74,7 +74,7 @@ def _lane_differences(thread: int, lane: list[Slice]) -> list[str]:
 
 
 def _wait_differences(schedule: Json, lanes: dict[int, list[Slice]], pieces: int) -> list[str]:
-    """A wait ends when what it names has ended, and one hop later if that was another's turn. Of a part its first piece counts
+    """A wait ends when what it names has ended, and one hop later if that was another's turn. The first piece of a part counts
     for the part behind, and one of the others for the task whose buffer it had, whose boundary needs none."""
     reductions = {one.task: one for lane in lanes.values() for one in lane
                   if one.category in ("reduce", "part")}

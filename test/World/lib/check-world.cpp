@@ -18,7 +18,7 @@ using namespace mlir::dash::world;
 
 static llvm::ExitOnError exitOnError("check-world: ");
 
-/// Of a placement in which each phase has messages, and each stage folds.
+/// A problem with a placement in which each phase has messages, and each stage folds.
 static constexpr uint64_t SEED = 13;
 
 /// Lengths, heads, homes, speeds and numbers of ranks of all sorts; most documents have several leaves, or one.

@@ -51,7 +51,7 @@ def zigzag(documents: Sequence[int], ranks: int) -> tuple[Home, ...]:
 
 
 def places(world: World, rank: int) -> torch.Tensor:
-    """Of the rank's rows, where they are among all."""
+    """Where the rank's rows are among all."""
     begins = torch.tensor([0, *world.problem.documents]).cumsum(0)
     found = [torch.arange(begins[document] + first, begins[document] + end) for document, first, end, _ in world.problem.local(rank)]
     return torch.cat(found) if found else torch.empty(0, dtype=torch.int64)

@@ -49,7 +49,7 @@ class _Created(_Base):
 
 
 class _OfContext(_Base):
-    """Of what is asked about a context; the answer has the size of what was asked."""
+    """The types that a context is asked for; the answer has the size of what was asked."""
 
     _fields_ = [("context", _POINTER), ("answer", _POINTER)]
 
