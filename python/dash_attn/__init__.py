@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from .compiler import Compiled, compile_program
 from .errors import ArgumentError, CapacityError, CompileError, DriverError, LibraryError, ManifestError
-from .runtime import Kernel
-from .tensors import Tensor
+from .kernel.compiler import Compiled, compile_program
+from .kernel.runtime import Kernel
+from .kernel.tensors import Tensor
 
 _OF_TORCH = ("attention", "disable", "enable", "explain")  # imported when they are used: the rest needs no PyTorch
 

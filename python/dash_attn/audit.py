@@ -24,11 +24,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from . import certificates
-from .commands import DIFFERS, GOOD, parser_of, run
-from .records import Record, read
-from .runs import Divergence, Entry, Run, compare
-from .space import locate
+from .compare import certificates
+from .compare.runs import Divergence, Entry, Run, compare
+from .compare.space import locate
+from .kernel.commands import DIFFERS, GOOD, parser_of, run
+from .support.records import Record, read
 
 __all__ = ["Divergence", "Entry", "Run", "certificate", "check", "compare", "compare_sites", "locate", "record"]
 

@@ -15,11 +15,11 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from .assembler import CUDA, find_assemblers, refusal_of
-from .commands import GOOD, parser_of, run
 from .errors import ManifestError
-from .files import appears
-from .runtime import Kernel
+from .kernel.assembler import CUDA, find_assemblers, refusal_of
+from .kernel.commands import GOOD, parser_of, run
+from .kernel.runtime import Kernel
+from .support.files import appears
 
 
 def find_ptxas() -> str | None:

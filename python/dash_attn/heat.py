@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from .errors import ArgumentError
-from .files import write_text
-from .spans import Lane, Tasks
-from .svg import Picture
+from .measure.spans import Lane, Tasks
+from .measure.svg import Picture
+from .support.files import write_text
 
 SHADES = 9
 COLORS = ("#f7fbff", "#deebf7", "#c6dbef", "#9ecae1", "#6baed6", "#4292c6", "#2171b5", "#08519c", "#08306b")

@@ -13,12 +13,12 @@ import json
 import sys
 from pathlib import Path
 
-from .commands import GOOD, parser_of, run
 from .errors import ArgumentError
-from .files import read_bytes, read_text
 from .heat import write_heat
-from .predicted import differences
-from .spans import Lane, Span, Tasks, by_role, by_worker, check, decode, events, of_workers, shares, table, track_for_track, write
+from .kernel.commands import GOOD, parser_of, run
+from .measure.predicted import differences
+from .measure.spans import Lane, Span, Tasks, by_role, by_worker, check, decode, events, of_workers, shares, table, track_for_track, write
+from .support.files import read_bytes, read_text
 
 __all__ = ["Lane", "Span", "Tasks", "by_role", "by_worker", "check", "decode", "differences", "events", "of_workers", "shares", "table", "track_for_track",
            "write", "write_heat"]

@@ -22,15 +22,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from .bundle import commit
-from .commands import GOOD, parser_of, run
-from .coverage import limits
 from .errors import ArgumentError
-from .files import write_text
-from .fit import CLASSES, file_text, fit
-from .predict import DASH_OPT
-from .records import Record, read, write_record
-from .trace_prices import of_files, whole
+from .kernel.commands import GOOD, parser_of, run
+from .kernel.coverage import limits
+from .measure.bundle import commit
+from .measure.fit import CLASSES, file_text, fit
+from .measure.predict import DASH_OPT
+from .measure.prices import of_files, whole
+from .support.files import write_text
+from .support.records import Record, read, write_record
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
@@ -67,16 +67,16 @@ def measure(head_dims: Sequence[int] = (64, 128), seconds: float = 120, rounds: 
     if found != wanted:
         raise ArgumentError(f"measuring needs a GPU of compute capability {'.'.join(map(str, wanted))}, found {'.'.join(map(str, found)) if found else 'none'}; --from "
                             "fits a record of another machine")
-    from . import tune_search
+    from .measure import search
 
-    with tqdm(total=tune_search.steps(head_dims, seconds > 0), unit="step", dynamic_ncols=True) as bar:
+    with tqdm(total=search.steps(head_dims, seconds > 0), unit="step", dynamic_ncols=True) as bar:
 
         def tick(what: str) -> None:
             bar.set_description(what, refresh=False)
             bar.update()
 
-        machine = tune_search.Machine(rounds, random.Random(seed), tick)
-        return {"commit": commit(), "date": time.strftime("%Y-%m-%d"), **tune_search.measurements(machine, head_dims, seconds)}
+        machine = search.Machine(rounds, random.Random(seed), tick)
+        return {"commit": commit(), "date": time.strftime("%Y-%m-%d"), **search.measurements(machine, head_dims, seconds)}
 
 
 def print_search(record: dict[str, Any]) -> None:

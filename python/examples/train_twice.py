@@ -20,7 +20,7 @@ from transformers import LlamaConfig, LlamaForCausalLM
 import dash_attn
 import dash_attn.transformers  # noqa: F401  (the first line to add)
 from dash_attn import audit
-from dash_attn.svg import Picture
+from dash_attn.measure.svg import Picture
 
 STYLE = """
 polyline.dash { fill: none; stroke: #0969da; stroke-width: 3 }

@@ -8,9 +8,9 @@ import subprocess
 from typing import Any
 
 from dash_attn import ArgumentError, CompileError, compile_program
-from dash_attn.coverage import Coverage, ask, limits
-from dash_attn.orders import order_for
-from dash_attn.problem import FULL, Wanted
+from dash_attn.kernel.coverage import Coverage, ask, limits
+from dash_attn.kernel.orders import order_for
+from dash_attn.kernel.problem import FULL, Wanted
 
 PROGRAM = """
 func.func @attention_bwd(%q: memref<{q}, strided<[?, ?, ?, 1], offset: ?>>, %k: memref<{k}, strided<[?, ?, ?, 1], offset: ?>>,

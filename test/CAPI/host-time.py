@@ -18,7 +18,7 @@ from fixtures import tensors, write
 from stub_driver import STUB
 
 from dash_attn import Kernel
-from dash_attn.driver import Driver
+from dash_attn.kernel.driver import Driver
 
 BUILD, TMP = Path(sys.argv[1]), Path(sys.argv[2])
 ROUNDS, CALLS = 20, 500

@@ -17,13 +17,13 @@ from stub_driver import Launch, StubDriver
 from xla_frame import EXECUTE, INITIALIZE, INSTANTIATE, PREPARE, Host
 
 from dash_attn import Kernel, Tensor
-from dash_attn.library import Handle, library
-from dash_attn.orders import order_for, texts_of
-from dash_attn.plan import Plan
-from dash_attn.problem import CAUSAL, FULL, Wanted, for_any_sizes, program_of
-from dash_attn.runtime import maker_of
-from dash_attn.tensors import contiguous
-from dash_attn.workspace import ALIGNMENT, aligned
+from dash_attn.kernel.library import Handle, library
+from dash_attn.kernel.orders import order_for, texts_of
+from dash_attn.kernel.plan import Plan
+from dash_attn.kernel.problem import CAUSAL, FULL, Wanted, for_any_sizes, program_of
+from dash_attn.kernel.runtime import maker_of
+from dash_attn.kernel.tensors import contiguous
+from dash_attn.kernel.workspace import ALIGNMENT, aligned
 
 HANDLER = library().dashXlaAttentionBackward
 HANDLER.restype = ctypes.c_void_p

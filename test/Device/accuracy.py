@@ -14,8 +14,8 @@ from cases import accuracy_cases
 from group import Test, demand
 
 from dash_attn import Kernel
-from dash_attn.bundle import BundledKernel
-from dash_attn.testing import (Case, emulated_backward, errors, flash_backward, make_inputs, poison_workspace, references, run,
+from dash_attn.measure.bundle import BundledKernel
+from dash_attn.measure.testing import (Case, emulated_backward, errors, flash_backward, make_inputs, poison_workspace, references, run,
                                zeros_left)
 
 BESIDE_FLASH, BESIDE_ROUNDING = 1.05, 1.25

@@ -14,9 +14,9 @@ from group import Test
 from parts import REPEATS, shapes_of_parts
 from repeat import alone, beside, demand_same
 
-from dash_attn.bundle import BundledKernel
-from dash_attn.problem import SEARCHED
-from dash_attn.testing import make_inputs, poison, run
+from dash_attn.kernel.problem import SEARCHED
+from dash_attn.measure.bundle import BundledKernel
+from dash_attn.measure.testing import make_inputs, poison, run
 
 # Few rows beside many and many beside few, rows that see no column, lengths that tiles do not divide.
 PLAIN_SHAPES = ((1, 4096, 1, 32, 8, "bhsd"), (16, 4096, 1, 8, 8, "bshd"), (1000, 65, 2, 4, 2, "bhsd"), (577, 577, 2, 3, 3, "packed"),

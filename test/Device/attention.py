@@ -20,12 +20,12 @@ from torch.utils.checkpoint import checkpoint
 
 import dash_attn
 from dash_attn import ArgumentError, attention
-from dash_attn.bundle import BundledKernel
-from dash_attn.orders import texts_of
-from dash_attn.problem import OF_LISTS, OF_OTHER_LISTS, SEARCHED, Wanted
+from dash_attn.kernel.orders import texts_of
+from dash_attn.kernel.problem import OF_LISTS, OF_OTHER_LISTS, SEARCHED, Wanted
+from dash_attn.kernel.runtime import Kernel, maker_of
+from dash_attn.measure.bundle import BundledKernel
+from dash_attn.measure.testing import OUTPUTS, Case, allocate, errors, references
 from dash_attn.reference import CAUSAL, FULL
-from dash_attn.runtime import Kernel, maker_of
-from dash_attn.testing import OUTPUTS, Case, allocate, errors, references
 from dash_attn.torch import kernels as registry
 from dash_attn.torch import operator
 

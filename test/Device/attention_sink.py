@@ -12,8 +12,8 @@ from group import Test, demand
 from packed import inputs as packed_inputs
 
 from dash_attn import attention, reference
-from dash_attn.bundle import BundledKernel
-from dash_attn.testing import OUTPUTS, Case, errors, references
+from dash_attn.measure.bundle import BundledKernel
+from dash_attn.measure.testing import OUTPUTS, Case, errors, references
 
 NAMES = ("o", "lse", *OUTPUTS, "dsink")
 ROUNDING = 2.5e-3  # of gradients, to 16 bits, in factors and results

@@ -12,7 +12,7 @@ from torch import nn
 
 from dash_attn import attention
 from dash_attn.audit import Run, compare, record
-from dash_attn.bundle import BundledKernel
+from dash_attn.measure.bundle import BundledKernel
 from dash_attn.torch.hash_log import Log
 
 STEPS = 4

@@ -22,13 +22,13 @@ import torch  # noqa: E402
 from torch.nn.attention import SDPBackend  # noqa: E402
 
 from dash_attn import Kernel  # noqa: E402
-from dash_attn.bench import make_tensors  # noqa: E402
-from dash_attn.bundle import commit  # noqa: E402
-from dash_attn.predict import KINDS, predict, program  # noqa: E402
-from dash_attn.records import write_record  # noqa: E402
+from dash_attn.measure.peers import make_tensors  # noqa: E402
+from dash_attn.measure.bundle import commit  # noqa: E402
+from dash_attn.measure.predict import KINDS, predict, program  # noqa: E402
+from dash_attn.measure.testing import Case  # noqa: E402
+from dash_attn.measure.timing import Variant, measure_whole, summary  # noqa: E402
 from dash_attn.reference import Mask  # noqa: E402
-from dash_attn.testing import Case  # noqa: E402
-from dash_attn.timing import Variant, measure_whole, summary  # noqa: E402
+from dash_attn.support.records import write_record  # noqa: E402
 
 # head dim, mask, rows of q and of k, batch, heads, kv heads
 SHAPES = ((128, "causal", 8192, 8192, 1, 32, 8), (128, "full", 1024, 8192, 1, 32, 8), (128, "causal", 4096, 4096, 1, 40, 8),

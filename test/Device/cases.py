@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dash_attn.bundle import BundledKernel
-from dash_attn.testing import Case
+from dash_attn.measure.bundle import BundledKernel
+from dash_attn.measure.testing import Case
 
 # (q rows, kv rows, batch, heads, kv heads, memory). Tiles are 64 or 128 by 128 rows: lengths on both sides of their edges.
 SHAPES = (

@@ -14,8 +14,8 @@ from group import Test, demand
 from repeat import Shape, demand_same
 
 from dash_attn import Kernel
-from dash_attn.bundle import BundledKernel
-from dash_attn.testing import Case, make_inputs, poison, poison_workspace, run, sizes_of, zeros_left
+from dash_attn.measure.bundle import BundledKernel
+from dash_attn.measure.testing import Case, make_inputs, poison, poison_workspace, run, sizes_of, zeros_left
 
 UNTOUCHED = -1  # what the workspace is filled with before: no sum has these bits
 RUNS = 20

@@ -258,7 +258,7 @@ def on_cpu(with_float32: bool = True) -> None:
     sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python/lib"))
     import on_cpu  # noqa: F401
 
-    from dash_attn import problem
+    from dash_attn.kernel import problem
 
     if with_float32:
         global elements

@@ -22,12 +22,12 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "python")]
 import torch  # noqa: E402
 
 from dash_attn import Kernel  # noqa: E402
-from dash_attn.bench import LENGTHS, best_fixed, make_tensors, problems  # noqa: E402
-from dash_attn.bench_report import compared, print_comparison  # noqa: E402
-from dash_attn.bundle import Bundle  # noqa: E402
-from dash_attn.records import write_record  # noqa: E402
-from dash_attn.testing import OUTPUTS, Case, differences, poison  # noqa: E402
-from dash_attn.timing import Variant, measure, summary  # noqa: E402
+from dash_attn.measure.peers import LENGTHS, best_fixed, make_tensors, problems  # noqa: E402
+from dash_attn.measure.bundle import Bundle  # noqa: E402
+from dash_attn.measure.report import compared, print_comparison  # noqa: E402
+from dash_attn.measure.testing import OUTPUTS, Case, differences, poison  # noqa: E402
+from dash_attn.measure.timing import Variant, measure, summary  # noqa: E402
+from dash_attn.support.records import write_record  # noqa: E402
 
 MEAN, LEAST = 0.995, 0.98
 

@@ -24,10 +24,10 @@ import torch  # noqa: E402
 from group import Failed, Skip, Test, demand  # noqa: E402
 
 from dash_attn import Kernel, ManifestError  # noqa: E402
-from dash_attn.bundle import BundledKernel  # noqa: E402
 from dash_attn.cubin import assemble, find_ptxas  # noqa: E402
+from dash_attn.measure.bundle import BundledKernel  # noqa: E402
+from dash_attn.measure.testing import OUTPUTS, Case, make_inputs  # noqa: E402
 from dash_attn.reference import Mask  # noqa: E402
-from dash_attn.testing import OUTPUTS, Case, make_inputs  # noqa: E402
 
 MOST_SECONDS = 0.05  # of a first call that has nothing to assemble
 LAUNCHES = 2000

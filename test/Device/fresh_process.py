@@ -137,7 +137,7 @@ def by_kernel(before: Before, manifest: str, is_bound: bool = False) -> Given:
     """In a thread of Python's; `before` is called there."""
     from dash_attn import Kernel
     from dash_attn.reference import CAUSAL
-    from dash_attn.testing import OUTPUTS, Case, make_inputs
+    from dash_attn.measure.testing import OUTPUTS, Case, make_inputs
 
     kernel = Kernel.load(manifest)
     case = Case(kernel.manifest["program"]["head_dim"], CAUSAL, 512, 512, 1, 4, 4, element=kernel.manifest["program"]["element"])
@@ -164,7 +164,7 @@ def alone(before: Before, manifest: str) -> Given:
     from sanitize import random_bits
 
     from dash_attn import Kernel, Tensor
-    from dash_attn.tensors import BYTES, contiguous
+    from dash_attn.kernel.tensors import BYTES, contiguous
 
     kernel, generator, given = Kernel.load(manifest), random.Random(1), {}
     sizes = {"batch": 1, "heads": 2, "kv_heads": 2, "q_rows": 200, "kv_rows": 200}
@@ -214,7 +214,7 @@ def on_this_thread() -> None:
 
 
 def on_the_device() -> None:
-    from dash_attn.driver import cuda_driver
+    from dash_attn.kernel.driver import cuda_driver
 
     with cuda_driver().on(0):
         cuda_driver().synchronize(0)
@@ -331,7 +331,7 @@ def c_example(manifest: str) -> dict[str, Any]:
     """The example of libdash's page, twice. Its first plan is made by a thread without a context."""
     from group import Skip, demand
 
-    from dash_attn.library import library
+    from dash_attn.kernel.library import library
 
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     sources = [(root / part, root / "include") for root, part in ((HERE.parent, "examples/launch.c"),

@@ -9,7 +9,7 @@ from accuracy import BESIDE_ROUNDING, NOISE, yardstick
 from group import demand
 
 from dash_attn import reference
-from dash_attn.testing import Case, errors, first_difference, references
+from dash_attn.measure.testing import Case, errors, first_difference, references
 
 MOST_LSE = 1e-4  # of the logarithms beside float64
 

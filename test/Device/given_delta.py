@@ -14,8 +14,8 @@ from sequences import Packed, bounds, demand_kept, make
 from sequences import run as run_list
 
 from dash_attn import Kernel
-from dash_attn.bundle import BundledKernel
-from dash_attn.testing import OUTPUTS, first_difference, make_inputs, poison, poison_workspace, run
+from dash_attn.measure.bundle import BundledKernel
+from dash_attn.measure.testing import OUTPUTS, first_difference, make_inputs, poison, poison_workspace, run
 
 SHAPES = ((1000, 1000, 2, 8, 2, "bshd"), (65, 1000, 2, 4, 4, "bhsd"), (1000, 65, 1, 4, 1, "padded"), (2048, 2048, 1, 8, 8, "packed"))
 LISTS = ([(457, 700)], [(300, 300), (0, 0), (1, 900), (129, 129), (0, 5), (64, 64), (1000, 1000)])

@@ -14,8 +14,8 @@ import torch
 from accuracy import load
 from group import Failed, Test, demand
 
-from dash_attn.bundle import BundledKernel
-from dash_attn.testing import OUTPUTS, Case, allocate, errors, poison, poison_workspace, references, run
+from dash_attn.measure.bundle import BundledKernel
+from dash_attn.measure.testing import OUTPUTS, Case, allocate, errors, poison, poison_workspace, references, run
 
 # Further from float64 than kernels ever are: hashes of rubbish are not worth to be held.
 FURTHEST = 1e-2

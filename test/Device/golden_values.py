@@ -12,7 +12,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from dash_attn.bundle import DEBUG_BUILDS
+from dash_attn.measure.bundle import DEBUG_BUILDS
 from dash_attn.reference import GRADIENTS, Mask
 
 FILE = Path(__file__).with_name("golden.json")

@@ -11,9 +11,9 @@ from group import Skip, Test, demand
 from repeat import demand_same
 
 from dash_attn import reference
-from dash_attn.bundle import BundledKernel
+from dash_attn.measure.bundle import BundledKernel
+from dash_attn.measure.testing import OUTPUTS, Case, make_inputs, poison, run
 from dash_attn.reference import CAUSAL, FULL
-from dash_attn.testing import OUTPUTS, Case, make_inputs, poison, run
 
 SHAPE = (300, 700, 1, 4, 2, "bhsd")
 MORE_QUERIES = (700, 300, 1, 2, 1, "bhsd")

@@ -26,9 +26,9 @@ from accuracy import NOISE, yardstick  # noqa: E402
 from group import demand  # noqa: E402
 
 from dash_attn import Kernel, attention  # noqa: E402
-from dash_attn.records import write_record  # noqa: E402
 from dash_attn.reference import CAUSAL, FULL, Mask  # noqa: E402
-from dash_attn.testing import (OUTPUTS, Case, differences, emulated_backward, errors, make_inputs, poison, poison_workspace, references, run,  # noqa: E402
+from dash_attn.support.records import write_record  # noqa: E402
+from dash_attn.measure.testing import (OUTPUTS, Case, differences, emulated_backward, errors, make_inputs, poison, poison_workspace, references, run,  # noqa: E402
                                zeros_left)
 
 PROGRAM = """!q = memref<?x?x?x{d}x{element}, strided<[?, ?, ?, 1], offset: ?>>

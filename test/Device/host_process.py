@@ -14,11 +14,11 @@ import torch
 from group import Test, demand
 
 from dash_attn import Kernel, compile_program
-from dash_attn.bundle import BundledKernel
 from dash_attn.cubin import find_ptxas
-from dash_attn.problem import CAUSAL, Wanted, program_of
+from dash_attn.kernel.problem import CAUSAL, Wanted, program_of
+from dash_attn.measure.bundle import BundledKernel
+from dash_attn.measure.testing import OUTPUTS, Case, make_inputs
 from dash_attn.reference import Mask
-from dash_attn.testing import OUTPUTS, Case, make_inputs
 
 PER_THREAD, ROUNDS, MOST_LOST = 2, 10, 64 << 20  # a stream; and bytes that a driver may take for itself
 

@@ -18,11 +18,11 @@ from front_ends import demand_accurate, demand_same  # noqa: E402
 from group import Skip, Test, demand  # noqa: E402
 
 from dash_attn import reference  # noqa: E402
-from dash_attn.bundle import BundledKernel  # noqa: E402
-from dash_attn.orders import texts_of  # noqa: E402
-from dash_attn.problem import CAUSAL, FULL, SEARCHED  # noqa: E402
-from dash_attn.runtime import Kernel, maker_of  # noqa: E402
-from dash_attn.testing import OUTPUTS, Case  # noqa: E402
+from dash_attn.kernel.orders import texts_of  # noqa: E402
+from dash_attn.kernel.problem import CAUSAL, FULL, SEARCHED  # noqa: E402
+from dash_attn.kernel.runtime import Kernel, maker_of  # noqa: E402
+from dash_attn.measure.bundle import BundledKernel  # noqa: E402
+from dash_attn.measure.testing import OUTPUTS, Case  # noqa: E402
 
 # (rows of q, of k, batch, heads, kv heads, layout, element); causal ones have as many of both.
 SHAPES = ((1000, 1000, 2, 8, 2, "bshd", "bf16"), (200, 200, 1, 40, 10, "bhsd", "f16"), (65, 1000, 2, 4, 4, "bhsd", "bf16"))
@@ -168,7 +168,7 @@ def captured(problem: Case) -> dict[str, Any]:
     """The same bits where XLA captures the program and replays it, on other values, too; replays do not enter the handler."""
     jax = jax_here()
     from dash_attn.jax import operator
-    from dash_attn.library import library
+    from dash_attn.kernel.library import library
 
     theirs = library().dashXlaAttentionBackward
     theirs.restype, theirs.argtypes = ctypes.c_void_p, (ctypes.c_void_p,)

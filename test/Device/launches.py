@@ -16,8 +16,8 @@ from cases import case
 from group import Failed, Skip, Test, demand
 
 from dash_attn import ArgumentError, CapacityError, DriverError, Kernel, ManifestError, Tensor
-from dash_attn.bundle import BundledKernel
-from dash_attn.testing import OUTPUTS, Case, differences, make_inputs, poison, run
+from dash_attn.measure.bundle import BundledKernel
+from dash_attn.measure.testing import OUTPUTS, Case, differences, make_inputs, poison, run
 
 SHAPE = (300, 300, 2, 4, 4, "bhsd")
 NAMES_OF_TYPES = {torch.float32: "f32", torch.bfloat16: "bf16", torch.float16: "f16"}

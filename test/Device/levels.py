@@ -17,8 +17,8 @@ from repeat import demand_same
 from sequences import has_lengths, lists_of, make
 from sequences import run as run_list
 
-from dash_attn.bundle import BundledKernel
-from dash_attn.testing import OUTPUTS, make_inputs, poison, run
+from dash_attn.measure.bundle import BundledKernel
+from dash_attn.measure.testing import OUTPUTS, make_inputs, poison, run
 
 Gradients = dict[str, torch.Tensor]
 BATCHES = (1, 2, 7)

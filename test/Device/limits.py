@@ -15,8 +15,8 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 import dash_attn
 from dash_attn import ArgumentError, attention
-from dash_attn.bundle import BundledKernel
-from dash_attn.testing import OUTPUTS
+from dash_attn.measure.bundle import BundledKernel
+from dash_attn.measure.testing import OUTPUTS
 from dash_attn.torch import operator
 
 NAMES = ("o", "lse", *OUTPUTS)

@@ -22,10 +22,10 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "python")]
 import torch  # noqa: E402
 
 from dash_attn import Kernel  # noqa: E402
-from dash_attn.bundle import Bundle, BundledKernel  # noqa: E402
-from dash_attn.records import write_record  # noqa: E402
-from dash_attn.testing import OUTPUTS  # noqa: E402
-from dash_attn.timing import Variant, measure  # noqa: E402
+from dash_attn.measure.bundle import Bundle, BundledKernel  # noqa: E402
+from dash_attn.measure.testing import OUTPUTS  # noqa: E402
+from dash_attn.measure.timing import Variant, measure  # noqa: E402
+from dash_attn.support.records import write_record  # noqa: E402
 
 TOKENS, HIDDEN, TILE_Q, TILE_KV = 16384, 2048, 64, 128
 

@@ -14,8 +14,8 @@ from packed import inputs as packed_inputs
 from run_group import ONE_FOR_ALL
 
 from dash_attn import attention, reference
-from dash_attn.bundle import BundledKernel
-from dash_attn.testing import OUTPUTS, Case
+from dash_attn.measure.bundle import BundledKernel
+from dash_attn.measure.testing import OUTPUTS, Case
 from dash_attn.torch import operator, sequences, sinks
 
 ROUNDING = 2.5e-3  # of gradients, to 16 bits, in factors and results

@@ -24,12 +24,12 @@ import numpy as np  # noqa: E402
 import torch  # noqa: E402
 
 from dash_attn import Kernel  # noqa: E402
-from dash_attn.bundle import commit  # noqa: E402
-from dash_attn.predict import predict, program  # noqa: E402
-from dash_attn.records import write_record  # noqa: E402
+from dash_attn.measure.bundle import commit  # noqa: E402
+from dash_attn.measure.predict import predict, program  # noqa: E402
+from dash_attn.measure.testing import OUTPUTS, Case, allocate, flash_arguments  # noqa: E402
+from dash_attn.measure.timing import Variant, measure  # noqa: E402
 from dash_attn.reference import CAUSAL, Blocks, Mask, Union  # noqa: E402
-from dash_attn.testing import OUTPUTS, Case, allocate, flash_arguments  # noqa: E402
-from dash_attn.timing import Variant, measure  # noqa: E402
+from dash_attn.support.records import write_record  # noqa: E402
 from random_blocks import random_bits  # noqa: E402
 
 TOKENS, HIDDEN, TILE_Q, TILE_KV = 16384, 2048, 64, 128

@@ -14,7 +14,7 @@ from typing import Any
 
 from group import Failed, Skip, Test, demand
 
-from dash_attn.bundle import BundledKernel
+from dash_attn.measure.bundle import BundledKernel
 
 SCRIPT = Path(__file__).resolve().parent / "compare_models.py"
 PARTS = max(1, min(8, (os.cpu_count() or 1) // 2))  # processes: models this small keep the host busy, not the GPU

@@ -17,9 +17,9 @@ from sequences import random_list
 
 import dash_attn
 from dash_attn import ArgumentError, attention, reference
-from dash_attn.bundle import BundledKernel
+from dash_attn.measure.bundle import BundledKernel
+from dash_attn.measure.testing import OUTPUTS
 from dash_attn.reference import relative_error
-from dash_attn.testing import OUTPUTS
 from dash_attn.torch.dropin import FLASH
 
 Lengths = list[tuple[int, int]]

@@ -14,8 +14,8 @@ from chains import UNTOUCHED, bits_are_those_of, flushed, region
 from group import Test, demand
 from repeat import alone, beside, demand_same
 
-from dash_attn.bundle import BundledKernel
-from dash_attn.testing import OUTPUTS, make_inputs, poison, poison_workspace, run
+from dash_attn.measure.bundle import BundledKernel
+from dash_attn.measure.testing import OUTPUTS, make_inputs, poison, poison_workspace, run
 
 # Heads that 2, 4 and 8 parts divide.
 SHAPES = ((1, 1, 1, 8, 1, "bhsd"), (65, 65, 2, 8, 1, "bshd"), (129, 129, 1, 16, 2, "packed"), (1000, 1000, 2, 8, 1, "padded"),

@@ -23,15 +23,15 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "python")]
 import torch  # noqa: E402
 
 from dash_attn import Kernel  # noqa: E402
-from dash_attn.bench import make_tensors  # noqa: E402
-from dash_attn.bundle import commit  # noqa: E402
-from dash_attn.orders import order_for, texts_of  # noqa: E402
-from dash_attn.problem import Q_TILE, SEARCHED, Wanted  # noqa: E402
-from dash_attn.records import write_record  # noqa: E402
+from dash_attn.measure.peers import make_tensors  # noqa: E402
+from dash_attn.kernel.orders import order_for, texts_of  # noqa: E402
+from dash_attn.kernel.problem import Q_TILE, SEARCHED, Wanted  # noqa: E402
+from dash_attn.kernel.runtime import maker_of  # noqa: E402
+from dash_attn.measure.bundle import commit  # noqa: E402
+from dash_attn.measure.testing import Case  # noqa: E402
+from dash_attn.measure.timing import Variant, measure_whole, summary  # noqa: E402
 from dash_attn.reference import CAUSAL, FULL, Mask  # noqa: E402
-from dash_attn.runtime import maker_of  # noqa: E402
-from dash_attn.testing import Case  # noqa: E402
-from dash_attn.timing import Variant, measure_whole, summary  # noqa: E402
+from dash_attn.support.records import write_record  # noqa: E402
 
 # Head dim, mask, query heads, kv heads, rows of q and of kv; one sequence.
 PROBLEMS: tuple[tuple[int, Mask, int, int, int, int], ...] = (

@@ -21,9 +21,9 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "python")]
 import torch  # noqa: E402
 
 from dash_attn import Kernel  # noqa: E402
-from dash_attn.bench import BEST_FIXED, best_fixed, make_tensors, problems  # noqa: E402
-from dash_attn.bundle import Bundle  # noqa: E402
-from dash_attn.records import write_record  # noqa: E402
+from dash_attn.measure.peers import BEST_FIXED, best_fixed, make_tensors, problems  # noqa: E402
+from dash_attn.measure.bundle import Bundle  # noqa: E402
+from dash_attn.support.records import write_record  # noqa: E402
 
 ROWS, RUNS = 4096, 2
 METRICS = {"cycles": "sm__cycles_elapsed.max", "tensor_busy": "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed",

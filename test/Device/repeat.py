@@ -9,8 +9,8 @@ from accuracy import load
 from cases import DIFFERENT_CHAINS, REPEATED_SHAPE, case
 from group import Failed, Skip, Test, demand
 
-from dash_attn.bundle import BundledKernel
-from dash_attn.testing import OUTPUTS, differences, make_inputs, poison, poison_workspace, run, zeros_left
+from dash_attn.measure.bundle import BundledKernel
+from dash_attn.measure.testing import OUTPUTS, differences, make_inputs, poison, poison_workspace, run, zeros_left
 
 REPEATS = 200
 Shape = tuple[int, int, int, int, int, str]

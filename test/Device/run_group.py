@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dash_attn.bundle import Bundle, BundledKernel
+    from dash_attn.measure.bundle import Bundle, BundledKernel
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parents[1] / "python")]
@@ -60,7 +60,7 @@ def main() -> None:
 
     from group import Test, run_tests
 
-    from dash_attn.bundle import Bundle
+    from dash_attn.measure.bundle import Bundle
 
     kernels = kernels_of(Bundle.open(arguments.bundle), arguments.group, arguments.which, arguments.quick)
     options = (arguments.soak, arguments.seed) if arguments.group == SOAK else (arguments.quick,)

@@ -11,7 +11,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from dash_attn import Kernel, Tensor  # noqa: E402
-from dash_attn.tensors import BYTES, contiguous  # noqa: E402
+from dash_attn.kernel.tensors import BYTES, contiguous  # noqa: E402
 
 
 def random_bits(count: int, dtype: str, generator: random.Random) -> bytes:

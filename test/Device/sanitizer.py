@@ -11,7 +11,7 @@ from typing import Any
 
 from group import Failed, Skip, Test
 
-from dash_attn.bundle import BundledKernel
+from dash_attn.measure.bundle import BundledKernel
 
 # Memory for every head dim and mask; what takes long for one of them, whose main kernel has all roles and masks.
 TOOLS, MORE_TOOLS, MORE_FOR = ("memcheck",), ("racecheck", "synccheck"), "d128-causal"

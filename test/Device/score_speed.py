@@ -20,10 +20,10 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "python")]
 import torch  # noqa: E402
 
 from dash_attn import Kernel  # noqa: E402
-from dash_attn.bench import make_tensors, problems  # noqa: E402
-from dash_attn.bundle import Bundle, BundledKernel  # noqa: E402
-from dash_attn.records import write_record  # noqa: E402
-from dash_attn.timing import Variant, measure, summary  # noqa: E402
+from dash_attn.measure.peers import make_tensors, problems  # noqa: E402
+from dash_attn.measure.bundle import Bundle, BundledKernel  # noqa: E402
+from dash_attn.measure.timing import Variant, measure, summary  # noqa: E402
+from dash_attn.support.records import write_record  # noqa: E402
 
 KIND = "symmetric-shift"
 

@@ -11,8 +11,8 @@ from cases import case
 from group import Test, demand
 from repeat import REPEATED_SHAPE, REPEATS, alone, beside, demand_same
 
-from dash_attn.bundle import BundledKernel
-from dash_attn.testing import make_inputs, poison, run
+from dash_attn.measure.bundle import BundledKernel
+from dash_attn.measure.testing import make_inputs, poison, run
 
 SHAPES = ((1, 1, 3, 8, 2, "bshd"), (65, 65, 2, 2, 2, "bshd"), (129, 129, 1, 8, 2, "packed"), (1000, 1000, 2, 8, 8, "padded"),
           (4097, 4097, 1, 4, 1, "bhsd"), (65, 1000, 2, 4, 4, "bhsd"), (1000, 65, 2, 4, 4, "bhsd"))

@@ -16,8 +16,8 @@ from accuracy import BESIDE_ROUNDING, NOISE, load
 from group import Skip, Test, demand
 
 from dash_attn import reference
-from dash_attn.bundle import BundledKernel
-from dash_attn.testing import BITS, DTYPES, OUTPUTS, errors, first_difference, zeros_left
+from dash_attn.measure.bundle import BundledKernel
+from dash_attn.measure.testing import BITS, DTYPES, OUTPUTS, errors, first_difference, zeros_left
 
 GUARD = 40  # rows on each side of a tensor
 NAN = float("nan")

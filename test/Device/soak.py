@@ -18,8 +18,8 @@ from cases import case
 from chains import sums_follow_chains
 from group import Test, demand
 
-from dash_attn.bundle import BundledKernel
-from dash_attn.testing import OUTPUTS, make_inputs, poison_workspace, zeros_left
+from dash_attn.measure.bundle import BundledKernel
+from dash_attn.measure.testing import OUTPUTS, make_inputs, poison_workspace, zeros_left
 
 SLICE = 2.0  # seconds of a test
 AT_ONCE = 50  # repeats between two looks at what they found, and in a graph

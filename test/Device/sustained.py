@@ -28,11 +28,11 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "python")]
 import torch  # noqa: E402
 
 from dash_attn import Kernel, ManifestError  # noqa: E402
-from dash_attn.bench import BEST_FIXED, LENGTHS, best_fixed, make_variants, problems  # noqa: E402
-from dash_attn.bundle import Bundle  # noqa: E402
-from dash_attn.records import write_record  # noqa: E402
-from dash_attn.testing import Case  # noqa: E402
-from dash_attn.timing import Variant, operations  # noqa: E402
+from dash_attn.measure.peers import BEST_FIXED, LENGTHS, best_fixed, make_variants, problems  # noqa: E402
+from dash_attn.measure.bundle import Bundle  # noqa: E402
+from dash_attn.measure.testing import Case  # noqa: E402
+from dash_attn.measure.timing import Variant, operations  # noqa: E402
+from dash_attn.support.records import write_record  # noqa: E402
 
 SETTLE = 0.25
 MOST_AHEAD = 3  # batches of launches that the host may be ahead

@@ -22,11 +22,12 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "python")]
 
 import torch  # noqa: E402
 
-from dash_attn import Kernel, heat, trace, trace_prices  # noqa: E402
-from dash_attn.bench import make_tensors, problems  # noqa: E402
-from dash_attn.fit import file_text  # noqa: E402
-from dash_attn.predict import DASH_OPT, ENVIRONMENT, program  # noqa: E402
-from dash_attn.testing import OUTPUTS, poison  # noqa: E402
+from dash_attn import Kernel, heat, trace  # noqa: E402
+from dash_attn.measure.peers import make_tensors, problems  # noqa: E402
+from dash_attn.measure import prices as trace_prices  # noqa: E402
+from dash_attn.measure.fit import file_text  # noqa: E402
+from dash_attn.measure.predict import DASH_OPT, ENVIRONMENT, program  # noqa: E402
+from dash_attn.measure.testing import OUTPUTS, poison  # noqa: E402
 
 KINDS = {"causal": "symmetric-shift", "full": "shift"}
 ROWS, ROUNDS, RECORDS, WORKERS = 4096, 20, 1 << 15, 4

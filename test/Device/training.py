@@ -12,7 +12,7 @@ from typing import Any
 
 from group import Failed, Skip, Test, demand
 
-from dash_attn.bundle import BundledKernel
+from dash_attn.measure.bundle import BundledKernel
 
 HERE = Path(__file__).resolve().parent
 # In a bundle examples lie beside the tests; in a source tree in python/.

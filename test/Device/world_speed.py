@@ -117,7 +117,7 @@ def main() -> None:
         cells = [" + ".join(f"{part:.1f}" for part in times[:2]) + " ms" for times in (run, world, two, halves)]
         print(f"| {rows} | {' | '.join(cells)} | {world[2] / run[2]:.3f} | {run[2] / min(two[2], halves[2]):.2f} |")
     if arguments.record:
-        from dash_attn.records import write_record
+        from dash_attn.support.records import write_record
 
         about = {"date": time.strftime("%Y-%m-%d"), "gpu": f"{torch.cuda.device_count()} x {torch.cuda.get_device_name()}", "torch": torch.__version__,
                  "rounds": ROUNDS, "heads": HEADS, "kv_heads": KV_HEADS, "head_dim": HEAD_DIM, "mask": "causal"}

@@ -16,7 +16,7 @@ from refusals import REFUSED, with_  # noqa: E402
 from stub_driver import StubDriver  # noqa: E402
 
 from dash_attn import ArgumentError, Kernel, Tensor  # noqa: E402
-from dash_attn.tensors import contiguous  # noqa: E402
+from dash_attn.kernel.tensors import contiguous  # noqa: E402
 
 TMP = Path(sys.argv[1])
 

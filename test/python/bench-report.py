@@ -14,10 +14,10 @@ sys.path.insert(0, str(Path(__file__).parent / "lib"))
 
 from fixtures import SOURCE  # noqa: E402
 
-from dash_attn.bench_picture import LINE, draw, draw_calls, spread  # noqa: E402
-from dash_attn.bench_report import compared, print_calls, print_comparison, print_table  # noqa: E402
+from dash_attn.measure.picture import LINE, draw, draw_calls, spread  # noqa: E402
+from dash_attn.measure.report import compared, print_calls, print_comparison, print_table  # noqa: E402
 
-BASELINES = json.loads((SOURCE / "python/dash_attn/baselines.json").read_text(encoding="utf-8"))
+BASELINES = json.loads((SOURCE / "python/dash_attn/measure/baselines.json").read_text(encoding="utf-8"))
 
 
 def result(variant: str, rows: int, tflops: float, **entries: float) -> dict:

@@ -20,8 +20,8 @@ sys.path.insert(0, str(Path(__file__).parent / "lib"))
 from fixtures import SOURCE, refused  # noqa: E402
 
 from dash_attn import ManifestError  # noqa: E402
-from dash_attn import bundle as bundle_module  # noqa: E402
-from dash_attn.bundle import Bundle  # noqa: E402
+from dash_attn.measure import bundle as bundle_module  # noqa: E402
+from dash_attn.measure.bundle import Bundle  # noqa: E402
 
 TMP = Path(sys.argv[1])
 FOLDERS = TMP / "folders"  # that archives are unpacked into

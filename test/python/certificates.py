@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent / "lib"))
 
 from fixtures import SOURCE, refused  # noqa: E402
 
-from dash_attn.certificates import NAMED, SAME, compare  # noqa: E402
+from dash_attn.compare.certificates import NAMED, SAME, compare  # noqa: E402
 
 TMP = Path(sys.argv[1])
 KERNEL = {"head_dim": 128, "element": "bf16", "window": [-1, 0], "mask": "causal", "sizes": [1, 8, 8, 512, 512], "order": "shift", "level": "run", "workers": 132,

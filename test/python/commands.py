@@ -11,9 +11,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from dash_attn import commands
 from dash_attn.audit import Entry, Run
-from dash_attn.library import library
+from dash_attn.kernel import commands
+from dash_attn.kernel.library import library
 
 TMP = Path(sys.argv[1])
 VERSION = library().dashGetVersion().text

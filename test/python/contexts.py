@@ -21,9 +21,9 @@ from fixtures import refused, tensors, write  # noqa: E402
 from stub_driver import STUB, StubDriver  # noqa: E402
 
 from dash_attn import ArgumentError, DriverError, Kernel, Tensor  # noqa: E402
-from dash_attn.launch import references  # noqa: E402
-from dash_attn.library import HANDLER, Arguments, Handle, Memory, StringRef, check, library, make, named  # noqa: E402
-from dash_attn.plan import Plan  # noqa: E402
+from dash_attn.kernel.launch import references  # noqa: E402
+from dash_attn.kernel.library import HANDLER, Arguments, Handle, Memory, StringRef, check, library, make, named  # noqa: E402
+from dash_attn.kernel.plan import Plan  # noqa: E402
 
 TMP = Path(sys.argv[1])
 FOREIGN = 0xF0E  # a context, and a stream of it

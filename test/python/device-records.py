@@ -13,7 +13,7 @@ from typing import Any
 
 from outcomes import fold
 
-from dash_attn.records import COLUMNS, read, text_of, write_record
+from dash_attn.support.records import COLUMNS, read, text_of, write_record
 
 TMP = Path(sys.argv[1])
 

@@ -22,7 +22,7 @@ from worlds import DOCUMENTS, NAMES, found_of, hashes, made, scattered, whole  #
 
 from dash_attn import ArgumentError  # noqa: E402
 from dash_attn.distributed import batches, fold_kernel, kernels, tree  # noqa: E402
-from dash_attn.orders import texts_of  # noqa: E402
+from dash_attn.kernel.orders import texts_of  # noqa: E402
 
 torch.set_num_threads(1)
 CALLED: list[Any] = []

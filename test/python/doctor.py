@@ -25,13 +25,13 @@ from fixtures import SOURCE, refused, write  # noqa: E402
 from stub_driver import STUB, StubDriver  # noqa: E402
 
 from dash_attn import doctor  # noqa: E402
-from dash_attn.coverage import ask  # noqa: E402
 from dash_attn.doctor import machine, report  # noqa: E402
 from dash_attn.doctor.calls import Call, answer, code_state  # noqa: E402
 from dash_attn.doctor.models import calls_of  # noqa: E402
-from dash_attn.library import library  # noqa: E402
-from dash_attn.orders import order_for, texts_of  # noqa: E402
-from dash_attn.problem import Wanted  # noqa: E402
+from dash_attn.kernel.coverage import ask  # noqa: E402
+from dash_attn.kernel.library import library  # noqa: E402
+from dash_attn.kernel.orders import order_for, texts_of  # noqa: E402
+from dash_attn.kernel.problem import Wanted  # noqa: E402
 
 TMP = Path(sys.argv[1])
 SMALL = {"heads": 2, "kv_heads": 1, "rows": 256, "head_dim": 64}
@@ -154,7 +154,7 @@ def statuses() -> None:
     for argument, message in (("--heads=0", "expected a whole number above 0, found '0'"), ("--mask=odd", "expected full, causal, or LEFT,RIGHT of a window"),
                               ("--gpu=new", "expected a compute capability such as 9.0, found 'new'")):
         assert message in call(argument, status=2)
-    with mock.patch.dict(os.environ, {"DASH_PTXAS": "", "PATH": ""}), mock.patch("dash_attn.assembler.CUDA", "/none"):
+    with mock.patch.dict(os.environ, {"DASH_PTXAS": "", "PATH": ""}), mock.patch("dash_attn.kernel.assembler.CUDA", "/none"):
         assert here("--assemble") == (2, "dash_attn.doctor: error: --assemble: expected a ptxas on PATH or in DASH_PTXAS, found none\n")
 
 

@@ -13,8 +13,8 @@ PROGRAM = Path(sys.argv[1]) / "bwd-causal.mlir"
 BEGIN = f"""
 import ctypes, sys, threading, time
 ctypes.CDLL(None).on_exit(ctypes.CDLL(None).sleep, None)
-from dash_attn.compiler import compile_program
-from dash_attn.library import Choice, Handle, StringRef, fill, library, make, named
+from dash_attn.kernel.compiler import compile_program
+from dash_attn.kernel.library import Choice, Handle, StringRef, fill, library, make, named
 
 program = open({str(PROGRAM)!r}).read()
 begun = threading.Event()

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from fixtures import refused
 
-from dash_attn.files import appears, read_text, write_text
+from dash_attn.support.files import appears, read_text, write_text
 
 TMP = Path(sys.argv[1])
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from dash_attn import CompileError, LibraryError, compile_program
-from dash_attn.forks import new_lock
+from dash_attn.support.forks import new_lock
 
 MOST_SECONDS, FORKS = 120, 8
 PROGRAM = (Path(sys.argv[1]) / "bwd-causal.mlir").read_text(encoding="utf-8")

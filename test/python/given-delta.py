@@ -14,7 +14,7 @@ from fixtures import ON_KV, READS, WRITES, refused  # noqa: E402
 from stub_driver import StubDriver  # noqa: E402
 
 from dash_attn import ArgumentError, Kernel, Tensor  # noqa: E402
-from dash_attn.tensors import contiguous  # noqa: E402
+from dash_attn.kernel.tensors import contiguous  # noqa: E402
 
 PROGRAM = (Path(sys.argv[1]) / "dialects/dash/examples/bwd-causal.mlir").read_text(encoding="utf-8")
 TAKES_DELTA = PROGRAM.replace("%o: !tensor", "%delta: !per_row").replace("o = %o", "delta = %delta").replace("!per_row, !tensor)", "!per_row, !per_row)")

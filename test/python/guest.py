@@ -53,8 +53,11 @@ def compare(what: str) -> None:
 
 
 import dash_attn  # noqa: E402
-from dash_attn import audit, cubin, files, orders, plan, predict, problem, tools, workspace  # noqa: E402, F401
-from dash_attn.library import HANDLER, Handle, StringRef, diagnostics, library  # noqa: E402
+from dash_attn import audit, cubin  # noqa: E402, F401
+from dash_attn.kernel import orders, plan, problem, tools, workspace  # noqa: E402, F401
+from dash_attn.kernel.library import HANDLER, Handle, StringRef, diagnostics, library  # noqa: E402
+from dash_attn.measure import predict  # noqa: E402, F401
+from dash_attn.support import files  # noqa: E402, F401
 
 compare("importing")
 library()

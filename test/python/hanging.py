@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent / "lib"))
 
 from fixtures import SOURCE  # noqa: E402
 
-from dash_attn.bundle import BundledKernel  # noqa: E402
+from dash_attn.measure.bundle import BundledKernel  # noqa: E402
 from dash_attn.reference import Mask  # noqa: E402
 
 TMP = Path(sys.argv[1])

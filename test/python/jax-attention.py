@@ -20,10 +20,10 @@ from fixtures import refused  # noqa: E402
 from jax.sharding import PartitionSpec  # noqa: E402
 from jax_on_cpu import CALLED, FAILED  # noqa: E402
 
-import dash_attn.problem  # noqa: E402
+import dash_attn.kernel.problem  # noqa: E402
 from dash_attn import ArgumentError  # noqa: E402
 from dash_attn.jax import attention, explain, function, operator, problem  # noqa: E402
-from dash_attn.problem import for_any_sizes, program_of, window_of  # noqa: E402
+from dash_attn.kernel.problem import for_any_sizes, program_of, window_of  # noqa: E402
 
 
 def arrays(batch: int = 2, heads: int = 4, kv_heads: int = 2, rows: int = 12, kv_rows: int | None = None, head_dim: int = 64,
@@ -196,7 +196,7 @@ def scalars() -> None:
 
 def sliced() -> None:
     """More of a batch, or of heads, than one call counts: each slice has its own bits. A call counts few here."""
-    real = dash_attn.problem.ask
+    real = dash_attn.kernel.problem.ask
 
     def few(**numbers: Any) -> Any:
         answer = real(**numbers)
@@ -206,7 +206,7 @@ def sliced() -> None:
         o, pull = jax.vjp(attention, q, k, v)
         return [o, *pull(do)]
 
-    dash_attn.problem.ask = few
+    dash_attn.kernel.problem.ask = few
     for sizes, shapes, dim, cut in (({"batch": 5}, [(3, 4, 12, 64), (2, 4, 12, 64)], 0, (3, 3)),
                                     ({"heads": 6, "kv_heads": 3}, [(2, 4, 12, 64), (2, 2, 12, 64)], 1, (4, 2))):
         q, k, v = arrays(**sizes)
@@ -217,7 +217,7 @@ def sliced() -> None:
         assert [call["shapes"][0] for call in CALLED] == shapes, CALLED
         assert all(bool((x == y).all()) for x, y in zip(found, expected, strict=True)), sizes
         assert explain(q, k, v).launches == 2
-    dash_attn.problem.ask = real
+    dash_attn.kernel.problem.ask = real
 
 
 def refusals() -> None:

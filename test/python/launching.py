@@ -18,9 +18,9 @@ from fixtures import refused, tensors, write  # noqa: E402
 from stub_driver import Launch, StubDriver  # noqa: E402
 
 from dash_attn import ArgumentError, CapacityError, DriverError, Kernel, ManifestError  # noqa: E402
-from dash_attn.driver import Driver  # noqa: E402
-from dash_attn.library import HANDLER, StringRef, check, library, make  # noqa: E402
-from dash_attn.plan import Plan  # noqa: E402
+from dash_attn.kernel.driver import Driver  # noqa: E402
+from dash_attn.kernel.library import HANDLER, StringRef, check, library, make  # noqa: E402
+from dash_attn.kernel.plan import Plan  # noqa: E402
 
 TMP = Path(sys.argv[1])
 ORDER, PREPARE, MAIN, CONVERT = (f"attention_bwd_{role}" for role in ("order", "prepare", "main", "convert"))

@@ -14,7 +14,7 @@ from fixtures import ON_KV, READS, WRITES, refused  # noqa: E402
 from stub_driver import StubDriver  # noqa: E402
 
 from dash_attn import ArgumentError, Kernel, Tensor  # noqa: E402
-from dash_attn.tensors import contiguous  # noqa: E402
+from dash_attn.kernel.tensors import contiguous  # noqa: E402
 
 PROGRAM = (Path(sys.argv[1]) / "dialects/dash/examples/bwd-causal.mlir").read_text(encoding="utf-8")
 ENTRIES = [f"attention_bwd_{role}" for role in ("sequences", "order", "prepare", "main", "convert")]

@@ -14,7 +14,7 @@ import mask_speed  # noqa: E402
 import numpy as np  # noqa: E402
 
 from dash_attn import Kernel  # noqa: E402
-from dash_attn.predict import predict, program  # noqa: E402
+from dash_attn.measure.predict import predict, program  # noqa: E402
 from dash_attn.reference import FULL, Mask, Union  # noqa: E402
 
 TILE_Q, TILE_KV = mask_speed.TILE_Q, mask_speed.TILE_KV

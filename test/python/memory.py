@@ -15,7 +15,8 @@ sys.path.insert(0, str(Path(__file__).parent / "lib"))
 from fixtures import SIZES, tensors, write  # noqa: E402
 from stub_driver import StubDriver  # noqa: E402
 
-from dash_attn import Kernel, runtime, workspace  # noqa: E402
+from dash_attn import Kernel  # noqa: E402
+from dash_attn.kernel import runtime, workspace  # noqa: E402
 
 TMP = Path(sys.argv[1])
 PER_THREAD, CAPTURED = 2, 0xca  # streams; the stub takes the second for one that is being captured

@@ -15,10 +15,11 @@ from typing import Any
 
 from fixtures import refused
 
-from dash_attn import audit, fit, tune
-from dash_attn.predict import KINDS as FIXED_KINDS
-from dash_attn.problem import KINDS, Wanted, program_of, wanted_of
-from dash_attn.records import Record, is_name, parse, read
+from dash_attn import audit, tune
+from dash_attn.kernel.problem import KINDS, Wanted, program_of, wanted_of
+from dash_attn.measure import fit
+from dash_attn.measure.predict import KINDS as FIXED_KINDS
+from dash_attn.support.records import Record, is_name, parse, read
 
 TMP = Path(sys.argv[1])
 EVIL = f"shift ptxas={TMP}/ptxas"  # it would leave a file

@@ -15,7 +15,7 @@ from fixtures import ON_KV, READS, WRITES, refused, tensors  # noqa: E402
 from stub_driver import StubDriver  # noqa: E402
 
 from dash_attn import ArgumentError, Kernel, Tensor  # noqa: E402
-from dash_attn.tensors import contiguous  # noqa: E402
+from dash_attn.kernel.tensors import contiguous  # noqa: E402
 
 PROGRAM = (Path(sys.argv[1]) / "dialects/dash/examples/bwd-causal.mlir").read_text(encoding="utf-8")
 BATCH, HEADS, Q_ROWS = 2, 4, 256  # those of fixtures.tensors

@@ -20,7 +20,7 @@ from torch.utils.checkpoint import checkpoint  # noqa: E402
 
 import dash_attn  # noqa: E402
 from dash_attn import ArgumentError, attention  # noqa: E402
-from dash_attn.problem import Wanted  # noqa: E402
+from dash_attn.kernel.problem import Wanted  # noqa: E402
 from dash_attn.torch import kernels, operator, problem  # noqa: E402
 
 BF16 = torch.bfloat16

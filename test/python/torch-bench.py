@@ -20,10 +20,11 @@ sys.path.insert(0, str(Path(__file__).parent / "lib"))
 import on_cpu  # noqa: E402, F401
 import torch  # noqa: E402
 
-from dash_attn import ManifestError, bench, bench_calls, bench_graphs, timing  # noqa: E402
-from dash_attn.bundle import Bundle, BundledKernel  # noqa: E402
+from dash_attn import ManifestError, bench  # noqa: E402
+from dash_attn.measure import calls as bench_calls, graphs as bench_graphs, peers, timing  # noqa: E402
+from dash_attn.measure.bundle import Bundle, BundledKernel  # noqa: E402
+from dash_attn.measure.testing import Case  # noqa: E402
 from dash_attn.reference import CAUSAL, FULL  # noqa: E402
-from dash_attn.testing import Case  # noqa: E402
 
 CASE = Case(64, CAUSAL, 24, 24, 1, 4, 2)
 SWITCH: list[bool] = []
@@ -60,16 +61,16 @@ def kernels() -> None:
 
     made = (bundled("plain"), bundled("parts4", parts=4), bundled("f16", "f16"), bundled("table", q_rows=24), bundled("other-table", q_rows=48))
     bundle = Bundle(Path(), "", "", made)
-    assert [kernel.name for kernel in bench.kernels_of(bundle, CASE)] == ["plain", "table"]
-    best = replace(bundled("best"), kind=bench.BEST_FIXED[CASE.mask.name])
-    assert bench.best_fixed(replace(bundle, kernels=(*made, best)), CASE) is best
+    assert [kernel.name for kernel in peers.kernels_of(bundle, CASE)] == ["plain", "table"]
+    best = replace(bundled("best"), kind=peers.BEST_FIXED[CASE.mask.name])
+    assert peers.best_fixed(replace(bundle, kernels=(*made, best)), CASE) is best
     try:
-        bench.best_fixed(bundle, CASE)
+        peers.best_fixed(bundle, CASE)
     except ManifestError as error:
         assert f"expected a kernel for {CASE.name} of the fixed kind that is best on its mask (full: shift, causal: symmetric-shift), found none" in str(error)
     else:
         raise AssertionError("a bundle without it was taken")
-    assert not bench.kernels_of(bundle, Case(64, FULL, 24, 24, 1, 4, 2)) and not bench.kernels_of(bundle, Case(128, CAUSAL, 24, 24, 1, 4, 2))
+    assert not peers.kernels_of(bundle, Case(64, FULL, 24, 24, 1, 4, 2)) and not peers.kernels_of(bundle, Case(128, CAUSAL, 24, 24, 1, 4, 2))
 
 
 def calls() -> None:

@@ -21,10 +21,10 @@ from torch.nn.attention import activate_flash_attention_impl, restore_flash_atte
 
 import dash_attn  # noqa: E402
 from dash_attn import DriverError  # noqa: E402
-from dash_attn.torch.dropin import CUDNN, EFFICIENT, FLASH, SDPA_CUDNN, SDPA_EFFICIENT, SDPA_FLASH, deterministically, unknown  # noqa: E402
+from dash_attn.kernel.problem import window_of  # noqa: E402
 from dash_attn.torch import kernels  # noqa: E402
+from dash_attn.torch.dropin import CUDNN, EFFICIENT, FLASH, SDPA_CUDNN, SDPA_EFFICIENT, SDPA_FLASH, deterministically, unknown  # noqa: E402
 from dash_attn.torch.kernels import TorchKernel  # noqa: E402
-from dash_attn.problem import window_of  # noqa: E402
 
 TMP = Path(sys.argv[1])
 SPLITS: list[int | None] = []  # of keys, as memory-efficient attention was told

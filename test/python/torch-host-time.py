@@ -18,9 +18,10 @@ sys.path.insert(0, str(Path(__file__).parent / "lib"))
 import torch  # noqa: E402
 from stub_driver import STUB  # noqa: E402
 
-from dash_attn import attention, runtime  # noqa: E402
-from dash_attn.driver import Driver  # noqa: E402
-from dash_attn.tensors import Tensor  # noqa: E402
+from dash_attn import attention  # noqa: E402
+from dash_attn.kernel import runtime  # noqa: E402
+from dash_attn.kernel.driver import Driver  # noqa: E402
+from dash_attn.kernel.tensors import Tensor  # noqa: E402
 from dash_attn.torch import function, kernels, operator, problem  # noqa: E402
 
 ROUNDS, CALLS = 20, 300

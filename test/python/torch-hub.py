@@ -21,7 +21,7 @@ from kernels import get_loaded_kernels, get_local_kernel  # noqa: E402
 from on_cpu import LAUNCHED, serve  # noqa: E402
 
 import dash_attn  # noqa: E402
-from dash_attn.library import library  # noqa: E402
+from dash_attn.kernel.library import library  # noqa: E402
 
 FOLDER = Path(sys.argv[1])
 library()  # that of the build, which the environment names

@@ -180,13 +180,13 @@ def in_place_of_launch() -> None:
 
 def sliced() -> None:
     """More of a batch, or of heads, than one launch counts: each slice has its own bits. A launch counts few here."""
-    real = dash_attn.problem.ask
+    real = dash_attn.kernel.problem.ask
 
     def few(**numbers: Any) -> Any:
         answer = real(**numbers)
         return answer if isinstance(answer, str) else answer._replace(batch=min(answer.batch, 3), kv_heads=min(answer.kv_heads, 2))
 
-    dash_attn.problem.ask = few
+    dash_attn.kernel.problem.ask = few
     function._accepted.clear()
     for sizes, shapes, dim, cut in (((5, 4, 2, 6), [(3, 4, 6, 64), (2, 4, 6, 64)], 0, (3, 3)), ((2, 6, 3, 6), [(2, 4, 6, 64), (2, 2, 6, 64)], 1, (4, 2))):
         q, k, v = tensors(*sizes)
@@ -212,7 +212,7 @@ def sliced() -> None:
         parts = [found(piece[:3], piece[3], sink=sink if dim == 0 else one) for piece, one in zip(pieces_of, sink.split(cut[0]))] \
             if dim else [found(piece[:3], piece[3], sink=sink) for piece in pieces_of]
         demand_same(ours, [torch.cat(each, dim) for each in zip(*parts)], (sizes, "sink"))
-    dash_attn.problem.ask = real
+    dash_attn.kernel.problem.ask = real
     q, k, v = tensors(1, 65536, 1, 1)
     assert refused(lambda: attention(q, k, v), ArgumentError) == ("k: expected at most 65535 heads of q over each of k, found 65536; repeat the heads "
                                                                   "of k and v")

@@ -20,11 +20,12 @@ from on_cpu import LAUNCHED  # noqa: E402
 from stub_driver import StubDriver  # noqa: E402
 
 import dash_attn  # noqa: E402
-from dash_attn import ArgumentError, DriverError, Tensor, compile_program, runtime  # noqa: E402
-from dash_attn.orders import FEWEST_OF_FORMULAS, SIZES, order_for, texts_of  # noqa: E402
-from dash_attn.plan import Table  # noqa: E402
-from dash_attn.problem import CAUSAL, FULL, Wanted, program_of  # noqa: E402
-from dash_attn.tensors import contiguous  # noqa: E402
+from dash_attn import ArgumentError, DriverError, Tensor, compile_program  # noqa: E402
+from dash_attn.kernel import runtime  # noqa: E402
+from dash_attn.kernel.orders import FEWEST_OF_FORMULAS, SIZES, order_for, texts_of  # noqa: E402
+from dash_attn.kernel.plan import Table  # noqa: E402
+from dash_attn.kernel.problem import CAUSAL, FULL, Wanted, program_of  # noqa: E402
+from dash_attn.kernel.tensors import contiguous  # noqa: E402
 from dash_attn.torch import kernels  # noqa: E402
 
 ALWAYS = [f"attention_bwd_{role}" for role in ("prepare", "main", "convert")]

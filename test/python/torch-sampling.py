@@ -15,7 +15,8 @@ import torch  # noqa: E402
 from fixtures import refused, tensors, write  # noqa: E402
 from stub_driver import StubDriver  # noqa: E402
 
-from dash_attn import ArgumentError, DriverError, Kernel, watching  # noqa: E402
+from dash_attn import ArgumentError, DriverError, Kernel  # noqa: E402
+from dash_attn.kernel import watching  # noqa: E402
 from dash_attn.torch import kernels, sampling  # noqa: E402
 from dash_attn.torch.sampling import Sampler, ranges  # noqa: E402
 

@@ -22,8 +22,8 @@ from on_cpu import reference  # noqa: E402
 
 from dash_attn import attention, audit  # noqa: E402
 from dash_attn.audit import Run, compare, locate  # noqa: E402
-from dash_attn.runs import BLOCK  # noqa: E402
-from dash_attn.space import order_of  # noqa: E402
+from dash_attn.compare.runs import BLOCK  # noqa: E402
+from dash_attn.compare.space import order_of  # noqa: E402
 from dash_attn.torch.hashing import hash_blocks, hash_words  # noqa: E402
 
 TMP = Path(sys.argv[1])

@@ -17,8 +17,8 @@ import fixtures  # noqa: E402, F401  (finds dash_attn)
 import sustained  # noqa: E402
 import torch  # noqa: E402
 
-from dash_attn.bench import problems  # noqa: E402
-from dash_attn.timing import Variant, operations  # noqa: E402
+from dash_attn.measure.peers import problems  # noqa: E402
+from dash_attn.measure.timing import Variant, operations  # noqa: E402
 
 (CASE,) = problems([512], [128], ["causal"])
 

@@ -16,11 +16,12 @@ sys.path.insert(0, str(Path(__file__).parent / "lib"))
 
 from fixtures import refused  # noqa: E402
 
-from dash_attn import ArgumentError, heat, spans, trace_prices  # noqa: E402
-from dash_attn.fit import file_text  # noqa: E402
-from dash_attn.predict import DASH_OPT, ENVIRONMENT, predict, program  # noqa: E402
-from dash_attn.predicted import differences, steps_of  # noqa: E402
-from dash_attn.spans import Lane, Span, Tasks  # noqa: E402
+from dash_attn import ArgumentError, heat  # noqa: E402
+from dash_attn.measure import prices as trace_prices, spans  # noqa: E402
+from dash_attn.measure.fit import file_text  # noqa: E402
+from dash_attn.measure.predict import DASH_OPT, ENVIRONMENT, predict, program  # noqa: E402
+from dash_attn.measure.predicted import differences, steps_of  # noqa: E402
+from dash_attn.measure.spans import Lane, Span, Tasks  # noqa: E402
 
 TMP = Path(sys.argv[1])
 WORKERS = 4

@@ -10,9 +10,9 @@ from typing import Any
 
 import torch
 
-from dash_attn import tune_search
-from dash_attn.testing import Case
-from dash_attn.timing import Variant
+from dash_attn.measure import search
+from dash_attn.measure.testing import Case
+from dash_attn.measure.timing import Variant
 
 CHOICES = {"q-tile": (64, 128), "structure": ("overlapping",), "load-stages": (3, 5)}
 SLOW, FAST = (f"q-tile=64 structure=overlapping load-stages={stages}" for stages in CHOICES["load-stages"])
@@ -21,7 +21,7 @@ asked: list[tuple[str, str]] = []
 ticks: list[str] = []
 milliseconds: dict[str, float] = {}
 wrong: set[str] = set()
-compile_really = tune_search.Machine.compile
+compile_really = search.Machine.compile
 
 
 class Launch:
@@ -33,7 +33,7 @@ class Launch:
             self.tensors[name].fill_(2.0 if self.name in wrong else 1.0)
 
 
-def compile_and_stand_in(machine: tune_search.Machine, case: Case, kind: str, options: str) -> Any:
+def compile_and_stand_in(machine: search.Machine, case: Case, kind: str, options: str) -> Any:
     """The compiler decides what there is; the default and kernels of the orders are compiled once."""
     if (kind, options) not in asked:
         kernel = compile_really(machine, case, kind, options)
@@ -58,7 +58,7 @@ def measure_entries(variants: list[Variant], rounds: int, flush: None, generator
 
 def measured() -> dict[str, Any]:
     ticks.clear()
-    return tune_search.measurements(tune_search.Machine(3, random.Random(0), ticks.append), [64], 60)
+    return search.measurements(search.Machine(3, random.Random(0), ticks.append), [64], 60)
 
 
 torch.cuda.get_device_properties = lambda _: SimpleNamespace(multi_processor_count=7)
@@ -66,15 +66,15 @@ torch.cuda.get_device_name = lambda: "none"
 torch.cuda.empty_cache = lambda: None
 for name, stand_in in (("CHOICES", CHOICES), ("KINDS", KINDS), ("LENGTHS", (512,)), ("make_tensors", make_tensors),
                        ("measure_whole", measure_whole), ("measure_entries", measure_entries)):
-    setattr(tune_search, name, stand_in)
-tune_search.Machine.compile = compile_and_stand_in
+    setattr(search, name, stand_in)
+search.Machine.compile = compile_and_stand_in
 
 # What is faster than noise is chosen, and the orders are timed with it; tiles of 128 rows of Q are refused.
 milliseconds |= {FAST: 0.97, SLOW: 1.2}
 record = measured()
 assert [one["options"] for one in record["search"]] == [FAST, FAST] and record["options"] == {"64 full": FAST, "64 causal": FAST}, record
 assert all((one["refused"], one["left_out"], set(one["screened_ms"])) == (2, 0, {"", "control", FAST, SLOW}) for one in record["search"])
-assert len(ticks) == tune_search.steps([64], True) == 2 * (4 + 1), ticks
+assert len(ticks) == search.steps([64], True) == 2 * (4 + 1), ticks
 assert [row["variant"] for row in record["results"]] == [*KINDS, "ascending again"] * 2, record["results"]
 assert {options for kind, options in asked if kind == "ascending"} == {FAST}, asked
 

@@ -14,10 +14,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from dash_attn import fit as fitting
 from dash_attn import tune
-from dash_attn.predict import COSTS, KINDS, predict
-from dash_attn.records import Record
+from dash_attn.measure import fit as fitting
+from dash_attn.measure.predict import COSTS, KINDS, predict
+from dash_attn.support.records import Record
 
 SOURCE, BUILD, TMP = map(Path, sys.argv[1:])
 INPUTS = Path(__file__).parent / "Inputs"

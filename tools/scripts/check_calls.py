@@ -13,7 +13,7 @@ SHEBANG = re.compile(r"#!.*\bpython3?\b")
 REASON = re.compile(r"#\s*noqa: S\d+ - \S")
 NAMES = {"eval", "exec"}
 ANYWHERE = {"extractall": "write files one by one, as bundle.py does", "unpack_archive": "write files one by one, as bundle.py does",
-            "mktemp": "take mkstemp, mkdtemp or dash_attn.files.appears"}
+            "mktemp": "take mkstemp, mkdtemp or dash_attn.support.files.appears"}
 OF_MODULES = {("os", "system"), ("os", "popen"), ("torch", "load"), ("subprocess", "getoutput"), ("subprocess", "getstatusoutput")}
 MODULES = {"pickle", "marshal", "shelve", "dill", "joblib", "yaml"}
 KEYWORDS = {("shell", True), ("allow_pickle", True), ("weights_only", False)}

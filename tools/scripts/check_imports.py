@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that no modules of dash_attn import each other in a circle.
+"""Checks that no modules of dash_attn import each other in a circle, and that rooms import what they are handed.
 
 Imports inside functions count, and those for type checkers: a module that asks for another when it is called needs it all the same. So do
 `import_module` and `__import__` of a name that stands there; of a name that is computed it is unknown what it imports. Whoever imports a
@@ -13,6 +13,17 @@ from pathlib import Path
 import house
 
 FOLDER, PACKAGE = Path("python"), "dash_attn"
+ROOMS = {
+    "support": (),
+    "kernel": ("support", "reference"),
+    "measure": ("support", "kernel", "reference", PACKAGE),  # of the package itself `attention`, which it measures
+    "compare": ("support", "kernel", "measure", "reference"),
+    "jax": ("support", "kernel"),
+    "torch": ("support", "kernel", "compare", "heat"),
+    "distributed": ("support", "kernel", "torch"),
+    "transformers": ("torch", "distributed"),
+    "doctor": ("support", "kernel", "measure", PACKAGE),
+}
 BY_NAME = {"import_module", "__import__"}
 
 
@@ -55,6 +66,22 @@ def imports_of(package, tree, modules):
     return found
 
 
+def room_of(module):
+    """The folder of the package, or the module of its root; the package's own name for the package."""
+    return module.split(".")[1] if "." in module else module
+
+
+def check_rooms(graph, paths, findings):
+    for module, imports in graph.items():
+        room = room_of(module)
+        if room not in ROOMS or len(paths[module].parts) < 4:
+            continue
+        for other, line in imports.items():
+            if (found := room_of(other)) not in (room, "errors", *ROOMS[room]):
+                handed = " and ".join(["errors", *ROOMS[room]])
+                findings.add(paths[module], line, f"expected imports of {room} itself and of {handed}, found '{other}'; move what both need to one of these")
+
+
 def main():
     arguments = house.parse_arguments(__doc__)
     findings = house.Findings("imports")
@@ -63,6 +90,7 @@ def main():
     for module, path in paths.items():
         package = module if path.name == "__init__.py" else module.rpartition(".")[0]
         graph[module] = imports_of(package, ast.parse(house.read(arguments.root / path), str(path)), paths.keys())
+    check_rooms(graph, paths, findings)
     while circle := house.circle_in(graph):
         one, other = circle[0], circle[1 % len(circle)]
         findings.add(paths[one], graph[one].pop(other), f"expected imports that go one way, found the circle {' -> '.join([*circle, one])}; "

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
-from dash_attn.assembler import GOOD, find_assemblers, find_waits, spell  # noqa: E402
+from dash_attn.kernel.assembler import GOOD, find_assemblers, find_waits, spell  # noqa: E402
 
 ENTRY = re.compile(r"Compiling entry function '([^']+)' for '([^']+)'")
 STACK = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")

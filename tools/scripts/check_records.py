@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks that test/Device/records stays small, and that each record in it is evidence of something.
 
-A record has the form of dash_attn.records.text_of: one line for each case or measurement. A page, a
+A record has the form of dash_attn.support.records.text_of: one line for each case or measurement. A page, a
 test or a script names it. Records that left are rows of the folder's README, with the last commit
 that has them.
 
@@ -18,7 +18,7 @@ from pathlib import Path
 import house
 
 sys.path.insert(0, str(house.ROOT / "python"))
-from dash_attn.records import COLUMNS, text_of  # noqa: E402
+from dash_attn.support.records import COLUMNS, text_of  # noqa: E402
 
 FOLDER = Path("test/Device/records")
 README = FOLDER / "README.md"

@@ -18,7 +18,7 @@ import house
 
 sys.path.insert(0, str(house.ROOT / "python"))
 from dash_attn import LibraryError, ManifestError  # noqa: E402
-from dash_attn.bundle import Bundle  # noqa: E402
+from dash_attn.measure.bundle import Bundle  # noqa: E402
 
 
 def main() -> int:

@@ -22,8 +22,8 @@ from pathlib import Path
 import house
 
 sys.path.insert(0, str(house.ROOT / "python"))
-from dash_attn.fit import WORKERS  # noqa: E402
-from dash_attn.predict import KINDS, predict  # noqa: E402
+from dash_attn.measure.fit import WORKERS  # noqa: E402
+from dash_attn.measure.predict import KINDS, predict  # noqa: E402
 
 PAGE = "dialects/dash/docs/benchmarks.md"
 NOISE = 1.02  # kinds that are nearer than this are not told apart by measuring

@@ -19,7 +19,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
-from dash_attn.svg import Picture, number  # noqa: E402
+from dash_attn.measure.svg import Picture, number  # noqa: E402
 
 WIDTH, LEFT, TOP, GAP, LEGEND = 800, 72, 96, 24, 74
 PIXELS = 12  # for a microsecond

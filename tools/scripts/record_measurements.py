@@ -21,7 +21,7 @@ from pathlib import Path
 import house
 
 sys.path.insert(0, str(house.ROOT / "python"))
-from dash_attn.bench_picture import draw  # noqa: E402
+from dash_attn.measure.picture import draw  # noqa: E402
 
 RECORDS = Path("test/Device/records")
 DOCS = Path("dialects/dash/docs")
@@ -39,7 +39,7 @@ def main() -> None:
     root = arguments.root
     bench, bench_name = newest(root, "bench")
     peers, peers_name = newest(root, "peers")
-    baselines = json.loads(house.read(root / "python/dash_attn/baselines.json"))
+    baselines = json.loads(house.read(root / "python/dash_attn/measure/baselines.json"))
     page = replace(house.read(root / DOCS / "measurements.md"), "measurements", measurements(bench, bench_name, baselines))
     page = replace(page, "auto", chosen_kinds(*newest(root, "auto")))
     page = replace(page, "sustained", without_pause(*newest(root, "sustained")))

@@ -13,12 +13,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import torch
 
-from ..compiler import compile_program
-from ..driver import cuda_driver
-from ..library import Region, library
-from ..orders import order_for, texts_of
-from ..problem import CAUSAL, SEARCHED, Wanted, demand, for_any_sizes, program_of
-from ..runtime import maker_of
+from ..kernel.compiler import compile_program
+from ..kernel.driver import cuda_driver
+from ..kernel.library import Region, library
+from ..kernel.orders import order_for, texts_of
+from ..kernel.problem import CAUSAL, SEARCHED, Wanted, demand, for_any_sizes, program_of
+from ..kernel.runtime import maker_of
 from ..torch import pieces, sequences
 from ..torch.kernels import kernel_for, kernel_of
 from ..torch.problem import ELEMENTS, refusal_of_device

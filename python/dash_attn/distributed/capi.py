@@ -6,7 +6,7 @@ import ctypes
 import functools
 from typing import Any
 
-from ..library import Handle, StringRef, library
+from ..kernel.library import Handle, StringRef, library
 
 NUMBERS = ctypes.POINTER(ctypes.c_int64)
 NO_NUMBERS = NUMBERS()

@@ -8,7 +8,7 @@ import torch
 from torch.utils.weak import WeakIdKeyDictionary
 
 from ..errors import ArgumentError
-from ..problem import demand
+from ..kernel.problem import demand
 from .exchange import Together
 from .problem import Home
 from .world import World, exchange_of

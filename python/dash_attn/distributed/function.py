@@ -13,7 +13,7 @@ import torch
 from torch.autograd.function import once_differentiable
 
 from ..errors import ArgumentError
-from ..problem import demand
+from ..kernel.problem import demand
 from .passes import Backward, Forward
 from .plan import Plan
 from .problem import Problem

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import torch
 
-from ..library import HANDLER, check
+from ..kernel.library import HANDLER, check
+from ..kernel.workspace import ALIGNMENT
 from ..torch.kernels import TorchKernel, TorchLaunch
-from ..workspace import ALIGNMENT
 
 
 class KeptLaunch(TorchLaunch):

@@ -7,7 +7,7 @@ import weakref
 from typing import Any, NamedTuple
 
 from ..errors import ArgumentError
-from ..library import StringRef, make
+from ..kernel.library import StringRef, make
 from .capi import WIDTHS, CFacts, CFigures, functions, lines
 from .problem import COMPARED, KINDS, Leaf, Leaves, Problem
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import ArgumentError
-from ..library import Handle, StringRef, make
-from ..problem import plain
+from ..kernel.library import Handle, StringRef, make
+from ..kernel.problem import plain
 from .capi import LEAF_WIDTH, CProblem, functions, lines, numbers
 
 Home = tuple[int, int, int, int]  # rank, document, first row, rows

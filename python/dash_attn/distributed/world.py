@@ -12,8 +12,8 @@ from typing import Any
 import torch
 
 from ..errors import ArgumentError, CapacityError, LibraryError
-from ..library import library
-from ..problem import demand, plain
+from ..kernel.library import library
+from ..kernel.problem import demand, plain
 from .exchange import Exchange, Together
 from .kernels import kernel_named
 from .layout import local_rows, places_of, shifted

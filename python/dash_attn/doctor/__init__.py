@@ -20,11 +20,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..assembler import find_assemblers
-from ..commands import DIFFERS, GOOD, parser_of, run
-from ..coverage import UNKNOWN
 from ..errors import ArgumentError, LibraryError
-from ..problem import CAUSAL, ELEMENTS, FULL, LEVELS, Window
+from ..kernel.assembler import find_assemblers
+from ..kernel.commands import DIFFERS, GOOD, parser_of, run
+from ..kernel.coverage import UNKNOWN
+from ..kernel.problem import CAUSAL, ELEMENTS, FULL, LEVELS, Window
 from . import machine, report
 from .calls import Answer, Call, answer, of_program
 from .models import calls_of

@@ -11,13 +11,13 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..assembler import refusal_of as refusal_of_assembler
-from ..compiler import compile_program
-from ..coverage import UNKNOWN, Coverage, ask
 from ..errors import ArgumentError, CompileError
-from ..files import read_bytes
-from ..orders import order_for, texts_of
-from ..problem import ELEMENTS, OWN_FORWARD, Wanted, Window, for_any_sizes, program_of, refusal_of_level, refusal_of_rectangle, slices_of
+from ..kernel.assembler import refusal_of as refusal_of_assembler
+from ..kernel.compiler import compile_program
+from ..kernel.coverage import UNKNOWN, Coverage, ask
+from ..kernel.orders import order_for, texts_of
+from ..kernel.problem import ELEMENTS, OWN_FORWARD, Wanted, Window, for_any_sizes, program_of, refusal_of_level, refusal_of_rectangle, slices_of
+from ..support.files import read_bytes
 from .machine import folder
 
 OWN_PROGRAM = "a program that says so is compiled by Kernel.compile, and takes o and LSE of a forward pass of yours"

@@ -8,12 +8,12 @@ import platform
 from pathlib import Path
 from typing import Any
 
-from ..assembler import find_assemblers, spell
-from ..bundle import commit
-from ..driver import Driver
 from ..errors import DriverError, LibraryError
-from ..library import library
-from ..problem import refusal_of_gpu
+from ..kernel.assembler import find_assemblers, spell
+from ..kernel.driver import Driver
+from ..kernel.library import library
+from ..kernel.problem import refusal_of_gpu
+from ..measure.bundle import commit
 
 PACKAGES = ("torch", "triton", "nvidia-cudnn-cu12", "nvidia-cudnn-cu13", "transformers", "jax", "jaxlib", "cupy", "numpy")
 NEEDED = {"torch": "PyTorch, for dash_attn.attention and enable()", "transformers": 'transformers, for attn_implementation="dash"', "jax": "JAX, for dash_attn.jax"}

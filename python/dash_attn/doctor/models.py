@@ -11,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..problem import CAUSAL, FULL
-from ..records import read
+from ..kernel.problem import CAUSAL, FULL
+from ..support.records import read
 from .calls import Call
 
 # How configurations call the same thing; transformers' classes know it as `attribute_map`, which files do not have.

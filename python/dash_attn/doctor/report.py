@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ..files import appears
+from ..support.files import appears
 from . import machine
 from .calls import Answer
 

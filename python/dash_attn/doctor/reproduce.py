@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from dash_attn import Kernel, compile_program
-from dash_attn.orders import texts_of
-from dash_attn.problem import wanted_of
-from dash_attn.records import Record
-from dash_attn.runtime import maker_of
+from dash_attn.kernel.orders import texts_of
+from dash_attn.kernel.problem import wanted_of
+from dash_attn.kernel.runtime import maker_of
+from dash_attn.support.records import Record
 
 RUNS = 3
 

@@ -3,7 +3,7 @@
     o = dash_attn.jax.attention(q, k, v, causal=True)      # [batch, heads, rows, head_dim], bf16 or f16, on an H100 or H200
 """
 
-from ..explanation import Explanation
+from ..kernel.explanation import Explanation
 from .explanation import explain
 from .function import attention
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import jax
 
-from ..explanation import Explanation, said_of
-from ..problem import plain_options, window_of
+from ..kernel.explanation import Explanation, said_of
+from ..kernel.problem import plain_options, window_of
 from .operator import kernel_of, orders_of
 from .problem import refusal_of_arrays, refusal_of_device, refusal_of_forward, refusal_of_options
 from .sinks import refusal_of_sink

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jax._src.cudnn import fused_attention_stablehlo as cudnn
 from jax.custom_derivatives import SymbolicZero
 
-from ..problem import demand, plain_options, window_of
+from ..kernel.problem import demand, plain_options, window_of
 from .operator import Call, apply, gradients
 from .problem import refusal_of_arrays, refusal_of_device, refusal_of_forward, refusal_of_options
 from .sinks import refusal_of_sink, summed, with_sink

@@ -12,13 +12,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..forks import new_lock
-from ..library import Handle, library
-from ..orders import SIZES, Ordered, order_for, texts_of
-from ..plan import Plan
-from ..problem import ELEMENTS, ONE_SINK, Wanted, Window, demand, for_any_sizes, program_of, slices_of
-from ..runtime import Kernel, maker_of
-from ..workspace import ALIGNMENT, aligned
+from ..kernel.library import Handle, library
+from ..kernel.orders import SIZES, Ordered, order_for, texts_of
+from ..kernel.plan import Plan
+from ..kernel.problem import ELEMENTS, ONE_SINK, Wanted, Window, demand, for_any_sizes, program_of, slices_of
+from ..kernel.runtime import Kernel, maker_of
+from ..kernel.workspace import ALIGNMENT, aligned
+from ..support.forks import new_lock
 from .delta import delta_of
 
 TARGET = "dash_attention_backward"

@@ -7,9 +7,9 @@ from typing import Any
 
 import jax
 
-from .. import problem
-from ..problem import (FULL, NAMES, OWN_FORWARD, Window, coverage_of, refusal_of, refusal_of_array, refusal_of_gpu, refusal_of_layout,
-                       refusal_of_level, refusal_of_rectangle, refusal_of_sizes)
+from ..kernel import problem
+from ..kernel.problem import (FULL, NAMES, OWN_FORWARD, Window, coverage_of, refusal_of, refusal_of_array, refusal_of_gpu, refusal_of_layout,
+                              refusal_of_level, refusal_of_rectangle, refusal_of_sizes)
 
 PLATFORM = "gpu"  # as JAX calls what its arrays lie on
 

@@ -11,7 +11,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from .. import problem
+from ..kernel import problem
 from .problem import refusal_of_place
 
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import torch
 
-from ..certificates import VERSION
-from ..problem import Wanted, wanted_of
-from ..records import Record
-from ..runs import Run, differences
+from ..compare.certificates import VERSION
+from ..compare.runs import Run, differences
+from ..kernel.problem import Wanted, wanted_of
+from ..support.records import Record
 from .dropin import state
 from .hash_log import Log
 from .kernels import kernel_of, kernels

@@ -19,8 +19,8 @@ import torch
 from torch.nn.attention import register_flash_attention_impl
 
 from ..errors import ArgumentError, CapacityError
-from ..forks import new_lock
-from ..problem import Window, window_of
+from ..kernel.problem import Window, window_of
+from ..support.forks import new_lock
 from .operator import launch
 from .problem import Lengths, refusal_of_device, refusal_of_forward, refusal_of_sequences, refusal_of_tensors
 from .sequences import launch as launch_list

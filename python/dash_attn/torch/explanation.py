@@ -6,8 +6,8 @@ from typing import Any
 
 import torch
 
-from ..explanation import Explanation, said_of
-from ..problem import LAYOUTS, PACKED, Window, plain, plain_options, slices_of, window_of
+from ..kernel.explanation import Explanation, said_of
+from ..kernel.problem import LAYOUTS, PACKED, Window, plain, plain_options, slices_of, window_of
 from . import pieces
 from .forward import operator_of_forward
 from .kernels import kernel_for, kernel_of, order_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from ..problem import CAUSAL, FULL, Window
+from ..kernel.problem import CAUSAL, FULL, Window
 
 
 def forward(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, left: int, right: int, scale: float) -> tuple[torch.Tensor, torch.Tensor]:

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import torch
 
-from ..coverage import Coverage
-from ..problem import LAYOUTS, PACKED, Window, demand, plain, plain_options, window_of
+from ..kernel.coverage import Coverage
+from ..kernel.problem import LAYOUTS, PACKED, Window, demand, plain, plain_options, window_of
 from . import pieces
 from .forward import computed, forward
 from .operator import FirstDerivatives, fold, gradients, launch, opaque, unfold

@@ -7,18 +7,18 @@ from typing import Any
 
 import torch
 
-from .. import runtime
-from ..driver import Driver
 from ..errors import DriverError
-from ..forks import new_lock
-from ..launch import Launch
-from ..library import HANDLER, check, library
-from ..orders import Ordered, order_for, texts_of
-from ..plan import Plan, Table
-from ..problem import Wanted, Window, for_any_sizes
-from ..runtime import Kernel, maker_of
-from ..watching import begin, observers
-from ..workspace import Workspace, aligned
+from ..kernel import runtime
+from ..kernel.driver import Driver
+from ..kernel.launch import Launch
+from ..kernel.library import HANDLER, check, library
+from ..kernel.orders import Ordered, order_for, texts_of
+from ..kernel.plan import Plan, Table
+from ..kernel.problem import Wanted, Window, for_any_sizes
+from ..kernel.runtime import Kernel, maker_of
+from ..kernel.watching import begin, observers
+from ..kernel.workspace import Workspace, aligned
+from ..support.forks import new_lock
 from .problem import ELEMENTS
 
 MOST_LAUNCHES = 1024  # more shapes, strides and streams than that begin anew,

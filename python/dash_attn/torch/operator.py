@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 
-from ..launch import Launch
-from ..problem import Window
-from ..workspace import PER_THREAD
+from ..kernel.launch import Launch
+from ..kernel.problem import Window
+from ..kernel.workspace import PER_THREAD
 from . import pieces
 from .delta import delta_of
 from .kernels import MOST_LAUNCHES, kernel_of, launches, order_of

@@ -11,8 +11,8 @@ from typing import Any
 
 import torch
 
-from ..coverage import Coverage
-from ..problem import PACKED, Slice, Window, slices_of
+from ..kernel.coverage import Coverage
+from ..kernel.problem import PACKED, Slice, Window, slices_of
 from .kernels import TorchKernel, kernel_of, order_of
 from .problem import readable
 

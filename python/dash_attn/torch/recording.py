@@ -11,7 +11,7 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from ..runs import BLOCK, Entry, Run, Space
+from ..compare.runs import BLOCK, Entry, Run, Space
 from .hash_log import Log
 from .hashing import hash_blocks
 from .operator import NAME as OF_BATCHES

@@ -23,9 +23,9 @@ from typing import Any
 import torch
 
 from ..errors import ArgumentError
-from ..forks import new_lock
 from ..heat import Heat, of_ranks
-from ..watching import observers
+from ..kernel.watching import observers
+from ..support.forks import new_lock
 
 MOST_SAMPLES = 4096  # more of them and the oldest go
 DIGITS = 3

@@ -10,8 +10,8 @@ from typing import Any
 
 import torch
 
-from .. import problem
-from ..problem import ONE_SINK, PACKED
+from ..kernel import problem
+from ..kernel.problem import ONE_SINK, PACKED
 from . import pieces
 from .delta import in_place_of_o
 from .forward import forward as forward_without

@@ -13,7 +13,7 @@ SOURCE = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(SOURCE / "python"))
 
 from dash_attn import Tensor  # noqa: E402
-from dash_attn.tensors import contiguous  # noqa: E402
+from dash_attn.kernel.tensors import contiguous  # noqa: E402
 
 PTX_TYPES = {"ptr": "u64 .ptr .global .align 1", "i64": "u64", "i32": "u32", "f32": "f32"}
 SIZES = ("batch", "heads", "kv_heads", "q_rows", "kv_rows")

@@ -12,7 +12,7 @@ from typing import Any
 
 import fixtures  # noqa: F401  (finds dash_attn)
 
-from dash_attn.driver import Driver
+from dash_attn.kernel.driver import Driver
 
 STUB = str(Path(os.environ["DASH_LIBRARY"]).with_name("libcapi-stub-driver.so"))
 FORMATS = {"ptr": "<Q", "i64": "<q", "i32": "<i", "f32": "<f"}

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .files import read_text, write_text
-from .records import Record, parse
+from ..support.files import read_text, write_text
+from ..support.records import Record, parse
 
 VERSIONS = (1, 2)  # of files: 2 of those that say where in their tensors
 BLOCK = 64  # rows whose hash is one

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from ..errors import ArgumentError, DriverError
+from ..support.forks import new_lock
 from .driver import Driver
-from .errors import ArgumentError, DriverError
-from .forks import new_lock
 from .library import Memory
 from .plan import Plan
 

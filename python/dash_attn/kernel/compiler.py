@@ -11,8 +11,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from .errors import CompileError, LibraryError
-from .files import appears
+from ..errors import CompileError, LibraryError
+from ..support.files import appears
 from .library import HANDLER, STATUSES, CompileFiles, Diagnostic, Handle, StringRef, diagnostics, library
 
 

@@ -17,10 +17,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..errors import ArgumentError, CompileError, ManifestError
+from ..support.forks import new_lock
 from .compiler import compile_program
 from .driver import Driver, cuda_driver
-from .errors import ArgumentError, CompileError, ManifestError
-from .forks import new_lock
 from .launch import Launch, references
 from .library import HANDLER, Handle, StringRef, check, library, make
 from .plan import Plan, Table

@@ -13,7 +13,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-from .errors import CapacityError, DriverError, LibraryError
+from ..errors import CapacityError, DriverError, LibraryError
 
 GOOD, DIFFERS, TROUBLE, INTERRUPTED = 0, 1, 2, 130
 # Of a user's files, arguments and machine. Errors of arguments, manifests, programs and JSON are ValueErrors.

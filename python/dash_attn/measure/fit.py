@@ -15,9 +15,9 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from .errors import ArgumentError
+from ..errors import ArgumentError
+from ..support.records import Record
 from .predict import COSTS, DASH_OPT, KINDS, Row, predict
-from .records import Record
 
 WORKERS = 132  # of an H200, for records that do not say
 MOST_WORKERS = 1 << 20

@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from .errors import ManifestError
-from .records import Record, read
-from .reference import Mask
-from .runtime import Kernel
+from ..errors import ManifestError
+from ..kernel.runtime import Kernel
+from ..reference import Mask
+from ..support.records import Record, read
 
 MOST_MEMBERS, MOST_BYTES = 10_000, 1 << 32  # of an archive
 DEBUG_BUILDS = ("contributions", "delays", "threads", "tickets")
@@ -30,7 +30,7 @@ DEBUG_BUILDS = ("contributions", "delays", "threads", "tickets")
 
 def commit() -> str:
     """Of the bundle that this package lies in; or the package's version."""
-    bundle = Path(__file__).parents[1] / "bundle.json"
+    bundle = Path(__file__).parents[2] / "bundle.json"
     if bundle.exists():
         return Record(read(bundle)).text("commit")
     try:

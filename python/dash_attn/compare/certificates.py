@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from .records import Record
+from ..support.records import Record
 from .runs import differences
 
 VERSION = 3

@@ -6,7 +6,7 @@ import ctypes
 import os
 import sys
 
-from .errors import LibraryError
+from ..errors import LibraryError
 from .library import library
 
 

@@ -8,13 +8,13 @@ import subprocess
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .errors import CompileError
-from .orders import order_for, texts_of
-from .predict import DASH_OPT, ENVIRONMENT, program
-from .problem import Wanted, slices_of
-from .reference import Mask
+from ..errors import CompileError
+from ..kernel.orders import order_for, texts_of
+from ..kernel.problem import Wanted, slices_of
+from ..measure.predict import DASH_OPT, ENVIRONMENT, program
+from ..measure.spans import Tasks
+from ..reference import Mask
 from .runs import BLOCK, Run, Space, compare
-from .spans import Tasks
 
 NAMED = 5  # of many tasks
 OUTPUTS = ("dq", "dk", "dv")

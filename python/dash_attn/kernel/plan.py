@@ -7,9 +7,9 @@ import weakref
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
+from ..errors import DriverError
+from ..support.forks import new_lock
 from .driver import Driver
-from .errors import DriverError
-from .forks import new_lock
 from .library import HANDLER, Arguments, Handle, Memory, Region, check, library, make, named
 
 

@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from .reference import CAUSAL, FULL
+from ..reference import CAUSAL, FULL
 from .testing import Case, allocate
 from .timing import Variant, measure_whole, summary
 
@@ -46,7 +46,7 @@ def shapes() -> dict[str, Case]:
 
 def functions(causal: bool) -> dict[str, Function]:
     """Everything that is installed; "det" are the deterministic ones of those that have both."""
-    from . import attention  # which needs a newer PyTorch than measuring kernels does
+    from .. import attention  # which needs a newer PyTorch than measuring kernels does
 
     found: dict[str, Function] = {"dash": lambda q, k, v: attention(q, k, v, causal=causal)}
     for name, backend in BACKENDS.items():

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .errors import ArgumentError
+from ..errors import ArgumentError
 from .spans import Lane, Tasks, times
 
 WORDS = {"work": "multiplying and what goes with it", "boundary": "beginning items", "turns": "waiting for turns", "slots": "waiting for slots", "adds": "adding",

@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
-from .errors import ArgumentError
+from ..errors import ArgumentError
 
 BYTES = {"bf16": 2, "f16": 2, "f32": 4, "i32": 4}
 ELEMENTS = {"bf16": 1, "f16": 2, "f32": 3, "i32": 4}  # DashElement

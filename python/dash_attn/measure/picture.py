@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from .bench_report import BASELINE
+from .report import BASELINE
 from .svg import Picture
 
 WIDTH, TOP, LEFT = 800, 44, 44

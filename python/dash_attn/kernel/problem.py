@@ -10,10 +10,10 @@ import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
+from ..errors import ArgumentError
+from ..reference import Mask
+from ..support.records import Record
 from .coverage import Coverage, ask, limits
-from .errors import ArgumentError
-from .records import Record
-from .reference import Mask
 
 ELEMENTS = {"bfloat16": "bf16", "float16": "f16", "float32": "f32", "float64": "f64"}  # how MLIR spells what frameworks call so
 LEVELS = ("run", "batch", "machine", "world")  # of determinism; which of them kernels keep is libdash's to say

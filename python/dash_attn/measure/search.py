@@ -14,11 +14,11 @@ from typing import Any
 
 import torch
 
-from .bench import HIDDEN, TOKENS, make_tensors, problems
-from .errors import CompileError
+from ..errors import CompileError
+from ..kernel.runtime import Kernel
+from ..reference import Mask
+from .peers import HIDDEN, TOKENS, make_tensors, problems
 from .predict import KINDS, Row, program
-from .reference import Mask
-from .runtime import Kernel
 from .testing import OUTPUTS, Case
 from .timing import Variant, measure_entries, measure_whole, summary
 

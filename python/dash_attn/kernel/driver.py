@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from functools import cache, partial
 from typing import Any, NamedTuple
 
-from .errors import DriverError
+from ..errors import DriverError
 from .library import StringRef, library, make
 
 DEVICE_ORDINAL = 9  # CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL

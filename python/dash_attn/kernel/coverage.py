@@ -6,7 +6,7 @@ import ctypes
 import functools
 from typing import NamedTuple
 
-from .errors import ArgumentError
+from ..errors import ArgumentError
 from .library import CoverageOf, Problem, StringRef, fill, library
 
 UNKNOWN = -1  # of a number: it is not looked at

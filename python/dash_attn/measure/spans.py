@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .files import write_text
+from ..support.files import write_text
 
 RECORD, HEADS, WORKER_BITS, CLOCK = struct.Struct("<4I"), 2, 20, 1 << 32
 # What a span counts as in the table; the others are work that has no record.

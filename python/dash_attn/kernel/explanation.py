@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .errors import ArgumentError, CapacityError, CompileError, DriverError, LibraryError, ManifestError
+from ..errors import ArgumentError, CapacityError, CompileError, DriverError, LibraryError, ManifestError
 from .runtime import Kernel
 
 

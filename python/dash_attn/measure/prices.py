@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .errors import ArgumentError
-from .files import read_bytes, read_text
+from ..errors import ArgumentError
+from ..support.files import read_bytes, read_text
 from .fit import DIGITS
 from .predict import COSTS
 from .spans import Lane, Span, Tasks, check, decode

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .errors import ArgumentError, CapacityError, CompileError, DriverError, LibraryError, ManifestError
+from ..errors import ArgumentError, CapacityError, CompileError, DriverError, LibraryError, ManifestError
 
 API_VERSION = 1
 MAX_RANK = 4
@@ -152,7 +152,7 @@ def diagnostics() -> tuple[Diagnostic, ...]:
 @functools.cache
 def library() -> ctypes.CDLL:
     """libdash, of the wheel, or of the file that DASH_LIBRARY names. Raises LibraryError where there is none."""
-    path = os.environ.get("DASH_LIBRARY") or str(Path(__file__).with_name("libdash.so"))
+    path = os.environ.get("DASH_LIBRARY") or str(Path(__file__).parents[1] / "libdash.so")
     try:
         lib = ctypes.CDLL(path)
         lib.dashGetApiVersion.restype = ctypes.c_uint32

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from .reference import visible
+from ..reference import visible
 from .testing import Case
 
 BUSY_CYCLES = 4_000_000  # about 2 ms: longer than the host needs to launch one backward, or both ways

@@ -13,8 +13,8 @@ from typing import Any
 
 import torch
 
-from .bench_calls import Runs, deterministic, functions, inputs_of, why
-from .reference import CAUSAL, FULL
+from ..reference import CAUSAL, FULL
+from .calls import Runs, deterministic, functions, inputs_of, why
 from .testing import Case
 
 # Few heads: head dim, query heads, kv heads, rows; both masks.

@@ -15,15 +15,15 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from .errors import CompileError
+from ..errors import CompileError
 
 Row = dict[str, Any]
 KINDS = ("ascending", "descending", "shift", "symmetric-shift")  # that any sizes have, so that they can be compared
 COSTS = ("compute", "reduce", "latency", "boundary")
 # A process of its own: a tool ends its process, and says things on its own streams.
-DASH_OPT = (sys.executable, "-c", "from dash_attn.tools import dash_opt; raise SystemExit(dash_opt())")
+DASH_OPT = (sys.executable, "-c", "from dash_attn.kernel.tools import dash_opt; raise SystemExit(dash_opt())")
 # It finds this package wherever this process has.
-PLACES = [str(Path(__file__).resolve().parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
+PLACES = [str(Path(__file__).resolve().parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(PLACES)}
 STRIDES = "strided<[?, ?, ?, 1], offset: ?>"
 FACTS = re.compile(r"^  cost +(.*), \d+ dQ buffers\n  makespan +([\d.]+),", re.M)

@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 
-from . import reference
-from .reference import CAUSAL, Mask
-from .runtime import Kernel
+from .. import reference
+from ..kernel.runtime import Kernel
+from ..reference import CAUSAL, Mask
 
 OUTPUTS = ("dq", "dk", "dv")
 DTYPES = {"bf16": torch.bfloat16, "f16": torch.float16}
