@@ -1,4 +1,4 @@
-//===- FinishProgram.cpp - drop ops that kernels replace ------------------===//
+//===- FinishProgram.cpp - drop what kernels now do -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/Entries/Passes.h"

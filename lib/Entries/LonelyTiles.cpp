@@ -1,4 +1,4 @@
-//===- LonelyTiles.cpp - q tiles without contributions --------------------===//
+//===- LonelyTiles.cpp - tiles of queries that nobody adds to -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "LonelyTiles.h"

@@ -1,4 +1,4 @@
-//===- ElementType.cpp - 16-bit types in instructions ---------------------===//
+//===- ElementType.cpp - what instructions say of 16-bit types ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/Hopper/ElementType.h"

@@ -1,4 +1,4 @@
-//===- Checks.cpp - checks that verifiers share ---------------------------===//
+//===- Checks.cpp - what several verifiers ask ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Rules that more than one op has, and the two traits about where an op stands.

@@ -1,4 +1,4 @@
-//===- ConvertSlots.cpp - slots, their barriers and contents --------------===//
+//===- ConvertSlots.cpp - slots, their barriers and what lies in them -----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A slot is its number; addresses are computed from it where they are needed, so that roles carry one counter

@@ -1,4 +1,4 @@
-//===- ConvertTiles.cpp - products and element-wise ops on tiles ----------===//
+//===- ConvertTiles.cpp - products, and tiles element by element ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What a warpgroup holds of a tile is said by the tile's layout, and by nothing here.

@@ -1,4 +1,4 @@
-//===- MainKernel.cpp - the kernel around a pattern -----------------------===//
+//===- MainKernel.cpp - what patterns know of the kernel around them ------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "MainKernel.h"

@@ -1,4 +1,4 @@
-//===- KeepApart.cpp - contributions that wait for no turn ----------------===//
+//===- KeepApart.cpp - contributions that wait for nobody -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/IR/DashOps.h"

@@ -1,4 +1,4 @@
-//===- PromelaModel.cpp - the worker in a Promela model -------------------===//
+//===- PromelaModel.cpp - what a model of Promela has of a worker ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "PromelaModel.h"

@@ -1,4 +1,4 @@
-//===- PromelaRole.cpp - a role as a Promela process ----------------------===//
+//===- PromelaRole.cpp - a role as a process of Promela -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "PromelaModel.h"

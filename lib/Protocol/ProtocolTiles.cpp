@@ -1,4 +1,4 @@
-//===- ProtocolTiles.cpp - tiles that must match --------------------------===//
+//===- ProtocolTiles.cpp - tiles that belong together ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Each role finds its tiles by itself: who loads Q, who adds to dQ and who is told what to do read the order apart. What a

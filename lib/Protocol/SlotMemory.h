@@ -1,4 +1,4 @@
-//===- SlotMemory.h - shared memory with checked order ----------*- C++ -*-===//
+//===- SlotMemory.h - shared memory in which order is asked for -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Whether an access is right must not depend on who happens to be faster in one run. So nobody asks which access came

@@ -1,4 +1,4 @@
-//===- FormulaInputs.cpp - the inputs of a kind's formulas ----------------===//
+//===- FormulaInputs.cpp - what the formulas of a kind are made of --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/Schedule/FormulaInputs.h"

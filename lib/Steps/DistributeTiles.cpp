@@ -1,4 +1,4 @@
-//===- DistributeTiles.cpp - give every tile a layout ---------------------===//
+//===- DistributeTiles.cpp - who holds which element of a tile ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A tile in a consumer is in a slot or in registers, and its type and what made it say which: nothing is searched

@@ -1,4 +1,4 @@
-//===- SlotUse.cpp - the use of a channel behind an index -----------------===//
+//===- SlotUse.cpp - which use of a channel an index is -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/Steps/SlotUse.h"

@@ -1,4 +1,4 @@
-//===- WaitsAreOps.cpp - whether passes run after waits are ops -----------===//
+//===- WaitsAreOps.cpp - where passes stand behind waits ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "WaitsAreOps.h"

@@ -1,4 +1,4 @@
-//===- WaitsAreOps.h - whether passes run after waits are ops ---*- C++ -*-===//
+//===- WaitsAreOps.h - where passes stand behind waits ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_LIB_STEPS_WAITSAREOPS_H
 #define DASH_LIB_STEPS_WAITSAREOPS_H

@@ -1,4 +1,4 @@
-//===- Assembler.cpp - ptxas, its code and its messages -------------------===//
+//===- Assembler.cpp - ptxas, what it makes, and what it says -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/Support/Assembler.h"

@@ -1,4 +1,4 @@
-//===- CacheFolder.cpp - the folder of caches -----------------------------===//
+//===- CacheFolder.cpp - where what took long is kept ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/Support/CacheFolder.h"

@@ -1,4 +1,4 @@
-//===- Nesting.cpp - nested brackets --------------------------------------===//
+//===- Nesting.cpp - brackets in brackets ---------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/Support/Nesting.h"

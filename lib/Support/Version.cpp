@@ -1,4 +1,4 @@
-//===- Version.cpp - the version of dash ----------------------------------===//
+//===- Version.cpp - what this dash is ------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/Support/Version.h"

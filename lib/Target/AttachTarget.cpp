@@ -1,4 +1,4 @@
-//===- AttachTarget.cpp - the chip that kernels are compiled for ----------===//
+//===- AttachTarget.cpp - for which chip kernels are compiled -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//

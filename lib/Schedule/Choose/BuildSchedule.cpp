@@ -1,4 +1,4 @@
-//===- BuildSchedule.cpp - the requested schedule -------------------------===//
+//===- BuildSchedule.cpp - the schedule that was asked for ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/Schedule/BuildSchedule.h"

@@ -1,4 +1,4 @@
-//===- JsonFile.cpp - untrusted JSON files --------------------------------===//
+//===- JsonFile.cpp - JSON that strangers wrote ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dash/Schedule/JsonFile.h"

@@ -1,4 +1,4 @@
-//===- OrderJson.cpp - the JSON form of an order --------------------------===//
+//===- OrderJson.cpp - an order as its file spells it ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "OrderJson.h"

@@ -1,4 +1,4 @@
-//===- EstimateRun.h - estimate the time of a plan --------------*- C++ -*-===//
+//===- EstimateRun.h - about how long a plan takes -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef DASH_LIB_SCHEDULE_SEARCH_ESTIMATERUN_H
 #define DASH_LIB_SCHEDULE_SEARCH_ESTIMATERUN_H

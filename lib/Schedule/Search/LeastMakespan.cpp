@@ -1,4 +1,4 @@
-//===- LeastMakespan.cpp - a lower bound of every order's time ------------===//
+//===- LeastMakespan.cpp - the time that no order is below -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Replay/Clock.h"
