@@ -82,12 +82,12 @@ def tables(records: dict[str, dict], dash_opt: Path) -> str:
         scale = statistics.median(measured / predicted for predicted, measured in mine)
         miss, key = max((max(measured / predicted / scale, predicted * scale / measured), key)
                         for key, (predicted, measured) in found.items() if key[0] == head_dim)
-        summary.append(f"- Head dim {head_dim}: rank correlation {correlation(mine):.3f} over {len(mine)} orders; measured is {scale:.2f} of "
-                       f"predicted in the median; the worst miss after that is {miss:.2f} times ({key[3]}, {key[1]}, S {key[2]}).")
+        summary.append(f"- Head dim {head_dim}: the rank correlation is {correlation(mine):.3f} over {len(mine)} orders. The median of measured over "
+                       f"predicted is {scale:.2f}. The worst miss beyond that is {miss:.2f} times ({key[3]}, {key[1]}, S {key[2]}).")
     worst = max(losses)
-    summary.append(f"- Which of two kinds is faster on a problem is predicted right in {right} of {pairs} pairs that differ by more than "
-                   f"{100 * (NOISE - 1):.0f} %. The kind that is predicted best takes {statistics.geometric_mean(loss for loss, _ in losses):.3f} "
-                   f"times as long as the fastest in geometric mean, {worst[0]:.3f} at worst (head dim {worst[1][0]}, {worst[1][1]}, S {worst[1][2]}).")
+    summary.append(f"- The faster of two kinds is predicted right in {right} of {pairs} pairs that differ by more than {100 * (NOISE - 1):.0f} %.")
+    summary.append(f"- The kind predicted best takes {statistics.geometric_mean(loss for loss, _ in losses):.3f} times as long as the "
+                   f"fastest in geometric mean, {worst[0]:.3f} at worst (head dim {worst[1][0]}, {worst[1][1]}, S {worst[1][2]}).")
     sources = "; ".join(f"{record['gpu']}, {record['date']}, commit {record['commit']} ([record](../../../test/Device/records/{name}))"
                         for name, record in records.items())
     return (f"`tools/scripts/compare_predictions.py`; {sources}. Predicted / measured main kernel, ms.\n\n"

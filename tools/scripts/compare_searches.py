@@ -89,8 +89,8 @@ def compare(build: Path, problems: int | None = None) -> str:
     values = [value for value, _ in ratios]
     mean = math.exp(sum(map(math.log, values)) / len(values))
     beyond = ", ".join(f"{sum(value > limit for value in values)} above {limit}" for limit in (1.001, 1.01, 1.02, 1.05))
-    return (f"{len(values)} random problems: makespans are {mean:.4f} of those of the search of commit {record['commit']} in geometric mean, "
-            f"{values[0]:.3f} to {values[-1]:.3f}; {beyond}. The worst: {ratios[-1][1]}.")
+    return (f"{len(values)} random problems. Makespans are {mean:.4f} times those of the search of commit {record['commit']} in geometric mean, "
+            f"from {values[0]:.3f} to {values[-1]:.3f}: {beyond}. The worst: {ratios[-1][1]}.")
 
 
 def main() -> None:
