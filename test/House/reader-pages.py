@@ -1,13 +1,17 @@
-# RUN: rm -rf %t && mkdir -p %t && cd %t && ln -s %dash_src/dialects dialects && ln -s %dash_src/test test
+# RUN: rm -rf %t && mkdir -p %t && ln -s %dash_src/dialects %t/dialects
 # RUN: cd %t && %python %s %dash_src/dialects/dash/docs/for-schedule-researchers.md 2>&1 | FileCheck %s --check-prefix=ORDERS
 # RUN: cd %t && %python %s %dash_src/dialects/dash/docs/for-compiler-engineers.md 2>&1 | FileCheck %s --check-prefix=COMPILER
+# RUN: sed 's/kind=symmetric-shift/kind=none/' %dash_src/dialects/dash/docs/for-compiler-engineers.md > %t/wrong.md
+# RUN: cd %t && not %python %s wrong.md 2>&1 | FileCheck %s --check-prefix=WRONG
 # REQUIRES: python, host-supports-nvptx, mlir-opt
 # UNSUPPORTED: asan
 # ORDERS: schedule file of @attention_bwd
 # ORDERS: makespan
-# ORDERS: error: order file 'broken.json'
-# ORDERS: 8 blocks of for-schedule-researchers.md, as they stand there
-# COMPILER: blocks of for-compiler-engineers.md, as they stand there
+# ORDERS: error: order has a cycle: 1 worker waits for itself for ever
+# ORDERS: 7 blocks of for-schedule-researchers.md, as they stand there
+# COMPILER: lines name channels
+# COMPILER: 5 blocks of for-compiler-engineers.md, as they stand there
+# WRONG: error: wrong.md: expected a block that runs, found status
 """Runs the commands and the scripts of a page as a reader would, in the order in which they stand: reader-pages.py PAGE."""
 
 from __future__ import annotations
