@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that all assembly of the kernels is in one file, and that its page gives each function the reason that the header gives.
+"""Checks that all assembly of the kernels is in one file, and that its page gives each function the
+reason that the header gives.
 
 The page's list is printed with --print.
 """

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Checks that Python calls nothing that runs or writes whatever data says: eval, pickles, a shell, an archive's own paths, names that can be guessed.
+"""Checks that Python calls nothing that runs or writes whatever data says: eval, pickles, a shell,
+an archive's own paths, names that can be guessed.
 
-What is needed all the same says why, behind its code of flake8-bandit: `eval(text)  # noqa: S307 - names and numbers only`.
+What is needed all the same says why, behind its code of flake8-bandit:
+`eval(text)  # noqa: S307 - names and numbers only`.
 """
 
 import ast

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Checks that no modules of dash_attn import each other in a circle, and that rooms import what they are handed.
+"""Checks that no modules of dash_attn import each other in a circle, and that rooms import what
+they are handed.
 
-Imports inside functions count, and those for type checkers: a module that asks for another when it is called needs it all the same. So do
-`import_module` and `__import__` of a name that stands there; of a name that is computed it is unknown what it imports. Whoever imports a
-module from outside its package imports the package, too. There are no exceptions.
+Imports inside functions count, and those for type checkers: a module that asks for another when it
+is called needs it all the same. So do `import_module` and `__import__` of a name that stands there;
+of a name that is computed it is unknown what it imports. Whoever imports a module from outside its
+package imports the package, too. There are no exceptions.
 """
 
 import ast
@@ -16,7 +18,8 @@ FOLDER, PACKAGE = Path("python"), "dash_attn"
 ROOMS = {
     "support": (),
     "kernel": ("support", "reference"),
-    "measure": ("support", "kernel", "reference", PACKAGE),  # of the package itself `attention`, which it measures
+    # It measures `attention` of the package itself.
+    "measure": ("support", "kernel", "reference", PACKAGE),
     "compare": ("support", "kernel", "measure", "reference"),
     "jax": ("support", "kernel"),
     "torch": ("support", "kernel", "compare", "heat"),
@@ -40,7 +43,8 @@ def with_packages(name):
 
 
 def names_in(node, package):
-    """What a node imports, as whole names, each with that of what it is taken from, which counts where the name is no module."""
+    """What a node imports, as whole names, each with that of what it is taken from, which counts
+    where the name is no module."""
     try:
         if isinstance(node, ast.Import):
             return [(alias.name, "") for alias in node.names]
@@ -67,7 +71,8 @@ def imports_of(package, tree, modules):
 
 
 def room_of(module):
-    """The folder of the package, or the module of its root; the package's own name for the package."""
+    """The folder of the package, or the module of its root; the package's own name for the
+    package."""
     return module.split(".")[1] if "." in module else module
 
 

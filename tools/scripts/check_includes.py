@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Checks that modules of C++ include each other in no circle, and that a base name is one module's.
 
-A module is what a stage has under one base name: X.h and X.cpp, wherever in the stage they lie; each tool is a stage. A class may be
-spread over several .cpp: those that no file includes close no circle. Headers of the C API are below all that is written in C++, which
-may use their types, and its sources above, so those are two modules, which share a name. Each stage has a Passes.h, as everywhere in
-MLIR; other names stand once in the tree.
+A module is what a stage has under one base name: X.h and X.cpp, wherever in the stage they lie;
+each tool is a stage. A class may be spread over several .cpp: those that no file includes close no
+circle. Headers of the C API are below all that is written in C++, which may use their types, and
+its sources above, so those are two modules, which share a name. Each stage has a Passes.h, as
+everywhere in MLIR; other names stand once in the tree.
 """
 
 import re
@@ -18,7 +19,8 @@ OF_EACH_STAGE = {"Passes"}
 
 
 def stage_of(path):
-    """The stage that a source is of, or None for what is neither in lib, nor in include, nor a tool's."""
+    """The stage that a source is of, or None for what is neither in lib, nor in include, nor a
+    tool's."""
     parts = path.parts
     if parts[:2] == ("include", "dash") and len(parts) > 3:
         return parts[2]
@@ -32,7 +34,8 @@ def module_of(path):
 def included(root, path):
     """The headers of ours that a source includes, each with the first line that does."""
     found = {}
-    folders = [path.parent, Path("lib") / stage_of(path), Path("include")]  # in the order of the compiler
+    # In the order of the compiler.
+    folders = [path.parent, Path("lib") / stage_of(path), Path("include")]
     for number, line in enumerate(house.read(root / path).splitlines(), 1):
         if match := INCLUDE.match(line):
             header = next((folder / match[1] for folder in folders if (root / folder / match[1]).is_file()), None)
@@ -42,7 +45,8 @@ def included(root, path):
 
 
 def are_one(path, other):
-    """Whether two files of one base name are one thing: a stage's X.h and X.cpp, or those of the C API."""
+    """Whether two files of one base name are one thing: a stage's X.h and X.cpp, or those of the C
+    API."""
     stages = {stage_of(path), stage_of(other)}
     return path.suffix != other.suffix and (len(stages) == 1 or stages <= set(C_API))
 

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Checks that includes go one way, and where files may stand.
 
-HANDED says for each folder which others it is handed headers of, beside its own, IR and Support. A stage of the flow is handed what the
-one before it leaves; Cpu and Protocol are ways out, which hand over to no stage; Hopper is the vocabulary of a target.
-What is handed is never a Passes.h: only Driver puts passes in order.
-Launch stands beside the flow: it knows manifests, not the compiler, so it includes itself and Support alone, and nothing of MLIR.
-World stands beside them, too: of the compiler it asks Schedule for prices and for its reader of JSON; only the C API and tools include it.
-Support includes nothing of ours, and nothing of MLIR.
-Driver, the C API and the tools may include every folder. Nothing includes them.
+HANDED says for each folder which others it is handed headers of, beside its own, IR and Support. A
+stage of the flow is handed what the one before it leaves; Cpu and Protocol are ways out, which hand
+over to no stage; Hopper is the vocabulary of a target. What is handed is never a Passes.h: only
+Driver puts passes in order. Launch stands beside the flow: it knows manifests, not the compiler, so
+it includes itself and Support alone, and nothing of MLIR. World stands beside them, too: of the
+compiler it asks Schedule for prices and for its reader of JSON; only the C API and tools include
+it. Support includes nothing of ours, and nothing of MLIR. Driver, the C API and the tools may
+include every folder. Nothing includes them.
 """
 
 import re

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that every link of a page to a file of the project leads somewhere. Code between fences has none."""
+"""Checks that every link of a page to a file of the project leads somewhere. Code between fences
+has none."""
 
 import re
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that every op, attribute and pass in dialects/ says what it is, with an example, under a flag of its own."""
+"""Checks that every op, attribute and pass in dialects/ says what it is, with an example, under a
+flag of its own."""
 
 import re
 

@@ -45,14 +45,15 @@ PERSONS = {
 WHO = re.compile(r"\bwho [a-z]+s\b", re.I)
 BODY = re.compile(r"\b(no|some)body\b", re.I)
 RATIO = re.compile(r"\bat \*{0,2}\d+\.\d+\*{0,2} of\b")
-DIRECTIVE = re.compile(r"\b(RUN|REQUIRES|[A-Z-]*CHECK[A-Z-]*):")  # of lit and FileCheck, a line each
+# What lit and FileCheck read is one line.
+DIRECTIVE = re.compile(r"\b(RUN|REQUIRES|[A-Z-]*CHECK[A-Z-]*):")
 SENTENCE_END = re.compile(r"(?<=[.!?])[)\"*]*\s+")
 LINK_TARGET, CODE = re.compile(r"\]\([^)]*\)"), re.compile(r"`[^`]*`")
 # For each rule the beginnings of paths that break it.
 NOT_YET: dict[str, tuple[str, ...]] = {
     "body": ("dialects/", "include/", "lib/", "python/"),
     "cell": ("dialects/",),
-    "columns": ("dialects/", "include/", "lib/", "python/", "test/", "tools/"),
+    "columns": ("dialects/", "include/", "lib/", "python/", "test/"),
     "of": ("dialects/", "include/", "lib/", "python/"),
     "who": ("dialects/", "include/", "lib/", "python/"),
     "words": ("dialects/",),

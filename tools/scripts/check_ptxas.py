@@ -4,8 +4,9 @@
     check_ptxas.py KERNEL.ptx
     check_ptxas.py KERNEL.ptx --allow-spills name_main=16:"two pointers, outside of the loop"
 
-Prints a line for each entry, then a line for each finding; the status is 1 if there is one. Where cuobjdump is
-installed, the loops that multiply (HGMMA) are read in the machine's code too: no LDL or STL may stand in them.
+Prints a line for each entry, then a line for each finding; the status is 1 if there is one. Where
+cuobjdump is installed, the loops that multiply (HGMMA) are read in the machine's code too: no LDL
+or STL may stand in them.
 """
 
 import argparse

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Checks that test/Device/records stays small, and that each record in it is evidence of something.
 
-A record has the form of dash_attn.support.records.text_of: one line for each case or measurement. A page, a
-test or a script names it. Records that left are rows of the folder's README, with the last commit
-that has them.
+A record has the form of dash_attn.support.records.text_of: one line for each case or measurement. A
+page, a test or a script names it. Records that left are rows of the folder's README, with the last
+commit that has them.
 
   tools/scripts/check_records.py           findings, one a line
   tools/scripts/check_records.py --fix     gives each record its form

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Checks that no file has grown past its ceiling, and no folder: one file, one idea; one folder, one room.
+"""Checks that no file has grown past its ceiling, and no folder: one file, one idea; one folder,
+one room.
 
-A .cpp that defines a pass reads as the pass's description does, so its ceiling is lower. LONGER names those that are not there yet, with
-the lines that each may have: a number may be lowered, never raised.
+A .cpp that defines a pass reads as the pass's description does, so its ceiling is lower. LONGER
+names those that are not there yet, with the lines that each may have: a number may be lowered,
+never raised.
 """
 
 from collections import Counter

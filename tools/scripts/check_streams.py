@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Checks that C++ writes files and standard output in one place, include/dash/Support/WriteFile.h.
 
-LLVM's streams to files end the process, and the host of a library with it, where a write fails and no caller has asked for the error:
-report_fatal_error in a destructor. Text is collected by a raw_string_ostream, and writeFile or TemporaryFile writes it, or says why not.
-Standard error is for tools: what cannot be said there cannot be said at all. Tests may print to standard output, which FileCheck reads.
+LLVM's streams to files end the process, and the host of a library with it, where a write fails and
+no caller has asked for the error: report_fatal_error in a destructor. Text is collected by a
+raw_string_ostream, and writeFile or TemporaryFile writes it, or says why not. Standard error is for
+tools: what cannot be said there cannot be said at all. Tests may print to standard output, which
+FileCheck reads.
 """
 
 import re

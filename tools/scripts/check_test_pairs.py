@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Checks that every pass and op has its tests: one of what it does, one of each mistake it refuses.
 
-A pass --dash-apply-schedule of stage Schedule has lib/Schedule/ApplySchedule.cpp, test/Schedule/apply-schedule.mlir
-and, if it can fail, test/Schedule/apply-schedule-invalid.mlir. A flag may leave out an object that is its stage's:
---dash-explain is ExplainSchedule. An op stands in a test of its stage and, if it has a
-verifier, in one with -verify-diagnostics. And no script has the name of a test.
+A pass --dash-apply-schedule of stage Schedule has lib/Schedule/ApplySchedule.cpp,
+test/Schedule/apply-schedule.mlir and, if it can fail, test/Schedule/apply-schedule-invalid.mlir. A
+flag may leave out an object that is its stage's: --dash-explain is ExplainSchedule. An op stands in
+a test of its stage and, if it has a verifier, in one with -verify-diagnostics. And no script has
+the name of a test.
 """
 
 import re
@@ -14,7 +15,8 @@ import specification
 
 FAILS = re.compile(r"emitError|emitOpError|signalPassFailure|failure\(\)")
 
-# How a test quotes an error: at its place in the IR; or, where it has none (a file, an option), from the error output.
+# How a test quotes an error: at its place in the IR; or, where it has none (a file, an option),
+# from the error output.
 QUOTES = re.compile(r"verify-diagnostics|\bnot dash-opt\b")
 
 
@@ -48,7 +50,8 @@ def check_op(one, tests, findings):
 
 
 def check_names(root, findings):
-    """lit leaves out names, whatever their folder (test/lit.cfg.py): a script takes along a test that has its name."""
+    """lit leaves out names, whatever their folder (test/lit.cfg.py): a script takes along a test
+    that has its name."""
     tests, scripts = {}, {}
     for path in house.project_files(root, ".py"):
         if path.parts[0] == "test" and not {"Inputs", "lib"} & set(path.parts):

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Prints the makespan of reported schedules beside the lower bound: compare_costs.py REPORT.json..."""
+"""Prints the makespan of reported schedules beside the lower bound: compare_costs.py
+REPORT.json..."""
 
 import json
 import sys

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""compare_gradients.py REPORT.json DIR: bf16 gradients that dash-run wrote to DIR, beside float64. Fails where they disagree.
+"""compare_gradients.py REPORT.json DIR: bf16 gradients that dash-run wrote to DIR, beside float64.
+Fails where they disagree.
 
-For one sequence, causal or full, with q, k, v, do, o, lse and scale in DIR; the tests have the general comparison.
+For one sequence, causal or full, with q, k, v, do, o, lse and scale in DIR; the tests have the
+general comparison.
 """
 
 import json
@@ -10,7 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-# Norm of the error over the norm: P and dS are rounded to bf16 once, the gradient once more, by at most 2^-9 each.
+# Norm of the error over the norm: P and dS are rounded to bf16 once, the gradient once more, by at
+# most 2^-9 each.
 LIMIT = 2.0**-7
 
 

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""compare_kernels.py BUNDLE RECORD: which kernels of a bundle are, byte for byte of their PTX, those that ran on a GPU, in the same orders.
+"""compare_kernels.py BUNDLE RECORD: which kernels of a bundle are, byte for byte of their PTX,
+those that ran on a GPU, in the same orders.
 
-BUNDLE is a folder or an archive of tools/make-device-bundle, RECORD a file that Device/check-device wrote there. So a change that means to leave
-kernels as they are is shown to do so without a GPU, and what the record says is true of them. The status is 1 if a kernel is another one, or
-if one side lacks it.
+BUNDLE is a folder or an archive of tools/make-device-bundle, RECORD a file that Device/check-device
+wrote there. So a change that means to leave kernels as they are is shown to do so without a GPU,
+and what the record says is true of them. The status is 1 if a kernel is another one, or if one side
+lacks it.
 """
 
 from __future__ import annotations

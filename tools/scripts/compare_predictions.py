@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""compare_predictions.py - what the cost model predicts beside what a GPU took, for the newest measurements of each head dim.
+"""compare_predictions.py - what the cost model predicts beside what a GPU took, for the newest
+measurements of each head dim.
 
-  tools/scripts/compare_predictions.py [--dash-opt build/bin/dash-opt]     prints the tables
-  tools/scripts/compare_predictions.py --write                             puts them into dialects/dash/docs/benchmarks.md
-  tools/scripts/compare_predictions.py --check                             refuses a page that says something else
+  tools/scripts/compare_predictions.py [--dash-opt PATH]  prints the tables
+  tools/scripts/compare_predictions.py --write            puts them into benchmarks.md
+  tools/scripts/compare_predictions.py --check            refuses a page that says something else
 
-Records are test/Device/records/*-tune.json and *-tune-HEAD_DIM.json, of dash_attn.tune. Measured is the main kernel alone; predicted is the makespan of the same
-problem and kind with 132 workers and the costs that come with dash.
+Records are test/Device/records/*-tune.json and *-tune-HEAD_DIM.json, of dash_attn.tune. Measured is
+the main kernel alone; predicted is the makespan of the same problem and kind with 132 workers and
+the costs that come with dash.
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ NOISE = 1.02  # kinds that are nearer than this are not told apart by measuring
 
 
 def newest(root: Path) -> dict[str, dict]:
-    """By the names of their files, the records that are the newest of a head dim, with the results of these head dims."""
+    """By the names of their files, the records that are the newest of a head dim, with the results
+    of these head dims."""
     records = {path.name: json.loads(house.read(path)) for path in sorted((root / "test/Device/records").glob("*.json"))
                if re.search(r"-tune(-\d+)?$", path.stem)}
     latest: dict[int, str] = {}

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """How good synthesized orders are, beside those of an older search:
 
-  compare_searches.py BUILD [--problems N]       compares the orders of BUILD/bin/dash-opt with the record
-  compare_searches.py BUILD --record FILE        writes a record of its own makespans
+  compare_searches.py BUILD [--problems N]  compares the orders of BUILD with the record
+  compare_searches.py BUILD --record FILE   writes a record of its own makespans
 
-Random problems (masks, lengths, heads, workers, costs, level run only), the same for the same seed, without boundaries of items,
-which the search of the record did not know. Prints how the predicted makespans compare, and the worst problem; tools/bench writes it to
-dialects/dash/docs/benchmarks.md.
+Random problems (masks, lengths, heads, workers, costs, level run only), the same for the same seed,
+without boundaries of items, which the search of the record did not know. Prints how the predicted
+makespans compare, and the worst problem; tools/bench writes it to dialects/dash/docs/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ PER_MODULE = 50  # a process starts slower than a small order is found
 
 
 def function(name: str, rng: random.Random) -> tuple[str, str]:
-    """A tiled problem whose types state its sizes, of up to a few thousand tasks; and what it is."""
+    """A tiled problem whose types state its sizes, of up to a few thousand tasks; and what it
+    is."""
     kv_heads, group = rng.choice([1, 2, 3, 4, 8, 16]), rng.choice([1, 1, 1, 2, 4])
     batch = rng.choice([1, 1, 2, 4, 7])
     q_tiles, kv_tiles = rng.randint(1, 48), rng.randint(1, 24)
@@ -46,7 +47,7 @@ def function(name: str, rng: random.Random) -> tuple[str, str]:
     heads = kv_heads * group
     q, kv = f"memref<{batch}x{heads}x{rows}x128xbf16>", f"memref<{batch}x{kv_heads}x{kv_rows}x128xbf16>"
     text = (f"func.func @{name}(%q: {q}, %k: {kv}) {{\n  dash.items unscheduled over(%q, %k, %k : {q}, {kv}, {kv})\n"
-            f"      tiles(<q = 64, kv = 128>) mask(<{mask}>) level(run) (%seq, %kv_head, %kv) {{\n  }}\n  return\n}}\n")
+            f"  tiles(<q = 64, kv = 128>) mask(<{mask}>) level(run) (%seq, %kv_head, %kv) {{\n  }}\n  return\n}}\n")
     return text, f"{kind} {batch} x [{rows} x {kv_rows}], {heads} over {kv_heads} heads"
 
 

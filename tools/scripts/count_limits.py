@@ -1,10 +1,13 @@
-"""What a step of a main kernel needs of a multiprocessor, counted in the steady-state loops of its PTX.
+"""What a step of a main kernel needs of a multiprocessor, counted in the steady-state loops of its
+PTX.
 
-Throughput of a multiprocessor of sm_90, each from NVIDIA's CUDA C++ programming guide and H100 whitepaper:
-  tensor core        4096 operations a cycle of 16-bit factors, so an m64nNk16 takes 64*N*16*2/4096 = N/2 cycles
+Throughput of a multiprocessor of sm_90, each from NVIDIA's CUDA C++ programming guide and H100
+whitepaper:
+  tensor core        4096 operations a cycle of 16-bit factors: N/2 cycles for an m64nNk16
   shared memory      128 bytes a cycle, and a warp's instruction at least one
   exponentials       16 results a cycle
-A wgmma reads its right factor, 16*N elements, from shared memory, and its left one, 64*16, where no registers hold it.
+A wgmma reads its right factor, 16*N elements, from shared memory, and its left one, 64*16, where no
+registers hold it.
 """
 
 from __future__ import annotations
@@ -96,7 +99,8 @@ class Flow:
         return {way for node in range(len(self.code)) if node not in loop for way in self.next[node] if way in loop}
 
     def always(self, loop: set[int]) -> list[Instruction]:
-        """What each turn of a loop runs: without it no way leads from the loop's beginning back to it."""
+        """What each turn of a loop runs: without it no way leads from the loop's beginning back to
+        it."""
         (header,) = self.entries(loop)
 
         def returns_without(left_out: int) -> bool:
@@ -126,7 +130,8 @@ def count(text: str, entry: str, elements: int) -> Need:
     tasks = total["exponentials"] * LANES * WARPS / elements
     if not tasks or tasks != int(tasks):
         sys.exit(f"error: expected loops of products with an exponential for each of {elements} scores, found {tasks} of that")
-    # A role that loads what a step needs is in a loop within that of items; one that loads what an item needs is not.
+    # A role that loads what a step needs is in a loop within that of items; one that loads what an
+    # item needs is not.
     constants = dict(re.findall(r"mov\.b32\s+(%r\d+), (\d+);", text))
     loads = [(depth, sorted(loop)) for depth, loop, names in found if any(map(EXPECTED.fullmatch, names))]
     loaded = sum(int(constants[one.operands[-1]]) for one in flow.always(set(max(loads)[1])) if EXPECTED.fullmatch(one.name))
@@ -138,7 +143,8 @@ def count(text: str, entry: str, elements: int) -> Need:
 
 
 def count_instruction(one: Instruction, total: Counter[str]) -> None:
-    """Adds what a warpgroup's instruction needs: operations, bytes, a warp's accesses, results of a thread, fences of a warp."""
+    """Adds what a warpgroup's instruction needs: operations, bytes, a warp's accesses, results of a
+    thread, fences of a warp."""
     if product := PRODUCT.fullmatch(one.name):
         columns = int(product[1])
         total["operations"] += 2 * 64 * columns * 16

@@ -1,4 +1,5 @@
-"""Which kernels a bundle for machines with a GPU has, and the options of dash-opt that compile each."""
+"""Which kernels a bundle for machines with a GPU has, and the options of dash-opt that compile
+each."""
 
 from __future__ import annotations
 
@@ -8,10 +9,11 @@ from pathlib import Path
 
 TARGETS_OWN = 0  # workers: as many as the target has multiprocessors
 KINDS = ("ascending", "descending", "shift", "symmetric-shift", "synthesized", "unordered")
-# The masks, by their names, and the kinds that each has kernels of. Windows: one as models have it, one of which both edges run
-# through a tile at once, one without a right side and one without a left. A bitmap is of stated rows: a block of queries and one of
-# keys have no partner. Unions: 200 first columns of all, a tile and a part of one, beside a diagonal; 4 of them beside a window; of each a table
-# and formulas.
+# The masks, by their names, and the kinds that each has kernels of. Windows: one as models have it,
+# one of which both edges run through a tile at once, one without a right side and one without a
+# left. A bitmap is of stated rows: a block of queries and one of keys have no partner. Unions: 200
+# first columns of all, a tile and a part of one, beside a diagonal; 4 of them beside a window; of
+# each a table and formulas.
 MASKS = {"full": KINDS, "causal": KINDS, "window-512-0": ("ascending", "shift", "synthesized"), "window-100-40": ("shift",),
          "window-300-all": ("shift",), "window-all-70": ("shift",), "blocks-causal": ("shift",),
          "union-200-all-0-all-all": ("synthesized", "descending"), "union-4-100-all-all-0": ("shift", "descending")}
@@ -23,19 +25,23 @@ HEAD_DIMS = (128, 64)
 KV_TILE = 128
 # Rows of Q in a tile: 128 do not fit registers.
 Q_TILES = {(head_dim, mask): 64 for head_dim in HEAD_DIMS for mask in MASKS}
-# An order that is searched for is a table for stated sizes: one that tests can afford, and one of the benchmark's.
+# An order that is searched for is a table for stated sizes: one that tests can afford, and one of
+# the benchmark's.
 TABLE_SIZES = {"small": "q:1024,kv:1024,batch:2,heads:4,kv-heads:4"}
 TABLE_SIZES_OF_BENCH = {128: "q:4096,kv:4096,batch:4,heads:16,kv-heads:16",
                         64: "q:4096,kv:4096,batch:4,heads:32,kv-heads:32"}
 
 
-# What tables are searched with: costs of a machine that is measured anew must not change bits that golden.json holds.
+# What tables are searched with: costs of a machine that is measured anew must not change bits that
+# golden.json holds.
 COSTS = Path(__file__).resolve().parents[2] / "test/Device/golden-costs.json"
 
-# The kind whose order is written to a file, and read from it: the kernel's kind is "file", and its order a table.
+# The kind whose order is written to a file, and read from it: the kernel's kind is "file", and its
+# order a table.
 FROM_FILE = "symmetric-shift"
-# Builds for tests: one keeps every contribution to dQ, one sleeps at random wherever roles wait for each other, in one threads
-# arrive at barriers for themselves, which a checker of races understands. Workers that draw tickets have the bits of those that do not.
+# Builds for tests: one keeps every contribution to dQ, one sleeps at random wherever roles wait for
+# each other, in one threads arrive at barriers for themselves, which a checker of races
+# understands. Workers that draw tickets have the bits of those that do not.
 DEBUG_OPTIONS = {"contributions": "contributions=true", "delays": "delays=true", "threads": "threads-arrive=true",
                  "tickets": "tickets=true"}
 TICKETS_KIND = "ascending"
@@ -48,22 +54,27 @@ LIST_KINDS = {"full": ("shift", "ascending"), "causal": ("symmetric-shift", "asc
 LIST_TABLE = {"causal": "q:700+64+1+1500+129+333,kv:700+640+1+1500+129+100,heads:8,kv-heads:4"}
 # Kernels that take delta in place of o, of batches and of lists.
 GIVEN_DELTA = {"causal": "symmetric-shift"}
-# Kinds whose kernels are also built for f16, one of a mask: a kernel differs from that of bf16 in a few instructions.
+# Kinds whose kernels are also built for f16, one of a mask: a kernel differs from that of bf16 in a
+# few instructions.
 F16_KINDS = {"full": "shift", "causal": "symmetric-shift"}
-# For a mask: a kind, its parts and its level. The usual sizes that an order is proven for have heads that they divide.
+# For a mask: a kind, its parts and its level. The usual sizes that an order is proven for have
+# heads that they divide.
 PARTS = {"full": ("shift", 4, "run"), "causal": ("symmetric-shift", 8, "batch")}
 PARTS_SIZES = "heads:16,kv-heads:2"
-# More parts than a kv head has query heads: runs of q tiles. For a mask: a kind, its parts and sizes, of formulas the usual ones.
+# More parts than a kv head has query heads: runs of q tiles. For a mask: a kind, its parts and
+# sizes, of formulas the usual ones.
 RUNS = {"full": ("shift", 3, "heads:1,kv-heads:1"), "causal": ("synthesized", 4, "q:2048,kv:2048,batch:1,heads:2,kv-heads:2")}
-# Kernels for tests of levels: of a class of masks, a kind of order. At level machine it is made for so many workers and run by others, at
-# level batch it serves any batch (orders of bitmaps are tables: one for each); kernels of a lower level beside them do have other bits.
+# Kernels for tests of levels: of a class of masks, a kind of order. At level machine it is made for
+# so many workers and run by others, at level batch it serves any batch (orders of bitmaps are
+# tables: one for each); kernels of a lower level beside them do have other bits.
 LEVEL_KINDS = {"causal": "symmetric-shift", "window-512-0": "shift", "blocks-causal": "synthesized"}
 MADE_FOR, LEVEL_WORKERS, LEVEL_BATCHES = 64, (132, 100, 66), (1, 2, 7)
 LEVEL_TABLE = "parts=1 sizes=q:1024,kv:1024,heads:32,kv-heads:32,batch:"
-# At level batch a table of a list gives each sequence the order that it has beside others; at level run a search looks at all of them.
+# At level batch a table of a list gives each sequence the order that it has beside others; at level
+# run a search looks at all of them.
 LEVEL_LISTS = {"beside-one": "1000+64", "among-many": "1000+3000+200+1000+1900"}
-# Kernels with other scores: with a softcap, as Gemma 2 has it, and with a sink, as gpt-oss has it. For a mask: a kind, what each of its
-# kernels of batches has, and what those of lists have.
+# Kernels with other scores: with a softcap, as Gemma 2 has it, and with a sink, as gpt-oss has it.
+# For a mask: a kind, what each of its kernels of batches has, and what those of lists have.
 SOFTCAP = 50.0
 SCORES = {"causal": ("symmetric-shift", ("softcap", "sink"), ("softcap", "sink")), "window-512-0": ("shift", ("softcap-sink",), ("sink",)),
           "union-4-100-all-all-0": ("descending", ("softcap-sink",), ())}
@@ -75,7 +86,8 @@ DEBUG_KINDS = {"full": ("ascending", "shift", "symmetric-shift"), "causal": ("as
 
 @dataclass(frozen=True)
 class DeviceKernel:
-    """name is that of its files; example is a program of dialects/dash/examples, of head dim 128."""
+    """name is that of its files; example is a program of dialects/dash/examples, of head dim
+    128."""
 
     name: str
     head_dim: int

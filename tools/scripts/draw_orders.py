@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""draw_orders.py - kinds of order of one problem side by side as a picture (SVG): workers from left to right, time downwards.
+"""draw_orders.py - kinds of order of one problem side by side as a picture (SVG): workers from left
+to right, time downwards.
 
-  tools/scripts/draw_orders.py --output dialects/dash/docs/orders.svg                      the README's
+  tools/scripts/draw_orders.py --output dialects/dash/docs/orders.svg  the one of the pages
   tools/scripts/draw_orders.py shift descending --sizes q:512,kv:512,heads:2 --output mine.svg
 
 Each kind is proven and priced by dash-opt; what is drawn is the run that its cost model predicts.

@@ -3,8 +3,9 @@
 
     dash-opt … | excerpt.py 'dash.role "compute"' scf.for
 
-Each pattern narrows to the first op that it is found in, with all that the op holds: here the first loop of that role.
-The last one may be a range, FROM..TO: from the first line with FROM to the next one with TO.
+Each pattern narrows to the first op that it is found in, with all that the op holds: here the first
+loop of that role. The last one may be a range, FROM..TO: from the first line with FROM to the next
+one with TO.
 """
 
 import argparse
@@ -25,7 +26,8 @@ def find(lines, pattern, first=0):
 
 
 def op_at(lines, first):
-    """The lines of the op that begins there: all that is further in, and what closes its regions."""
+    """The lines of the op that begins there: all that is further in, and what closes its
+    regions."""
     depth = indent_of(lines[first])
     end = first + 1
     while end < len(lines) and (indent_of(lines[end]) > depth or

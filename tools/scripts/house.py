@@ -1,7 +1,8 @@
 """What the house hooks share: the files of the project, and how a finding is reported.
 
-A hook is a script that prints one line per finding, `path:line: expected ..., found ...; what to do`, and exits with 1
-if there was one. Each takes --root, so that the tests in test/House can show it a small tree that breaks its rule.
+A hook is a script that prints one line per finding, `path:line: expected ..., found ...; what to
+do`, and exits with 1 if there was one. Each takes --root, so that the tests in test/House can show
+it a small tree that breaks its rule.
 """
 
 import argparse
@@ -16,7 +17,8 @@ LLVM_BIN = Path(os.environ.get("DASH_LLVM_BIN", "/usr/lib/llvm-22/bin"))
 
 
 def parse_arguments(description, **more):
-    """Reads --root and, for each keyword, one more positional or flag given as keyword arguments of argparse."""
+    """Reads --root and, for each keyword, one more positional or flag given as keyword arguments of
+    argparse."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--root", type=Path, default=ROOT, help="the tree to check; this project by default")
     for name, options in more.items():
@@ -25,7 +27,8 @@ def parse_arguments(description, **more):
 
 
 def project_files(root, *suffixes):
-    """Paths relative to root of the files with one of the suffixes: tracked or new, not ignored. Sorted."""
+    """Paths relative to root of the files with one of the suffixes: tracked or new, not ignored.
+    Sorted."""
     command = ["git", "-C", str(root), "ls-files", "-co", "--exclude-standard"]
     if (root / ".git").exists():
         listing = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -46,11 +49,13 @@ def read(path):
 
 
 def circle_in(graph):
-    """Modules of which each asks for the next, and the last the first, beginning with the first by name; None if there are none. `graph` has a set or dict of modules for each."""
+    """Modules of which each asks for the next, and the last the first, beginning with the first by
+    name; None if there are none. `graph` has a set or dict of modules for each."""
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
-        circle = error.args[1][:0:-1]  # which names the first import, and the first again at its end
+        # Which names the first import, and the first again at its end.
+        circle = error.args[1][:0:-1]
         first = circle.index(min(circle))
         return circle[first:] + circle[:first]
     return None

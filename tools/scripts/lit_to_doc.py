@@ -1,18 +1,22 @@
 #!/usr/bin/env python3
-"""Fills the examples of a page with what the tests show, so that a page cannot say what the tool does not do.
+"""Fills the examples of a page with what the tests show, so that a page cannot say what the tool
+does not do.
 
-A description in a .td file, or a page, names a lit test in a line of its own where an example belongs:
+A description in a .td file, or a page, names a lit test in a line of its own where an example
+belongs:
 
     (* example filepath=test/Schedule/shift.mlir *)         in a description: replaced
     <!-- example filepath=test/Schedule/shift.mlir -->      in a page: stays, unseen, above what it brings
 
-and this script puts the test's command, its input and the output of running it there. Fields after filepath:
+and this script puts the test's command, its input and the output of running it there. Fields after
+filepath:
 
     run=2          its second RUN line; the first without it
     show=output    of command, input and output only these, separated by commas
 
-With an end marker in the page, `<!-- end example -->`, what stands between the two is replaced: so a page in git can be
-read as it is, --write refreshes it and --check refuses one that is out of date.
+With an end marker in the page, `<!-- end example -->`, what stands between the two is replaced: so
+a page in git can be read as it is, --write refreshes it and --check refuses one that is out of
+date.
 """
 
 import argparse
@@ -62,7 +66,8 @@ def parse_fields(text):
 
 
 def run_lines(text):
-    """The RUN lines of a test; one that is continued stays broken where it is, as a shell reads it too."""
+    """The RUN lines of a test; one that is continued stays broken where it is, as a shell reads it
+    too."""
     lines, open_line = [], False
     for line in text.splitlines():
         match = RUN.match(line)

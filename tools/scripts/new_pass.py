@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Starts a pass: new_pass.py Schedule PrintOrder writes its entry in dialects/dash/Schedule/Passes.td,
-lib/Schedule/PrintOrder.cpp with a line in the list beside it, and test/Schedule/print-order{,-invalid}.mlir.
+"""Starts a pass: new_pass.py Schedule PrintOrder writes its entry in
+dialects/dash/Schedule/Passes.td, lib/Schedule/PrintOrder.cpp with a line in the list beside it, and
+test/Schedule/print-order{,-invalid}.mlir.
 
-One name in four spellings: class and file PrintOrder, flag --dash-print-order, tests print-order. What is to be filled in
-is marked FIXME; it compiles, and its tests run, before that.
+One name in four spellings: class and file PrintOrder, flag --dash-print-order, tests print-order.
+What is to be filled in is marked FIXME; it compiles, and its tests run, before that.
 """
 
 import re

@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
-"""Random block masks, the same for the same seed everywhere: random_blocks.py SEED KV_BLOCKS Q_BLOCKS [DENSITY]
+"""Random block masks, the same for the same seed everywhere: random_blocks.py SEED KV_BLOCKS
+Q_BLOCKS [DENSITY]
 
-Prints a `blocks` attribute of #dash.mask. The generator is spelled out because Python's own may change.
+Prints a `blocks` attribute of #dash.mask. The generator is spelled out because Python's own may
+change.
 """
 
 import sys
 
 
 def random_bits(seed, rows, columns, density=0.3):
-    """Rows of 0s and 1s, of which a share of `density` is 1 (SplitMix64; Steele, Lea, Flood 2014)."""
+    """Rows of 0s and 1s, of which a share of `density` is 1 (SplitMix64; Steele, Lea, Flood
+    2014)."""
     state, mask = seed, (1 << 64) - 1
     result = []
     for _ in range(rows):

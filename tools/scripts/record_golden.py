@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""record_golden.py RECORD.json --why 'REASON' - takes hashes of gradients into test/Device/golden.json, for a change of bits
-that is meant. RECORD.json is of `check-device BUNDLE --groups golden --record RECORD.json`, whose tests failed until then.
+"""record_golden.py RECORD.json --why 'REASON' - takes hashes of gradients into
+test/Device/golden.json, for a change of bits that is meant. RECORD.json is of `check-device BUNDLE
+--groups golden --record RECORD.json`, whose tests failed until then.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ def main() -> int:
     record = json.loads(arguments.record.read_text(encoding="utf-8"))
     golden = values.read(arguments.file) if arguments.file.exists() else {"history": [], "hashes": {}}
     tests = [test for test in record["tests"] if test["name"].startswith("golden ")]
-    # A record keeps golden cases where one failed (test/Device/outcomes.py): where all passed it has their group's line only.
+    # A record keeps golden cases where one failed (test/Device/outcomes.py): where all passed it
+    # has their group's line only.
     has_passed = not tests and any(name.startswith("golden ") for name in record["groups"])
     changed = [] if has_passed else take(golden, tests)
     if not changed:
@@ -41,8 +43,9 @@ def main() -> int:
 
 
 def take(golden: dict[str, Any], tests: list[dict[str, Any]]) -> list[str]:
-    """Puts hashes of plain kernels into the file; returns the kernels whose hashes changed. Exits where the record is none of
-    bits that are to be held: a test gave none, or a build for tests gives others than its kernel."""
+    """Puts hashes of plain kernels into the file; returns the kernels whose hashes changed. Exits
+    where the record is none of bits that are to be held: a test gave none, or a build for tests
+    gives others than its kernel."""
     without = [test["name"] for test in tests if "hashes" not in test]
     if without or not tests:
         sys.exit("error: expected hashes from each test of the group golden, found none from "

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """record_limits.py - what a task needs by count beside what it takes, in measurements.md.
 
-  tools/scripts/record_limits.py [--dash-opt build/bin/dash-opt]     writes the page
-  tools/scripts/record_limits.py --check                             refuses one that says something else
+  tools/scripts/record_limits.py [--dash-opt PATH]  writes the page
+  tools/scripts/record_limits.py --check            refuses one that says something else
 
-Counted are the kernels that the compiler makes now (count_limits.py says how); measured is the newest test/Device/records/*-cycles.json,
-of test/Device/profile_main.py.
+Counted are the kernels that the compiler makes now (count_limits.py says how); measured is the
+newest test/Device/records/*-cycles.json, of test/Device/profile_main.py.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from count_limits import Need, count
 from device_kernels import KV_TILE, Q_TILES, DeviceKernel
 from record_measurements import DOCS, link, newest, replace
 
-BINDS = 0.85  # of the measured cycles: what is needed for as many leaves next to nothing to gain elsewhere
+# A share of the measured cycles: a need of as many leaves next to nothing to gain elsewhere.
+BINDS = 0.85
 
 
 def needs(dash_opt: Path, row: dict) -> Need:

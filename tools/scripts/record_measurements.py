@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
-"""record_measurements.py - what the newest records of measurements say, in the pages: tables, ratios and the picture.
+"""record_measurements.py - what the newest records of measurements say, in the pages: tables,
+ratios and the picture.
 
-  tools/scripts/record_measurements.py             writes README.md, measurements.md and measurements.svg
-  tools/scripts/record_measurements.py --check     refuses those that say something else
+  tools/scripts/record_measurements.py          writes README.md and measurements.md, .svg
+  tools/scripts/record_measurements.py --check  refuses those that say something else
 
-Records are test/Device/records/*-bench.json, *-calls.json and *-few.json, of `python3 -m dash_attn.bench --json` with a bundle, without one and
-with --backward, *-auto.json, of test/Device/auto_kind.py, *-masks.json, of test/Device/mask_speed.py, and *-peers.json and *-sustained.json (of
-test/Device/sustained.py): dash beside its peers in one process. In a page, what stands between <!-- NAME --> and <!-- end NAME --> is written.
+Records are test/Device/records/*-bench.json, *-calls.json and *-few.json, of `python3 -m
+dash_attn.bench --json` with a bundle, without one and with --backward, *-auto.json, of
+test/Device/auto_kind.py, *-masks.json, of test/Device/mask_speed.py, and *-peers.json and
+*-sustained.json (of test/Device/sustained.py): dash beside its peers in one process. In a page,
+what stands between <!-- NAME --> and <!-- end NAME --> is written.
 """
 
 from __future__ import annotations
@@ -29,7 +32,8 @@ KINDS = ("ascending", "descending", "shift", "symmetric-shift")
 OTHERS = ("unordered (nd)", "flash (nd)", "cudnn (nd)")
 SCALED = " FlashAttention-4 ran in another process on 2026-11-22; its numbers are scaled by how fast FA3 nd ran here and there."
 CALLS = ("dash", "SDPA cuDNN", "SDPA flash", "SDPA flash det")
-TURNS = {"FA3 nd": "FA3 nd", "FA3 det": "FA3 det", "cudnn (nd)": "cuDNN nd"}  # beside dash, one pass after the other
+# Beside dash, one pass after the other.
+TURNS = {"FA3 nd": "FA3 nd", "FA3 det": "FA3 det", "cudnn (nd)": "cuDNN nd"}
 EQUAL = "as many operations: "  # how dash_attn.bench names equal heads
 PEERS = ("FA3 nd", "FA3 det", "FA4 nd", "FA4 det", "cuDNN nd")
 
@@ -84,11 +88,13 @@ def by_problem(record: dict) -> dict[tuple[int, str, int], dict[str, dict]]:
     return problems
 
 
-# ---- Passes without a pause -----------------------------------------------------------------------------
+# ---- Passes without a pause
+# -----------------------------------------------------------------------------
 
 
 def without_pause(record: dict, name: str) -> str:
-    others = [other for other in TURNS if any(row["variant"] == other for row in record["results"])]  # a build of FA3 is not in every process
+    # A build of FA3 is not in every process.
+    others = [other for other in TURNS if any(row["variant"] == other for row in record["results"])]
     lines = [f"{record['gpu']}, PyTorch {record['torch']}, {record['date']}, commit {record['commit']}, turns of {record['seconds']} s, TFLOP/s of the whole "
              f"backward, and the clock in MHz ([record]({link(name)})). nd: not deterministic.", "",
              f"| head dim, mask | S | dash | {' | '.join(map(TURNS.get, others))} | to best nd |", "|---|---|---|---" + "|---" * len(others) + "|"]
@@ -103,7 +109,8 @@ def without_pause(record: dict, name: str) -> str:
     return "\n" + "\n".join(lines) + "\n\n"
 
 
-# ---- Orders and PyTorch's passes, in one process -------------------------------------------------------
+# ---- Orders and PyTorch's passes, in one process
+# -------------------------------------------------------
 
 
 def measurements(record: dict, name: str, baselines: dict) -> str:
@@ -132,7 +139,8 @@ def measurements(record: dict, name: str, baselines: dict) -> str:
     return "\n" + "\n".join(lines) + "\n\n"
 
 
-# ---- dash beside its peers, in one process -------------------------------------------------------------
+# ---- dash beside its peers, in one process
+# -------------------------------------------------------------
 
 
 def best_of(variants: dict[str, dict], is_dash: bool, deterministic: bool) -> dict:
@@ -142,7 +150,8 @@ def best_of(variants: dict[str, dict], is_dash: bool, deterministic: bool) -> di
 
 
 def ratios_to_peers(record: dict) -> dict[int, list[tuple[float, float]]]:
-    """For each head dim the ratios to the fastest peer that is not deterministic, and to the fastest that is."""
+    """For each head dim the ratios to the fastest peer that is not deterministic, and to the
+    fastest that is."""
     ratios: dict[int, list[tuple[float, float]]] = {}
     for problem, variants in by_problem(record).items():
         speed = best_of(variants, True, True)["tflops"]
@@ -174,7 +183,8 @@ def beside_peers(record: dict, name: str) -> str:
     return "\n" + "\n".join(lines) + "\n\n"
 
 
-# ---- kind=auto, on shapes that people have --------------------------------------------------------------
+# ---- kind=auto, on shapes that people have
+# --------------------------------------------------------------
 
 
 def chosen_kinds(record: dict, name: str) -> str:
@@ -191,7 +201,8 @@ def chosen_kinds(record: dict, name: str) -> str:
     return "\n" + "\n".join(lines) + "\n\n"
 
 
-# ---- Masks, by active task -------------------------------------------------------------------------------
+# ---- Masks, by active task
+# -------------------------------------------------------------------------------
 
 
 def by_active_task(record: dict, name: str) -> str:
@@ -211,7 +222,8 @@ def by_active_task(record: dict, name: str) -> str:
     return "\n" + "\n".join(lines) + "\n\n"
 
 
-# ---- Both ways, by each framework's own call ------------------------------------------------------------
+# ---- Both ways, by each framework's own call
+# ------------------------------------------------------------
 
 
 def both_ways(record: dict, name: str) -> str:
@@ -236,7 +248,8 @@ def both_ways(record: dict, name: str) -> str:
 
 
 def few_heads(record: dict, name: str) -> str:
-    """Few heads, each row beside 16 equal heads of as many operations; then short problems: how many times as fast as cuDNN's."""
+    """Few heads, each row beside 16 equal heads of as many operations; then short problems: how
+    many times as fast as cuDNN's."""
     shapes = by_shape(record)
     lines = [f"{record['gpu']}, PyTorch {record['torch']}, {record['date']}, commit {record['commit']}, batch 1, medians of {record['rounds']} rounds "
              f"([record]({link(name)})). *Equal heads* are 16 heads that are not grouped, with as many operations.", "",
@@ -306,7 +319,8 @@ def summary(peers: dict, sustained: dict, head_dims: dict) -> str:
 
 
 def best_of_turns(variants: dict[str, dict]) -> float:
-    """How many times faster dash is than the fastest of the rest that need not be deterministic, one pass after the other."""
+    """How many times faster dash is than the fastest of the rest that need not be deterministic,
+    one pass after the other."""
     theirs = max(row["tflops"] for variant, row in variants.items() if variant in ("FA3 nd", "cudnn (nd)"))
     return next(row["tflops"] for variant, row in variants.items() if variant not in TURNS) / theirs
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""record_models.py RESULT… - which models of transformers dash serves, in python/models.md: a row for each, from test/Device/compare_models.py --json.
+"""record_models.py RESULT… - which models of transformers dash serves, in python/models.md: a row
+for each, from test/Device/compare_models.py --json.
 
-  tools/scripts/record_models.py OLD.json NEW.json          writes the page's table, of one or of two versions of transformers
+  tools/scripts/record_models.py OLD.json NEW.json  writes the table of one version or two
 
 RESULT is also a record of device tests, whose test "models of transformers" has the rows.
 """
@@ -47,7 +48,8 @@ def cells(row: dict[str, Any]) -> list[str]:
 
 
 def rows_of(results: list[dict[str, Any]]) -> Iterator[str]:
-    """Models of which something can be said, by kind and name. What differs between versions is said of each."""
+    """Models of which something can be said, by kind and name. What differs between versions is
+    said of each."""
     by_model = [{(row["kind"], row["type"]): cells(row) for row in result["rows"]} for result in results]
     for kind, model in sorted(set().union(*by_model)):
         each = [one[kind, model] for one in by_model if (kind, model) in one]

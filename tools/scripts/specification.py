@@ -65,7 +65,8 @@ def entry(root, path, record, values):
 
 
 def entries(root):
-    """All entries below dialects/dash, sorted by file and line. A file is read for what it defines itself."""
+    """All entries below dialects/dash, sorted by file and line. A file is read for what it defines
+    itself."""
     found = []
     for path in house.project_files(root, ".td"):
         if path.parts[:2] != ("dialects", "dash"):

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """How near orders come to their lower bound on shapes that people have:
 
-  survey_orders.py BUILD [--above 1.05] [--kind auto]     a line for each problem whose order is above, worst first, and a summary
+  survey_orders.py BUILD [--above 1.05] [--kind auto]
 
-Grouped and plain heads, q rows fewer and more than kv rows, batches, masks; 132 workers, one part, the costs of an H200. tools/bench writes
-the summary to dialects/dash/docs/benchmarks.md.
+It prints a line for each problem whose order is above, worst first, and a summary.
+
+Grouped and plain heads, q rows fewer and more than kv rows, batches, masks; 132 workers, one part,
+the costs of an H200. tools/bench writes the summary to dialects/dash/docs/benchmarks.md.
 """
 
 from __future__ import annotations
