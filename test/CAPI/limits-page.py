@@ -16,7 +16,7 @@ import re
 import sys
 from pathlib import Path
 
-from dash_attn.coverage import Coverage, limits
+from dash_attn.kernel.coverage import Coverage, limits
 
 LITERALS = re.compile(r'"((?:kernels (?:add|are|cover|of|serve|take) )[^"]*)"')
 COVERED = "lib/Pipeline"  # where the compiler says what kernels cover
