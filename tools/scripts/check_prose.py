@@ -52,11 +52,9 @@ LINK_TARGET, CODE = re.compile(r"\]\([^)]*\)"), re.compile(r"`[^`]*`")
 # For each rule the beginnings of paths that break it.
 NOT_YET: dict[str, tuple[str, ...]] = {
     "body": ("dialects/", "include/", "lib/", "python/"),
-    "cell": ("dialects/",),
     "columns": ("dialects/", "include/", "lib/", "python/", "test/"),
     "of": ("dialects/", "include/", "lib/", "python/"),
     "who": ("dialects/", "include/", "lib/", "python/"),
-    "words": ("dialects/",),
 }
 
 
