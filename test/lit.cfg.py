@@ -13,8 +13,9 @@ config.suffixes = [".mlir", ".py", ".test"]
 config.excludes = ["Inputs", "lib", "lit.cfg.py", "lit.site.cfg.py", "__pycache__"]
 config.test_source_root = os.path.join(config.dash_src_root, "test")
 config.test_exec_root = os.path.join(config.dash_obj_root, "test")
-# A .py file without a RUN line is a script that tests call. (A .mlir file without one stays, and is reported.) lit leaves out
-# names, whatever their folder: modules in folders that it does not look into must not take a test's name along.
+# A .py file without a RUN line is a script that tests call. (A .mlir file without one stays, and is
+# reported.) lit leaves out names, whatever their folder: modules in folders that it does not look
+# into must not take a test's name along.
 for source in Path(config.test_source_root).rglob("*.py"):
     folders = source.relative_to(config.test_source_root).parts
     if not {"Inputs", "lib"} & set(folders) and "RUN:" not in source.read_text(encoding="utf-8"):
@@ -24,9 +25,11 @@ config.test_format = lit.formats.ShTest(execute_external=False)
 bin_dir = os.path.join(config.dash_obj_root, "bin")
 plugin = os.path.join(config.dash_obj_root, "lib", "DashPlugin.so")
 
-# ---- Environment -------------------------------------------------------------------------------------
+# ---- Environment
+# -------------------------------------------------------------------------------------
 
-# dash-opt is found first, then FileCheck, not, count, split-file and mlir-opt of the LLVM we build on.
+# dash-opt is found first, then FileCheck, not, count, split-file and mlir-opt of the LLVM we build
+# on.
 config.environment["PATH"] = os.pathsep.join([bin_dir, config.llvm_tools_dir, os.environ["PATH"]])
 # The library of this build, for dash_attn.
 config.environment["DASH_LIBRARY"] = os.path.join(config.dash_obj_root, "lib", "libdash.so")
@@ -35,14 +38,15 @@ config.environment["DASH_CACHE"] = "off"
 config.environment["FILECHECK_OPTS"] = "-enable-var-scope --allow-unused-prefixes=false"
 # Tests leave nothing behind in the source tree.
 config.environment["PYTHONDONTWRITEBYTECODE"] = "1"
-# Containers and allocators are shared with a libMLIR that is not instrumented: it does not keep their red zones, and
-# keeps its own memory to the end.
+# Containers and allocators are shared with a libMLIR that is not instrumented: it does not keep
+# their red zones, and keeps its own memory to the end.
 config.environment["ASAN_OPTIONS"] = "detect_container_overflow=0:allow_user_poisoning=0:detect_leaks=0"
 for name in ("CUDA_VISIBLE_DEVICES", "CCACHE_DIR", "HOME"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
 
-# ---- Substitutions -----------------------------------------------------------------------------------
+# ---- Substitutions
+# -----------------------------------------------------------------------------------
 
 examples = os.path.join(config.dash_src_root, "dialects", "dash", "examples")
 # Longer names first: lit replaces text, so %dash_src must not eat the head of another.
@@ -59,12 +63,13 @@ config.substitutions += [
     ("%launcher", config.launcher),
 ]
 if os.environ.get("DASH_CHECK_ROUNDTRIP") == "1":
-    # Every test of the suite becomes a test that what it parses survives printing and bytecode. One that leaves values out
-    # when it prints cannot: it says UNSUPPORTED: roundtrip.
+    # Every test of the suite becomes a test that what it parses survives printing and bytecode. One
+    # that leaves values out when it prints cannot: it says UNSUPPORTED: roundtrip.
     config.substitutions.append((r"(?<![-/.\w])dash-opt(?![-/.\w])", "dash-opt --verify-roundtrip"))
     config.available_features.add("roundtrip")
 
-# ---- Features: a missing one makes a test UNSUPPORTED, never passed ------------------------------------
+# ---- Features: a missing one makes a test UNSUPPORTED, never passed
+# ------------------------------------
 
 
 def python_imports(*modules):
@@ -77,7 +82,8 @@ def has_tool(name):
 
 
 def has_gpu():
-    """A device that the driver knows, and a python3 whose PyTorch can use it; not the Python of the other tests."""
+    """A device that the driver knows, and a python3 whose PyTorch can use it; not the Python of the
+    other tests."""
     command = ["python3", "-c", "import sys, torch; sys.exit(not torch.cuda.is_available())"]
     return shutil.which("nvidia-smi") is not None and subprocess.run(command, capture_output=True, check=False).returncode == 0
 

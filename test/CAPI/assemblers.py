@@ -1,8 +1,9 @@
 # RUN: rm -rf %t && mkdir -p %t
 # RUN: env PYTHONPATH=%dash_src/test/python/lib %python %s %t
 # REQUIRES: python, plain-libdash
-"""Which assembler has its turn, and what becomes of what it made: code that is slow is neither run nor kept, and the assembler is named with
-its version and its words. Code of one assembler, or a cubin, is not taken for that of another. The words are those of real ones."""
+"""Which assembler has its turn, and what becomes of what it made: code that is slow is neither run
+nor kept, and the assembler is named with its version and its words. Code of one assembler, or a
+cubin, is not taken for that of another. The words are those of real ones."""
 
 from __future__ import annotations
 
@@ -56,7 +57,8 @@ def not_good_enough() -> None:
 
 
 def the_first_that_is_good() -> None:
-    """On PATH a good one has its turn after a bad one, and what it made is found without asking either."""
+    """On PATH a good one has its turn after a bad one, and what it made is found without asking
+    either."""
     bad, path = assembler("serializes", version="12.3.107", said=SERIALIZED), os.environ["PATH"]
     del os.environ["DASH_PTXAS"]
     os.environ["PATH"] = os.pathsep.join([str(Path(one).parent) for one in (bad, GOOD)] + [path])

@@ -1,7 +1,8 @@
 # RUN: rm -rf %t && mkdir -p %t
 # RUN: env PYTHONPATH=%dash_src/test/python/lib %python %s %dash_build %t
 # REQUIRES: python
-"""Processes that begin at once on one empty cache all run, and leave one whole file, which later ones load instead of assembling."""
+"""Processes that begin at once on one empty cache all run, and leave one whole file, which later
+ones load instead of assembling."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 # RUN: env PYTHONPATH=%dash_src/python %python %s
 # REQUIRES: python, host-supports-nvptx, plain-libdash
-"""What kernels cover is what the compiler compiles and the planner plans: each answer, at both sides of each limit, beside what becomes of a program."""
+"""What kernels cover is what the compiler compiles and the planner plans: each answer, at both
+sides of each limit, beside what becomes of a program."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ func.func @attention_bwd(%q: memref<{q}, strided<[?, ?, ?, 1], offset: ?>>, %k: 
 
 
 def is_compiled(problem: dict[str, Any]) -> bool:
-    """Whether a program of these sizes becomes kernels; sizes that are not stated come with each launch."""
+    """Whether a program of these sizes becomes kernels; sizes that are not stated come with each
+    launch."""
     size = {name: problem.get(name, "?") for name in ("batch", "heads", "kv_heads", "q_rows", "kv_rows")}
     element, dim, dim_v = problem.get("element", "bf16"), problem.get("head_dim", 64), problem.get("head_dim_v", problem.get("head_dim", 64))
     of_q, of_k = (f"{size['batch']}x{size[heads]}x{size[rows]}" for heads, rows in (("heads", "q_rows"), ("kv_heads", "kv_rows")))
@@ -40,7 +42,8 @@ def is_compiled(problem: dict[str, Any]) -> bool:
     softcap = f" softcap({problem['softcap']})" if "softcap" in problem else ""
     text = PROGRAM.format(q=f"{of_q}x{dim}x{element}", k=f"{of_k}x{dim}x{element}", v=f"{of_k}x{dim_v}x{element}", o=f"{of_q}x{dim_v}x{element}",
                           lse=of_q, left=left, right=right, level=problem.get("level", "run"), softcap=softcap)
-    if size != dict.fromkeys(size, "?"):  # an order of so many rows takes minutes to prove; the pass that refuses sizes comes first
+    # An order of so many rows takes minutes to prove; the pass that refuses sizes comes first.
+    if size != dict.fromkeys(size, "?"):
         return subprocess.run(["dash-opt", "--dash-check-sizes", "-o", "/dev/null"], input=text, capture_output=True, text=True, check=False).returncode == 0
     try:
         compile_program(text, "kind=ascending")

@@ -1,8 +1,8 @@
 # RUN: rm -rf %t && mkdir -p %t
 # RUN: env PYTHONPATH=%dash_src/test/python/lib %python %s %dash_build %t | FileCheck %s
 # REQUIRES: python, plain-libdash
-"""What a launch costs on the host, beside a driver that does nothing: the C API's own share, and Python's. The least of some rounds,
-since others use the machine too."""
+"""What a launch costs on the host, beside a driver that does nothing: the C API's own share, and
+Python's. The least of some rounds, since others use the machine too."""
 
 from __future__ import annotations
 

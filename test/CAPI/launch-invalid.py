@@ -1,6 +1,7 @@
 # RUN: env PYTHONPATH=%dash_src/test/python/lib %python %s %dash_build %t
 # REQUIRES: python
-"""What the C API refuses, before anything is enqueued: arguments as dash_attn does, devices, and manifests of strangers."""
+"""What the C API refuses, before anything is enqueued: arguments as dash_attn does, devices, and
+manifests of strangers."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ from refusals import REFUSED  # noqa: E402
 
 
 def same_refusals() -> None:
-    """Python's table of refusals; sizes are those of the right tensors, as a plan knows no tensor."""
+    """Python's table of refusals; sizes are those of the right tensors, as a plan knows no
+    tensor."""
     base = write("refused")
     for given, message in REFUSED:
         sizes = sizes_of(tensors())
@@ -54,7 +56,8 @@ def more_refusals() -> None:
              "invalid argument")):
         lines = found(*lines)
         assert message in lines and "run: DASH_INVALID_ARGUMENT" in lines, (lines, message)
-    lines = found("stream 202", f"workspace {1 << 61} 0")  # 0xca: in a capture, memory of the graph is not there yet
+    # 0xca: in a capture, memory of the graph is not there yet.
+    lines = found("stream 202", f"workspace {1 << 61} 0")
     assert lines[-1] == "run: DASH_SUCCESS", lines
     lost = right | {"k": replace(right["k"], pointer=1 << 61)}
     assert "k: expected memory of device 0: CUDA_ERROR_INVALID_VALUE" in found(given=lost)[-2]
@@ -136,8 +139,8 @@ def damage() -> None:
 
 
 def written() -> None:
-    """PTX is read as an assembler reads it: what stands in comments and strings is nothing. The driver would read past the end of what a
-    launch hands over."""
+    """PTX is read as an assembler reads it: what stands in comments and strings is nothing. The
+    driver would read past the end of what a launch hands over."""
     base = write("text")
     right, raw = base.with_suffix(".ptx").read_text(encoding="utf-8"), json.loads(base.with_suffix(".json").read_text(encoding="utf-8"))
     name = "attention_bwd_order"

@@ -1,6 +1,7 @@
 # RUN: env PYTHONPATH=%dash_src/test/python/lib %python %s %dash_build %t
 # REQUIRES: python, host-supports-nvptx
-"""What the C API launches, beside a model that was written from embedding.md: entries, grids, each parameter's bytes, memory."""
+"""What the C API launches, beside a model that was written from embedding.md: entries, grids, each
+parameter's bytes, memory."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ EXAMPLE = Path(__file__).parents[2] / "dialects/dash/examples/bwd-causal.mlir"
 
 
 class Model:
-    """A kernel for some tensors: what is known of it, and where regions lie: each behind the last, in the block that they belong to."""
+    """A kernel for some tensors: what is known of it, and where regions lie: each behind the last,
+    in the block that they belong to."""
 
     def __init__(self, base: Path, given: dict[str, Any]) -> None:
         self.raw = json.loads(base.with_suffix(".json").read_text(encoding="utf-8"))
@@ -75,7 +77,8 @@ def same_launches() -> None:
             assert ran.lines[2] == "plan: DASH_SUCCESS" and ran.lines[-1] == "run: DASH_SUCCESS", ran.lines
             model = Model(base, given)
             assert ran.launches() == model.launches(stream), (ran.launches(), model.launches(stream))
-            # Zeros before all else, the order before the runs; no call but these, and nothing left when all is given back.
+            # Zeros before all else, the order before the runs; no call but these, and nothing left
+            # when all is given back.
             order = model.raw["order"]
             source = "launch" if order["source"] == "entry" else "copy"
             zeros = [model.regions[region["name"]] for region in model.raw["workspace"] if region["initial"] == "zero"]
@@ -115,7 +118,8 @@ def threads() -> None:
 
 
 def kernels() -> None:
-    """Four threads, a kernel of its own each time: without and with a cache that they share, and with the code that another has loaded."""
+    """Four threads, a kernel of its own each time: without and with a cache that they share, and
+    with the code that another has loaded."""
     base = write("kernels")
     os.environ["DASH_PTXAS"] = str(Path(__file__).parent / "lib/stub-ptxas")
     shutil.rmtree(TMP / "cache", ignore_errors=True)

@@ -1,7 +1,8 @@
 # RUN: rm -rf %t
 # RUN: env PYTHONPATH=%dash_src/python %python %s %dash_examples %t
 # REQUIRES: python, host-supports-nvptx, plain-libdash
-"""dash_attn compiles through libdash: the same bytes as dash-opt, in memory and in files; what is wrong is said with its place."""
+"""dash_attn compiles through libdash: the same bytes as dash-opt, in memory and in files; what is
+wrong is said with its place."""
 
 from __future__ import annotations
 
@@ -83,7 +84,8 @@ def threads_do_not_meet() -> None:
 
 
 def data_names_no_files() -> None:
-    """Not options, not a program as text or as bytecode; the caller's arguments do. The assembler says that it ran."""
+    """Not options, not a program as text or as bytecode; the caller's arguments do. The assembler
+    says that it ran."""
     TMP.mkdir(parents=True, exist_ok=True)
     ran, ptxas = TMP / "ran", TMP / "an assembler"
     ptxas.write_text(f"#!/bin/sh\necho >'{ran}'\n", encoding="utf-8")
@@ -101,7 +103,8 @@ def data_names_no_files() -> None:
     subprocess.run(["dash-opt", str(EXAMPLES / "bwd-causal.mlir"), "--dash-tile", f"--dash-apply-schedule=kind=shift {stated}",
                     f"--dash-report-schedule=format=json output={TMP}/order.json", "-o", "/dev/null"], check=True)
     assert Kernel.compile(SOURCE, f"kind=file {stated}", order=TMP / "order.json").manifest["program"]["kind"] == "file"
-    # Libraries and assemblers of other targets, and kernels that were compiled before: their dialects are none of programs.
+    # Libraries and assemblers of other targets, and kernels that were compiled before: their
+    # dialects are none of programs.
     linked = f'gpu.module @m [#nvvm.target<link = ["{costs}"], flags = {{"ptxas-path" = "{ptxas}"}}>] {{}}'
     subprocess.run(["dash-opt", str(EXAMPLES / "bwd-causal.mlir"), "--dash-to-ptx=kind=shift", "--emit-bytecode", "-o", str(TMP / "compiled.mlirbc")],
                    check=True)

@@ -1,6 +1,7 @@
 # RUN: rm -rf %t && mkdir -p %t && %python %s %dash_src %t
 # REQUIRES: python, plain-libdash
-"""Worlds from Python, through the C API: what it gives is what dash-plan writes; certificates; misuse is refused with a message."""
+"""Worlds from Python, through the C API: what it gives is what dash-plan writes; certificates;
+misuse is refused with a message."""
 
 from __future__ import annotations
 

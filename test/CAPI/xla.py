@@ -2,7 +2,8 @@
 # RUN: ln -sf %dash_build/lib/libcapi-stub-driver.so %t/libcuda.so.1
 # RUN: env LD_LIBRARY_PATH=%t PYTHONPATH=%dash_src/test/python/lib %python %s
 # REQUIRES: python, host-supports-nvptx, plain-libdash
-"""libdash's handler for XLA, called by hand: what it says of itself, what it compiles, loads and launches at which stage, and each error."""
+"""libdash's handler for XLA, called by hand: what it says of itself, what it compiles, loads and
+launches at which stage, and each error."""
 
 from __future__ import annotations
 
@@ -70,7 +71,8 @@ def is_workspace(name: str) -> bool:
 
 
 def stages() -> None:
-    """Compiles where it is instantiated, loads where it is initialized, and then enqueues, wherever XLA captures it."""
+    """Compiles where it is instantiated, loads where it is initialized, and then enqueues, wherever
+    XLA captures it."""
     host, given = Host(stream=7), tensors(kv_heads=2, q_rows=200, kv_rows=200)
     assert host.metadata(HANDLER) == (0, 5, 1) and Host(minor=4).metadata(HANDLER) == (0, 4, 1) == Host(minor=4).metadata(HANDLER)
     assert Host(minor=9).metadata(HANDLER) == (0, 5, 1)
@@ -87,7 +89,8 @@ def stages() -> None:
 
 
 def same_as_kernel() -> None:
-    """What Kernel.backward launches for these tensors, in memory that begins and ends where XLA's does."""
+    """What Kernel.backward launches for these tensors, in memory that begins and ends where XLA's
+    does."""
     for given, layout in ((tensors(kv_heads=2, q_rows=200, kv_rows=200), "bhsd"), (tensors(batch=3, kv_heads=1), "bshd")):
         as_given = {name: replace(tensor, shape=tensor.transposed(1, 2).shape) if layout == "bshd" and name != "lse" else tensor
                     for name, tensor in given.items()}
@@ -119,7 +122,8 @@ def other_device() -> None:
 
 
 def tables() -> None:
-    """A table is an operand, for the sizes of the call: planned here to know its certificate, and neither made nor copied."""
+    """A table is an operand, for the sizes of the call: planned here to know its certificate, and
+    neither made nor copied."""
     sizes = dict(zip(SIZES, (2, 32, 8, 2000, 2000)))
     ordered = order_for(Wanted(128, "bf16", CAUSAL), *sizes.values())
     manifest, ptx, table = texts_of(ordered.wanted)
@@ -165,7 +169,8 @@ def tables() -> None:
 
 
 def sinks() -> None:
-    """A sink is an operand behind the LSE, dsink a result behind dv; what is launched is that of Kernel.backward."""
+    """A sink is an operand behind the LSE, dsink a result behind dv; what is launched is that of
+    Kernel.backward."""
     program, options, _ = program_of(Wanted(128, "bf16", CAUSAL, "symmetric-shift", has_sink=True))
     made, given = Kernel.compile(program, options, driver=driver), tensors(kv_heads=2, q_rows=200, kv_rows=200)
     promised = GIVEN | {"program": program, "options": options, "certificate": made.certificate}
@@ -236,7 +241,8 @@ def errors() -> None:
     assert code == INVALID and message.startswith("dash: ") and "expected" in message, message
     code, message = call(host, INSTANTIATE, options="kind=best")
     assert code == INVALID and "best" in message, message
-    for option in ("ptxas=/bin/true", "ptxas=auto", "costs=/etc/passwd", "kind=file path=/etc/passwd", "output=here"):  # a program's text is data
+    # A program's text is data.
+    for option in ("ptxas=/bin/true", "ptxas=auto", "costs=/etc/passwd", "kind=file path=/etc/passwd", "output=here"):
         code, message = call(host, INSTANTIATE, options=option)
         assert code == INVALID and "/etc" not in message and ("names a" in message or "nothing is written" in message), message
     # What XLA itself refuses goes back to it as it is.
@@ -257,7 +263,8 @@ def errors() -> None:
 
 
 def sizes_come_and_go() -> None:
-    """Plans of sizes that were not asked for lately go; the code stays, and a call that comes back finds what there was."""
+    """Plans of sizes that were not asked for lately go; the code stays, and a call that comes back
+    finds what there was."""
     host, many = Host(stream=7), [tensors(q_rows=rows, kv_rows=rows) for rows in range(64, 64 + 600, 2)]
     assert call(host, EXECUTE, many[0]) is None
     driver.calls()

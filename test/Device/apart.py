@@ -1,7 +1,9 @@
-"""Kernels whose contributions are kept apart: the gradients have the bits of the kernel of the same order whose sums grow turn by turn. A search
-finds another order where less waits, so of its kernels that is not asked.
+"""Kernels whose contributions are kept apart: the gradients have the bits of the kernel of the same
+order whose sums grow turn by turn. A search finds another order where less waits, so of its kernels
+that is not asked.
 
-And what other groups ask: errors beside float64 on poisoned memory, the same bits on every run, alone and beside other work."""
+And what other groups ask: errors beside float64 on poisoned memory, the same bits on every run,
+alone and beside other work."""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ from dash_attn.kernel.problem import SEARCHED
 from dash_attn.measure.bundle import BundledKernel
 from dash_attn.measure.testing import make_inputs, poison, run
 
-# Few rows beside many and many beside few, rows that see no column, lengths that tiles do not divide.
+# Few rows beside many and many beside few, rows that see no column, lengths that tiles do not
+# divide.
 PLAIN_SHAPES = ((1, 4096, 1, 32, 8, "bhsd"), (16, 4096, 1, 8, 8, "bshd"), (1000, 65, 2, 4, 2, "bhsd"), (577, 577, 2, 3, 3, "packed"),
                 (2048, 2048, 1, 2, 2, "padded"))
 

@@ -1,4 +1,5 @@
-"""dash_attn.attention with a sink: o, the LSE and all gradients beside float64, and the same bits however PyTorch runs it."""
+"""dash_attn.attention with a sink: o, the LSE and all gradients beside float64, and the same bits
+however PyTorch runs it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""dash_attn.audit on the GPU: planted faults and PyTorch's own attention are found, dash repeats, and what a recorded step costs."""
+"""dash_attn.audit on the GPU: planted faults and PyTorch's own attention are found, dash repeats,
+and what a recorded step costs."""
 
 from __future__ import annotations
 
@@ -110,7 +111,8 @@ def step(model: nn.Module, optimizer: Any, batch: int, rows: int) -> None:
 
 
 def of_sdpa() -> dict[str, Any]:
-    """A few steps of training, twice with each attention: PyTorch's backward pass is named, and dash repeats."""
+    """A few steps of training, twice with each attention: PyTorch's backward pass is named, and
+    dash repeats."""
     said = {}
     for implementation in ("sdpa", "dash"):
         runs = []
@@ -127,7 +129,8 @@ def of_sdpa() -> dict[str, Any]:
 
 
 def costs() -> dict[str, Any]:
-    """Times of recorded steps beside plain ones, in turns: of a model that keeps the GPU busy, and of one that waits for the host."""
+    """Times of recorded steps beside plain ones, in turns: of a model that keeps the GPU busy, and
+    of one that waits for the host."""
     measured = {}
     for width, layers, batch, rows in ((4096, 4, 4, 4096), (2048, 8, 4, 2048)):
         model, optimizer = llama("dash", width, layers)

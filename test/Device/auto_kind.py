@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""auto_kind.py --json FILE: kind=auto beside every fixed kind, on shapes that people have: predicted and measured time.
+"""auto_kind.py --json FILE: kind=auto beside every fixed kind, on shapes that people have:
+predicted and measured time.
 
-Kernels are compiled here, by libdash, for the stated sizes. All kinds of a shape and cuDNN's backward run in one process, each once a
-round, in a random order; times are medians. The status is 1 if what kind=auto took is more than 2 % slower than the fastest fixed kind, or
-no time was left for a shape.
+Kernels are compiled here, by libdash, for the stated sizes. All kinds of a shape and cuDNN's
+backward run in one process, each once a round, in a random order; times are medians. The status is
+1 if what kind=auto took is more than 2 % slower than the fastest fixed kind, or no time was left
+for a shape.
 """
 
 from __future__ import annotations

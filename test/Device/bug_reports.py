@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""bug_reports.py: the doctor on a machine with a GPU, and reports that are done again: batches, packed sequences, sinks. The status is 0 where all is well."""
+"""bug_reports.py: the doctor on a machine with a GPU, and reports that are done again: batches,
+packed sequences, sinks. The status is 0 where all is well."""
 
 from __future__ import annotations
 

@@ -1,11 +1,13 @@
-"""The device tests' problems, as data. Every kernel of a head dim and mask is given those that its sizes allow."""
+"""The device tests' problems, as data. Every kernel of a head dim and mask is given those that its
+sizes allow."""
 
 from __future__ import annotations
 
 from dash_attn.measure.bundle import BundledKernel
 from dash_attn.measure.testing import Case
 
-# (q rows, kv rows, batch, heads, kv heads, memory). Tiles are 64 or 128 by 128 rows: lengths on both sides of their edges.
+# (q rows, kv rows, batch, heads, kv heads, memory). Tiles are 64 or 128 by 128 rows: lengths on
+# both sides of their edges.
 SHAPES = (
     (1, 1, 1, 1, 1, "bhsd"),
     (1, 1, 3, 8, 2, "bshd"),
@@ -28,7 +30,8 @@ SHAPES = (
     (200, 1, 1, 4, 4, "bshd"),
     (2048, 129, 1, 8, 1, "padded"),
 )
-# Enough for every kind of order to show a mistake of its own: several kv tiles, none of them whole, heads in groups.
+# Enough for every kind of order to show a mistake of its own: several kv tiles, none of them whole,
+# heads in groups.
 FEW_SHAPES = (
     (1000, 1000, 2, 8, 2, "bshd"),
     (129, 129, 3, 5, 5, "bhsd"),
@@ -51,7 +54,8 @@ def case(kernel: BundledKernel, shape: tuple[int, int, int, int, int, str], seed
 
 
 def accuracy_cases(kernel: BundledKernel, is_first: bool, quick: bool) -> list[Case]:
-    """is_first: the first kernel of its head dim and mask whose sizes are open is given every shape."""
+    """is_first: the first kernel of its head dim and mask whose sizes are open is given every
+    shape."""
     if kernel.fixed_sizes:
         return [case(kernel, FEW_SHAPES[0], seed=1)]
     shapes = FEW_SHAPES[:1] if quick and not is_first else FEW_SHAPES if not is_first else \

@@ -3,10 +3,11 @@
 
     check_order.py BUFFER REPORT.json
 
-BUFFER: the workspace region `order` as it lies in memory (i32, little endian), after the entry NAME_order has run, or the
-file that a manifest names. REPORT: of `dash-opt … --dash-report-schedule='format=json output=REPORT.json'`. Every list
-must hold the report's items in their order, every item its tasks, every task its turn. Exit code 1 and what differs
-otherwise. Needs the Python standard library only.
+BUFFER: the workspace region `order` as it lies in memory (i32, little endian), after the entry
+NAME_order has run, or the file that a manifest names. REPORT: of `dash-opt …
+--dash-report-schedule='format=json output=REPORT.json'`. Every list must hold the report's items in
+their order, every item its tasks, every task its turn. Exit code 1 and what differs otherwise.
+Needs the Python standard library only.
 """
 
 from __future__ import annotations
@@ -96,7 +97,8 @@ def expected(schedule: dict[str, Any]) -> list[list[BufferItem]]:
 
 
 def differences(words: array.array, schedule: dict[str, Any]) -> list[str]:
-    """What the buffer has otherwise than the schedule, worker by worker; empty where they are equal."""
+    """What the buffer has otherwise than the schedule, worker by worker; empty where they are
+    equal."""
     try:
         found = decode(words)
     except MalformedError as error:

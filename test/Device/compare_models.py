@@ -1,10 +1,14 @@
-"""Models of transformers with attn_implementation="dash" beside "eager": each case is served and equal, or refused, never different.
+"""Models of transformers with attn_implementation="dash" beside "eager": each case is served and
+equal, or refused, never different.
 
-    python3 compare_models.py [--json FILE] [--kind KIND]… [--bfloat16] [--part NUMBER/PARTS] [TYPE…]
+    python3 compare_models.py [--json FILE] [--kind KIND]… [--bfloat16] [--part NUMBER/PARTS]
+    [TYPE…]
 
-Models are of float32, and so is eager attention. Without a GPU kernels are computed on the CPU (test/python/lib/on_cpu.py), in float32, too. On a
-GPU they take bfloat16, so q, k and v are rounded on their way into dash, and results are as far off as that rounding makes them: at most twice as
-far as those of PyTorch's own attention ("sdpa") with q, k and v rounded in the same way, where both are far off.
+Models are of float32, and so is eager attention. Without a GPU kernels are computed on the CPU
+(test/python/lib/on_cpu.py), in float32, too. On a GPU they take bfloat16, so q, k and v are rounded
+on their way into dash, and results are as far off as that rounding makes them: at most twice as far
+as those of PyTorch's own attention ("sdpa") with q, k and v rounded in the same way, where both are
+far off.
 """
 
 from __future__ import annotations
@@ -29,9 +33,11 @@ import dash_attn.transformers
 from dash_attn import ArgumentError
 
 ROWS, DOCUMENTS = 24, (5, 7, 12)
-# How far results and gradients may be off, relative to the norm of eager's. In float32 1e-5 is the most that was found. bfloat16 has 8 bits: q, k, v, o and
-# their gradients are each off by up to 2^-9, and some layers with their softmax make a few percent of it, or more where weights have small gradients:
-# then PyTorch's own attention of rounded tensors says how much. A wrong mask makes tens of percent.
+# How far results and gradients may be off, relative to the norm of eager's. In float32 1e-5 is the
+# most that was found. bfloat16 has 8 bits: q, k, v, o and their gradients are each off by up to
+# 2^-9, and some layers with their softmax make a few percent of it, or more where weights have
+# small gradients: then PyTorch's own attention of rounded tensors says how much. A wrong mask makes
+# tens of percent.
 EQUAL = {torch.float32: 2e-4, torch.bfloat16: 0.06}
 BESIDE_PEER, PEER = 2, "rounded"
 SERVED, REFUSED, ABSENT, DIFFERENT, FAILED = "served", "refused", "absent", "different", "failed"
@@ -89,10 +95,13 @@ def forward(model: Any, **given: Any) -> list[torch.Tensor]:
 
 
 def distance(found: list[torch.Tensor], expected: list[torch.Tensor]) -> float:
-    """The largest of all, each relative to its own norm, or to a thousandth of the largest gradient's where it is nearly 0."""
+    """The largest of all, each relative to its own norm, or to a thousandth of the largest
+    gradient's where it is nearly 0."""
     if len(found) != len(expected) or any(one.shape != other.shape for one, other in zip(found, expected)):
         return float("inf")
-    if elements is not torch.float32 and len(found) > 1:  # gradients that are nearly 0, as of a bias of keys, are the noise of rounding: all are one vector
+    # Gradients that are nearly 0, as of a bias of keys, are the noise of rounding: all are one
+    # vector.
+    if elements is not torch.float32 and len(found) > 1:
         found, expected = ([one[0], torch.cat([x.flatten() for x in one[1:]])] for one in (found, expected))
     norms = [one.double().norm() for one in expected]
     least = 1e-3 * max(norms[1:], default=0)
@@ -101,7 +110,8 @@ def distance(found: list[torch.Tensor], expected: list[torch.Tensor]) -> float:
 
 
 def outcome(dash: Callable[[], Any], *eager: Callable[[], Any], runs: Callable[[], Any] | None = None) -> Outcome:
-    """eager: what it may be equal to; what cannot be computed is no case, nor what eager cannot, given the same: runs."""
+    """eager: what it may be equal to; what cannot be computed is no case, nor what eager cannot,
+    given the same: runs."""
     expected = []
     if runs:
         try:
@@ -128,7 +138,8 @@ def outcome(dash: Callable[[], Any], *eager: Callable[[], Any], runs: Callable[[
     return (SERVED if min(apart) <= EQUAL[elements] else DIFFERENT), f"{min(apart):.1e}"
 
 
-# ---- Cases ----------------------------------------------------------------------------------------------
+# ---- Cases
+# ----------------------------------------------------------------------------------------------
 
 
 def cases(kind: str, eager: Any, dash: Any, device: str) -> Iterator[tuple[str, Outcome]]:
@@ -179,7 +190,8 @@ def packed(kind: str, eager: Any, dash: Any, device: str, no_cache: dict[str, An
         return [torch.cat([forward(eager, input_ids=row[:, begin:end], position_ids=positions[:, begin:end], **no_cache)[0]
                            for begin, end in zip(ends, ends[1:])], dim=1)]
 
-    # Models that are not of attention alone carry states from one document to the next, as with eager: equal to it is equal, too.
+    # Models that are not of attention alone carry states from one document to the next, as with
+    # eager: equal to it is equal, too.
     yield "packed", outcome(lambda: gradients(dash, **given, **no_cache), lambda: gradients(eager, **given, **no_cache))
     if kind == "masked":
         return
@@ -219,11 +231,13 @@ def steps(model: Any, text: torch.Tensor, cache: Any, pieces: tuple[int, ...]) -
     return found
 
 
-# ---- Tables ---------------------------------------------------------------------------------------------
+# ---- Tables
+# ---------------------------------------------------------------------------------------------
 
 
 def compare(kind: str, model_type: str, device: str) -> dict[str, Any]:
-    """One model in all cases: {"kind", "type", "seconds", "cases": {name: outcome}} or {"kind", "type", "absent": why}."""
+    """One model in all cases: {"kind", "type", "seconds", "cases": {name: outcome}} or {"kind",
+    "type", "absent": why}."""
     row: dict[str, Any] = {"kind": kind, "type": model_type}
     begun = time.monotonic()
     try:

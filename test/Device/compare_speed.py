@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""compare_speed.py OLD NEW --json FILE: whether the kernels of bundle NEW are as fast as those of bundle OLD, in one process.
+"""compare_speed.py OLD NEW --json FILE: whether the kernels of bundle NEW are as fast as those of
+bundle OLD, in one process.
 
-Each of the benchmark's problems (dash_attn.bench) runs with OLD, with NEW, and with OLD loaded once more, in a random order in
-each round; times are medians of rounds. The third is the control: how far its ratio is from 1 is what a ratio can be off by
-chance. One kind a mask: the fixed order that is best on it. Bits of the gradients are compared as well, and told. The status is
-1 if the geometric mean of the ratios is below 0.995, one of them below 0.98, or a problem was left out for lack of time.
+Each of the benchmark's problems (dash_attn.bench) runs with OLD, with NEW, and with OLD loaded once
+more, in a random order in each round; times are medians of rounds. The third is the control: how
+far its ratio is from 1 is what a ratio can be off by chance. One kind a mask: the fixed order that
+is best on it. Bits of the gradients are compared as well, and told. The status is 1 if the
+geometric mean of the ratios is below 0.995, one of them below 0.98, or a problem was left out for
+lack of time.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""The drop-in and memory-efficient attention: what kernels serve of it, and the same bits of what is left to it: float32, masks, biases, dropout,
-other head dims. Its gradients are compared with those of float64, or of PyTorch's plain formula."""
+"""The drop-in and memory-efficient attention: what kernels serve of it, and the same bits of what
+is left to it: float32, masks, biases, dropout, other head dims. Its gradients are compared with
+those of float64, or of PyTorch's plain formula."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ from dash_attn.measure.testing import OUTPUTS
 from dash_attn.torch.dropin import EFFICIENT, unknown
 
 REPEATS = 20
-MOST = {torch.float32: 1e-2, torch.bfloat16: 3e-2, torch.float16: 1e-2}  # of the gradients' error; products of float32 may be TF32
+# Bounds of the gradients' error; products of float32 may be TF32.
+MOST = {torch.float32: 1e-2, torch.bfloat16: 3e-2, torch.float16: 1e-2}
 
 
 class Problem(NamedTuple):

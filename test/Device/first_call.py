@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""How long the first call of a process takes, from PTX, from the cache of assembled code and from a cubin, with the same bits; two
-processes on one cache; and what a launch costs on the host.
+"""How long the first call of a process takes, from PTX, from the cache of assembled code and from a
+cubin, with the same bits; two processes on one cache; and what a launch costs on the host.
 
 Each is measured in a process of its own, with the driver's cache off: first_call.py MANIFEST
 """
@@ -121,7 +121,8 @@ def two_processes(bundled: BundledKernel) -> dict[str, Any]:
 
 
 def measure(manifest: str) -> dict[str, Any]:
-    """Seconds of the first call, from the file to gradients; microseconds of launches; a hash of the gradients."""
+    """Seconds of the first call, from the file to gradients; microseconds of launches; a hash of
+    the gradients."""
     torch.zeros(1, device="cuda")
     raw = json.loads(Path(manifest).read_text(encoding="utf-8"))["program"]
     case = Case(raw["head_dim"], Mask.parse(raw["mask"]), 512, 512, 1, 4, 4, element=raw["element"])

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""The first backward pass of a process, by each front end: with attention as the first that its thread asks of the device, and as the
-last, with nothing assembled before, and with all of it kept. Four processes a front end, whose gradients have the same bits.
+"""The first backward pass of a process, by each front end: with attention as the first that its
+thread asks of the device, and as the last, with nothing assembled before, and with all of it kept.
+Four processes a front end, whose gradients have the same bits.
 
 One call is made in each: fresh_process.py FRONT-END first|last MANIFEST
 """
@@ -35,11 +36,13 @@ Before = Callable[[], None]
 Given = tuple[Any, ...]  # gradients, and what they are beside, or None
 
 
-# ---- In a process of its own: each returns gradients, and exact ones or None -----------------------------------------
+# ---- In a process of its own: each returns gradients, and exact ones or None
+# -----------------------------------------
 
 
 def tensors(count: int, *shape: int) -> list[Any]:
-    """On the device, by the main thread. PyTorch's cache has free blocks behind them, so that nothing asks the driver for memory."""
+    """On the device, by the main thread. PyTorch's cache has free blocks behind them, so that
+    nothing asks the driver for memory."""
     import torch
 
     generator = torch.Generator(device=DEVICE).manual_seed(1)
@@ -270,7 +273,8 @@ def call_once(name: str, order: str, manifest: str) -> dict[str, Any]:
     return said
 
 
-# ---- What starts them ------------------------------------------------------------------------------------------------
+# ---- What starts them
+# ------------------------------------------------------------------------------------------------
 
 
 def tests(kernels: list[Any], quick: bool) -> list[Any]:
@@ -284,7 +288,8 @@ def tests(kernels: list[Any], quick: bool) -> list[Any]:
 
 
 class Starter:
-    """With the first test all front ends begin, so many at once: processes wait for each other's imports otherwise."""
+    """With the first test all front ends begin, so many at once: processes wait for each other's
+    imports otherwise."""
 
     def __init__(self, manifest: str) -> None:
         self.manifest, self.begun = manifest, dict[str, Future[dict[str, Any]]]()
@@ -297,7 +302,8 @@ class Starter:
 
 
 def four(name: str, manifest: str) -> dict[str, Any]:
-    """First and last at once, on a cache each that is empty, and then once more on what they left."""
+    """First and last at once, on a cache each that is empty, and then once more on what they
+    left."""
     from group import Failed, Skip, demand
 
     begun, found = time.monotonic(), {}
@@ -328,7 +334,8 @@ def start(name: str, order: str, manifest: str, cache: Path) -> subprocess.Popen
 
 
 def c_example(manifest: str) -> dict[str, Any]:
-    """The example of libdash's page, twice. Its first plan is made by a thread without a context."""
+    """The example of libdash's page, twice. Its first plan is made by a thread without a
+    context."""
     from group import Skip, demand
 
     from dash_attn.kernel.library import library
@@ -341,7 +348,8 @@ def c_example(manifest: str) -> dict[str, Any]:
         raise Skip(f"{WITHOUT}{'C compiler' if compiler is None else 'launch.c'}")
     shared = Path(library()._name).resolve()
     with tempfile.TemporaryDirectory(prefix="dash-fresh-") as folder:
-        as_asked_for = Path(folder, "libdash.so.0")  # by the name that the program will ask for; a bundle has it under another
+        # By the name that the program will ask for; a bundle has it under another.
+        as_asked_for = Path(folder, "libdash.so.0")
         as_asked_for.symlink_to(shared)
         built = subprocess.run([compiler, "-std=c11", str(example), f"-I{include}", str(as_asked_for), f"-Wl,-rpath,{folder}", "-ldl", "-o",
                                 f"{folder}/launch"], capture_output=True, text=True, check=False)

@@ -20,7 +20,8 @@ def demand_same(found: dict[str, torch.Tensor], expected: dict[str, torch.Tensor
 
 
 def difference(found: torch.Tensor, expected: torch.Tensor, name: str) -> str:
-    """Empty if both have the same bits; else in how many elements they differ, and how far. Infinities of one sign are no distance, and NaN has none."""
+    """Empty if both have the same bits; else in how many elements they differ, and how far.
+    Infinities of one sign are no distance, and NaN has none."""
     said = first_difference(found, expected, name)
     if not said or found.shape != expected.shape:
         return said
@@ -31,8 +32,8 @@ def difference(found: torch.Tensor, expected: torch.Tensor, name: str) -> str:
 
 
 def demand_accurate(problem: Case, given: dict[str, torch.Tensor], found: dict[str, torch.Tensor]) -> dict[str, Any]:
-    """given: what the gradients follow from, found's o and lse among it. With a sink o is rounded twice, by the forward pass and with the
-    sink's part, and dsink is that of all batches."""
+    """given: what the gradients follow from, found's o and lse among it. With a sink o is rounded
+    twice, by the forward pass and with the sink's part, and dsink is that of all batches."""
     o, lse = reference.forward(given["q"], given["k"], given["v"], **problem.options(given))
     of_o, rounded = reference.relative_error(found["o"], o, o), reference.relative_error(o.to(problem.dtype), o, o)
     of_lse = float((found["lse"] - lse).abs().max())

@@ -1,5 +1,5 @@
-"""Kernels that take delta in place of o: given what a kernel of the same order has computed from o, they have its bits, of batches and
-of lists. Another delta gives others: the negative control."""
+"""Kernels that take delta in place of o: given what a kernel of the same order has computed from o,
+they have its bits, of batches and of lists. Another delta gives others: the negative control."""
 
 from __future__ import annotations
 

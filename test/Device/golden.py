@@ -1,7 +1,9 @@
-"""The bits of every kernel's gradients, held by the hashes in golden.json: a change of bits is one that was decided.
+"""The bits of every kernel's gradients, held by the hashes in golden.json: a change of bits is one
+that was decided.
 
-Inputs are made of integers (golden_values.py). Each problem runs twice, on workspaces that hold different rubbish, and must
-give the same bytes. The outcome has what was found, from which tools/scripts/record_golden.py makes the file.
+Inputs are made of integers (golden_values.py). Each problem runs twice, on workspaces that hold
+different rubbish, and must give the same bytes. The outcome has what was found, from which
+tools/scripts/record_golden.py makes the file.
 """
 
 from __future__ import annotations
@@ -58,7 +60,8 @@ def check(bundled: BundledKernel, problem: tuple[int, int, int, int, int, str], 
 
 
 def inputs(case: Case) -> dict[str, torch.Tensor]:
-    """q, k, v, do, o and lse of integers, on the GPU; kept for the next kernel. Rows that see nothing have the LSE +inf."""
+    """q, k, v, do, o and lse of integers, on the GPU; kept for the next kernel. Rows that see
+    nothing have the LSE +inf."""
     if case.name in INPUTS:
         return INPUTS[case.name]
     for kept in (INPUTS, EXACT):
@@ -83,7 +86,8 @@ def content(tensor: torch.Tensor) -> bytes:
 
 
 def distance(case: Case, tensors: dict[str, torch.Tensor], gradients: dict[str, torch.Tensor]) -> dict[str, float]:
-    """Relative errors beside float64; of problems too large for that, 0 where everything is finite."""
+    """Relative errors beside float64; of problems too large for that, 0 where everything is
+    finite."""
     if case.batch * case.heads * case.q_rows * case.kv_rows > MOST_SCORES:
         return {name: 0.0 if torch.isfinite(gradients[name]).all() else float("nan") for name in OUTPUTS}
     if case.name not in EXACT:

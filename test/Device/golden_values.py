@@ -1,8 +1,10 @@
-"""Golden hashes: the problems they are of, the integers their inputs are made of, and the file that has them.
+"""Golden hashes: the problems they are of, the integers their inputs are made of, and the file that
+has them.
 
-Inputs are splitmix64 of (seed, tensor, element), mapped to small dyadic rationals, which bf16, f16 and f32 hold exactly: no random
-generator, no rounding and no library's version takes part. Integer operators are all that is used, so that NumPy and PyTorch
-compute the same here. Needs neither: it is given their arrays.
+Inputs are splitmix64 of (seed, tensor, element), mapped to small dyadic rationals, which bf16, f16
+and f32 hold exactly: no random generator, no rounding and no library's version takes part. Integer
+operators are all that is used, so that NumPy and PyTorch compute the same here. Needs neither: it
+is given their arrays.
 """
 
 from __future__ import annotations
@@ -18,13 +20,14 @@ from dash_attn.reference import GRADIENTS, Mask
 FILE = Path(__file__).with_name("golden.json")
 SEED = 9
 GAMMA, FIRST, SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
-# The denominators of each tensor's elements: scores have a standard deviation of 4/3, as those of normal inputs nearly have.
+# The denominators of each tensor's elements: scores have a standard deviation of 4/3, as those of
+# normal inputs nearly have.
 DENOMINATORS = {"q": 32, "k": 64, "v": 64, "do": 64, "o": 256, "lse": 64}
 NUMBERS = {name: number for number, name in enumerate(DENOMINATORS)}
 LOG_OF_2, JITTER = 44, 64  # in 64ths
 
-# (q rows, kv rows, batch, heads, kv heads, memory): more items than workers, whole tiles; then no tile whole, heads in groups,
-# and rows that a mask leaves nothing.
+# (q rows, kv rows, batch, heads, kv heads, memory): more items than workers, whole tiles; then no
+# tile whole, heads in groups, and rows that a mask leaves nothing.
 PROBLEMS = (
     (1024, 1024, 2, 12, 12, "bhsd"),
     (333, 457, 2, 4, 2, "bshd"),
@@ -34,7 +37,8 @@ SIZES = ("q_rows", "kv_rows", "batch", "heads", "kv_heads")
 
 
 def problems(fixed_sizes: dict[str, int]) -> list[tuple[int, int, int, int, int, str]]:
-    """The problems of a kernel; one whose order is a table has the problem that it is stated for."""
+    """The problems of a kernel; one whose order is a table has the problem that it is stated
+    for."""
     if not fixed_sizes:
         return list(PROBLEMS)
     return [(*(fixed_sizes[name] for name in SIZES), "bhsd")]
@@ -45,22 +49,27 @@ def problem_name(problem: tuple[int, int, int, int, int, str]) -> str:
 
 
 def plain_name(kernel: str) -> str:
-    """The kernel whose hashes this one must have: a build for tests has those of the kernel that it is a build of."""
+    """The kernel whose hashes this one must have: a build for tests has those of the kernel that it
+    is a build of."""
     return next((kernel.removesuffix(f"-{word}") for word in DEBUG_BUILDS if kernel.endswith(f"-{word}")), kernel)
 
 
 def hashed_outputs(kernel: str) -> tuple[str, ...]:
-    """`unordered` adds to dQ as workers come: only its dK and dV, of one worker each, have bits to hold."""
+    """`unordered` adds to dQ as workers come: only its dK and dV, of one worker each, have bits to
+    hold."""
     return GRADIENTS[1:] if kernel.endswith("-unordered") else GRADIENTS
 
 
-# ---- Inputs ---------------------------------------------------------------------------------------------------------
+# ---- Inputs
+# --------------------------------------------------------------------------------------------------
 
 
 def splitmix64(state: int, index: Any) -> Any:
-    """Output number `index` (int64, an array) of the generator that starts in `state`; int64 with its 64 bits.
+    """Output number `index` (int64, an array) of the generator that starts in `state`; int64 with
+    its 64 bits.
 
-    Products and sums of int64 wrap around in both libraries; a shift takes its sign along, so that is cut off.
+    Products and sums of int64 wrap around in both libraries; a shift takes its sign along, so that
+    is cut off.
     """
     z = (index + 1) * signed(GAMMA) + signed(state)
     z = (z ^ shifted(z, 30)) * signed(FIRST)
@@ -78,16 +87,18 @@ def shifted(z: Any, bits: int) -> Any:
 
 
 def numerators(name: str, index: Any) -> Any:
-    """Values of q, k, v, do and o at places `index` in C order: -127 to 127, those near 0 more often."""
+    """Values of q, k, v, do and o at places `index` in C order: -127 to 127, those near 0 more
+    often."""
     z = splitmix64(SEED << 32 | NUMBERS[name] << 24, index)
     return (z & 127) + (shifted(z, 7) & 127) - 127
 
 
 def lse_numerators(index: Any, q_rows: int, kv_rows: int, mask: Mask) -> tuple[Any, Any]:
-    """(64ths of the LSE, whether the row sees anything) of rows `index` in C order of [batch, heads, q_rows].
+    """(64ths of the LSE, whether the row sees anything) of rows `index` in C order of [batch,
+    heads, q_rows].
 
-    About ln(columns seen) + 1/2, by the length of that number in bits: the P of a row add up to something near 1, and none
-    is so large that it hides the others.
+    About ln(columns seen) + 1/2, by the length of that number in bits: the P of a row add up to
+    something near 1, and none is so large that it hides the others.
     """
     first, end = mask.columns(index % q_rows, q_rows, kv_rows)
     seen = end - first
@@ -96,7 +107,8 @@ def lse_numerators(index: Any, q_rows: int, kv_rows: int, mask: Mask) -> tuple[A
     return LOG_OF_2 * length + jitter, seen > 0
 
 
-# ---- The file -------------------------------------------------------------------------------------------------------
+# ---- The file
+# --------------------------------------------------------------------------------------------------
 
 
 def hash_of(content: bytes) -> str:
@@ -109,7 +121,8 @@ def read(path: Path = FILE) -> dict[str, Any]:
 
 
 def difference(golden: dict[str, Any], kernel: str, problem: str, found: dict[str, str]) -> str:
-    """Empty if the kernel's hashes are those of the file; else what was expected. What the file lacks is a difference."""
+    """Empty if the kernel's hashes are those of the file; else what was expected. What the file
+    lacks is a difference."""
     expected = golden["hashes"].get(plain_name(kernel), {}).get(problem)
     if expected is None:
         return f"expected hashes of {plain_name(kernel)} {problem} in golden.json, found none; record them there with a reason"

@@ -1,4 +1,5 @@
-"""What runs in one process: a list of named tests, whose outcomes are printed as JSON lines for tools/check-device.
+"""What runs in one process: a list of named tests, whose outcomes are printed as JSON lines for
+tools/check-device.
 
 A line {"start": name} comes before each test, so that the parent knows which one hangs.
 """
@@ -27,7 +28,8 @@ class Failed(AssertionError):
 
 @dataclass(frozen=True)
 class Test:
-    """kernel: the bundled kernel it is about; the others' tests go on when this one's hangs. run returns numbers."""
+    """kernel: the bundled kernel it is about; the others' tests go on when this one's hangs. run
+    returns numbers."""
 
     name: str
     kernel: str
@@ -51,7 +53,8 @@ def run_tests(tests: list[Test], after: int, without: set[str]) -> None:
             outcome |= {"status": "skipped", "message": str(reason)}
         except Failed as failure:
             outcome |= {"status": "failed", "message": str(failure), **failure.details}
-        except Exception as error:  # a test that breaks off is one that failed; the next may still run
+        # A test that breaks off is one that failed; the next may still run.
+        except Exception as error:
             where = traceback.extract_tb(error.__traceback__)[-1]
             outcome |= {"status": "failed", "message": f"{type(error).__name__}: {error}"[:2000],
                         "place": f"{where.filename}:{where.lineno}"}

@@ -27,7 +27,8 @@ def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:
                  kernel.mask in (FULL, CAUSAL)]
     checks = [(kernel, check) for kernel in open_ones[:2]
               for check in (infinite_lse, lse_nan, rows_of_inputs, scales, subnormals, end_of_bf16)]
-    # Chains of these do not hang on how many heads there are, so that a few of them can be computed alone.
+    # Chains of these do not hang on how many heads there are, so that a few of them can be computed
+    # alone.
     checks += [(kernel, check) for kernel in open_ones if kernel.kind == "ascending" and not quick
                for check in (many_elements, wide_strides)]
     return [Test(f"hard_numbers {kernel.name} {check.__name__}", kernel.name, lambda kernel=kernel, check=check: check(kernel))
@@ -113,7 +114,8 @@ def scales(bundled: BundledKernel) -> dict[str, Any]:
 
 
 def upstream_only(bundled: BundledKernel, factor: float) -> tuple[dict[str, torch.Tensor], torch.Tensor]:
-    """Gradients with V and O of 0, so that dS is 0, and dO between half of `factor` and all of it; and the exact dV."""
+    """Gradients with V and O of 0, so that dS is 0, and dO between half of `factor` and all of it;
+    and the exact dV."""
     problem = case(bundled, MORE_QUERIES)
     tensors = make_inputs(problem)
     tensors["do"].copy_(tensors["do"].abs().clamp(0.5, 1).double() * factor)
@@ -142,7 +144,8 @@ def end_of_bf16(bundled: BundledKernel) -> None:
     demand(bool(torch.isfinite(dv[exact < 0.98 * END_OF_BF16]).all()), "below the end of bf16 dv is not finite")
 
 
-# ---- Beyond 32 bits ---------------------------------------------------------------------------------------------------
+# ---- Beyond 32 bits
+# --------------------------------------------------------------------------------------------------
 
 
 def need(gib: int) -> None:
@@ -155,14 +158,16 @@ def need(gib: int) -> None:
 def fill(tensors: dict[str, torch.Tensor], seed: int) -> None:
     generator = torch.Generator(device="cuda").manual_seed(seed)
     for name in ("q", "k", "v", "do", "o"):
-        for part in tensors[name]:  # a batch entry at a time: a generator of 32 bits would repeat itself
+        # A batch entry at a time: a generator of 32 bits would repeat itself.
+        for part in tensors[name]:
             part.normal_(generator=generator)
     tensors["lse"].uniform_(8, 9, generator=generator)
     poison(tensors)
 
 
 def many_elements(bundled: BundledKernel) -> dict[str, Any]:
-    """More than 2^31 elements in each tensor, and 2^32 bytes; heads on both sides of these are computed alone as well."""
+    """More than 2^31 elements in each tensor, and 2^32 bytes; heads on both sides of these are
+    computed alone as well."""
     need(70)
     batch, heads, rows = 64, 64 * 128 // bundled.head_dim, 4160
     shape = (batch, heads, rows, bundled.head_dim)

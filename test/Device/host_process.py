@@ -1,5 +1,6 @@
-"""What a library leaves of a host's process, with a real driver: timers and signals as they were, memory of threads and kernels that are gone
-given back, and a graph that goes on when its kernel is dropped."""
+"""What a library leaves of a host's process, with a real driver: timers and signals as they were,
+memory of threads and kernels that are gone given back, and a graph that goes on when its kernel is
+dropped."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ from dash_attn.measure.bundle import BundledKernel
 from dash_attn.measure.testing import OUTPUTS, Case, make_inputs
 from dash_attn.reference import Mask
 
-PER_THREAD, ROUNDS, MOST_LOST = 2, 10, 64 << 20  # a stream; and bytes that a driver may take for itself
+# A stream; and bytes that a driver may take for itself.
+PER_THREAD, ROUNDS, MOST_LOST = 2, 10, 64 << 20
 
 
 def tests(kernels: list[BundledKernel], quick: bool) -> list[Test]:

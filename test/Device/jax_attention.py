@@ -1,5 +1,5 @@
-"""dash_attn.jax.attention: gradients beside float64 and beside the kernel of the bundle, the same bits however often and in whatever
-XLA runs them, replays of command buffers, costs."""
+"""dash_attn.jax.attention: gradients beside float64 and beside the kernel of the bundle, the same
+bits however often and in whatever XLA runs them, replays of command buffers, costs."""
 
 from __future__ import annotations
 
@@ -90,7 +90,8 @@ def inputs(problem: Case, layout: str = "bhsd", seed: int = 0) -> dict[str, torc
 
 
 def both_ways(problem: Case, layout: str = "bhsd", of_lse: float | None = None) -> Callable[..., Any]:
-    """o, lse and gradients of arrays, which may have a sink behind them. of_lse: the gradient of the LSE, all over; None if it has none."""
+    """o, lse and gradients of arrays, which may have a sink behind them. of_lse: the gradient of
+    the LSE, all over; None if it has none."""
     jax = jax_here()
     from dash_attn.jax import attention
 
@@ -136,7 +137,8 @@ def accurate(problem: Case, layout: str) -> dict[str, Any]:
 
 
 def of_lse(problem: Case, layout: str) -> dict[str, Any]:
-    """A gradient of the LSE that is 0 gives the bits that there are without one; of 1 gradients are those of float64, twice the same."""
+    """A gradient of the LSE that is 0 gives the bits that there are without one; of 1 gradients are
+    those of float64, twice the same."""
     jax, tensors = jax_here(), inputs(problem, layout)
     given = to_jax(tensors)
     plain, zeros, ones, again = (to_torch(jax.jit(both_ways(problem, layout, value))(*given), layout) for value in (None, 0, 1, 1))
@@ -153,7 +155,8 @@ def of_lse(problem: Case, layout: str) -> dict[str, Any]:
 
 
 def repeats(problem: Case) -> dict[str, Any]:
-    """One after the other, beside matrix products of PyTorch's on another stream, in memory that others used in between."""
+    """One after the other, beside matrix products of PyTorch's on another stream, in memory that
+    others used in between."""
     jax, given = jax_here(), to_jax(inputs(problem))
     compute = jax.jit(both_ways(problem))
     expected, a = to_torch(compute(*given)), torch.randn(4096, 4096, device="cuda", dtype=torch.bfloat16)
@@ -165,7 +168,8 @@ def repeats(problem: Case) -> dict[str, Any]:
 
 
 def captured(problem: Case) -> dict[str, Any]:
-    """The same bits where XLA captures the program and replays it, on other values, too; replays do not enter the handler."""
+    """The same bits where XLA captures the program and replays it, on other values, too; replays do
+    not enter the handler."""
     jax = jax_here()
     from dash_attn.jax import operator
     from dash_attn.kernel.library import library
@@ -213,7 +217,8 @@ def from_vmap(problem: Case) -> None:
 
 
 def same_as_kernel(bundled: BundledKernel) -> dict[str, Any]:
-    """The kernel of these sizes, launched by Python with PyTorch's tensors, gives the same bits, of formulas and of a table."""
+    """The kernel of these sizes, launched by Python with PyTorch's tensors, gives the same bits, of
+    formulas and of a table."""
     jax, kinds = jax_here(), []
     from dash_attn.jax import operator
 
@@ -236,7 +241,8 @@ def same_as_kernel(bundled: BundledKernel) -> dict[str, Any]:
 
 
 def times(bundled: BundledKernel) -> dict[str, Any]:
-    """Milliseconds of both ways beside cuDNN's own in JAX, of many in a row; and microseconds of the host for a small problem."""
+    """Milliseconds of both ways beside cuDNN's own in JAX, of many in a row; and microseconds of
+    the host for a small problem."""
     jax = jax_here()
     record: dict[str, Any] = {}
     for shape, calls in ((LARGE, 20), (SMALL, 200)):

@@ -96,7 +96,8 @@ def rows_before_heads(bundled: BundledKernel) -> None:
 
 
 def packed_gradients(bundled: BundledKernel) -> None:
-    """dq, dk and dv as slices of one tensor that interleave: nothing of the neighbours is written."""
+    """dq, dk and dv as slices of one tensor that interleave: nothing of the neighbours is
+    written."""
 
     def launch(kernel: Kernel, problem: Case, tensors: dict[str, torch.Tensor]) -> None:
         b, h, s, d = tensors["dq"].shape
@@ -123,7 +124,8 @@ def later_allocation(bundled: BundledKernel) -> None:
     demand(not (wrong := differences(found[2], found[0])), wrong)
 
 
-# ---- Refusals ----------------------------------------------------------------------------------------------------
+# ---- Refusals
+# --------------------------------------------------------------------------------------------------
 
 
 def refused(call: Callable[[], Any], kind: type[Exception], *parts: str) -> dict[str, Any]:
@@ -226,7 +228,8 @@ def heads_not_grouped(bundled: BundledKernel) -> dict[str, Any]:
 def growth_in_a_capture(bundled: BundledKernel) -> dict[str, Any]:
     kernel, problem = Kernel.load(bundled.path), case(bundled, SHAPE)
     tensors, stream, graph = make_inputs(problem), torch.cuda.Stream(), torch.cuda.CUDAGraph()
-    kernel.backward(**tensors, scale=problem.scale, stream=0)  # assembles the PTX; this stream has workspace, the other none
+    # Assembles the PTX; this stream has workspace, the other none.
+    kernel.backward(**tensors, scale=problem.scale, stream=0)
     torch.cuda.synchronize()
     found: dict[str, Any] = {}
     with torch.cuda.graph(graph, stream=stream):

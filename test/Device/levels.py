@@ -1,8 +1,10 @@
-"""Levels of determinism, of each class of masks: at level batch a sequence has the bits that it has alone, at level machine bits do not
-depend on how many workers there are. What a lower level would give, on the same inputs, has other bits: the negative control.
+"""Levels of determinism, of each class of masks: at level batch a sequence has the bits that it has
+alone, at level machine bits do not depend on how many workers there are. What a lower level would
+give, on the same inputs, has other bits: the negative control.
 
-Level run is what the groups repeat and sequences ask for. Lists whose lengths come with a launch keep level batch whatever kind they are of
-(group sequences); tables of lists at level batch do, and those of level run differ.
+Level run is what the groups repeat and sequences ask for. Lists whose lengths come with a launch
+keep level batch whatever kind they are of (group sequences); tables of lists at level batch do, and
+those of level run differ.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ from dash_attn.measure.testing import OUTPUTS, make_inputs, poison, run
 Gradients = dict[str, torch.Tensor]
 BATCHES = (1, 2, 7)
 ROWS, HEADS, KV_HEADS = 1000, 4, 2
-# More pairs of kv tiles than there are workers, so that orders for 132, for 66 and for 64 of them differ.
+# More pairs of kv tiles than there are workers, so that orders for 132, for 66 and for 64 of them
+# differ.
 LONG_ROWS = 17500
 LISTS = ([(LONG_ROWS, LONG_ROWS)], [(300, 300), (0, 5), (9000, 9001), (1, 1), (129, 700), (64, 0), (2000, 2000)])
 
@@ -61,7 +64,8 @@ def differing_in(some: Gradients, others: Gradients) -> int:
 
 
 def neighbours_change_nothing(tables: dict[tuple[str, str], BundledKernel]) -> dict[str, Any]:
-    """The first sequence beside one other, and among many: the same bits at level batch; at level run others, the negative control."""
+    """The first sequence beside one other, and among many: the same bits at level batch; at level
+    run others, the negative control."""
     differing = {}
     for level in ("batch", "run"):
         alone, among = (first_of(tables[level, which]) for which in ("beside", "among"))
@@ -72,7 +76,8 @@ def neighbours_change_nothing(tables: dict[tuple[str, str], BundledKernel]) -> d
 
 
 def first_of(kernel: BundledKernel) -> Gradients:
-    """Gradients of the first sequence of the list that the table is for; its inputs depend on its lengths alone."""
+    """Gradients of the first sequence of the list that the table is for; its inputs depend on its
+    lengths alone."""
     lengths, heads, kv_heads, gap = lists_of(kernel, 1)[0]
     packed = make(kernel, lengths, heads, kv_heads, 11, gap)
     found = run_list(kernel, packed)
@@ -80,7 +85,8 @@ def first_of(kernel: BundledKernel) -> Gradients:
 
 
 def workers_change_nothing(machine: list[BundledKernel], lower: list[BundledKernel]) -> dict[str, Any]:
-    """An order made for 64 workers on 132, 100 and 66; orders of the level below, made for as many as run them, differ."""
+    """An order made for 64 workers on 132, 100 and 66; orders of the level below, made for as many
+    as run them, differ."""
     expected = gradients(machine[0])
     for kernel in machine[1:]:
         for number, (found, right) in enumerate(zip(gradients(kernel), expected)):
@@ -92,7 +98,8 @@ def workers_change_nothing(machine: list[BundledKernel], lower: list[BundledKern
 
 
 def batch_changes_nothing(kernels: list[BundledKernel], lower: list[BundledKernel]) -> dict[str, Any]:
-    """Sequence by sequence: alone, in a batch of 2 and in one of 7. Orders that are tables come one a batch, and those of level run differ."""
+    """Sequence by sequence: alone, in a batch of 2 and in one of 7. Orders that are tables come one
+    a batch, and those of level run differ."""
     def of(some: list[BundledKernel], batch: int) -> BundledKernel:
         return next((kernel for kernel in some if kernel.fixed_sizes.get("batch") == batch), some[0])
 

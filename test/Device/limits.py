@@ -1,5 +1,6 @@
-"""What forward takes, backward takes: tensors at odd addresses, of odd strides, expanded, have the bits of contiguous ones; more of a batch, or of
-heads, than one launch counts has the bits of its slices; and what no kernel counts is refused before the forward pass."""
+"""What forward takes, backward takes: tensors at odd addresses, of odd strides, expanded, have the
+bits of contiguous ones; more of a batch, or of heads, than one launch counts has the bits of its
+slices; and what no kernel counts is refused before the forward pass."""
 
 from __future__ import annotations
 
@@ -75,7 +76,8 @@ def demand_like_contiguous(given: dict[str, torch.Tensor], when: str, **options:
 
 
 def copied() -> dict[str, Any]:
-    """q, k, v and the gradient of o, one after the other; by cuDNN's forward pass, by FlashAttention's, and with a sink that is odd, too."""
+    """q, k, v and the gradient of o, one after the other; by cuDNN's forward pass, by
+    FlashAttention's, and with a sink that is odd, too."""
     count, sink = 0, torch.linspace(-1, 1, 8, device="cuda")
     for odd in ODD:
         for name in ("q", "k", "v", "do"):
@@ -108,7 +110,8 @@ def packed() -> dict[str, Any]:
 
 
 def dropped_in() -> dict[str, Any]:
-    """PyTorch's own attention: what its forward pass takes has gradients of ours, and nothing raises."""
+    """PyTorch's own attention: what its forward pass takes has gradients of ours, and nothing
+    raises."""
     def by_sdpa(given: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         leaves = [given[name].detach().requires_grad_() for name in ("q", "k", "v")]
         with sdpa_kernel(SDPBackend.FLASH_ATTENTION):
@@ -140,7 +143,8 @@ def of_part() -> dict[str, Any]:
 
 
 def demand_slices(given: dict[str, torch.Tensor], dim: int, at: tuple[int, int], **options: Any) -> dict[str, Any]:
-    """The first slice has so many of q, and of k. Attention as a whole, its operator, and each slice alone."""
+    """The first slice has so many of q, and of k. Attention as a whole, its operator, and each
+    slice alone."""
     whole = computed(given, **options)
     ends = {"q": at[0], "do": at[0], "k": at[1], "v": at[1]}
     for first in (True, False):

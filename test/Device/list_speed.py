@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""list_speed.py BUNDLE --json FILE: lists of sequences beside batches of equal ones, and beside PyTorch's FlashAttention.
+"""list_speed.py BUNDLE --json FILE: lists of sequences beside batches of equal ones, and beside
+PyTorch's FlashAttention.
 
-Tokens are 16384, heads times head dim 2048, masks causal. Each list runs with each kernel of lists that reads its lengths on the device; the
-plain kernels run on the same tokens as one sequence and as 16 of 1024 rows. Times are medians of rounds in a random order, of all
-entries and of the main kernel alone, and these by active task: times workers, over the tasks that the mask leaves.
+Tokens are 16384, heads times head dim 2048, masks causal. Each list runs with each kernel of lists
+that reads its lengths on the device; the plain kernels run on the same tokens as one sequence and
+as 16 of 1024 rows. Times are medians of rounds in a random order, of all entries and of the main
+kernel alone, and these by active task: times workers, over the tasks that the mask leaves.
 """
 
 from __future__ import annotations

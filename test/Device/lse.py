@@ -1,5 +1,6 @@
-"""Gradients of the LSE that dash_attn.attention gives: beside float64, in parts of k that are merged by it, with kernels that take delta; of zeros
-the bits are those of the kernel that takes o; the same bits however PyTorch runs it. And o that is changed in place is found."""
+"""Gradients of the LSE that dash_attn.attention gives: beside float64, in parts of k that are
+merged by it, with kernels that take delta; of zeros the bits are those of the kernel that takes o;
+the same bits however PyTorch runs it. And o that is changed in place is found."""
 
 from __future__ import annotations
 
@@ -140,7 +141,8 @@ def runs(bundled: BundledKernel) -> dict[str, Any]:
         torch._dynamo.reset()
         demand_same(of_both(leaves, tensors["do"], asked(problem), torch.compile(attention, fullgraph=True, **options)), expected, f"compiled {options}")
     torch._dynamo.reset()
-    # Nothing may be left of a forward pass on another stream: its leaves would wait there for what is captured.
+    # Nothing may be left of a forward pass on another stream: its leaves would wait there for what
+    # is captured.
     of_lse, graph = of_rows(attention(*leaves, return_lse=True, **asked(problem))[1].detach()), torch.cuda.CUDAGraph()
     torch.cuda.synchronize()
     with torch.cuda.graph(graph, stream=torch.cuda.Stream()):

@@ -1,5 +1,6 @@
-"""Level world on GPUs: one hash of each result for any number of ranks, plan and exchange; sums of leaves beside what their kernels round; folds
-beside the CPU's. `python3 many_ranks.py` runs all tests without a bundle, where DASH_LIBRARY names libdash.so."""
+"""Level world on GPUs: one hash of each result for any number of ranks, plan and exchange; sums of
+leaves beside what their kernels round; folds beside the CPU's. `python3 many_ranks.py` runs all
+tests without a bundle, where DASH_LIBRARY names libdash.so."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ HERE = Path(__file__).resolve().parent
 NAMES = ("o", "lse", "dq", "dk", "dv")
 KINDS = ("home", "rows", "heads-first", "random")
 RANKS = (1, 2, 4, 8)
-# Documents of cut 0 (leaves of some hundred rows), and of cut 1: of three leaves, whole, and two that are packed.
+# Documents of cut 0 (leaves of some hundred rows), and of cut 1: of three leaves, whole, and two
+# that are packed.
 SMALL, LARGE = (1100, 200, 400, 64, 63, 30, 1), (50000, 9000, 700, 40)
 REPEATS, SECONDS = 10, 150
 
@@ -84,11 +86,13 @@ def hashes(world: Any, tensors: list[torch.Tensor]) -> list[int]:
     return world.hashes([one.detach() for one in o], [one.detach().T.contiguous() for one in lse], *(list(gradients[i * n:(i + 1) * n]) for i in range(3)))
 
 
-# ---- A leaf ----------------------------------------------------------------------------------------------------------------
+# ---- A leaf
+# --------------------------------------------------------------------------------------------------
 
 
 def sums_of_a_leaf(head_dim: int, group: int, q_rows: int, context: int, dtype: str) -> dict[str, Any]:
-    """What the workspace has, rounded, is dK and dV of the kernel, bit by bit; and beside float64. Twice, in other memory."""
+    """What the workspace has, rounded, is dK and dV of the kernel, bit by bit; and beside float64.
+    Twice, in other memory."""
     from group import demand
 
     from dash_attn.distributed import batches
@@ -126,7 +130,8 @@ def sums_of_a_leaf(head_dim: int, group: int, q_rows: int, context: int, dtype: 
 
 
 def folds() -> dict[str, Any]:
-    """The tree's addition and rounding have one set of bits on a CPU and on a GPU, with subnormal numbers, too."""
+    """The tree's addition and rounding have one set of bits on a CPU and on a GPU, with subnormal
+    numbers, too."""
     from group import demand
 
     from dash_attn.distributed import tree
@@ -135,7 +140,8 @@ def folds() -> dict[str, Any]:
     words = torch.randint(-2**31, 2**31, (2, 2, 100000, 8), generator=torch.Generator().manual_seed(1)).int()
     words[..., ::3, :] &= ~0x7f000000
     words[1, :, 2::7] = (words[0, :, 2::7] ^ -2**31) + 1
-    left, right = words.view(torch.float32).nan_to_num(1.0, 2.0, -2.0)  # no part promises a NaN's bits
+    # No part promises a NaN's bits.
+    left, right = words.view(torch.float32).nan_to_num(1.0, 2.0, -2.0)
     here, there = fold(left, right.clone()), fold(left.cuda(), right.cuda())
     with mock.patch.object(tree, "kernel", lambda: None):
         by_operators = fold(left.cuda(), right.cuda())
@@ -147,7 +153,8 @@ def folds() -> dict[str, Any]:
     return {"elements": here.numel(), "has_kernel": tree.kernel() is not None}
 
 
-# ---- Worlds ----------------------------------------------------------------------------------------------------------------
+# ---- Worlds
+# --------------------------------------------------------------------------------------------------
 
 
 def accurate() -> dict[str, Any]:
@@ -211,7 +218,8 @@ def under_load() -> dict[str, Any]:
 
 
 def controls() -> dict[str, Any]:
-    """What has to be seen: another cut, sums that lose bits where they travel, one bit of one leaf."""
+    """What has to be seen: another cut, sums that lose bits where they travel, one bit of one
+    leaf."""
     from group import demand
 
     from dash_attn.distributed import batches, passes
@@ -278,7 +286,8 @@ def computed_twice() -> dict[str, Any]:
 
 
 def times() -> dict[str, Any]:
-    """Milliseconds of a forward and of a backward of one document, on one GPU: level run, and level world. For reading; nothing is held to them."""
+    """Milliseconds of a forward and of a backward of one document, on one GPU: level run, and level
+    world. For reading; nothing is held to them."""
     from dash_attn import attention as plain
     from dash_attn.distributed import attention
 
@@ -303,11 +312,13 @@ def times() -> dict[str, Any]:
     return {"forward and backward, ms": found}
 
 
-# ---- Processes -------------------------------------------------------------------------------------------------------------
+# ---- Processes
+# --------------------------------------------------------------------------------------------------
 
 
 def processes(backend: str) -> dict[str, Any]:
-    """Two processes have the hashes of virtual ranks: on one GPU by gloo through pinned memory, on two by NCCL."""
+    """Two processes have the hashes of virtual ranks: on one GPU by gloo through pinned memory, on
+    two by NCCL."""
     from group import Skip, demand
 
     if backend == "nccl" and torch.cuda.device_count() < 2:

@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""mask_speed.py --json FILE: windows, unions and bitmaps beside the plain causal mask, by active task, and beside PyTorch's FlashAttention.
+"""mask_speed.py --json FILE: windows, unions and bitmaps beside the plain causal mask, by active
+task, and beside PyTorch's FlashAttention.
 
-Tokens are 16384, heads times head dim 2048. Kernels are compiled here, by libdash, with kind=auto for the stated sizes. Times are medians of
-rounds in a random order, of all entries and of the main kernel alone, and these by active task: times workers, over the tasks that the mask
-leaves. `bound` is 1.1 (1 + b / n) of the causal kernel's time by task at the same rows, n being tasks an item and b the price of an item's
-boundary in tasks. The status is 1 where a row is above its bound, or no time was left for one.
+Tokens are 16384, heads times head dim 2048. Kernels are compiled here, by libdash, with kind=auto
+for the stated sizes. Times are medians of rounds in a random order, of all entries and of the main
+kernel alone, and these by active task: times workers, over the tasks that the mask leaves. `bound`
+is 1.1 (1 + b / n) of the causal kernel's time by task at the same rows, n being tasks an item and b
+the price of an item's boundary in tasks. The status is 1 where a row is above its bound, or no time
+was left for one.
 """
 
 from __future__ import annotations
@@ -69,8 +72,8 @@ def tighter(one: int, other: int) -> int:
 
 
 def tensors_of(case: Case) -> tuple[dict[str, torch.Tensor], Any]:
-    """Inputs, o and LSE of a forward pass of PyTorch; and its backward pass, where it knows the mask. Where not, o and LSE are those of another
-    mask, which changes values but no time."""
+    """Inputs, o and LSE of a forward pass of PyTorch; and its backward pass, where it knows the
+    mask. Where not, o and LSE are those of another mask, which changes values but no time."""
     torch.manual_seed(case.seed)
     tensors = allocate(case, ("q", "k", "v", "do", *OUTPUTS), "cuda")
     for name in ("q", "k", "v", "do"):

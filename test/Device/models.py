@@ -1,4 +1,5 @@
-"""Small models of all types that transformers has, by dash beside eager: served and equal, or refused (compare_models.py)."""
+"""Small models of all types that transformers has, by dash beside eager: served and equal, or
+refused (compare_models.py)."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ from group import Failed, Skip, Test, demand
 from dash_attn.measure.bundle import BundledKernel
 
 SCRIPT = Path(__file__).resolve().parent / "compare_models.py"
-PARTS = max(1, min(8, (os.cpu_count() or 1) // 2))  # processes: models this small keep the host busy, not the GPU
+# processes: models this small keep the host busy, not the GPU.
+PARTS = max(1, min(8, (os.cpu_count() or 1) // 2))
 SECONDS = 270
 LEAST = 150  # models that are served, of some 200
 

@@ -1,7 +1,9 @@
-"""What a record keeps of the outcomes of a group of device tests: how many passed, with the largest errors, the sums of their counts and one
-hash over their hashes; and as cases of their own those that failed, were skipped, or found something that is neither.
+"""What a record keeps of the outcomes of a group of device tests: how many passed, with the largest
+errors, the sums of their counts and one hash over their hashes; and as cases of their own those
+that failed, were skipped, or found something that is neither.
 
-Where one failed, the group's cases with hashes are kept, too: tools/scripts/record_golden.py takes new ones from them.
+Where one failed, the group's cases with hashes are kept, too: tools/scripts/record_golden.py takes
+new ones from them.
 """
 
 from __future__ import annotations
@@ -14,7 +16,8 @@ ERRORS = ("errors", "ours", "theirs", "worst", "o", "o_rounded", "lse", "longest
 COUNTS = ("repeats", "long_repeats", "replays", "replayed", "runs", "elements", "lists", "tiles", "pieces", "checked", "sequences", "served", "kept",
           "problems")
 HASHES = "hashes"
-SAME = ("number", "name", "status", "kernel", "problem", "peer", "refusal", "heads")  # what the test says of itself, each time it runs
+# What the test says of itself, each time it runs.
+SAME = ("number", "name", "status", "kernel", "problem", "peer", "refusal", "heads")
 TEXT = 300  # characters of what a case says; the whole stands in check-device's output
 
 

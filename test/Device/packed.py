@@ -1,5 +1,6 @@
-"""dash_attn.attention of packed sequences, and the drop-in's: each sequence beside float64, rows that none has, the same bits however PyTorch
-runs them, graphs that are replayed with other lengths, no wait of the host, costs."""
+"""dash_attn.attention of packed sequences, and the drop-in's: each sequence beside float64, rows
+that none has, the same bits however PyTorch runs them, graphs that are replayed with other lengths,
+no wait of the host, costs."""
 
 from __future__ import annotations
 
@@ -72,7 +73,8 @@ def by_flash(given: dict[str, torch.Tensor], bundled: BundledKernel) -> dict[str
 
 
 def accurate(bundled: BundledKernel) -> dict[str, Any]:
-    """Each sequence beside float64, in memory full of NaN; rows that none has are 0, and infinite in the LSE."""
+    """Each sequence beside float64, in memory full of NaN; rows that none has are 0, and infinite
+    in the LSE."""
     worst, options = {"o": 0.0, **dict.fromkeys(OUTPUTS, 0.0)}, asked(bundled)
     for seed in range(8):
         rng = random.Random(seed)

@@ -1,7 +1,9 @@
-"""Kernels whose items are parts of a kv head's query heads, or of one's q tiles: dK and dV are sums over parts, in the order of their chains.
+"""Kernels whose items are parts of a kv head's query heads, or of one's q tiles: dK and dV are sums
+over parts, in the order of their chains.
 
-As the other groups ask of dQ: errors beside float64 on poisoned memory, the same bits on every run, alone, beside other work and from
-builds that sleep, sums replayed from kept contributions; and at level batch the same bits whatever is in the batch."""
+As the other groups ask of dQ: errors beside float64 on poisoned memory, the same bits on every run,
+alone, beside other work and from builds that sleep, sums replayed from kept contributions; and at
+level batch the same bits whatever is in the batch."""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ from dash_attn.measure.testing import OUTPUTS, make_inputs, poison, poison_works
 SHAPES = ((1, 1, 1, 8, 1, "bhsd"), (65, 65, 2, 8, 1, "bshd"), (129, 129, 1, 16, 2, "packed"), (1000, 1000, 2, 8, 1, "padded"),
           (2048, 2048, 1, 8, 1, "bshd"), (65, 1000, 1, 8, 1, "bhsd"), (1000, 65, 2, 16, 2, "bshd"), (128, 4097, 1, 16, 1, "padded"))
 REPEATED_SHAPE = (2048, 2048, 2, 8, 1, "bhsd")
-# Parts are runs of q tiles: some without one, of lengths that runs do not divide, and few heads at usual lengths.
+# Parts are runs of q tiles: some without one, of lengths that runs do not divide, and few heads at
+# usual lengths.
 RUNS_SHAPES = ((1, 1, 1, 1, 1, "bhsd"), (65, 65, 2, 2, 2, "bshd"), (577, 577, 1, 2, 2, "packed"), (1000, 1000, 2, 3, 3, "padded"),
                (2048, 2048, 1, 2, 2, "bshd"), (4096, 4096, 1, 1, 1, "bhsd"), (128, 4097, 1, 2, 2, "padded"), (16384, 16384, 1, 2, 2, "bhsd"))
 REPEATED_RUNS = (2048, 2048, 1, 2, 2, "bhsd")
@@ -57,11 +60,13 @@ def shapes_of_parts(kernel: BundledKernel) -> tuple[tuple[tuple[Any, ...], ...],
     """And that of repeats."""
     if "-runs" not in kernel.name:
         return SHAPES, REPEATED_SHAPE
-    return (REPEATED_RUNS,) if kernel.kind == "synthesized" else RUNS_SHAPES, REPEATED_RUNS  # a table has sizes of its own
+    # A table has sizes of its own.
+    return (REPEATED_RUNS,) if kernel.kind == "synthesized" else RUNS_SHAPES, REPEATED_RUNS
 
 
 def sums_follow_chains(bundled: BundledKernel, plain: BundledKernel, shape: tuple[Any, ...]) -> dict[str, Any]:
-    """The float32 sums of dQ, dK and dV are those of the contributions, added one after the other in the order of their turns."""
+    """The float32 sums of dQ, dK and dV are those of the contributions, added one after the other
+    in the order of their turns."""
     kernel, problem = load(bundled), case(bundled, shape)
     tensors = make_inputs(problem)
     poison_workspace(kernel, problem, byte=0xFF)

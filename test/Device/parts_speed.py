@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""parts_speed.py --json FILE: short backward passes whole and entry by entry, in the order that attention() takes and in other numbers of parts,
-and of the first in runs of q tiles; each with sums that grow turn by turn, and with contributions that are kept apart, which a search finds
-another order for.
+"""parts_speed.py --json FILE: short backward passes whole and entry by entry, in the order that
+attention() takes and in other numbers of parts, and of the first in runs of q tiles; each with sums
+that grow turn by turn, and with contributions that are kept apart, which a search finds another
+order for.
 
-A graph has the backward pass, or one of its entries ten times; times are medians of rounds in a random order, in microseconds, those of an entry
-of one run. Inputs stay in L2 from run to run. The prices `piece` and `gather` in costs-h200.json come from such records.
+A graph has the backward pass, or one of its entries ten times; times are medians of rounds in a
+random order, in microseconds, those of an entry of one run. Inputs stay in L2 from run to run. The
+prices `piece` and `gather` in costs-h200.json come from such records.
 """
 
 from __future__ import annotations
@@ -51,7 +53,8 @@ def graph_of(stream: torch.cuda.Stream, run: Callable[[], Any]) -> torch.cuda.CU
 
 
 def orders_of(wanted: Wanted, sizes: tuple[int, ...]) -> dict[str, Wanted]:
-    """The one that attention() takes, and searched ones, in whole query heads and in runs of q tiles."""
+    """The one that attention() takes, and searched ones, in whole query heads and in runs of q
+    tiles."""
     chosen = order_for(wanted, *sizes).wanted
     group = sizes[1] // sizes[2]
     numbers = [parts for parts in sorted({*PARTS, chosen.parts})

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""profile_main.py BUNDLE --record FILE: cycles of a bundle's main kernels, and how busy tensor core and shared memory are, by ncu.
+"""profile_main.py BUNDLE --record FILE: cycles of a bundle's main kernels, and how busy tensor core
+and shared memory are, by ncu.
 
-One backward of 16384 tokens at S 4096 for each head dim and mask, with the fixed order that is best on it, clocks left alone. Each runs
-twice, and the second counts. tools/scripts/record_limits.py sets the record beside what kernels need by count.
+One backward of 16384 tokens at S 4096 for each head dim and mask, with the fixed order that is best
+on it, clocks left alone. Each runs twice, and the second counts. tools/scripts/record_limits.py
+sets the record beside what kernels need by count.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""run_group.py BUNDLE GROUP HEADDIM-MASK [--quick]: one process of tools/check-device; prints JSON lines (group.py)."""
+"""run_group.py BUNDLE GROUP HEADDIM-MASK [--quick]: one process of tools/check-device; prints JSON
+lines (group.py)."""
 
 from __future__ import annotations
 
@@ -19,11 +20,14 @@ GROUPS = ("golden", "accuracy", "hard_numbers", "repeat", "chains", "launches", 
           "jax_attention", "audit", "training", "models", "first_call", "fresh_process", "host_process", "sequences", "packed", "two_gpus", "many_ranks",
           "levels", "given_delta", "sanitizer", "parts", "scores", "apart")
 SOAK = "soak"  # takes as long as it is told, so it runs only where it is named
-# Those that are given builds for tests as well, and those that are given tables of the benchmark's sizes.
+# Those that are given builds for tests as well, and those that are given tables of the benchmark's
+# sizes.
 WITH_DEBUG, WITH_BENCH = ("golden", "chains", "parts", SOAK), ("golden",)
-# Kernels with parts serve heads in groups only: they have a group of their own; those that keep contributions apart are compared with them.
+# Kernels with parts serve heads in groups only: they have a group of their own; those that keep
+# contributions apart are compared with them.
 WITH_PARTS, WITH_BOTH = "parts", "apart"
-# What is no matter of head dims and masks is tested with one; calls that name no kernel know windows only; and what is left out in short runs.
+# What is no matter of head dims and masks is tested with one; calls that name no kernel know
+# windows only; and what is left out in short runs.
 ONE_FOR_ALL = "d128-causal"
 OF_ONE = ("efficient", "limits", "audit", "training", "models", "first_call", "fresh_process", "host_process", "two_gpus", "many_ranks")
 OF_WINDOWS = ("attention", "attention_sink", "lse", "jax_attention", "packed")

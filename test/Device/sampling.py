@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """sampling.py [--out DIR] [--steps N] [--every N]: what looking at one step in N costs, on a GPU.
 
-Trains a small model, dash in each layer, in turns with and without a sampler, and prints the ratio of the medians of whole turns, which is to be at most
-1.01; the status is 1 where it is more. Then the same with NVTX ranges. DIR gets heat maps of launches and of steps.
+Trains a small model, dash in each layer, in turns with and without a sampler, and prints the ratio
+of the medians of whole turns, which is to be at most 1.01; the status is 1 where it is more. Then
+the same with NVTX ranges. DIR gets heat maps of launches and of steps.
 """
 
 from __future__ import annotations

@@ -26,7 +26,8 @@ def random_bits(count: int, dtype: str, generator: random.Random) -> bytes:
 def main() -> None:
     kernel, rows = Kernel.load(sys.argv[1]), int(sys.argv[2])
     generator, driver = random.Random(0), kernel.driver
-    bounds = [3, 3, rows // 3, rows // 3, rows - 2]  # of a list's sequences whose lengths it is told: empty ones too, and rows that none has
+    # A list's sequences, whose lengths it is told: empty ones too, and rows that none has.
+    bounds = [3, 3, rows // 3, rows // 3, rows - 2]
     sizes = {name: size.get("value", {"batch": 1, "heads": 2, "kv_heads": 1, "bounds": len(bounds)}.get(name, rows))
              for name, size in kernel.manifest["sizes"].items()}
     sizes["sequences"] = len(bounds) - 1

@@ -1,4 +1,5 @@
-"""compute-sanitizer over a small backward of one kernel: memory, races in shared memory, barriers."""
+"""compute-sanitizer over a small backward of one kernel: memory, races in shared memory,
+barriers."""
 
 from __future__ import annotations
 
@@ -13,10 +14,12 @@ from group import Failed, Skip, Test
 
 from dash_attn.measure.bundle import BundledKernel
 
-# Memory for every head dim and mask; what takes long for one of them, whose main kernel has all roles and masks.
+# Memory for every head dim and mask; what takes long for one of them, whose main kernel has all
+# roles and masks.
 TOOLS, MORE_TOOLS, MORE_FOR = ("memcheck",), ("racecheck", "synccheck"), "d128-causal"
-# racecheck knows what a thread says of itself at a barrier, not that a warp's lanes have come together before one of them says
-# it for all: it is given the build in which every thread arrives. What the roles wait for is the same.
+# racecheck knows what a thread says of itself at a barrier, not that a warp's lanes have come
+# together before one of them says it for all: it is given the build in which every thread arrives.
+# What the roles wait for is the same.
 OF_THREADS = ("racecheck",)
 ROWS, SECONDS = 200, 100
 

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""score_speed.py BUNDLE --json FILE: what a softcap and a sink cost, beside the same kernel without them, in one process.
+"""score_speed.py BUNDLE --json FILE: what a softcap and a sink cost, beside the same kernel without
+them, in one process.
 
-Causal problems of the benchmark; in each round the kernels run in a random order, the plain one twice: how far its two times are apart is
-what a ratio can be off by chance. O and LSE are those of plain attention, for no time depends on them.
+Causal problems of the benchmark; in each round the kernels run in a random order, the plain one
+twice: how far its two times are apart is what a ratio can be off by chance. O and LSE are those of
+plain attention, for no time depends on them.
 """
 
 from __future__ import annotations

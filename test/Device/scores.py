@@ -1,5 +1,6 @@
-"""Kernels whose scores have a softcap, or whose softmax has a sink: gradients beside float64 on poisoned memory, dsink too; the same bits on
-every run, alone and beside other work; the gradient of a sink of each sequence as it is alone, whatever is in the batch."""
+"""Kernels whose scores have a softcap, or whose softmax has a sink: gradients beside float64 on
+poisoned memory, dsink too; the same bits on every run, alone and beside other work; the gradient of
+a sink of each sequence as it is alone, whatever is in the batch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Small models of every type that transformers has: a few layers, head dim 64, weights that make attention matter."""
+"""Small models of every type that transformers has: a few layers, head dim 64, weights that make
+attention matter."""
 
 from __future__ import annotations
 
@@ -65,13 +66,15 @@ def config_of(model_type: str) -> Any:
 
 
 def _small(kind: type, given: Any = None) -> Any:
-    """given: a configuration of this kind, of which it is a small one; else that without arguments."""
+    """given: a configuration of this kind, of which it is a small one; else that without
+    arguments."""
     usual = kind() if given is None else given
     options = {}
     for name, value in vars(usual).items():
         if isinstance(value, PreTrainedConfig):
             options[name] = _small(type(value), value)
-        elif name == "rope_parameters" and value and _mentions(kind, "mrope_section"):  # positions are of time, height and width, each with a section
+        # Positions are of time, height and width, each with a section.
+        elif name == "rope_parameters" and value and _mentions(kind, "mrope_section"):
             pairs = int(HEAD_DIM * value.get("partial_rotary_factor", 1)) // 2
             options[name] = value | {"mrope_section": [pairs // 4, pairs * 3 // 8, pairs - pairs // 4 - pairs * 3 // 8]}
         elif "drop" in name and isinstance(value, float):
@@ -87,7 +90,8 @@ def _small(kind: type, given: Any = None) -> Any:
             if "sliding_window" in vars(usual) and "sliding_attention" not in kinds and _mentions(kind, '"sliding_attention"'):
                 kinds.append("sliding_attention")
             options[name] = (kinds * LAYERS)[:max(LAYERS, len(kinds))]
-    if "qk_rope_head_dim" in options:  # latent attention: heads have a part with positions and one without
+    # Latent attention: heads have a part with positions and one without.
+    if "qk_rope_head_dim" in options:
         options |= {name: value for name, value in (("head_dim", HEAD_DIM // 2), ("num_key_value_heads", HEADS)) if name in options}
     if "layer_types" in options:
         depth = len(options["layer_types"])
@@ -134,7 +138,8 @@ def build(kind: str, model_type: str, device: str = "cpu", attention: str = "das
 
 @torch.no_grad()
 def _spread(model: torch.nn.Module) -> None:
-    """Weights as large as those of trained models: of the usual ones attention is nearly even, and a wrong mask nearly right."""
+    """Weights as large as those of trained models: of the usual ones attention is nearly even, and
+    a wrong mask nearly right."""
     draw = torch.Generator().manual_seed(7)
     for name, parameter in model.named_parameters():
         if parameter.dim() >= 2 and parameter.is_floating_point():

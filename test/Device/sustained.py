@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
-"""sustained.py BUNDLE --json FILE: backward passes one after the other without a pause, as in training: their time, and the GPU's clock and power.
+"""sustained.py BUNDLE --json FILE: backward passes one after the other without a pause, as in
+training: their time, and the GPU's clock and power.
 
-The benchmark (dash_attn.bench) waits between two passes, so the GPU stays cool; here it runs into its power limit and lowers its clock, and a
-kernel that needs less energy gains. A turn of a variant is SETTLE seconds that are not counted and --seconds that are; variants have two
-turns each, the second in the opposite order. One kind a mask, the fixed order that is best on it, beside PyTorch's cuDNN.
+The benchmark (dash_attn.bench) waits between two passes, so the GPU stays cool; here it runs into
+its power limit and lowers its clock, and a kernel that needs less energy gains. A turn of a variant
+is SETTLE seconds that are not counted and --seconds that are; variants have two turns each, the
+second in the opposite order. One kind a mask, the fixed order that is best on it, beside PyTorch's
+cuDNN.
 """
 
 from __future__ import annotations
@@ -39,7 +42,8 @@ MOST_AHEAD = 3  # batches of launches that the host may be ahead
 
 
 class Sensors:
-    """What nvidia-smi says of clock (MHz) and power (W), every 50 ms, while it is open. Raises FileNotFoundError without it."""
+    """What nvidia-smi says of clock (MHz) and power (W), every 50 ms, while it is open. Raises
+    FileNotFoundError without it."""
 
     def __enter__(self) -> Sensors:
         self.samples: list[tuple[float, float, float]] = []

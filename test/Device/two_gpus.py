@@ -1,4 +1,5 @@
-"""DTensor over batch and heads, and FSDP2, on two GPUs: gradients are the same bits on every run, and those that one GPU has for a part."""
+"""DTensor over batch and heads, and FSDP2, on two GPUs: gradients are the same bits on every run,
+and those that one GPU has for a part."""
 
 from __future__ import annotations
 
@@ -46,7 +47,8 @@ def both(name: str) -> dict[str, Any]:
 
 
 def sharded(rank: int) -> dict[str, Any]:
-    """Parts of the batch, or of heads: nothing is sent, and each has the bits that it has alone, on one GPU."""
+    """Parts of the batch, or of heads: nothing is sent, and each has the bits that it has alone, on
+    one GPU."""
     import torch
     from dash_attn import attention
     from torch.distributed.tensor import Shard, distribute_tensor, init_device_mesh
@@ -81,7 +83,8 @@ def sharded(rank: int) -> dict[str, Any]:
 
 
 def with_fsdp(rank: int) -> dict[str, Any]:
-    """Weights after some steps: the same bits twice, and near those of the same model, whole, whose gradients are averaged."""
+    """Weights after some steps: the same bits twice, and near those of the same model, whole, whose
+    gradients are averaged."""
     import torch
     import torch.distributed as dist
     from dash_attn import attention

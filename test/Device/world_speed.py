@@ -1,5 +1,6 @@
-"""Time of attention of one document on one GPU and on two, level `world`, beside one GPU at level `run`: causal, 32 heads of 128 and 8 of keys
-and values. `python3 world_speed.py [--rows 65536,131072] [--record FILE]`, where DASH_LIBRARY names libdash.so, on a machine with two GPUs."""
+"""Time of attention of one document on one GPU and on two, level `world`, beside one GPU at level
+`run`: causal, 32 heads of 128 and 8 of keys and values. `python3 world_speed.py [--rows
+65536,131072] [--record FILE]`, where DASH_LIBRARY names libdash.so, on a machine with two GPUs."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ HEADS, KV_HEADS, HEAD_DIM, ROUNDS = 32, 8, 128, 5
 
 
 def least(step: Any) -> list[float]:
-    """Milliseconds of a forward, of a backward and of both, the round in which both took least, behind one that is not counted."""
+    """Milliseconds of a forward, of a backward and of both, the round in which both took least,
+    behind one that is not counted."""
     taken = []
     for _ in range(ROUNDS + 1):
         taken.append(step())

@@ -1,4 +1,5 @@
-"""A function may be called anything: its entries have names that PTX takes, and no two functions get one name."""
+"""A function may be called anything: its entries have names that PTX takes, and no two functions
+get one name."""
 
 # RUN: %python %s %dash_examples %t
 # REQUIRES: python, host-supports-nvptx

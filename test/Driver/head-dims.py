@@ -1,6 +1,8 @@
-"""Every head dim that kernels have, and v at another than q and k, compiles, for memory of its own columns.
+"""Every head dim that kernels have, and v at another than q and k, compiles, for memory of its own
+columns.
 
-Columns that do not fill panels are one dimension of a descriptor, whose panels are copied one by one: as many copies a tile as it has panels.
+Columns that do not fill panels are one dimension of a descriptor, whose panels are copied one by
+one: as many copies a tile as it has panels.
 """
 
 # RUN: %python %s %t
@@ -64,9 +66,11 @@ with ThreadPoolExecutor(2) as pool:
     copies = {case: check(case, name) for case, name in zip(CASES, pool.map(compiled, CASES))}
 for case, count in copies.items():
     d, dv, options = case
-    if d == dv and options == "kind=ascending":  # K and V, Q and dO twice: before the walk's loop and in it
+    # K and V, Q and dO twice: before the walk's loop and in it.
+    if d == dv and options == "kind=ascending":
         width = next(width for width in WIDTHS if d <= width)
         whole = copies[(width, width, options)]
         assert whole == copies[(128, 128, options)] or width == 64, (case, whole)
-        # A box a panel where columns do not fill them: of 64 columns; at width 96 of 32, and K's of 16
+        # A box a panel where columns do not fill them: of 64 columns; at width 96 of 32, and K's of
+        # 16
         assert (count == whole) == (d in WIDTHS or d < 64) and count >= whole, (case, count, whole)

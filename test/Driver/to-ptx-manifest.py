@@ -1,4 +1,5 @@
-"""What a compiled program's manifest says of its PTX is so: it follows the schema, and names the entries and their parameters."""
+"""What a compiled program's manifest says of its PTX is so: it follows the schema, and names the
+entries and their parameters."""
 
 # RUN: %python %s %dash_src %t
 # REQUIRES: python, host-supports-nvptx
@@ -81,7 +82,8 @@ def check(name, options):
 
 
 def check_command(name, command, table):
-    """The command that a manifest prints makes its order, and that order goes by a file into another program."""
+    """The command that a manifest prints makes its order, and that order goes by a file into
+    another program."""
     order, words = scratch / f"{name}-again.json", shlex.split(command)
     words = [str(scratch / f"{name}.mlir") if word == "PROGRAM" else word for word in words]
     subprocess.run([*words, f"--dash-report-schedule=format=json output={order}", "-o", "/dev/null"], check=True)

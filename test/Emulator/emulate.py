@@ -1,10 +1,12 @@
 """Runs all entries of kernels on the emulator of `lib`, and compares their gradients with float64.
 
-    emulate.py --tmp DIR [--sizes q:200,kv:300,heads:2,kv-heads:1,batch:1] [--seeds 0,1] NAME|MANIFEST ...
+    emulate.py --tmp DIR [--sizes q:200,kv:300,heads:2,kv-heads:1,batch:1] [--seeds 0,1]
+    NAME|MANIFEST ...
 
-NAME is a kernel of tools/scripts/device_kernels.py, or a pattern of names, as '*-list*'; it is compiled for `--workers`, and a table is made for
-the sizes. Lengths of a list are q:70+0+130,kv:…. Each seed is another interleaving of warps, blocks, copies and products; all must give
-the same bits.
+NAME is a kernel of tools/scripts/device_kernels.py, or a pattern of names, as '*-list*'; it is
+compiled for `--workers`, and a table is made for the sizes. Lengths of a list are q:70+0+130,kv:….
+Each seed is another interleaving of warps, blocks, copies and products; all must give the same
+bits.
 """
 
 from __future__ import annotations

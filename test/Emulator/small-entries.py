@@ -1,6 +1,7 @@
 # RUN: %python %s
 # REQUIRES: python
-"""The emulator itself, on entries of a few lines: what lanes, warps, blocks and engines do, in any interleaving, and what it finds wrong."""
+"""The emulator itself, on entries of a few lines: what lanes, warps, blocks and engines do, in any
+interleaving, and what it finds wrong."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ from memory import Global
 from ptx_text import Wrong
 
 HEAD = ".extern .shared .align 1024 .b8 dynamic_shared_memory[];\n.visible .entry test(\n.param .u64 in,\n.param .u64 out\n)\n{\n"
-# In all entries %rd0 is in, %rd1 is out, %rd2 is out[threads of all blocks], %rd3 is shared memory, %r0 to %r4 say which thread it is.
+# In all entries %rd0 is in, %rd1 is out, %rd2 is out[threads of all blocks], %rd3 is shared memory,
+# %r0 to %r4 say which thread it is.
 PLACES = """ld.param.b64 %rd0, [in];
 ld.param.b64 %rd1, [out];
 mov.u32 %r0, %tid.x;

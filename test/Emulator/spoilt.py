@@ -3,14 +3,15 @@
 # RUN:   | dash-opt --dash-to-ptx='kind=ascending workers=2 output=%t/causal' -o /dev/null
 # RUN: %python %s %t/causal.json --places 0,16,26,10,0,2,12 | FileCheck %s --implicit-check-not='0 of 1'
 # REQUIRES: python, host-supports-nvptx
-"""Shows that the emulator can fail: it runs texts with one place spoilt, and says of how many the gradients have other bits or which error
-there is.
+"""Shows that the emulator can fail: it runs texts with one place spoilt, and says of how many the
+gradients have other bits or which error there is.
 
     spoilt.py KERNEL.json [--places 4,0,7] [--seeds 0,1,2] [--show]
 
-Without places it is all of them, which takes an hour. Beside the places of `ptx_order.spoils` (waits for slots and products, arrivals) a proxy
-fence, a wait of a copy, a wait for a turn or a named barrier is missing. Some do no harm: another wait covers them, or what they forbid
-happens to no interleaving that a seed has made.
+Without places it is all of them, which takes an hour. Beside the places of `ptx_order.spoils`
+(waits for slots and products, arrivals) a proxy fence, a wait of a copy, a wait for a turn or a
+named barrier is missing. Some do no harm: another wait covers them, or what they forbid happens to
+no interleaving that a seed has made.
 """
 
 # CHECK: wait for a slot: 1 of 1 found

@@ -1,4 +1,5 @@
-"""With standard output, input or error closed, what is printed there goes nowhere: not into the file that is opened next."""
+"""With standard output, input or error closed, what is printed there goes nowhere: not into the
+file that is opened next."""
 
 # RUN: rm -rf %t && mkdir %t
 # RUN: %python %s %dash_examples/bwd-causal.mlir %t

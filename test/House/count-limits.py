@@ -1,6 +1,7 @@
 # RUN: %python %s %dash_src
 # REQUIRES: python
-"""What is counted of a kernel: each instruction of the innermost loops of products by hand, once a turn, and nothing that a turn may leave out."""
+"""What is counted of a kernel: each instruction of the innermost loops of products by hand, once a
+turn, and nothing that a turn may leave out."""
 
 from __future__ import annotations
 

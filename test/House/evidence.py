@@ -1,6 +1,7 @@
 # RUN: %python %s --root %dash_src | FileCheck %s
 # CHECK: {{[0-9]+}} claims, each in the README's words and with a test that is there
-"""The page that says what stands behind each claim of the README quotes it, and names tests that exist."""
+"""The page that says what stands behind each claim of the README quotes it, and names tests that
+exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A full disk is an error with a place and a reason, of every tool and every way to write: no crash, no half file, nothing lost."""
+"""A full disk is an error with a place and a reason, of every tool and every way to write: no
+crash, no half file, nothing lost."""
 
 # RUN: rm -rf %t && mkdir %t
 # RUN: %python %s %dash_examples/bwd-causal.mlir %t

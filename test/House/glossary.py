@@ -1,5 +1,6 @@
 # RUN: %python %s --root %dash_src
-"""What the glossary says is in the IR is there: its ops, attributes and passes are defined; and it has each word once."""
+"""What the glossary says is in the IR is there: its ops, attributes and passes are defined; and it
+has each word once."""
 
 from __future__ import annotations
 

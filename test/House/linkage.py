@@ -1,4 +1,5 @@
-"""One libMLIR and one libLLVM in a process: a static copy beside them would split type ids and options in two."""
+"""One libMLIR and one libLLVM in a process: a static copy beside them would split type ids and
+options in two."""
 
 # RUN: %python %s %dash_build/bin/dash-opt %dash_build/bin/dash-lsp-server %dash_build/lib/DashPlugin.so
 # RUN: not %python %s %python 2>&1 | FileCheck %s

@@ -1,4 +1,5 @@
-"""dash-lsp-server speaks with an editor: it starts, takes a document with a mistake, and says where the mistake is."""
+"""dash-lsp-server speaks with an editor: it starts, takes a document with a mistake, and says where
+the mistake is."""
 
 # RUN: %python %s
 

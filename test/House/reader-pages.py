@@ -12,7 +12,8 @@
 # COMPILER: lines name channels
 # COMPILER: 5 blocks of for-compiler-engineers.md, as they stand there
 # WRONG: error: wrong.md: expected a block that runs, found status
-"""Runs the commands and the scripts of a page as a reader would, in the order in which they stand: reader-pages.py PAGE."""
+"""Runs the commands and the scripts of a page as a reader would, in the order in which they stand:
+reader-pages.py PAGE."""
 
 from __future__ import annotations
 

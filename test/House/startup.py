@@ -1,4 +1,5 @@
-"""`dash-opt --help` answers at once: a tool that every test and every editor starts must not make them wait."""
+"""`dash-opt --help` answers at once: a tool that every test and every editor starts must not make
+them wait."""
 
 # RUN: %python %s
 
@@ -10,7 +11,8 @@ LIMIT = 0.05  # seconds
 
 
 def run_once():
-    """Processor time of one run: unlike the time on the wall, it is the tool's own, however busy the machine."""
+    """Processor time of one run: unlike the time on the wall, it is the tool's own, however busy
+    the machine."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(["dash-opt", "--help"], stdout=subprocess.DEVNULL, check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -1,8 +1,10 @@
-"""A machine of one block that runs PTX of a main kernel: a thread for each warp of the first warpgroup and one for each other
-warpgroup. Only integers have values; of floats it is known where they are.
+"""A machine of one block that runs PTX of a main kernel: a thread for each warp of the first
+warpgroup and one for each other warpgroup. Only integers have values; of floats it is known where
+they are.
 
-It finds what a GPU may do wrong once in a million times, because it asks whether one access is ordered before another, not which
-came first: each thread has a vector clock, barriers carry clocks on. Products and copies use memory until they are waited for.
+It finds what a GPU may do wrong once in a million times, because it asks whether one access is
+ordered before another, not which came first: each thread has a vector clock, barriers carry clocks
+on. Products and copies use memory until they are waited for.
 """
 
 from __future__ import annotations
@@ -263,7 +265,8 @@ class Machine:
             self.read_factor(thread, group, operands[2], columns, flags[1] == "1", name)
 
     def read_factor(self, thread: Thread, group: Group, operand: str, outer: int, transposed: bool, name: str) -> None:
-        """What a step reads: `outer` rows of 128 bytes, or of each panel of 64 columns 16 rows. Rows are swizzled by eights."""
+        """What a step reads: `outer` rows of 128 bytes, or of each panel of 64 columns 16 rows.
+        Rows are swizzled by eights."""
         descriptor = self.value(thread, operand)
         begin = SHARED + ((descriptor & 0x3FFF) << 4) & ~1023
         if not transposed:
@@ -282,7 +285,8 @@ class Machine:
                 group.reads.clear()
             if ".read" not in name:
                 thread.copies.clear()
-        elif name.split(".mbarrier")[0].endswith(".global") or ".global.tile.mbarrier" in name:  # into shared memory
+        # Into shared memory.
+        elif name.split(".mbarrier")[0].endswith(".global") or ".global.tile.mbarrier" in name:
             barrier = self.barriers[self.address(thread, operands[-1])]
             begin = self.address(thread, operands[0])
             size = self.value(thread, operands[2]) if ".tensor" not in name else self.tensor_bytes(barrier)
@@ -298,5 +302,6 @@ class Machine:
 
     @staticmethod
     def tensor_bytes(barrier: Barrier) -> int:
-        """A tile: what was announced, but for the numbers of rows, which are copied behind it and are few."""
+        """A tile: what was announced, but for the numbers of rows, which are copied behind it and
+        are few."""
         return barrier.bytes if barrier.bytes % 1024 == 0 else barrier.bytes // 1024 * 1024

@@ -1,9 +1,11 @@
-"""Prints every way through an entry from one instruction to others: what is run, wherever the compiler has put it.
+"""Prints every way through an entry from one instruction to others: what is run, wherever the
+compiler has put it.
 
     ptx_paths.py KERNEL.ptx ENTRY --start REGEX --end REGEX [--show REGEX]
 
 A way ends at the first that matches --end; one that comes back to
-where it has been, or leaves the entry, is printed with that as its end. Loops inside inline assembly are one instruction.
+where it has been, or leaves the entry, is printed with that as its end. Loops inside inline
+assembly are one instruction.
 """
 
 from __future__ import annotations
@@ -14,7 +16,8 @@ import sys
 from pathlib import Path
 
 LABEL = re.compile(r"(\$L\w+):")
-# Ways from an instruction to what belongs to it are few and short; where the end is missing they are without number.
+# Ways from an instruction to what belongs to it are few and short; where the end is missing they
+# are without number.
 MOST_OPEN, MOST_LINES = 16, 4000
 BRANCH = re.compile(r"(@!?%p\d+\s+)?bra(?:\.uni)?\s+(\$L\w+);")
 

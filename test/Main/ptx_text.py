@@ -31,7 +31,8 @@ def operands_of(text: str) -> list[str]:
 
 
 def parse(text: str, entry: str) -> tuple[list[Instruction], dict[str, int], list[str]]:
-    """Instructions, labels and parameters of an entry. Labels in braces are local to them; a `brx.idx` names all its targets."""
+    """Instructions, labels and parameters of an entry. Labels in braces are local to them; a
+    `brx.idx` names all its targets."""
     found = re.search(rf"^\.visible \.entry {entry}\((.*?)\).*?^\{{", text, re.M | re.S)
     if not found:
         raise Wrong(f"expected an entry '{entry}', found none")

@@ -1,5 +1,5 @@
-"""What threads of a block know, and what they have under way: vector clocks, barriers that carry them on, groups of copies
-and products."""
+"""What threads of a block know, and what they have under way: vector clocks, barriers that carry
+them on, groups of copies and products."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ WARPS_OF_GROUP, LANES = 4, 32
 
 @dataclass
 class Access:
-    """Bytes that a thread has used, at its time. A write by a thread's own store is `plain`: copies and products see it only
-    behind a proxy fence."""
+    """Bytes that a thread has used, at its time. A write by a thread's own store is `plain`: copies
+    and products see it only behind a proxy fence."""
 
     begin: int
     end: int

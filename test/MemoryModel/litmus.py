@@ -4,9 +4,10 @@
 # REQUIRES: python, z3
 """Litmus tests: what the axioms allow and forbid, against what the ISA and the papers say of them.
 
-With --axioms each axiom is left out in turn. Two decide nothing by themselves: an order of fences that contradicts causality only adds
-to it, and where morally strong writes are in a total order, causality and coherence have what is asked of one location.
-With --rules the axioms are printed, and the rules of asynchronous operations with the sentences that they come from.
+With --axioms each axiom is left out in turn. Two decide nothing by themselves: an order of fences
+that contradicts causality only adds to it, and where morally strong writes are in a total order,
+causality and coherence have what is asked of one location. With --rules the axioms are printed, and
+the rules of asynchronous operations with the sentences that they come from.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ ISA, PTX19, MIXED, OURS = "ISA", "ASPLOS 2019", "ISCA 2022", "ours"
 
 @dataclass
 class Litmus:
-    """Threads, named THREAD@BLOCK, and an outcome over registers and final values, such as `r0 == 1 and x == 0`."""
+    """Threads, named THREAD@BLOCK, and an outcome over registers and final values, such as `r0 == 1
+    and x == 0`."""
 
     name: str
     source: str

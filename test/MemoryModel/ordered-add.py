@@ -16,8 +16,9 @@
 # RUN: cp ordered-add-64.json ordered-add-spoilt.json
 # RUN: not %python %s ordered-add-spoilt.ptx | FileCheck %s --check-prefix=SPOILT
 # REQUIRES: python, z3, host-supports-nvptx
-"""The ordered add against the memory model: the first, a middle and the last add of a chain, each in a block of its own, as the emitted
-PTX has them. Every execution has to end with the sum in the order of turns. Then each instruction is left out or made weaker.
+"""The ordered add against the memory model: the first, a middle and the last add of a chain, each
+in a block of its own, as the emitted PTX has them. Every execution has to end with the sum in the
+order of turns. Then each instruction is left out or made weaker.
 
     ordered-add.py KERNEL.ptx [--sums N] [--executions]
 
@@ -76,7 +77,8 @@ ASKED = ("ld.acquire", "fence", "cp", "red", "st")
 
 
 def adds(tracer: Tracer, sums: int = 0) -> list[list[Step]]:
-    """What runs from the wait for a turn of a sum's first tile to its end, for each add of its chain."""
+    """What runs from the wait for a turn of a sum's first tile to its end, for each add of its
+    chain."""
     acquires = [(i, step) for i, step in enumerate(tracer.steps) if step.name.startswith("ld.acquire")]
     turns = {next(iter(step.addresses.values())) for _, step in acquires}
     region = sorted({turn >> 32 for turn in turns})[sums]

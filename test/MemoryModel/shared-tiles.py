@@ -21,8 +21,9 @@
 # RUN: cp shared-tiles-64.mlir shared-tiles-spoilt.mlir
 # RUN: not %python %s shared-tiles-spoilt.ptx | FileCheck %s --check-prefix=SPOILT
 # REQUIRES: python, z3, host-supports-nvptx
-"""Tiles in shared memory against the memory model: every read of every element of every channel has to observe what was written for it,
-and before what is written next. Then each kind of synchronization is left out, wherever the kernel has it.
+"""Tiles in shared memory against the memory model: every read of every element of every channel has
+to observe what was written for it, and before what is written next. Then each kind of
+synchronization is left out, wherever the kernel has it.
 
     shared-tiles.py KERNEL.ptx [--steps | --executions | --emitted]
 
@@ -43,7 +44,8 @@ KERNEL.mlir beside it is the plan, which says where channels lie.
 # PARTS:       12 bytes of 6 channels, {{[0-9]+}} reads; as emitted, wrong: nothing
 # OVERLAPPING: 12 bytes of 5 channels, {{[0-9]+}} reads; as emitted, wrong: nothing
 # EXECUTIONS:    consumer: fence.proxy.async.shared::cta behind dq{{$}}
-# EXECUTIONS-NEXT: cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint of warp 1 observes of dq tile what was there before
+# EXECUTIONS-NEXT: cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint of warp 1 observes of
+# dq tile what was there before
 # EXECUTIONS:    consumer: fence.proxy.async.shared::cta behind ds{{$}}
 # EXECUTIONS-NEXT: ld.shared.v4.b32 of warpgroup 0, other lane observes of q_do row
 # SPOILT:      as emitted, wrong: {{.*}}dq tile
@@ -84,7 +86,8 @@ def role(step: Step) -> str:
 
 
 def kinds_of(block: Block) -> dict[str, tuple[int, ...]]:
-    """Synchronization by what it is for: the lines of all its copies (prologue, steady state, epilogue; both warpgroups)."""
+    """Synchronization by what it is for: the lines of all its copies (prologue, steady state,
+    epilogue; both warpgroups)."""
     kinds: dict[str, set[int]] = {}
     for thread in sorted({step.thread for _, step in block.steps}):
         written, arrives_at = "", {}
@@ -103,7 +106,8 @@ def kinds_of(block: Block) -> dict[str, tuple[int, ...]]:
 
 
 def label_of(block: Block, step: Step, written: str, arrives_at: dict[int, str]) -> str:
-    """What synchronization is for; nothing for what begins before all tiles (`bar.sync 0`) or is not about them."""
+    """What synchronization is for; nothing for what begins before all tiles (`bar.sync 0`) or is
+    not about them."""
     name = step.text.split(",")[0].rstrip(";")
     if step.name.startswith("mbarrier.try_wait"):
         return f"wait for {block.channel_barrier(step)}"
@@ -130,7 +134,8 @@ def show(found: dict[str, list[str]]) -> str:
 
 
 def by_readers(kinds: dict[str, tuple[int, ...]], channels: dict[str, str]) -> Change:
-    """The fences of the writers of these tiles left out; a role that waits for a full slot fences instead."""
+    """The fences of the writers of these tiles left out; a role that waits for a full slot fences
+    instead."""
     writers = [line for channel in channels for line in kinds[f"consumer: {FENCE.rstrip(';')} behind {channel}"]]
     waits = [line for channel, reader in channels.items() for line in kinds[f"{reader}: wait for {channel} full"]]
     return Change(tuple(writers), behind=tuple(waits), added=FENCE)

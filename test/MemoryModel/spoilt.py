@@ -5,12 +5,14 @@
 # RUN:   -o /dev/null --mlir-print-ir-after=dash-plan-buffers 2> spoilt-64.mlir
 # RUN: %python %s spoilt-64.ptx --every 5 | FileCheck %s --check-prefixes=CHECK-64,CHECK
 # REQUIRES: python, z3, host-supports-nvptx
-"""What spoils a kernel's PTX is found by the machine that runs it; what the machine passes is harmless by the axioms of the memory model.
+"""What spoils a kernel's PTX is found by the machine that runs it; what the machine passes is
+harmless by the axioms of the memory model.
 
     spoilt.py KERNEL.ptx [--every N]
 
-KERNEL.mlir beside it is the plan. A wait can be spared where another has seen the same: the warpgroup that gets the turn at the tensor core knows what its
-giver has waited for, and a role that finds a tile loaded anew knows that all have released the one before.
+KERNEL.mlir beside it is the plan. A wait can be spared where another has seen the same: the
+warpgroup that gets the turn at the tensor core knows what its giver has waited for, and a role that
+finds a tile loaded anew knows that all have released the one before.
 """
 
 # CHECK-128: as emitted, wrong: {{$}}
@@ -32,7 +34,8 @@ from kernels import trace  # noqa: E402
 from ptx_machine import Machine, Wrong  # noqa: E402
 import ptx_order  # noqa: E402
 
-# Items of no steps, of few, of many. The model names bytes of each channel's first slot, so that uses begin in another with each list.
+# Items of no steps, of few, of many. The model names bytes of each channel's first slot, so that
+# uses begin in another with each list.
 WALKS = [[4, 0, 1, 5], [3, 5], [2, 2, 1, 6]]
 
 

@@ -8,10 +8,12 @@
 # CHECK: alternating: {{2[0-9][0-9]}} ops, each of which is missed, but for 4 waits for slots that are borrowed once more
 # CHECK: overlapping: {{2[0-9][0-9]}} ops, each of which is missed{{$}}
 # CHECK: parts: {{2[0-9][0-9]}} ops, each of which is missed{{$}}
-"""Nothing of a kernel's protocol can be left out: without any single wait for a slot or for products, arrival, proxy fence, copy, turn or
-meeting of a warpgroup's threads, --dash-verify-waits or --dash-verify-protocol refuses the kernel.
+"""Nothing of a kernel's protocol can be left out: without any single wait for a slot or for
+products, arrival, proxy fence, copy, turn or meeting of a warpgroup's threads, --dash-verify-waits
+or --dash-verify-protocol refuses the kernel.
 
-What is borrowed once more, between two results that leave through the same slots, is waited for once more, though it is still empty.
+What is borrowed once more, between two results that leave through the same slots, is waited for
+once more, though it is still empty.
 """
 
 import argparse

@@ -2,12 +2,14 @@
 # RUN: %python %s --dash-opt %dash_build/bin/dash-opt --source %dash_src --out %t --schedules 240 --seed 1 | FileCheck %s
 # REQUIRES: python
 # CHECK: 240 schedules ({{.*}}file{{.*}}), {{[1-9][0-9]*}} of several parts: 0 hang with as many workers as they need, {{[1-9][0-9]*}} of {{[0-9]+}} with one fewer, {{[1-9][0-9]*}} that start in another order
-"""Verified schedules, on workers reduced to takes and gives: none hangs with exactly min_workers resident; some do with one fewer, and
-some where workers start in a random order, as they may if they draw no tickets.
+"""Verified schedules, on workers reduced to takes and gives: none hangs with exactly min_workers
+resident; some do with one fewer, and some where workers start in a random order, as they may if
+they draw no tickets.
 
-Random problems of all masks, groups and parts are ordered by a random kind, or by a random order from a file. What a worker may do is
-what dialects/dash/docs/protocol.md says of the reduced worker, with 1 to 4 warps that add and 1 to 5 slots. With several parts, each item
-ends with 1 to 4 pieces of its sums, whose chains go over the parts.
+Random problems of all masks, groups and parts are ordered by a random kind, or by a random order
+from a file. What a worker may do is what dialects/dash/docs/protocol.md says of the reduced worker,
+with 1 to 4 warps that add and 1 to 5 slots. With several parts, each item ends with 1 to 4 pieces
+of its sums, whose chains go over the parts.
 """
 
 import argparse

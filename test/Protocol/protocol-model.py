@@ -4,7 +4,8 @@
 # RUN: python3 %s more-faults --examples %dash_examples | FileCheck %s --check-prefix=MORE --implicit-check-not=crash
 # REQUIRES: spin, host-supports-nvptx
 # WORKER-COUNT-2: 2 parts {{ *}}3 items of 4 steps and 4 pieces {{ *}}{{[0-9]+}} {{ *}}nothing
-# WORKER-COUNT-2: 2 parts, apart {{ *}}3 items of 4 steps and 4 pieces {{ *}}{{[0-9]+}} {{ *}}nothing
+# WORKER-COUNT-2: 2 parts, apart {{ *}}3 items of 4 steps and 4 pieces {{ *}}{{[0-9]+}} {{
+# *}}nothing
 # WORKER:         list {{ *}}3 items of 4 steps, 2 sequences {{ *}}{{[0-9]+}} {{ *}}nothing
 # WORKER-COUNT-4: 3 items of 4 steps {{ *}}{{[0-9]+}} {{ *}}nothing
 # WORKER:         all lists of 2 items, up to 2 steps {{ *}}{{[0-9]+}} {{ *}}nothing
@@ -33,7 +34,8 @@
 # MORE:           none, 2 parts {{ *}}- {{ *}}- {{ *}}nothing
 # MORE:           none, list {{ *}}- {{ *}}- {{ *}}nothing
 # MORE-NOT:       {{nothing$}}
-"""The protocol of main kernels, in all interleavings: a model of the IR with waits and phases, checked by SPIN.
+"""The protocol of main kernels, in all interleavings: a model of the IR with waits and phases,
+checked by SPIN.
 
     worker         one worker in full detail
     workers        several, reduced to takes and gives of turns
@@ -101,7 +103,8 @@ def workers(args, scratch):
         schedule, = json.loads(report)["schedules"]
         needed = schedule["minWorkers"]
         tries = [("ticket", resident) for resident in (needed, needed - 1) if resident]
-        # Blocks of their own index may start in any order, which matters where not all are resident.
+        # Blocks of their own index may start in any order, which matters where not all are
+        # resident.
         tries += [("own", resident) for resident in (needed, count) if needed < count]
         for index, resident in tries:
             (model.parent / "order.pml").write_text(reduced.order_to_promela(schedule, PIECES, resident), encoding="utf-8")

@@ -1,6 +1,7 @@
 # RUN: %python %s --dash-opt dash-opt --dash-run dash-run --tmp %t
 # REQUIRES: python
-"""Bits depend on what the order says they depend on: on chains and visit orders, at level machine not on workers."""
+"""Bits depend on what the order says they depend on: on chains and visit orders, at level machine
+not on workers."""
 
 from __future__ import annotations
 
@@ -27,8 +28,9 @@ TILE, ROWS, WIDTH = 16, 160, 64
 def cancelling_inputs(folder: Path, heads: int) -> Path:
     """Inputs whose sums cancel, so that it shows in bf16 already in which order they are summed.
 
-    The scale is so small that all P of a row are equal. Some kv tiles are the negative of another's K, with the same V, so
-    with the same dS: their contributions to dQ are large and cancel. So do rows of dO, in dV.
+    The scale is so small that all P of a row are equal. Some kv tiles are the negative of another's
+    K, with the same V, so with the same dS: their contributions to dQ are large and cancel. So do
+    rows of dO, in dV.
     """
     folder.mkdir(exist_ok=True)
     rng = np.random.default_rng(7)
@@ -61,7 +63,8 @@ def one_order(a: Ran, b: Ran) -> bool:
 
 
 def kind_differences(tools: Tools, mask: Mask) -> list[str]:
-    """Kinds on the same inputs: equal bits if, and on these problems only if, chains and visits are equal."""
+    """Kinds on the same inputs: equal bits if, and on these problems only if, chains and visits are
+    equal."""
     problem = Problem((Sequence(ROWS, ROWS),), TILE, TILE, mask)
     inputs = cancelling_inputs(tools.scratch / f"inputs-{mask.causal}", 1)
     runs = {kind: tools.execute(Case(Request(problem, kind, 5), takes_delta=True),
@@ -85,7 +88,8 @@ def worker_differences(tools: Tools, kind: str, level: str) -> list[str]:
     same = all(equal(runs[0], ran) for ran in runs[1:])
     if level == "machine":
         return [] if same else [f"{kind}: bits depend on the workers at level machine"]
-    # What level machine excludes happens at level run, where waves are as wide as there are workers.
+    # What level machine excludes happens at level run, where waves are as wide as there are
+    # workers.
     return [f"{kind}: expected other bits at level run"] if same else []
 
 

@@ -1,7 +1,8 @@
 # RUN: %python %s --dash-opt dash-opt --dash-run dash-run --tmp %t | FileCheck %s
 # REQUIRES: python
 # CHECK: 33 of 33 claims hold
-"""What comes out of numbers that are hard: infinities, NaN, a scale of 0, subnormals, the ends of ranges (dialects/dash/docs/numbers.md).
+"""What comes out of numbers that are hard: infinities, NaN, a scale of 0, subnormals, the ends of
+ranges (dialects/dash/docs/numbers.md).
 
 Bits are also those of the model, in which any NaN is as good as another.
 """
@@ -23,7 +24,8 @@ from gradients import float64_gradients, recompute, slots_of, sum_up  # noqa: E4
 from problem import Mask, Problem, Sequence  # noqa: E402
 
 Files = dict[str, np.ndarray]
-BATCH, HEAD, ROW, KV_HEAD = 0, 1, 5, 0  # of what is changed: heads 0 and 1 share kv head 0, and 2 and 3 the other
+# The changes: heads 0 and 1 share kv head 0, and 2 and 3 the other.
+BATCH, HEAD, ROW, KV_HEAD = 0, 1, 5, 0
 SEEN = 1 + ROW + 52 - 40  # kv rows that the row sees
 CASE = Case(Request(Problem((Sequence(40, 52),), 16, 16, Mask(causal=True), 4, 2, 1), "shift", 4))
 AT = (BATCH, HEAD, ROW)
@@ -79,7 +81,8 @@ def put(name: str, at: tuple[int, ...], value: float) -> Callable[[Files], None]
 
 
 def is_nan(ran: Ran, name: str) -> np.ndarray:
-    """Rows of a gradient that are NaN altogether; a row that is so in part counts as none, which no claim expects."""
+    """Rows of a gradient that are NaN altogether; a row that is so in part counts as none, which no
+    claim expects."""
     nan = np.isnan(decode(ran.files[name]))
     return nan.all(-1) if (nan.all(-1) == nan.any(-1)).all() else np.zeros(nan.shape[:-1], bool)
 
@@ -161,7 +164,8 @@ def check_few(tools: Tools) -> None:
 
 
 def check_lists(tools: Tools) -> None:
-    """In a list, a row belongs to its sequence alone; one of the second sequence sees something from its row 16 on."""
+    """In a list, a row belongs to its sequence alone; one of the second sequence sees something
+    from its row 16 on."""
     lengths = (Sequence(40, 52), Sequence(33, 17), Sequence(1, 1))
     lane = Lane(tools, Case(Request(Problem(lengths, 16, 16, Mask(causal=True), 2, 1, 1), "shift", 3), is_list=True), "list")
     claim((decode(lane.plain.files["dq"])[0, :, 40:56] == 0).all(), "rows that see nothing of their sequence: dQ is 0")

@@ -1,8 +1,10 @@
 # RUN: %python %s --example %dash_examples/bwd-causal.mlir --tmp %t
 # REQUIRES: python
-"""Items without tasks, of kv tiles that no row sees: searched orders give them to the workers that have the least to do, behind their others.
+"""Items without tasks, of kv tiles that no row sees: searched orders give them to the workers that
+have the least to do, behind their others.
 
-The model has no time for them, but kernels write their zeros: with 128 of them on few workers, a main kernel took 1.37 times as long as predicted.
+The model has no time for them, but kernels write their zeros: with 128 of them on few workers, a
+main kernel took 1.37 times as long as predicted.
 """
 
 from __future__ import annotations

@@ -42,12 +42,14 @@ def masked_problems() -> list[Problem]:
         Problem(rows, 16, 48, mask, 4, 2, 2)
         for mask in (Mask(window=(30, 20)), Mask(True, (60, -1)), Mask(blocks=blocks),
                      Mask(True, (200, 7), blocks), Mask(True, union=Union(5, (60, -1))), Mask(union=Union(50, (-1, 0))),
-                     Mask(True, union=Union(5, (60, 3))), Mask(False, (5, 1), union=Union(1, (72, 11))))  # not as dash writes them
+                     # Not as dash writes them.
+                     Mask(True, union=Union(5, (60, 3))), Mask(False, (5, 1), union=Union(1, (72, 11))))
     ]
 
 
 def round_trip(dash: DashOpt, case: tuple[str, Problem, int]) -> list[str]:
-    """A report taken as an order gives the same report, its kind and how it was searched for aside."""
+    """A report taken as an order gives the same report, its kind and how it was searched for
+    aside."""
     kind, problem, workers = case
     request = Request(problem, kind, workers, cost=COST)
     first = dash.run(request)
@@ -184,7 +186,8 @@ def refused(dash: DashOpt, name: str, spoil: Spoil, request: Request, clean: Jso
 
 
 def bare(dash: DashOpt, problem: Problem) -> list[str]:
-    """Items and chains are all that an order needs; what is asked for, or is usual, takes the place of the rest."""
+    """Items and chains are all that an order needs; what is asked for, or is usual, takes the place
+    of the rest."""
     request = Request(problem, "shift", 3, cost=COST)
     first = dash.run(request)
     if first.document is None:

@@ -140,11 +140,14 @@ class Costs(unittest.TestCase):
             order = Order(workers, items, {(0, head, 0): [(0, head)] for head in range(2)}, {(0, 0, 0): [0, 1]})
             return makespan(EventGraph.of(order), cost, cost.pieces(problem))
 
-        # Both: C 4 + 3 = 7, R 9. Part 0 adds from 9 on, part 1 a hop behind its first piece: 11, 12, 13.
+        # Both: C 4 + 3 = 7, R 9. Part 0 adds from 9 on, part 1 a hop behind its first piece: 11,
+        # 12, 13.
         self.assertEqual(time(2), 13.0)
-        # Pieces of part 0: 10, 11. The boundary behind needs no buffer, the task has that of 10: C 7 + 4 + 3, R 16; then 17, 18.
+        # Pieces of part 0: 10, 11. The boundary behind needs no buffer, the task has that of 10: C
+        # 7 + 4 + 3, R 16; then 17, 18.
         self.assertEqual(time(1), 18.0)
-        # A chain of one; and behind an item of 3 at least the boundary of 4, as its buffer is free 2 + 1 after.
+        # A chain of one; and behind an item of 3 at least the boundary of 4, as its buffer is free
+        # 2 + 1 after.
         self.assertEqual(lower_bound(problem, 2, cost), 9.0)
         self.assertEqual(lower_bound(problem, 1, cost), 14.0)
 
@@ -213,7 +216,8 @@ class Progress(unittest.TestCase):
                 self.assertTrue(backwards)
             seen.add((workers_wait(graph), min_workers(graph), backwards))
         self.assertIn((False, 1, True), seen)
-        self.assertIn((True, 1, False), seen)  # min_workers is no promise without the order of starts
+        # min_workers is no promise without the order of starts.
+        self.assertIn((True, 1, False), seen)
 
     def test_part_chains_hold_the_ends_of_items(self) -> None:
         items = [Item(part, 0, 0, part, 0, [(part, 0)]) for part in range(2)]

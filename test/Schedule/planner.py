@@ -1,6 +1,7 @@
 # RUN: %python %s --dash-opt dash-opt --dash-plan dash-plan --examples %dash_examples --tmp %t
 # REQUIRES: python
-"""The planner against dash-opt: its buffers hold the orders that dash-opt reports, and what it cannot serve it refuses."""
+"""The planner against dash-opt: its buffers hold the orders that dash-opt reports, and what it
+cannot serve it refuses."""
 
 import argparse
 import json
@@ -29,7 +30,8 @@ def report(mask, options):
 
 
 def read(words):
-    """Lists of (sequence, kv head, kv tile, part turn, visits as (head, q, turn, is last)), from the words that the format names."""
+    """Lists of (sequence, kv head, kv tile, part turn, visits as (head, q, turn, is last)), from
+    the words that the format names."""
     version, workers, items, lists, first_item, first_visit, visits, reserved = words[:8]
     assert (version, lists, reserved) == (1, 8, 0) and len(words) == first_visit + 4 * visits
     begins = words[lists:lists + workers + 1]

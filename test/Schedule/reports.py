@@ -19,7 +19,8 @@ from problem import Blocks, Mask, Problem, Sequence, Union  # noqa: E402
 from report import Json, bits_of, cost_of  # noqa: E402
 
 MASKS = [Mask(causal=False), Mask(causal=True)]
-# Left and right; with causal or without, many leave rows or tiles without keys where q and kv differ.
+# Left and right; with causal or without, many leave rows or tiles without keys where q and kv
+# differ.
 WINDOWS = [(512, 0), (2048, 0), (512, 512), (333, 77), (0, 0), (0, 5), (-1, 100), (100, -1),
            (-1, 0), (-1, -1), (1, 2147483647)]
 TILES = [(16, 16), (64, 128), (64, 64), (128, 64), (16, 48), (80, 32)]
@@ -104,7 +105,8 @@ def bitmaps() -> Iterator[Request]:
 
 
 def unions() -> Iterator[Request]:
-    """All kinds on first columns beside windows: prefixes, sinks, and others, of a tile, less and more; within bands and bitmaps."""
+    """All kinds on first columns beside windows: prefixes, sinks, and others, of a tile, less and
+    more; within bands and bitmaps."""
     rng = random.Random(9)
     bands = [Mask(), Mask(causal=True), Mask(window=(400, 60)), Mask(True, (250, -1))]
     pairs = product(KINDS, bands, LENGTHS, [1, 4, 48, 100, 480, 2000])

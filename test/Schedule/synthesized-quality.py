@@ -1,8 +1,10 @@
 # RUN: %python %s --dash-opt dash-opt --examples %dash_examples --tmp %t --blocks %dash_src/tools/scripts
 # REQUIRES: python
-"""How close synthesized orders come to the lower bound, by the cost model: limits for each mask, level, cost and number of workers.
+"""How close synthesized orders come to the lower bound, by the cost model: limits for each mask,
+level, cost and number of workers.
 
-16 heads x 16384 tokens in all. A figure that gets worse than its limit is a regression of the search.
+16 heads x 16384 tokens in all. A figure that gets worse than its limit is a regression of the
+search.
 """
 
 import argparse
@@ -33,7 +35,8 @@ def mask_text(mask, length):
 
 
 def ratio(mask, length, options):
-    """Makespan over lower bound, in as many parts as the options state, or one: a number that is chosen would have another bound."""
+    """Makespan over lower bound, in as many parts as the options state, or one: a number that is
+    chosen would have another bound."""
     options += " parts=1" * (" parts=" not in options)
     name = f"{args.tmp}/{abs(hash((mask, length, options)))}"
     text = (Path(args.examples) / "bwd-causal.mlir").read_text()
@@ -59,7 +62,8 @@ def cases():
             yield mask, 2048, f"kind=synthesized {options} {sizes(2048)}", 1.10
     for parts in (1, 2, 4, 8):
         yield "causal", 8192, f"kind=synthesized workers=132 parts={parts} {sizes(8192, 1, 8)},kv-heads:1", 1.10
-    # Fewer q tiles than workers that would like to add to them, and problems too large for many runs.
+    # Fewer q tiles than workers that would like to add to them, and problems too large for many
+    # runs.
     for mask, shape in [("full", "q:1024,kv:8192,batch:2,heads:32,kv-heads:8"), ("full", "q:1024,kv:8192,batch:4,heads:32,kv-heads:8"),
                         ("causal", "q:1024,kv:8192,batch:2,heads:32"), ("causal", "q:512,kv:4096,batch:8,heads:32,kv-heads:8"),
                         ("causal", "q:4096,kv:16384,heads:64,kv-heads:8"), ("full", "q:2048,kv:32768,heads:16"),

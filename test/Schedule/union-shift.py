@@ -1,9 +1,11 @@
 # RUN: %python %s --dash-opt dash-opt --example %dash_examples/bwd-union.mlir --page %dash_src/dialects/dash/docs/schedules.md --tmp %t
 # REQUIRES: python
-"""What fixed kinds take on unions, and what a shift would whose formulas are made for them: the table in schedules.md.
+"""What fixed kinds take on unions, and what a shift would whose formulas are made for them: the
+table in schedules.md.
 
-Such a shift has every kv tile begin at a q tile of its own among those that it sees, and wrap around; a chain holds wave after wave, and of
-a wave which comes first. It is tried as order files, in two ways: from the diagonal on, and from places as far apart as can be.
+Such a shift has every kv tile begin at a q tile of its own among those that it sees, and wrap
+around; a chain holds wave after wave, and of a wave which comes first. It is tried as order files,
+in two ways: from the diagonal on, and from places as far apart as can be.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""PTX and manifest are of one run, or both as they were: two writers, a signal, a full disk, a rename that fails."""
+"""PTX and manifest are of one run, or both as they were: two writers, a signal, a full disk, a
+rename that fails."""
 
 # RUN: %cxx -shared -fPIC %S/Inputs/faults.cpp -o %t.so
 # RUN: %python %s %S %t %t.so

@@ -1,5 +1,6 @@
 # RUN: %python %s
-"""What plans reach, predicted: balance, and the layer over its leaves shared out evenly, for 8 to 2048 ranks and three distributions."""
+"""What plans reach, predicted: balance, and the layer over its leaves shared out evenly, for 8 to
+2048 ranks and three distributions."""
 
 from __future__ import annotations
 

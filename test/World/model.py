@@ -1,7 +1,8 @@
 # RUN: %python %s 150 | FileCheck %s
 # REQUIRES: python, plain-libdash
 # CHECK: 600 plans are as the page says
-"""Plans of random worlds, through the C API, beside a checker in Python that was written from the page. `model.py COUNT [SEED]` does more."""
+"""Plans of random worlds, through the C API, beside a checker in Python that was written from the
+page. `model.py COUNT [SEED]` does more."""
 
 from __future__ import annotations
 

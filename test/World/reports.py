@@ -1,6 +1,7 @@
 # RUN: rm -rf %t && mkdir -p %t && %python %s %dash_src %t
 # REQUIRES: python
-"""Reports of a plan, and plans from files: what is written is as the schema says, is read back as it was, and is refused once it is spoiled."""
+"""Reports of a plan, and plans from files: what is written is as the schema says, is read back as
+it was, and is refused once it is spoiled."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 # RUN: %python %s %t
 # REQUIRES: python, plain-libdash
-"""What a kernel demands of its tensors: every refusal and its message; nothing is launched or allocated before."""
+"""What a kernel demands of its tensors: every refusal and its message; nothing is launched or
+allocated before."""
 
 from __future__ import annotations
 
@@ -82,7 +83,8 @@ def other_libraries() -> None:
 
 
 def interleaved() -> None:
-    """Slices of a packed tensor are disjoint though their ranges of addresses overlap; what is let through shares no byte."""
+    """Slices of a packed tensor are disjoint though their ranges of addresses overlap; what is let
+    through shares no byte."""
     kernel = Kernel.load(write(TMP / "interleaved"), StubDriver())
     sizes = {"batch": 2, "heads": 3, "kv_heads": 3, "q_rows": 4, "kv_rows": 4}
     shape, start = (2, 3, 4, 128), 1 << 20
@@ -105,7 +107,8 @@ def interleaved() -> None:
     def view(offset: int, strides: tuple[int, int, int]) -> Tensor:
         return Tensor(start + 2 * offset, shape, (*strides, 1))
 
-    # [batch, rows, 3, heads, dim], [batch, rows, heads, 3, dim] and [batch, heads, 3, rows, dim], as [batch, heads, rows, dim].
+    # [batch, rows, 3, heads, dim], [batch, rows, heads, 3, dim] and [batch, heads, 3, rows, dim],
+    # as [batch, heads, rows, dim].
     for strides, step in (((4 * 9 * 128, 128, 9 * 128), 3 * 128), ((4 * 9 * 128, 3 * 128, 9 * 128), 128),
                           ((36 * 128, 12 * 128, 128), 4 * 128)):
         parts = [view(i * step, strides) for i in range(3)]

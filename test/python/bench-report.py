@@ -1,6 +1,7 @@
 # RUN: %python %s | FileCheck %s
 # REQUIRES: python
-"""The benchmark\'s table and picture, the numbers of other implementations that they show, and the table of two bundles\' speeds."""
+"""The benchmark\'s table and picture, the numbers of other implementations that they show, and the
+table of two bundles\' speeds."""
 
 from __future__ import annotations
 
@@ -63,14 +64,16 @@ def three(rows: int, new: float, again: float) -> list[dict]:
 means = print_comparison([compared(three(512, 0.4, 0.5), ""), compared(three(1024, 0.625, 0.495), "dq[0, 0]")])
 assert means["new"]["least"] == 0.8, means
 
-# Names stand between top and bottom, in the order of what they name and with room between; those that have room stay.
+# Names stand between top and bottom, in the order of what they name and with room between; those
+# that have room stay.
 assert spread([10, 50, 90], 0, 100) == [10, 50, 90]
 for places in ([50, 50, 50, 50], [99, 98, 0, 97], [0, 1, 2, 3, 100]):
     found = spread(places, 0, 100)
     ordered = [found[i] for i in sorted(range(len(places)), key=places.__getitem__)]
     assert 0 <= ordered[0] and ordered[-1] <= 100 and all(b - a >= LINE for a, b in zip(ordered, ordered[1:])), (places, found)
 
-# A picture of one length of one problem, and of none of ours; all names are there, and ours is the best of its orders.
+# A picture of one length of one problem, and of none of ours; all names are there, and ours is the
+# best of its orders.
 record = {"gpu": "GPU <1>", "date": "2026-01-01", "results": [
     result("shift", 4096, 561), result("ascending", 4096, 300), result("unordered (nd)", 4096, 600), result("cudnn (nd)", 4096, 510)]}
 texts = texts_of(draw(record, BASELINES))
@@ -79,7 +82,8 @@ assert texts[-4:] == ["FA3 det (other day)", "cuDNN (nd)", "dash, ascending", "d
 record["results"] = [result("flash (nd)", 300, 510)]
 assert texts_of(draw(record, BASELINES))[-1] == "PyTorch flash (nd)", texts_of(draw(record, BASELINES))
 
-# Calls of frameworks: a table for each measure, and why one refuses; a dot of ours and letters of others, each with its name.
+# Calls of frameworks: a table for each measure, and why one refuses; a dot of ours and letters of
+# others, each with its name.
 # CHECK: milliseconds of both ways dash SDPA cuDNN
 # CHECK-NEXT: 32/8 heads, 8k 2.500 3.000
 # CHECK-NEXT: batch 1, 512 0.250 -
@@ -103,6 +107,7 @@ print_calls(record["results"])
 picture = draw_calls(record)
 texts = texts_of(picture)
 assert texts[0] == "Forward and backward, GPU <1>, bf16, 2026-01-01: TFLOP/s" and texts[-3:] == ["dash", "c", "SDPA cuDNN"], texts
-assert texts.count("c") == 2 and picture.count("<circle") == 3, picture  # one of each is that of the names
+# One of each is that of the names.
+assert texts.count("c") == 2 and picture.count("<circle") == 3, picture
 assert "600" in texts and "700" not in texts, texts
 draw_calls(record | {"results": []})

@@ -1,6 +1,7 @@
 # RUN: %python %s %t
 # REQUIRES: python, plain-libdash
-"""A bundle is made, packed and read; what cannot be compiled is left out and said; there is nothing to test without a GPU."""
+"""A bundle is made, packed and read; what cannot be compiled is left out and said; there is nothing
+to test without a GPU."""
 
 from __future__ import annotations
 
@@ -78,7 +79,8 @@ def mistakes() -> None:
 
 
 def archives() -> None:
-    """Nothing is written anywhere else, whatever an archive says, and whether this Python has filters for them or not."""
+    """Nothing is written anywhere else, whatever an archive says, and whether this Python has
+    filters for them or not."""
     outside, tempfile.tempdir = TMP / "outside", str(FOLDERS)
     about = member("bundle/bundle.json", json.dumps({"commit": "abc", "date": "2026-01-01", "kernels": []}).encode())
     assert packed(about).commit == "abc"

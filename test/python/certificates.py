@@ -1,6 +1,7 @@
 # RUN: rm -rf %t && mkdir -p %t && %python %s %t
 # REQUIRES: python, plain-libdash
-"""Certificates of two sites in words: each field that differs has its line, and what follows from it for dash's own bits."""
+"""Certificates of two sites in words: each field that differs has its line, and what follows from
+it for dash's own bits."""
 
 from __future__ import annotations
 

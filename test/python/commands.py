@@ -1,6 +1,7 @@
 # RUN: rm -rf %t && mkdir -p %t && env PYTHONPATH=%dash_src/python %python %s %t
 # REQUIRES: python, plain-libdash
-"""Command lines of the package: each says which dash it is, says in a line what is wrong with a file, and ends as diff does."""
+"""Command lines of the package: each says which dash it is, says in a line what is wrong with a
+file, and ends as diff does."""
 
 from __future__ import annotations
 
@@ -58,7 +59,8 @@ def statuses() -> None:
         Run((Entry(0, "forward", "", "mm", 0, digits),)).save(TMP / name)
     for names, status in ((("one", "one"), 0), (("one", "other"), 1), (("one", "none"), 2), (("one",), 2)):
         assert call("audit", *(TMP / name for name in names)).returncode == status, names
-    with contextlib.redirect_stderr(io.StringIO()) as errors:  # a mistake of our own is not "they differ"
+    # A mistake of our own is not "they differ"
+    with contextlib.redirect_stderr(io.StringIO()) as errors:
         assert commands.run("audit", lambda: 1 // 0) == commands.TROUBLE
         assert "ZeroDivisionError" in errors.getvalue()
 

@@ -1,8 +1,9 @@
 # RUN: %python %s %t
 # REQUIRES: python, plain-libdash
-"""Every call that a host may make works in a thread without a context, with that of the device, of another one, or one of no device
-primary; it is made on its own device, and what was current before is current afterwards. The driver refuses whatever finds no
-context, or launches in another one, and writes it down."""
+"""Every call that a host may make works in a thread without a context, with that of the device, of
+another one, or one of no device primary; it is made on its own device, and what was current before
+is current afterwards. The driver refuses whatever finds no context, or launches in another one, and
+writes it down."""
 
 from __future__ import annotations
 
@@ -83,7 +84,8 @@ class OfInterface:
 
 
 def device_in_use() -> None:
-    """First of all, while no other device is in use: whose memory a pointer is asks none that is not in use."""
+    """First of all, while no other device is in use: whose memory a pointer is asks none that is
+    not in use."""
     driver = StubDriver()
     with driver.on(1):
         pass
@@ -97,7 +99,8 @@ def python_calls() -> None:
     driver, table = StubDriver(), bytes(range(64))
     for word, context in contexts(driver).items():
         for device in (0, 1):
-            kernel = Kernel.load(write(TMP / word / str(device)), driver)  # cold: its code is not loaded
+            # cold: its code is not loaded.
+            kernel = Kernel.load(write(TMP / word / str(device)), driver)
             given = on_device(device)
             driver.names()
             in_thread(lambda: kernel.backward(**given), context)
@@ -153,7 +156,8 @@ def c_calls() -> None:
 
 
 def whose_capture() -> None:
-    """The default stream of a thread is one for each device: asked is that of the launch, whatever is current."""
+    """The default stream of a thread is one for each device: asked is that of the launch, whatever
+    is current."""
     driver = StubDriver(capturing=f"{PER_THREAD}@1")
     kernel = Kernel.load(write(TMP / "capture"), driver)
     for word, context in contexts(driver).items():

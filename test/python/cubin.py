@@ -1,7 +1,8 @@
 # RUN: rm -rf %t && mkdir -p %t
 # RUN: %python %s %t
 # REQUIRES: python, plain-libdash
-"""A cubin beside the PTX is loaded instead of it; one that is damaged, or of another program, is refused."""
+"""A cubin beside the PTX is loaded instead of it; one that is damaged, or of another program, is
+refused."""
 
 from __future__ import annotations
 
@@ -144,7 +145,8 @@ def refusals() -> None:
 
 
 def slow() -> None:
-    """One that makes slow code is passed over where another is good, and named with its version where none is."""
+    """One that makes slow code is passed over where another is good, and named with its version
+    where none is."""
     path, folders = write(TMP / "slow"), [TMP / "bad", TMP / "fine"]
     before, said = path.read_bytes(), "ptxas info    : (C7516) Potential Performance Loss: wgmma.mma_async instructions are serialized"
     for folder, script in zip(folders, (f"echo Cuda compilation tools, release 12.3, V12.3.107; echo '{said}' >&2; {FINE}", FINE)):

@@ -38,7 +38,8 @@ def what_is_not_passed_stays() -> None:
     line, kept = fold([{"name": "launch k plain", "status": "passed"}, skipped])
     assert line == {"passed": 1, "skipped": 1}
     assert kept == [{"name": "launch k graph", "status": "skipped", "message": "its sizes are fixed"}], kept
-    # Hashes of the cases beside one that failed are those that a new golden file takes; other groups keep the failed case alone.
+    # Hashes of the cases beside one that failed are those that a new golden file takes; other
+    # groups keep the failed case alone.
     failed = golden(2, status="failed", message="x" * 301)
     line, kept = fold([golden(1), failed])
     assert line["passed"] == line["failed"] == 1 and [case["name"] for case in kept] == ["golden k p1", "golden k p2"]
@@ -61,7 +62,8 @@ def text_is_lines_of_cases() -> None:
     lines = text.splitlines()
     assert lines[:5] == ["{", ' "gpu": "µ",', ' "empty": [],', ' "counts": {"passed": 2},', ' "results": ['], lines
     assert len(lines[5]) < COLUMNS and lines[5].startswith('  {"name": "aaa') and lines[5].endswith("},") and lines[6] + "," == lines[5]
-    assert max(map(len, lines)) <= COLUMNS and len(lines) == 16, lines  # 300 numbers fill their lines
+    # 300 numbers fill their lines.
+    assert max(map(len, lines)) <= COLUMNS and len(lines) == 16, lines
     assert text_of(json.loads(text)) == text
     assert text_of(float("inf")) == "Infinity\n" and text_of({}) == "{}\n"
     wide = text_of({"results": [{"a": "x" * 250, "b": "y" * 250}]}).splitlines()

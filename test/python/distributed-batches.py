@@ -1,7 +1,8 @@
 # RUN: %torch_python %s
 # REQUIRES: torch, plain-libdash
-"""What surrounds kernels in a world: rows that fill leaves up, lists, sums in fragment order, workspaces that stay. Kernels and FlashAttention
-themselves are stood in for, in float64 on the CPU; test/Device/many_ranks.py has them on a GPU."""
+"""What surrounds kernels in a world: rows that fill leaves up, lists, sums in fragment order,
+workspaces that stay. Kernels and FlashAttention themselves are stood in for, in float64 on the CPU;
+test/Device/many_ranks.py has them on a GPU."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ CALLED: list[Any] = []
 
 
 def gradients(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, do: torch.Tensor, lse: torch.Tensor, delta: torch.Tensor, scale: float) -> Any:
-    """Gradients of one kv head, q: [heads, rows, dim], k: [rows, dim]; dq, and the sums of dK, without the factor, and of dV."""
+    """Gradients of one kv head, q: [heads, rows, dim], k: [rows, dim]; dq, and the sums of dK,
+    without the factor, and of dV."""
     q, k, v, do = (one.double() for one in (q, k, v, do))
     assert all(one.isfinite().all() for one in (q, k, v, do, delta)), "a kernel would read what was never written"
     seen = torch.arange(k.shape[0]) <= (torch.arange(q.shape[1]) + k.shape[0] - q.shape[1])[:, None]
@@ -39,7 +41,8 @@ def gradients(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, do: torch.Tenso
 
 
 def in_fragments(rows: torch.Tensor) -> torch.Tensor:
-    """As docs/binary-interface.md says, word by word: tiles of 64 rows of q, so two pieces of a kv tile, each of half of the columns."""
+    """As docs/binary-interface.md says, word by word: tiles of 64 rows of q, so two pieces of a kv
+    tile, each of half of the columns."""
     tiles, width = -(-rows.shape[0] // 128), rows.shape[1] // 2
     padded = torch.cat([rows, rows.new_full((tiles * 128 - rows.shape[0], rows.shape[1]), torch.nan)])
     tile, piece, w, i, t, r, e = torch.meshgrid(*map(torch.arange, (tiles, 2, 2, width // 8, 128, 2, 2)), indexing="ij")
@@ -98,7 +101,8 @@ def flash(q: Any, k: Any, v: Any, cu_q: Any, cu_k: Any, most_q: int, most_k: int
     o, lse = torch.empty_like(q), torch.empty(q.shape[1], q.shape[0])
     for of_q, of_k in zip(zip(cu_q.tolist(), cu_q.tolist()[1:]), zip(cu_k.tolist(), cu_k.tolist()[1:])):
         one, of, values = (x[slice(*part)].transpose(0, 1).double() for x, part in ((q, of_q), (k, of_k), (v, of_k)))
-        for row in range(one.shape[1]):  # each by itself: its bits do not depend on the others, nor on keys that it does not see
+        # Each by itself: its bits do not depend on the others, nor on keys that it does not see.
+        for row in range(one.shape[1]):
             seen = row + of.shape[1] - one.shape[1] + 1
             scores = scale * (one[:, row, None] * of[:, :seen]).sum(-1)
             lse[:, of_q[0] + row] = scores.logsumexp(-1)
@@ -129,7 +133,8 @@ def by_stand_ins() -> None:
 
 
 def one_pass() -> None:
-    """The kernel that adds sums has the bits of PyTorch's operators, and writes nothing behind its words."""
+    """The kernel that adds sums has the bits of PyTorch's operators, and writes nothing behind its
+    words."""
     words = torch.randint(-2**31, 2**31, (2, 9001), generator=torch.Generator().manual_seed(1)).int()
     words[:, ::3] &= ~0x7f000000
     words[1, 2::7] = (words[0, 2::7] ^ -2**31) + 1
@@ -141,7 +146,8 @@ def one_pass() -> None:
 
 
 def programs() -> None:
-    """There is a kernel for any number of query heads that leaves sums, and of all leaf shapes it is the same program."""
+    """There is a kernel for any number of query heads that leaves sums, and of all leaf shapes it
+    is the same program."""
     for group in (1, 2, 3, 4, 5, 6, 7, 8, 16):
         wanted = batches.wanted_of_leaf(64, torch.float16, group, 256, 512)
         manifest = texts_of(wanted)[0].decode()

@@ -1,6 +1,7 @@
 # RUN: %torch_python %s
 # REQUIRES: torch, plain-libdash
-"""Level world, by virtual ranks on the CPU: the same bits for any number of ranks, plan, homes and nodes; and errors beside float64."""
+"""Level world, by virtual ranks on the CPU: the same bits for any number of ranks, plan, homes and
+nodes; and errors beside float64."""
 
 from __future__ import annotations
 
@@ -50,7 +51,8 @@ def same_bits(tensors: list[torch.Tensor], expected: list[int]) -> None:
 
 
 def same_hashes() -> None:
-    """Hashes that are made rank by rank are that of all rows, for any number of ranks; one bit elsewhere, or rows that change places, are seen."""
+    """Hashes that are made rank by rank are that of all rows, for any number of ranks; one bit
+    elsewhere, or rows that change places, are seen."""
     for shape, dtype in (((4, 64), torch.bfloat16), ((3,), torch.float32), ((2, 1), torch.float16), ((1,), torch.int64)):
         rows = torch.randint(-2**15, 2**15, (sum(DOCUMENTS), *shape), generator=torch.Generator().manual_seed(1)).to(dtype)
         words = rows.view(len(rows), -1)
@@ -99,7 +101,8 @@ def right_bits(tensors: list[torch.Tensor], found: list[torch.Tensor]) -> None:
 
 
 def other_bits(tensors: list[torch.Tensor], expected: list[int]) -> None:
-    """What has to be seen: sums that lose bits where they travel, one bit of one leaf, another cut, a plan whose fold is done elsewhere."""
+    """What has to be seen: sums that lose bits where they travel, one bit of one leaf, another cut,
+    a plan whose fold is done elsewhere."""
     received = passes.Backward.take
 
     def take(self, phase, receive):
@@ -114,7 +117,8 @@ def other_bits(tensors: list[torch.Tensor], expected: list[int]) -> None:
 
     with mock.patch.object(passes.Backward, "take", take):
         assert differing(1) == [] and differing(4) == ["dk", "dv"]
-    assert differing(2, cut=1) == ["dk", "dv"]  # by the tree alone: rows are computed tile by tile either way
+    # By the tree alone: rows are computed tile by tile either way.
+    assert differing(2, cut=1) == ["dk", "dv"]
     world, computed = made(4, kind="random"), passes.Forward.compute
 
     def compute(self):
@@ -133,7 +137,8 @@ def other_bits(tensors: list[torch.Tensor], expected: list[int]) -> None:
 
 
 def same_ways() -> None:
-    """Without gradients, differentiated twice, in a compiled program, on slow ranks: the same bits. The LSE has gradients."""
+    """Without gradients, differentiated twice, in a compiled program, on slow ranks: the same bits.
+    The LSE has gradients."""
     documents = (400, 90)
     inputs = whole(documents)
     world = made(2, documents, kind="random", kept="inputs", speeds=[1000, 400])
@@ -170,7 +175,8 @@ def same_ways() -> None:
 
 
 def whole_tree() -> None:
-    """Nodes of every number of leaves; sums as the tree adds them, with numbers that are too small to be normal."""
+    """Nodes of every number of leaves; sums as the tree adds them, with numbers that are too small
+    to be normal."""
     for leaves in range(1, 70):
         made_of: dict[tree.Node, list[int]] = {tree.Node(0, leaf): [leaf] for leaf in range(leaves)}
 
@@ -193,7 +199,8 @@ def whole_tree() -> None:
         return torch.where(small, torch.copysign(torch.zeros(()), values), values)
 
     assert all((one.abs().double() < 2.0**-126).sum() > 1000 for one in (left, right))
-    exact = zeroed((zeroed(left).double() + zeroed(right).double()).float())  # one rounding: 53 bits are enough for two of 24
+    # One rounding: 53 bits are enough for two of 24.
+    exact = zeroed((zeroed(left).double() + zeroed(right).double()).float())
     tail = torch.full((2, 5, 2), 1e-40)
     found = tree.fold(left, torch.cat([right, tail], 1))
     number = exact.isfinite() & left.isfinite() & right.isfinite()

@@ -1,6 +1,7 @@
 # RUN: %torch_python %s
 # REQUIRES: torch, plain-libdash
-"""What a world refuses, and what ranks are told when they disagree, or when one of them raises, ends or hangs."""
+"""What a world refuses, and what ranks are told when they disagree, or when one of them raises,
+ends or hangs."""
 
 from __future__ import annotations
 
@@ -91,7 +92,8 @@ def refusals() -> None:
     assert message.startswith("rank 0: expected ") and "backward inputs " in message and "kept='none'" in message, message
 
 
-# ---- Ranks that disagree, before anything is sent ------------------------------------------------------------------------
+# ---- Ranks that disagree, before anything is sent
+# ------------------------------------------------------------------------
 
 
 def disagreeing(rank: int) -> list[str]:
@@ -127,7 +129,8 @@ def disagreements() -> None:
         assert message == wanted or wanted.startswith("certificate") and message.startswith(wanted), message
 
 
-# ---- A rank that raises, ends or hangs -----------------------------------------------------------------------------------
+# ---- A rank that raises, ends or hangs
+# -----------------------------------------------------------------------------------
 
 
 def failing(rank: int, how: str) -> str:

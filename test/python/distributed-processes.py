@@ -1,6 +1,7 @@
 # RUN: %torch_python %s
 # REQUIRES: torch, plain-libdash
-"""Worlds of processes, by gloo on the CPU: the bits of virtual ranks; checkpointing, FSDP2 and two micro-batches; documents that each describes."""
+"""Worlds of processes, by gloo on the CPU: the bits of virtual ranks; checkpointing, FSDP2 and two
+micro-batches; documents that each describes."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ HALF = (700, 130, 1)
 WIDTH = 32
 CASES = {2: ({}, {"homes": scattered(DOCUMENTS, 2, 5), "kind": "random", "kept": "inputs", "halves": True}),
          4: ({"kind": "rows", "ranks_per_node": 2},
-             {"homes": tuple((2 * (rank % 2), *rest) for rank, *rest in scattered(DOCUMENTS, 4, 6)), "kind": "random", "seed": 3,  # two ranks are empty
+             # Two ranks are empty.
+             {"homes": tuple((2 * (rank % 2), *rest) for rank, *rest in scattered(DOCUMENTS, 4, 6)), "kind": "random", "seed": 3,
               "ranks_per_node": 2, "kept": "inputs"})}
 
 
@@ -61,7 +63,8 @@ def same_bits() -> None:
             assert hashes(parts) == wanted and all(one[i][5] == by_world for one in found), (size, options)
 
 
-# ---- Models -----------------------------------------------------------------------------------------------------------
+# ---- Models
+# --------------------------------------------------------------------------------------------------
 
 
 class Layer(torch.nn.Module):
@@ -138,7 +141,8 @@ def with_fsdp(rank: int, size: int, world: World, x: torch.Tensor, plain: list[t
 
 
 def in_turns(rank: int, world: World) -> None:
-    """Two micro-batches in turns have the bits that each has by itself; exchanges of a backward go in the reverse order, all parts between."""
+    """Two micro-batches in turns have the bits that each has by itself; exchanges of a backward go
+    in the reverse order, all parts between."""
     other = made(dist.group.WORLD, (400, 90), kind="random", homes=scattered((400, 90), dist.get_world_size(), 4))
     worlds, xs = (world, other), (batch(world, rank), batch(other, rank, 1))
     alone = []
@@ -167,11 +171,13 @@ def in_turns(rank: int, world: World) -> None:
 
 
 def same_models() -> None:
-    """Gradients of attention's inputs follow from no number of ranks, as long as what is around it does not either."""
+    """Gradients of attention's inputs follow from no number of ranks, as long as what is around it
+    does not either."""
     found = {size: on_ranks(size, models, size) for size in (2, 3)}
     (one, of_one), (other, of_other) = (
         [gathered(made(size, HALF, homes=scattered(HALF, size - 1, 2)), [of[i] for of in every]) for i in range(2)] for size, every in found.items())
-    assert torch.equal(one, other) and (of_one - of_other).norm() <= 0.02 * of_one.norm()  # matrix products know how many rows a rank has
+    # Matrix products know how many rows a rank has.
+    assert torch.equal(one, other) and (of_one - of_other).norm() <= 0.02 * of_one.norm()
 
 
 def nodes() -> None:
@@ -182,7 +188,8 @@ def nodes() -> None:
             assert local_size(tuple(ranks)) == size, (local_ranks, ranks)
 
 
-# ---- Documents that each rank describes -----------------------------------------------------------------------------------
+# ---- Documents that each rank describes
+# -----------------------------------------------------------------------------------
 
 
 def described(rank: int) -> Any:

@@ -1,6 +1,7 @@
 # RUN: %torch_python %s 40 1
 # REQUIRES: torch, plain-libdash
-"""Random documents, heads, homes, nodes, plans and options: the bits of one rank. `distributed-random.py COUNT SEED` does more."""
+"""Random documents, heads, homes, nodes, plans and options: the bits of one rank.
+`distributed-random.py COUNT SEED` does more."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # RUN: %torch_python %s
 # REQUIRES: torch, plain-libdash
-"""What the stream of exchanges reads is there until the pass ends: memory that was freed before would be given to what another micro-batch
-launches next on its own stream."""
+"""What the stream of exchanges reads is there until the pass ends: memory that was freed before
+would be given to what another micro-batch launches next on its own stream."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ receive, outputs = Backward.receive, Backward.outputs
 
 
 def receive_watched(self):
-    """The addresses of the sums that a rank computed, which lie in memory of the stream of its kernels."""
+    """The addresses of the sums that a rank computed, which lie in memory of the stream of its
+    kernels."""
     seen[self.rank] = [weakref.ref(part.values) for parts in self.sums._parts.values() for part in parts]
     yield from receive(self)
 
@@ -36,7 +37,8 @@ def outputs_watched(self):
 
 Backward.receive, Backward.outputs = receive_watched, outputs_watched
 tensors = whole(documents, torch.bfloat16, 4, 2)
-for kind in ("home", "heads-first", "random"):  # roots that one rank has whole, and sums that several have
+# Roots that one rank has whole, and sums that several have.
+for kind in ("home", "heads-first", "random"):
     for ranks in (2, 4):
         found_of(made(ranks, documents, heads=4, kv_heads=2, kind=kind, seed=1), tensors)
         assert sum(map(len, seen.values())) > 4, seen

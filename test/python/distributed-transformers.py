@@ -1,6 +1,7 @@
 # RUN: %torch_python %s
 # REQUIRES: torch, plain-libdash
-"""A model of transformers whose tokens lie on several ranks: as on one, and as each document alone; what contradicts the world is refused."""
+"""A model of transformers whose tokens lie on several ranks: as on one, and as each document alone;
+what contradicts the world is refused."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 # RUN: %torch_python %s
 # REQUIRES: torch, plain-libdash
-"""Leaves that are computed twice: a flipped bit is found and its rank named, by virtual ranks and by processes; clean steps give no alarm."""
+"""Leaves that are computed twice: a flipped bit is found and its rank named, by virtual ranks and
+by processes; clean steps give no alarm."""
 
 from __future__ import annotations
 
@@ -91,7 +92,8 @@ def found() -> None:
 
 
 def found_by_chance() -> None:
-    """A share of leaves finds a fault that stays within as many steps as it takes to draw one of its leaves."""
+    """A share of leaves finds a fault that stays within as many steps as it takes to draw one of
+    its leaves."""
     drawn: list[list[Corruption]] = []
     world = made(3, DOCUMENTS, kind="rows", twice=0.1, on_corruption=drawn.append)
     world.kernel = Faulty(world.kernel, 1, "dk")
@@ -113,7 +115,8 @@ def found_by_chance() -> None:
 
 
 def draws() -> None:
-    """As many as the share says, each leaf and each pair of ranks in its turn, and never the rank that computes it itself."""
+    """As many as the share says, each leaf and each pair of ranks in its turn, and never the rank
+    that computes it itself."""
     plan = made(4, (2000, 300), kind="random").plan
     units = 2 * sum(len(plan.leaves.of(document)) for document in range(2))
     every = [samples_of(plan, 0.05, 1, call) for call in range(2000)]

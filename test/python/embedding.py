@@ -1,4 +1,5 @@
-"""Computes gradients once, with nothing but cuda-bindings and what dash-opt wrote: embedding.py MANIFEST."""
+"""Computes gradients once, with nothing but cuda-bindings and what dash-opt wrote: embedding.py
+MANIFEST."""
 # REQUIRES: host-supports-nvptx
 # RUN: rm -rf %t && mkdir -p %t
 # RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='kind=shift output=%t/run' -o /dev/null
@@ -29,7 +30,8 @@ def call(function, *arguments):
 
 
 def number(expression, values):
-    """The value of a manifest's expression: integers, names, + - * %, parentheses and four functions of two values."""
+    """The value of a manifest's expression: integers, names, + - * %, parentheses and four
+    functions of two values."""
     tokens = [*re.findall(r"\w+|\S", expression), "end"]
 
     def take(expected):
@@ -94,7 +96,8 @@ def main():
     values = sizes | {"workers": program["workers"], "width": program["width"]}
     values |= {name: number(text, values) for name, text in manifest["derived"].items()}
 
-    # 2. A value for each name that a parameter may have: tensors with strides in elements, numbers, workspace.
+    # 2. A value for each name that a parameter may have: tensors with strides in elements, numbers,
+    #    workspace.
     known = values | {"scale": program["head_dim"] ** -0.5}
     for tensor in manifest["tensors"]:
         name, shape = tensor["name"], [number(size, values) for size in tensor["shape"]]
@@ -113,7 +116,8 @@ def main():
         elif region["initial"] == "file":
             call(cuda.cuMemcpyHtoDAsync, pointer, checked(path.parent, order), order["bytes"], stream)
 
-    # 3. All entries, in the manifest's order; those "when": "sizes-change" again only when sizes change.
+    # 3. All entries, in the manifest's order; those "when": "sizes-change" again only when sizes
+    #    change.
     for entry in manifest["entries"]:
         function = call(cuda.cuModuleGetFunction, module, entry["name"].encode())
         call(cuda.cuFuncSetAttribute, function,

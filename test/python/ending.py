@@ -1,6 +1,7 @@
 # RUN: env PYTHONPATH=%dash_src/python %python %s %dash_examples
 # REQUIRES: python, plain-libdash
-"""A process may end whenever it wants to: while a thread compiles, plans or chooses, while it is told diagnostics, with handles of all kinds."""
+"""A process may end whenever it wants to: while a thread compiles, plans or chooses, while it is
+told diagnostics, with handles of all kinds."""
 
 from __future__ import annotations
 
@@ -9,7 +10,8 @@ import sys
 from pathlib import Path
 
 PROGRAM = Path(sys.argv[1]) / "bwd-causal.mlir"
-# What was registered first is called last: the process stays a second (its status) behind everything that libraries have torn down.
+# What was registered first is called last: the process stays a second (its status) behind
+# everything that libraries have torn down.
 BEGIN = f"""
 import ctypes, sys, threading, time
 ctypes.CDLL(None).on_exit(ctypes.CDLL(None).sleep, None)
@@ -44,7 +46,8 @@ def forever(work):
         work(i)
 
 """
-# The first compile of a process makes what all later ones share, and the end must not take that away.
+# The first compile of a process makes what all later ones share, and the end must not take that
+# away.
 END = """
 work = globals()[sys.argv[1]]
 threading.Thread(target=forever, args=(work,), daemon=True).start()

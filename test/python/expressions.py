@@ -1,6 +1,7 @@
 # RUN: %python %s %t
 # REQUIRES: python, plain-libdash
-"""Expressions of a manifest: their values, by the bytes of a region, and what is not of the language."""
+"""Expressions of a manifest: their values, by the bytes of a region, and what is not of the
+language."""
 
 from __future__ import annotations
 

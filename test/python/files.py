@@ -1,7 +1,8 @@
 # RUN: rm -rf %t && mkdir -p %t
 # RUN: env PYTHONPATH=%dash_src/python:%dash_src/test/python/lib %python %s %t
 # REQUIRES: python
-"""Files appear whole, under names that cannot be guessed, with the mode of any new file; what is no file, or too large, is not read."""
+"""Files appear whole, under names that cannot be guessed, with the mode of any new file; what is no
+file, or too large, is not read."""
 
 from __future__ import annotations
 
@@ -49,7 +50,8 @@ def modes() -> None:
 
 
 def links_are_not_followed() -> None:
-    """Not one that waits under the name that a process of this number would take, nor one at the place itself."""
+    """Not one that waits under the name that a process of this number would take, nor one at the
+    place itself."""
     target, path = TMP / "target", TMP / "linked"
     target.write_text("precious", encoding="utf-8")
     for planted in (path.with_name(f"linked.{os.getpid()}.part"), path):
@@ -60,7 +62,8 @@ def links_are_not_followed() -> None:
 
 
 def writers_at_once() -> None:
-    """With one process number, as two containers have, and one name: each writes its own file, and one of them stays, whole."""
+    """With one process number, as two containers have, and one name: each writes its own file, and
+    one of them stays, whole."""
     path, ready = TMP / "shared", threading.Barrier(8)
     texts = [str(i) * 100_000 for i in range(8)]
 

@@ -1,6 +1,7 @@
 # RUN: env PYTHONPATH=%dash_src/python %python %s %dash_examples
 # REQUIRES: python, plain-libdash
-"""A process may be forked by os.fork or multiprocessing, whatever its threads do: the child works, or is told why not, and never waits."""
+"""A process may be forked by os.fork or multiprocessing, whatever its threads do: the child works,
+or is told why not, and never waits."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ from dash_attn.support.forks import new_lock
 MOST_SECONDS, FORKS = 120, 8
 PROGRAM = (Path(sys.argv[1]) / "bwd-causal.mlir").read_text(encoding="utf-8")
 WORKS, TOLD, ELSE = 0, 7, 9
-warnings.simplefilter("ignore", DeprecationWarning)  # of newer versions of Python, that forking with threads may hang: this looks for it
+# A warning of newer versions of Python, that forking with threads may hang: this looks for it.
+warnings.simplefilter("ignore", DeprecationWarning)
 
 
 def in_child(work: Callable[[], object]) -> int:

@@ -1,6 +1,7 @@
 # RUN: %python %s %dash_src
 # REQUIRES: python, plain-libdash, host-supports-nvptx
-"""Kernels that take delta in place of o: what is launched with it, of batches and of lists, and what is refused."""
+"""Kernels that take delta in place of o: what is launched with it, of batches and of lists, and
+what is refused."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # RUN: rm -rf %t && mkdir -p %t
 # RUN: %python %s %t
 # REQUIRES: python
-"""Golden hashes: their inputs are known integers, the file has every kernel of the bundle, and only a reason changes it."""
+"""Golden hashes: their inputs are known integers, the file has every kernel of the bundle, and only
+a reason changes it."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ STATED = {"q": "q_rows", "kv": "kv_rows", "batch": "batch", "heads": "heads", "k
 
 
 def inputs_are_known() -> None:
-    # As published for splitmix64 from 1234567: rosettacode.org/wiki/Pseudo-random_numbers/Splitmix64
+    # As published for splitmix64 from 1234567:
+    # rosettacode.org/wiki/Pseudo-random_numbers/Splitmix64
     found = values.splitmix64(1234567, np.arange(5)).view(np.uint64).tolist()
     assert found == [6457827717110365317, 3203168211198807973, 9817491932198370423, 4593380528125082431,
                      16408922859458223821], found
@@ -53,7 +55,8 @@ def inputs_are_known() -> None:
 
 
 def logarithms_are_sane() -> None:
-    """Rows that see nothing are known; elsewhere P adds up to something near 1, and none is large."""
+    """Rows that see nothing are known; elsewhere P adds up to something near 1, and none is
+    large."""
     numerators, sees = values.lse_numerators(np.arange(2 * 457), 457, 333, Mask(right=0))
     assert sees.reshape(2, 457).sum(axis=1).tolist() == [333, 333] and not sees[:124].any() and sees[124:457].all()
     assert numerators[[0, 124, 456, 457]].tolist() == [40, 69, 428, 29], numerators[[0, 124, 456, 457]].tolist()
@@ -66,13 +69,15 @@ def logarithms_are_sane() -> None:
     assert 0.1 < p.sum(axis=1).min() and p.sum(axis=1).max() < 10 and p.max() < 1, (p.sum(axis=1).min(), p.max())
 
 
-# Groups of device tests hold these to bits of others: a sequence's alone, chains replayed, the same order at another level, delta from o,
-# no sink, sums that grow turn by turn. Softcaps are held to float64 and to repeats.
+# Groups of device tests hold these to bits of others: a sequence's alone, chains replayed, the same
+# order at another level, delta from o, no sink, sums that grow turn by turn. Softcaps are held to
+# float64 and to repeats.
 HELD_ELSEWHERE = ("-list", "-parts", "-runs", "-level-", "-delta", "-sink", "-softcap", "-apart-")
 
 
 def every_kernel_is_held() -> None:
-    """Each kernel of the bundle, or the one that it is a build for tests of, with its problems; and nothing else."""
+    """Each kernel of the bundle, or the one that it is a build for tests of, with its problems; and
+    nothing else."""
     kernels = {kernel.name: kernel for kernel in device_kernels() if not any(word in kernel.name for word in HELD_ELSEWHERE)}
     plain = {values.plain_name(name) for name in kernels}
     assert plain <= set(kernels) and plain == set(GOLDEN["hashes"]), plain ^ set(GOLDEN["hashes"])
@@ -108,7 +113,8 @@ def differences_are_found() -> None:
 
 
 def record(change: dict[str, Any] | None = None) -> Path:
-    """What check-device writes of the kernel d64-full-shift and one build for tests, with a change of the second problem."""
+    """What check-device writes of the kernel d64-full-shift and one build for tests, with a change
+    of the second problem."""
     tests = [{"name": f"golden {kernel} {problem}", "status": "passed", "kernel": kernel, "problem": problem, "hashes": dict(hashes)}
              for kernel in ("d64-full-shift", "d64-full-shift-threads")
              for problem, hashes in GOLDEN["hashes"]["d64-full-shift"].items()]

@@ -17,7 +17,8 @@ import numpy as np  # noqa: E402
 from dash_attn import reference  # noqa: E402
 from dash_attn.reference import Blocks, Mask, Union  # noqa: E402
 
-PROBLEMS = ((1, 2, 2, 5, 5), (2, 4, 2, 3, 6), (1, 3, 1, 6, 3), (1, 1, 1, 1, 1))  # batch, heads, kv heads, q rows, kv rows
+# batch, heads, kv heads, q rows, kv rows.
+PROBLEMS = ((1, 2, 2, 5, 5), (2, 4, 2, 3, 6), (1, 3, 1, 6, 3), (1, 1, 1, 1, 1))
 MASKS = (Mask(), Mask(right=0), Mask(2, 0), Mask(1, 1), Mask(left=1), Mask(right=2), Mask(0, 0),
          Mask(right=0, blocks=Blocks(2, 3, ((True, False, True), (False, False, True)))), Mask(blocks=Blocks(4, 8, ((False, True),))),
          Mask(union=Union(2, -1, 0)), Mask(right=0, union=Union(1, 2, -1)), Mask(3, 1, Blocks(4, 4, ((True,) * 3,) * 3), Union(3, 1, 0)))
@@ -38,7 +39,8 @@ def sees(mask: Mask, i: int, j: int, shift: int) -> bool:
 
 
 def brute_force(given: dict[str, np.ndarray], mask: Mask) -> dict[str, np.ndarray]:
-    """o, lse and gradients, one element after the other, by the textbook's formula with softmax of each row."""
+    """o, lse and gradients, one element after the other, by the textbook's formula with softmax of
+    each row."""
     q, k, v, do = (given[name].astype(np.float64) for name in ("q", "k", "v", "do"))
     group, shift = q.shape[1] // k.shape[1], k.shape[2] - q.shape[2]
     found = {"o": np.zeros_like(q), "lse": np.full(q.shape[:3], -np.inf), "dq": np.zeros_like(q), "dk": np.zeros_like(k),
@@ -82,7 +84,8 @@ def main() -> None:
         assert reference.visible(sizes[3], sizes[4], mask) == pairs
         assert mask == Mask.parse(mask.text) and (mask.blocks or mask == Mask.named(mask.name)), mask
 
-    # Without the correction dS = P dP; one column cancels to 0, and only that other size tells how large an error is.
+    # Without the correction dS = P dP; one column cancels to 0, and only that other size tells how
+    # large an error is.
     given = inputs(1, 1, 1, 1, 1)
     o, lse = reference.forward(given["q"], given["k"], given["v"], scale=SCALE, mask=Mask())
     with_, without = (reference.backward(**given, o=o, lse=lse, scale=SCALE, mask=Mask(), corrected=corrected)

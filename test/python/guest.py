@@ -1,6 +1,7 @@
 # RUN: env PYTHONPATH=%dash_src/python %python %s %dash_examples
 # REQUIRES: python, plain-libdash
-"""A guest in a Python process: importing, compiling and planning leave signals, environment, warnings, logging, paths and locale as they were."""
+"""A guest in a Python process: importing, compiling and planning leave signals, environment,
+warnings, logging, paths and locale as they were."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # RUN: %python %s %t
 # REQUIRES: python
-"""tools/check-device goes on behind a test that hangs or ends its process, without the kernel that hung; groups that measure times run
-alone, others beside each other; and it begins no process that has no test."""
+"""tools/check-device goes on behind a test that hangs or ends its process, without the kernel that
+hung; groups that measure times run alone, others beside each other; and it begins no process that
+has no test."""
 
 from __future__ import annotations
 

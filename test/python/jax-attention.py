@@ -1,6 +1,7 @@
 # RUN: %jax_python %s
 # REQUIRES: jax, plain-libdash
-"""attention() as a part of JAX: gradients, layouts, jit, scan, checkpoints, vmap, shard_map, what is lowered for a GPU, and every refusal."""
+"""attention() as a part of JAX: gradients, layouts, jit, scan, checkpoints, vmap, shard_map, what
+is lowered for a GPU, and every refusal."""
 
 from __future__ import annotations
 
@@ -111,7 +112,8 @@ def transformed() -> None:
 
 
 def sharded() -> None:
-    """Two devices divide the batch, or the heads: each calls the handler for its own, and gradients are the same bits."""
+    """Two devices divide the batch, or the heads: each calls the handler for its own, and gradients
+    are the same bits."""
     given = arrays(batch=4)
     whole = both(attention, given, causal=True)
     mesh = jax.make_mesh((2,), ("x",), axis_types=(jax.sharding.AxisType.Auto,))
@@ -130,7 +132,8 @@ def sharded() -> None:
 
 
 def lowered() -> None:
-    """What XLA gets for a GPU: cuDNN's forward pass, whose o and LSE are operands of libdash's call, and memory as its last result."""
+    """What XLA gets for a GPU: cuDNN's forward pass, whose o and LSE are operands of libdash's
+    call, and memory as its last result."""
     function.forward, kept = jax_on_cpu.FORWARD, function.forward
     tables = []
     for sizes, options, mask, window in (({}, {"causal": True}, "CAUSAL", 0), ({"layout": "bshd"}, {"layout": "bshd"}, "NO_MASK", 0),
@@ -195,7 +198,8 @@ def scalars() -> None:
 
 
 def sliced() -> None:
-    """More of a batch, or of heads, than one call counts: each slice has its own bits. A call counts few here."""
+    """More of a batch, or of heads, than one call counts: each slice has its own bits. A call
+    counts few here."""
     real = dash_attn.kernel.problem.ask
 
     def few(**numbers: Any) -> Any:
@@ -258,11 +262,13 @@ def refusals() -> None:
     assert why and str(why) == (f"forward      cuDNN's, by XLA, JAX {jax.__version__}\nbackward     dash, causal mask, bf16, head dim 64, "
                                 f"tiles 64 x 128\norder        ascending, level run, 132 workers, "
                                 f"predicted 1.048 x its lower bound\ncertificate  {kernel.certificate}"), why
-    few = explain(*arrays(batch=1, heads=8, kv_heads=1, rows=2048), causal=True)  # as kind=auto of the compiler
+    # As kind=auto of the compiler.
+    few = explain(*arrays(batch=1, heads=8, kv_heads=1, rows=2048), causal=True)
     assert few.parts == 16 and "132 workers, heads in 16 parts, kept apart: parts, predicted 1." in str(few), few
     traced = refused(lambda: jax.jit(lambda scale: attention(q, k, v, scale=scale))(1.0), ArgumentError)
     assert traced.startswith("scale: expected a number that the host knows, found "), traced
-    # The sizes of a batch that is a name are asked for by whoever exports a program for all of them.
+    # The sizes of a batch that is a name are asked for by whoever exports a program for all of
+    # them.
     symbolic = jax.ShapeDtypeStruct((*jax.export.symbolic_shape("b"), 4, 12, 64), jnp.bfloat16)
     found = refused(lambda: jax.export.export(jax.jit(lambda q: attention(q, q, q)))(symbolic), ArgumentError)
     assert found == "q: expected sizes that are known when the program is traced, found (b, 4, 12, 64)", found

@@ -1,6 +1,7 @@
 # RUN: %jax_python %s %cxx %t.cpp
 # REQUIRES: jax
-"""lib/CAPI/XlaFfi.h says of XLA's structures what the header says that jaxlib ships: fields, their places and sizes, and numbers."""
+"""lib/CAPI/XlaFfi.h says of XLA's structures what the header says that jaxlib ships: fields, their
+places and sizes, and numbers."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 # RUN: ln -sf %dash_build/lib/libcapi-stub-driver.so %t/libcuda.so.1
 # RUN: env LD_LIBRARY_PATH=%t JAX_PLATFORMS=cpu %jax_python %s
 # REQUIRES: jax, plain-libdash
-"""XLA itself calls libdash's handler, as far as it can without a GPU: what it hands over is read, mistakes come back as exceptions, and the
-end is where the CPU has no stream of CUDA's."""
+"""XLA itself calls libdash's handler, as far as it can without a GPU: what it hands over is read,
+mistakes come back as exceptions, and the end is where the CPU has no stream of CUDA's."""
 
 from __future__ import annotations
 

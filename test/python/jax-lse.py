@@ -1,7 +1,8 @@
 # RUN: %jax_python %s
 # REQUIRES: jax, plain-libdash
-"""The LSE of attention() in JAX has gradients: beside those of JAX's own arithmetic, in what is made of it (parts of k that are merged, a sink by
-hand), through jit, vmap, scan, checkpoints and shard_map, and what is lowered for a GPU."""
+"""The LSE of attention() in JAX has gradients: beside those of JAX's own arithmetic, in what is
+made of it (parts of k that are merged, a sink by hand), through jit, vmap, scan, checkpoints and
+shard_map, and what is lowered for a GPU."""
 
 from __future__ import annotations
 
@@ -99,7 +100,8 @@ def of_one() -> None:
 
 
 def merged() -> None:
-    """Two halves of k by themselves, weighted by their LSE as ring attention does, are the whole; so is a sink by hand."""
+    """Two halves of k by themselves, weighted by their LSE as ring attention does, are the whole;
+    so is a sink by hand."""
     given = arrays(20)
 
     def in_parts(q: Any, k: Any, v: Any) -> Any:
@@ -123,7 +125,8 @@ def merged() -> None:
 
 
 def delta() -> None:
-    """Added as kernels add: 8 elements one after the other, then pairs of such sums, pairs of pairs, and so on."""
+    """Added as kernels add: 8 elements one after the other, then pairs of such sums, pairs of
+    pairs, and so on."""
     o, do = (jax.random.normal(jax.random.key(i), (2, 3, ROWS, 128), jnp.float32).astype(jnp.bfloat16) for i in range(2))
     lse, dlse = jnp.zeros((2, 3, ROWS)).at[:, :, 4].set(jnp.inf), jax.random.normal(jax.random.key(3), (2, 3, ROWS))
     sums = (np.asarray(o, np.float32) * np.asarray(do, np.float32)).reshape(2, 3, ROWS, 16, 8)

@@ -1,7 +1,7 @@
 # RUN: %jax_python %s
 # REQUIRES: jax, plain-libdash
-"""attention() with a sink in JAX: beside a softmax with one column more in float64, through every part of JAX, what is lowered for a GPU,
-and refusals."""
+"""attention() with a sink in JAX: beside a softmax with one column more in float64, through every
+part of JAX, what is lowered for a GPU, and refusals."""
 
 from __future__ import annotations
 
@@ -141,9 +141,11 @@ def transformed() -> None:
 
 
 def sharded() -> None:
-    """Two devices divide the batch, or the heads with their sinks: each computes its own, and what a sink shares is summed over them."""
+    """Two devices divide the batch, or the heads with their sinks: each computes its own, and what
+    a sink shares is summed over them."""
     given = arrays(batch=4)
-    whole = jax.block_until_ready(jax.jit(lambda *x: found(list(x), causal=True))(*given))  # before any other is counted
+    # Before any other is counted.
+    whole = jax.block_until_ready(jax.jit(lambda *x: found(list(x), causal=True))(*given))
     mesh = jax.make_mesh((2,), ("x",), axis_types=(jax.sharding.AxisType.Auto,))
     for spec, of_sink, shapes in ((PartitionSpec("x"), PartitionSpec(), [(2, HEADS, ROWS, 64), (HEADS,)]),
                                   (PartitionSpec(None, "x"), PartitionSpec("x"), [(4, HEADS // 2, ROWS, 64), (HEADS // 2,)])):
@@ -158,7 +160,8 @@ def sharded() -> None:
 
 
 def lowered() -> None:
-    """For a GPU: o of cuDNN's forward pass is scaled between barriers, and the sink is an operand behind the LSE, before a table."""
+    """For a GPU: o of cuDNN's forward pass is scaled between barriers, and the sink is an operand
+    behind the LSE, before a table."""
     function.forward, kept = jax_on_cpu.FORWARD, function.forward
     tables = []
     for batch, heads, kv_heads, rows in ((1, 2, 2, 16384), (2, 32, 8, 2000)):

@@ -1,6 +1,7 @@
 # RUN: %python %s %t
 # REQUIRES: python, plain-libdash
-"""What is launched, with which parameters, and in which workspace; failures and captures leave it as it must be."""
+"""What is launched, with which parameters, and in which workspace; failures and captures leave it
+as it must be."""
 
 from __future__ import annotations
 
@@ -64,7 +65,8 @@ def parameters() -> None:
 
 
 def anew() -> None:
-    """In one call: zeros, the order and the run, on their stream; an order that is a table is read only."""
+    """In one call: zeros, the order and the run, on their stream; an order that is a table is read
+    only."""
     driver, table = StubDriver(), bytes(range(64))
     for name, made, given, options in (("anew", MADE_READY, tensors(), {}),
                                        ("anew-table", ["fill", *ALWAYS], tensors(q_rows=4096, kv_rows=4096), {"table": table})):
@@ -164,7 +166,8 @@ def failures() -> None:
 
 
 def captures() -> None:
-    """A capture allocates nothing and has counters and order in it; afterwards every launch makes its own, and memory stays."""
+    """A capture allocates nothing and has counters and order in it; afterwards every launch makes
+    its own, and memory stays."""
     driver = StubDriver(capturing=3)
     kernel = load("captures", driver)
     found = refused(lambda: kernel.backward(**tensors(), stream=3), ArgumentError)
@@ -186,7 +189,8 @@ def captures() -> None:
 
 
 def tables() -> None:
-    """An order from a file is uploaded once, for all streams, on a stream of its own; memory is not taken in a capture."""
+    """An order from a file is uploaded once, for all streams, on a stream of its own; memory is not
+    taken in a capture."""
     driver, table = StubDriver(capturing=1), bytes(range(64))
     kernel = load("tables", driver, table=table)
     assert "is being captured" in refused(lambda: kernel.backward(**tensors(q_rows=4096, kv_rows=4096), stream=1), ArgumentError)
@@ -213,7 +217,8 @@ def tables() -> None:
 
 
 def shared_code() -> None:
-    """Kernels that differ in their order alone have one code on a device, until the last of them goes."""
+    """Kernels that differ in their order alone have one code on a device, until the last of them
+    goes."""
     driver, lib, table = StubDriver(), library(), bytes(range(64))
     handles = []
     for name, order in (("one", table), ("other", table[::-1])):
@@ -266,7 +271,8 @@ def bound() -> None:
     driver = StubDriver()
     kernel = load("bound", driver)
     launch = kernel.bind(**tensors())
-    kernel.backward(**tensors(dq=replace(tensors()["dq"], pointer=99 << 40)))  # another call: not this one's addresses
+    # Another call: not this one's addresses.
+    kernel.backward(**tensors(dq=replace(tensors()["dq"], pointer=99 << 40)))
     driver.names()
     launch.run()
     assert values(kernel, driver.launches(), CONVERT)["dq"] == tensors()["dq"].pointer

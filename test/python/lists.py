@@ -1,6 +1,7 @@
 # RUN: %python %s %dash_src
 # REQUIRES: python, plain-libdash, host-supports-nvptx
-"""Kernels of lists of sequences: which lengths they take, what is launched with them in each call, and what is refused."""
+"""Kernels of lists of sequences: which lengths they take, what is launched with them in each call,
+and what is refused."""
 
 from __future__ import annotations
 
@@ -39,7 +40,8 @@ def lengths(elements: int = SEQUENCES + 1, **changed: Any) -> dict[str, Tensor]:
 
 
 def launches() -> None:
-    """All entries in each call: the host does not know whether lengths are those of the call before."""
+    """All entries in each call: the host does not know whether lengths are those of the call
+    before."""
     driver = StubDriver()
     kernel = compiled(driver)
     kernel.backward(**packed(), layout="thd")
@@ -63,7 +65,8 @@ def launches() -> None:
 
 
 def sizes_of_regions() -> None:
-    """The order of a list of one sequence, and of many, has room for the most tiles that there may be."""
+    """The order of a list of one sequence, and of many, has room for the most tiles that there may
+    be."""
     kernel = compiled(StubDriver())
     for q_rows, kv_rows, bounds in ((1, 1, 2), (64, 128, 2), (1000, 3000, 33), (5, 5, 1000)):
         workspace = kernel.reserve(batch=1, heads=2, kv_heads=1, q_rows=q_rows, kv_rows=kv_rows, bounds=bounds)

@@ -1,7 +1,8 @@
 # RUN: rm -rf %t && mkdir -p %t
 # RUN: %python %s %t %cxx
 # REQUIRES: python, plain-libdash
-"""A kernel is loaded from files: those that are missing, broken, elsewhere or of another manifest are an error that names the place."""
+"""A kernel is loaded from files: those that are missing, broken, elsewhere or of another manifest
+are an error that names the place."""
 
 from __future__ import annotations
 
@@ -80,7 +81,8 @@ def names() -> None:
 
 
 def without_library() -> None:
-    """One error says what to do: in a source tree without a build, and with a library that is none, or of another version."""
+    """One error says what to do: in a source tree without a build, and with a library that is none,
+    or of another version."""
     other = TMP / "libother.so"
     subprocess.run([sys.argv[2], "-shared", "-x", "c", "-", "-o", str(other)], check=True, text=True,
                    input="int dashGetApiVersion(void) { return 7; }")

@@ -1,6 +1,7 @@
 # RUN: env DASH_CACHE=off %torch_python %s
 # REQUIRES: torch, plain-libdash
-"""What test/Device/mask_speed.py counts and compiles, without a GPU: tiles that masks leave, kernels of all its masks, a price of boundaries."""
+"""What test/Device/mask_speed.py counts and compiles, without a GPU: tiles that masks leave,
+kernels of all its masks, a price of boundaries."""
 
 from __future__ import annotations
 

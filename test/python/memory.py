@@ -1,6 +1,7 @@
 # RUN: rm -rf %t && mkdir -p %t && %python %s %t
 # REQUIRES: python, plain-libdash
-"""Threads end, kernels are dropped, streams and sizes come and go: what was theirs goes with them, but what a graph may run."""
+"""Threads end, kernels are dropped, streams and sizes come and go: what was theirs goes with them,
+but what a graph may run."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 # RUN: %python %s %t
 # REQUIRES: python, plain-libdash
-"""What callers and strangers' manifests do wrong ends in an error of ours, never in a launch on memory that is gone or dirty."""
+"""What callers and strangers' manifests do wrong ends in an error of ours, never in a launch on
+memory that is gone or dirty."""
 
 from __future__ import annotations
 
@@ -36,7 +37,8 @@ def last(kernel: Kernel, driver: StubDriver, entry: int, name: str) -> Any:
 
 
 def memory_runs_out() -> None:
-    """A workspace that cannot grow stays as it was, or is given up for good: no plan launches on what was freed."""
+    """A workspace that cannot grow stays as it was, or is given up for good: no plan launches on
+    what was freed."""
     driver = StubDriver()
     kernel = load("full", driver)
     launch = kernel.bind(**tensors())
@@ -69,7 +71,8 @@ def memory_runs_out() -> None:
 
 
 def in_parts(raw: dict[str, Any]) -> None:
-    """Two parts of each kv head's query heads, whose dK and dV are sums in memory, as the compiler describes them."""
+    """Two parts of each kv head's query heads, whose dK and dV are sums in memory, as the compiler
+    describes them."""
     raw["program"]["parts"] = 2
     raw["constraints"].append({"expression": "heads % (kv_heads*2)", "equals": 0,
                                "message": "heads must be a multiple of kv_heads and their 2 parts"})
@@ -78,7 +81,8 @@ def in_parts(raw: dict[str, Any]) -> None:
 
 
 def sums_of_parts() -> None:
-    """Heads that parts do not divide are refused, and so are sums that memory has no room for, before anything is launched."""
+    """Heads that parts do not divide are refused, and so are sums that memory has no room for,
+    before anything is launched."""
     driver = StubDriver()
     kernel, whole = load("parts", driver, in_parts), load("whole", driver)
     kernel.backward(**tensors(heads=4, kv_heads=2))
@@ -166,7 +170,8 @@ def array_interfaces() -> None:
     driver.calls()
     kernel.backward(**tensors(q=OfInterface(stream=7)))
     assert {launch.stream for launch in driver.launches()} == {7}
-    kernel.backward(**tensors(v=OfInterface(stream=1)))  # the legacy default stream by its other name
+    # The legacy default stream by its other name.
+    kernel.backward(**tensors(v=OfInterface(stream=1)))
     found = refused(lambda: kernel.backward(**tensors(v=OfInterface(stream=7))), ArgumentError)
     assert found == ("v: its array is in use on the stream 0x7, found a launch on 0x1; launch there, or synchronize and pass an "
                      "array without a stream"), found
@@ -177,7 +182,8 @@ def array_interfaces() -> None:
 
 
 def per_thread_streams() -> None:
-    """One handle, but a stream for each thread: each has its own workspace, and plans stay in their thread."""
+    """One handle, but a stream for each thread: each has its own workspace, and plans stay in their
+    thread."""
     driver = StubDriver()
     kernel = load("threads", driver)
     seen, errors, plan = [], [], kernel.bind(**tensors(), stream=2)

@@ -1,7 +1,7 @@
 # RUN: %python %s %dash_src
 # REQUIRES: python, plain-libdash, host-supports-nvptx
-"""Kernels with a sink: what is launched with it, and what is refused, of lists too; one with a softcap says so, and takes what others
-take."""
+"""Kernels with a sink: what is launched with it, and what is refused, of lists too; one with a
+softcap says so, and takes what others take."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 # RUN: %torch_python %s
 # REQUIRES: torch, plain-libdash
-"""attention() as a part of PyTorch: gradients, layouts, autocast, vmap, compiled programs, checkpoints, and every refusal."""
+"""attention() as a part of PyTorch: gradients, layouts, autocast, vmap, compiled programs,
+checkpoints, and every refusal."""
 
 from __future__ import annotations
 
@@ -36,7 +37,8 @@ def tensors(batch: int = 2, heads: int = 4, kv_heads: int = 2, rows: int = 12, k
 
 def exact(q: Any, k: Any, v: Any, causal: bool = False, scale: float | None = None, layout: str = "bhsd",
           window: tuple[int, int] = (-1, -1)) -> list[torch.Tensor]:
-    """o and gradients of PyTorch in float64, for do = o's cosine. A row of q sees, of the columns of k, those of its window."""
+    """o and gradients of PyTorch in float64, for do = o's cosine. A row of q sees, of the columns
+    of k, those of its window."""
     inputs = [tensor.detach().double().requires_grad_() for tensor in (q, k, v)]
     turned = [x.transpose(1, 2) if layout == "bshd" else x for x in inputs]
     place = torch.arange(turned[1].shape[2])[None] - torch.arange(turned[0].shape[2])[:, None] - turned[1].shape[2] + turned[0].shape[2]

@@ -1,7 +1,8 @@
 # RUN: rm -rf %t && mkdir -p %t
 # RUN: env TRITON_INTERPRET=1 %torch_python %s %t
 # REQUIRES: torch, plain-libdash
-"""The audit: two runs of a step are equal, or the operator is named where they part; hashes; files; certificates."""
+"""The audit: two runs of a step are equal, or the operator is named where they part; hashes; files;
+certificates."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ from dash_attn.audit import Divergence, Run, compare  # noqa: E402
 from dash_attn.torch import hash_log, hashing  # noqa: E402
 
 TMP = Path(sys.argv[1])
-FAULT: dict[str, Callable[[torch.Tensor], None]] = {}  # by operator: what goes wrong with its output, in its third call
+# By operator: what goes wrong with its output, in its third call.
+FAULT: dict[str, Callable[[torch.Tensor], None]] = {}
 CALLS: dict[str, int] = {}
 SEED = [0]  # of a dropout that there is not: another one in each run
 
@@ -79,7 +81,8 @@ class Block(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         q = self.linear(x).view(1, 8, 1, 64).transpose(1, 2)
         y = attention(q, q, q, causal=True).transpose(1, 2).reshape(8, 64)
-        y = torch.empty(1 << 9, dtype=torch.bfloat16).normal_().view(8, 64) * 0.01 + y  # what is in it before does not count
+        # What is in it before does not count.
+        y = torch.empty(1 << 9, dtype=torch.bfloat16).normal_().view(8, 64) * 0.01 + y
         y = with_seed(half(twice(y)))[0]
         return y * CONSTANT[:, None].to(y.dtype) + x
 
@@ -156,7 +159,9 @@ def finds() -> None:
     recomputed = run(is_checkpointed=True)
     assert compare(recomputed, run(is_checkpointed=True)) is None
     assert {entry.path for entry in recomputed.entries if entry.phase == "recomputed"} >= {f"layers.{i}.linear" for i in range(4)}
-    FAULT["pointwise"] = flip  # a mistake of an operator that is left out is one of the next; with every operator it has a name
+    # A mistake of an operator that is left out is one of the next; with every operator it has a
+    # name.
+    FAULT["pointwise"] = flip
     assert place(compare(one, run(2)))[:3] == (0, "forward", "layers.2")
     FAULT.clear()
     every = run(every=True)
@@ -176,7 +181,8 @@ def finds() -> None:
 
 
 def hashes() -> None:
-    """Each bit and each place count; Triton's kernel, interpreted, says what PyTorch's operators say."""
+    """Each bit and each place count; Triton's kernel, interpreted, says what PyTorch's operators
+    say."""
     from dash_attn.torch.hash_kernel import add_hash_of
 
     def hashed(tensor: torch.Tensor) -> int:
@@ -196,7 +202,8 @@ def hashes() -> None:
             changed = tensor.clone().view(-1)
             changed[0], changed[i] = tensor.view(-1)[i].clone(), tensor.view(-1)[0].clone()
             assert (hashed(changed.view(9, 7)) == whole) == bool(tensor.view(-1)[i] == tensor.view(-1)[0])
-    sign = torch.full((4096,), 1.0, dtype=torch.bfloat16)  # elements that differ in one bit, the highest of a word
+    # Elements that differ in one bit, the highest of a word.
+    sign = torch.full((4096,), 1.0, dtype=torch.bfloat16)
     sign[3] = -1
     moved = [sign.roll(i * 4) for i in range(1, 1000)]
     assert len({hashed(one) for one in (sign, *moved)}) == 1000
@@ -206,7 +213,8 @@ def hashes() -> None:
         add_hash_of(tensor, log, 2)
         assert log.tolist() == [0, 0, hashed(tensor), 0]
     assert hashed(torch.randn(4, 6).t().clone(memory_format=torch.preserve_format)) != 0 and hashed(torch.empty(0)) == 0
-    shifted = torch.zeros(64, dtype=torch.uint8)[3:][:40].copy_(torch.arange(40))  # at an odd address
+    # At an odd address.
+    shifted = torch.zeros(64, dtype=torch.uint8)[3:][:40].copy_(torch.arange(40))
     assert hashed(shifted) == hashed(torch.arange(40, dtype=torch.uint8))
     large = torch.randn(hashing.AT_ONCE * 2 + 3)
     pieces = hashed(large)

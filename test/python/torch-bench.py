@@ -1,6 +1,7 @@
 # RUN: %torch_python %s
 # REQUIRES: torch, plain-libdash
-"""The benchmark without a bundle, computed on the CPU: what it calls gives the same gradients, what refuses says so, and a row is whole."""
+"""The benchmark without a bundle, computed on the CPU: what it calls gives the same gradients, what
+refuses says so, and a row is whole."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 # RUN: %torch_python %s %t
 # REQUIRES: torch, plain-libdash
-"""What the doctor says of a call is what `explain` says; of a model's file, what transformers fills in."""
+"""What the doctor says of a call is what `explain` says; of a model's file, what transformers fills
+in."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # RUN: %torch_python %s %t
 # REQUIRES: torch, plain-libdash
-"""enable(): which gradients of PyTorch's own attention become ours, what computes the others, and what is put back. Then the memory of
-launches in PyTorch."""
+"""enable(): which gradients of PyTorch's own attention become ours, what computes the others, and
+what is put back. Then the memory of launches in PyTorch."""
 
 from __future__ import annotations
 
@@ -92,7 +92,8 @@ def call(operator: str, q: Any, k: Any, v: Any, *, causal: bool = False, dropout
         found = ATEN._scaled_dot_product_efficient_attention_backward(o, q, k, v, None if bias is EMPTY else bias, o, padded, EMPTY, EMPTY,
                                                                       dropout, [True, True, True, bias is not EMPTY], causal, **options)
         assert (found[3] is None) == (bias is EMPTY)
-        assert all(x.transpose(1, 2).is_contiguous() for x in found[:3])  # which compiled programs rely on
+        # Which compiled programs rely on.
+        assert all(x.transpose(1, 2).is_contiguous() for x in found[:3])
         found = found[:3]
     elif operator in (SDPA_CUDNN, CUDNN):
         found = getattr(ATEN, operator)(o, q, k, v, o, lse, EMPTY, EMPTY, bias, *rest, **options)
@@ -237,7 +238,8 @@ def complete(said: list[str]) -> None:
 
 
 def unseen() -> None:
-    """No other thread sees the switch that is on for a call; also where the call fails it is put back."""
+    """No other thread sees the switch that is on for a call; also where the call fails it is put
+    back."""
     made, multiply = (torch.library.get_kernel(name, "CPU") for name in ("aten::empty.memory_format", "aten::mm"))
     keys = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
     options = {"dtype": torch.float32, "layout": None, "device": torch.device("cpu"), "pin_memory": False, "memory_format": None}
@@ -267,7 +269,8 @@ def unseen() -> None:
 
 
 def memory() -> None:
-    """Each launch has memory of its own, with counters and the order made in it, and gives it back, also when it fails."""
+    """Each launch has memory of its own, with counters and the order made in it, and gives it back,
+    also when it fails."""
     driver, held, streams = StubDriver(), [], []
 
     def allocate(size: int, device: int, stream: int) -> int:

@@ -1,7 +1,8 @@
 # RUN: rm -rf %t && mkdir -p %t
 # RUN: %torch_python %s %t
 # REQUIRES: torch, plain-libdash
-"""The example that people copy, on the CPU: it says when runs are equal, when they are not and where, and draws it."""
+"""The example that people copy, on the CPU: it says when runs are equal, when they are not and
+where, and draws it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # RUN: %torch_python %s
 # REQUIRES: torch, plain-libdash
-"""What attention() costs on the host, beside a driver that does nothing and a forward operator that computes nothing. Times are printed;
-demanded is how many calls of Python and of C are made, which is the same on every machine."""
+"""What attention() costs on the host, beside a driver that does nothing and a forward operator that
+computes nothing. Times are printed; demanded is how many calls of Python and of C are made, which
+is the same on every machine."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # RUN: %torch_python %s
 # REQUIRES: torch, plain-libdash
-"""Importing changes no switch of PyTorch. The package may be imported again: operators are what they were, do what the last import says, and
-another version is refused in a line."""
+"""Importing changes no switch of PyTorch. The package may be imported again: operators are what
+they were, do what the last import says, and another version is refused in a line."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # RUN: %torch_python %s
 # REQUIRES: torch, plain-libdash
-"""What is copied before a launch, and what goes in slices: the same bits as from contiguous tensors, and as from each slice alone. Scalars of any
-library; and `explain`, which takes anything."""
+"""What is copied before a launch, and what goes in slices: the same bits as from contiguous
+tensors, and as from each slice alone. Scalars of any library; and `explain`, which takes
+anything."""
 
 from __future__ import annotations
 
@@ -127,7 +128,8 @@ def demand_same(ours: Any, theirs: Any, what: Any) -> None:
 
 
 def copied() -> None:
-    """q, k, v and the gradient of o, each odd in each way, through every front end: as if all were contiguous."""
+    """q, k, v and the gradient of o, each odd in each way, through every front end: as if all were
+    contiguous."""
     cu = torch.tensor([0, 4, 12], dtype=torch.int32)
     sink = torch.linspace(-1, 1, 4)
     for odd in (off_by_one, strided, turned, narrow, expanded):
@@ -165,7 +167,8 @@ def copied() -> None:
 
 
 def in_place_of_launch() -> None:
-    """The operator itself, as PyTorch's own attention reaches it: the LSE and o may be odd, too, and gradients lie as q, k and v do."""
+    """The operator itself, as PyTorch's own attention reaches it: the LSE and o may be odd, too,
+    and gradients lie as q, k and v do."""
     q, k, v = tensors()
     o, lse = (x.detach() for x in attention(q, k, v, return_lse=True))
     exact = operator.launch(o, q, k, v, o, lse, -1, -1, 0.125)
@@ -179,7 +182,8 @@ def in_place_of_launch() -> None:
 
 
 def sliced() -> None:
-    """More of a batch, or of heads, than one launch counts: each slice has its own bits. A launch counts few here."""
+    """More of a batch, or of heads, than one launch counts: each slice has its own bits. A launch
+    counts few here."""
     real = dash_attn.kernel.problem.ask
 
     def few(**numbers: Any) -> Any:

@@ -1,7 +1,8 @@
 # RUN: %torch_python %s
 # REQUIRES: torch, plain-libdash
-"""The LSE of attention() has gradients: beside float64, in what is made of it (parts of k that are merged, a sink by hand), through every part of
-PyTorch, and with kernels that take delta. Then tensors that are changed in place behind attention."""
+"""The LSE of attention() has gradients: beside float64, in what is made of it (parts of k that are
+merged, a sink by hand), through every part of PyTorch, and with kernels that take delta. Then
+tensors that are changed in place behind attention."""
 
 from __future__ import annotations
 
@@ -38,7 +39,8 @@ def packed(has_sink: bool = False) -> list[torch.Tensor]:
 
 
 def exact(q: Any, k: Any, v: Any, sink: Any = None, *, causal: bool = False, window: tuple[int, int] = (-1, -1)) -> tuple[Any, Any]:
-    """o and the LSE of PyTorch's own arithmetic, which autograd goes through; rows that see nothing have 0 and infinity."""
+    """o and the LSE of PyTorch's own arithmetic, which autograd goes through; rows that see nothing
+    have 0 and infinity."""
     k, v = (x.repeat_interleave(q.shape[1] // x.shape[1], 1) for x in (k, v))
     place = torch.arange(k.shape[2])[None] - torch.arange(q.shape[2])[:, None] - k.shape[2] + q.shape[2]
     left, right = window[0], 0 if causal else window[1]
@@ -102,7 +104,8 @@ def beside_float64() -> None:
 
 
 def of_one() -> None:
-    """For o alone the kernel is that which takes o; for the LSE alone o has no gradient; of neither nothing is launched."""
+    """For o alone the kernel is that which takes o; for the LSE alone o has no gradient; of neither
+    nothing is launched."""
     for inputs, options in ((tensors(), {}), (tensors(has_sink=True), {}), (packed(), {"cu_seqlens_q": CU}),
                             (packed(has_sink=True), {"cu_seqlens_q": CU})):
         LAUNCHED.clear()
@@ -121,7 +124,8 @@ def of_one() -> None:
 
 
 def merged() -> None:
-    """Two halves of k by themselves, weighted by their LSE as ring attention does, are the whole; so is a sink by hand."""
+    """Two halves of k by themselves, weighted by their LSE as ring attention does, are the whole;
+    so is a sink by hand."""
     q, k, v = tensors(20)
 
     def in_parts(q: Any, k: Any, v: Any) -> Any:
@@ -160,7 +164,8 @@ def of_empty_rows() -> None:
 
 
 def delta() -> None:
-    """Added as kernels add: 8 elements one after the other, then pairs of such sums, pairs of pairs, and so on."""
+    """Added as kernels add: 8 elements one after the other, then pairs of such sums, pairs of
+    pairs, and so on."""
     for head_dim in (64, 128):
         for dtype in (BF16, torch.float16):
             torch.manual_seed(1)
@@ -238,7 +243,8 @@ def by_kernels() -> None:
 
 
 def in_place() -> None:
-    """What is changed behind attention, though its gradients follow from it, is found: eagerly, and in programs of every backend."""
+    """What is changed behind attention, though its gradients follow from it, is found: eagerly, and
+    in programs of every backend."""
     said = ("one of the variables needed for gradient computation has been modified by an inplace operation",
             "AttentionOfSequencesWithSink is a view and is being modified inplace")
     gate = torch.linspace(0.1, 2, ROWS)

@@ -1,7 +1,8 @@
 # RUN: env DASH_CACHE=off %torch_python %s
 # REQUIRES: torch, plain-libdash
-"""The order that attention() takes is that of kind=auto for its sizes. Tables are made once, copied once, also where the first call is
-captured, shared by sizes of the same tiles, streams and threads, and forgotten where there are too many."""
+"""The order that attention() takes is that of kind=auto for its sizes. Tables are made once, copied
+once, also where the first call is captured, shared by sizes of the same tiles, streams and threads,
+and forgotten where there are too many."""
 
 from __future__ import annotations
 
@@ -37,7 +38,8 @@ def wanted(window: tuple[int, int] = CAUSAL) -> Wanted:
 
 
 def as_compiled() -> None:
-    """Kind and parts are those that the compiler takes, and so is a table for the sizes that it stands for, to its certificate."""
+    """Kind and parts are those that the compiler takes, and so is a table for the sizes that it
+    stands for, to its certificate."""
     def manifest(program: str, name: str, sizes: tuple[int, ...], order: str = "kind=auto apart=auto") -> Any:
         stated = ",".join(f"{key}:{size}" for key, size in zip(("batch", "heads", "kv-heads", "q", "kv"), sizes))
         (compiled,) = compile_program(program, f"{order} sizes={stated}", name=name)
@@ -75,7 +77,8 @@ def as_compiled() -> None:
 
 
 def same_tiles() -> None:
-    """Sizes of the same tiles have one order and one kernel; masks that meet these tiles in another way have not."""
+    """Sizes of the same tiles have one order and one kernel; masks that meet these tiles in another
+    way have not."""
     for window, sizes, alike, others in ((CAUSAL, (2, 32, 8, 2048, 2048), ((2047, 2047), (1985, 1985)), ((1984, 1984), (2049, 2049))),
                                          ((1000, 0), (2, 32, 8, 2048, 2048), ((1990, 1990),), ((1984, 2048), (2000, 2001))),
                                          (FULL, (28, 16, 16, 640, 640), ((577, 513), (639, 600)), ((576, 640), (640, 512)))):
@@ -87,7 +90,8 @@ def same_tiles() -> None:
 
 
 def kept_apart() -> None:
-    """Contributions that wait for no turn are chosen where that is predicted to pay; with all of them no workers have to be resident at once."""
+    """Contributions that wait for no turn are chosen where that is predicted to pay; with all of
+    them no workers have to be resident at once."""
     chosen = {sizes: order_for(wanted(window), *sizes).wanted
               for window, sizes in ((CAUSAL, (1, 8, 1, 2048, 2048)), (FULL, (1, 32, 8, 1, 4096)), (CAUSAL, (1, 16, 16, 8192, 8192)))}
     assert [one.apart for one in chosen.values()] == ["parts", "all", ""], chosen
@@ -118,14 +122,16 @@ def kernel_for(sizes: tuple[int, ...]) -> kernels.TorchKernel:
 
 
 def copies() -> list[str]:
-    """What was enqueued since the last time; copies go to a stream of their own, which only the host waits for."""
+    """What was enqueued since the last time; copies go to a stream of their own, which only the
+    host waits for."""
     calls = driver.calls()
     assert all(one[-1] == "0x5e" for one in calls if one[0] in ("copy", "synchronize", "destroy")), calls
     return [one[1] if one[0] == "launch" else one[0] for one in calls if one[0] in ("launch", "fill", "copy", "load", "free")]
 
 
 def tables() -> None:
-    """One program for all sizes, loaded once; a table is copied once for a device, whatever streams and rows there are."""
+    """One program for all sizes, loaded once; a table is copied once for a device, whatever streams
+    and rows there are."""
     sizes, shorter, other = (2, 32, 8, 2048, 2048), (2, 32, 8, 2000, 2000), (2, 32, 8, 3000, 3000)
     kernel = kernel_for(sizes)
     copies()
@@ -145,7 +151,8 @@ def tables() -> None:
     assert copies() == ["copy", *ALWAYS] and second.certificate != kernel.certificate
     address, size = (second._tables[0].memory.address, second._tables[0].memory.bytes)
     assert driver.read(address, size)[:4] == (1).to_bytes(4, "little") and Table.total >= size + kernel._tables[0].memory.bytes
-    for one, expected in ((kernel, sizes), (second, other), (kernel, sizes)):  # alternating: nothing is made anew
+    # alternating: nothing is made anew.
+    for one, expected in ((kernel, sizes), (second, other), (kernel, sizes)):
         one.backward(**tensors(expected), stream=5)
         assert copies() == ALWAYS
 
@@ -163,7 +170,8 @@ def captured() -> None:
 
 
 def forgotten() -> None:
-    """Beyond a bound all tables go that no graph has, but the first of a program, which keeps its code; what comes then is the same again."""
+    """Beyond a bound all tables go that no graph has, but the first of a program, which keeps its
+    code; what comes then is the same again."""
     first, gone = (2, 32, 8, 2048, 2048), (2, 32, 8, 3000, 3000)
     certificates = [kernel_for(sizes).certificate for sizes in (first, gone)]
     kernels.MOST_TABLES, most = 1, kernels.MOST_TABLES
@@ -182,7 +190,8 @@ def forgotten() -> None:
 
 
 def many_sizes() -> None:
-    """Kernels of tables are bounded by their number, too: each has a table and a manifest in the host's memory."""
+    """Kernels of tables are bounded by their number, too: each has a table and a manifest in the
+    host's memory."""
     kernels.MOST_SIZES, most = 3, kernels.MOST_SIZES
     for rows in range(2048, 2048 + 12 * 64, 64):
         kernel_for((1, 32, 8, rows, rows))

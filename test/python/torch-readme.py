@@ -2,6 +2,8 @@
 # REQUIRES: torch, plain-libdash
 import torch, dash_attn
 q, k, v = (torch.randn(1, heads, 512, 128, device="cuda", dtype=torch.bfloat16, requires_grad=True) for heads in (8, 2, 2))
-o = dash_attn.attention(q, k, v, causal=True)     # or dash_attn.enable(), for code that calls PyTorch's own attention
-o.backward(torch.ones_like(o))                    # q.grad, k.grad and v.grad have the same bits on every run
+# Or dash_attn.enable(), for code that calls PyTorch's own attention.
+o = dash_attn.attention(q, k, v, causal=True)
+# q.grad, k.grad and v.grad have the same bits on every run.
+o.backward(torch.ones_like(o))
 print(dash_attn.explain(q, k, v, causal=True))    # what computes this call, or why it is refused

@@ -1,6 +1,7 @@
 # RUN: rm -rf %t && mkdir -p %t && %torch_python %s %t
 # REQUIRES: torch, plain-libdash
-"""A sampler looks at one step in n and at no other; ranges have the order's name and certificate; without either nothing looks on."""
+"""A sampler looks at one step in n and at no other; ranges have the order's name and certificate;
+without either nothing looks on."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 # RUN: %torch_python %s
 # REQUIRES: torch, plain-libdash
-"""attention() of packed sequences: gradients beside those of each alone, compiled programs, transforms, the drop-in, and every refusal."""
+"""attention() of packed sequences: gradients beside those of each alone, compiled programs,
+transforms, the drop-in, and every refusal."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ from dash_attn.torch import problem, sequences  # noqa: E402
 from dash_attn.torch.dropin import CUDNN, EFFICIENT, FLASH, SDPA_CUDNN, SDPA_FLASH  # noqa: E402
 
 BF16, EMPTY = torch.bfloat16, torch.empty(0)
-LENGTHS = ([5, 0, 1, 9, 4], [5, 3, 1, 7, 0])  # of q and of k; the fourth's first rows see nothing under a causal mask
+# Lengths of q and of k; the fourth's first rows see nothing under a causal mask.
+LENGTHS = ([5, 0, 1, 9, 4], [5, 3, 1, 7, 0])
 GAP = 2  # rows in front of the first sequence and behind the last
 
 
@@ -77,7 +79,8 @@ def gradients() -> None:
         inputs = tensors()
         demand_close(found(inputs, cu, **options), apart(inputs, cu, mask, options.get("scale", 0.125)))
         assert [by for by, *_ in LAUNCHED] == ["dash, packed"] and LAUNCHED[0][1] == (mask.left, mask.right)
-    # For self-attention one list of offsets, and one bound, is enough; slices of one projection are taken as they are.
+    # For self-attention one list of offsets, and one bound, is enough; slices of one projection are
+    # taken as they are.
     same = (LENGTHS[0], LENGTHS[0])
     inputs = tensors(same, 2, 2, 128, dtype=torch.float16)
     expected = found(inputs, (cu[0], cu[0]), causal=True)
@@ -96,7 +99,8 @@ def gradients() -> None:
 
 
 def in_pytorch() -> None:
-    """The operator as PyTorch checks it; one graph for all numbers of sequences and of rows; gradients by torch.func; vmap is refused."""
+    """The operator as PyTorch checks it; one graph for all numbers of sequences and of rows;
+    gradients by torch.func; vmap is refused."""
     cu = offsets(LENGTHS[0]), offsets(LENGTHS[1])
     q, k, v = (x.detach() for x in tensors())
     o, lse = attention(q, k, v, cu_seqlens_q=cu[0], cu_seqlens_k=cu[1], return_lse=True)

@@ -1,6 +1,7 @@
 # RUN: %torch_python %s
 # REQUIRES: torch, plain-libdash
-"""DTensor and FSDP2, by two processes on the CPU: gradients of parts are parts of the gradients, bit by bit, and nothing is gathered."""
+"""DTensor and FSDP2, by two processes on the CPU: gradients of parts are parts of the gradients,
+bit by bit, and nothing is gathered."""
 
 from __future__ import annotations
 
@@ -83,7 +84,8 @@ def of_rows(mesh: Any) -> None:
 
 
 def with_sink(mesh: Any) -> None:
-    """With parts of the heads each device has its own; with parts of the batch its gradient is a sum, of what each device has rounded."""
+    """With parts of the heads each device has its own; with parts of the batch its gradient is a
+    sum, of what each device has rounded."""
     for dim, of_sink in ((0, Replicate()), (1, Shard(0))):
         *whole, do = [*inputs()[:3], torch.linspace(-1, 1, 4, dtype=torch.bfloat16), inputs()[3]]
         for leaf in whole:
@@ -91,7 +93,8 @@ def with_sink(mesh: Any) -> None:
         expected = torch.autograd.grad(attention(*whole[:3], causal=True, sink=whole[3]), whole, do)
         ways = [Shard(dim)] * 3 + [of_sink]
         parts = [distribute_tensor(x.detach(), mesh, [way]).requires_grad_() for x, way in zip(whole, ways)]
-        operands = [whole[0].detach(), whole[0].detach()[..., 0].float(), whole[3].detach().float()]  # of the forward pass's operator
+        # The forward pass's operator.
+        operands = [whole[0].detach(), whole[0].detach()[..., 0].float(), whole[3].detach().float()]
         found = add_sink(*(distribute_tensor(x, mesh, [way]) for x, way in zip(operands, ways[1:])))
         for one, other in zip(found, add_sink(*operands), strict=True):
             assert one.placements == (Shard(dim),) and torch.equal(one.full_tensor(), other)
@@ -149,7 +152,8 @@ def work(rank: int, port: int) -> None:
     with_fsdp()
     dist.destroy_process_group()
     sys.stdout.flush()
-    os._exit(0)  # a thread of gloo that lets go of a tensor while the interpreter ends aborts the process
+    # A thread of gloo that lets go of a tensor while the interpreter ends aborts the process.
+    os._exit(0)
 
 
 if __name__ == "__main__":

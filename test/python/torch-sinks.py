@@ -1,6 +1,7 @@
 # RUN: %torch_python %s
 # REQUIRES: torch, plain-libdash
-"""attention() with a sink: beside a softmax with one column more, through every part of PyTorch, in a model of gpt-oss, and refusals."""
+"""attention() with a sink: beside a softmax with one column more, through every part of PyTorch, in
+a model of gpt-oss, and refusals."""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ def tensors(batch: int = 2, layout: str = "bhsd", of_sink: torch.dtype = torch.b
 
 def exact(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, sink: torch.Tensor, causal: bool = False, window: tuple[int, int] = (-1, -1),
           scale: float = 0.125, layout: str = "bhsd") -> list[torch.Tensor]:
-    """o, the LSE and all gradients in float64: the sink is a column of scores, left out of the product with v."""
+    """o, the LSE and all gradients in float64: the sink is a column of scores, left out of the
+    product with v."""
     inputs = [x.detach().double().requires_grad_() for x in (q, k, v, sink)]
     of_q, of_k, of_v = (x.transpose(1, 2) if layout == "bshd" else x for x in inputs[:3])
     of_k, of_v = (x.repeat_interleave(HEADS // KV_HEADS, 1) for x in (of_k, of_v))
@@ -85,7 +87,8 @@ def gradients() -> None:
 
 
 def compiled(*inputs: torch.Tensor, dynamic: bool = False, **options: Any) -> list[torch.Tensor]:
-    """By a graph that has the operator for the sink's part, and no sigmoid that a compiler would compute by code of its own."""
+    """By a graph that has the operator for the sink's part, and no sigmoid that a compiler would
+    compute by code of its own."""
     torch._dynamo.reset()
     backend = AotEagerAndRecordGraphs()
     ours = found(torch.compile(attention, backend=backend, fullgraph=True, dynamic=dynamic), *inputs, **options)
@@ -95,7 +98,8 @@ def compiled(*inputs: torch.Tensor, dynamic: bool = False, **options: Any) -> li
 
 
 def in_operator() -> None:
-    """The same bits and strides as what is computed in place, with o of rows that lie in any order; those of a compiler, too."""
+    """The same bits and strides as what is computed in place, with o of rows that lie in any order;
+    those of a compiler, too."""
     for dtype in (torch.bfloat16, torch.float16):
         for o in (torch.randn(3, HEADS, 500, 64), torch.randn(3, 500, HEADS, 64).transpose(1, 2), torch.randn(500, HEADS, 64).transpose(0, 1)):
             o, lse, sink = o.to(dtype), 4 * torch.randn(o.shape[:-1]), torch.linspace(-2, 3, HEADS)
@@ -150,7 +154,8 @@ def through_pytorch() -> None:
 
 
 def packed() -> None:
-    """Each sequence as it is alone, the sink's gradient their sum; an empty one between them, and rows that none has."""
+    """Each sequence as it is alone, the sink's gradient their sum; an empty one between them, and
+    rows that none has."""
     lengths = [5, 0, ROWS]
     alone = [[x.detach()[:1, :, :rows] for x in tensors()[:3]] for rows in lengths]
     sink = tensors()[3]
@@ -191,7 +196,8 @@ def packed() -> None:
 
 
 def in_a_model() -> None:
-    """gpt-oss, whose layers have sliding windows and full masks in turn, beside its own attention."""
+    """gpt-oss, whose layers have sliding windows and full masks in turn, beside its own
+    attention."""
     tokens = torch.arange(24).reshape(2, 12) * 5 % 64
     losses, gradients = {}, {}
     for implementation in ("dash", "eager"):

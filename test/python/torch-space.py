@@ -1,7 +1,8 @@
 # RUN: rm -rf %t && mkdir -p %t
 # RUN: env TRITON_INTERPRET=1 %torch_python %s %t
 # REQUIRES: torch, plain-libdash
-"""Where runs differ in space: planted faults are named by head and rows, and in dash's attention by the tasks and workers that add there."""
+"""Where runs differ in space: planted faults are named by head and rows, and in dash's attention by
+the tasks and workers that add there."""
 
 from __future__ import annotations
 

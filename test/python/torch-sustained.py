@@ -1,6 +1,7 @@
 # RUN: %torch_python %s
 # REQUIRES: torch, plain-libdash
-"""What test/Device/sustained.py computes from runs, clocks and watts, without a GPU, and what it says where there is none."""
+"""What test/Device/sustained.py computes from runs, clocks and watts, without a GPU, and what it
+says where there is none."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ from dash_attn.measure.timing import Variant, operations  # noqa: E402
 
 
 def rows() -> None:
-    """A run takes 2 ms or more; samples lie in all turns, those of SETTLE among them, which must not count."""
+    """A run takes 2 ms or more; samples lie in all turns, those of SETTLE among them, which must
+    not count."""
     ran: list[str] = []
 
     def variant(name: str) -> Variant:

@@ -1,6 +1,7 @@
 # RUN: %torch_python %s
 # REQUIRES: torch, plain-libdash
-"""Packed documents are noticed, whatever shape their positions have and whatever is beside them: served apart, or refused."""
+"""Packed documents are noticed, whatever shape their positions have and whatever is beside them:
+served apart, or refused."""
 
 from __future__ import annotations
 
@@ -92,7 +93,8 @@ def without_names(made: Any, **given: Any) -> None:
 
 
 def of_three_rows() -> None:
-    """Qwen2.5-VL: time, height and width; with a row of text's positions before them transformers looks for documents there."""
+    """Qwen2.5-VL: time, height and width; with a row of text's positions before them transformers
+    looks for documents there."""
     made = model(Qwen2_5_VLTextModel, Qwen2_5_VLTextConfig, num_key_value_heads=1, **ROPE)
     three = POSITIONS.expand(3, 1, -1)
     for positions in (POSITIONS, three, three.clone()):
@@ -109,7 +111,8 @@ def of_three_rows() -> None:
 
 
 def numbered_by_others() -> None:
-    """Documents of a mask function of a stranger's: those that are interrupted are no sequences of rows."""
+    """Documents of a mask function of a stranger's: those that are interrupted are no sequences of
+    rows."""
     q = torch.randn(1, 2, 4, 64, dtype=torch.bfloat16)
     for numbers, expected in (([[0, 0, 1, 1]], None), ([[0, 1, 0, 1]], PLACE + "documents whose numbers ascend in a row, found others; choose another one")):
         function = masking_utils.and_masks(masking_utils.packed_sequence_mask_function(torch.tensor(numbers)), masking_utils.causal_mask_function)
@@ -125,13 +128,15 @@ def begins() -> None:
         assert [at + 1 for at in found[0].nonzero()[:, 0].tolist()] == expected, positions
     for rows, expected in (([[0, 0], [0, 0], [0, 0]], [1]),  # texts of a token each
                            ([[0, 1, 1, 2], [0, 1, 1, 2], [0, 1, 2, 2]], []), ([[4, 9, 9, 3], [4, 9, 9, 3], [4, 9, 9, 3]], [3]),
-                           ([[0, 0, 0, 0, 0], [0, 0, 1, 1, 0], [0, 1, 0, 1, 0]], [4])):  # images at the very begin
+                           # Images at the very begin.
+                           ([[0, 0, 0, 0, 0], [0, 0, 1, 1, 0], [0, 1, 0, 1, 0]], [4])):
         found = documents.begins_of(torch.tensor(rows)[:, None])
         assert [at + 1 for at in found[0].nonzero()[:, 0].tolist()] == expected, rows
 
 
 def written_again() -> None:
-    """A buffer that was looked at has other positions later; and one that is gone leaves its place to another."""
+    """A buffer that was looked at has other positions later; and one that is gone leaves its place
+    to another."""
     made = model(PersimmonForCausalLM, PersimmonConfig)
     buffer = torch.arange(24)[None].clone()
     made(TOKENS, position_ids=buffer)
@@ -163,7 +168,8 @@ def offsets_that_say_something_else() -> None:
         cu = torch.tensor(offsets, dtype=torch.int32)
         found = refused(lambda cu=cu: llama(TOKENS, position_ids=POSITIONS, cu_seq_lens_q=cu, cu_seq_lens_k=cu), ArgumentError)
         assert found == disagree, found
-    # A model that takes no positions would go on counting, whatever offsets say; one that loses the offsets would mix documents.
+    # A model that takes no positions would go on counting, whatever offsets say; one that loses the
+    # offsets would mix documents.
     bart = model(BartForCausalLM, BartConfig, d_model=128, decoder_layers=1, decoder_attention_heads=2, decoder_ffn_dim=128)
     found = refused(lambda: bart(TOKENS, position_ids=POSITIONS, use_cache=False, **PACKED), ArgumentError)
     assert found == PLACE + "a model that takes position_ids, beside cu_seq_lens_q, found BartDecoder, which does not; choose another one", found
@@ -190,7 +196,8 @@ def of_a_layer_alone() -> None:
 
 
 def compiled() -> None:
-    """Programs do not wait for the device to decide: what would mix documents ends with an error when it runs."""
+    """Programs do not wait for the device to decide: what would mix documents ends with an error
+    when it runs."""
     made = model(LlamaForCausalLM, LlamaConfig)
     function = torch.compile(lambda **given: made(TOKENS, **given).logits, fullgraph=True, backend="aot_eager")
     alone = made(TOKENS).logits

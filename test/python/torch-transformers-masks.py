@@ -1,6 +1,7 @@
 # RUN: %torch_python %s
 # REQUIRES: torch, plain-libdash
-"""What a model asks to be masked is what its attention computes, or it is refused: caches, windows, and arguments that say something else."""
+"""What a model asks to be masked is what its attention computes, or it is refused: caches, windows,
+and arguments that say something else."""
 
 from __future__ import annotations
 
@@ -48,7 +49,8 @@ def demand_equal(found: torch.Tensor, expected: torch.Tensor, within: float = 0.
 
 
 def static_caches() -> None:
-    """First tokens in a buffer that is longer: the rest of it is not seen. Later tokens: how many are before them lies on the device."""
+    """First tokens in a buffer that is longer: the rest of it is not seen. Later tokens: how many
+    are before them lies on the device."""
     dash, eager = (model.eval() for model in models(LlamaForCausalLM, LlamaConfig, **GROUPED))
     for rows in (1, 5, 12):
         found = []
@@ -97,7 +99,8 @@ def attention_of(module: torch.nn.Module, given: Any, rows: int = 6, columns: in
 
 
 def contradictions() -> None:
-    """Nothing that an attention function is told goes against the mask, and nothing is left out that it is told."""
+    """Nothing that an attention function is told goes against the mask, and nothing is left out
+    that it is told."""
     module = torch.nn.Module()
     causal, full, window = Mask(6, 6, right=0), Mask(6, 6), Mask(6, 6, left=2, right=0)
     for given, options, text in (
@@ -134,7 +137,8 @@ def contradictions() -> None:
 
 
 def what_is_handed_on() -> None:
-    """Models hand on to attention what transformers says that they may be given: dash knows what each of these means."""
+    """Models hand on to attention what transformers says that they may be given: dash knows what
+    each of these means."""
     known = set(inspect.signature(attend).parameters) | set(attention.UNSERVED) | attention.HARMLESS
     assert set(TransformersKwargs.__annotations__) <= known, set(TransformersKwargs.__annotations__) - known
 

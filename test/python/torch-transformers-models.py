@@ -1,6 +1,7 @@
 # RUN: %torch_python %s %dash_src
 # REQUIRES: torch, plain-libdash
-"""Some models beside eager, in all cases: served and equal, or refused, and what the page says; a mask that is not heeded is found."""
+"""Some models beside eager, in all cases: served and equal, or refused, and what the page says; a
+mask that is not heeded is found."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ import record_models  # noqa: E402
 
 from dash_attn.transformers import masks  # noqa: E402
 
-# A window that is not handed on, positions that are not handed on or of three rows, windows to both sides, a bias, and an encoder with a decoder.
+# A window that is not handed on, positions that are not handed on or of three rows, windows to both
+# sides, a bias, and an encoder with a decoder.
 MODELS = (("causal", "llama"), ("causal", "qwen2_moe"), ("causal", "persimmon"), ("image and text", "qwen2_5_vl"), ("masked", "modernbert"), ("seq2seq", "bart"),
           ("seq2seq", "t5"), ("causal", "bloom"), ("image", "vit"))
 

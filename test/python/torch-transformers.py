@@ -1,6 +1,7 @@
 # RUN: %torch_python %s
 # REQUIRES: torch, plain-libdash
-"""attn_implementation="dash": a Llama trains as with PyTorch's attention, and what would mix documents is refused."""
+"""attn_implementation="dash": a Llama trains as with PyTorch's attention, and what would mix
+documents is refused."""
 
 from __future__ import annotations
 
@@ -55,7 +56,8 @@ def windowed(implementation: str, size: int = 4) -> Any:
 
 
 def windows() -> None:
-    """Mistral's mask: a row sees its own column and those before it, as many as the window has; also with a cache, a row at a time."""
+    """Mistral's mask: a row sees its own column and those before it, as many as the window has;
+    also with a cache, a row at a time."""
     for size, window in ((4, (3, 0)), (11, (10, 0)), (12, (-1, 0)), (100, (-1, 0))):
         LAUNCHED.clear()
         ours = gradients(windowed("dash", size))

@@ -1,6 +1,7 @@
 # RUN: rm -rf %t && mkdir -p %t && %python %s %t
 # REQUIRES: python, plain-libdash
-"""Made-up traces that are what was predicted: no differences, the prices that they were made with, an even heat map; and with faults, which are named."""
+"""Made-up traces that are what was predicted: no differences, the prices that they were made with,
+an even heat map; and with faults, which are named."""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ def report(mask: str, kind: str, form: str, kv_heads: int = 2) -> dict[str, Any]
 
 
 def made_up(order: dict[str, Any], predicted: dict[str, Any], factor: float = 1.0) -> list[Lane]:
-    """A kernel that does what the model says: a consumer and a reducer for each worker. factor: of all times."""
+    """A kernel that does what the model says: a consumer and a reducer for each worker. factor: of
+    all times."""
     steps, tasks, cost = steps_of(order, predicted), Tasks(order), order["cost"]
     owner = {(item["sequence"], head, q, item["kv"], item["part"]): item["worker"] for item in order["items"] for head, q in item["visit"]}
     chains = {tuple(chain[name] for name in ("sequence", "head", "q")): [tuple(one) for one in chain["order"]] for chain in order["chains"]}
@@ -71,7 +73,8 @@ def made_up(order: dict[str, Any], predicted: dict[str, Any], factor: float = 1.
 
 
 def delayed(lane: Lane, use: int, by: float) -> Lane:
-    """Waits so many nanoseconds longer for the turn of a use, and is so much later from there on."""
+    """Waits so many nanoseconds longer for the turn of a use, and is so much later from there
+    on."""
     at = next(index for index, span in enumerate(lane.spans) if span.event == "turn" and span.number == use)
     moved = [replace(span, begin=span.begin + by * (index > at), end=span.end + by * (index >= at)) for index, span in enumerate(lane.spans)]
     return replace(lane, end=lane.end + by, spans=moved)
@@ -114,7 +117,8 @@ def beside(order: dict[str, Any], predicted: dict[str, Any]) -> None:
 
 
 def other_orders() -> None:
-    """Traces of parts, whose pieces are uses without a task, and of contributions that wait for no turn."""
+    """Traces of parts, whose pieces are uses without a task, and of contributions that wait for no
+    turn."""
     for kind in ("symmetric-shift parts=2", "ascending apart=parts parts=2", "ascending apart=all"):
         order, predicted = (report("causal", kind, form, kv_heads=1) for form in ("json", "trace"))
         order = order["schedules"][0]
@@ -126,7 +130,8 @@ def other_orders() -> None:
 
 
 def prices(order: dict[str, Any], predicted: dict[str, Any], mask: str) -> dict[str, Any]:
-    """Those that the made-up kernel was made with; those of a kernel that takes twice as long are twice those."""
+    """Those that the made-up kernel was made with; those of a kernel that takes twice as long are
+    twice those."""
     cost = order["cost"]
     expected = {"compute": cost["c"], "reduce": cost["r"], "boundary": cost["boundary"], "latency": cost["latency"]}
     for factor, plain, times in ((1, None, 1), (2, None, 2), (2, order["makespan"] / 1000, 1)):
@@ -137,7 +142,8 @@ def prices(order: dict[str, Any], predicted: dict[str, Any], mask: str) -> dict[
         assert f"compute {found.price['compute']:g} (made with {cost['c']:g}, of " in str(found), found
     assert found.of["latency"] and abs(found.scale - 0.5) < 0.01 and "times 0.5" in str(found), found
     lanes = made_up(order, predicted)
-    together = [replace(lane, spans=[replace(span, of="q_do") if span.of == "q" else span for span in lane.spans]) for lane in lanes]  # Q and dO in one slot
+    # Q and dO in one slot.
+    together = [replace(lane, spans=[replace(span, of="q_do") if span.of == "q" else span for span in lane.spans]) for lane in lanes]
     assert trace_prices.find(together, order) == trace_prices.find(lanes, order)
     for broken, message in (([lane for lane in lanes if lane.role == "reduce"], "expected an item of two steps at least, found none"),
                             ([lane for lane in lanes if lane.role == "compute"], "expected turns that are added, found none")):
@@ -151,7 +157,8 @@ def heat_maps(order: dict[str, Any], predicted: dict[str, Any]) -> None:
     even = heat.of_trace(lanes, order, "even")
     assert even.rows == tuple(f"w{worker} sm{worker}" for worker in range(WORKERS)) and not even.stragglers, even.stragglers
     assert [len(cells) for cells in even.cells] == [sum(len(item["visit"]) for item in Tasks(order).items[worker]) for worker in range(WORKERS)]
-    assert abs(sum(even.cells[0]) - max(span.end for span in lanes[1].spans) / 1000) < 0.1  # steps follow each other
+    # Steps follow each other.
+    assert abs(sum(even.cells[0]) - max(span.end for span in lanes[1].spans) / 1000) < 0.1
     slow = [replace(lane, spans=[replace(span, begin=2 * span.begin, end=2 * span.end) for span in lane.spans]) if lane.worker == 2 else lane for lane in lanes]
     found = heat.of_trace(slow, order, "a <slow> one")
     assert list(found.stragglers) == ["w2 sm2"] and 1.5 < found.stragglers["w2 sm2"] < 2.5, found.stragglers

@@ -1,4 +1,5 @@
-"""BLAKE3, as its paper has it, for files that are damaged on purpose and have the right hash all the same."""
+"""BLAKE3, as its paper has it, for files that are damaged on purpose and have the right hash all
+the same."""
 
 from __future__ import annotations
 
@@ -41,7 +42,8 @@ def chunk(data: bytes, counter: int, root: int) -> tuple[int, ...]:
 def tree(data: bytes, counter: int, root: int) -> tuple[int, ...]:
     if len(data) <= 1024:
         return chunk(data, counter, root)
-    left = 1024 << ((len(data) - 1) // 1024).bit_length() - 1  # the largest power of two of chunks that leaves something
+    # The largest power of two of chunks that leaves something.
+    left = 1024 << ((len(data) - 1) // 1024).bit_length() - 1
     both = tree(data[:left], counter, 0) + tree(data[left:], counter + left // 1024, 0)
     return compress(START, struct.pack("<16I", *both), 0, PARENT | root)
 

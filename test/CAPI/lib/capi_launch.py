@@ -1,5 +1,5 @@
-"""Kernels for capi-launch, what it is told to do, and what its driver wrote down. That driver reads from the PTX how many parameters of
-how many bytes an entry takes."""
+"""Kernels for capi-launch, what it is told to do, and what its driver wrote down. That driver reads
+from the PTX how many parameters of how many bytes an entry takes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ def write(name: str, change: Any = None, table: bytes = b"", is_wrong: bool = Fa
 
 @dataclass
 class Ran:
-    """What a program printed, and the calls of its driver that change anything, with words in their place."""
+    """What a program printed, and the calls of its driver that change anything, with words in their
+    place."""
 
     lines: list[str]
     calls: list[list[str]]

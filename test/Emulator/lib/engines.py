@@ -18,7 +18,8 @@ NONE = constant(-1, u32)
 
 
 class Copy:
-    """Reads at one time and writes at a later one; whoever waits for `read` or `write` may go on behind that stage."""
+    """Reads at one time and writes at a later one; whoever waits for `read` or `write` may go on
+    behind that stage."""
 
     READ, WRITTEN = 1, 2
     slow = 0.35  # so many reads and writes take effect only when nothing else happens
@@ -54,9 +55,10 @@ class Copies:
 
 @cache
 def places(start: int, first: int, count: int, transposed: bool, width: int, leading: int, stride: int) -> np.ndarray:
-    """[count, 16]: where elements lie behind a multiple of 1024 bytes, in halfwords: rows from `first` on, 16 along the sum. Transposed, a
-    row of memory has as many of `count` as fit into `width` bytes, and panels of them are `leading` bytes apart; eights of rows are
-    `stride` apart."""
+    """[count, 16]: where elements lie behind a multiple of 1024 bytes, in halfwords: rows from
+    `first` on, 16 along the sum. Transposed, a row of memory has as many of `count` as fit into
+    `width` bytes, and panels of them are `leading` bytes apart; eights of rows are `stride`
+    apart."""
     panel = width // 2
     outer, inner = (first + np.arange(count))[:, None], np.arange(K)[None, :]
     if transposed:
@@ -98,7 +100,8 @@ class Product:
 
 
 def matrix_of(words: np.ndarray) -> np.ndarray:
-    """[16, columns] of f32 from the words of sums: word 4i + 2h + e of lane 4g + t is row g + 8h, column 8i + 2t + e."""
+    """[16, columns] of f32 from the words of sums: word 4i + 2h + e of lane 4g + t is row g + 8h,
+    column 8i + 2t + e."""
     return words.view(np.float32).reshape(-1, 2, 2, 8, 4).transpose(1, 3, 0, 4, 2).reshape(ROWS, -1)
 
 
@@ -107,8 +110,9 @@ def words_of(matrix: np.ndarray) -> np.ndarray:
 
 
 class Products:
-    """Products of a warp, in their order. Registers of sums are no numbers from the first product until one waits for the last; factors in registers
-    and in shared memory are read when a product happens to run."""
+    """Products of a warp, in their order. Registers of sums are no numbers from the first product
+    until one waits for the last; factors in registers and in shared memory are read when a product
+    happens to run."""
 
     slow = 0.1
 
@@ -117,7 +121,8 @@ class Products:
         self.queue: list[tuple[Product, int, int, bool]] = []
         self.sums: dict[tuple[str, ...], np.ndarray] = {}
         self.open: list[Product] = []
-        self.groups: list[tuple[int, list[Product]]] = []  # how many products have run when it is done
+        # How many products have run when it is done.
+        self.groups: list[tuple[int, list[Product]]] = []
         self.issued = self.run = 0
 
     def issue(self, product: Product) -> None:
@@ -146,7 +151,8 @@ class Products:
         else:
             a = factor(self.shared, left, self.first_row, ROWS, product.left_transposed, product.element)
         b = factor(self.shared, right, 0, product.columns, product.right_transposed, product.element)
-        # Products of 16-bit numbers are exact in f64, and so nearly are their sums: rounded once a step.
+        # Products of 16-bit numbers are exact in f64, and so nearly are their sums: rounded once a
+        # step.
         result = a.astype(np.float64) @ b.astype(np.float64).T
         self.sums[product.sums] = (result + self.sums[product.sums] if adds else result).astype(np.float32)
         self.run += 1

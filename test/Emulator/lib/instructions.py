@@ -1,5 +1,6 @@
-"""Instructions that do more than compute: branches, barriers, memory, exchanges between lanes. Each is decoded once, into a function of a
-warp, a group of its lanes and those of them that its guard lets through."""
+"""Instructions that do more than compute: branches, barriers, memory, exchanges between lanes. Each
+is decoded once, into a function of a warp, a group of its lanes and those of them that its guard
+lets through."""
 
 from __future__ import annotations
 
@@ -57,7 +58,8 @@ def decoded(program: Program, instruction: Instruction) -> Act:
     act = maker(instruction) if maker else None
     if act is None:
         raise unknown(instruction)
-    # What lanes do together waits for all that are left; barriers for threads know how many those are.
+    # What lanes do together waits for all that are left; barriers for threads know how many those
+    # are.
     return together(act) if ".sync" in name and root != "bar" or name in ("bar.warp.sync", "bar.sync", "bar.arrive") else act
 
 
@@ -202,7 +204,8 @@ def add(instruction: Instruction) -> Act | None:
 
 
 def matrices(instruction: Instruction) -> Act | None:
-    """Four matrices of 8 x 8 halfwords; lane 8m + r has the address of row r of matrix m, lane 4r + c holds its words 2c and 2c + 1."""
+    """Four matrices of 8 x 8 halfwords; lane 8m + r has the address of row r of matrix m, lane 4r +
+    c holds its words 2c and 2c + 1."""
     loads = instruction.name == "ldmatrix.sync.aligned.m8n8.x4.shared.b16"
     if not loads and instruction.name != "stmatrix.sync.aligned.m8n8.x4.shared.b16":
         return None

@@ -1,5 +1,6 @@
-"""What instructions compute, for the 32 lanes of a warp at once. A register is an array of unsigned words, a predicate one of booleans;
-arrays are never written to, so that registers may share them."""
+"""What instructions compute, for the 32 lanes of a warp at once. A register is an array of unsigned
+words, a predicate one of booleans; arrays are never written to, so that registers may share
+them."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ def high_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def fma(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """The product is exact; the sum is rounded to 53 bits and then to 24, which is twice only where the first rounding meets a tie."""
+    """The product is exact; the sum is rounded to 53 bits and then to 24, which is twice only where
+    the first rounding meets a tie."""
     return (a.astype(f64) * b + c).astype(f32)
 
 

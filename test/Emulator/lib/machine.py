@@ -1,4 +1,5 @@
-"""One GPU that runs entries: blocks whose warps and engines take turns at random, so that each seed is another interleaving."""
+"""One GPU that runs entries: blocks whose warps and engines take turns at random, so that each seed
+is another interleaving."""
 
 from __future__ import annotations
 
@@ -15,11 +16,13 @@ from ptx_text import Wrong, parse
 from translate import Translator
 from warp import Group, Warp
 
-# A while of so many turns has habits of its own. How often an engine goes on before a warp does: hardly ever, sometimes, nearly always; where
-# all warps wait, one does anyhow. Which engine: any, the one that began last, or first. Which warp: any, or the first by a random rank.
+# A while of so many turns has habits of its own. How often an engine goes on before a warp does:
+# hardly ever, sometimes, nearly always; where all warps wait, one does anyhow. Which engine: any,
+# the one that began last, or first. Which warp: any, or the first by a random rank.
 PACES, LONGEST_WHILE, LONGEST_TURN = (0.01, 0.2, 0.6, 0.95), 800, 40
 IMPATIENCE = 0.15  # how often what is slow happens while others sleep
-STEPS_OF_LOOK, STEPS_OF_CLOCK = 4, 48  # between looks at warps that wait for others, and at those that sleep
+# Between looks at warps that wait for others, and at those that sleep.
+STEPS_OF_LOOK, STEPS_OF_CLOCK = 4, 48
 RESIDENT = 6  # blocks of a grid whose blocks do not wait for each other
 MOST_NAPS = 2000  # in a row, before nothing is expected to happen any more
 
@@ -90,7 +93,8 @@ class Machine:
         return self.time
 
     def launch(self, entry: str, blocks: int, threads: int, shared_bytes: int, values: list[tuple[str, int]], together: bool) -> None:
-        """Runs an entry to its end. values: (type, bits) of each parameter. together: all blocks are resident."""
+        """Runs an entry to its end. values: (type, bits) of each parameter. together: all blocks
+        are resident."""
         if entry not in self.programs:
             self.programs[entry] = Program(self.text, entry, self.clock)
         self.program = self.programs[entry]

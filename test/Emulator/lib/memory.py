@@ -1,4 +1,5 @@
-"""Global memory, whose allocations have guards around them, and the shared memory of a block, which copies and products see late."""
+"""Global memory, whose allocations have guards around them, and the shared memory of a block, which
+copies and products see late."""
 
 from __future__ import annotations
 
@@ -84,12 +85,14 @@ class Global(Memory):
 
 
 class Shared(Memory):
-    """What threads have stored, copies and products see behind the thread's proxy fence, and not before."""
+    """What threads have stored, copies and products see behind the thread's proxy fence, and not
+    before."""
 
     def __init__(self, size: int):
         super().__init__(SHARED, size)
         self.seen = self.bytes.copy()
-        self.unfenced: dict[tuple[int, int], list[np.ndarray]] = {}  # of a warp's lane: the words it has stored
+        # By a warp's lane, the words it has stored.
+        self.unfenced: dict[tuple[int, int], list[np.ndarray]] = {}
 
     def note(self, warp: int, lanes: np.ndarray, places: np.ndarray) -> None:
         for lane, words in zip(np.flatnonzero(lanes).tolist(), places):

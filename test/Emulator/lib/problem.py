@@ -1,6 +1,7 @@
-"""Random inputs for a kernel, of batches and of lists, and what its gradients are measured against: float64, and the roundings to 16 bits
-that every kernel on tensor cores does. The measure is that of `test/Device/accuracy.py`, but a closer one: exponentials and sums here are
-more exact than a GPU's."""
+"""Random inputs for a kernel, of batches and of lists, and what its gradients are measured against:
+float64, and the roundings to 16 bits that every kernel on tensor cores does. The measure is that of
+`test/Device/accuracy.py`, but a closer one: exponentials and sums here are more exact than a
+GPU's."""
 
 from __future__ import annotations
 
@@ -105,13 +106,14 @@ class Inputs:
         return reference.backward(*given, self.tensors["lse"][:, :, of_q].astype(np.float64), **self.options, **options)
 
     def errors(self, found: dict[str, np.ndarray]) -> dict[str, tuple[float, float]]:
-        """(ours, that of rounding) of each gradient, the largest of all sequences. What belongs to none must be as it was, what has no partner
-        zero: else the error is infinite."""
+        """(ours, that of rounding) of each gradient, the largest of all sequences. What belongs to
+        none must be as it was, what has no partner zero: else the error is infinite."""
         worst = dict.fromkeys(self.outputs, (0.0, 0.0))
         written = {name: np.zeros(found[name].shape[2], bool) for name in ("dq", "dk", "dv")}
         is_list = self.gap > 0 or len(self.problem.lengths) > 1
         for index, (of_q, of_kv) in enumerate(self.ranges()):
-            of_sink = slice(index, index + 1) if is_list else slice(None)  # of a list a row of dsink is a sequence's
+            # In a list a row of dsink is a sequence's.
+            of_sink = slice(index, index + 1) if is_list else slice(None)
             rows = {"dq": of_q, "dk": of_kv, "dv": of_kv}
             for name, part in rows.items():
                 written[name][part] = True

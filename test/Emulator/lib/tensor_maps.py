@@ -1,5 +1,6 @@
-"""TMA descriptors: 128 bytes with fields that instructions replace one by one. Where a field lies is the emulator's own affair, as it is
-a GPU's. Five dimensions, elements of 16 bits, rows of 32, 64 or 128 bytes in shared memory, swizzled: that is what the kernels use."""
+"""TMA descriptors: 128 bytes with fields that instructions replace one by one. Where a field lies
+is the emulator's own affair, as it is a GPU's. Five dimensions, elements of 16 bits, rows of 32, 64
+or 128 bytes in shared memory, swizzled: that is what the kernels use."""
 
 from __future__ import annotations
 
@@ -10,7 +11,8 @@ BYTES, RANK = 128, 5
 MAP = np.dtype([("global_address", "<u8"), ("global_stride", "<u8", RANK - 1), ("global_dim", "<u4", RANK), ("box_dim", "<u4", RANK),
                 ("element_stride", "<u4", RANK), ("rank", "u1"), ("elemtype", "u1"), ("interleave_layout", "u1"), ("swizzle_mode", "u1"),
                 ("fill_mode", "u1")])
-# PTX counts ranks from 0; f16 is 6, bf16 is 10; swizzles of 32, 64 and 128 bytes are 1, 2 and 3; what is out of bounds is zero.
+# PTX counts ranks from 0; f16 is 6, bf16 is 10; swizzles of 32, 64 and 128 bytes are 1, 2 and 3;
+# what is out of bounds is zero.
 EXPECTED = {"rank": (RANK - 1,), "elemtype": (6, 10), "interleave_layout": (0,), "swizzle_mode": (1, 2, 3), "fill_mode": (0,)}
 
 
@@ -47,7 +49,8 @@ class TensorMap:
         return 2 * int(np.prod(self.box))
 
     def rows(self, coordinates: list[int]) -> tuple[np.ndarray, np.ndarray, int]:
-        """The address of each row of the box, in shared memory's order, whether it is in bounds, and how many of its bytes are."""
+        """The address of each row of the box, in shared memory's order, whether it is in bounds,
+        and how many of its bytes are."""
         grids = np.meshgrid(*(np.arange(size) for size in self.box[:0:-1]), indexing="ij")
         at = [coordinate + grid.reshape(-1) for coordinate, grid in zip(coordinates[1:], grids[::-1])]
         inside = np.logical_and.reduce([(0 <= x) & (x < size) for x, size in zip(at, self.sizes[1:])])
@@ -57,6 +60,7 @@ class TensorMap:
 
 
 def swizzled(address: int, rows: int, width: int) -> np.ndarray:
-    """[rows, width]: where the bytes of rows lie behind an address of shared memory: 16 bytes change places within eight rows."""
+    """[rows, width]: where the bytes of rows lie behind an address of shared memory: 16 bytes
+    change places within eight rows."""
     byte = address + width * np.arange(rows)[:, None] + np.arange(width)[None, :]
     return byte ^ (byte >> 7 & width // 16 - 1) << 4

@@ -147,7 +147,8 @@ def copy(instruction: Instruction) -> Act | None:
         return each(bring)
     plain = name.replace(".L2::cache_hint", "")
     if plain in ("async.bulk.global.shared::cta.bulk_group", "reduce.async.bulk.global.shared::cta.bulk_group.add.f32"):
-        return each(take(name.startswith("reduce"), *map(number, operands[:3])))  # what L2 keeps changes no number
+        # What L2 keeps changes no number.
+        return each(take(name.startswith("reduce"), *map(number, operands[:3])))
     if name == "async.bulk.tensor.5d.shared::cluster.global.tile.mbarrier::complete_tx::bytes":
         return each(tile(operands[0], operands[1], operands[2]))
     if name == "async.bulk.tensor.5d.global.shared::cta.tile.bulk_group":

@@ -1,4 +1,5 @@
-"""Instructions that only compute, as Python on arrays of lanes: a run of them becomes one function."""
+"""Instructions that only compute, as Python on arrays of lanes: a run of them becomes one
+function."""
 
 from __future__ import annotations
 

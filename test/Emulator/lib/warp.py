@@ -1,4 +1,5 @@
-"""A warp: 32 lanes that may part at a branch and meet again. The ones that are furthest behind go on, of those that can."""
+"""A warp: 32 lanes that may part at a branch and meet again. The ones that are furthest behind go
+on, of those that can."""
 
 from __future__ import annotations
 

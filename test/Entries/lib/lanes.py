@@ -1,7 +1,8 @@
 """Runs an entry of one warp, lane by lane side by side: each value is an array of 32 numbers.
 
-Reads the generic form of the ops that entries are made of before --dash-convert-to-llvm. Branches are masks, loops go the same way
-in all lanes, memory is what `Memory` has; an address outside of it is an error.
+Reads the generic form of the ops that entries are made of before --dash-convert-to-llvm. Branches
+are masks, loops go the same way in all lanes, memory is what `Memory` has; an address outside of it
+is an error.
 """
 
 from __future__ import annotations
@@ -57,7 +58,8 @@ def _wrap(value: Value, type_: str) -> Value:
 
 
 def _divide(a: Value, b: Value) -> Value:
-    """Rounded to zero, as arith.divsi does; a divisor of 0 in a lane whose result is not taken gives 0."""
+    """Rounded to zero, as arith.divsi does; a divisor of 0 in a lane whose result is not taken
+    gives 0."""
     quotient = np.abs(a) // np.maximum(np.abs(b), 1)
     return np.where((a < 0) != (b < 0), -quotient, quotient)
 
@@ -67,11 +69,13 @@ ARITH = {
     "arith.andi": lambda a, b: a & b, "arith.ori": lambda a, b: a | b, "arith.xori": lambda a, b: a ^ b,
     "arith.shli": lambda a, b: a << b, "arith.minsi": np.minimum, "arith.maxsi": np.maximum,
     "arith.divsi": _divide, "arith.remsi": lambda a, b: a - _divide(a, b) * b,
-    "arith.divui": _divide, "arith.remui": lambda a, b: a - _divide(a, b) * b,  # of numbers that are not negative
+    # For numbers that are not negative.
+    "arith.divui": _divide, "arith.remui": lambda a, b: a - _divide(a, b) * b,
     "arith.shrui": lambda a, b: a >> b, "arith.shrsi": lambda a, b: a >> b,
     "arith.floordivsi": lambda a, b: a // np.maximum(b, 1), "arith.ceildivsi": lambda a, b: -(-a // np.maximum(b, 1)),
 }
-COMPARE = [np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal]  # arith.cmpi, signed
+# arith.cmpi, signed.
+COMPARE = [np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal]
 
 
 class Warp:

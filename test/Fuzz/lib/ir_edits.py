@@ -1,7 +1,9 @@
-"""One thing of the workers changed between two passes, and the other passes run: dash-opt refuses it with a place, or the PTX of the
-main kernel still keeps its order, which `ptx_machine` proves. A dropped wait that goes unnoticed is what this looks for.
+"""One thing of the workers changed between two passes, and the other passes run: dash-opt refuses
+it with a place, or the PTX of the main kernel still keeps its order, which `ptx_machine` proves. A
+dropped wait that goes unnoticed is what this looks for.
 
-What a kernel computes is not looked at: two factors of a product that are swapped before the passes are another product.
+What a kernel computes is not looked at: two factors of a product that are swapped before the passes
+are another product.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ from tool import Tool
 WALKS = [[1, 1, 2, 3], [4, 1, 5]]
 # Each so many edits are of another program.
 EDITS_A_PROGRAM = 50
-# Behind these there are instructions, and no part of the compiler knows what a slot was: the machine is what finds an edit.
+# Behind these there are instructions, and no part of the compiler knows what a slot was: the
+# machine is what finds an edit.
 HELD_BY_MACHINE = ("dash-convert-to-nvvm", "dash-lower-roles")
 PROGRAMS = [("full", 64), ("causal", 128), ("full", 128), ("causal", 64)]
 PIPELINE = "kind=shift q-tile=64 workers=4"
@@ -45,7 +48,8 @@ class Edit:
 
 
 def workers_of(text: str) -> range:
-    """The lines inside of dash.workers, or of the main kernel's entry where roles have become branches."""
+    """The lines inside of dash.workers, or of the main kernel's entry where roles have become
+    branches."""
     lines = text.splitlines()
     for begins in (r"\s*dash\.workers\b", r"\s*llvm\.func @\w+_main\("):
         if found := [i for i, line in enumerate(lines) if re.match(begins, line)]:
@@ -125,8 +129,9 @@ class Program:
 
     @staticmethod
     def of(root: Path, tool: Tool, mask: str, head_dim: int) -> Program:
-        """The dumps of one run of the whole pipeline, whose own word is taken for its passes and their order. A pass that
-        only looks leaves no stage: an edit behind it is one behind the pass before, which it has looked at."""
+        """The dumps of one run of the whole pipeline, whose own word is taken for its passes and
+        their order. A pass that only looks leaves no stage: an edit behind it is one behind the
+        pass before, which it has looked at."""
         example = root / f"dialects/dash/examples/bwd-{mask}.mlir"
         source = example.read_text(encoding="utf-8").replace("x128xbf16", f"x{head_dim}xbf16")
         output = tool.path(f"unedited-{mask}-{head_dim}").resolve()
@@ -163,7 +168,8 @@ def differs(ptx: str, manifest: Path) -> str:
             ptx_order.run(ptx, json.loads(manifest.read_text(encoding="utf-8")), walks)
     except ptx_order.Wrong as wrong:
         return str(wrong)
-    except (ArithmeticError, LookupError, TypeError, ValueError) as wrong:  # what no kernel may ask of it
+    # What no kernel may ask of it.
+    except (ArithmeticError, LookupError, TypeError, ValueError) as wrong:
         return f"{type(wrong).__name__}: {wrong}"
     return ""
 

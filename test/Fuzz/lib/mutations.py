@@ -1,4 +1,5 @@
-"""Inputs of the tests, order files and pass options, changed at random: whatever they say, dash-opt answers."""
+"""Inputs of the tests, order files and pass options, changed at random: whatever they say, dash-opt
+answers."""
 
 from __future__ import annotations
 
@@ -197,7 +198,8 @@ def pipeline(rng: random.Random, tool: Tool, order: Path | None) -> list[str]:
 
 
 def fault_kind(done: Done) -> str | None:
-    """One name for all inputs that fail alike: the place in our code, or the text without its numbers."""
+    """One name for all inputs that fail alike: the place in our code, or the text without its
+    numbers."""
     fault = done.fault()
     if fault is None:
         return None

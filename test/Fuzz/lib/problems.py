@@ -1,7 +1,8 @@
-"""Random problems by seed: their schedules are proven by dash-opt and checked by the model in Python.
+"""Random problems by seed: their schedules are proven by dash-opt and checked by the model in
+Python.
 
-Many functions stand in one module, so that a process serves many cases. What a dash-opt can do (its kinds, its masks)
-is asked of it, so a new one is tried from the day it exists.
+Many functions stand in one module, so that a process serves many cases. What a dash-opt can do (its
+kinds, its masks) is asked of it, so a new one is tried from the day it exists.
 """
 
 from __future__ import annotations
@@ -69,8 +70,8 @@ def mask_text(mask: Mask) -> str:
 
 
 def function_text(name: str, level: str, problem: Problem) -> str:
-    """An attention backward of static sizes; equal sequences are a batch in every other problem. Some have a sink, some a softcap:
-    no order knows of them."""
+    """An attention backward of static sizes; equal sequences are a batch in every other problem.
+    Some have a sink, some a softcap: no order knows of them."""
     q = sum(s.q for s in problem.sequences)
     kv = sum(s.kv for s in problem.sequences)
     batch, sequences = 1, ""
@@ -202,7 +203,8 @@ def request_differences(asked: Asked, problem: Problem, schedule: Json) -> list[
 
 
 def built_differences(tool: Tool, powers: Powers, seed: int, count: int) -> list[str]:
-    """One module of `count` problems, ordered by one kind; what is printed reads back as the same orders."""
+    """One module of `count` problems, ordered by one kind; what is printed reads back as the same
+    orders."""
     rng = random.Random(seed)
     maker, asked = Maker(rng, powers), Asked.draw(rng, powers.kinds)
     problems = [maker.problem() for _ in range(count)]
@@ -237,7 +239,8 @@ def built_differences(tool: Tool, powers: Powers, seed: int, count: int) -> list
 
 
 def given_differences(tool: Tool, powers: Powers, seed: int, count: int) -> list[str]:
-    """One module of `count` problems with random orders from a file: they come back as they were."""
+    """One module of `count` problems with random orders from a file: they come back as they
+    were."""
     rng = random.Random(seed)
     maker = Maker(rng, powers)
     problems = [maker.problem() for _ in range(count)]

@@ -1,4 +1,5 @@
-"""What libFuzzer begins with at each door: the inputs of the tests and what dash-opt writes, and what earlier runs have kept."""
+"""What libFuzzer begins with at each door: the inputs of the tests and what dash-opt writes, and
+what earlier runs have kept."""
 
 from __future__ import annotations
 

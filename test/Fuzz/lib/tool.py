@@ -34,7 +34,8 @@ class Done:
         return self.code is None or self.code < 0 or self.code > 1 or bool(CRASH.search(self.errors))
 
     def fault(self) -> str | None:
-        """What no input whatever may cause: a hang, a crash, or a refusal that does not say where."""
+        """What no input whatever may cause: a hang, a crash, or a refusal that does not say
+        where."""
         if self.code is None:
             return "hang"
         if crash := CRASH.search(self.errors):

@@ -1,7 +1,9 @@
-"""Bulk copies, bulk reductions and matrix products: events that a thread starts, and that are not in its program order.
+"""Bulk copies, bulk reductions and matrix products: events that a thread starts, and that are not
+in its program order.
 
-The memory consistency chapter leaves them to the descriptions of the instructions (8.9.1.1). The rules here are ours, each taken
-from the sentence that `RULES` quotes; sections are those of PTX ISA 9.4 (older versions number section 9.7 otherwise).
+The memory consistency chapter leaves them to the descriptions of the instructions (8.9.1.1). The
+rules here are ours, each taken from the sentence that `RULES` quotes; sections are those of PTX ISA
+9.4 (older versions number section 9.7 otherwise).
 """
 
 from __future__ import annotations
@@ -109,7 +111,9 @@ class Asynchronous:
             self.thread.program.depends += [(read.number, write.number) for read in earlier]
             accesses.append(write)
         done = self.complete(text, accesses)
-        if inwards:  # "complete-tx", "own": `started` edges are not passed on, so only this copy's accesses are before the wait
+        # "complete-tx", "own": `started` edges are not passed on, so only this copy's accesses are
+        # before the wait.
+        if inwards:
             release = self.thread.add(text + " (complete-tx)", "point", is_asynchronous=True, scope="cluster", releases=True)
             self.thread.program.order.append((done, release.number))
             self.thread.program.meet(key or (self.thread.block, operands[-1]), release, "gives")

@@ -1,9 +1,12 @@
-"""Shared memory of a block, and all that its threads do with it: each read has to observe the write before it.
+"""Shared memory of a block, and all that its threads do with it: each read has to observe the write
+before it.
 
-Bytes stand for the elements of channels: the first of each, and of tiles that warpgroups write the first of the second one. A consumer
-warpgroup counts as two lanes of one warp. The first runs what an elected lane runs: it arrives at barriers and starts copies. The other
-does the work: what it has stored or read is passed on only if it meets the first. Which write comes before a read is said by the run
-of the machine; that no run has another is proved elsewhere (test/Protocol, verify-protocol).
+Bytes stand for the elements of channels: the first of each, and of tiles that warpgroups write the
+first of the second one. A consumer warpgroup counts as two lanes of one warp. The first runs what
+an elected lane runs: it arrives at barriers and starts copies. The other does the work: what it has
+stored or read is passed on only if it meets the first. Which write comes before a read is said by
+the run of the machine; that no run has another is proved elsewhere (test/Protocol,
+verify-protocol).
 """
 
 from __future__ import annotations
@@ -30,7 +33,8 @@ ALIAS = re.compile(r"^(!\w+) = !dash\.channel<(.*)>$", re.M)
 TYPE = re.compile(r"tensor<([\dx]+)x([a-z]+)(\d+)[^>]*>|index")
 
 
-SECOND_ROWS = 64 * 128  # where the rows of the second warpgroup begin: a row of a panel has 128 bytes
+# Where the rows of the second warpgroup begin: a row of a panel has 128 bytes.
+SECOND_ROWS = 64 * 128
 
 
 @dataclass
@@ -145,7 +149,8 @@ class Block:
         """For each reading of proxy fences the bytes of which a read may observe another write."""
         program = self.build(change)
         found: dict[str, list[str]] = dict.fromkeys(READINGS, [])
-        for reading in reversed(READINGS):  # the stricter first: where it finds nothing, the other does neither
+        # The stricter first: where it finds nothing, the other does neither.
+        for reading in reversed(READINGS):
             model = Model(program, replace(rules, reading=reading))
             found[reading] = [place.address for place in self.names.values() if model.allows(wrong(model, place.address)) is not None]
             if not found[reading]:
@@ -154,7 +159,8 @@ class Block:
 
 
     def execution(self, change: Change, reading: str) -> str:
-        """The first read, in the order of the run, that may observe another write, and the earliest of these."""
+        """The first read, in the order of the run, that may observe another write, and the earliest
+        of these."""
         model = Model(self.build(change), Rules(reading))
         for place in (place.address for place in self.names.values()):
             writes = sorted((write for write in model.writes if write.place == place), key=lambda write: write.thread != INITIAL)

@@ -29,7 +29,8 @@ class Event:
     place: str = ""  # the bytes
     address: str = ""  # the virtual address through which they are reached
     space: str = ""  # state space of the place, or the only one that a proxy fence is for
-    proxy: str = "generic"  # through which memory is accessed, or between which and the generic one a fence stands
+    # Through which memory is accessed, or between which and the generic one a fence stands.
+    proxy: str = "generic"
     strong: bool = False
     scope: str = ""
     acquires: bool = False
@@ -50,16 +51,21 @@ class Program:
     """Events and what is known of their order before anything runs."""
 
     events: list[Event] = field(default_factory=list)
-    order: list[tuple[int, int]] = field(default_factory=list)  # program order, and what is cited beside each use
-    started: list[tuple[int, int]] = field(default_factory=list)  # a point of a thread, an asynchronous event that it starts
+    # Program order, and what is cited beside each use.
+    order: list[tuple[int, int]] = field(default_factory=list)
+    # A point of a thread, an asynchronous event that it starts.
+    started: list[tuple[int, int]] = field(default_factory=list)
     synchronized: list[tuple[int, int]] = field(default_factory=list)
-    atomic: dict[int, int] = field(default_factory=dict)  # the write of the read of a read-modify-write
+    # The write of the read of a read-modify-write.
+    atomic: dict[int, int] = field(default_factory=dict)
     depends: list[tuple[int, int]] = field(default_factory=list)
-    required: list = field(default_factory=list)  # what an execution has to satisfy, such as a loop that ends
+    # What an execution has to satisfy, such as a loop that ends.
+    required: list = field(default_factory=list)
     initial: dict[str, int] = field(default_factory=dict)
     places: dict[str, str] = field(default_factory=dict)  # of addresses that are aliases
     meetings: dict[object, dict[str, list[int]]] = field(default_factory=dict)
-    has_values: bool = True  # whether the question is about values, or only about which thread observes which
+    # Whether the question is about values, or only about which thread observes which.
+    has_values: bool = True
     begins: dict[str, Event] = field(default_factory=dict)  # of grids that follow another
 
     def add(self, **fields) -> Event:
@@ -71,7 +77,8 @@ class Program:
         return [event for event in self.events if event.thread == thread and not event.is_asynchronous]
 
     def end_grid(self, grid: str, following: str) -> None:
-        """All threads of a grid are before its end, and that is before the start of all threads of the next (8.9.4)."""
+        """All threads of a grid are before its end, and that is before the start of all threads of
+        the next (8.9.4)."""
         end = self.add(thread=f"end of {grid}", block="", grid=grid, kind="boundary", text=f"{grid} ends")
         begin = self.add(thread=f"start of {following}", block="", grid=following, kind="boundary", text=f"{following} starts")
         self.order += [(event.number, end.number) for event in self.events
@@ -80,7 +87,8 @@ class Program:
         self.begins[following] = begin
 
     def meet(self, key: object, event: Event, side: str) -> None:
-        """`event` releases ("gives") or acquires ("takes") at a barrier: all who give are before all who take (8.9.4)."""
+        """`event` releases ("gives") or acquires ("takes") at a barrier: all who give are before
+        all who take (8.9.4)."""
         meeting = self.meetings.setdefault(key, {"gives": [], "takes": []})
         for other in meeting["takes" if side == "gives" else "gives"]:
             pair = (event.number, other) if side == "gives" else (other, event.number)
@@ -95,15 +103,16 @@ class Program:
 
 
 def in_scope(event: Event, other: Event) -> bool:
-    """Whether `other` runs in a thread that the scope of `event` includes (8.5). Blocks here have clusters of their own, and
-    all grids run on one device."""
+    """Whether `other` runs in a thread that the scope of `event` includes (8.5). Blocks here have
+    clusters of their own, and all grids run on one device."""
     if event.scope in ("cta", "cluster"):
         return event.block == other.block and event.grid == other.grid
     return event.scope in ("gpu", "sys")
 
 
 def morally_strong(first: Event, second: Event) -> bool:
-    """8.7: related in program order, or both strong with scopes that include each other; via one proxy; overlapping completely."""
+    """8.7: related in program order, or both strong with scopes that include each other; via one
+    proxy; overlapping completely."""
     if first.proxy != second.proxy or (first.in_memory and second.in_memory and first.address != second.address):
         return False
     if first.thread == second.thread and not first.is_asynchronous and not second.is_asynchronous:

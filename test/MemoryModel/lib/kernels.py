@@ -1,4 +1,5 @@
-"""An emitted kernel's threads as events, and the question what happens without one of its instructions."""
+"""An emitted kernel's threads as events, and the question what happens without one of its
+instructions."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ from traces import Step, Tracer, is_shared
 
 @dataclass(frozen=True)
 class Change:
-    """What becomes of the instructions of some lines: nothing, or others; and what is added behind some."""
+    """What becomes of the instructions of some lines: nothing, or others; and what is added behind
+    some."""
 
     lines: tuple[int, ...] = ()
     old: str = ""
@@ -43,8 +45,9 @@ def trace(ptx: Path, walks: list[int]) -> Tracer:
 
 
 def replay(thread: Thread, steps: Iterable[Step], names: dict[int, Place], tracer: Tracer, change: Change = AS_EMITTED) -> None:
-    """Runs steps of the machine as a thread of the model. `names` has the bytes that matter; all other places are private, as if
-    no other kernel used them. One byte stands for a tile: all bytes of it go the same way."""
+    """Runs steps of the machine as a thread of the model. `names` has the bytes that matter; all
+    other places are private, as if no other kernel used them. One byte stands for a tile: all bytes
+    of it go the same way."""
     for step in steps:
         key = (thread.block, tracer.barrier_of(step), step.phase) if step.phase >= 0 else None
         for text in filter(None, change.of(step).split(";")):
@@ -56,7 +59,8 @@ def replay(thread: Thread, steps: Iterable[Step], names: dict[int, Place], trace
 
 
 def places_of(operand: str, step: Step, names: dict[int, Place], thread: Thread) -> list[Place]:
-    """The places of an operand, at least one; of "descriptors" those that a product reads, if any."""
+    """The places of an operand, at least one; of "descriptors" those that a product reads, if
+    any."""
     if operand == "descriptors":
         return [place for begin, end, _ in step.accesses for at, place in names.items() if begin <= at < end]
     begin = step.addresses.get(operand, -1)

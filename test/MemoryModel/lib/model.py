@@ -1,4 +1,5 @@
-"""The axioms of PTX ISA chapter 8, as formulas over what each read observes and over the coherence order."""
+"""The axioms of PTX ISA chapter 8, as formulas over what each read observes and over the coherence
+order."""
 
 from __future__ import annotations
 
@@ -62,7 +63,8 @@ class Model:
     # ---- Orders.
 
     def _observation(self) -> None:
-        """8.9.2: a strong write is observed by a strong read, or through read-modify-writes between them."""
+        """8.9.2: a strong write is observed by a strong read, or through read-modify-writes between
+        them."""
         self.solver.add(*(z3.PbEq([(self.reads_from[w.number, r.number], 1) for w in self.writes if w.place == r.place], 1)
                           for r in self.reads))
         if self.program.has_values:
@@ -100,7 +102,8 @@ class Model:
         return releases, acquires
 
     def _base_causality(self) -> None:
-        """8.9.5: program order and synchronization, closed; behind it what asynchronous operations are started by."""
+        """8.9.5: program order and synchronization, closed; behind it what asynchronous operations
+        are started by."""
         conditional = []
         releases, acquires = self._patterns()
         for first, write in releases:
@@ -257,8 +260,8 @@ class Model:
         return found
 
     def first_execution(self, place: str, *outcome) -> z3.ModelRef | None:
-        """The one whose reads of a place observe the earliest writes, and whose last write is the latest possible: the same with
-        every solver."""
+        """The one whose reads of a place observe the earliest writes, and whose last write is the
+        latest possible: the same with every solver."""
         fixed, found = list(outcome), self.allows(*outcome)
         if found is None:
             return None

@@ -1,4 +1,5 @@
-"""Orders of events: what holds in every execution, and what holds only if another event was observed."""
+"""Orders of events: what holds in every execution, and what holds only if another event was
+observed."""
 
 from __future__ import annotations
 
@@ -56,7 +57,8 @@ def sorted_by(behind: list[list[int]]) -> list[int]:
 class Order:
     """The transitive closure of edges, of which a few have a condition.
 
-    Rows of bits hold what is always there. Ways over conditional edges are looked for only on demand.
+    Rows of bits hold what is always there. Ways over conditional edges are looked for only on
+    demand.
     """
 
     def __init__(self, size: int, edges: Iterable[tuple[int, int]], conditional: Iterable[tuple[int, int, Condition]] = ()):
@@ -74,7 +76,8 @@ class Order:
         return bool(self.rows[first] >> second & 1)
 
     def _ways(self) -> list[list[Condition]]:
-        """For each pair of conditional edges whether a way begins with one and ends with the other."""
+        """For each pair of conditional edges whether a way begins with one and ends with the
+        other."""
         edges = self.conditional
         ways = [[both(edges[i][2], edges[j][2]) if self._same_or_before(edges[i][1], edges[j][0]) else False
                  for j in range(len(edges))] for i in range(len(edges))]

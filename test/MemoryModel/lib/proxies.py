@@ -1,16 +1,20 @@
-"""Which orders survive a change of proxy: PTX ISA 8.9.5, extended to proxy fences as the mixed-proxy paper does (Lustig, Cooksey,
-Giroux, ISCA 2022), and to the async and tensormap proxies by the sentences of `fence` (9.7.15.4) and of kernel boundaries (8.9.4).
+"""Which orders survive a change of proxy: PTX ISA 8.9.5, extended to proxy fences as the
+mixed-proxy paper does (Lustig, Cooksey, Giroux, ISCA 2022), and to the async and tensormap proxies
+by the sentences of `fence` (9.7.15.4) and of kernel boundaries (8.9.4).
 
-The ISA says of `fence.proxy.async` that it takes "effect within a single thread" and "composes with other forms of synchronization";
-it does not say how. There are two readings, and `READINGS` has both:
+The ISA says of `fence.proxy.async` that it takes "effect within a single thread" and "composes with
+other forms of synchronization"; it does not say how. There are two readings, and `READINGS` has
+both:
 
-    path     a fence counts anywhere on the way from one access to the other, in the block of the access that is not generic. That is
-             the rule of the paper, which stops before the async proxy.
-    thread   the generic access must be of the fence's own thread, as well: what "within a single thread" says if nothing may be
-             added to it. It is asked of two-way fences only; others have a scope.
+    path     a fence counts anywhere on the way from one access to the other, in the block of the
+             access that is not generic. That is the rule of the paper, which stops before the
+             async proxy.
+    thread   the generic access must be of the fence's own thread, as well: what "within a single
+             thread" says if nothing may be added to it. It is asked of two-way fences only; others
+             have a scope.
 
-On products 9.7.17.7.1 says: "An async proxy fence must be used to establish an ordering between prior writes to shared memory matrices
-and subsequent reads", and leaves open by whom.
+On products 9.7.17.7.1 says: "An async proxy fence must be used to establish an ordering between
+prior writes to shared memory matrices and subsequent reads", and leaves open by whom.
 """
 
 from __future__ import annotations
@@ -48,7 +52,8 @@ class Proxies:
         return both(self.before(first, fence), self.before(fence, second))
 
     def bridged(self, first: Event, second: Event) -> Condition:
-        """Fences on the way: one that leads out of the first access's proxy, one that leads into the second's."""
+        """Fences on the way: one that leads out of the first access's proxy, one that leads into
+        the second's."""
         leaves: list[Event | None] = [None]
         enters: list[Event | None] = [None]
         if first.proxy != "generic":
@@ -87,11 +92,13 @@ class Proxies:
                  and (self.reading == "path" or other.proxy != "generic" or fence.thread == other.thread
                       or fence.is_asynchronous or fence.direction != "both")]
         if access.proxy == "tensormap":
-            # 9.7.15.4: a use of a descriptor acquires; a release is before it, by its writer or by the end of the grid (8.9.4).
+            # 9.7.15.4: a use of a descriptor acquires; a release is before it, by its writer or by
+            # the end of the grid (8.9.4).
             acquires = [fence for fence in found if fence.direction == "acquire"]
             released = [fence for fence in self.fences if fence.proxy == "tensormap" and fence.direction == "release"]
             return [fence for fence in acquires
                     if any(self.base.always(giver.number, fence.number) and self.base.always(other.number, giver.number)
                            for giver in [*released, *self.boundaries])]
-        # 8.9.4: "the CUDA API synchronization mechanisms above also participate in proxy-preserved base causality order".
+        # 8.9.4: "the CUDA API synchronization mechanisms above also participate in proxy-preserved
+        # base causality order".
         return found + [boundary for boundary in self.boundaries]

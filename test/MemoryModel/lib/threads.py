@@ -1,4 +1,5 @@
-"""Instructions of PTX as events. Litmus tests and emitted kernels come the same way; what is no part of the model is left out."""
+"""Instructions of PTX as events. Litmus tests and emitted kernels come the same way; what is no
+part of the model is left out."""
 
 from __future__ import annotations
 
@@ -109,7 +110,8 @@ class Thread:
         self.program.depends.append((read.number, write.number))
 
     def tensormap(self, text, parts, operands, places_of, _) -> None:
-        """`replace` writes; `cp_fenceproxy` copies, then releases to the tensormap proxy (9.7.15.17)."""
+        """`replace` writes; `cp_fenceproxy` copies, then releases to the tensormap proxy
+        (9.7.15.17)."""
         if parts[1] == "replace":
             self.replaced += 1
             self.access(text, "write", places_of(operands[0])[0], value=self.replaced)
@@ -136,7 +138,8 @@ class Thread:
                      is_sc=meaning == "sc")
 
     def meet(self, text, parts, operands, places_of, key) -> None:
-        """Barriers of a block, of a warp, in memory: an arrival releases, a completed wait acquires (8.9.4, 9.7.15.2, 9.7.15.16)."""
+        """Barriers of a block, of a warp, in memory: an arrival releases, a completed wait acquires
+        (8.9.4, 9.7.15.2, 9.7.15.16)."""
         if parts[1] == "init":
             return
         if parts[0] == "bar":

@@ -1,4 +1,5 @@
-"""What the threads of a block run: `ptx_machine` runs an emitted kernel, and each instruction is written down with its addresses."""
+"""What the threads of a block run: `ptx_machine` runs an emitted kernel, and each instruction is
+written down with its addresses."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ class Tracer(Machine):
         super().__init__(*arguments)
         self.steps: list[Step] = []
         self.current: Step | None = None
-        self.met: dict[tuple[int, str], int] = {}  # how often a thread has been at a barrier of the block or of its warp
+        # How often a thread has been at a barrier of the block or of its warp.
+        self.met: dict[tuple[int, str], int] = {}
 
     def step(self, thread: MachineThread) -> bool:
         instruction, at = self.code[thread.at], thread.at

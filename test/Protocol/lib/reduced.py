@@ -1,4 +1,5 @@
-"""Orders of workers that are reduced to takes and gives of turns: for SPIN, and for a simulation."""
+"""Orders of workers that are reduced to takes and gives of turns: for SPIN, and for a
+simulation."""
 
 from __future__ import annotations
 
@@ -6,9 +7,11 @@ import random
 
 
 def lists_of(schedule: dict, pieces: int) -> tuple[list, list]:
-    """From a schedule of a JSON report: each worker's steps as (tile, turn), and how long each tile's chain is. With several parts, an item's
-    steps are followed by so many pieces of its sums, each a tile with a chain over the parts."""
-    # A tile's chain says whose turn it is by kv tile and part; heads of a group are visited by items of one kv head.
+    """From a schedule of a JSON report: each worker's steps as (tile, turn), and how long each
+    tile's chain is. With several parts, an item's steps are followed by so many pieces of its sums,
+    each a tile with a chain over the parts."""
+    # A tile's chain says whose turn it is by kv tile and part; heads of a group are visited by
+    # items of one kv head.
     turns, lengths = {}, []
     for tile, chain in enumerate(schedule["chains"]):
         lengths.append(len(chain["order"]))
@@ -44,9 +47,10 @@ def order_to_promela(schedule: dict, pieces: int, resident: int, launches: int =
 
 
 def finishes(schedule: dict, pieces: int, resident: int, warps: int, ahead: int, rng: random.Random, tickets: bool = True) -> bool:
-    """Whether workers come to their end, moving in a random order. They start in the order of their indices, which tickets are for, or in a
-    random one. Warp w has every `warps`-th step of a list; it takes a step's turn
-    when it has given its last, and gives it when the turns of all steps that are `ahead` or more before it are taken."""
+    """Whether workers come to their end, moving in a random order. They start in the order of their
+    indices, which tickets are for, or in a random one. Warp w has every `warps`-th step of a list;
+    it takes a step's turn when it has given its last, and gives it when the turns of all steps that
+    are `ahead` or more before it are taken."""
     lists, lengths = lists_of(schedule, pieces)
     owners = {step: worker for worker, one in enumerate(lists) for step in one}
     nexts, holds = [list(range(warps)) for _ in lists], [[False] * warps for _ in lists]

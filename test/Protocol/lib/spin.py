@@ -10,7 +10,8 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Kernel:
-    """What is compiled: an example of a head dim, of several parts, whose contributions may be kept apart, or a list of sequences."""
+    """What is compiled: an example of a head dim, of several parts, whose contributions may be kept
+    apart, or a list of sequences."""
 
     mask: str
     head_dim: int

@@ -1,7 +1,7 @@
 """The fixed arithmetic of the CPU lane, on numpy arrays (dialects/dash/docs/cpu-lane.md).
 
-float32 arrays are rounded to nearest even after each operation, and numpy fuses none; sums are loops over the inner index,
-so each element is added term after term.
+float32 arrays are rounded to nearest even after each operation, and numpy fuses none; sums are
+loops over the inner index, so each element is added term after term.
 """
 
 from __future__ import annotations
@@ -80,7 +80,8 @@ def tanh_of_scores(scaled: np.ndarray, cap: np.float32) -> np.ndarray:
 
 
 def pairwise_sum(a: np.ndarray) -> np.ndarray:
-    """The sum over the last axis, of 2^n numbers: in pairs of neighbours, those in pairs, and so on."""
+    """The sum over the last axis, of 2^n numbers: in pairs of neighbours, those in pairs, and so
+    on."""
     while a.shape[-1] > 1:
         a = a[..., 0::2] + a[..., 1::2]
     return a[..., 0]

@@ -32,9 +32,10 @@ def makespan(graph: EventGraph, cost: Cost, pieces: int = 0, apart: str = "none"
     C(k) = max(C(k-1), R(k-b)) + c + (boundary if the task is the first of its item)
     R(k) = max(C(k), R(k-1), R(pred) + (latency if pred is on another worker)) + r
 
-    With pieces, items end with as many more uses of buffers, of `piece` each, one behind the other. The first of them comes
-    `latency` behind the first of the part in front; and the boundary of the item behind needs no buffer. What is kept
-    `apart`, of "parts" or of "all", waits for nothing in front.
+    With pieces, items end with as many more uses of buffers, of `piece` each, one behind the other.
+    The first of them comes `latency` behind the first of the part in front; and the boundary of the
+    item behind needs no buffer. What is kept `apart`, of "parts" or of "all", waits for nothing in
+    front.
     """
     trace = complete_trace(graph)
     if trace is None:
@@ -70,7 +71,8 @@ def makespan(graph: EventGraph, cost: Cost, pieces: int = 0, apart: str = "none"
 
 
 def length(tasks: int, items: int, cost: Cost, pieces: int = 0) -> float:
-    """The time of a worker that does nothing else than the tasks of some items, and has no less work behind an item than between two."""
+    """The time of a worker that does nothing else than the tasks of some items, and has no less
+    work behind an item than between two."""
     adds = pieces * cost.piece
     if cost.buffers == 1:
         between = max(cost.boundary - cost.reduce, adds) if pieces else cost.boundary
@@ -98,7 +100,8 @@ def _item_sizes(problem: Problem) -> list[int]:
 
 
 def _crowded(descending: Sequence[int], workers: int) -> list[tuple[int, int]]:
-    """Among the kW+1 longest items some worker has k+1: at least the shortest k+1 of them. Their tasks, and how many they are."""
+    """Among the kW+1 longest items some worker has k+1: at least the shortest k+1 of them. Their
+    tasks, and how many they are."""
     sums = list(accumulate(descending, initial=0))
     return [
         (sums[k * workers + 1] - sums[k * workers - k], k + 1)

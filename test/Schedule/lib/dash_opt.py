@@ -40,7 +40,8 @@ def mask_text(mask: Mask) -> str:
 
 
 def serves(kind: str, problem: Problem) -> bool:
-    """Whether a kind cuts so: into runs of q tiles formulas do on full masks, and no kind into more than a head has tiles."""
+    """Whether a kind cuts so: into runs of q tiles formulas do on full masks, and no kind into more
+    than a head has tiles."""
     is_full = problem.mask in (Mask(), Mask(window=(-1, -1)))
     return problem.runs <= max(map(problem.q_tiles, range(len(problem.sequences)))) and (
         problem.runs == 1 or is_full or kind in ("synthesized", "auto", "file"))

@@ -30,7 +30,8 @@ class Union:
 
 @dataclass(frozen=True)
 class Mask:
-    """Row i sees column j iff -left <= j - (i + Skv - Sq) <= right (-1 is unbounded), its block is visible, and the union has it."""
+    """Row i sees column j iff -left <= j - (i + Skv - Sq) <= right (-1 is unbounded), its block is
+    visible, and the union has it."""
 
     causal: bool = False
     window: tuple[int, int] | None = None
@@ -45,7 +46,8 @@ class Mask:
         return (None if left == -1 else left), (None if right == -1 else right)
 
     def members(self) -> list[tuple[int | None, Mask]]:
-        """Masks without a union of which each pair is seen by one: (how many first columns it is of, the mask)."""
+        """Masks without a union of which each pair is seen by one: (how many first columns it is
+        of, the mask)."""
         if self.union is None:
             return [(None, self)]
         whole, (left, right) = self.bounds(), self.union.window
@@ -89,14 +91,16 @@ class Problem:
         return _ceil_div(self.sequences[sequence].kv, self.tile_kv)
 
     def part_heads(self, kv_head: int, part: int) -> range:
-        """The query heads of one part of a kv head's group: a run of them, or one, of which the part has a run of q tiles."""
+        """The query heads of one part of a kv head's group: a run of them, or one, of which the
+        part has a run of q tiles."""
         size = max(self.group // self.parts, 1)
         first = kv_head * self.group + part // self.runs * size
         return range(first, first + size)
 
     @property
     def runs(self) -> int:
-        """Into how many runs a head's q tiles are cut: with more parts than heads, as many as there are parts for a head."""
+        """Into how many runs a head's q tiles are cut: with more parts than heads, as many as there
+        are parts for a head."""
         return max(self.parts // self.group, 1)
 
     def active(self, sequence: int) -> np.ndarray:

@@ -32,7 +32,8 @@ def _shape(value: Any) -> Any:
 
 
 def _thinned(value: Any) -> Any:
-    """The same value with one element of each shape left in long lists, but for those of numbers, whose length a schema may state."""
+    """The same value with one element of each shape left in long lists, but for those of numbers,
+    whose length a schema may state."""
     if isinstance(value, dict):
         return {key: _thinned(element) for key, element in value.items()}
     if isinstance(value, list) and len(value) > 2 and not isinstance(value[0], int):

@@ -1,4 +1,5 @@
-"""A trace of a predicted run: is it well-formed, does it tell the run of its report, and what it adds up to."""
+"""A trace of a predicted run: is it well-formed, does it tell the run of its report, and what it
+adds up to."""
 
 from __future__ import annotations
 
@@ -74,8 +75,9 @@ def _lane_differences(thread: int, lane: list[Slice]) -> list[str]:
 
 
 def _wait_differences(schedule: Json, lanes: dict[int, list[Slice]], pieces: int) -> list[str]:
-    """A wait ends when what it names has ended, and one hop later if that was another's turn. The first piece of a part counts
-    for the part behind, and one of the others for the task whose buffer it had, whose boundary needs none."""
+    """A wait ends when what it names has ended, and one hop later if that was another's turn. The
+    first piece of a part counts for the part behind, and one of the others for the task whose
+    buffer it had, whose boundary needs none."""
     reductions = {one.task: one for lane in lanes.values() for one in lane
                   if one.category in ("reduce", "part")}
     piece = schedule["cost"].get("piece", 0) * 1000
@@ -159,7 +161,8 @@ def shares_of(schedule: Json, trace: Json) -> Shares:
 
 
 def peak_dq_bytes(schedule: Json, trace: Json) -> int:
-    """The largest sum, over all times, of the f32 dQ of the pairs between first and last reduction."""
+    """The largest sum, over all times, of the f32 dQ of the pairs between first and last
+    reduction."""
     spans: dict[tuple[int, int], list[int]] = {}
     for lane in lanes_of(trace["traceEvents"], 1).values():
         for one in (s for s in lane if s.category == "reduce"):

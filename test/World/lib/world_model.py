@@ -1,4 +1,5 @@
-"""What a world's plan must be, written from dialects/dash/docs/world.md, row by row; and libdash's C API of worlds."""
+"""What a world's plan must be, written from dialects/dash/docs/world.md, row by row; and libdash's
+C API of worlds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Stands in for test/Device/run_group.py: five tests, of which number 1 hangs and number 3 ends the process."""
+"""Stands in for test/Device/run_group.py: five tests, of which number 1 hangs and number 3 ends the
+process."""
 
 import json
 import sys

@@ -27,7 +27,8 @@ def is_served(call: Callable[[], object]) -> bool:
 
 
 def demand_column(root: Path, column: str, calls: dict[str, list[Callable[[], object]]]) -> None:
-    """Each row is ✓ where all of its calls are served, ✗ where none is, and – where there is none."""
+    """Each row is ✓ where all of its calls are served, ✗ where none is, and – where there is
+    none."""
     cells = column_of((root / "README.md").read_text(encoding="utf-8"), column)
     wrong = [f"{row}: expected calls for each row of the README and no others" for row in cells.keys() ^ calls.keys()]
     for row in cells.keys() & calls.keys():

@@ -1,4 +1,5 @@
-"""First calls of kernels on the stub driver, with a stub of ptxas: what is assembled and loaded, and what is kept."""
+"""First calls of kernels on the stub driver, with a stub of ptxas: what is assembled and loaded,
+and what is kept."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ PROBLEM = dict(zip(SIZES, (2, 4, 4, 256, 256)))
 PTX, CUBIN = ["load", "PTX"], ["load", "cubin"]
 PTXAS = ["assemble", "-arch=sm_90a"]
 ASSEMBLED = [PTXAS, CUBIN]
-TOOLS = tempfile.TemporaryDirectory(prefix="dash-ptxas-", dir="/tmp")  # where another user can run it, too
+# Where another user can run it, too.
+TOOLS = tempfile.TemporaryDirectory(prefix="dash-ptxas-", dir="/tmp")
 os.chmod(TOOLS.name, 0o755)
 
 

@@ -1,4 +1,5 @@
-"""Manifests as dash-opt writes them, and tensors for them. Importing it makes dash_attn importable."""
+"""Manifests as dash-opt writes them, and tensors for them. Importing it makes dash_attn
+importable."""
 
 from __future__ import annotations
 
@@ -107,8 +108,8 @@ def ptx_of(raw: dict[str, Any]) -> bytes:
 
 def write(folder: Path, change: Callable[[dict[str, Any]], Any] | None = None, table: bytes = b"", *, name: str = "kernel",
           is_wrong: bool = False) -> Path:
-    """A manifest and its PTX in `folder`; returns the manifest's path. Where the change is wrong, the PTX is that of the manifest
-    before."""
+    """A manifest and its PTX in `folder`; returns the manifest's path. Where the change is wrong,
+    the PTX is that of the manifest before."""
     folder.mkdir(parents=True, exist_ok=True)
     raw = manifest()
     if table:
@@ -129,7 +130,8 @@ def write(folder: Path, change: Callable[[dict[str, Any]], Any] | None = None, t
 
 def tensors(batch: int = 2, heads: int = 4, kv_heads: int = 4, q_rows: int = 256, kv_rows: int = 256,
             **changed: Any) -> dict[str, Any]:
-    """Contiguous tensors, one megabyte-aligned piece of pretended memory each; `changed` replaces some."""
+    """Contiguous tensors, one megabyte-aligned piece of pretended memory each; `changed` replaces
+    some."""
     found: dict[str, Any] = {}
     for i, name in enumerate((*READS, *WRITES)):
         shape = (batch, kv_heads if name in ON_KV else heads, kv_rows if name in ON_KV else q_rows)

@@ -1,5 +1,6 @@
-"""dash_attn.jax without a GPU: cuDNN's forward pass becomes one of jax.numpy, and libdash's handler one that computes in float64. XLA on
-the CPU calls it with what it would hand to libdash's on a GPU."""
+"""dash_attn.jax without a GPU: cuDNN's forward pass becomes one of jax.numpy, and libdash's handler
+one that computes in float64. XLA on the CPU calls it with what it would hand to libdash's on a
+GPU."""
 
 from __future__ import annotations
 

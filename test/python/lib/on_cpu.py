@@ -1,4 +1,5 @@
-"""dash_attn.torch without a GPU: its operators, and those of PyTorch that it uses, are computed on the CPU in float64."""
+"""dash_attn.torch without a GPU: its operators, and those of PyTorch that it uses, are computed on
+the CPU in float64."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ from dash_attn.reference import Mask
 from dash_attn.torch.delta import in_place_of_o
 from dash_attn.torch.problem import HAS_SPLITS
 
-LAUNCHED: list[tuple[str, tuple[int, int], float]] = []  # by whom gradients were computed, window, scale
+# By whom gradients were computed, window, scale.
+LAUNCHED: list[tuple[str, tuple[int, int], float]] = []
 
 
 def forward(q: Any, k: Any, v: Any, bias: Any, with_lse: bool, dropout: float = 0.0, causal: bool = False, debug: bool = False, *,
@@ -54,7 +56,8 @@ def one_of(tensor: Any, rows: slice) -> Any:
 
 def flash_of_lists(q: Any, k: Any, v: Any, cu_q: Any, cu_k: Any, max_q: int, max_k: int, scale: float, window: tuple[int, int], *,
                    num_splits: int | None = None) -> tuple[Any, ...]:
-    """As PyTorch's: what no sequence has is whatever was there. A bound of 1 is another path, of decoding."""
+    """As PyTorch's: what no sequence has is whatever was there. A bound of 1 is another path, of
+    decoding."""
     assert num_splits == (1 if HAS_SPLITS else None) and max_q > 1 and max_k > 1
     o, lse = torch.full(q.shape, torch.nan, dtype=q.dtype), torch.full((q.shape[1], q.shape[0]), torch.nan)
     for of_q, of_k in sequences(cu_q, cu_k):

@@ -1,4 +1,5 @@
-"""Processes of torch.distributed by gloo. They are forks: what is imported once need not be imported by each."""
+"""Processes of torch.distributed by gloo. They are forks: what is imported once need not be
+imported by each."""
 
 from __future__ import annotations
 
@@ -41,7 +42,8 @@ def _run(rank: int, size: int, port: int, work: Callable[..., Any], arguments: t
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
-        os._exit(status)  # a thread of gloo that lets go of a tensor while the interpreter ends aborts the process
+        # A thread of gloo that lets go of a tensor while the interpreter ends aborts the process.
+        os._exit(status)
 
 
 def on_ranks(size: int, work: Callable[..., Any], *arguments: Any, killed: tuple[int, ...] = ()) -> list[Any]:

@@ -1,4 +1,5 @@
-"""Arguments that every launcher refuses, and its messages: those of Python and those of the C API are the same."""
+"""Arguments that every launcher refuses, and its messages: those of Python and those of the C API
+are the same."""
 
 from __future__ import annotations
 

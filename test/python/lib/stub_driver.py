@@ -1,4 +1,5 @@
-"""The CUDA driver of tests: it writes down what it is asked for. Its memory is that of the host, so fills and copies can be read."""
+"""The CUDA driver of tests: it writes down what it is asked for. Its memory is that of the host, so
+fills and copies can be read."""
 
 from __future__ import annotations
 
@@ -56,7 +57,8 @@ class StubDriver(Driver):
                 os.environ[f"DASH_STUB_{name.upper()}"] = str(value)
 
     def calls(self) -> list[list[str]]:
-        """Those since the last time, as words. None may have come from a thread without a context that needs one."""
+        """Those since the last time, as words. None may have come from a thread without a context
+        that needs one."""
         with LOG.open(encoding="utf-8") as log:
             log.seek(self._read)
             lines = log.read()

@@ -1,4 +1,5 @@
-"""Documents shared out over ranks, and what comes back in the order of their rows. Importing it makes dash_attn importable."""
+"""Documents shared out over ranks, and what comes back in the order of their rows. Importing it
+makes dash_attn importable."""
 
 from __future__ import annotations
 
@@ -39,7 +40,8 @@ def scattered(documents: Sequence[int], ranks: int, seed: int) -> tuple[Home, ..
 
 
 def zigzag(documents: Sequence[int], ranks: int) -> tuple[Home, ...]:
-    """The r-th and the r-th last of 2 * ranks pieces of each, as frameworks lay out context parallelism."""
+    """The r-th and the r-th last of 2 * ranks pieces of each, as frameworks lay out context
+    parallelism."""
     homes = []
     for document, rows in enumerate(documents):
         bounds = [rows * i // (2 * ranks) for i in range(2 * ranks + 1)]

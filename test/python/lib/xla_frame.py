@@ -1,4 +1,5 @@
-"""What XLA hands to a handler, made by hand: xla/ffi/api/c_api.h in ctypes. A host that says which device and stream, and keeps errors."""
+"""What XLA hands to a handler, made by hand: xla/ffi/api/c_api.h in ctypes. A host that says which
+device and stream, and keeps errors."""
 
 from __future__ import annotations
 
@@ -85,7 +86,8 @@ class Host:
         self._api.create_error, self._api.stream, self._api.device = _CREATE(self._create), _ASK(self._say_stream), _ASK(self._say_device)
 
     def call(self, handler: Any, stage: int, operands: list[Any], results: list[Any], attributes: dict[str, Any]) -> tuple[int, str] | None:
-        """Operands and results as (type, shape, address). What the handler failed with: a code of absl, and why."""
+        """Operands and results as (type, shape, address). What the handler failed with: a code of
+        absl, and why."""
         keep: list[Any] = []
         frame = Frame(ctypes.sizeof(Frame), None, ctypes.pointer(self._api), None, stage, _buffers(operands, keep), _buffers(results, keep),
                       _attributes(attributes, keep))

@@ -1,4 +1,5 @@
-"""cuda.bindings.driver without a driver: prints what is launched and written, and checks what a driver would."""
+"""cuda.bindings.driver without a driver: prints what is launched and written, and checks what a
+driver would."""
 
 import itertools
 from types import SimpleNamespace
