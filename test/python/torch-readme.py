@@ -2,8 +2,6 @@
 # REQUIRES: torch, plain-libdash
 import torch, dash_attn
 q, k, v = (torch.randn(1, heads, 512, 128, device="cuda", dtype=torch.bfloat16, requires_grad=True) for heads in (8, 2, 2))
-# Or dash_attn.enable(), for code that calls PyTorch's own attention.
-o = dash_attn.attention(q, k, v, causal=True)
-# q.grad, k.grad and v.grad have the same bits on every run.
-o.backward(torch.ones_like(o))
+o = dash_attn.attention(q, k, v, causal=True)     # or dash_attn.enable(), for existing code
+o.backward(torch.ones_like(o))                    # gradients have the same bits on every run
 print(dash_attn.explain(q, k, v, causal=True))    # what computes this call, or why it is refused
