@@ -44,8 +44,7 @@ KERNEL.mlir beside it is the plan, which says where channels lie.
 # PARTS:       12 bytes of 6 channels, {{[0-9]+}} reads; as emitted, wrong: nothing
 # OVERLAPPING: 12 bytes of 5 channels, {{[0-9]+}} reads; as emitted, wrong: nothing
 # EXECUTIONS:    consumer: fence.proxy.async.shared::cta behind dq{{$}}
-# EXECUTIONS-NEXT: cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint of warp 1 observes of
-# dq tile what was there before
+# EXECUTIONS-NEXT: cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint of warp 1 observes of dq tile what was there before
 # EXECUTIONS:    consumer: fence.proxy.async.shared::cta behind ds{{$}}
 # EXECUTIONS-NEXT: ld.shared.v4.b32 of warpgroup 0, other lane observes of q_do row
 # SPOILT:      as emitted, wrong: {{.*}}dq tile

@@ -4,8 +4,7 @@
 # RUN: python3 %s more-faults --examples %dash_examples | FileCheck %s --check-prefix=MORE --implicit-check-not=crash
 # REQUIRES: spin, host-supports-nvptx
 # WORKER-COUNT-2: 2 parts {{ *}}3 items of 4 steps and 4 pieces {{ *}}{{[0-9]+}} {{ *}}nothing
-# WORKER-COUNT-2: 2 parts, apart {{ *}}3 items of 4 steps and 4 pieces {{ *}}{{[0-9]+}} {{
-# *}}nothing
+# WORKER-COUNT-2: 2 parts, apart {{ *}}3 items of 4 steps and 4 pieces {{ *}}{{[0-9]+}} {{ *}}nothing
 # WORKER:         list {{ *}}3 items of 4 steps, 2 sequences {{ *}}{{[0-9]+}} {{ *}}nothing
 # WORKER-COUNT-4: 3 items of 4 steps {{ *}}{{[0-9]+}} {{ *}}nothing
 # WORKER:         all lists of 2 items, up to 2 steps {{ *}}{{[0-9]+}} {{ *}}nothing

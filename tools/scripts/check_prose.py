@@ -46,9 +46,7 @@ WHO = re.compile(r"\bwho [a-z]+s\b", re.I)
 BODY = re.compile(r"\b(no|some)body\b", re.I)
 RATIO = re.compile(r"\bat \*{0,2}\d+\.\d+\*{0,2} of\b")
 # What lit, FileCheck and linters read is one line.
-DIRECTIVE = re.compile(
-    r"\b(RUN|REQUIRES|[A-Z-]*CHECK[A-Z-]*|[A-Z-]+-(NEXT|SAME|NOT|DAG)):|# (noqa|type):"
-)
+DIRECTIVE = re.compile(r"(#|//) ?[A-Z][A-Z0-9-]*:|# (noqa|type):")
 SENTENCE_END = re.compile(r"(?<=[.!?])[)\"*]*\s+")
 LINK_TARGET, CODE = re.compile(r"\]\([^)]*\)"), re.compile(r"`[^`]*`")
 # For each rule the beginnings of paths that break it.
