@@ -1,4 +1,5 @@
-"""dash_attn: compiles deterministic attention backward kernels, and launches them. For PyTorch: dash_attn.torch."""
+"""dash_attn: compiles deterministic attention backward kernels, and launches them. For PyTorch:
+dash_attn.torch."""
 
 from typing import Any
 
@@ -7,7 +8,8 @@ from .kernel.compiler import Compiled, compile_program
 from .kernel.runtime import Kernel
 from .kernel.tensors import Tensor
 
-_OF_TORCH = ("attention", "disable", "enable", "explain")  # imported when they are used: the rest needs no PyTorch
+# imported when they are used: the rest needs no PyTorch
+_OF_TORCH = ("attention", "disable", "enable", "explain")
 
 __all__ = ["ArgumentError", "CapacityError", "CompileError", "Compiled", "DriverError", "Kernel",
            "LibraryError", "ManifestError", "Tensor", "compile_program"]

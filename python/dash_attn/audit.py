@@ -12,11 +12,12 @@
     json.dump(audit.certificate(model), file)   # beside a checkpoint; and when it is loaded:
     print(audit.check(json.load(file), model))  # [], or why the run may go on with other bits
 
-What is hashed: what each operator writes, once, in the order of the program; tensors that come from outside, when they are first used;
-arguments of the model; parameters, at the beginning and behind each step of an optimizer, which is one entry and not looked into. So
-where everything before an entry is equal, the inputs of its operator are. Operators that compute each element by itself, or move it, are
-left out, as they have no order to lose; `record(model, every=True)` hashes them, too, which takes longer. For eager programs: compiled
-ones are one operator or none.
+What is hashed: what each operator writes, once, in the order of the program; tensors that come
+from outside, when they are first used; arguments of the model; parameters, at the beginning and
+behind each step of an optimizer, which is one entry and not looked into. So where everything
+before an entry is equal, the inputs of its operator are. Operators that compute each element by
+itself, or move it, are left out, as they have no order to lose; `record(model, every=True)`
+hashes them, too, which takes longer. For eager programs: compiled ones are one operator or none.
 """
 
 from __future__ import annotations
@@ -34,8 +35,9 @@ __all__ = ["Divergence", "Entry", "Run", "certificate", "check", "compare", "com
 
 
 def record(model: Any = None, every: bool = False, space: bool = False) -> Any:
-    """Records what runs inside of `with`; gives a `Run`, which is filled at its end. model: names modules and parameters; every: also
-    hashes what operators give that compute each element by itself; space: hashes blocks of 64 rows, too, for `locate`, which takes several
+    """Records what runs inside of `with`; gives a `Run`, which is filled at its end. model:
+    names modules and parameters; every: also hashes what operators give that compute each
+    element by itself; space: hashes blocks of 64 rows, too, for `locate`, which takes several
     times as long."""
     from .torch.recording import record as of_torch
 
@@ -43,23 +45,26 @@ def record(model: Any = None, every: bool = False, space: bool = False) -> Any:
 
 
 def certificate(model: Any = None, run: Run | None = None) -> dict[str, Any]:
-    """What the bits of this process depend on, as JSON has it, to be kept beside a checkpoint: versions, machine, switches, kernels that
-    were used with their orders and levels; hashes of the model's weights, and of a run."""
+    """What the bits of this process depend on, as JSON has it, to be kept beside a checkpoint:
+    versions, machine, switches, kernels that were used with their orders and levels; hashes of
+    the model's weights, and of a run."""
     from .torch.certificate import certificate as of_torch
 
     return of_torch(model, run)
 
 
 def check(expected: dict[str, Any], model: Any = None) -> list[str]:
-    """Why a run that goes on here, with this model, may have other bits than where the certificate was made: a line for each reason. Raises
-    ValueError for what is no certificate, or names no kernel of dash: it may be data, and becomes no option, file or program."""
+    """Why a run that goes on here, with this model, may have other bits than where the
+    certificate was made: a line for each reason. Raises ValueError for what is no certificate,
+    or names no kernel of dash: it may be data, and becomes no option, file or program."""
     from .torch.certificate import check as of_torch
 
     return of_torch(expected, model)
 
 
 def compare_sites(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
-    """Certificates of two sites in words: a line for each difference, and what follows. Raises ValueError for what is none."""
+    """Certificates of two sites in words: a line for each difference, and what follows. Raises
+    ValueError for what is none."""
     return certificates.compare(one, other)
 
 

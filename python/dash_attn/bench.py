@@ -1,14 +1,17 @@
-"""Measures attention by each framework's own call, or a bundle's kernels: python3 -m dash_attn.bench [BUNDLE] --json FILE --svg FILE
+"""Measures attention by each framework's own call, or a bundle's kernels: python3 -m
+dash_attn.bench [BUNDLE] --json FILE --svg FILE
 
-Without a bundle: forward and backward of dash_attn.attention, of PyTorch's attention by each backend, and of flash-attn where it is
-installed, on shapes that people have; time, memory and the host's time; with --backward the backward passes alone, of few heads and short
-problems, replayed out of CUDA graphs. With a bundle: its kernels beside PyTorch's backward passes.
+Without a bundle: forward and backward of dash_attn.attention, of PyTorch's attention by each
+backend, and of flash-attn where it is installed, on shapes that people have; time, memory and
+the host's time; with --backward the backward passes alone, of few heads and short problems,
+replayed out of CUDA graphs. With a bundle: its kernels beside PyTorch's backward passes.
 
-One process, a GPU of its own. For each problem all variants run once per round, in a random order; times are medians of rounds, by
-CUDA events around the whole of it (of a backward pass: preparation, main kernel, conversion; what makes an order runs when sizes change, as in
-use, so before). The stream is kept busy while the host launches. L2 is not flushed unless asked for: at 16384 tokens the
-tensors are larger than it. TFLOP/s count 2.5 * 4 * batch * heads * rows^2 * head_dim operations, half where causal, and
-the part that is seen in a window.
+One process, a GPU of its own. For each problem all variants run once per round, in a random
+order; times are medians of rounds, by CUDA events around the whole of it (of a backward pass:
+preparation, main kernel, conversion; what makes an order runs when sizes change, as in use, so
+before). The stream is kept busy while the host launches. L2 is not flushed unless asked for: at
+16384 tokens the tensors are larger than it. TFLOP/s count 2.5 * 4 * batch * heads * rows^2 *
+head_dim operations, half where causal, and the part that is seen in a window.
 """
 
 from __future__ import annotations

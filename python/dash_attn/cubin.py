@@ -1,10 +1,11 @@
 """Assembles kernels ahead of time: python3 -m dash_attn.cubin MANIFEST... [--ptxas PTXAS]
 
-Beside each manifest's PTX, NAME.cubin is written, and named in the manifest with its hash: launchers then load it instead of
-assembling the PTX, which takes a second. Drivers that are older than ptxas may refuse it; they assemble the PTX.
+Beside each manifest's PTX, NAME.cubin is written, and named in the manifest with its hash:
+launchers then load it instead of assembling the PTX, which takes a second. Drivers that are
+older than ptxas may refuse it; they assemble the PTX.
 
-Without --ptxas, the first of these that makes code which is not slow: the program that DASH_PTXAS names, and no other; or each ptxas on
-PATH, and that of /usr/local/cuda.
+Without --ptxas, the first of these that makes code which is not slow: the program that
+DASH_PTXAS names, and no other; or each ptxas on PATH, and that of /usr/local/cuda.
 """
 
 from __future__ import annotations
@@ -28,13 +29,15 @@ def find_ptxas() -> str | None:
 
 
 def assemble(manifest: str | Path, ptxas: str) -> Path:
-    """Writes the cubin, then the manifest that names it. Raises ManifestError, also for what ptxas refuses, or makes slow code of."""
+    """Writes the cubin, then the manifest that names it. Raises ManifestError, also for what
+    ptxas refuses, or makes slow code of."""
     path = Path(manifest)
     raw = Kernel.load(path).manifest
     cubin = path.with_name(raw["ptx"]["file"]).with_suffix(".cubin")
     try:
         with appears(cubin) as part:
-            source = path.absolute().with_name(raw["ptx"]["file"])  # a path, so that no name is an option
+            # a path, so that no name is an option
+            source = path.absolute().with_name(raw["ptx"]["file"])
             command = [ptxas, f"-arch={raw['ptx']['target']}", str(source), "-o", str(part.absolute())]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             if refusal := refusal_of(ptxas, done.returncode, done.stderr + done.stdout):
@@ -52,7 +55,8 @@ def assemble(manifest: str | Path, ptxas: str) -> Path:
 
 
 def assemble_by_any(manifest: str | Path, assemblers: Sequence[str]) -> Path:
-    """By the first that neither refuses the PTX nor makes slow code of it. Raises ManifestError with what each said where there is none."""
+    """By the first that neither refuses the PTX nor makes slow code of it. Raises ManifestError
+    with what each said where there is none."""
     refusals: dict[str, None] = {}
     for ptxas in assemblers:
         try:

@@ -1,4 +1,5 @@
-"""What can go wrong, by whose mistake it is. Each message names what was expected and what was found."""
+"""What can go wrong, by whose mistake it is. Each message names what was expected and what was
+found."""
 
 from __future__ import annotations
 
@@ -7,7 +8,8 @@ from typing import Any
 
 
 class LibraryError(RuntimeError):
-    """There is no libdash, or one of another version; or none that can be used here, in a process that was forked at a bad moment."""
+    """There is no libdash, or one of another version; or none that can be used here, in a
+    process that was forked at a bad moment."""
 
 
 class ManifestError(ValueError):
@@ -33,7 +35,8 @@ class CapacityError(RuntimeError):
 class DriverError(RuntimeError):
     """A call of the CUDA driver failed, or there is none: "DOING: NAME (CODE): text".
 
-    name: the CUresult's, such as CUDA_ERROR_INVALID_VALUE, and code: its number; empty and 0 where no call was made.
+    name: the CUresult's, such as CUDA_ERROR_INVALID_VALUE, and code: its number; empty and 0
+    where no call was made.
     """
 
     def __init__(self, message: str) -> None:

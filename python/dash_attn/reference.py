@@ -1,11 +1,14 @@
-"""Attention and its gradients in float64, for PyTorch tensors and NumPy arrays alike: what kernels are measured against.
+"""Attention and its gradients in float64, for PyTorch tensors and NumPy arrays alike: what
+kernels are measured against.
 
-Shapes: q, o, do [batch, heads, q_rows, head_dim]; k, v [batch, kv_heads, kv_rows, head_dim], where o, do and v may have another head dim; lse [batch, heads, q_rows], natural
-logarithms. heads is a multiple of kv_heads. Masks are aligned at the bottom right, as `Mask` says. A row that sees nothing has
-o = 0 and contributes nothing; its LSE may be -inf, as torch.logsumexp has it, or +inf, as FlashAttention has it.
+Shapes: q, o, do [batch, heads, q_rows, head_dim]; k, v [batch, kv_heads, kv_rows, head_dim],
+where o, do and v may have another head dim; lse [batch, heads, q_rows], natural logarithms.
+heads is a multiple of kv_heads. Masks are aligned at the bottom right, as `Mask` says. A row
+that sees nothing has o = 0 and contributes nothing; its LSE may be -inf, as torch.logsumexp has
+it, or +inf, as FlashAttention has it.
 
-softcap: scores are softcap * tanh(scale q k^T / softcap), before the mask. sink, [heads]: a score of each row of a head that has a part in
-the sum of exponentials, and no value.
+softcap: scores are softcap * tanh(scale q k^T / softcap), before the mask. sink, [heads]: a
+score of each row of a head that has a part in the sum of exponentials, and no value.
 """
 
 from __future__ import annotations
@@ -35,8 +38,8 @@ class Union(NamedTuple):
 
 
 class Mask(NamedTuple):
-    """Row i sees column j iff -left <= j - (i + kv_rows - q_rows) <= right, where -1 is no bound, its block is visible, and it is one
-    of the first columns of a union or in its window."""
+    """Row i sees column j iff -left <= j - (i + kv_rows - q_rows) <= right, where -1 is no
+    bound, its block is visible, and it is one of the first columns of a union or in its window."""
 
     left: int = -1
     right: int = -1
@@ -45,7 +48,8 @@ class Mask(NamedTuple):
 
     @staticmethod
     def parse(text: str) -> Mask:
-        """As manifests have it: full, causal, or window = [left, right]; then, or alone, a bitmap that is written out, and a union."""
+        """As manifests have it: full, causal, or window = [left, right]; then, or alone, a
+        bitmap that is written out, and a union."""
         union = re.fullmatch(r"(?:(.*), )?union = #dash\.union<columns = (\d+), window = \[(-?\d+), (-?\d+)\]>", text)
         if union is not None:
             return Mask.parse(union[1] or "full")._replace(union=Union(*map(int, union.groups()[1:])))
@@ -71,8 +75,8 @@ class Mask(NamedTuple):
 
     @property
     def name(self) -> str:
-        """As names of files have it: full, causal, window-512-0, window-200-all; of any bitmap blocks-causal; of a union its columns,
-        its window and the band, union-256-all-0-all-all."""
+        """As names of files have it: full, causal, window-512-0, window-200-all; of any bitmap
+        blocks-causal; of a union its columns, its window and the band, union-256-all-0-all-all."""
         if self.blocks is not None:
             return f"blocks-{self._replace(blocks=None).name}"
         if self.union is not None:
@@ -110,8 +114,8 @@ class Mask(NamedTuple):
         return seen if self.blocks is None else seen & table[columns // self.blocks.kv, rows // self.blocks.q]
 
     def columns(self, rows: Any, q_rows: int, kv_rows: int) -> tuple[Any, Any]:
-        """(the first column that a row sees, that behind its last), of an array of rows; those of no column are equal.
-        Of its band: a bitmap or a union is not asked."""
+        """(the first column that a row sees, that behind its last), of an array of rows; those
+        of no column are equal. Of its band: a bitmap or a union is not asked."""
         place = rows + (kv_rows - q_rows)
         first = (place - self.left if self.left >= 0 else 0 * place).clip(0, kv_rows)
         end = (place + self.right + 1 if self.right >= 0 else 0 * place + kv_rows).clip(0, kv_rows)
@@ -147,14 +151,15 @@ def forward(q: Any, k: Any, v: Any, *, scale: float, mask: Mask, softcap: float 
 def backward(q: Any, k: Any, v: Any, do: Any, o: Any, lse: Any, *, scale: float, mask: Mask,
              corrected: bool = True, rounded: Callable[[Any], Any] = lambda x: x, softcap: float | None = None,
              sink: Any = None, delta: Any = None) -> dict[str, Any]:
-    """dq, dk and dv in float64, from the o and the LSE that are given; with a sink dsink, [batch, heads], too.
+    """dq, dk and dv in float64, from the o and the LSE that are given; with a sink dsink,
+    [batch, heads], too.
 
-    P = exp(scale q k^T - lse); dv = P^T do; dS = P (do v^T - rowsum(o do)); dq = scale dS k; dk = scale dS^T q. A softcap brings its
-    slope 1 - tanh^2 into dS. dsink = -sum over rows of exp(sink - lse) rowsum(o do).
-    corrected: False leaves out rowsum(o do): how large gradients would be without it, when they nearly cancel; in dsink it leaves out
-    its sign.
-    delta: in place of rowsum(o do), as the LSE lies; then o is not looked at.
-    rounded: applied to P and to dS where they become factors of products, as kernels round them to the inputs' type.
+    P = exp(scale q k^T - lse); dv = P^T do; dS = P (do v^T - rowsum(o do)); dq = scale dS k; dk
+    = scale dS^T q. A softcap brings its slope 1 - tanh^2 into dS. dsink = -sum over rows of
+    exp(sink - lse) rowsum(o do). corrected: False leaves out rowsum(o do): how large gradients
+    would be without it, when they nearly cancel; in dsink it leaves out its sign. delta: in
+    place of rowsum(o do), as the LSE lies; then o is not looked at. rounded: applied to P and to
+    dS where they become factors of products, as kernels round them to the inputs' type.
     """
     xp = _library(q)
     gradients = {"dq": xp.zeros_like(_float64(q)), "dk": xp.zeros_like(_float64(k)), "dv": xp.zeros_like(_float64(v))}
@@ -202,7 +207,8 @@ def relative_error(found: Any, expected: Any, uncorrected: Any) -> float:
 
 
 def _groups(q: Any, k: Any) -> Iterator[tuple[int, slice, int]]:
-    """(batch, query heads, kv head): the heads of a kv head together, so that scores need memory for them alone."""
+    """(batch, query heads, kv head): the heads of a kv head together, so that scores need memory
+    for them alone."""
     group = q.shape[1] // k.shape[1]
     for batch in range(q.shape[0]):
         for kv_head in range(k.shape[1]):
@@ -210,7 +216,8 @@ def _groups(q: Any, k: Any) -> Iterator[tuple[int, slice, int]]:
 
 
 def _scores(xp: Any, queries: Any, keys: Any, scale: float, mask: Mask, softcap: float | None) -> tuple[Any, Any]:
-    """([heads, q_rows, kv_rows], -inf where a row does not see a column; the softcap's slope, 1 without one)."""
+    """([heads, q_rows, kv_rows], -inf where a row does not see a column; the softcap's slope, 1
+    without one)."""
     scores, slope = scale * (queries @ keys.swapaxes(-1, -2)), 1.0
     if softcap is not None:
         tanh = xp.tanh(scores / softcap)

@@ -1,14 +1,18 @@
-"""Measures what the cost model wants to know of this machine's GPU, into a file of costs: python3 -m dash_attn.tune COSTS
+"""Measures what the cost model wants to know of this machine's GPU, into a file of costs:
+python3 -m dash_attn.tune COSTS
 
-The file is for costs=COSTS of --dash-apply-schedule, --dash-to-ptx and Kernel.compile. For each head dim and mask, in one process on a GPU of its
-own: first warp structures, slots and tiles that the compiler serves run side by side, and the fastest options are said (the default,
-where nothing is faster beyond noise); then kinds of order of kernels with these options are timed at three lengths, by the methods of
-dash_attn.bench: random order, medians, one of them twice as control. Costs are those that predict the times best. --record keeps all
-measurements, and --from makes the file of such a record, or of one of dash_attn.bench, without a GPU: the same costs for the same
-measurements. In Python: fit(measure()).
+The file is for costs=COSTS of --dash-apply-schedule, --dash-to-ptx and Kernel.compile. For each
+head dim and mask, in one process on a GPU of its own: first warp structures, slots and tiles
+that the compiler serves run side by side, and the fastest options are said (the default, where
+nothing is faster beyond noise); then kinds of order of kernels with these options are timed at
+three lengths, by the methods of dash_attn.bench: random order, medians, one of them twice as
+control. Costs are those that predict the times best. --record keeps all measurements, and --from
+makes the file of such a record, or of one of dash_attn.bench, without a GPU: the same costs for
+the same measurements. In Python: fit(measure()).
 
 --from-trace REGION MANIFEST ORDER, once for each head dim and mask, takes the costs from what traced kernels did (dash_attn.trace), and says them beside
-those that the order was made with. A traced kernel is slower than a plain one: --plain MS, once for each, scales its costs to that time.
+those that the order was made with. A traced kernel is slower than a plain one: --plain MS, once
+for each, scales its costs to that time.
 """
 
 from __future__ import annotations
@@ -55,7 +59,8 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def measure(head_dims: Sequence[int] = (64, 128), seconds: float = 120, rounds: int = 15, seed: int = 0) -> dict[str, Any]:
-    """The record of measurements on this machine's GPU; a progress bar on standard error. Raises ArgumentError where there is none."""
+    """The record of measurements on this machine's GPU; a progress bar on standard error. Raises
+    ArgumentError where there is none."""
     missing = [name for name in ("torch", "tqdm") if importlib.util.find_spec(name) is None]
     if missing:
         raise ArgumentError(f"measuring needs {' and '.join(missing)}: install dash-attn[bench]; --from fits a record of another machine")

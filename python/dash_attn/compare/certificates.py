@@ -1,4 +1,5 @@
-"""Certificates of two sites, compared in words: what a run's bits depend on, where it is another thing there, and whether that matters to dash."""
+"""Certificates of two sites, compared in words: what a run's bits depend on, where it is another
+thing there, and whether that matters to dash."""
 
 from __future__ import annotations
 
@@ -20,8 +21,8 @@ OF_KERNEL = ("order", "level", "workers", "tiles", "parts", "apart", "sizes")
 
 
 def compare(one: Any, other: Any) -> list[str]:
-    """A line for each difference that bits may follow from, the last one what follows from all; that alone where there is none. Raises ValueError
-    for what is no certificate."""
+    """A line for each difference that bits may follow from, the last one what follows from all;
+    that alone where there is none. Raises ValueError for what is no certificate."""
     records = [Record(value, place) for value, place in ((one, "the first"), (other, "the second"))]
     for record in records:
         record.word("dash_certificate", (VERSION,))

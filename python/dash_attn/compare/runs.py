@@ -1,4 +1,5 @@
-"""Recorded runs: what a recording found, its file, and where two of them part. Nothing here needs a framework."""
+"""Recorded runs: what a recording found, its file, and where two of them part. Nothing here
+needs a framework."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ PHASES = ("input", "forward", "backward", "recomputed", "optimizer")
 
 
 class Entry(NamedTuple):
-    """One tensor. phase: one of PHASES; path: the module; name: an operator, or of an input where it goes; output: which one."""
+    """One tensor. phase: one of PHASES; path: the module; name: an operator, or of an input
+    where it goes; output: which one."""
 
     step: int
     phase: str
@@ -41,8 +43,10 @@ class Entry(NamedTuple):
 
 
 class Space(NamedTuple):
-    """Hashes of an entry's blocks of BLOCK rows. shape: of its tensor; axis: the dimension of rows; hashes: in the order of the dimensions but rows and the
-    last one, then of blocks; call: of an attention of dash what it was asked for, {"q": its shape, "k": its shape, "window": two numbers, "element": "bf16"}."""
+    """Hashes of an entry's blocks of BLOCK rows. shape: of its tensor; axis: the dimension of
+    rows; hashes: in the order of the dimensions but rows and the last one, then of blocks; call:
+    of an attention of dash what it was asked for, {"q": its shape, "k": its shape, "window": two
+    numbers, "element": "bf16"}."""
 
     shape: tuple[int, ...]
     axis: int
@@ -61,7 +65,8 @@ class Space(NamedTuple):
 
 @dataclass(frozen=True)
 class Run:
-    """What a recording found. Equal runs have equal entries. every: whether no operator was left out; spaces: of entries, by their numbers, if asked for."""
+    """What a recording found. Equal runs have equal entries. every: whether no operator was left
+    out; spaces: of entries, by their numbers, if asked for."""
 
     entries: tuple[Entry, ...]
     every: bool = False
@@ -113,7 +118,8 @@ def _entry(line: str, place: str) -> Entry:
 
 @dataclass(frozen=True)
 class Divergence:
-    """entry, other: what stands there in each run, None behind its end; equal: how many entries before are; differing: how many differ."""
+    """entry, other: what stands there in each run, None behind its end; equal: how many entries
+    before are; differing: how many differ."""
 
     entry: Entry | None
     other: Entry | None
@@ -134,7 +140,8 @@ class Divergence:
 
 
 def compare(one: Run, other: Run) -> Divergence | None:
-    """The first entry that differs; None if the runs are equal. Raises ValueError if only one of them has every operator."""
+    """The first entry that differs; None if the runs are equal. Raises ValueError if only one of
+    them has every operator."""
     if one.every != other.every:
         raise ValueError("expected two runs of every operator, or two that leave some out, found one of each")
     pairs = list(zip(one.entries, other.entries))

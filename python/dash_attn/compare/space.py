@@ -1,4 +1,5 @@
-"""Where in an operator's output two runs differ: which heads and rows; of dash's attention which tiles, and so which tasks of which workers."""
+"""Where in an operator's output two runs differ: which heads and rows; of dash's attention which
+tiles, and so which tasks of which workers."""
 
 from __future__ import annotations
 
@@ -22,8 +23,9 @@ Place = tuple[int, ...]
 
 
 def locate(one: Run, other: Run) -> list[str]:
-    """Lines that say where in the first operator that differs its outputs do; none where runs are equal, are different programs, or were not recorded with
-    space=True. Finds an order as the call did, which takes as long. Raises what `compare` and the compiler raise."""
+    """Lines that say where in the first operator that differs its outputs do; none where runs
+    are equal, are different programs, or were not recorded with space=True. Finds an order as
+    the call did, which takes as long. Raises what `compare` and the compiler raise."""
     found = compare(one, other)
     if found is None or not found.is_of_values or found.equal not in one.spaces or found.equal not in other.spaces:
         return []
@@ -67,7 +69,8 @@ def _words(space: Space, differing: list[Place], is_attention: bool) -> str:
 
 
 def order_of(call: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The order that a call of `attention` takes, as the JSON report has it; None where it is computed in slices."""
+    """The order that a call of `attention` takes, as the JSON report has it; None where it is
+    computed in slices."""
     (batch, heads, rows, head_dim), (_, kv_heads, columns, _) = call["q"], call["k"]
     if len(slices_of(call["q"], call["k"], "bhsd")) > 1:
         return None

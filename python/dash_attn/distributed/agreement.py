@@ -1,4 +1,5 @@
-"""What all ranks must have alike is compared before anything is sent: its hashes first, and where these differ, field by field."""
+"""What all ranks must have alike is compared before anything is sent: its hashes first, and
+where these differ, field by field."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ Gather = Callable[[torch.Tensor], list[torch.Tensor]]  # the tensors of all rank
 
 
 def agree(gather: Gather, fields: Mapping[str, Any], refusal: Exception | None) -> None:
-    """Raises the same on all ranks: the refusals, where one has any; else ArgumentError with the first field that differs."""
+    """Raises the same on all ranks: the refusals, where one has any; else ArgumentError with the
+    first field that differs."""
     texts = {name: json.dumps(value) for name, value in fields.items()}
     if refusal is not None:
         texts = {"": json.dumps([type(refusal).__name__, str(refusal)])}

@@ -1,8 +1,11 @@
-"""Leaves by dash's kernels, one launch a leaf and kv head: the sums of dK and dV are read where the kernel leaves them, in its workspace.
+"""Leaves by dash's kernels, one launch a leaf and kv head: the sums of dK and dV are read where
+the kernel leaves them, in its workspace.
 
-A launch has the query heads of one kv head. Its order is a table for the leaf's shape, so its bits follow from that alone; kv heads in one
-launch would be seen by a search. Documents of one leaf are rounded by their kernel; short ones are packed, at level machine, where a
-sequence has its bits whatever is beside it. Forward is FlashAttention's packed operator, whose rows of blocks follow from a run's first row.
+A launch has the query heads of one kv head. Its order is a table for the leaf's shape, so its
+bits follow from that alone; kv heads in one launch would be seen by a search. Documents of one
+leaf are rounded by their kernel; short ones are packed, at level machine, where a sequence has
+its bits whatever is beside it. Forward is FlashAttention's packed operator, whose rows of blocks
+follow from a run's first row.
 """
 
 from __future__ import annotations
@@ -31,7 +34,8 @@ from .rows import Rows
 MOST_KERNELS = 256  # with a table of megabytes each
 MOST_ROWS = 1 << 20  # of contexts that one forward takes, and that one list does
 MOST_SEQUENCES = 1 << 14
-FEWEST_ROWS = 2  # of the bound that FlashAttention is told: of lists of single rows it takes another way
+# of the bound that FlashAttention is told: of lists of single rows it takes another way
+FEWEST_ROWS = 2
 
 
 class Batches:
@@ -94,7 +98,8 @@ class Batches:
             yield leaf, dq[at].transpose(0, 1), None, (dk[at, 0], dv[at, 0])
 
     def _given(self, leaf: Leaf, rows: Rows) -> dict[str, torch.Tensor]:
-        """What a kernel takes, [1, heads, rows, head_dim] or [1, heads, rows], filled up with rows that see nothing and that nobody sees."""
+        """What a kernel takes, [1, heads, rows, head_dim] or [1, heads, rows], filled up with
+        rows that see nothing and that nobody sees."""
         found = {}
         for name, tensor, of_q in (("q", Q, True), ("do", DO, True), ("k", K, False), ("v", V, False), ("lse", LSE, True), ("delta", DELTA, True)):
             first, count = (leaf.first, leaf.q_rows) if of_q else (0, leaf.context)
@@ -123,7 +128,8 @@ class Batches:
 
 
 def sums_in(memory: torch.Tensor, regions: Mapping[str, Region], head_dim: int, q_tile: int) -> torch.Tensor:
-    """The f32 sums of dK and dV that a kernel left in its workspace, [2, rows of whole kv tiles, head_dim]."""
+    """The f32 sums of dK and dV that a kernel left in its workspace, [2, rows of whole kv tiles,
+    head_dim]."""
     words = [memory[one.offset:one.offset + one.bytes].view(torch.float32) for one in (regions["dk_sum"], regions["dv_sum"])]
     sums = torch.empty((2, words[0].numel() // head_dim, head_dim), dtype=torch.float32, device=memory.device)
     for out, one in zip(sums, words):
@@ -132,16 +138,20 @@ def sums_in(memory: torch.Tensor, regions: Mapping[str, Region], head_dim: int, 
 
 
 def write_rows(words: torch.Tensor, out: torch.Tensor, q_tile: int) -> None:
-    """words: sums in fragment order, piece after piece (docs/binary-interface.md); out: the same as [rows, head_dim], whole kv tiles."""
+    """words: sums in fragment order, piece after piece (docs/binary-interface.md); out: the same
+    as [rows, head_dim], whole kv tiles."""
     count = 128 // q_tile  # of pieces, each of columns
     width = out.shape[1] // count
-    fragments = words.view(-1, count, 2, width // 8, 4, 8, 4, 2, 2)  # tile, piece, warpgroup, i, warp, lane / 4, lane % 4, r, e
-    rows = out.view(-1, 2, 4, 2, 8, count, width // 8, 4, 2)  # tile, warpgroup, warp, r, lane / 4, piece, i, lane % 4, e
+    # tile, piece, warpgroup, i, warp, lane / 4, lane % 4, r, e
+    fragments = words.view(-1, count, 2, width // 8, 4, 8, 4, 2, 2)
+    # tile, warpgroup, warp, r, lane / 4, piece, i, lane % 4, e
+    rows = out.view(-1, 2, 4, 2, 8, count, width // 8, 4, 2)
     rows.permute(0, 5, 1, 6, 2, 4, 7, 3, 8).copy_(fragments)
 
 
 def wanted_of_leaf(head_dim: int, dtype: torch.dtype, group: int, q_rows: int, context: int) -> Wanted:
-    """In parts, so that there are sums: two of the query heads; of an odd number of heads each by itself; of one head two runs of its q tiles."""
+    """In parts, so that there are sums: two of the query heads; of an odd number of heads each
+    by itself; of one head two runs of its q tiles."""
     parts = 2 if group % 2 == 0 or group == 1 else group
     return Wanted(head_dim, ELEMENTS[dtype], CAUSAL, SEARCHED, parts, has_runs=group == 1, sizes=(1, group, 1, q_rows, context), takes_delta=True)
 
@@ -153,7 +163,8 @@ def kernel_of_leaf(head_dim: int, dtype: torch.dtype, group: int, q_rows: int, c
 
 @functools.lru_cache(maxsize=None)
 def _certificates(head_dim: int, dtype: torch.dtype, group: int) -> tuple[str, ...]:
-    """Of the programs of leaves and of lists. Which orders are found for which shapes, and which program a whole document takes, is libdash's."""
+    """Of the programs of leaves and of lists. Which orders are found for which shapes, and which
+    program a whole document takes, is libdash's."""
     found = [f"orders of dash {library().dashGetVersion().text}"]
     for wanted in (for_any_sizes(wanted_of_leaf(head_dim, dtype, group, 1, 1)),
                    Wanted(head_dim, ELEMENTS[dtype], CAUSAL, level="machine", is_list=True, takes_delta=True)):

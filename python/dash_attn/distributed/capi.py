@@ -35,7 +35,8 @@ class CFacts(ctypes.Structure):
 def functions() -> ctypes.CDLL:
     """libdash, with the types of what makes worlds."""
     lib, size, rank = library(), ctypes.c_size_t, ctypes.c_int64
-    kept = [ctypes.c_void_p, ctypes.c_void_p, ctypes.POINTER(Handle)]  # the handler, its data, and what is made
+    # the handler, its data, and what is made
+    kept = [ctypes.c_void_p, ctypes.c_void_p, ctypes.POINTER(Handle)]
     of_lines = [NUMBERS, size]
     for name, parameters, result in (
             ("WorldCreate", [ctypes.POINTER(CProblem), *kept], ctypes.c_int), ("WorldDestroy", [Handle], None),

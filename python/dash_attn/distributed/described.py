@@ -19,10 +19,12 @@ _worlds: WeakIdKeyDictionary = WeakIdKeyDictionary()  # by the tensor of offsets
 def describe(cu_seqlens: Any, group: Any, *, continues: bool = False, device: Any = None) -> tuple[tuple[int, ...], tuple[Home, ...]]:
     """Documents and homes, as `World` takes them, of ranks that each have packed rows of their own.
 
-    cu_seqlens: offsets of this rank's pieces of documents in its own rows, from 0 on, int32 of one dimension or whole numbers; of a rank
+    cu_seqlens: offsets of this rank's pieces of documents in its own rows, from 0 on, int32 of
+    one dimension or whole numbers; of a rank
                 without rows one 0.
-    continues:  whether its first piece goes on with the last one of the rank in front of it, or of the last one in front that has rows.
-    All ranks of the group have to call it; one small exchange on the CPU. Waits for the device where that has the offsets.
+    continues:  whether its first piece goes on with the last one of the rank in front of it, or
+    of the last one in front that has rows. All ranks of the group have to call it; one small
+    exchange on the CPU. Waits for the device where that has the offsets.
     """
     exchange = exchange_of(group, device, None)
     if isinstance(exchange, Together):

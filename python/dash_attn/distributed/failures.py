@@ -1,7 +1,8 @@
 """A rank that raises, ends or hangs ends the others, with a message that names it.
 
-Each rank has a thread that looks, a few times a second, whether anybody has failed; who fails says so in the store of torch.distributed before
-it lets go. A rank that does not answer when it is asked has ended, or hangs where no other thread of it runs.
+Each rank has a thread that looks, a few times a second, whether anybody has failed; who fails
+says so in the store of torch.distributed before it lets go. A rank that does not answer when it
+is asked has ended, or hangs where no other thread of it runs.
 """
 
 from __future__ import annotations
@@ -21,11 +22,13 @@ OUTSIDE = "outside of attention"
 
 
 class RankError(RuntimeError):
-    """Another rank raised, ended or hangs: the message names it. The world's group is of no more use."""
+    """Another rank raised, ended or hangs: the message names it. The world's group is of no more
+    use."""
 
 
 class Watch:
-    """store: of keys that only these ranks use; abort: ends what a rank waits for; is_alive: whether there is anything to look for."""
+    """store: of keys that only these ranks use; abort: ends what a rank waits for; is_alive:
+    whether there is anything to look for."""
 
     def __init__(self, store: Any, rank: int, size: int, abort: Callable[[], None], is_alive: Callable[[], bool]) -> None:
         self.rank, self.size, self.where = rank, size, OUTSIDE
@@ -62,7 +65,8 @@ class Watch:
         self._abort()
 
     def explain(self, symptom: str) -> RankError:
-        """Why this rank waited in vain: once, and the same from then on. symptom: what it saw of it."""
+        """Why this rank waited in vain: once, and the same from then on. symptom: what it saw of
+        it."""
         self._error = self._error or str(self._explained(symptom))
         return RankError(self._error)
 

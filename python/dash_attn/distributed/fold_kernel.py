@@ -1,4 +1,5 @@
-"""`tree.fold` in one pass over the memory. Needs Triton, which PyTorch brings along where there are GPUs."""
+"""`tree.fold` in one pass over the memory. Needs Triton, which PyTorch brings along where there
+are GPUs."""
 
 # No annotations from the future: Triton reads those of its functions.
 import torch

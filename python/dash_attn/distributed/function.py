@@ -1,7 +1,8 @@
-"""`attention` over a world, in three autograd functions: what is between them may be somebody else's work, as of another micro-batch.
+"""`attention` over a world, in three autograd functions: what is between them may be somebody
+else's work, as of another micro-batch.
 
-The engine runs functions that are ready by their age, the youngest first: so a backward over several calls goes through their parts in the
-exact reverse order.
+The engine runs functions that are ready by their age, the youngest first: so a backward over
+several calls goes through their parts in the exact reverse order.
 """
 
 from __future__ import annotations
@@ -115,13 +116,17 @@ class Receive(torch.autograd.Function):
 @torch.compiler.disable
 def attention(q: Any, k: Any, v: Any, *, world: World | None = None, cu_seqlens: Any = None, group: Any = None, continues: bool = False,
               return_lse: bool = False, **options: Any) -> Any:
-    """Causal attention within each of the world's documents; its bits and those of its gradients depend on neither ranks nor places.
+    """Causal attention within each of the world's documents; its bits and those of its gradients
+    depend on neither ranks nor places.
 
-    q: [rows, heads, head_dim], k, v: [rows, kv_heads, head_dim]: this rank's own rows, in the order of its homes; of virtual ranks a list with
-    one for each. Gives o as q is, with `return_lse` also the LSE, [heads, rows] of float32, natural logarithms; both have gradients.
-    world: None is that of `with world.as_current():`. Or, in its place, offsets of this rank's own packed rows and the group, as `describe`
-    takes them, beside options of `World`: described once for a tensor of offsets. All ranks have to call it, in the same order, and as often
-    differentiate. Raises ArgumentError where a tensor does not suit the world, RankError where another rank failed.
+    q: [rows, heads, head_dim], k, v: [rows, kv_heads, head_dim]: this rank's own rows, in the
+    order of its homes; of virtual ranks a list with one for each. Gives o as q is, with
+    `return_lse` also the LSE, [heads, rows] of float32, natural logarithms; both have gradients.
+    world: None is that of `with world.as_current():`. Or, in its place, offsets of this rank's
+    own packed rows and the group, as `describe` takes them, beside options of `World`: described
+    once for a tensor of offsets. All ranks have to call it, in the same order, and as often
+    differentiate. Raises ArgumentError where a tensor does not suit the world, RankError where
+    another rank failed.
     """
     if cu_seqlens is not None:
         from .described import world_of
@@ -148,7 +153,8 @@ def begin(world: World, q: Any, k: Any, v: Any) -> tuple[Flight, torch.Tensor, b
 
 
 def split(tensors: Sequence[torch.Tensor], problems: Sequence[Problem]) -> list[tuple[torch.Tensor, ...]]:
-    """The heads of each part. Not by slices, whose gradients would be added to zeros: so a zero would lose its sign."""
+    """The heads of each part. Not by slices, whose gradients would be added to zeros: so a zero
+    would lose its sign."""
     if len(problems) == 1:
         return [tuple(tensors)]
     of_heads = {"q": [one.heads for one in problems], "kv": [one.kv_heads for one in problems]}

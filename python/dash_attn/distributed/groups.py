@@ -1,4 +1,5 @@
-"""Exchanges by torch.distributed: NCCL between GPUs, gloo between CPUs, and between GPUs through pinned memory."""
+"""Exchanges by torch.distributed: NCCL between GPUs, gloo between CPUs, and between GPUs through
+pinned memory."""
 
 from __future__ import annotations
 
@@ -48,7 +49,8 @@ def groups_of(group: Any, device: torch.device | None, ranks_per_node: int | Non
 
 
 def local_size(ranks: tuple[int, ...]) -> int:
-    """Ranks of a node, as who started the processes says; all, where the group is not made of whole nodes."""
+    """Ranks of a node, as who started the processes says; all, where the group is not made of
+    whole nodes."""
     local = os.environ.get("LOCAL_WORLD_SIZE", "")
     size = int(local) if local.isdigit() and int(local) > 0 else len(ranks)
     is_whole = len(ranks) % size == 0 and all(ranks[i] % size == i % size and ranks[i] // size == ranks[i - i % size] // size for i in range(len(ranks)))
@@ -56,8 +58,9 @@ def local_size(ranks: tuple[int, ...]) -> int:
 
 
 class Groups:
-    """Groups of its own for all ranks and for those of a node, such that nobody else's exchanges come between; on CUDA devices a stream of its
-    own. A small group on the CPU compares what ranks were told."""
+    """Groups of its own for all ranks and for those of a node, such that nobody else's exchanges
+    come between; on CUDA devices a stream of its own. A small group on the CPU compares what
+    ranks were told."""
 
     @property
     def overlaps(self) -> bool:
@@ -71,7 +74,8 @@ class Groups:
         first = self.rank // per_node * per_node
 
         def group(members: tuple[int, ...], backend: str, name: str) -> Any:
-            order = {} if list(members) == sorted(members) else {"sort_ranks": False}  # which older PyTorchs do not have
+            # which older PyTorchs do not have
+            order = {} if list(members) == sorted(members) else {"sort_ranks": False}
             return dist.new_group(list(members), timeout=timeout, backend=backend, use_local_synchronization=True, group_desc=f"dash world {name}", **order)
 
         self._control = group(ranks, "gloo", "agreement")
@@ -179,7 +183,8 @@ class Groups:
 
 
 class Staged(Groups):
-    """CUDA tensors over gloo, through pinned memory: several processes on one GPU. Exchanges wait on the host."""
+    """CUDA tensors over gloo, through pinned memory: several processes on one GPU. Exchanges
+    wait on the host."""
 
     @property
     def overlaps(self) -> bool:

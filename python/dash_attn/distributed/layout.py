@@ -1,4 +1,5 @@
-"""What a rank has of tensors of all rows: its own ones, their positions within documents, and the tokens that come next."""
+"""What a rank has of tensors of all rows: its own ones, their positions within documents, and
+the tokens that come next."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ IGNORED = -100  # of losses: a label that counts for nothing
 
 
 def places_of(problem: Problem, rank: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Of each of the rank's rows: where it is among all rows, and in its document; int64 on the CPU."""
+    """Of each of the rank's rows: where it is among all rows, and in its document; int64 on the
+    CPU."""
     begins = [0]
     for length in problem.documents:
         begins.append(begins[-1] + length)

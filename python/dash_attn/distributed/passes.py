@@ -1,4 +1,5 @@
-"""A forward and a backward of one rank: what it sends, computes and adds, in three parts each. `send` and `receive` are programs of exchanges."""
+"""A forward and a backward of one rank: what it sends, computes and adds, in three parts each.
+`send` and `receive` are programs of exchanges."""
 
 from __future__ import annotations
 
@@ -55,7 +56,8 @@ class Pass:
 
 
 class Forward(Pass):
-    """q: [rows, heads, head_dim], k, v: [rows, kv_heads, head_dim]: the rank's own rows, in the order of its homes."""
+    """q: [rows, heads, head_dim], k, v: [rows, kv_heads, head_dim]: the rank's own rows, in the
+    order of its homes."""
 
     def __init__(self, plan: Plan, rank: int, form: Format, kernel: LeafKernel, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> None:
         super().__init__(plan, rank, form, kernel)
@@ -83,14 +85,16 @@ class Forward(Pass):
         return self.own(O, self.q), self.rows.write_local(LSE, lse, self.homes, self.kv_heads)
 
     def kept(self) -> list[torch.Tensor]:
-        """What the server keeps for the backward, as `Backward` takes it: what came, and the LSE of its runs, one behind the other."""
+        """What the server keeps for the backward, as `Backward` takes it: what came, and the LSE
+        of its runs, one behind the other."""
         lse = [self.rows.head(LSE, run.document, run.head, *ends_of(self.plan, run)).flatten() for run in self.plan.runs(self.rank)]
         nothing = torch.empty(0, device=self.form.device)
         return [self.buffers.get((FORWARD, name), nothing) for name in ("inputs", "relays")] + [torch.cat(lse) if lse else nothing]
 
 
 class Backward(Pass):
-    """q, k, v: as `Forward` takes them; o, lse: as it gives them; do, dlse: their gradients. call: what is computed twice."""
+    """q, k, v: as `Forward` takes them; o, lse: as it gives them; do, dlse: their gradients.
+    call: what is computed twice."""
 
     def __init__(self, plan: Plan, rank: int, form: Format, kernel: LeafKernel, scale: float, twice: Twice, call: Call, q: torch.Tensor,
                  k: torch.Tensor, v: torch.Tensor, o: torch.Tensor, lse: torch.Tensor, do: torch.Tensor, dlse: torch.Tensor) -> None:

@@ -18,10 +18,12 @@ class Layer(Protocol):
 
 
 def pingpong(layers: Sequence[Layer], x0: Any, x1: Any, *, worlds: tuple[World, World]) -> tuple[Any, Any]:
-    """Runs layers over two micro-batches, each with its world, as a loop over the layers would run each by itself, with the same bits.
+    """Runs layers over two micro-batches, each with its world, as a loop over the layers would
+    run each by itself, with the same bits.
 
-    A layer is what is in front of attention, and what is behind it. One backward over the sum of both losses goes through all parts in the
-    reverse order, so that there, too, one travels while the other is computed.
+    A layer is what is in front of attention, and what is behind it. One backward over the sum of
+    both losses goes through all parts in the reverse order, so that there, too, one travels
+    while the other is computed.
     """
     x = [x0, x1]
     on_their_way = [begin(world, *layers[0].before(one)) for world, one in zip(worlds, x)] if layers else []

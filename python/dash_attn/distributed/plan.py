@@ -1,4 +1,5 @@
-"""A proven plan of libdash: who computes which leaves, what travels in which phase, and in which order sums are added."""
+"""A proven plan of libdash: who computes which leaves, what travels in which phase, and in which
+order sums are added."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ from .problem import COMPARED, KINDS, Leaf, Leaves, Problem
 FORWARD, BACKWARD = 0, 1
 PHASES = (("inputs", "relays", "outputs"), ("inputs", "relays", "sums", "gradients"))
 OF_NODE = ("relays", "sums")  # phases between ranks of one node
-Q, DO, LSE, DELTA, K, V, O, DQ, SUMS, DK, DV = (1 << bit for bit in range(11))  # a message's tensors, in this order
+# a message's tensors, in this order
+Q, DO, LSE, DELTA, K, V, O, DQ, SUMS, DK, DV = (1 << bit for bit in range(11))
 SERVER, NODE, HOME = range(3)  # stages of folds
 
 
@@ -29,7 +31,8 @@ class Run(NamedTuple):
 
 
 class Message(NamedTuple):
-    """Rows [first, end) of kv heads [head, head + heads); offsets and bytes of the buffers of the sender and the receiver."""
+    """Rows [first, end) of kv heads [head, head + heads); offsets and bytes of the buffers of
+    the sender and the receiver."""
 
     sender: int
     receiver: int
@@ -61,8 +64,8 @@ class Fold(NamedTuple):
 
 
 class Phase(NamedTuple):
-    """An exchange, as one rank sees it. send, receive: bytes of its buffers; is_idle: nobody sends anything, in the whole world or, of a phase
-    of nodes, in the rank's node."""
+    """An exchange, as one rank sees it. send, receive: bytes of its buffers; is_idle: nobody
+    sends anything, in the whole world or, of a phase of nodes, in the rank's node."""
 
     name: str
     of_node: bool
@@ -78,7 +81,8 @@ def figures_of(found: CFigures) -> dict[str, float]:
 
 
 class Plan:
-    """Equal problems, kinds and seeds give equal plans, on every machine. Raises ArgumentError where there is none."""
+    """Equal problems, kinds and seeds give equal plans, on every machine. Raises ArgumentError
+    where there is none."""
 
     def __init__(self, problem: Problem, kind: str = "heads-first", seed: int = 0) -> None:
         if kind in COMPARED:
@@ -98,7 +102,8 @@ class Plan:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Counts, bytes of buffers on the fullest rank, and what is predicted of each pass, in seconds."""
+        """Counts, bytes of buffers on the fullest rank, and what is predicted of each pass, in
+        seconds."""
         found = CFacts()
         functions().dashWorldPlanGetFacts(self._handle, ctypes.byref(found))
         return {"runs": found.num_runs, "folds": found.num_folds, "memory": found.memory, "forward": figures_of(found.forward),

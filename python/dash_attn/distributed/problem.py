@@ -1,4 +1,5 @@
-"""Documents, the ranks that share them, and why some cannot be served. Looks at nothing but numbers and names."""
+"""Documents, the ranks that share them, and why some cannot be served. Looks at nothing but
+numbers and names."""
 
 from __future__ import annotations
 
@@ -43,7 +44,8 @@ def plain_homes(homes: Any) -> tuple[Home, ...]:
 
 
 def packed_homes(documents: Sequence[int], ranks: int) -> tuple[Home, ...]:
-    """All documents one behind the other, in equal shares: rank r has rows total * r // ranks to total * (r + 1) // ranks."""
+    """All documents one behind the other, in equal shares: rank r has rows total * r // ranks to
+    total * (r + 1) // ranks."""
     total, homes, begin = sum(documents), [], 0
     bounds = [total * rank // ranks for rank in range(ranks + 1)]
     for document, rows in enumerate(documents):
@@ -103,7 +105,8 @@ class Problem:
         return rank // self.ranks_per_node
 
     def local(self, rank: int) -> tuple[tuple[int, int, int, int], ...]:
-        """Of each of the rank's homes: document, first row, end row, and where it begins in the rank's own rows."""
+        """Of each of the rank's homes: document, first row, end row, and where it begins in the
+        rank's own rows."""
         if rank not in self._local:
             found, at = [], 0
             for of, document, first, rows in self.homes:
@@ -119,8 +122,9 @@ class Problem:
 
 @dataclass(frozen=True)
 class Leaf:
-    """Query rows [first, end) of one kv head over the context [0, end), which a kernel computes as q_rows rows over `context`, filled up with
-    rows that see nothing. document_leaves: how many leaves the document has."""
+    """Query rows [first, end) of one kv head over the context [0, end), which a kernel computes
+    as q_rows rows over `context`, filled up with rows that see nothing. document_leaves: how
+    many leaves the document has."""
 
     document: int
     head: int
@@ -157,7 +161,8 @@ class Leaves:
         return Leaf(document, head, number, first, end, q_rows, context, bool(is_packed), len(ends))
 
     def certificate(self, forward: str, kernels: Sequence[str]) -> str:
-        """"sha256:…" of all that fixes bits. forward: what computes O and LSE; kernels: certificates of what computes leaves."""
+        """"sha256:…" of all that fixes bits. forward: what computes O and LSE; kernels:
+        certificates of what computes leaves."""
         texts = [kernel.encode() for kernel in kernels]
         given, name = (StringRef * max(1, len(texts)))(*map(StringRef.of, texts)), forward.encode()
         return functions().dashWorldGetCertificate(self._handle, StringRef.of(name), given, len(texts)).text

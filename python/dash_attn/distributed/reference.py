@@ -1,6 +1,8 @@
-"""Leaves by plain PyTorch in float32, tile by tile, in fixed loops: slow, for tests and for devices without kernels.
+"""Leaves by plain PyTorch in float32, tile by tile, in fixed loops: slow, for tests and for
+devices without kernels.
 
-Each tile is computed by the same operations on the same shapes, whichever run it is in: a row of q tiles reads the context up to its own end.
+Each tile is computed by the same operations on the same shapes, whichever run it is in: a row of
+q tiles reads the context up to its own end.
 """
 
 from __future__ import annotations

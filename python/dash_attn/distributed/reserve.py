@@ -1,4 +1,5 @@
-"""Memory for the buffers of a plan, asked for before anything is sent: where there is too little, all ranks are told so."""
+"""Memory for the buffers of a plan, asked for before anything is sent: where there is too
+little, all ranks are told so."""
 
 from __future__ import annotations
 
@@ -21,8 +22,8 @@ def bytes_of(plan: Plan, rank: int) -> dict[str, int]:
 
 
 def reserve(plans: Sequence[Plan], exchange: Exchange, memory: int = 0) -> None:
-    """Takes the buffers of a pass from PyTorch's cache, and gives them back to it. memory: bytes that they may take on a rank; 0: any. Raises
-    CapacityError."""
+    """Takes the buffers of a pass from PyTorch's cache, and gives them back to it. memory: bytes
+    that they may take on a rank; 0: any. Raises CapacityError."""
     most = max(plan.facts["memory"] for plan in plans) if memory else 0
     if most > memory:
         raise CapacityError(f"memory: expected at most {memory} bytes of buffers on a rank, found {most} on the fullest; {LESS}")

@@ -1,4 +1,5 @@
-"""Rows of tensors that a rank has: at home, received or computed; and messages, as they lie in buffers."""
+"""Rows of tensors that a rank has: at home, received or computed; and messages, as they lie in
+buffers."""
 
 from __future__ import annotations
 
@@ -56,7 +57,8 @@ class Format(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """Rows [first, end) of kv heads [head, head + heads), as [kv heads, query heads of each, rows, …]."""
+    """Rows [first, end) of kv heads [head, head + heads), as [kv heads, query heads of each,
+    rows, …]."""
 
     head: int
     heads: int
@@ -66,7 +68,8 @@ class Piece(NamedTuple):
 
 
 class Rows:
-    """Pieces of tensors by document. A row that is read is in one piece; a plan that is proven says so."""
+    """Pieces of tensors by document. A row that is read is in one piece; a plan that is proven
+    says so."""
 
     def __init__(self, form: Format) -> None:
         self.form = form
@@ -90,7 +93,8 @@ class Rows:
                     self.add(tensor, message.document, Piece(message.head, message.heads, message.first, message.end, values))
 
     def read(self, tensor: int, document: int, head: int, first: int, end: int, out: torch.Tensor) -> torch.Tensor:
-        """Rows [first, end) of the kv heads from `head` on that `out` has: [kv heads, query heads of each, rows, …]."""
+        """Rows [first, end) of the kv heads from `head` on that `out` has: [kv heads, query
+        heads of each, rows, …]."""
         count, heads = 0, out.shape[0]
         for piece in self._pieces[tensor, document]:
             begin, stop = max(first, piece.first), min(end, piece.end)

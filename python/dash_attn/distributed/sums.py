@@ -1,4 +1,5 @@
-"""The f32 sums of dK and dV that a rank has, by nodes of the tree, and the folds that make them less."""
+"""The f32 sums of dK and dV that a rank has, by nodes of the tree, and the folds that make them
+less."""
 
 from __future__ import annotations
 
@@ -26,12 +27,14 @@ class Sums:
     def __init__(self, plan: Plan, rows: Rows, scale: float) -> None:
         self.plan, self.rows, self.scale = plan, rows, scale
         self._parts: dict[Key, list[Part]] = defaultdict(list)
-        # Parts that are folded on the stream of exchanges, but were allocated on another: freed at once, their memory would be given to what
-        # that one launches next, while it is still read here.
+        # Parts that are folded on the stream of exchanges, but were allocated on another: freed at
+        # once, their memory would be given to what that one launches next, while it is still read
+        # here.
         self._held: list[Part] | None = None
 
     def hold(self) -> None:
-        """From here on parts that folds are done with stay until the pass ends, behind an event that its own stream waits for."""
+        """From here on parts that folds are done with stay until the pass ends, behind an event
+        that its own stream waits for."""
         self._held = []
 
     def add(self, document: int, head: int, node: Node, part: Part) -> None:
@@ -74,7 +77,8 @@ class Sums:
     def _make(self, document: int, head: int, node: Node, first: int, end: int) -> None:
         leaves = self.plan.leaves.of(document)
         children = node.left, node.right(len(leaves))
-        ends = [max(first, min(end, leaves[child.end_leaf(len(leaves)) - 1][1])) for child in children]  # rows of a child are fewer
+        # rows of a child are fewer
+        ends = [max(first, min(end, leaves[child.end_leaf(len(leaves)) - 1][1])) for child in children]
         right = self.read(document, head, children[1], first, ends[1])
         if first < ends[0]:
             right = fold(self.read(document, head, children[0], first, ends[0]), right)
@@ -108,7 +112,8 @@ def add_rounded(rows: Rows, document: int, head: int, part: Part, scale: float) 
 
 
 class ServerFolds:
-    """Folds of nodes of which a rank computes all leaves: each is done as soon as it has both children, so that few sums live."""
+    """Folds of nodes of which a rank computes all leaves: each is done as soon as it has both
+    children, so that few sums live."""
 
     def __init__(self, sums: Sums, folds: list[Fold]) -> None:
         self._sums, self._folds = sums, defaultdict(deque)

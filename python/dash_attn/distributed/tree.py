@@ -1,6 +1,8 @@
-"""The fixed tree that adds up f32 sums of dK and dV: its nodes, the addition, and the one rounding at its root.
+"""The fixed tree that adds up f32 sums of dK and dV: its nodes, the addition, and the one
+rounding at its root.
 
-Bits are the same on a CPU and on a GPU, and wherever and in whichever order nodes are made: each is the sum of its two children.
+Bits are the same on a CPU and on a GPU, and wherever and in whichever order nodes are made: each
+is the sum of its two children.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ SMALLEST = torch.finfo(torch.float32).tiny  # of normal numbers
 
 
 class Node(NamedTuple):
-    """Leaves index << level to (index + 1) << level. One whose right child has no leaf is its left child, and has its name."""
+    """Leaves index << level to (index + 1) << level. One whose right child has no leaf is its
+    left child, and has its name."""
 
     level: int
     index: int
@@ -47,8 +50,9 @@ def flushed(values: torch.Tensor) -> torch.Tensor:
 
 
 def fold(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
-    """left + right of float32, [2, rows, head_dim] for dK and dV, where `left` may have fewer rows: those that only `right` has are taken as
-    they are. Rounded to nearest even; subnormal numbers that go in or come out are zeros of their sign. Written into `right`."""
+    """left + right of float32, [2, rows, head_dim] for dK and dV, where `left` may have fewer
+    rows: those that only `right` has are taken as they are. Rounded to nearest even; subnormal
+    numbers that go in or come out are zeros of their sign. Written into `right`."""
     both = right[:, :left.shape[1]]
     add = kernel() if right.is_cuda else None
     if add is None or not all(one.is_contiguous() for pair in (left, both) for one in pair):
@@ -61,7 +65,8 @@ def fold(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
 
 @functools.cache
 def kernel() -> Callable[[torch.Tensor, torch.Tensor], None] | None:
-    """Adds the first of two tensors to the second, as `fold` does, on their device; None where there is no Triton."""
+    """Adds the first of two tensors to the second, as `fold` does, on their device; None where
+    there is no Triton."""
     try:
         from .fold_kernel import add
     except ImportError:

@@ -1,6 +1,8 @@
-"""Sampled leaves are computed by a second rank, too, from the same inputs, and must have the same bits: so a GPU that computes wrong without an
-error is found and named. No tolerance, so no false alarm. A permanent fault gives the same wrong bits on the same GPU each time: hence another
-one, by turns every pair. Where two differ, a third rank computes the leaf, and is believed with whom it agrees."""
+"""Sampled leaves are computed by a second rank, too, from the same inputs, and must have the
+same bits: so a GPU that computes wrong without an error is found and named. No tolerance, so no
+false alarm. A permanent fault gives the same wrong bits on the same GPU each time: hence another
+one, by turns every pair. Where two differ, a third rank computes the leaf, and is believed with
+whom it agrees."""
 
 from __future__ import annotations
 
@@ -32,7 +34,8 @@ Place = tuple[int, int]  # of a call, its sample
 
 
 class CorruptionError(RuntimeError):
-    """A rank computed a leaf otherwise than others did from the same inputs. found: a `Corruption` for each leaf."""
+    """A rank computed a leaf otherwise than others did from the same inputs. found: a
+    `Corruption` for each leaf."""
 
     def __init__(self, message: str, found: Sequence[Corruption] = ()) -> None:
         super().__init__(message)
@@ -40,7 +43,8 @@ class CorruptionError(RuntimeError):
 
 
 class Corruption(NamedTuple):
-    """wrong: the rank that is alone with its result; where all three differ, or there is no third rank, all of them."""
+    """wrong: the rank that is alone with its result; where all three differ, or there is no
+    third rank, all of them."""
 
     call: int
     document: int
@@ -71,7 +75,8 @@ def drawn(*numbers: int) -> int:
 
 
 def samples_of(plan: Plan, share: float, *seed: int) -> list[Sample]:
-    """The same on all ranks: a share of all leaves, by chance, each with a rank that does not compute it itself."""
+    """The same on all ranks: a share of all leaves, by chance, each with a rank that does not
+    compute it itself."""
     runs, ranks = plan.runs(), plan.problem.ranks
     ends = list(itertools.accumulate(run.end_leaf - run.first_leaf for run in runs))
     wanted = share * ends[-1]
@@ -101,8 +106,8 @@ def messages_of(plan: Plan, form: Format, sample: Sample) -> list[Message]:
 
 
 class Checks(NamedTuple):
-    """An exchange of inputs, from who computes leaves to who does it again. begins: of each sample that this rank does again, where its inputs
-    begin in the buffer."""
+    """An exchange of inputs, from who computes leaves to who does it again. begins: of each
+    sample that this rank does again, where its inputs begin in the buffer."""
 
     phase: Phase
     begins: dict[Sample, int]
@@ -141,7 +146,8 @@ def again(plan: Plan, form: Format, kernel: LeafKernel, sample: Sample, rank: in
 
 
 class Result(NamedTuple):
-    """rank: who computed a sample of a call; hashes: on its device; inputs: in bytes, of who did it again."""
+    """rank: who computed a sample of a call; hashes: on its device; inputs: in bytes, of who did
+    it again."""
 
     call: int
     sample: int
@@ -159,8 +165,8 @@ class Call(NamedTuple):
 
 
 class Twice:
-    """Of a world. share: of leaves, from 0 to 1; action: what happens where results differ: "raise", "log", or a function of the list of
-    `Corruption`."""
+    """Of a world. share: of leaves, from 0 to 1; action: what happens where results differ:
+    "raise", "log", or a function of the list of `Corruption`."""
 
     def __init__(self, share: float, action: str | Callable[[list[Corruption]], Any], ranks: int) -> None:
         if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share <= 1:
@@ -181,14 +187,16 @@ class Twice:
         return found
 
     def check(self, exchange: Exchange, kernel: LeafKernel, form: Format) -> list[Corruption]:
-        """What differed since the last time. All ranks call it; one small exchange on the CPU, and others where something differs."""
+        """What differed since the last time. All ranks call it; one small exchange on the CPU,
+        and others where something differs."""
         results, self.results = self.results, []
         calls, self.calls = self.calls, {}
         found: dict[Place, dict[int, tuple[int, ...]]] = {}
         self._add(exchange, [[one.call, one.sample, one.rank, *one.hashes.tolist()] for one in results], found)
         differ = [place for place, by_rank in sorted(found.items()) if len(set(by_rank.values())) > 1]
         inputs = {(one.call, one.sample): one.inputs for one in results if one.inputs is not None}
-        for place in differ:  # a third rank computes it: the inputs come from who has them, by way of the CPU
+        # a third rank computes it: the inputs come from who has them, by way of the CPU
+        for place in differ:
             others = [rank for rank in range(exchange.size) if rank not in found[place]]
             third = others[drawn(*place) % len(others)] if others else -1
             words = inputs[place].view(torch.int64).cpu() if place in inputs else torch.empty(0, dtype=torch.int64)

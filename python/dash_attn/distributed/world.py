@@ -34,7 +34,8 @@ _current: contextvars.ContextVar[World | None] = contextvars.ContextVar("world",
 
 
 class World:
-    """Who computes what for documents whose rows lie on several GPUs, such that no bit of O, dQ, dK and dV depends on it.
+    """Who computes what for documents whose rows lie on several GPUs, such that no bit of O, dQ,
+    dK and dV depends on it.
 
     ranks:          a number of virtual ranks in this process, or a process group or a device mesh of one dimension.
     documents:      rows of each, which the host knows; the same on all ranks.
@@ -46,15 +47,18 @@ class World:
     memory:         bytes that buffers may take on a rank; 0: any.
     cut:            version of the cut into leaves; 0 is scaled down, for tests.
     halves:         whether `attention` computes kv heads in two halves, so that one travels while the other is computed; None: where it can.
-    ranks_per_node: None: LOCAL_WORLD_SIZE, as torchrun sets it, where the group is made of whole nodes, else all.
+    ranks_per_node: None: LOCAL_WORLD_SIZE, as torchrun sets it, where the group is made of whole
+    nodes, else all.
     kernel:         what computes leaves: "batches", dash's kernels, on CUDA devices; "reference", plain PyTorch.
     device:         None: the current CUDA device where the group can use it, else the CPU.
     twice:          the share of leaves that another rank computes again in each backward, such as 1/64; `checked` says whether all agreed.
-    on_corruption:  what `checked` does where not: "raise", "log" (a warning), or a function of the list of `Corruption`.
+    on_corruption:  what `checked` does where not: "raise", "log" (a warning), or a function of
+    the list of `Corruption`.
     timeout:        a datetime.timedelta, of the groups that are made for these ranks; None: ten minutes.
     Any option of attention that a world does not serve may be given with its neutral value.
 
-    Raises ArgumentError where something is refused, before anything is sent; the same on all ranks, also where they disagree.
+    Raises ArgumentError where something is refused, before anything is sent; the same on all
+    ranks, also where they disagree.
     """
 
     def __init__(self, ranks: Any, documents: Sequence[int], *, heads: int, kv_heads: int, head_dim: int, dtype: torch.dtype = torch.bfloat16,
@@ -91,7 +95,8 @@ class World:
 
     @functools.cached_property
     def certificate(self) -> str:
-        """"sha256:…" of all that fixes bits: cut, tree, heads, mask, and what computes leaves; not ranks, documents, homes and plan."""
+        """"sha256:…" of all that fixes bits: cut, tree, heads, mask, and what computes leaves;
+        not ranks, documents, homes and plan."""
         return self.plan.leaves.certificate(*self.kernel.certificates())
 
     @functools.cached_property
@@ -124,21 +129,24 @@ class World:
         return self._of_ranks([local_rows(self.problem, rank, rows) for rank in self.exchange.ranks])
 
     def positions(self) -> Any:
-        """Of this rank's rows the positions in their documents, int64, on the world's device; of virtual ranks a list."""
+        """Of this rank's rows the positions in their documents, int64, on the world's device; of
+        virtual ranks a list."""
         return self._of_ranks([places_of(self.problem, rank)[1].to(self.exchange.device) for rank in self.exchange.ranks])
 
     def labels(self, tokens: torch.Tensor) -> Any:
-        """This rank's rows of the tokens that come next, of tokens of all rows; -100 behind a document's last one. Losses over them take no further
-        shift, and means over ranks have to count what is not -100."""
+        """This rank's rows of the tokens that come next, of tokens of all rows; -100 behind a
+        document's last one. Losses over them take no further shift, and means over ranks have to
+        count what is not -100."""
         return self.shard(shifted(self.problem, tokens))
 
     def _of_ranks(self, found: list[Any]) -> Any:
         return found if isinstance(self.exchange, Together) else found[0]
 
     def hashes(self, *tensors: Any) -> list[int]:
-        """One number of each for all ranks: the same for any number of ranks, wherever rows lie, and different where one bit is. Of o, dq, dk, dv,
-        the LSE as [rows, heads], or anything else of a rank's own rows, [rows, …]; of virtual ranks a list with one for each. All ranks have to
-        call it; one small exchange on the CPU, which waits for the device."""
+        """One number of each for all ranks: the same for any number of ranks, wherever rows lie,
+        and different where one bit is. Of o, dq, dk, dv, the LSE as [rows, heads], or anything
+        else of a rank's own rows, [rows, …]; of virtual ranks a list with one for each. All
+        ranks have to call it; one small exchange on the CPU, which waits for the device."""
         ranks = self.exchange.ranks
         with self.exchange.guard("hashes of results"):
             given = [one if isinstance(one, (list, tuple)) else [one] for one in tensors]
@@ -147,9 +155,10 @@ class World:
         return [added(of_all) for of_all in zip(*(one.tolist() for one in self.exchange.gather(found)))]
 
     def checked(self) -> list[Corruption]:
-        """Which leaves of backwards since the last time differed where they were computed twice, with the rank that is wrong: a third one is asked.
-        To be called by all ranks, before weights are changed. Raises CorruptionError, or what `on_corruption` says; one small exchange on the CPU,
-        which waits for the device."""
+        """Which leaves of backwards since the last time differed where they were computed twice,
+        with the rank that is wrong: a third one is asked. To be called by all ranks, before
+        weights are changed. Raises CorruptionError, or what `on_corruption` says; one small
+        exchange on the CPU, which waits for the device."""
         with self.exchange.guard("a comparison of leaves that were computed twice"):
             found = self.twice.check(self.exchange, self.kernel, self.form)
         self.twice.act(found)

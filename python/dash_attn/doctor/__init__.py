@@ -1,15 +1,18 @@
-"""What will serve this machine, and a model: python3 -m dash_attn.doctor [CALL OPTIONS | --config MODEL | --program FILE] [--json] [--report FILE]
+"""What will serve this machine, and a model: python3 -m dash_attn.doctor [CALL OPTIONS |
+--config MODEL | --program FILE] [--json] [--report FILE]
 
-Says which GPU, driver, assemblers, caches and versions there are; which calls are served, by which kernels, with which certificate, or what refuses
-them; and what a first call costs. A call is that of the options, or those of a model's layers: MODEL is a config.json of transformers, a folder with
-one, or the name of a model that transformers has downloaded; nothing is downloaded here. Needs no GPU and no framework. What is planned is kept in the
-cache, as by a first call.
+Says which GPU, driver, assemblers, caches and versions there are; which calls are served, by
+which kernels, with which certificate, or what refuses them; and what a first call costs. A call
+is that of the options, or those of a model's layers: MODEL is a config.json of transformers, a
+folder with one, or the name of a model that transformers has downloaded; nothing is downloaded
+here. Needs no GPU and no framework. What is planned is kept in the cache, as by a first call.
 
 --report writes a .zip for a bug report: programs, manifests, certificates, versions, and a script that does the same again. It holds no names of
 users and machines, no paths, and of the environment only what --json lists.
 
-The status is 0 where everything is served here; 1 where a call is refused, or no GPU of this machine can run it (--gpu CAPABILITY asks for another
-machine's); 2 for trouble: wrong arguments, a file that cannot be read.
+The status is 0 where everything is served here; 1 where a call is refused, or no GPU of this
+machine can run it (--gpu CAPABILITY asks for another machine's); 2 for trouble: wrong arguments,
+a file that cannot be read.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Whether a call of attention is served, by which kernels, and what its first time costs. libdash says what kernels cover; here it is only asked."""
+"""Whether a call of attention is served, by which kernels, and what its first time costs.
+libdash says what kernels cover; here it is only asked."""
 
 from __future__ import annotations
 
@@ -26,8 +27,9 @@ HEAD = 4096  # bytes of a kept file that its key is within
 
 @dataclass(frozen=True)
 class Call:
-    """rows, kv_rows: of a list of sequences those of all. dtype: as frameworks call it; softcap: 0 for none; sequences: of a list, how many;
-    layers: of a model, how many ask for this, 0 where nobody said."""
+    """rows, kv_rows: of a list of sequences those of all. dtype: as frameworks call it; softcap:
+    0 for none; sequences: of a list, how many; layers: of a model, how many ask for this, 0
+    where nobody said."""
 
     head_dim: int = 128
     head_dim_v: int = 0
@@ -59,8 +61,9 @@ class Call:
 
 @dataclass
 class Answer:
-    """refused: why no kernel computes the call, or empty; by_hand: why `attention` does not, and what does. kernels: as JSON has them, one for
-    each program or order that it takes; launches: slices that it is computed in. files: what a report holds of each kernel, by name."""
+    """refused: why no kernel computes the call, or empty; by_hand: why `attention` does not, and
+    what does. kernels: as JSON has them, one for each program or order that it takes; launches:
+    slices that it is computed in. files: what a report holds of each kernel, by name."""
 
     call: str
     refused: str = ""
@@ -93,7 +96,8 @@ def _lines(pairs: list[tuple[str, str]]) -> str:
 
 
 def answer(call: Call, capability: int = UNKNOWN, device: str = "", ptxas: str = "") -> Answer:
-    """capability: of the GPU, 90 is 9.0, if it is to be looked at; device: its name. ptxas: assembles each kernel, to see what it says."""
+    """capability: of the GPU, 90 is 9.0, if it is to be looked at; device: its name. ptxas:
+    assembles each kernel, to see what it says."""
     found = Answer(str(call), asked=asdict(call))
     covered = ask(element=ELEMENTS.get(call.dtype, call.dtype), level=call.level, device=device, capability=capability, head_dim=call.head_dim,
                   head_dim_v=call.head_dim_v or call.head_dim, window=call.window, batch=call.batch, heads=call.heads, kv_heads=call.kv_heads,
@@ -203,7 +207,8 @@ def _orders() -> int:
 
 
 def code_state(sha256: str) -> str:
-    """Whether code of this PTX lies in the cache: files have their keys in front (lib/Support/FileCache.cpp)."""
+    """Whether code of this PTX lies in the cache: files have their keys in front
+    (lib/Support/FileCache.cpp)."""
     at = folder()
     if at is None:
         return "code is not kept (the cache is off): assembled in every process"

@@ -1,4 +1,5 @@
-"""What a machine has: versions, GPUs, assemblers, caches and whose they are, and what is missing. Needs no GPU and no framework."""
+"""What a machine has: versions, GPUs, assemblers, caches and whose they are, and what is
+missing. Needs no GPU and no framework."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ MODULE = Path("/proc/driver/nvidia/version")
 
 
 def look(driver: str = "") -> dict[str, Any]:
-    """As JSON has it. driver: the library, as `Driver` takes it. missing: what keeps kernels from running here; absent: what only some need."""
+    """As JSON has it. driver: the library, as `Driver` takes it. missing: what keeps kernels
+    from running here; absent: what only some need."""
     found: dict[str, Any] = {"python": platform.python_version(), "system": f"{platform.system()} {platform.machine()}",
                              "packages": {name: version for name in PACKAGES if (version := _version(name))}}
     missing: list[str] = []
@@ -68,7 +70,8 @@ def _module() -> str:
 
 
 def folder() -> Path | None:
-    """Where libdash keeps what took long (include/dash/Support/CacheFolder.h); None where it keeps nothing."""
+    """Where libdash keeps what took long (include/dash/Support/CacheFolder.h); None where it
+    keeps nothing."""
     if named := os.environ.get("DASH_CACHE"):
         return None if named == "off" else Path(named)
     for name, below in (("XDG_CACHE_HOME", ""), ("HOME", ".cache")):

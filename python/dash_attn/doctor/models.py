@@ -1,5 +1,5 @@
-"""The calls of a model, from its configuration on disk. Where transformers is installed it fills in what a file leaves out. Nothing is downloaded,
-and no code of a model is run."""
+"""The calls of a model, from its configuration on disk. Where transformers is installed it fills
+in what a file leaves out. Nothing is downloaded, and no code of a model is run."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ from ..kernel.problem import CAUSAL, FULL
 from ..support.records import read
 from .calls import Call
 
-# How configurations call the same thing; transformers' classes know it as `attribute_map`, which files do not have.
+# How configurations call the same thing; transformers' classes know it as `attribute_map`, which
+# files do not have.
 ALSO = {"num_attention_heads": ("n_head", "n_heads", "num_heads"), "hidden_size": ("n_embd", "d_model"), "num_hidden_layers": ("n_layer", "n_layers", "num_layers")}
 SEES_ALL = ("MaskedLM", "SequenceClassification", "TokenClassification", "QuestionAnswering", "ImageClassification")
 WHOLE, SLIDING = ("full_attention",), ("sliding_attention",)
 
 
 def find(name: str) -> Path:
-    """config.json of a file, a folder, or a model that transformers has downloaded. Raises ValueError."""
+    """config.json of a file, a folder, or a model that transformers has downloaded. Raises
+    ValueError."""
     path = Path(name).expanduser()
     if path.is_dir():
         path = path / "config.json"
@@ -37,8 +39,8 @@ def find(name: str) -> Path:
 
 
 def calls_of(name: str, base: Call) -> tuple[list[Call], list[str]]:
-    """A call for each kind of layer, and what had to be assumed. base: what no configuration says: batch, rows, dtype, level. Raises ValueError with
-    the file and the field."""
+    """A call for each kind of layer, and what had to be assumed. base: what no configuration
+    says: batch, rows, dtype, level. Raises ValueError with the file and the field."""
     path = find(name)
     notes: list[str] = []
     try:

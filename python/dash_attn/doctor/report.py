@@ -1,5 +1,6 @@
-"""A bug report: a .zip of what somebody needs to see the same, and nothing private. Paths, names of users and of machines, and variables of the
-environment but those that are named here do not come in; programs and manifests are dash's own, or what the user named by --program."""
+"""A bug report: a .zip of what somebody needs to see the same, and nothing private. Paths, names
+of users and of machines, and variables of the environment but those that are named here do not
+come in; programs and manifests are dash's own, or what the user named by --program."""
 
 from __future__ import annotations
 

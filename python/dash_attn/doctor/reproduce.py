@@ -1,7 +1,9 @@
-"""Does again what a report of `python3 -m dash_attn.doctor --report` is of: python3 reproduce.py, in the folder where it was unpacked.
+"""Does again what a report of `python3 -m dash_attn.doctor --report` is of: python3
+reproduce.py, in the folder where it was unpacked.
 
-Each kernel is compiled here, and its PTX and certificate compared with those of the report. Where there are PyTorch and a GPU, gradients of
-random tensors are computed three times, and their bits compared. The status is 0 where all is equal, 1 where something differs.
+Each kernel is compiled here, and its PTX and certificate compared with those of the report.
+Where there are PyTorch and a GPU, gradients of random tensors are computed three times, and
+their bits compared. The status is 0 where all is equal, 1 where something differs.
 """
 
 from __future__ import annotations

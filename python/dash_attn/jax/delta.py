@@ -1,5 +1,6 @@
-"""The gradient of the LSE, which is of each row the scores' probabilities: dS = P * (dP - delta) + P * dLSE. So it is taken from delta, and
-a kernel that takes delta in place of o does the rest, dsink too."""
+"""The gradient of the LSE, which is of each row the scores' probabilities: dS = P * (dP - delta)
++ P * dLSE. So it is taken from delta, and a kernel that takes delta in place of o does the rest,
+dsink too."""
 
 from __future__ import annotations
 
@@ -12,10 +13,11 @@ PIECE = 8  # elements of a row that a lane of a kernel's `prepare` adds up
 
 
 def delta_of(do: Any, o: Any, lse: Any, dlse: Any, layout: str) -> Any:
-    """rowsum(o * do) - dlse, [batch, heads, rows] of float32, as lse and dlse; 0 in rows that see nothing, whatever their dlse is.
+    """rowsum(o * do) - dlse, [batch, heads, rows] of float32, as lse and dlse; 0 in rows that
+    see nothing, whatever their dlse is.
 
-    Added as `prepare` adds: a dlse of zeros leaves all bits as they are. The barrier keeps XLA from taking do or o as they were before they
-    were rounded: the kernel takes them rounded."""
+    Added as `prepare` adds: a dlse of zeros leaves all bits as they are. The barrier keeps XLA
+    from taking do or o as they were before they were rounded: the kernel takes them rounded."""
     do, o, lse, dlse = jax.lax.optimization_barrier((do, o, lse, dlse))
     one, other = (x.reshape(*x.shape[:-1], -1, PIECE).astype(jnp.float32) for x in (o, do))
     sums = one[..., 0] * other[..., 0]

@@ -22,17 +22,19 @@ def attention(q: jax.Array, k: jax.Array, v: jax.Array, *, causal: bool = False,
               sink: jax.Array | None = None, level: str = "run", layout: str = "bhsd", return_lse: bool = False) -> Any:
     """softmax(scale * q k^T) v, with gradients that are the same bits on every run.
 
-    q: [batch, heads, rows, head_dim]; k, v: [batch, kv_heads, kv_rows, head_dim], where kv_heads divides heads; bfloat16 or float16,
-    head_dim a multiple of 8 up to 128; layout "bshd" takes and gives [batch, rows, heads, head_dim]. window: (left, 0), how many columns before its
-    own a row sees. scale: a number, head_dim^-0.5 if None. return_lse: also gives the natural logarithms of the sums, [batch, heads,
-    rows] of float32, with gradients.
+    q: [batch, heads, rows, head_dim]; k, v: [batch, kv_heads, kv_rows, head_dim], where kv_heads
+    divides heads; bfloat16 or float16, head_dim a multiple of 8 up to 128; layout "bshd" takes
+    and gives [batch, rows, heads, head_dim]. window: (left, 0), how many columns before its own
+    a row sees. scale: a number, head_dim^-0.5 if None. return_lse: also gives the natural
+    logarithms of the sums, [batch, heads, rows] of float32, with gradients.
 
-    sink: [heads], any floating-point numbers: of each head a score that has a part in every row's softmax, and no value (gpt-oss). It is in
-    the LSE, and has gradients. Its part is taken from the o of the forward pass, which is rounded once more.
+    sink: [heads], any floating-point numbers: of each head a score that has a part in every
+    row's softmax, and no value (gpt-oss). It is in the LSE, and has gradients. Its part is taken
+    from the o of the forward pass, which is rounded once more.
 
-    All but the arrays has to be known when a program is traced. In `shard_map`, batch and heads may be divided among devices: each
-    computes its own. Raises ArgumentError for what is not served, and says what to do instead; `dash_attn.jax.explain` says it without
-    raising.
+    All but the arrays has to be known when a program is traced. In `shard_map`, batch and heads
+    may be divided among devices: each computes its own. Raises ArgumentError for what is not
+    served, and says what to do instead; `dash_attn.jax.explain` says it without raising.
     """
     causal, window, scale = plain_options(causal, window, scale)
     demand(refusal_of_options(causal, window, scale, (cu_seqlens_q, cu_seqlens_k), level, layout))
@@ -45,15 +47,16 @@ def attention(q: jax.Array, k: jax.Array, v: jax.Array, *, causal: bool = False,
 
 
 def _as_varying(*arrays: jax.Array) -> tuple[jax.Array, ...]:
-    """In shard_map, what is the same on all devices beside arrays that are not becomes one of these: so its gradient is summed over
-    devices."""
+    """In shard_map, what is the same on all devices beside arrays that are not becomes one of
+    these: so its gradient is summed over devices."""
     axes = [jax.typeof(array).manual_axis_type.varying for array in arrays]
     missing = [sorted(frozenset().union(*axes) - of_array) for of_array in axes]
     return tuple(jax.lax.pcast(array, tuple(names), to="varying") if names else array for array, names in zip(arrays, missing))
 
 
 def forward(call: Call, q: Any, k: Any, v: Any) -> tuple[Any, Any]:
-    """o and the LSE, by cuDNN. Not by `jax.nn.dot_product_attention`, which computes the same, but rounds the LSE to the type of o."""
+    """o and the LSE, by cuDNN. Not by `jax.nn.dot_product_attention`, which computes the same,
+    but rounds the LSE to the type of o."""
     left, right = call.window
     return cudnn.dot_product_attention(
         q, k, v, scale=call.scale, mask_type=cudnn.MaskType.CAUSAL if right == 0 else cudnn.MaskType.NO_MASK,
@@ -77,7 +80,8 @@ def _forward_and_saved(call: Call, *given: Any) -> Any:
 
 
 def _backward(call: Call, saved: Any, upstream: Any) -> tuple[Any, ...]:
-    """An output that nobody differentiates has a symbol for its gradient: then kernels take o, else delta, which is another program."""
+    """An output that nobody differentiates has a symbol for its gradient: then kernels take o,
+    else delta, which is another program."""
     (q, k, v, *sink), o, lse = saved
     do, dlse = (None if type(one) is SymbolicZero else one for one in upstream)
     of_lse = () if dlse is None else (dlse,)

@@ -27,8 +27,8 @@ STAGES = ("instantiate", "initialize", "execute")
 
 @dataclass(frozen=True)
 class Call:
-    """What of a call is no array. has_sink: the last of its arrays is a sink, [heads] of float32, which has no batch; of_lse: behind the LSE
-    there is its gradient."""
+    """What of a call is no array. has_sink: the last of its arrays is a sink, [heads] of
+    float32, which has no batch; of_lse: behind the LSE there is its gradient."""
 
     window: Window
     scale: float
@@ -38,9 +38,11 @@ class Call:
 
 
 class JaxKernel(Kernel):
-    """Is asked for sizes, without a driver. libdash compiles the program once more where it is launched: that may be another process.
+    """Is asked for sizes, without a driver. libdash compiles the program once more where it is
+    launched: that may be another process.
 
-    table: of its sizes, the same array each time, so that a program has it once; None where an entry makes the order.
+    table: of its sizes, the same array each time, so that a program has it once; None where an
+    entry makes the order.
     """
 
     def __init__(self, wanted: Wanted) -> None:
@@ -52,7 +54,8 @@ class JaxKernel(Kernel):
         self.table = np.frombuffer(texts[2], np.uint8) if wanted.sizes else None
 
     def bytes_of(self, q: Sequence[int], k: Sequence[int], layout: str) -> int:
-        """What the handler needs beside its arrays. Raises ArgumentError for sizes that no kernel serves."""
+        """What the handler needs beside its arrays. Raises ArgumentError for sizes that no
+        kernel serves."""
         plan = Plan(self._planned, 0, dict(zip(SIZES, sizes_of(q, k, layout))), {}, self.table is not None)
         return aligned(plan.workspace_bytes) + ALIGNMENT + (0 if plan.is_table else aligned(plan.order_bytes) + ALIGNMENT)
 
@@ -69,12 +72,14 @@ def register(platform: str = "CUDA") -> None:
 
 
 def apply(function: Callable[..., Any], call: Call, *arrays: Any) -> Any:
-    """function(call, *arrays), of which vmap's dimension becomes a part of the batch, and which has no derivative of its own."""
+    """function(call, *arrays), of which vmap's dimension becomes a part of the batch, and which
+    has no derivative of its own."""
     return _refusing_derivatives(_folded(function, call))(*arrays)
 
 
 def gradients(call: Call, q: Any, k: Any, v: Any, do: Any, o: Any, lse: Any, *rest: Any) -> tuple[Any, ...]:
-    """dq, dk and dv, and of a sink dsink, [batch, heads] of float32, by libdash's handler, in as many calls as there are slices."""
+    """dq, dk and dv, and of a sink dsink, [batch, heads] of float32, by libdash's handler, in as
+    many calls as there are slices."""
     sink, of_lse = rest[call.of_lse:], rest[:call.of_lse]
     if call.of_lse:
         o = delta_of(do, o, lse, *of_lse, call.layout)
@@ -104,7 +109,8 @@ def _gradients(call: Call, q: Any, k: Any, v: Any, do: Any, o: Any, lse: Any, *s
         return jax.eval_shape(lambda array: jax.lax.full_like(array, 0, dtype, shape), q)
 
     dsink = (typed(jnp.float32, q.shape[0], *sink[0].shape),) if call.has_sink else ()
-    # Memory is a result: XLA plans it, and records programs anew that were captured with other addresses.
+    # Memory is a result: XLA plans it, and records programs anew that were captured with other
+    # addresses.
     memory = typed(jnp.uint8, kernel.bytes_of(q.shape, k.shape, call.layout))
     order = () if kernel.table is None else (kernel.table,)
     *found, _ = jax.ffi.ffi_call(TARGET, (*map(jax.typeof, (q, k, v)), *dsink, memory))(
@@ -140,7 +146,8 @@ def _refusing_derivatives(function: Any) -> Any:
     return differentiable
 
 
-MOST_KERNELS = 256  # with a table in the host's memory each; of more the one that is asked for least lately goes
+# with a table in the host's memory each; of more the one that is asked for least lately goes
+MOST_KERNELS = 256
 _kernels: dict[Wanted, JaxKernel] = {}
 _lock = new_lock()
 

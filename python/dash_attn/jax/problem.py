@@ -1,4 +1,5 @@
-"""What JAX adds to the reasons why something cannot be served. Looks at types and sizes, so it is asked while programs are traced."""
+"""What JAX adds to the reasons why something cannot be served. Looks at types and sizes, so it
+is asked while programs are traced."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ def refusal_of_place(name: str, array: Any) -> str | None:
     """Why this is no array for a GPU."""
     if not isinstance(array, jax.Array):
         return f"{name}: expected an array of JAX, found {type(array).__name__}"
-    if not isinstance(array, jax.core.Tracer):  # in a program that is traced, arrays are nowhere yet
+    # in a program that is traced, arrays are nowhere yet
+    if not isinstance(array, jax.core.Tracer):
         found = next((device for device in array.devices() if device.platform != PLATFORM), None)
         if found is not None:
             return f"{name}: expected an array on a CUDA device, found one on '{found}'"

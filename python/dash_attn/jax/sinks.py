@@ -1,7 +1,8 @@
 """A sink: a score of each head that takes part in the softmax and has no value, as gpt-oss has it.
 
-cuDNN's forward pass in JAX knows none, and need not: exp(sink) is added to the sum of exponentials of a row, so o shrinks by what the
-others have of the new sum. Kernels of a sink take that o and the LSE of the new sum.
+cuDNN's forward pass in JAX knows none, and need not: exp(sink) is added to the sum of
+exponentials of a row, so o shrinks by what the others have of the new sum. Kernels of a sink
+take that o and the LSE of the new sum.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ def refusal_of_sink(sink: Any, q: Any, layout: str) -> str | None:
 
 
 def with_sink(o: Any, lse: Any, sink: Any, layout: str) -> tuple[Any, Any]:
-    """o and the LSE, [batch, heads, rows], of a softmax that has the sink, too. Barriers keep XLA from computing any of it together with
-    what stands around: o would stay unrounded for some of its readers, and bits would depend on the program."""
+    """o and the LSE, [batch, heads, rows], of a softmax that has the sink, too. Barriers keep
+    XLA from computing any of it together with what stands around: o would stay unrounded for
+    some of its readers, and bits would depend on the program."""
     o, lse, sink = jax.lax.optimization_barrier((o, lse, sink))
     logarithm = sink[:, None]
     weights = jax.nn.sigmoid(lse - logarithm)

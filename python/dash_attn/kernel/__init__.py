@@ -1,1 +1,2 @@
-"""Kernels of any framework: libdash, programs, orders, plans, memory and launches. Users import `Kernel` and `compile_program` from dash_attn."""
+"""Kernels of any framework: libdash, programs, orders, plans, memory and launches. Users import
+`Kernel` and `compile_program` from dash_attn."""

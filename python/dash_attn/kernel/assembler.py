@@ -1,4 +1,5 @@
-"""ptxas, as libdash finds it and reads what it says (include/dash/Support/Assembler.h): its code may be right and several times too slow."""
+"""ptxas, as libdash finds it and reads what it says (include/dash/Support/Assembler.h): its code
+may be right and several times too slow."""
 
 from __future__ import annotations
 
@@ -14,8 +15,8 @@ _RELEASE = re.compile(r"release [\d.]+, V([\d.]+)")
 
 
 def find_assemblers() -> list[str]:
-    """Those that have a turn, the best first: the program that DASH_PTXAS names, and no other; else each ptxas on PATH, and then that of
-    /usr/local/cuda. Each once."""
+    """Those that have a turn, the best first: the program that DASH_PTXAS names, and no other;
+    else each ptxas on PATH, and then that of /usr/local/cuda. Each once."""
     if named := os.environ.get("DASH_PTXAS"):
         return [shutil.which(named) or named]
     found: dict[tuple[int, int], str] = {}
@@ -37,7 +38,8 @@ def spell(ptxas: str) -> str:
 
 
 def find_waits(said: str) -> list[str]:
-    """The lines in which an assembler says that products wait for each other. Its status is that of success."""
+    """The lines in which an assembler says that products wait for each other. Its status is that
+    of success."""
     return [line.strip() for line in _WAITS.findall(said)]
 
 

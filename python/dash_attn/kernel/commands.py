@@ -1,7 +1,7 @@
 """What the package's command lines share: what they answer to --version, and how they end.
 
-They end as diff does: 0 where all went well, or is equal; 1 where something differs, which one has to look at; 2 for trouble, of which
-nothing follows, said in a line. 130 is an interrupt.
+They end as diff does: 0 where all went well, or is equal; 1 where something differs, which one
+has to look at; 2 for trouble, of which nothing follows, said in a line. 130 is an interrupt.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from typing import Any
 from ..errors import CapacityError, DriverError, LibraryError
 
 GOOD, DIFFERS, TROUBLE, INTERRUPTED = 0, 1, 2, 130
-# Of a user's files, arguments and machine. Errors of arguments, manifests, programs and JSON are ValueErrors.
+# Of a user's files, arguments and machine. Errors of arguments, manifests, programs and JSON are
+# ValueErrors.
 EXPECTED = (ValueError, OSError, LibraryError, DriverError, CapacityError)
 
 
@@ -47,8 +48,8 @@ def _give_up_output() -> None:
 
 
 def run(name: str, main: Callable[[], int], interrupted: str = "") -> int:
-    """The exit status of `python3 -m dash_attn.NAME`, which does `main`. A mistake of our own is trouble, too, with where it is. interrupted:
-    what there is to say to who ends it."""
+    """The exit status of `python3 -m dash_attn.NAME`, which does `main`. A mistake of our own is
+    trouble, too, with where it is. interrupted: what there is to say to who ends it."""
     try:
         return main()
     except EXPECTED as error:

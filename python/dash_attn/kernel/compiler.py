@@ -1,4 +1,5 @@
-"""The compiler, by libdash: programs as MLIR in, kernels out, without files. Thread-safe; compiles outside of Python's lock.
+"""The compiler, by libdash: programs as MLIR in, kernels out, without files. Thread-safe;
+compiles outside of Python's lock.
 
     kernel = Kernel.compile(open("bwd-causal.mlir").read(), "kind=symmetric-shift")
 """
@@ -18,7 +19,8 @@ from .library import HANDLER, STATUSES, CompileFiles, Diagnostic, Handle, String
 
 @dataclass(frozen=True)
 class Compiled:
-    """The kernels of one function. manifest: JSON; order: empty where an entry makes it from the sizes."""
+    """The kernels of one function. manifest: JSON; order: empty where an entry makes it from the
+    sizes."""
 
     name: str
     ptx: bytes
@@ -28,11 +30,13 @@ class Compiled:
 
     @property
     def file(self) -> str:
-        """What its files are called in the manifest: NAME, with `$` and two hexadecimal digits for what PTX cannot have."""
+        """What its files are called in the manifest: NAME, with `$` and two hexadecimal digits
+        for what PTX cannot have."""
         return json.loads(self.manifest)["ptx"]["file"].removesuffix(".ptx")
 
     def save(self, folder: str | Path) -> Path:
-        """Writes FILE.ptx, FILE.json and, of a table, FILE.order; returns the path of the manifest, for `Kernel.load`."""
+        """Writes FILE.ptx, FILE.json and, of a table, FILE.order; returns the path of the
+        manifest, for `Kernel.load`."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         for ending, content in ((".ptx", self.ptx), (".order", self.order), (".json", self.manifest.encode())):
@@ -44,13 +48,15 @@ class Compiled:
 
 def compile_program(source: str | bytes, options: str = "", *, name: str = "<program>", order: str | Path = "", costs: str | Path = "",
                     ptxas: str | Path = "") -> list[Compiled]:
-    """Compiles each function with an attention backward; what `dash-opt --dash-to-ptx=OPTIONS` writes.
+    """Compiles each function with an attention backward; what `dash-opt --dash-to-ptx=OPTIONS`
+    writes.
 
-    source: MLIR text or bytecode; options: those of --dash-to-ptx, such as "kind=symmetric-shift workers=132"; name: what
-    diagnostics call the source. Source and options may be data: they name no file and no program. The arguments do, in place of the
-    options `path`, `costs` and `ptxas`: order, a file for kind=file; costs, a file of `dash_attn.tune`; ptxas, the assembler that is run to
-    ask for registers. Raises CompileError with all diagnostics, and LibraryError where the process cannot use the
-    library.
+    source: MLIR text or bytecode; options: those of --dash-to-ptx, such as "kind=symmetric-shift
+    workers=132"; name: what diagnostics call the source. Source and options may be data: they
+    name no file and no program. The arguments do, in place of the options `path`, `costs` and
+    `ptxas`: order, a file for kind=file; costs, a file of `dash_attn.tune`; ptxas, the assembler
+    that is run to ask for registers. Raises CompileError with all diagnostics, and LibraryError
+    where the process cannot use the library.
     """
     lib, program = library(), Handle()
     texts = [text.encode() if isinstance(text, str) else text for text in (source, name, options)]

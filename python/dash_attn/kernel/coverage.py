@@ -1,4 +1,5 @@
-"""Which problems kernels cover. libdash says it, from what the compiler and the launcher enforce; front ends only ask."""
+"""Which problems kernels cover. libdash says it, from what the compiler and the launcher
+enforce; front ends only ask."""
 
 from __future__ import annotations
 
@@ -14,8 +15,10 @@ _NUMBERS = tuple(name for name, kind in Problem._fields_ if kind is ctypes.c_int
 
 
 class Coverage(NamedTuple):
-    """How a problem is computed, and what holds of all. batch, kv_heads: of one launch, fewer than the problem has where it is computed in
-    slices; rows, sequences: the most of each; capability: 90 is 9.0; head dims are multiples of head_dim_multiple up to head_dim; alignment: bytes, stride_multiple: elements."""
+    """How a problem is computed, and what holds of all. batch, kv_heads: of one launch, fewer
+    than the problem has where it is computed in slices; rows, sequences: the most of each;
+    capability: 90 is 9.0; head dims are multiples of head_dim_multiple up to head_dim;
+    alignment: bytes, stride_multiple: elements."""
 
     batch: int
     kv_heads: int
@@ -29,8 +32,8 @@ class Coverage(NamedTuple):
 
 
 def ask(*, element: str = "", level: str = "", device: str = "", window: tuple[int, int] = (-1, -1), **numbers: int) -> Coverage | str:
-    """The coverage of a problem, or why no kernel computes it. numbers: of dash-c/Coverage.h, those that are known. Compiled programs take it
-    for a constant, so they ask about constants."""
+    """The coverage of a problem, or why no kernel computes it. numbers: of dash-c/Coverage.h,
+    those that are known. Compiled programs take it for a constant, so they ask about constants."""
     return _asked(element, level, device, window, tuple(sorted(numbers.items())))
 
 

@@ -1,4 +1,5 @@
-"""The CUDA driver: libdash launches through it, and callers without PyTorch have their workspace from it."""
+"""The CUDA driver: libdash launches through it, and callers without PyTorch have their workspace
+from it."""
 
 from __future__ import annotations
 
@@ -38,14 +39,16 @@ class Gpu(NamedTuple):
 
 
 class Driver:
-    """Pointers, streams and contexts are plain integers. Uses each device's primary context, as PyTorch and CuPy do.
+    """Pointers, streams and contexts are plain integers. Uses each device's primary context, as
+    PyTorch and CuPy do.
 
-    A thread may have no context, as those of PyTorch's autograd until somebody calls the CUDA runtime there, or another device's: what
-    names no device is called within `on` only.
+    A thread may have no context, as those of PyTorch's autograd until somebody calls the CUDA
+    runtime there, or another device's: what names no device is called within `on` only.
     """
 
     def __init__(self, name: str = "") -> None:
-        """name: of the library; libcuda.so.1 if empty. Raises DriverError where there is none, or no device."""
+        """name: of the library; libcuda.so.1 if empty. Raises DriverError where there is none,
+        or no device."""
         text = name.encode()
         self.handle = make(library().dashDriverOpen, StringRef.of(text))
         self._cuda = ctypes.CDLL(name or "libcuda.so.1")
@@ -94,7 +97,8 @@ class Driver:
         return found.value
 
     def _device_in_use(self) -> int:
-        """One that has its primary context already: to take one's context that nobody uses would cost memory there."""
+        """One that has its primary context already: to take one's context that nobody uses would
+        cost memory there."""
         count, flags, is_active = ctypes.c_int(), ctypes.c_uint(), ctypes.c_int()
         self._call("count the devices", "cuDeviceGetCount", ctypes.byref(count))
         for device in range(count.value):
@@ -114,7 +118,8 @@ class Driver:
 
     @contextmanager
     def in_captures(self) -> Iterator[None]:
-        """What this thread does beside streams that are being captured, such as allocating, does not end these captures."""
+        """What this thread does beside streams that are being captured, such as allocating, does
+        not end these captures."""
         mode = ctypes.c_int(RELAXED)
         exchange = partial(self._call, "change how captures treat this thread", "cuThreadExchangeStreamCaptureMode", ctypes.byref(mode))
         exchange()
@@ -125,7 +130,8 @@ class Driver:
 
     @contextmanager
     def stream(self) -> Iterator[int]:
-        """A stream of the current device that nobody else has, which neither waits for the legacy default stream nor has it wait."""
+        """A stream of the current device that nobody else has, which neither waits for the
+        legacy default stream nor has it wait."""
         found = ctypes.c_void_p()
         self._call("make a stream", "cuStreamCreate", ctypes.byref(found), NON_BLOCKING)
         try:
@@ -155,7 +161,8 @@ class Driver:
         self._call(f"copy {len(data)} bytes to the device", "cuMemcpyHtoD_v2", pointer, data, len(data))
 
     def read(self, pointer: int, size: int) -> bytes:
-        """Copies from the device, behind all work of the legacy default stream only: synchronize first."""
+        """Copies from the device, behind all work of the legacy default stream only: synchronize
+        first."""
         data = ctypes.create_string_buffer(size)
         self._call(f"copy {size} bytes from the device", "cuMemcpyDtoH_v2", data, pointer, size)
         return data.raw

@@ -11,9 +11,10 @@ from .runtime import Kernel
 
 @dataclass(frozen=True)
 class Explanation:
-    """refusal: why it is refused; empty if it is not, and then the rest says by what it is computed. launches: slices of the batch or of heads
-    that the backward pass is computed in, the first of which has the order; certificate: that of the slices, one behind the other where the
-    last ones have fewer sizes and so another order."""
+    """refusal: why it is refused; empty if it is not, and then the rest says by what it is
+    computed. launches: slices of the batch or of heads that the backward pass is computed in,
+    the first of which has the order; certificate: that of the slices, one behind the other where
+    the last ones have fewer sizes and so another order."""
 
     refusal: str
     forward: str = ""
@@ -24,7 +25,8 @@ class Explanation:
     certificate: str = ""
     parts: int = 1
     apart: str = ""  # contributions that wait for no turn: "parts", to dK and dV, "all", or none
-    predicted: float = 0  # the time of the order by that which no order is below; 0 where lengths are not known
+    # the time of the order by that which no order is below; 0 where lengths are not known
+    predicted: float = 0
     launches: int = 1
 
     @staticmethod
@@ -51,6 +53,7 @@ class Explanation:
 
 
 def said_of(error: Exception) -> str:
-    """Why there is no explanation: what this package says of itself, or what an argument raised when it was looked at."""
+    """Why there is no explanation: what this package says of itself, or what an argument raised
+    when it was looked at."""
     ours = (ArgumentError, CapacityError, CompileError, DriverError, LibraryError, ManifestError)
     return str(error) if isinstance(error, ours) else f"expected arguments that can be looked at, found one that raises {type(error).__name__}: {error}"

@@ -42,11 +42,13 @@ class Launch:
         plan.check(self._stream, self._arguments)
 
     def run(self) -> None:
-        """Launches all entries. Raises DriverError; counters are cleared before the next launch then."""
+        """Launches all entries. Raises DriverError; counters are cleared before the next launch
+        then."""
         self.run_with((), None)
 
     def run_with(self, addresses: Sequence[int], scale: float | None) -> None:
-        """The same with other addresses, of all tensors in their order or of none, and another scale."""
+        """The same with other addresses, of all tensors in their order or of none, and another
+        scale."""
         with self.workspace.lock:
             if scale is not None:
                 self._arguments.scale = scale

@@ -1,4 +1,5 @@
-"""libdash by ctypes: its structures, and calls whose failures are exceptions. What they mean is in the headers, dash-c/*.h."""
+"""libdash by ctypes: its structures, and calls whose failures are exceptions. What they mean is
+in the headers, dash-c/*.h."""
 
 from __future__ import annotations
 
@@ -93,11 +94,13 @@ class Arguments(ctypes.Structure):
                 ("workspace", Memory), ("order", Memory)]
 
 
-# libdash's own, once it is loaded: it keeps what is said until it is asked. C never calls Python, which may be ending meanwhile.
+# libdash's own, once it is loaded: it keeps what is said until it is asked. C never calls Python,
+# which may be ending meanwhile.
 HANDLER = ctypes.c_void_p()
 _SIZE, _STREAM = ctypes.c_size_t, ctypes.c_void_p
 _SIZES, _TENSORS, _ARGUMENTS = (ctypes.POINTER(kind) for kind in (Size, TensorRef, Arguments))
-# Functions that fail: their parameters but the last ones, which are the handler, its data and the result, if there is one.
+# Functions that fail: their parameters but the last ones, which are the handler, its data and the
+# result, if there is one.
 _CALLS = {"CompilerCovers": (ctypes.POINTER(Problem),), "CompileWithFiles": (StringRef, StringRef, StringRef, ctypes.POINTER(CompileFiles)),
           "DriverOpen": (StringRef,),
           "KernelCreate": (Handle, StringRef, StringRef, StringRef), "KernelOpen": (Handle, StringRef),
@@ -151,7 +154,8 @@ def diagnostics() -> tuple[Diagnostic, ...]:
 
 @functools.cache
 def library() -> ctypes.CDLL:
-    """libdash, of the wheel, or of the file that DASH_LIBRARY names. Raises LibraryError where there is none."""
+    """libdash, of the wheel, or of the file that DASH_LIBRARY names. Raises LibraryError where
+    there is none."""
     path = os.environ.get("DASH_LIBRARY") or str(Path(__file__).parents[1] / "libdash.so")
     try:
         lib = ctypes.CDLL(path)
@@ -175,7 +179,8 @@ def library() -> ctypes.CDLL:
 
 
 def make(function: Any, *arguments: Any) -> Handle:
-    """What a function of the library makes. Raises what `check` raises; what it warns of is a RuntimeWarning."""
+    """What a function of the library makes. Raises what `check` raises; what it warns of is a
+    RuntimeWarning."""
     return fill(Handle(), function, *arguments)
 
 
@@ -196,7 +201,8 @@ def named(sizes: Mapping[str, int]) -> ctypes.Array[Size]:
 
 
 def check(status: int) -> None:
-    """Raises the exception of a status that is no success, with what the library said in this thread."""
+    """Raises the exception of a status that is no success, with what the library said in this
+    thread."""
     if status:
         said = diagnostics()
         message = "\n".join(one.message for one in said) or f"status {status}"

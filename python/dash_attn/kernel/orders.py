@@ -1,8 +1,10 @@
-"""The order that a problem takes: that of `kind=auto`, which follows from sizes, mask, level and the number of workers alone, and so do bits.
+"""The order that a problem takes: that of `kind=auto`, which follows from sizes, mask, level and
+the number of workers alone, and so do bits.
 
-Where `auto` takes formulas, their kernel serves any sizes and makes its order in each call. Where it searches, takes a
-kind without formulas for the mask, or the problem is small, the kernel is the same for all sizes, too, and its order a table for these: planned
-once, on the device once.
+Where `auto` takes formulas, their kernel serves any sizes and makes its order in each call.
+Where it searches, takes a kind without formulas for the mask, or the problem is small, the
+kernel is the same for all sizes, too, and its order a table for these: planned once, on the
+device once.
 """
 
 from __future__ import annotations
@@ -17,21 +19,26 @@ from .library import Choice, Handle, StringRef, fill, library, make, named
 from .problem import ANY_SIZES, SEARCHED, Wanted, for_any_sizes, program_of
 
 SIZES = ("batch", "heads", "kv_heads", "q_rows", "kv_rows")
-FEWEST_OF_FORMULAS = 1 << 16  # pairs of tiles; formulas of fewer are written out, too: the entry that makes their order takes longer than they gain
-FEW = 4  # kv tiles for each worker: with more of them parts save less than ordering the problem in each number takes
+# pairs of tiles; formulas of fewer are written out, too: the entry that makes their order takes
+# longer than they gain
+FEWEST_OF_FORMULAS = 1 << 16
+# kv tiles for each worker: with more of them parts save less than ordering the problem in each
+# number takes
+FEW = 4
 
 
 @dataclass(frozen=True)
 class Ordered:
-    """wanted: the kernel, with its kind and parts, and of a table the sizes that stand for all of the same tiles. predicted: its time by
-    that which no order is below."""
+    """wanted: the kernel, with its kind and parts, and of a table the sizes that stand for all
+    of the same tiles. predicted: its time by that which no order is below."""
 
     wanted: Wanted
     predicted: float
 
 
 def order_for(wanted: Wanted, *sizes: int) -> Ordered:
-    """wanted: of a batch, without an order; sizes: as SIZES names them. Raises ArgumentError for those that no kernel serves."""
+    """wanted: of a batch, without an order; sizes: as SIZES names them. Raises ArgumentError for
+    those that no kernel serves."""
     ordered = _choose(wanted._replace(takes_delta=False), sizes)
     return replace(ordered, wanted=ordered.wanted._replace(takes_delta=wanted.takes_delta)) if wanted.takes_delta else ordered
 
@@ -51,7 +58,8 @@ def _choose(wanted: Wanted, sizes: tuple[int, ...]) -> Ordered:
 
 
 def texts_of(wanted: Wanted) -> tuple[bytes, bytes, bytes]:
-    """Manifest, PTX and table of a kernel whose order is chosen, or of packed sequences; no table where there is none."""
+    """Manifest, PTX and table of a kernel whose order is chosen, or of packed sequences; no
+    table where there is none."""
     compiled = _compiled(for_any_sizes(wanted))
     manifest = compiled.manifest.encode()
     if not wanted.sizes:
@@ -72,7 +80,8 @@ def _compiled(wanted: Wanted) -> Compiled:
 
 
 def _any_of(wanted: Wanted) -> tuple[Compiled, int, dict[str, int]]:
-    """A kernel of the mask, its workers and the rows of its tiles, by `q` and `kv`: that of tables, which most sizes take."""
+    """A kernel of the mask, its workers and the rows of its tiles, by `q` and `kv`: that of
+    tables, which most sizes take."""
     compiled = _compiled(wanted._replace(kind=SEARCHED, sizes=ANY_SIZES))
     about: dict[str, Any] = json.loads(compiled.manifest)["program"]
     return compiled, about["workers"], about["tiles"]

@@ -1,4 +1,5 @@
-"""libdash's plans: everything about the launches of one problem but addresses, strides and the scale."""
+"""libdash's plans: everything about the launches of one problem but addresses, strides and the
+scale."""
 
 from __future__ import annotations
 
@@ -30,17 +31,20 @@ class Table:
     def _free(driver: Driver, device: int, memory: Memory) -> None:
         with Table._lock:
             Table.total -= memory.bytes
-        with suppress(DriverError), driver.on(device), driver.in_captures():  # a child of a fork has no device
+        # a child of a fork has no device
+        with suppress(DriverError), driver.on(device), driver.in_captures():
             driver.free(memory.address)
 
 
 class Plan:
-    """table: where its order is, if that is a table; the same for all plans of a kernel on a device."""
+    """table: where its order is, if that is a table; the same for all plans of a kernel on a
+    device."""
 
     def __init__(self, kernel: Handle, device: int, sizes: Mapping[str, int], tables: dict[int, Table], has_table: bool) -> None:
         lib, given = library(), named(sizes)
         self.handle = make(lib.dashPlanCreate, kernel, device, given, len(given))
-        weakref.finalize(self, lib.dashPlanDestroy, self.handle).atexit = False  # threads may still run it at the end
+        # threads may still run it at the end
+        weakref.finalize(self, lib.dashPlanDestroy, self.handle).atexit = False
         self.workspace_bytes = lib.dashPlanGetWorkspaceBytes(self.handle)
         self.order_bytes = lib.dashPlanGetOrderBytes(self.handle)
         self.is_table = has_table and self.order_bytes != 0
@@ -65,7 +69,8 @@ class Plan:
         check(library().dashPlanCheck(self.handle, stream, ctypes.byref(arguments), HANDLER, None))
 
     def capture_query(self, stream: int) -> Callable[[], bool]:
-        """A function that says whether the stream is being captured: asked before every launch, by one thread at a time."""
+        """A function that says whether the stream is being captured: asked before every launch,
+        by one thread at a time."""
         ask, handle, found = library().dashPlanIsCapturing, self.handle, ctypes.c_int32()
         reference = ctypes.byref(found)
 
@@ -84,7 +89,8 @@ class Plan:
         check(library().dashPlanMakeOrder(self.handle, stream, order, HANDLER, None))
 
     def copy_table(self, driver: Driver, device: int) -> None:
-        """Once for all streams, and done when it returns. Some stream may be being captured meanwhile."""
+        """Once for all streams, and done when it returns. Some stream may be being captured
+        meanwhile."""
         table = Table(driver, device, self.order_bytes)
         with driver.on(device), driver.in_captures(), driver.stream() as stream:
             self.make_order(stream, table.memory)

@@ -1,5 +1,6 @@
-"""What is asked for of attention in a framework, and why it cannot be served: the same in all of them. What kernels cover is asked of libdash;
-here is what the arguments of a call must be to each other. Looks at nothing but options, sizes and names, so that programs which are being
+"""What is asked for of attention in a framework, and why it cannot be served: the same in all of
+them. What kernels cover is asked of libdash; here is what the arguments of a call must be to
+each other. Looks at nothing but options, sizes and names, so that programs which are being
 traced may ask, too."""
 
 from __future__ import annotations
@@ -15,21 +16,25 @@ from ..reference import Mask
 from ..support.records import Record
 from .coverage import Coverage, ask, limits
 
-ELEMENTS = {"bfloat16": "bf16", "float16": "f16", "float32": "f32", "float64": "f64"}  # how MLIR spells what frameworks call so
-LEVELS = ("run", "batch", "machine", "world")  # of determinism; which of them kernels keep is libdash's to say
+# how MLIR spells what frameworks call so
+ELEMENTS = {"bfloat16": "bf16", "float16": "f16", "float32": "f32", "float64": "f64"}
+# of determinism; which of them kernels keep is libdash's to say
+LEVELS = ("run", "batch", "machine", "world")
 LAYOUTS = ("bhsd", "bshd")
 PACKED = "thd"  # of sequences one behind the other: [rows, heads, head_dim]
 NAMES = ("q", "k", "v")
-Window = tuple[int, int]  # how many columns before its own a row sees, and how many behind it; -1 is no bound
+# how many columns before its own a row sees, and how many behind it; -1 is no bound
+Window = tuple[int, int]
 FULL, CAUSAL = (-1, -1), (-1, 0)
 
-# Of packed sequences, whose lengths only the device knows: the fixed kind that was measured best (docs/measurements.md). Bits follow from it,
-# so nothing else chooses it.
+# Of packed sequences, whose lengths only the device knows: the fixed kind that was measured best
+# (docs/measurements.md). Bits follow from it, so nothing else chooses it.
 OF_LISTS = {CAUSAL: "symmetric-shift"}
 OF_OTHER_LISTS = "shift"
 Q_TILE = 64  # rows
 SEARCHED = "synthesized"  # the kind that most sizes take; its order is a table
-KINDS = ("ascending", "descending", "shift", "symmetric-shift", SEARCHED)  # that an order of gradients may have
+# that an order of gradients may have
+KINDS = ("ascending", "descending", "shift", "symmetric-shift", SEARCHED)
 APART = ("", "parts", "all")
 ANY_SIZES = (0, 0, 0, 0, 0)
 PROGRAM = """
@@ -56,8 +61,8 @@ def demand(reason: str | None) -> None:
 
 
 def plain(value: Any) -> Any:
-    """A scalar of NumPy, a fraction, or an array without dimensions as a number of Python, if the host knows it and nobody asks for its
-    gradient; all else as it is."""
+    """A scalar of NumPy, a fraction, or an array without dimensions as a number of Python, if
+    the host knows it and nobody asks for its gradient; all else as it is."""
     if value is None or type(value) in (bool, int, float, str):
         return value
     if getattr(value, "ndim", None) == 0 and not any(getattr(value, name, False) for name in ("requires_grad", "is_cuda", "is_meta")):
@@ -75,7 +80,8 @@ def plain_options(causal: Any, window: Any, scale: Any) -> tuple[Any, Any, Any]:
 
 
 def refusal_of_options(causal: Any, window: Any, scale: Any, level: Any, *, are_numbers: tuple[type, ...] = (int, float)) -> str | None:
-    """Why these options of `attention`, plain ones, are refused; None if they are not. are_numbers: what a scale may be."""
+    """Why these options of `attention`, plain ones, are refused; None if they are not.
+    are_numbers: what a scale may be."""
     if not isinstance(causal, bool):
         return f"causal: expected True or False, found {type(causal).__name__}"
     reason = refusal_of(ask(level=level if isinstance(level, str) and level else repr(level)))
@@ -115,7 +121,8 @@ def refusal_of_layout(layout: Any, has_lengths: bool = False) -> str | None:
 
 
 def refusal_of_level(level: str, alternative: str) -> str | None:
-    """Why another level than run is refused, where no forward pass promises it. alternative: what serves it."""
+    """Why another level than run is refused, where no forward pass promises it. alternative:
+    what serves it."""
     return None if level == "run" else f"level: expected 'run', found '{level}': no forward pass of the framework promises it; {alternative}"
 
 
@@ -130,7 +137,8 @@ def window_of(causal: bool, window: Any) -> Window:
 
 
 def refusal_of_array(name: str, dtype: str, of_q: str, rank: int, shape: Sequence[int], layout: str, hint: str) -> str | None:
-    """Why one of q, k and v is refused, whatever the others are. dtype: as its framework calls it; hint: how another one is cast there."""
+    """Why one of q, k and v is refused, whatever the others are. dtype: as its framework calls
+    it; hint: how another one is cast there."""
     if name == NAMES[0] and (reason := refusal_of(ask(element=ELEMENTS.get(dtype, dtype)))):
         return reason
     if dtype != of_q:
@@ -152,7 +160,8 @@ def refusal_of_sizes(q: Sequence[int], k: Sequence[int], v: Sequence[int], layou
 
 
 def coverage_of(q: Sequence[int], k: Sequence[int], layout: str, *, window: Window = FULL, sequences: int = 0) -> Coverage | str:
-    """How kernels compute a problem of these shapes, or why none does. sequences: of packed ones, how many."""
+    """How kernels compute a problem of these shapes, or why none does. sequences: of packed
+    ones, how many."""
     heads, rows = layout.index("h"), layout.index("t" if layout == PACKED else "s")
     batch = {} if layout == PACKED else {"batch": q[0]}
     return ask(head_dim=q[-1], heads=q[heads], kv_heads=k[heads], q_rows=q[rows], kv_rows=k[rows], window=window, sequences=sequences, **batch)
@@ -162,7 +171,8 @@ Slice = tuple[slice, slice, slice]  # of the batch, of heads of q, of heads of k
 
 
 def slices_of(q: Sequence[int], k: Sequence[int], layout: str) -> list[Slice]:
-    """Of a batch of these shapes what each launch computes: batch by batch, heads by heads. Raises ArgumentError where no kernel does."""
+    """Of a batch of these shapes what each launch computes: batch by batch, heads by heads.
+    Raises ArgumentError where no kernel does."""
     found = coverage_of(q, k, layout)
     demand(refusal_of(found))
     assert isinstance(found, Coverage)
@@ -187,7 +197,8 @@ ONE_SINK = "sink: expected one for all of vmap's dimension, found one for each; 
 
 
 def refusal_of_rectangle(q: Sequence[int], k: Sequence[int], layout: str, whose: str) -> str | None:
-    """Why a mask with a bound on the right is refused: cuDNN's is aligned at the top left, ours at the bottom right."""
+    """Why a mask with a bound on the right is refused: cuDNN's is aligned at the top left, ours
+    at the bottom right."""
     rows = 2 if layout == "bhsd" else 1
     if q[rows] != k[rows]:
         return (f"causal: expected as many rows of q as of k, found {q[rows]} and {k[rows]}: {whose} forward pass would hide "
@@ -201,11 +212,14 @@ def refusal_of_gpu(name: str, capability: tuple[int, int] | None) -> str | None:
 
 
 class Wanted(NamedTuple):
-    """A kernel. element: "bf16" or "f16"; kind, parts: of its order, the kind empty before one is chosen, and of packed sequences, whose
-    lengths come with each call (is_list); has_runs: whether parts are runs of a query head's q tiles; sizes: those that a table is for, as
-    `orders.SIZES` names them, else empty; has_sink: of a softmax in which each head has a score without a value; apart: contributions that
-    are kept apart, those of "parts" or "all", or "" where sums grow turn by turn. An order has the same bits either way, but a search finds others.
-    takes_delta: in place of o, as where the LSE has a gradient; the order is that of the kernel that takes o."""
+    """A kernel. element: "bf16" or "f16"; kind, parts: of its order, the kind empty before one
+    is chosen, and of packed sequences, whose lengths come with each call (is_list); has_runs:
+    whether parts are runs of a query head's q tiles; sizes: those that a table is for, as
+    `orders.SIZES` names them, else empty; has_sink: of a softmax in which each head has a score
+    without a value; apart: contributions that are kept apart, those of "parts" or "all", or ""
+    where sums grow turn by turn. An order has the same bits either way, but a search finds
+    others. takes_delta: in place of o, as where the LSE has a gradient; the order is that of the
+    kernel that takes o."""
 
     head_dim: int
     element: str
@@ -236,7 +250,8 @@ _FIELDS: dict[str, Callable[[Record], Any]] = {
 
 
 def wanted_of(record: Record) -> Wanted:
-    """The kernel that a record names by the fields of `Wanted`, as JSON has them. Raises ValueError for any value that no kernel has."""
+    """The kernel that a record names by the fields of `Wanted`, as JSON has them. Raises
+    ValueError for any value that no kernel has."""
     return Wanted(**{name: _FIELDS[name](record) for name in Wanted._fields})
 
 
@@ -246,14 +261,16 @@ def for_any_sizes(wanted: Wanted) -> Wanted:
 
 
 def program_of(wanted: Wanted) -> tuple[str, str, str]:
-    """What `Kernel.compile` takes: the program, its options and its name. If it has a table, that is for other sizes: those wanted are planned."""
+    """What `Kernel.compile` takes: the program, its options and its name. If it has a table,
+    that is for other sizes: those wanted are planned."""
     mask = Mask(*wanted.window)
     clauses = " sequences(<?>)" * wanted.is_list + " sink(%sink, %dsink : !sink, !dsink)" * wanted.has_sink
     given = {"given": "delta", "of_given": "!per_row"} if wanted.takes_delta else {"given": "o", "of_given": "!tensor"}
     text = PROGRAM.format(**given, head_dim=wanted.head_dim, element=wanted.element, mask=mask.text, level=wanted.level, clauses=clauses,
                           arguments=", %sink: !sink, %dsink: !dsink" * wanted.has_sink)
     kind = OF_LISTS.get(wanted.window, OF_OTHER_LISTS) if wanted.is_list else wanted.kind
-    # An order is proven at usual sizes, which have one head: whole heads have to make as many parts.
+    # An order is proven at usual sizes, which have one head: whole heads have to make as many
+    # parts.
     parts = f" parts={wanted.parts} sizes=heads:{1 if wanted.has_runs else wanted.parts},kv-heads:1"
     apart = f" apart={wanted.apart}" if wanted.apart else ""
     if wanted.sizes:  # a table that nobody will use is small

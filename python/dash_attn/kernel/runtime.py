@@ -3,8 +3,9 @@
     kernel = Kernel.load("attention_bwd.json")
     kernel.backward(q, k, v, do, o, lse, dq, dk, dv, scale=head_dim**-0.5)
 
-Tensors are PyTorch's, CuPy's, anything with `__cuda_array_interface__`, or `Tensor`. Needs none of these to be imported. What is
-checked and launched, and what is said of mistakes, is libdash's.
+Tensors are PyTorch's, CuPy's, anything with `__cuda_array_interface__`, or `Tensor`. Needs none
+of these to be imported. What is checked and launched, and what is said of mistakes, is
+libdash's.
 """
 
 from __future__ import annotations
@@ -29,12 +30,15 @@ from .workspace import PER_THREAD, Thread, Workspace, this_thread
 
 TENSORS = ("q", "k", "v", "do", "o", "lse", "dq", "dk", "dv")
 OUTPUT = TENSORS.index("o")  # in whose place some kernels take delta
-LENGTHS = ("cu_seqlens_q", "cu_seqlens_kv")  # of a kernel of a list whose lengths come with each call
+# of a kernel of a list whose lengths come with each call
+LENGTHS = ("cu_seqlens_q", "cu_seqlens_kv")
 SINK = ("sink", "dsink")  # of a kernel of a program with a sink
 LAYOUTS = ("bhsd", "bshd", "thd")
 MOST_LAUNCHES = 256  # of one kernel; more shapes and strides than that begin anew
-MOST_STREAMS = 64  # of one kernel, with a workspace each; of more the one that is asked for least lately goes
-_loaded: dict[tuple[int, str, str], Handle] = {}  # the first of each program and cubin of a driver is never given back: streams may run its code
+# of one kernel, with a workspace each; of more the one that is asked for least lately goes
+MOST_STREAMS = 64
+# the first of each program and cubin of a driver is never given back: streams may run its code
+_loaded: dict[tuple[int, str, str], Handle] = {}
 
 
 class _Streams:
@@ -46,15 +50,18 @@ class _Streams:
 
 
 class Kernel:
-    """A backward pass for one head dim, element type, mask and order; any device of its target, any stream.
+    """A backward pass for one head dim, element type, mask and order; any device of its target,
+    any stream.
 
-    Sizes that the manifest leaves open are those of the tensors. May be used by several threads. manifest: as JSON has it.
+    Sizes that the manifest leaves open are those of the tensors. May be used by several threads.
+    manifest: as JSON has it.
     """
 
     _make_launch: type[Launch] = Launch
 
     def __init__(self, make_kernel: Callable[[Handle], Handle], driver: Driver | None = None) -> None:
-        """make_kernel: makes the kernel for a driver, or for none. driver: the CUDA driver if None, opened with the first call."""
+        """make_kernel: makes the kernel for a driver, or for none. driver: the CUDA driver if
+        None, opened with the first call."""
         lib, made = library(), make_kernel(driver.handle if driver else Handle())
         self._make_kernel: Callable[[Handle], Handle] | None = make_kernel
         self._driver, self._handle = driver, Handle()
@@ -88,8 +95,8 @@ class Kernel:
     @classmethod
     def compile(cls, source: str | bytes, options: str = "", *, name: str = "<program>", driver: Driver | None = None,
                 **files: str | Path) -> Kernel:
-        """Compiles a program with one function, in memory: source, options and files (order, costs, ptxas) as for `compile_program`. Raises
-        CompileError."""
+        """Compiles a program with one function, in memory: source, options and files (order,
+        costs, ptxas) as for `compile_program`. Raises CompileError."""
         compiled = compile_program(source, options, name=name, **files)
         if len(compiled) != 1:
             raise CompileError(f"{name}: expected one function with an attention backward, found {len(compiled)}: "
@@ -105,24 +112,29 @@ class Kernel:
     def backward(self, q: Any, k: Any, v: Any, do: Any, o: Any, lse: Any, dq: Any, dk: Any, dv: Any, *, delta: Any = None,
                  sink: Any = None, dsink: Any = None, cu_seqlens_q: Any = None, cu_seqlens_kv: Any = None, scale: float | None = None,
                  stream: Any = None, layout: str = "bhsd") -> None:
-        """Writes dq, dk and dv, and dsink of a kernel with a sink, in the stream's order; returns when all is launched.
+        """Writes dq, dk and dv, and dsink of a kernel with a sink, in the stream's order;
+        returns when all is launched.
 
-        q, do, o, dq: [batch, heads, q_rows, head_dim]; k, v, dk, dv: [batch, kv_heads, kv_rows, head_dim], of the manifest's
-        element type; lse: [batch, heads, q_rows] of f32, natural logarithms. Any strides with the last dimension contiguous;
-        layout "bshd" takes [batch, rows, heads, head_dim] (lse as before), "thd" [rows, heads, head_dim] and lse [heads, rows].
-        delta: of a kernel of `delta = %delta`, rowsum(o * do) as lse lies, f32; o is None then, as for no other kernel.
-        sink, dsink: of a kernel with `sink`, f32: [heads], whose exponentials the LSE contains, and its gradient [batch, heads], which is
-        not summed over the batch; of a list [sequences, heads].
-        cu_seqlens_q, cu_seqlens_kv: of a kernel of `sequences(<?>)`, i32 on the device: sequence i has the rows from element i up to
-        i + 1. The device reads them, so a graph that is replayed may have others; numbers that do not ascend, or are beyond the
-        tensors, are cut to what fits. Gradients of rows that no sequence has are not written.
-        scale: factor on the scores, head_dim^-0.5 if None; stream: that of q's library if None.
-        If all gradients are empty nothing happens. The first call on a stream, and the first with larger sizes, allocates
-        workspace; a capture into a CUDA graph must come after it (or after `reserve`), on the same stream.
-        Raises ArgumentError or CapacityError before anything is written, DriverError if a launch fails.
+        q, do, o, dq: [batch, heads, q_rows, head_dim]; k, v, dk, dv: [batch, kv_heads, kv_rows,
+        head_dim], of the manifest's element type; lse: [batch, heads, q_rows] of f32, natural
+        logarithms. Any strides with the last dimension contiguous; layout "bshd" takes [batch,
+        rows, heads, head_dim] (lse as before), "thd" [rows, heads, head_dim] and lse [heads,
+        rows]. delta: of a kernel of `delta = %delta`, rowsum(o * do) as lse lies, f32; o is None
+        then, as for no other kernel. sink, dsink: of a kernel with `sink`, f32: [heads], whose
+        exponentials the LSE contains, and its gradient [batch, heads], which is not summed over
+        the batch; of a list [sequences, heads]. cu_seqlens_q, cu_seqlens_kv: of a kernel of
+        `sequences(<?>)`, i32 on the device: sequence i has the rows from element i up to i + 1.
+        The device reads them, so a graph that is replayed may have others; numbers that do not
+        ascend, or are beyond the tensors, are cut to what fits. Gradients of rows that no
+        sequence has are not written. scale: factor on the scores, head_dim^-0.5 if None; stream:
+        that of q's library if None. If all gradients are empty nothing happens. The first call
+        on a stream, and the first with larger sizes, allocates workspace; a capture into a CUDA
+        graph must come after it (or after `reserve`), on the same stream. Raises ArgumentError
+        or CapacityError before anything is written, DriverError if a launch fails.
         """
         given = self._given((q, k, v, do, o, lse, dq, dk, dv), delta, (sink, dsink), (cu_seqlens_q, cu_seqlens_kv))
-        number = self._number(scale)  # a number from here on: a scalar of a library may change its value
+        # a number from here on: a scalar of a library may change its value
+        number = self._number(scale)
         signatures = [signature(value, name, self._device_of) for name, value in zip(self._names, given)]
         handle = current_stream(q) if stream is None else stream_handle(stream)
         launches = self._of_all.launches if handle != PER_THREAD else self._streams(handle).launches
@@ -142,7 +154,8 @@ class Kernel:
     def bind(self, q: Any, k: Any, v: Any, do: Any, o: Any, lse: Any, dq: Any, dk: Any, dv: Any, *, delta: Any = None,
              sink: Any = None, dsink: Any = None, cu_seqlens_q: Any = None, cu_seqlens_kv: Any = None, scale: float | None = None,
              stream: Any = None, layout: str = "bhsd") -> Launch:
-        """Checks everything as `backward` does and returns what it would launch, for these tensors: `launch.run()`.
+        """Checks everything as `backward` does and returns what it would launch, for these
+        tensors: `launch.run()`.
 
         Keep the tensors while it is used.
         """
@@ -152,7 +165,8 @@ class Kernel:
             return self._launch(given, number, current_stream(q) if stream is None else stream_handle(stream), layout)
 
     def reserve(self, *, device: int = 0, stream: Any = 0, **sizes: int) -> Workspace:
-        """Makes the workspace of a stream ready for these sizes, as before a capture: reserve(batch=2, heads=16, ...)."""
+        """Makes the workspace of a stream ready for these sizes, as before a capture:
+        reserve(batch=2, heads=16, ...)."""
         for name, size in sizes.items():
             if type(size) is not int or not -2**63 <= size < 2**63:
                 raise ArgumentError(f"reserve: expected {name} to be a whole number, found {size!r}")
@@ -213,7 +227,8 @@ class Kernel:
         sizes = (ctypes.c_int64 * len(self._sizes))()
         check(library().dashKernelFindSizes(self._loaded(), found, len(found), HANDLER, None, sizes, len(sizes)))
         plan = self._plan(device, dict(zip(self._sizes, sizes)))
-        # PyTorch would give memory of one thread's stream to another's: of these the driver has it back, which waits.
+        # PyTorch would give memory of one thread's stream to another's: of these the driver has it
+        # back, which waits.
         is_torchs = hasattr(given[0], "data_ptr") and handle != PER_THREAD
         allocate = _torch_allocator(given[0].device) if is_torchs else None
         launch = self._make_launch(plan, self.workspace(device, handle), found, scale, allocate)
@@ -227,7 +242,8 @@ class Kernel:
         return self._handle
 
     def _keep(self, handle: Handle) -> None:
-        """Goes with this object. The code stays loaded, as the first handle of a program does, and with what plans a graph may run."""
+        """Goes with this object. The code stays loaded, as the first handle of a program does,
+        and with what plans a graph may run."""
         self._handle, self._make_kernel = handle, None  # and what that keeps may go
         program = self.driver.handle.ptr, self.manifest["ptx"]["sha256"], self.manifest.get("cubin", {}).get("sha256", "")
         if _loaded.setdefault(program, handle) is not handle:
@@ -260,7 +276,8 @@ def maker_of(texts: tuple[bytes, bytes, bytes]) -> Callable[[Handle], Handle]:
 
 
 def _torch_allocator(device: Any) -> Any:
-    """Workspace out of PyTorch's cache: what it holds back is not there for anybody else. Keeps no tensor alive."""
+    """Workspace out of PyTorch's cache: what it holds back is not there for anybody else. Keeps
+    no tensor alive."""
     import torch
 
     def allocate(size: int, stream: int) -> tuple[int, Any]:

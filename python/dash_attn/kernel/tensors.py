@@ -1,7 +1,8 @@
 """Tensors of any library as pointer, shape, strides and type. Imports none of the libraries.
 
-A PyTorch tensor is read through its methods, a CuPy array through its attributes, everything else through
-`__cuda_array_interface__`, whose 16-bit integers are taken for the bits of bf16: that protocol has no name for the type.
+A PyTorch tensor is read through its methods, a CuPy array through its attributes, everything
+else through `__cuda_array_interface__`, whose 16-bit integers are taken for the bits of bf16:
+that protocol has no name for the type.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ NAMES = {"bfloat16": "bf16", "float16": "f16", "float32": "f32", "int32": "i32",
 
 @dataclass(frozen=True)
 class Tensor:
-    """Device memory: address of the first element, shape, strides in elements, "bf16", "f16", "f32" or "i32", device number."""
+    """Device memory: address of the first element, shape, strides in elements, "bf16", "f16",
+    "f32" or "i32", device number."""
 
     pointer: int
     shape: tuple[int, ...]
@@ -55,7 +57,8 @@ class Tensor:
 
 
 def signature(value: Any, name: str, device_of: Callable[[int], int]) -> tuple[int, Hashable]:
-    """Address, and what else decides how it is launched, as its library spells it. Cheap: done for each call."""
+    """Address, and what else decides how it is launched, as its library spells it. Cheap: done
+    for each call."""
     if isinstance(value, Tensor):
         return value.pointer, (value.shape, value.strides, value.dtype, value.device)
     try:
@@ -71,8 +74,8 @@ def signature(value: Any, name: str, device_of: Callable[[int], int]) -> tuple[i
 
 
 def as_tensor(value: Any, name: str, device_of: Callable[[int], int], stream: int, is_written: bool) -> Tensor:
-    """value: a tensor of any library; device_of: which device owns an address; stream: the one to launch on. Raises
-    ArgumentError."""
+    """value: a tensor of any library; device_of: which device owns an address; stream: the one
+    to launch on. Raises ArgumentError."""
     if isinstance(value, Tensor):
         return value
     if hasattr(value, "data_ptr"):
@@ -124,8 +127,8 @@ def contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def current_stream(value: Any) -> int:
-    """Handle of the stream that the tensor's library would use now; that of an array interface, or the legacy default
-    stream, where it has none."""
+    """Handle of the stream that the tensor's library would use now; that of an array interface,
+    or the legacy default stream, where it has none."""
     if hasattr(value, "data_ptr"):
         import torch
 

@@ -1,4 +1,5 @@
-"""A bundle: kernels of several kinds, and all that a machine with a GPU needs to test and measure them.
+"""A bundle: kernels of several kinds, and all that a machine with a GPU needs to test and
+measure them.
 
     bundle.json       what is in it, and from which commit
     kernels/          NAME.ptx, NAME.json and, for tables, NAME.order
@@ -107,7 +108,8 @@ class Bundle:
     date: str
     kernels: tuple[BundledKernel, ...]
     debug: tuple[BundledKernel, ...] = ()  # builds of the same kernels for tests
-    lists: tuple[BundledKernel, ...] = ()  # of lists of sequences, builds for tests too, and those with a softcap or a sink
+    # of lists of sequences, builds for tests too, and those with a softcap or a sink
+    lists: tuple[BundledKernel, ...] = ()
     levels: tuple[BundledKernel, ...] = ()  # of levels of determinism, for tests of these
     given_delta: tuple[BundledKernel, ...] = ()  # that take delta in place of o
     scores: tuple[BundledKernel, ...] = ()  # of batches, with a softcap or a sink
@@ -124,7 +126,8 @@ class Bundle:
 
     @staticmethod
     def open(path: str | Path) -> Bundle:
-        """Reads a folder, or unpacks a .tar.gz into a temporary one. Raises ManifestError if it is no bundle."""
+        """Reads a folder, or unpacks a .tar.gz into a temporary one. Raises ManifestError if it
+        is no bundle."""
         path = Path(path)
         try:
             if path.is_file():
@@ -145,8 +148,9 @@ class Bundle:
 
 
 def _unpacked(archive: Path) -> Path:
-    """The bundle in an archive, in a temporary folder. Files and folders are written one by one, each below that folder and where nothing is
-    yet: Python's own `extractall` follows any path and any link where it has no filters, as before 3.11.4. Raises ValueError for other members."""
+    """The bundle in an archive, in a temporary folder. Files and folders are written one by one,
+    each below that folder and where nothing is yet: Python's own `extractall` follows any path
+    and any link where it has no filters, as before 3.11.4. Raises ValueError for other members."""
     folder = Path(tempfile.mkdtemp(prefix="dash-bundle-"))
     try:
         with tarfile.open(archive, "r:gz") as members:

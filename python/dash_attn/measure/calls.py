@@ -1,4 +1,5 @@
-"""Forward and backward by each framework's own call, on shapes that people have: what dash_attn.bench measures without a bundle."""
+"""Forward and backward by each framework's own call, on shapes that people have: what
+dash_attn.bench measures without a bundle."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ from .timing import Variant, measure_whole, summary
 Function = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
 Runs = tuple[dict[str, Callable[[], Any]], dict[str, str]]  # what runs, and why others refuse
 TOKENS = 16384  # of a batch, where sequences are shorter
-# name, head dim, mask, rows of q and of k, heads, kv heads, and the batch where it is not as many as TOKENS have.
+# name, head dim, mask, rows of q and of k, heads, kv heads, and the batch where it is not as many
+# as TOKENS have.
 MODELS = (
     *((f"{heads}/8 heads, {rows >> 10}k", 128, CAUSAL, rows, rows, heads, 8, 0)
       for heads in (32, 40) for rows in (2048, 4096, 8192, 16384, 32768)),
@@ -33,7 +35,8 @@ MODELS = (
     ("batch 1, 1k", 128, CAUSAL, 1024, 1024, 32, 8, 1),
     ("one of 128k", 128, CAUSAL, 131072, 131072, 32, 8, 1))
 BACKENDS = {"flash": SDPBackend.FLASH_ATTENTION, "cuDNN": SDPBackend.CUDNN_ATTENTION, "efficient": SDPBackend.EFFICIENT_ATTENTION}
-# Other packages, if they are installed: their module, whose flash_attn_func takes [batch, rows, heads, head_dim].
+# Other packages, if they are installed: their module, whose flash_attn_func takes [batch, rows,
+# heads, head_dim].
 PACKAGES = {"flash-attn": "flash_attn", "FA3": "flash_attn_interface", "FA4": "flash_attn.cute"}
 BOTH_WAYS = 1.4  # operations, beside those of a backward pass
 SECONDS = 1.5  # of a shape's rounds, and of the host's
@@ -74,7 +77,8 @@ def in_rows(function: Any, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, **
 
 @contextmanager
 def deterministic(name: str) -> Iterator[None]:
-    """PyTorch's switch, where the name asks for it, without the filling of memory that comes with it."""
+    """PyTorch's switch, where the name asks for it, without the filling of memory that comes
+    with it."""
     if name != "SDPA flash det":
         yield
         return
@@ -116,7 +120,8 @@ def runs_of(case: Case, device: str = "cuda") -> Runs:
 
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # why backends refuse is said once, in the table's end
+                # why backends refuse is said once, in the table's end
+                warnings.simplefilter("ignore")
                 run()
             runs[name] = run
         except (RuntimeError, ValueError, TypeError) as error:
@@ -126,8 +131,9 @@ def runs_of(case: Case, device: str = "cuda") -> Runs:
 
 def measure_calls(name: str, case: Case, rounds: int, flush: torch.Tensor | None, generator: random.Random,
                   replays_of: Callable[[Case], Runs] | None = None) -> list[dict[str, Any]]:
-    """A row for each call that there is: milliseconds, TFLOP/s, MiB beside the tensors, microseconds of the host. replays_of: gives
-    the backward passes alone, which have neither of the last two."""
+    """A row for each call that there is: milliseconds, TFLOP/s, MiB beside the tensors,
+    microseconds of the host. replays_of: gives the backward passes alone, which have neither of
+    the last two."""
     runs, refused = runs_of(case) if replays_of is None else replays_of(case)
     variants = [Variant(call, run) for call, run in runs.items()]
     begun = time.perf_counter()

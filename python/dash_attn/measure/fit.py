@@ -1,8 +1,9 @@
 """Costs that predict measured times best, as a file of costs has them.
 
-For each head dim and class of masks: the least sum of squares of log(measured / predicted) over orders, by the simplex method of
-Nelder and Mead. Measured is the main kernel. Predictions scale with their costs, so the scale is found in closed form. Nothing here is
-random, and it starts where it always does: the same measurements give the same file.
+For each head dim and class of masks: the least sum of squares of log(measured / predicted) over
+orders, by the simplex method of Nelder and Mead. Measured is the main kernel. Predictions scale
+with their costs, so the scale is found in closed form. Nothing here is random, and it starts
+where it always does: the same measurements give the same file.
 """
 
 from __future__ import annotations
@@ -34,15 +35,17 @@ def file_text(machine: str, prices: Sequence[dict[str, Any]]) -> str:
 
 
 def left(rows: Sequence[Row], makespans: Sequence[float]) -> tuple[float, float]:
-    """What costs that predict these makespans are to be multiplied with, to be in microseconds, and the error that is left."""
+    """What costs that predict these makespans are to be multiplied with, to be in microseconds,
+    and the error that is left."""
     logs = [math.log(1000 * row["entries_ms"]["main"] / makespan) for row, makespan in zip(rows, makespans)]
     mean = statistics.mean(logs)
     return math.exp(mean), math.sqrt(statistics.mean((value - mean) ** 2 for value in logs))
 
 
 class Fit:
-    """One head dim and class of masks. price: as in a file; error, default_error: of the logarithms, with it and with the costs that
-    come with dash, which need not be measured in the same unit."""
+    """One head dim and class of masks. price: as in a file; error, default_error: of the
+    logarithms, with it and with the costs that come with dash, which need not be measured in the
+    same unit."""
 
     def __init__(self, head_dim: int, mask: str, rows: Sequence[Row], workers: int, dash_opt: Sequence[str] = DASH_OPT) -> None:
         self.head_dim, self.mask, self.rows, self.workers, self.dash_opt = head_dim, mask, rows, workers, dash_opt
@@ -55,7 +58,9 @@ class Fit:
             return self._try(point)[1]
 
         point, least = [math.log(START[name]) for name in COSTS[1:]], math.inf
-        while True:  # a simplex may lie across a valley, its corners equally high: another one, around the best, finds out
+        # a simplex may lie across a valley, its corners equally high: another one, around the best,
+        # finds out
+        while True:
             found_least, point = simplex(error, point, step=0.5, tolerance=TOLERANCE)
             if found_least > least - WORTH:
                 break
@@ -84,7 +89,8 @@ class Fit:
 
 def simplex(error: Callable[[list[float]], float], start: list[float], step: float,
             tolerance: float) -> tuple[float, list[float]]:
-    """Nelder and Mead: the least error and its point, until the corners' errors differ by less than the tolerance."""
+    """Nelder and Mead: the least error and its point, until the corners' errors differ by less
+    than the tolerance."""
     corners = [start] + [[value + step * (i == j) for j, value in enumerate(start)] for i in range(len(start))]
     ranked = sorted((error(corner), corner) for corner in corners)
     while ranked[-1][0] - ranked[0][0] > tolerance:
@@ -111,16 +117,19 @@ def simplex(error: Callable[[list[float]], float], start: list[float], step: flo
 
 def fit(record: dict[str, Any], head_dims: Sequence[int] = (64, 128), most_rows: int = 2048, dash_opt: Sequence[str] = DASH_OPT,
         said: Callable[[Fit], None] = lambda _: None) -> str:
-    """The file of costs for a record of measurements. most_rows: longer problems take longer to predict, and are left out.
+    """The file of costs for a record of measurements. most_rows: longer problems take longer to
+    predict, and are left out.
 
-    Raises ArgumentError where there are too few measurements, ValueError where a field is none that measurements have.
+    Raises ArgumentError where there are too few measurements, ValueError where a field is none
+    that measurements have.
     """
     groups: dict[tuple[int, str], list[Row]] = {(head_dim, mask): [] for head_dim in sorted(head_dims) for mask in CLASSES}
     about = Record(record)
     measured_on, workers = machine(about), about.number("workers", 1, MOST_WORKERS) if "workers" in about else WORKERS
     for measured in about.objects("results"):
         group = measured.number("head_dim", 1), measured.text("mask")
-        if measured.text("variant") in KINDS and measured.number("rows", 1) <= most_rows and group in groups:  # not a peer's
+        # not a peer's
+        if measured.text("variant") in KINDS and measured.number("rows", 1) <= most_rows and group in groups:
             groups[group].append(row_of(measured))
     for (head_dim, mask), rows in groups.items():
         lengths = len({row["rows"] for row in rows})
@@ -138,7 +147,8 @@ def fit(record: dict[str, Any], head_dims: Sequence[int] = (64, 128), most_rows:
 
 
 def row_of(measured: Record) -> Row:
-    """What a prediction looks at, of a row of measurements: words and numbers that go into a program."""
+    """What a prediction looks at, of a row of measurements: words and numbers that go into a
+    program."""
     sizes = {name: measured.number(name, 1) for name in ("rows", "batch", "heads")}
     sizes |= {name: measured.number(name, 1) for name in ("kv_heads", "kv_rows") if name in measured}
     return sizes | {"head_dim": measured.number("head_dim", 1), "mask": measured.word("mask", tuple(CLASSES)),

@@ -1,7 +1,8 @@
 """Backward passes alone, replayed out of CUDA graphs: what dash_attn.bench --backward measures.
 
-A graph has what a backward pass launches, from its first kernel to its last, and nothing of the host: problems of a few microseconds are
-compared as a captured training step runs them. The forward pass ran before, and its results stay.
+A graph has what a backward pass launches, from its first kernel to its last, and nothing of the
+host: problems of a few microseconds are compared as a captured training step runs them. The
+forward pass ran before, and its results stay.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ FEW_ROWS = (1, 16, 64)  # of q, beside 4096 of k
 
 
 def shapes() -> dict[str, Case]:
-    """Few heads, each beside 16 equal ones of the same work; then short problems. One sequence each."""
+    """Few heads, each beside 16 equal ones of the same work; then short problems. One sequence
+    each."""
     found: dict[str, Case] = {}
     for head_dim, heads, kv_heads, rows in FEW:
         for mask in (CAUSAL, FULL):
@@ -62,12 +64,14 @@ def replays_of(case: Case) -> Runs:
 
 
 def replay(function: Callable[..., torch.Tensor], leaves: list[torch.Tensor], do: torch.Tensor) -> Callable[[], None]:
-    """Autograd runs a backward pass on the stream of its forward pass, so that runs on the one that is captured."""
+    """Autograd runs a backward pass on the stream of its forward pass, so that runs on the one
+    that is captured."""
     stream, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
     stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):
         o = function(*leaves)
-        torch.autograd.grad(o, leaves, do, retain_graph=True)  # what happens once does not belong into a graph
+        # what happens once does not belong into a graph
+        torch.autograd.grad(o, leaves, do, retain_graph=True)
     torch.cuda.synchronize()
     with torch.cuda.graph(graph, stream=stream):
         gradients = torch.autograd.grad(o, leaves, do, retain_graph=True)

@@ -1,4 +1,5 @@
-"""Kernels of a bundle beside PyTorch's backward passes: problems, their tensors, what runs, and means over problems."""
+"""Kernels of a bundle beside PyTorch's backward passes: problems, their tensors, what runs, and
+means over problems."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ from .timing import Variant
 
 TOKENS, HIDDEN = 16384, 2048
 LENGTHS = (512, 1024, 2048, 4096, 8192, 16384)
-BEST_FIXED = {"full": "shift", "causal": "symmetric-shift"}  # the fixed order that is best on a mask, on most lengths
+# the fixed order that is best on a mask, on most lengths
+BEST_FIXED = {"full": "shift", "causal": "symmetric-shift"}
 PEERS = {"flash": SDPBackend.FLASH_ATTENTION, "cudnn": SDPBackend.CUDNN_ATTENTION}
 BASELINES = Path(__file__).with_name("baselines.json")
 
@@ -41,7 +43,8 @@ def kernels_of(bundle: Bundle, case: Case) -> list[BundledKernel]:
 
 
 def best_fixed(bundle: Bundle, case: Case) -> BundledKernel:
-    """That of the fixed order that is best on its mask. Raises ManifestError if the bundle lacks it."""
+    """That of the fixed order that is best on its mask. Raises ManifestError if the bundle lacks
+    it."""
     for bundled in kernels_of(bundle, case):
         if bundled.kind == BEST_FIXED.get(case.mask.name):
             return bundled
@@ -99,7 +102,8 @@ def flash_of(case: Case, tensors: dict[str, torch.Tensor]) -> Callable[[], Any]:
 
 
 def geometric_means(results: list[dict[str, Any]], baselines: dict[str, Any]) -> dict[str, dict[str, float]]:
-    """For each variant: mean ratio to each column of the baselines, and to cuDNN in this process, over the problems it ran."""
+    """For each variant: mean ratio to each column of the baselines, and to cuDNN in this
+    process, over the problems it ran."""
     cudnn = {problem_of(result): result["tflops"] for result in results if result["variant"].startswith("cudnn")}
     known = {(row["head_dim"], row["mask"], row["rows"]): row for row in baselines["rows"]}
     columns = [column for column in baselines["rows"][0] if column not in ("head_dim", "mask", "rows")]

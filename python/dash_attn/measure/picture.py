@@ -1,4 +1,5 @@
-"""The picture of measurements: TFLOP/s over the sequence length, ours strong, peers grey, names at the lines' ends."""
+"""The picture of measurements: TFLOP/s over the sequence length, ours strong, peers grey, names
+at the lines' ends."""
 
 from __future__ import annotations
 
@@ -95,7 +96,8 @@ def mark(picture: Picture, x: float, y: float, name: str) -> None:
 
 
 def lines_of(panel: tuple[int, str], results: list[dict[str, Any]], baselines: dict[str, Any]) -> list[Line]:
-    """Peers first, so that ours is drawn over them: the best deterministic order at each length, and `ascending`."""
+    """Peers first, so that ours is drawn over them: the best deterministic order at each length,
+    and `ascending`."""
     speeds: dict[str, dict[int, float]] = {}
     for result in results:
         if (result["head_dim"], result["mask"]) == panel:
@@ -141,7 +143,8 @@ def draw_plot(picture: Picture, lines: list[Line], lengths: list[int], most: int
 
 
 def spread(places: Iterable[float], top: float, bottom: float) -> list[float]:
-    """The places, in their order, moved so that names have room: none on another, all between top and bottom."""
+    """The places, in their order, moved so that names have room: none on another, all between
+    top and bottom."""
     wanted = list(places)
     order = sorted(range(len(wanted)), key=wanted.__getitem__)
     found = dict(enumerate(wanted))

@@ -1,6 +1,7 @@
 """What the cost model predicts: makespans of orders, by the dash-opt that libdash has inside.
 
-A problem is a row of measurements: head_dim, mask, rows, batch, heads and variant, its kind of order.
+A problem is a row of measurements: head_dim, mask, rows, batch, heads and variant, its kind of
+order.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from typing import Any
 from ..errors import CompileError
 
 Row = dict[str, Any]
-KINDS = ("ascending", "descending", "shift", "symmetric-shift")  # that any sizes have, so that they can be compared
+# that any sizes have, so that they can be compared
+KINDS = ("ascending", "descending", "shift", "symmetric-shift")
 COSTS = ("compute", "reduce", "latency", "boundary")
 # A process of its own: a tool ends its process, and says things on its own streams.
 DASH_OPT = (sys.executable, "-c", "from dash_attn.kernel.tools import dash_opt; raise SystemExit(dash_opt())")
@@ -49,7 +51,8 @@ def program(rows: Sequence[Row]) -> str:
 
 def predict(rows: Sequence[Row], workers: int, costs: Path | str = "", dash_opt: Sequence[str] = DASH_OPT,
             ) -> list[tuple[float, dict[str, float]]]:
-    """For each row the makespan and the costs that it is predicted with; those that come with dash where no file is named.
+    """For each row the makespan and the costs that it is predicted with; those that come with
+    dash where no file is named.
 
     Makespans are rounded to a tenth of their unit. Raises CompileError.
     """

@@ -1,4 +1,5 @@
-"""What an order was predicted to take, beside what a trace measured: where they differ most, in words."""
+"""What an order was predicted to take, beside what a trace measured: where they differ most, in
+words."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ class Step:
 
 
 def steps_of(order: Mapping[str, Any], predicted: Mapping[str, Any]) -> dict[tuple[int, ...], Step]:
-    """By (sequence, head, q, kv, part). Raises ArgumentError where the prediction is of another order."""
+    """By (sequence, head, q, kv, part). Raises ArgumentError where the prediction is of another
+    order."""
     found: dict[tuple[int, ...], dict[str, tuple[float, float]]] = {}
     for event in predicted["traceEvents"]:
         if event["ph"] == "X" and event["cat"] in ("compute", "reduce") and "turn" in event["args"]:
@@ -39,8 +41,9 @@ def steps_of(order: Mapping[str, Any], predicted: Mapping[str, Any]) -> dict[tup
 
 
 def predicted_times(lanes: Sequence[Lane], order: Mapping[str, Any], steps: Mapping[tuple[int, ...], Step]) -> dict[tuple[int, str], Times]:
-    """What each worker's role was to do, in microseconds: `compute` and `reduce`. A reducer waits for its turn first, and then for what it adds, as in
-    the kernel; its lanes take turns at the uses that they were measured to have, and their times are added up."""
+    """What each worker's role was to do, in microseconds: `compute` and `reduce`. A reducer
+    waits for its turn first, and then for what it adds, as in the kernel; its lanes take turns
+    at the uses that they were measured to have, and their times are added up."""
     tasks, cost, found = Tasks(order), order["cost"], dict[tuple[int, str], Times]()
     worker_of = {(item["sequence"], head, q, item["kv"], item["part"]): item["worker"] for item in order["items"] for head, q in item["visit"]}
     before = {task: _before(order_of, turn) for order_of, task, turn in _turns(order)}
@@ -81,7 +84,8 @@ def _before(tasks: tuple[tuple[int, ...], ...], turn: int) -> tuple[int, ...] | 
 
 
 def measured_times(lanes: Sequence[Lane]) -> dict[tuple[int, str], Times]:
-    """The same of a trace. Lanes of a warpgroup each do all of a consumer's work, so theirs are averaged; those of a reducer share it."""
+    """The same of a trace. Lanes of a warpgroup each do all of a consumer's work, so theirs are
+    averaged; those of a reducer share it."""
     found: dict[tuple[int, str], Times] = {}
     for worker in sorted({lane.worker for lane in lanes}):
         for role, columns in (("compute", {"products": "work", "tensor core": "work", "element-wise": "work", "copies": "work", "other": "work"}),
@@ -97,7 +101,8 @@ def measured_times(lanes: Sequence[Lane]) -> dict[tuple[int, str], Times]:
 
 
 def differences(lanes: Sequence[Lane], order: Mapping[str, Any], predicted: Mapping[str, Any], largest: int = LARGEST) -> list[str]:
-    """Lines: how long all took, and the largest differences, of all workers on the mean or of one beside the others. Raises ArgumentError."""
+    """Lines: how long all took, and the largest differences, of all workers on the mean or of
+    one beside the others. Raises ArgumentError."""
     steps = steps_of(order, predicted)
     found, expected = measured_times(lanes), predicted_times(lanes, order, steps)
     took = (max(lane.end for lane in lanes) - min(lane.begin for lane in lanes)) / 1000

@@ -1,4 +1,5 @@
-"""What the cost model's prices should be, from what a traced kernel did (dialects/dash/docs/schedules.md, Cost)."""
+"""What the cost model's prices should be, from what a traced kernel did
+(dialects/dash/docs/schedules.md, Cost)."""
 
 from __future__ import annotations
 
@@ -21,8 +22,8 @@ SHORT = {"compute": "c", "reduce": "r", "latency": "latency", "boundary": "bound
 
 @dataclass(frozen=True)
 class Prices:
-    """price: of a file of costs, in microseconds. before: what the order was made with; scale: what the trace's times were multiplied with; of: how many
-    times each is a median of."""
+    """price: of a file of costs, in microseconds. before: what the order was made with; scale:
+    what the trace's times were multiplied with; of: how many times each is a median of."""
 
     price: dict[str, Any]
     before: dict[str, float]
@@ -35,9 +36,11 @@ class Prices:
 
 
 def find(lanes: Sequence[Lane], order: Mapping[str, Any], plain_ms: float | None = None) -> Prices:
-    """compute: of a step of an item, what was waited for a free slot taken off, as the model does itself; reduce: from where a turn and what it adds are
-    there until it is given on; latency: from there to the end of a wait for it on another worker; boundary: what an item takes beyond its steps. Each a
-    median. Raises ArgumentError where the trace has nothing to tell one of them from."""
+    """compute: of a step of an item, what was waited for a free slot taken off, as the model
+    does itself; reduce: from where a turn and what it adds are there until it is given on;
+    latency: from there to the end of a wait for it on another worker; boundary: what an item
+    takes beyond its steps. Each a median. Raises ArgumentError where the trace has nothing to
+    tell one of them from."""
     tasks, steps, rest = Tasks(order), list[float](), list[tuple[float, int]]()
     for lane in lanes:
         if lane.role == "compute":
@@ -62,7 +65,8 @@ def find(lanes: Sequence[Lane], order: Mapping[str, Any], plain_ms: float | None
 
 
 def _of_consumer(lane: Lane, visits: Sequence[int]) -> tuple[list[float], list[tuple[float, int]]]:
-    """Steps of a consumer in its items, and what items take with how many steps. Neither holds waits for a free slot."""
+    """Steps of a consumer in its items, and what items take with how many steps. Neither holds
+    waits for a free slot."""
     steps, items = list[float](), list[tuple[float, int]]()
     number, begin, waited, since = -1, 0.0, 0.0, 0.0
     last: float | None = None
@@ -116,7 +120,8 @@ def of_files(region: Path, manifest: Path, order: Path, plain_ms: float | None =
 
 
 def whole(found: Sequence[Prices]) -> list[dict[str, Any]]:
-    """As a file of costs has them: each head dim with both masks. Raises ArgumentError where one is missing or comes twice."""
+    """As a file of costs has them: each head dim with both masks. Raises ArgumentError where one
+    is missing or comes twice."""
     keys = [(one.price["headDim"], one.price["mask"]) for one in found]
     for head_dim in sorted({head_dim for head_dim, _ in keys}):
         for mask in ("full", "masked"):

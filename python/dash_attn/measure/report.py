@@ -10,7 +10,8 @@ BASELINE = "fa3_det"
 
 
 def print_table(results: list[dict[str, Any]], baselines: dict[str, Any], means: dict[str, dict[str, float]]) -> None:
-    """TFLOP/s and, in parentheses, the ratio to FlashAttention-3 deterministic as measured on another day's machine."""
+    """TFLOP/s and, in parentheses, the ratio to FlashAttention-3 deterministic as measured on
+    another day's machine."""
     variants = list(dict.fromkeys(result["variant"] for result in results))
     known = by_problem(baselines["rows"])
     table = [["head dim, mask, S", BASELINE, *variants]]
@@ -59,8 +60,9 @@ def print_aligned(table: list[list[str]]) -> None:
 
 
 def compared(results: list[dict[str, Any]], difference: str) -> dict[str, Any]:
-    """A row of a comparison, of the variants "old", "new" and "old again" of one problem. Ratios are of speeds: above 1 is faster.
-    difference: empty, or where gradients of old and new differ."""
+    """A row of a comparison, of the variants "old", "new" and "old again" of one problem. Ratios
+    are of speeds: above 1 is faster. difference: empty, or where gradients of old and new
+    differ."""
     ms = {result["variant"]: result["ms"] for result in results}
     return {name: results[0][name] for name in ("head_dim", "mask", "rows")} | {
         "ms": ms["old"], "new": ms["old"] / ms["new"], "again": ms["old"] / ms["old again"], "difference": difference}

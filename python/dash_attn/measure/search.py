@@ -1,4 +1,5 @@
-"""Times on this machine's GPU for `dash_attn.tune`: of orders, and of kernels with other warp structures, slots and tiles."""
+"""Times on this machine's GPU for `dash_attn.tune`: of orders, and of kernels with other warp
+structures, slots and tiles."""
 
 from __future__ import annotations
 
@@ -55,7 +56,8 @@ def candidates(generator: random.Random) -> list[str]:
 
 
 class Contest:
-    """One problem, and kernels for it side by side. The default runs twice: the second is the control."""
+    """One problem, and kernels for it side by side. The default runs twice: the second is the
+    control."""
 
     def __init__(self, machine: Machine, case: Case, kind: str) -> None:
         self.machine, self.case, self.kind = machine, case, kind
@@ -75,7 +77,8 @@ class Contest:
         return [self.tensors[name].view(torch.int16).clone() for name in OUTPUTS]
 
     def is_right(self, variant: Variant) -> bool:
-        """The same order of equal tiles has the same bits; with other tiles they differ by rounding."""
+        """The same order of equal tiles has the same bits; with other tiles they differ by
+        rounding."""
         close = partial(torch.allclose, rtol=2**-6, atol=2**-6)
         return all(torch.equal(a, b) or ("q-tile=64" not in variant.name and close(a.view(torch.bfloat16), b.view(torch.bfloat16)))
                    for a, b in zip(self.bits(variant), self.reference))
@@ -91,7 +94,8 @@ class Contest:
 
 
 def search(machine: Machine, head_dim: int, mask: str, seconds: float) -> dict[str, Any]:
-    """The fastest options for a head dim and mask. Candidates that are not compiled in time are left out, and counted."""
+    """The fastest options for a head dim and mask. Candidates that are not compiled in time are
+    left out, and counted."""
     deadline = time.monotonic() + seconds
     heads = HIDDEN // head_dim
     case = Case(head_dim, Mask.named(mask), SEARCHED_ROWS, SEARCHED_ROWS, TOKENS // SEARCHED_ROWS, heads, heads)
@@ -153,7 +157,8 @@ def steps(head_dims: Sequence[int], is_searched: bool) -> int:
 
 
 def measurements(machine: Machine, head_dims: Sequence[int], seconds: float) -> dict[str, Any]:
-    """What a record has: rows of orders, and what was searched in at most so many seconds, and found."""
+    """What a record has: rows of orders, and what was searched in at most so many seconds, and
+    found."""
     results, searched, left = [], [], seconds
     groups = [(head_dim, mask) for head_dim in head_dims for mask in BEST_KIND]
     for index, (head_dim, mask) in enumerate(groups):

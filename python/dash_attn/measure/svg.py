@@ -1,4 +1,5 @@
-"""A picture as SVG, an element a line. Its page is light or dark, as the reader's is; it needs nothing but Python."""
+"""A picture as SVG, an element a line. Its page is light or dark, as the reader's is; it needs
+nothing but Python."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ rect.page { fill: #0d1117 }
 
 
 class Picture:
-    """Elements are drawn in the order in which they are added; styles are classes, `style` and `dark` say more of them."""
+    """Elements are drawn in the order in which they are added; styles are classes, `style` and
+    `dark` say more of them."""
 
     def __init__(self, width: int, height: int, title: str, style: str = "", dark: str = "") -> None:
         self.lines = [

@@ -1,4 +1,5 @@
-"""Times of variants on a GPU, one a round and in a random order: what dash_attn.bench, tune and device tests measure by."""
+"""Times of variants on a GPU, one a round and in a random order: what dash_attn.bench, tune and
+device tests measure by."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ import torch
 from ..reference import visible
 from .testing import Case
 
-BUSY_CYCLES = 4_000_000  # about 2 ms: longer than the host needs to launch one backward, or both ways
+# about 2 ms: longer than the host needs to launch one backward, or both ways
+BUSY_CYCLES = 4_000_000
 
 
 @dataclass

@@ -1,4 +1,5 @@
-"""Files that appear whole under their names, or not at all; and files that somebody else may have made."""
+"""Files that appear whole under their names, or not at all; and files that somebody else may
+have made."""
 
 from __future__ import annotations
 
@@ -14,11 +15,13 @@ LONGEST = 200  # of a name, that something is put behind
 
 @contextmanager
 def appears(path: Path) -> Iterator[Path]:
-    """Gives a file beside `path` to write to, which takes its place at the end; nothing is left of one that was not finished.
+    """Gives a file beside `path` to write to, which takes its place at the end; nothing is left
+    of one that was not finished.
 
-    Its name cannot be guessed and is nobody's yet, so no link that lies there is followed. It has the mode that any new file has, and is on
-    the disk before it takes the place. What is there and is no file, such as /dev/stdout, is given itself. A link is replaced, and not
-    what it points to.
+    Its name cannot be guessed and is nobody's yet, so no link that lies there is followed. It
+    has the mode that any new file has, and is on the disk before it takes the place. What is
+    there and is no file, such as /dev/stdout, is given itself. A link is replaced, and not what
+    it points to.
     """
     if path.exists() and not path.is_file() and not path.is_dir():
         yield path
@@ -34,7 +37,8 @@ def appears(path: Path) -> Iterator[Path]:
 
 
 def _make_beside(path: Path) -> Path:
-    """`tempfile.mkstemp`, but with the mode that the umask leaves: asking for that changes it, in all threads."""
+    """`tempfile.mkstemp`, but with the mode that the umask leaves: asking for that changes it,
+    in all threads."""
     while True:
         part = path.with_name(f"{path.name[:LONGEST]}.{secrets.token_hex(8)}.part")
         try:
@@ -55,7 +59,8 @@ def read_text(path: str | Path, most: int = 1 << 28) -> str:
 
 
 def read_bytes(path: str | Path, most: int = 1 << 28) -> bytes:
-    """What a regular file of at most so many bytes holds. Nothing else is waited for, or read without end. Raises OSError and ValueError."""
+    """What a regular file of at most so many bytes holds. Nothing else is waited for, or read
+    without end. Raises OSError and ValueError."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
         about = os.fstat(descriptor)

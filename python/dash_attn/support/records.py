@@ -1,6 +1,7 @@
-"""Records that somebody else may have written: certificates, measurements, lists of what is in a bundle. Their fields become options of the
-compiler, names of files and lines on a terminal, so each is one of the words that are known, a number within bounds, or plain text.
-Else ValueError says where: "kernels[0].kind: expected one of ascending, ..., found 'best'".
+"""Records that somebody else may have written: certificates, measurements, lists of what is in a
+bundle. Their fields become options of the compiler, names of files and lines on a terminal, so
+each is one of the words that are known, a number within bounds, or plain text. Else ValueError
+says where: "kernels[0].kind: expected one of ascending, ..., found 'best'".
 
 Records that dash itself makes have one form, `text_of`: a case or a measurement has one line, and
 a number six digits."""
@@ -25,7 +26,8 @@ Word = TypeVar("Word", str, int)
 
 
 class Record:
-    """The fields of an object, each asked for by what it has to be. place: of the object in its file, such as "kernels[0]"."""
+    """The fields of an object, each asked for by what it has to be. place: of the object in its
+    file, such as "kernels[0]"."""
 
     def __init__(self, value: Any, place: str = "") -> None:
         self.place = place
@@ -122,7 +124,8 @@ def write_record(path: Path, record: Any) -> None:
 
 
 def text_of(record: Any) -> str:
-    """A record as text: each of its members begins a line, and so does each row of those that hold rows.
+    """A record as text: each of its members begins a line, and so does each row of those that
+    hold rows.
 
     A row is on one line if it fits. Clocks and errors know no more than six digits.
     """
@@ -151,7 +154,8 @@ def _lines(value: Any, indent: str, name: str) -> list[str]:
         lines = _lines(one, indent + " ", key)
         lines[-1] += "," * (i + 1 < len(members))
         if is_list and found and not isinstance(one, (dict, list)) and len(found[-1]) + len(lines[0]) < COLUMNS:
-            found[-1] += f" {lines[0].lstrip()}"  # what is no object or list stands beside its neighbours
+            # what is no object or list stands beside its neighbours
+            found[-1] += f" {lines[0].lstrip()}"
         else:
             found += lines
     return [f"{indent}{name}{'[' if is_list else '{'}", *found, f"{indent}{']' if is_list else '}'}"]

@@ -1,4 +1,5 @@
-"""What the bits of a run depend on, for `dash_attn.audit`: kernels, orders, versions, switches, and hashes of weights."""
+"""What the bits of a run depend on, for `dash_attn.audit`: kernels, orders, versions, switches,
+and hashes of weights."""
 
 from __future__ import annotations
 
@@ -36,8 +37,9 @@ def certificate(model: torch.nn.Module | None = None, run: Run | None = None) ->
 
 
 def check(expected: dict[str, Any], model: torch.nn.Module | None = None) -> list[str]:
-    """Why a run that goes on here may have other bits than one that goes on where the certificate was made. Compiles its kernels, whose
-    fields are known words and numbers, or ValueError says which is not."""
+    """Why a run that goes on here may have other bits than one that goes on where the
+    certificate was made. Compiles its kernels, whose fields are known words and numbers, or
+    ValueError says which is not."""
     record = Record(expected)
     if expected.get("dash_certificate") != VERSION:
         raise ValueError(f"expected a certificate of version {VERSION}, found {expected.get('dash_certificate')!r}")
@@ -53,7 +55,8 @@ def check(expected: dict[str, Any], model: torch.nn.Module | None = None) -> lis
 
 
 def describe(wanted: Wanted) -> dict[str, Any]:
-    """Equal certificates and inputs give equal gradients; the rest says what it is, and on how many workers."""
+    """Equal certificates and inputs give equal gradients; the rest says what it is, and on how
+    many workers."""
     kernel = kernel_of(wanted)
     program = kernel.manifest["program"]
     return wanted._asdict() | {"window": list(wanted.window), "sizes": list(wanted.sizes),

@@ -1,5 +1,6 @@
-"""The gradient of the LSE, which is of each row the scores' probabilities: dS = P * (dP - delta) + P * dLSE. So it is taken from delta, and
-a kernel that takes delta in place of o does the rest, dsink too. That is another program, compiled when it is first needed."""
+"""The gradient of the LSE, which is of each row the scores' probabilities: dS = P * (dP - delta)
++ P * dLSE. So it is taken from delta, and a kernel that takes delta in place of o does the rest,
+dsink too. That is another program, compiled when it is first needed."""
 
 from __future__ import annotations
 
@@ -15,11 +16,13 @@ def in_place_of_o(do: torch.Tensor, o: torch.Tensor, lse: torch.Tensor,
 
 
 def delta_of(do: torch.Tensor, o: torch.Tensor, lse: torch.Tensor, dlse: torch.Tensor) -> torch.Tensor:
-    """rowsum(o * do) - dlse, of float32; 0 in rows that see nothing, whatever their dlse is. do, o: [batch, heads, rows, head_dim], of packed
-    sequences [rows, heads, head_dim]; lse, dlse and what is found: [batch, heads, rows], or [heads, rows].
+    """rowsum(o * do) - dlse, of float32; 0 in rows that see nothing, whatever their dlse is. do,
+    o: [batch, heads, rows, head_dim], of packed sequences [rows, heads, head_dim]; lse, dlse and
+    what is found: [batch, heads, rows], or [heads, rows].
 
-    Added as `prepare` adds: a dlse of zeros, as compiled programs have it of an LSE that nobody differentiates, leaves all bits as they are.
-    Products of 16-bit numbers are exact in float32, so it is no matter which of them a machine adds in one step."""
+    Added as `prepare` adds: a dlse of zeros, as compiled programs have it of an LSE that nobody
+    differentiates, leaves all bits as they are. Products of 16-bit numbers are exact in float32,
+    so it is no matter which of them a machine adds in one step."""
     turned = (o, do) if o.dim() == 4 else (o.transpose(0, 1), do.transpose(0, 1))
     both = zip(*(tensor.unflatten(-1, (-1, PIECE)).unbind(-1) for tensor in turned))
     one, other = next(both)

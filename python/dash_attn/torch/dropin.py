@@ -1,7 +1,9 @@
-"""The drop-in: what PyTorch's own attention computes its gradients by is replaced, and can be put back.
+"""The drop-in: what PyTorch's own attention computes its gradients by is replaced, and can be
+put back.
 
-Each operator that computes gradients of attention on CUDA is overridden, or calls one that is. What kernels do not serve goes to the
-operator's own kernel: to FlashAttention and to memory-efficient attention in their deterministic forms, to cuDNN, which has none, only where
+Each operator that computes gradients of attention on CUDA is overridden, or calls one that is.
+What kernels do not serve goes to the operator's own kernel: to FlashAttention and to
+memory-efficient attention in their deterministic forms, to cuDNN, which has none, only where
 PyTorch is not asked to be deterministic.
 """
 
@@ -29,7 +31,8 @@ FLASH, SDPA_FLASH, SDPA_CUDNN, CUDNN, EFFICIENT = (
     "_flash_attention_backward", "_scaled_dot_product_flash_attention_backward", "_scaled_dot_product_cudnn_attention_backward",
     "_cudnn_attention_backward", "_efficient_attention_backward")
 DETERMINISTIC = {FLASH: "FlashAttention's", SDPA_FLASH: "FlashAttention's", EFFICIENT: "memory-efficient attention's"}
-# Those that need no override: one only calls EFFICIENT, the other has no kernel on CUDA unless somebody registers one.
+# Those that need no override: one only calls EFFICIENT, the other has no kernel on CUDA unless
+# somebody registers one.
 SDPA_EFFICIENT, OVERRIDEABLE = ("_scaled_dot_product_efficient_attention_backward",
                                 "_scaled_dot_product_fused_attention_overrideable_backward")
 KEY = "CUDA"
@@ -37,7 +40,8 @@ log = logging.getLogger("dash_attn")
 
 
 class DropIn:
-    """served, left: how often each operator's gradients were ours, and another's for which reason. Ends with `disable` or `with`."""
+    """served, left: how often each operator's gradients were ours, and another's for which
+    reason. Ends with `disable` or `with`."""
 
     def __init__(self) -> None:
         self.served: Counter[str] = Counter()
@@ -83,7 +87,8 @@ class DropIn:
     # ---- The operators, as PyTorch declares them ------------------------------------------------------------------------
 
     def _reached(self, name: str, function: Callable[..., Any], keys: Any, do: Any, *arguments: Any, **options: Any) -> Any:
-        """A gradient that does not come back to o is no tensor; the operator's own kernel knows what follows from it."""
+        """A gradient that does not come back to o is no tensor; the operator's own kernel knows
+        what follows from it."""
         return (self._old[name].call_boxed if do is None else function)(keys, do, *arguments, **options)
 
     def _flash(self, keys: Any, do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, cum_q: Any, cum_k: Any, max_q: Any, max_k: Any,
@@ -130,7 +135,8 @@ class DropIn:
         reason = _refusal_of_offsets(cum_q) or _refusal_of_bias(bias) or _refusal(q, k, v, dropout, "bshd") or \
             refusal_of_forward(q, k, sides, "bshd") or _refusal_of_extras(window_size, shared_storage_dqdkdv)
         if reason is None:
-            found, reason = self._serve(EFFICIENT, do, q, k, v, o, lse[..., :q.shape[1]], sides, scale, "bshd")  # more of it is padding
+            # more of it is padding
+            found, reason = self._serve(EFFICIENT, do, q, k, v, o, lse[..., :q.shape[1]], sides, scale, "bshd")
         if reason is None:
             return (*(x.contiguous() for x in found), None)
         return self._leave(EFFICIENT, reason, keys, do, q, k, v, bias, o, cum_q, cum_k, max_q, max_k, lse, dropout, seed, offset, mask,
@@ -147,7 +153,8 @@ class DropIn:
         return self._attempt(name, launch, do, q, k, v, o, lse, *window, _number(scale, q), layout)
 
     def _attempt(self, name: str, launch: Callable[..., Any], *arguments: Any) -> tuple[Any, str | None]:
-        """Gradients, or why there are none after all, as of more tasks than an order can have, or on a part of a GPU: nothing is written then."""
+        """Gradients, or why there are none after all, as of more tasks than an order can have,
+        or on a part of a GPU: nothing is written then."""
         try:
             found = launch(*arguments)
         except (ArgumentError, CapacityError) as error:
@@ -181,10 +188,11 @@ _one = DropIn()
 
 
 def enable() -> DropIn:
-    """From now on PyTorch's own attention has gradients that are the same bits on every run, where kernels serve them.
+    """From now on PyTorch's own attention has gradients that are the same bits on every run,
+    where kernels serve them.
 
-    What they do not serve is logged once, by name, and counted in `left`. Ends with `disable()`, as often as it was enabled, or with
-    the block of `with dash_attn.enable():`.
+    What they do not serve is logged once, by name, and counted in `left`. Ends with `disable()`,
+    as often as it was enabled, or with the block of `with dash_attn.enable():`.
     """
     with _lock:
         return _one.enable()
@@ -203,7 +211,8 @@ def state() -> dict[str, Any]:
 
 
 def unknown() -> list[str]:
-    """Operators of this PyTorch that compute gradients of attention on CUDA, and that nothing in this file knows."""
+    """Operators of this PyTorch that compute gradients of attention on CUDA, and that nothing in
+    this file knows."""
     known = {f"aten::{name}" for name in (*DETERMINISTIC, SDPA_CUDNN, CUDNN, SDPA_EFFICIENT)}
     has = torch._C._dispatch_has_kernel_for_dispatch_key
     return [name.removeprefix("aten::") for name in torch._C._dispatch_get_all_op_names() if _OF_ATTENTION.match(name) and name not in known and
@@ -213,15 +222,18 @@ def unknown() -> list[str]:
 _OF_ATTENTION = re.compile("aten::.*(attention|attn|sdp|flash).*backward")
 
 
-# torch.nn.attention.activate_flash_attention_impl("dash") does what enable() does, until another is activated.
+# torch.nn.attention.activate_flash_attention_impl("dash") does what enable() does, until another is
+# activated.
 register_flash_attention_impl("dash", register_fn=enable)
 
 
 def deterministically(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-    """Calls it with PyTorch's switch on, which FlashAttention asks which of its backward passes to take, and puts the switch back.
+    """Calls it with PyTorch's switch on, which FlashAttention asks which of its backward passes
+    to take, and puts the switch back.
 
-    The switch is that of the process. Python looks for other threads between bytecodes only, and here is one for all three calls; a kernel
-    that PyTorch gives does not let go of Python's lock. So no other thread of Python sees it, only those that run without Python."""
+    The switch is that of the process. Python looks for other threads between bytecodes only, and
+    here is one for all three calls; a kernel that PyTorch gives does not let go of Python's
+    lock. So no other thread of Python sees it, only those that run without Python."""
     was = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
     switch = torch._C._set_deterministic_algorithms
     calls = (partial(switch, True, warn_only=False), partial(function, *arguments, **options), partial(switch, was[0], warn_only=was[1]))

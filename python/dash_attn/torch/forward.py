@@ -1,4 +1,5 @@
-"""Forward passes of PyTorch that are the same bits on every run, with the LSE that the backward pass takes."""
+"""Forward passes of PyTorch that are the same bits on every run, with the LSE that the backward
+pass takes."""
 
 from __future__ import annotations
 
@@ -8,7 +9,8 @@ from ..kernel.problem import CAUSAL, FULL, Window
 
 
 def forward(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, left: int, right: int, scale: float) -> tuple[torch.Tensor, torch.Tensor]:
-    """o and the LSE, by the fastest forward pass of PyTorch that is repeatable: cuDNN's; of windows FlashAttention's."""
+    """o and the LSE, by the fastest forward pass of PyTorch that is repeatable: cuDNN's; of
+    windows FlashAttention's."""
     o, lse = computed(q, k, v, left, right, scale)
     return o, lse.reshape(q.shape[:3])
 

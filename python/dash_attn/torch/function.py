@@ -22,8 +22,9 @@ MOST_ACCEPTED = 4096  # problems; more than that are asked about anew
 
 
 class Accepted(NamedTuple):
-    """A call that is not refused. is_plain: kernels take its tensors as they lie, where none of the bits `odd` of an address is set, in one
-    launch; else the coverage says how many slices there are, if more than one."""
+    """A call that is not refused. is_plain: kernels take its tensors as they lie, where none of
+    the bits `odd` of an address is set, in one launch; else the coverage says how many slices
+    there are, if more than one."""
 
     window: Window
     scale: float
@@ -41,25 +42,32 @@ def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, causal: bool
               layout: str | None = None, return_lse: bool = False) -> Any:
     """softmax(scale * q k^T) v, with gradients that are the same bits on every run.
 
-    q: [batch, heads, rows, head_dim]; k, v: [batch, kv_heads, kv_rows, head_dim], where kv_heads divides heads; bfloat16 or float16,
-    head_dim a multiple of 8 up to 128; layout "bshd" takes and gives [batch, rows, heads, head_dim], None is "bhsd". window: (left, right), how many columns before its
-    own a row sees, and how many behind it, -1 for all; aligned at the bottom right. scale: head_dim^-0.5 if None. return_lse: also
-    gives the natural logarithms of the sums, [batch, heads, rows] of float32, with gradients; infinite where a row sees nothing. Under
-    autocast, float32 is cast as for PyTorch's own attention.
+    q: [batch, heads, rows, head_dim]; k, v: [batch, kv_heads, kv_rows, head_dim], where kv_heads
+    divides heads; bfloat16 or float16, head_dim a multiple of 8 up to 128; layout "bshd" takes
+    and gives [batch, rows, heads, head_dim], None is "bhsd". window: (left, right), how many
+    columns before its own a row sees, and how many behind it, -1 for all; aligned at the bottom
+    right. scale: head_dim^-0.5 if None. return_lse: also gives the natural logarithms of the
+    sums, [batch, heads, rows] of float32, with gradients; infinite where a row sees nothing.
+    Under autocast, float32 is cast as for PyTorch's own attention.
 
-    cu_seqlens_q, cu_seqlens_k: offsets of packed sequences, int32 on the device, ascending from 0 to the rows at most; then q, k, v and o are
-    [rows, heads, head_dim] (layout "thd") and the LSE [heads, rows]. Sequence i has the rows from element i up to i + 1, and sees its own
-    only; that of k: as q if None. Rows that no sequence has are 0. max_seqlen_q, max_seqlen_k: bounds of all lengths, which save time; all
-    rows if None. Offsets are never read by the host. level "batch": a sequence has its bits whatever is beside it, "machine": on whatever
-    number of multiprocessors, too; of packed sequences only.
+    cu_seqlens_q, cu_seqlens_k: offsets of packed sequences, int32 on the device, ascending from
+    0 to the rows at most; then q, k, v and o are [rows, heads, head_dim] (layout "thd") and the
+    LSE [heads, rows]. Sequence i has the rows from element i up to i + 1, and sees its own only;
+    that of k: as q if None. Rows that no sequence has are 0. max_seqlen_q, max_seqlen_k: bounds
+    of all lengths, which save time; all rows if None. Offsets are never read by the host. level
+    "batch": a sequence has its bits whatever is beside it, "machine": on whatever number of
+    multiprocessors, too; of packed sequences only.
 
-    sink: [heads], any floating-point numbers: of each head a score that has a part in every row's softmax, and no value (gpt-oss). It is in
-    the LSE, and has gradients. Its part is taken from the o of the forward pass, which is rounded once more.
+    sink: [heads], any floating-point numbers: of each head a score that has a part in every
+    row's softmax, and no value (gpt-oss). It is in the LSE, and has gradients. Its part is taken
+    from the o of the forward pass, which is rounded once more.
 
-    Raises ArgumentError for what is not served, and says what to do instead; `dash_attn.explain` says it without raising. The bits
-    are those of `explain(...).certificate` and of the cuDNN that is installed.
+    Raises ArgumentError for what is not served, and says what to do instead; `dash_attn.explain`
+    says it without raising. The bits are those of `explain(...).certificate` and of the cuDNN
+    that is installed.
     """
-    is_compiling = torch.compiler.is_dynamo_compiling()  # all others trace by a mode, on tensors of other types
+    # all others trace by a mode, on tensors of other types
+    is_compiling = torch.compiler.is_dynamo_compiling()
     if is_compiling or torch._C._is_any_autocast_enabled():
         q, k, v = _autocast(q, k, v)
     if cu_seqlens_q is not None or cu_seqlens_k is not None or max_seqlen_q is not None or max_seqlen_k is not None:
@@ -112,8 +120,8 @@ def _of_sequences(q: Any, k: Any, v: Any, sink: Any, causal: Any, window: Any, s
 
 
 def _accept(key: Any, q: Any, k: Any, v: Any, causal: Any, window: Any, scale: Any, level: Any, layout: Any, is_compiling: bool) -> Accepted:
-    """Raises ArgumentError where something is refused. key: of calls that are alike; None where options have to become plain before there is
-    one."""
+    """Raises ArgumentError where something is refused. key: of calls that are alike; None where
+    options have to become plain before there is one."""
     if key is None:
         causal, window, scale = plain_options(causal, window, scale)
         options = (causal, window, scale, level, layout)
@@ -146,8 +154,8 @@ def _is_key(causal: Any, window: Any, scale: Any, level: Any, layout: Any) -> bo
 
 
 class Attention(torch.autograd.Function):
-    """Outside of the operator, in the form that PyTorch's transforms do not take, and with one output: that is what costs least on the
-    host."""
+    """Outside of the operator, in the form that PyTorch's transforms do not take, and with one
+    output: that is what costs least on the host."""
 
     @staticmethod
     def forward(ctx: Any, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, left: int, right: int, scale: float) -> torch.Tensor:
@@ -167,12 +175,14 @@ class Attention(torch.autograd.Function):
         return dq, dk, dv, None, None, None
 
 
-# What `Attention.apply` does where no transform of torch.func is active, without asking once more whether one is.
+# What `Attention.apply` does where no transform of torch.func is active, without asking once more
+# whether one is.
 _apply_attention = super(torch.autograd.Function, Attention).apply
 
 
 class AttentionAndLse(torch.autograd.Function):
-    """The same with the LSE as an output, which has a gradient, too; also under torch.func and vmap, and in compiled programs."""
+    """The same with the LSE as an output, which has a gradient, too; also under torch.func and
+    vmap, and in compiled programs."""
 
     forward = staticmethod(forward)
 

@@ -1,4 +1,5 @@
-"""`hashing.hash_words` in one pass over the memory. Needs Triton, which PyTorch brings along where there are GPUs."""
+"""`hashing.hash_words` in one pass over the memory. Needs Triton, which PyTorch brings along
+where there are GPUs."""
 
 # No annotations from the future: Triton reads those of its functions.
 import triton
@@ -25,7 +26,8 @@ def add_hash_of(tensor, log, slot):
     """On the device that is current, which is the tensor's."""
     size = tensor.numel() * tensor.element_size()
     if tensor.is_contiguous() and size % 8 == 0 and tensor.data_ptr() % 8 == 0 and not tensor.is_neg() and not tensor.is_complex():
-        words, count = triton.reinterpret(tensor, tl.int64), size // 8  # what as_words gives, without its views
+        # what as_words gives, without its views
+        words, count = triton.reinterpret(tensor, tl.int64), size // 8
     else:
         words = as_words(tensor)
         count = words.numel()

@@ -12,15 +12,16 @@ SLOTS = 1 << 14  # of a piece of a log
 
 
 class Log:
-    """Hashes of one device's tensors, in the order of their addition; `values` waits for the device."""
+    """Hashes of one device's tensors, in the order of their addition; `values` waits for the
+    device."""
 
     def __init__(self, device: torch.device) -> None:
         self._device, self._pieces, self._next = device, [], SLOTS
         self._kernel = kernel() if device.type == "cuda" else None
 
     def add(self, tensor: torch.Tensor) -> int:
-        """The number of its hash. Two tensors of the same values, type and shape have the same, whatever their strides, as long as these
-        have the same order."""
+        """The number of its hash. Two tensors of the same values, type and shape have the same,
+        whatever their strides, as long as these have the same order."""
         if self._next == SLOTS:
             self._pieces.append(torch.zeros(SLOTS, dtype=torch.int64, device=self._device))
             self._next = 0

@@ -1,7 +1,8 @@
 """The hash of a tensor, made on its device: every bit counts, and where it is.
 
-A tensor's memory is a row of words; word i is mixed with i, by the finalizer of SplitMix64 without its last shift, which gives different
-words of one place different numbers; and the hash is the sum of them all, modulo 2^64. Integers: the order of additions does not matter.
+A tensor's memory is a row of words; word i is mixed with i, by the finalizer of SplitMix64
+without its last shift, which gives different words of one place different numbers; and the hash
+is the sum of them all, modulo 2^64. Integers: the order of additions does not matter.
 """
 
 from __future__ import annotations
@@ -24,14 +25,16 @@ def as_words(tensor: torch.Tensor) -> torch.Tensor:
         tensor = tensor.permute(order).contiguous()  # a view where rows merely changed places
     row = tensor.reshape(-1)
     size = row.numel() * row.element_size()
-    width = next(width for width in WORDS if size % width == 0)  # which values have, wherever they are
+    # which values have, wherever they are
+    width = next(width for width in WORDS if size % width == 0)
     if row.data_ptr() % width:
         row = row.clone()
     return row.view(torch.uint8).view(WORDS[width]) if row.numel() else row.new_empty(0, dtype=torch.int64)
 
 
 def hash_words(words: torch.Tensor, base: int = 0) -> torch.Tensor:
-    """By PyTorch's operators, on any device. base: the place of the first word; hashes of pieces with their places add up to that of the whole."""
+    """By PyTorch's operators, on any device. base: the place of the first word; hashes of pieces
+    with their places add up to that of the whole."""
     total = torch.zeros((), dtype=torch.int64, device=words.device)
     for begin in range(0, words.numel(), AT_ONCE):
         piece = words[begin:begin + AT_ONCE].to(torch.int64)
@@ -41,8 +44,9 @@ def hash_words(words: torch.Tensor, base: int = 0) -> torch.Tensor:
 
 
 def hash_blocks(tensor: torch.Tensor, axis: int, rows: int) -> torch.Tensor:
-    """A hash of each block of so many rows: int64, of the tensor's dimensions but rows, which are `axis`, and the last one, then of blocks. Elements
-    count by their places in a block. A tensor of two dimensions at least, that is not empty."""
+    """A hash of each block of so many rows: int64, of the tensor's dimensions but rows, which
+    are `axis`, and the last one, then of blocks. Elements count by their places in a block. A
+    tensor of two dimensions at least, that is not empty."""
     tensor = tensor.detach()
     if tensor.is_conj() or tensor.is_neg():
         tensor = tensor.resolve_conj().resolve_neg()

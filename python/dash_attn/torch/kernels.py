@@ -23,15 +23,19 @@ from .problem import ELEMENTS
 
 MOST_LAUNCHES = 1024  # more shapes, strides and streams than that begin anew,
 MOST_TABLES = 1 << 30  # and so do more bytes of tables, on all devices together,
-MOST_SIZES = 256  # and more kernels of tables, which take as much of the host's memory, and a manifest
-launches: dict[Any, tuple[Launch, bool]] = {}  # of the operator, each with whether the gradient of o is copied for it
+# and more kernels of tables, which take as much of the host's memory, and a manifest
+MOST_SIZES = 256
+# of the operator, each with whether the gradient of o is copied for it
+launches: dict[Any, tuple[Launch, bool]] = {}
 
 
 class TorchLaunch(Launch):
-    """Runs in memory out of PyTorch's cache, which it has for that run alone; an order that is no table is made in each.
+    """Runs in memory out of PyTorch's cache, which it has for that run alone; an order that is
+    no table is made in each.
 
-    Nothing is kept between runs: what a graph captured, or compiled programs that plan their memory, may own the memory by then. Not
-    `torch.empty`, which writes to the memory in deterministic mode. A table is constant, and all runs of all streams share it.
+    Nothing is kept between runs: what a graph captured, or compiled programs that plan their
+    memory, may own the memory by then. Not `torch.empty`, which writes to the memory in
+    deterministic mode. A table is constant, and all runs of all streams share it.
     """
 
     def __init__(self, plan: Plan, workspace: Workspace, *rest: Any) -> None:
@@ -39,7 +43,8 @@ class TorchLaunch(Launch):
         self._run, self._device = library().dashPlanRunAnew, workspace.device
         self._order_at = aligned(plan.workspace_bytes)
         self._bytes = self._order_at + (0 if plan.is_table else plan.order_bytes)
-        self._memory, self._order = self._arguments.workspace, self._arguments.order  # parts of the arguments, not copies
+        # parts of the arguments, not copies
+        self._memory, self._order = self._arguments.workspace, self._arguments.order
         self._memory.bytes, self._order.bytes = plan.workspace_bytes, plan.order_bytes
         self._table, self._is_captured = None, False
         if plan.is_table:
@@ -73,13 +78,15 @@ class TorchLaunch(Launch):
 
 
 class TorchKernel(Kernel):
-    """Launched in memory of PyTorch's. One that is forgotten is given back, since what graphs may run is not."""
+    """Launched in memory of PyTorch's. One that is forgotten is given back, since what graphs
+    may run is not."""
 
     _make_launch = TorchLaunch
 
 
 def _table_of(plan: Plan, workspace: Workspace, is_capturing: Callable[[], bool]) -> Table:
-    """The plan's table on the workspace's device. What PyTorch's cache holds back is asked for where memory is short."""
+    """The plan's table on the workspace's device. What PyTorch's cache holds back is asked for
+    where memory is short."""
     if plan.table is None:
         try:
             plan.copy_table(workspace.driver, workspace.device)
@@ -139,7 +146,8 @@ def kernel_of(wanted: Wanted) -> TorchKernel:
 
 
 def _forget_tables() -> None:
-    """All that no graph has, but the first of each program. The driver frees memory once nothing runs that may read it."""
+    """All that no graph has, but the first of each program. The driver frees memory once nothing
+    runs that may read it."""
     launches.clear()
     for wanted in [one for one in _kernels if one.sizes and one not in _first.values()]:
         del _kernels[wanted]

@@ -1,4 +1,5 @@
-"""The operator dash::attention_backward: what PyTorch knows of it, for eager calls, compiled programs and vmap."""
+"""The operator dash::attention_backward: what PyTorch knows of it, for eager calls, compiled
+programs and vmap."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ from .kernels import MOST_LAUNCHES, kernel_of, launches, order_of
 from .problem import coverage_of, is_readable, signature
 from .registry import define, implement
 
-# The package may be there twice, once under another name, from Hugging Face's hub; names of operators are one process's.
+# The package may be there twice, once under another name, from Hugging Face's hub; names of
+# operators are one process's.
 PACKAGE = __name__.partition(".")[0]
 SPACE = "dash" if PACKAGE == "dash_attn" else PACKAGE
 NAME = f"{SPACE}::attention_backward"
@@ -33,7 +35,8 @@ def launch(do: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, 
     addresses = (q.data_ptr(), k.data_ptr(), v.data_ptr(), do.data_ptr(), o.data_ptr(), lse.data_ptr(), dq.data_ptr(), dk.data_ptr(),
                  dv.data_ptr())
     seen = signature(q, k, v, do, o, lse)
-    key = (seen, left, right, layout, stream, device)  # that the others are there, too, is looked at for each launch
+    # that the others are there, too, is looked at for each launch
+    key = (seen, left, right, layout, stream, device)
     try:
         found = launches[key]  # none has a `seen` of None
     except KeyError:
@@ -54,7 +57,8 @@ def launch(do: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, 
 
 def _prepare(do: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, o: torch.Tensor, lse: torch.Tensor, dq: torch.Tensor,
              dk: torch.Tensor, dv: torch.Tensor, window: Window, layout: str, stream: int) -> tuple[Launch | None, int]:
-    """What launches tensors of these shapes and strides, None where they are no single launch, and which bits of addresses must not be set."""
+    """What launches tensors of these shapes and strides, None where they are no single launch,
+    and which bits of addresses must not be set."""
     coverage = coverage_of(q, k, layout)
     of_rows = lse[..., 0] if lse.shape[3:] == (1,) else lse  # as cuDNN has it
     if not pieces.is_whole(q, k, layout, coverage) or not all(map(is_readable, (q, k, v, do, o, of_rows, dq, dk, dv))):
@@ -90,8 +94,9 @@ gradients = getattr(torch.ops, SPACE).attention_backward.default
 
 
 def opaque(function: type[torch.autograd.Function]) -> Callable[..., Any]:
-    """What applies a function in programs that Dynamo compiles, and is a call to it. It would make a graph of the function, and keep what that
-    saves for the backward pass without looking whether it is as it was: with `o.mul_(gate)` behind attention gradients would be wrong in
+    """What applies a function in programs that Dynamo compiles, and is a call to it. It would
+    make a graph of the function, and keep what that saves for the backward pass without looking
+    whether it is as it was: with `o.mul_(gate)` behind attention gradients would be wrong in
     silence. Of a call autograd keeps tensors, and says what it says in eager mode."""
 
     @torch.compiler.allow_in_graph
@@ -102,7 +107,8 @@ def opaque(function: type[torch.autograd.Function]) -> Callable[..., Any]:
 
 
 class FirstDerivatives(torch.autograd.Function):
-    """Where a graph of the backward pass is made: who goes back through it is told that there is nothing."""
+    """Where a graph of the backward pass is made: who goes back through it is told that there is
+    nothing."""
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:

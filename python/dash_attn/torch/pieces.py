@@ -1,7 +1,8 @@
-"""What no single launch takes as it is: tensors that kernels cannot read are copied, and more than one launch counts goes in slices.
+"""What no single launch takes as it is: tensors that kernels cannot read are copied, and more
+than one launch counts goes in slices.
 
-Copies change no bit. An order follows from the sizes of its slice, and slices from those of the problem: so bits are the same on every run,
-and those of `attention` on each slice alone.
+Copies change no bit. An order follows from the sizes of its slice, and slices from those of the
+problem: so bits are the same on every run, and those of `attention` on each slice alone.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ GRADIENTS = ("dq", "dk", "dv", "dsink")
 
 
 def backward(window: Window, layout: str, scale: float, **tensors: torch.Tensor | None) -> None:
-    """Fills the gradients among `tensors`, which have the names of `Kernel.backward`, and have o or delta. Raises ArgumentError, and then some
-    may be filled."""
+    """Fills the gradients among `tensors`, which have the names of `Kernel.backward`, and have o
+    or delta. Raises ArgumentError, and then some may be filled."""
     q, k = tensors["q"], tensors["k"]
     given = _readable(tensors)
     for which in slices_of(q.shape, k.shape, layout):
@@ -67,7 +68,8 @@ def cut(name: str, tensor: torch.Tensor, which: Slice, layout: str) -> torch.Ten
 
 def attended(function: Callable[..., Any], q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, sink: torch.Tensor | None, layout: str,
              coverage: Coverage) -> Any:
-    """What function(q, k, v, sink) gives, o, or that and the LSE: the same slices, by a function that has gradients of its own."""
+    """What function(q, k, v, sink) gives, o, or that and the LSE: the same slices, by a function
+    that has gradients of its own."""
     heads = layout.index("h")
     of_batch = coverage.batch < q.shape[0]
     dim, count = (0, coverage.batch) if of_batch else (heads, coverage.kv_heads)

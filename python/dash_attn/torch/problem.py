@@ -1,5 +1,5 @@
-"""What PyTorch adds to the reasons why something cannot be served. Looks at nothing but types, sizes and strides, so compiled programs may
-ask, too."""
+"""What PyTorch adds to the reasons why something cannot be served. Looks at nothing but types,
+sizes and strides, so compiled programs may ask, too."""
 
 from __future__ import annotations
 
@@ -18,12 +18,14 @@ NUMBERS = (int, float, torch.SymFloat)
 for asked in (coverage.ask, coverage.limits):  # of libdash, which no compiled program can call
     torch.compiler.assume_constant_result(asked)
 
-# Whether FlashAttention's operator can be told to take one split, which keeps a sequence's bits whatever is beside it.
+# Whether FlashAttention's operator can be told to take one split, which keeps a sequence's bits
+# whatever is beside it.
 HAS_SPLITS = any(one.name == "num_splits" for one in torch.ops.aten._flash_attention_forward.default._schema.arguments)
 
 
 class Lengths(NamedTuple):
-    """Of packed sequences: offsets, one more than there are sequences, and bounds of lengths. cu_k: None is that of q; max: None is all rows."""
+    """Of packed sequences: offsets, one more than there are sequences, and bounds of lengths.
+    cu_k: None is that of q; max: None is all rows."""
 
     cu_q: Any = None
     cu_k: Any = None
@@ -35,8 +37,9 @@ class Lengths(NamedTuple):
         return any(one is not None for one in self)
 
     def filled(self, q: torch.Tensor, k: torch.Tensor) -> Lengths:
-        """Of those that are not refused. A bound of 1 would have FlashAttention decode, in splits. Offsets that are those of q stay None: PyTorch
-        compiles no functions that are given a tensor twice."""
+        """Of those that are not refused. A bound of 1 would have FlashAttention decode, in
+        splits. Offsets that are those of q stay None: PyTorch compiles no functions that are
+        given a tensor twice."""
         max_q, max_k = self.max_q, self.max_k
         if self.cu_k is None and max_k is None:
             max_k = max_q
@@ -62,8 +65,9 @@ def refusal_of_options(causal: Any, window: Any, scale: Any, level: Any, layout:
 
 
 def refusal_of_sequences(q: Any, k: Any, v: Any, lengths: Lengths, window: Window = FULL) -> str | None:
-    """Why no kernel serves these packed sequences. The numbers are on the device, and nobody waits for them: offsets that do not ascend from 0,
-    or end beyond the rows, are not found here."""
+    """Why no kernel serves these packed sequences. The numbers are on the device, and nobody
+    waits for them: offsets that do not ascend from 0, or end beyond the rows, are not found
+    here."""
     if is_sharded(q):
         return ("q: expected a plain tensor beside cu_seqlens, found a DTensor; take its local one, and where documents lie on several GPUs "
                 "dash_attn.distributed")
@@ -149,7 +153,8 @@ def refusal_of_problem(q: torch.Tensor, k: torch.Tensor, layout: str, window: Wi
 
 
 def _refusal_of_symbols(q: torch.Tensor, k: torch.Tensor, layout: str, sequences: int) -> str | None:
-    """The same in programs that are being traced, whose sizes may be anything that they compare with nothing. `explain` says what to do."""
+    """The same in programs that are being traced, whose sizes may be anything that they compare
+    with nothing. `explain` says what to do."""
     most, heads, rows = coverage.limits(), layout.index("h"), layout.index("t" if layout == PACKED else "s")
     if q.shape[-1] % most.head_dim_multiple or not 0 < q.shape[-1] <= most.head_dim:
         return f"q: expected a head dim that is a multiple of {most.head_dim_multiple} up to {most.head_dim}, found {q.shape[-1]}"
@@ -182,7 +187,8 @@ def refusal_of_forward(q: torch.Tensor, k: torch.Tensor, window: Window, layout:
 
 
 def signature(*tensors: torch.Tensor) -> tuple[Any, ...] | None:
-    """Equal for tensors of a device about which everything in this file says the same; None where they are not plain ones, of known sizes."""
+    """Equal for tensors of a device about which everything in this file says the same; None
+    where they are not plain ones, of known sizes."""
     found: list[Any] = []
     for tensor in tensors:
         if type(tensor) is not torch.Tensor:
@@ -195,8 +201,8 @@ def signature(*tensors: torch.Tensor) -> tuple[Any, ...] | None:
 
 
 def is_plain(*tensors: torch.Tensor) -> bool:
-    """Whether nothing looks on that has to see operators: no mode, no transform, no profiler, no compiler (Dynamo; all others trace by a
-    mode)."""
+    """Whether nothing looks on that has to see operators: no mode, no transform, no profiler, no
+    compiler (Dynamo; all others trace by a mode)."""
     for tensor in tensors:
         if type(tensor) is not torch.Tensor:
             return False
@@ -222,8 +228,8 @@ def _find_refusal(index: int | None) -> str | None:
 
 
 def is_steppable(tensor: torch.Tensor) -> bool:
-    """Whether kernels can step through it: the innermost dimension in one piece, other strides positive multiples of what libdash says, of
-    numbers that stand alone any positive ones."""
+    """Whether kernels can step through it: the innermost dimension in one piece, other strides
+    positive multiples of what libdash says, of numbers that stand alone any positive ones."""
     multiple = coverage.limits().stride_multiple if tensor.itemsize == 2 else 1
     *strides, last = tensor.stride()
     if last != 1 and tensor.shape[-1] != 1:
@@ -240,8 +246,9 @@ def readable(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def is_readable(tensor: torch.Tensor) -> bool:
-    """Whether kernels can read it as it lies. They cannot step through what is expanded, transposed, or a slice of odd numbers of elements, nor
-    begin at odd addresses, which nobody knows of a program that is being traced."""
+    """Whether kernels can read it as it lies. They cannot step through what is expanded,
+    transposed, or a slice of odd numbers of elements, nor begin at odd addresses, which nobody
+    knows of a program that is being traced."""
     if not is_steppable(tensor):
         return False
     if torch.compiler.is_compiling() or tensor.itemsize != 2:

@@ -1,4 +1,5 @@
-"""Records a run for `dash_attn.audit`: a mode that sees every operator, hooks that say in which module, hashes that stay on the device."""
+"""Records a run for `dash_attn.audit`: a mode that sees every operator, hooks that say in which
+module, hashes that stay on the device."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ from .sequences import NAME as OF_LISTS
 UNFILLED = ("empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided", "resize_")
 # These have outputs that they do not fill: seeds of a dropout that there is not.
 PARTLY_FILLED = ("attention_forward", "_scaled_dot_product")
-# These move elements, or write constants: beside PyTorch's own tag for operators that compute each element by itself.
+# These move elements, or write constants: beside PyTorch's own tag for operators that compute each
+# element by itself.
 MOVING = ("_to_copy", "clone", "copy_", "cat", "stack", "slice_backward", "select_backward", "constant_pad_nd", "_unsafe_view", "fill_", "zero_", "zeros",
           "zeros_like", "ones", "ones_like", "full", "full_like", "new_zeros", "new_ones", "new_full", "arange", "scalar_tensor")
 
@@ -45,8 +47,8 @@ def record(model: torch.nn.Module | None = None, every: bool = False, space: boo
 
 @dataclass(frozen=True)
 class Operator:
-    """is_view: gives views and nothing else; is_hashed: what it gives is, or only_floats of it; written: places and names of arguments
-    that it writes to."""
+    """is_view: gives views and nothing else; is_hashed: what it gives is, or only_floats of it;
+    written: places and names of arguments that it writes to."""
 
     name: str
     is_view: bool
@@ -73,7 +75,8 @@ class Recorder(TorchDispatchMode):
         self._logs: dict[torch.device, Log] = {}
         self._found: list[tuple[tuple[Any, ...], torch.device, int]] = []
         self._operators: dict[Any, Operator] = {}
-        self._known: set[int] = set()  # storages, by weak references: one that is referred to keeps its number
+        # storages, by weak references: one that is referred to keeps its number
+        self._known: set[int] = set()
         self._modules: list[str] = []  # in which the program is
         self._paths: dict[int, str] = {}  # of the nodes of autograd, by their numbers
         self._step, self._is_stepping = 0, False
@@ -122,7 +125,8 @@ class Recorder(TorchDispatchMode):
         path = self._modules[-1] if self._modules else ""
         if node is None:
             phase = "forward"
-            self._paths.setdefault(torch.autograd._get_sequence_nr() - 1, path)  # the node that was made for this operator
+            # the node that was made for this operator
+            self._paths.setdefault(torch.autograd._get_sequence_nr() - 1, path)
         elif self._modules:
             phase = "recomputed"
         else:

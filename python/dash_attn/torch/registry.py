@@ -1,5 +1,6 @@
-"""Operators of PyTorch, which a process has once. The package may be imported more than once, so what an operator calls is what was imported
-last: also for programs that found the operator before."""
+"""Operators of PyTorch, which a process has once. The package may be imported more than once, so
+what an operator calls is what was imported last: also for programs that found the operator
+before."""
 
 from __future__ import annotations
 
@@ -10,7 +11,8 @@ import torch
 
 
 def define(name: str, schema: str) -> None:
-    """Declares SPACE::OPERATOR, once. Raises RuntimeError where another version of the package has declared it otherwise."""
+    """Declares SPACE::OPERATOR, once. Raises RuntimeError where another version of the package
+    has declared it otherwise."""
     space, _, operator = name.partition("::")
     if not hasattr(getattr(torch.ops, space), operator):
         torch.library.define(name, schema, tags=torch.Tag.pt2_compliant_tag)
@@ -21,8 +23,8 @@ def define(name: str, schema: str) -> None:
 
 
 def implement(name: str, key: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Makes a function what the operator does where PyTorch says `key`, such as "CUDA"; "fake" and "vmap" are the other functions that
-    PyTorch asks for."""
+    """Makes a function what the operator does where PyTorch says `key`, such as "CUDA"; "fake"
+    and "vmap" are the other functions that PyTorch asks for."""
     ways = {"fake": torch.library.register_fake, "vmap": torch.library.register_vmap}
     functions = _overload(name).__dict__.setdefault("_dash_functions", {})
 

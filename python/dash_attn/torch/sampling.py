@@ -1,4 +1,5 @@
-"""A training run, looked at now and then: one step in n, by events of CUDA, which no host waits for.
+"""A training run, looked at now and then: one step in n, by events of CUDA, which no host waits
+for.
 
     sampler = Sampler(every=50)
     for batch in data:
@@ -33,7 +34,8 @@ DIGITS = 3
 
 @contextmanager
 def ranges() -> Iterator[None]:
-    """Puts each launch of dash in this process, in whatever thread, into an NVTX range with the kind of its order and its certificate."""
+    """Puts each launch of dash in this process, in whatever thread, into an NVTX range with the
+    kind of its order and its certificate."""
 
     def around(label: str, device: int, stream: int) -> Callable[[], None]:
         torch.cuda.nvtx.range_push(label)
@@ -56,7 +58,8 @@ def record_event(device: int, stream: int | None = None) -> Any:
 
 @dataclass
 class Sample:
-    """A step. Times in microseconds of the device, once `Sampler.samples` has them. clock: MHz, power: W, where they were asked for."""
+    """A step. Times in microseconds of the device, once `Sampler.samples` has them. clock: MHz,
+    power: W, where they were asked for."""
 
     step: int
     begin: Any = None
@@ -77,9 +80,10 @@ class Sample:
 
 
 class Sampler:
-    """Times one step in `every`, from the first on, and each launch of dash in it. Launches that a CUDA graph replays are in no list, but in the
-    whole of their step. clocks: also asks for clock and power at the end of such a step, which takes the host a millisecond and needs nvidia-ml-py.
-    Raises ArgumentError."""
+    """Times one step in `every`, from the first on, and each launch of dash in it. Launches that
+    a CUDA graph replays are in no list, but in the whole of their step. clocks: also asks for
+    clock and power at the end of such a step, which takes the host a millisecond and needs
+    nvidia-ml-py. Raises ArgumentError."""
 
     def __init__(self, every: int = 50, *, device: int | None = None, clocks: bool = False) -> None:
         if type(every) is not int or every < 1:
@@ -137,7 +141,8 @@ class Sampler:
         return list(self._samples)
 
     def heat(self, title: str = "launches of dash by sampled steps") -> Heat:
-        """A row for each launch of a step, in their order: those of a model's layers, the last one first. Waits for the device."""
+        """A row for each launch of a step, in their order: those of a model's layers, the last
+        one first. Waits for the device."""
         samples = self.samples()
         count = max((len(sample.launches) for sample in samples), default=0)
         names = [next(sample.launches[row][0] for sample in samples if row < len(sample.launches)).split(" ")[1:2] for row in range(count)]
@@ -145,7 +150,8 @@ class Sampler:
                     tuple(tuple(sample.launches[row][1] if row < len(sample.launches) else None for sample in samples) for row in range(count)), "launch")
 
     def ranks(self, group: Any = None, title: str = "ranks by sampled steps") -> Heat:
-        """Whole steps of all ranks of a group of torch.distributed, on each of them; of this process alone where there is none. Every rank calls it."""
+        """Whole steps of all ranks of a group of torch.distributed, on each of them; of this
+        process alone where there is none. Every rank calls it."""
         own = [sample.whole for sample in self.samples()]
         if group is None and not torch.distributed.is_initialized():
             return of_ranks([own], title)

@@ -1,7 +1,9 @@
-"""Packed sequences, [rows, heads, head_dim] with offsets on the device: FlashAttention's forward pass, and kernels of lists.
+"""Packed sequences, [rows, heads, head_dim] with offsets on the device: FlashAttention's forward
+pass, and kernels of lists.
 
-The host never learns a length: grids follow from tensors' shapes and from the bounds that the caller states, and a graph that is replayed
-may have other offsets. Rows that no sequence has are zeros, in o and in gradients, so all bits are the same on every run.
+The host never learns a length: grids follow from tensors' shapes and from the bounds that the
+caller states, and a graph that is replayed may have other offsets. Rows that no sequence has are
+zeros, in o and in gradients, so all bits are the same on every run.
 """
 
 from __future__ import annotations
@@ -26,8 +28,8 @@ NO_VMAP = "packed sequences are a batch: put those of vmap's dimension one behin
 def launch(do: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, o: torch.Tensor, lse: torch.Tensor, cu_q: torch.Tensor,
            cu_k: torch.Tensor, left: int, right: int, scale: float, level: str = "run",
            dlse: torch.Tensor | None = None) -> tuple[torch.Tensor, ...]:
-    """dq, dk and dv on the current stream, 0 in rows that no sequence has. dlse: the gradient of the LSE, [heads, rows] of float32. Raises
-    ArgumentError before anything is launched."""
+    """dq, dk and dv on the current stream, 0 in rows that no sequence has. dlse: the gradient of
+    the LSE, [heads, rows] of float32. Raises ArgumentError before anything is launched."""
     kernel = kernel_for(q.shape[2], q.dtype, (left, right), level, takes_delta=dlse is not None)
     dq, dk, dv = torch.zeros_like(q), torch.zeros_like(k), torch.zeros_like(v)
     o, delta = in_place_of_o(do, o, lse, dlse)
@@ -54,7 +56,8 @@ gradients = getattr(torch.ops, SPACE).attention_backward_varlen.default
 
 def forward(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, cu_q: torch.Tensor, cu_k: torch.Tensor | None, max_q: int, max_k: int, left: int,
             right: int, scale: float, *_: Any) -> tuple[torch.Tensor, torch.Tensor]:
-    """o, and the LSE as [heads, rows]: infinite where a row sees nothing, as in rows that no sequence has. cu_k: None is that of q."""
+    """o, and the LSE as [heads, rows]: infinite where a row sees nothing, as in rows that no
+    sequence has. cu_k: None is that of q."""
     splits = {"num_splits": 1} if HAS_SPLITS else {}
     o, lse, *_ = torch.ops.aten._flash_attention_forward.default(
         q, k, v, cu_q, cu_q if cu_k is None else cu_k, max_q, max_k, 0.0, False, False, scale=scale, window_size_left=left, window_size_right=right, **splits)

@@ -1,4 +1,5 @@
-"""DTensor over batch and heads: each device computes its own, and nothing is sent. Over rows it is refused: that is a world's."""
+"""DTensor over batch and heads: each device computes its own, and nothing is sent. Over rows it
+is refused: that is a world's."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ _known = False
 
 
 def refusal_of_sharding(q: Any, k: Any, layout: str) -> str | None:
-    """Why tensors that are sharded like this are refused; None if they are not, or not sharded. Teaches DTensor the operator."""
+    """Why tensors that are sharded like this are refused; None if they are not, or not sharded.
+    Teaches DTensor the operator."""
     module = sys.modules.get("torch.distributed.tensor")
     if module is None or not isinstance(q, module.DTensor) or not isinstance(k, module.DTensor):
         return None

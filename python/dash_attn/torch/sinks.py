@@ -1,7 +1,8 @@
 """A sink: a score of each head that takes part in the softmax and has no value, as gpt-oss has it.
 
-No forward pass of PyTorch knows one, and none has to: exp(sink) is added to the sum of exponentials of a row, so o shrinks by what the
-others have of the new sum. Kernels of a sink take that o and the LSE of the new sum.
+No forward pass of PyTorch knows one, and none has to: exp(sink) is added to the sum of
+exponentials of a row, so o shrinks by what the others have of the new sum. Kernels of a sink
+take that o and the LSE of the new sum.
 """
 
 from __future__ import annotations
@@ -29,8 +30,9 @@ define(NAME, "(Tensor do, Tensor q, Tensor k, Tensor v, Tensor o, Tensor lse, Te
 
 def launch(do: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, o: torch.Tensor, lse: torch.Tensor, sink: torch.Tensor,
            left: int, right: int, scale: float, dlse: torch.Tensor | None = None) -> tuple[torch.Tensor, ...]:
-    """dq, dk, dv and dsink, [batch, heads] of float32, on the current stream. dlse: the gradient of the LSE, [batch, heads, rows] of float32.
-    Raises ArgumentError before anything is launched."""
+    """dq, dk, dv and dsink, [batch, heads] of float32, on the current stream. dlse: the gradient
+    of the LSE, [batch, heads, rows] of float32. Raises ArgumentError before anything is
+    launched."""
     found = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v), q.new_empty(q.shape[:2], dtype=torch.float32)
     dq, dk, dv, dsink = found
     o, delta = in_place_of_o(do, o, lse, dlse)
@@ -106,10 +108,12 @@ def _parts(lse: torch.Tensor, sink: torch.Tensor) -> tuple[torch.Tensor, torch.T
 
 
 def with_sink(o: torch.Tensor, lse: torch.Tensor, sink: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """o and the LSE, [..., heads, rows, head_dim] and without the last, of a softmax that has the sink, too. May write to o.
+    """o and the LSE, [..., heads, rows, head_dim] and without the last, of a softmax that has
+    the sink, too. May write to o.
 
-    Compilers have sigmoids and logarithms of their own, whose last bits are others: they are given an operator to call. What they trace by is a
-    mode; not all of them say that they compile."""
+    Compilers have sigmoids and logarithms of their own, whose last bits are others: they are
+    given an operator to call. What they trace by is a mode; not all of them say that they
+    compile."""
     if torch.compiler.is_compiling() or torch._C._len_torch_dispatch_stack():
         return add_sink(o, lse, sink)
     factor, lse = _parts(lse, sink)
@@ -168,8 +172,9 @@ define(OF_SEQUENCES, "(Tensor do, Tensor q, Tensor k, Tensor v, Tensor o, Tensor
 def launch_list(do: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, o: torch.Tensor, lse: torch.Tensor, sink: torch.Tensor,
                 cu_q: torch.Tensor, cu_k: torch.Tensor, left: int, right: int, scale: float, level: str,
                 dlse: torch.Tensor | None = None) -> tuple[torch.Tensor, ...]:
-    """dq, dk and dv, 0 in rows that no sequence has, and dsink, [sequences, heads] of float32, on the current stream. dlse: the gradient of
-    the LSE, [heads, rows] of float32. Raises ArgumentError before anything is launched."""
+    """dq, dk and dv, 0 in rows that no sequence has, and dsink, [sequences, heads] of float32,
+    on the current stream. dlse: the gradient of the LSE, [heads, rows] of float32. Raises
+    ArgumentError before anything is launched."""
     kernel = kernel_for(q.shape[2], q.dtype, (left, right), level, has_sink=True, takes_delta=dlse is not None)
     found = torch.zeros_like(q), torch.zeros_like(k), torch.zeros_like(v), _dsink_of_sequences(q, cu_q)
     dq, dk, dv, dsink = found

@@ -3,8 +3,9 @@
     import dash_attn.transformers
     model = AutoModelForCausalLM.from_pretrained(NAME, dtype=torch.bfloat16, attn_implementation="dash")
 
-What a model computes is what it computes with "eager", with dash's gradients; or it is refused by ArgumentError, which says what to do. The
-mask that a model asks for is what counts: full, causal, windows of either, packed documents. Refused are padding, masks of other patterns,
+What a model computes is what it computes with "eager", with dash's gradients; or it is refused
+by ArgumentError, which says what to do. The mask that a model asks for is what counts: full,
+causal, windows of either, packed documents. Refused are padding, masks of other patterns,
 dropout, biases, and whatever a model hands to its attention that has no known meaning here.
 
     masks.py      what a model asked to be masked

@@ -14,7 +14,8 @@ from .worlds import attend_in, current_world
 
 # What attention functions are given beside their tensors, and what it must be.
 UNSERVED = {"dropout": 0.0, "output_attentions": False}
-# And what changes nothing of what attention computes: about other layers, other outputs, the loss, or how another attention does it.
+# And what changes nothing of what attention computes: about other layers, other outputs, the loss,
+# or how another attention does it.
 HARMLESS = frozenset({"deterministic", "logits_to_keep", "num_items_in_batch", "output_hidden_states", "output_router_logits", "use_cache"})
 
 
@@ -25,14 +26,16 @@ def attend(module: Any, query: torch.Tensor, key: torch.Tensor, value: torch.Ten
            s_aux: torch.Tensor | None = None, **others: Any) -> tuple[torch.Tensor, None]:
     """[batch, heads, rows, head_dim] in, [batch, rows, heads, head_dim] out. s_aux: sinks, [heads].
 
-    The mask says what is seen; where there is none, all is, as with "eager". is_causal and sliding_window may say the same, and are refused if
-    they do not. Raises ArgumentError for what is not served, before anything is computed.
+    The mask says what is seen; where there is none, all is, as with "eager". is_causal and
+    sliding_window may say the same, and are refused if they do not. Raises ArgumentError for
+    what is not served, before anything is computed.
     """
     for name, found in others.items():
         _refuse_unknown(name, found)
     rows, columns = query.shape[2], key.shape[2]
     seen = _demand_mask(attention_mask, rows, columns)
-    hidden = seen.kv_offset + columns - (seen.q_offset + rows) if seen.right is not None else 0  # columns behind the last row's own
+    # columns behind the last row's own
+    hidden = seen.kv_offset + columns - (seen.q_offset + rows) if seen.right is not None else 0
     if hidden > 0 and seen.right == 0:  # a buffer that is longer than what was written to it
         columns -= hidden
         key, value = key[:, :, :columns], value[:, :, :columns]
@@ -85,8 +88,8 @@ def _demand_mask(given: Any, rows: int, columns: int) -> Mask:
 
 
 def _demand_agreement(module: Any, seen: Mask, is_causal: bool | None, sliding_window: int | None, rows: int, columns: int) -> None:
-    """An attention function is told of the mask by its arguments, too; where these say something else, one of them is wrong. (Without a mask
-    "eager" hides nothing, whatever they say.)"""
+    """An attention function is told of the mask by its arguments, too; where these say something
+    else, one of them is wrong. (Without a mask "eager" hides nothing, whatever they say.)"""
     said = getattr(module, "is_causal", None) if is_causal is None else is_causal
     if rows > 1 and said is not None and bool(said) != (seen.right == 0):
         raise refuse(f"a {'causal' if said else 'full'} mask, as is_causal={said} says", f"one with {_bounds(seen)}")
@@ -101,7 +104,8 @@ def _bounds(seen: Mask) -> str:
 
 
 def _sides(seen: Mask, rows: int, columns: int) -> dict[str, Any]:
-    """For `attention`. A bound that hides nothing is none, and a causal rectangle a window, whose forward pass is aligned at the bottom right."""
+    """For `attention`. A bound that hides nothing is none, and a causal rectangle a window,
+    whose forward pass is aligned at the bottom right."""
     if min(0 if side is None else side for side in (seen.left, seen.right)) < 0:
         raise refuse("a window of at least 1 column", f"one of {_bounds(seen)}")
     left = -1 if seen.left is None or seen.left >= columns - 1 else seen.left

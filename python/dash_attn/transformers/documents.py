@@ -1,8 +1,10 @@
 """Packed documents: where they begin, and that none of their begins is overlooked.
 
-Positions that begin anew belong to another document. transformers itself looks for that in some shapes of positions only, not beside an
-attention_mask or a cache, and not all models hand positions to what makes masks. So they are looked at where they come in: as arguments of a
-model, in whatever shape. While such a model runs, attention of its rows is refused unless it is told of documents.
+Positions that begin anew belong to another document. transformers itself looks for that in some
+shapes of positions only, not beside an attention_mask or a cache, and not all models hand
+positions to what makes masks. So they are looked at where they come in: as arguments of a model,
+in whatever shape. While such a model runs, attention of its rows is refused unless it is told of
+documents.
 """
 
 from __future__ import annotations
@@ -31,8 +33,9 @@ class Documents:
 
     @staticmethod
     def of(numbers: torch.Tensor) -> Documents | None:
-        """None where there is one in each row of the batch. A program that is being compiled cannot ask: it is told of several by cu_seq_lens_q,
-        and ends with an error when it runs if there are several without."""
+        """None where there is one in each row of the batch. A program that is being compiled
+        cannot ask: it is told of several by cu_seq_lens_q, and ends with an error when it runs
+        if there are several without."""
         if cannot_wait(numbers) and not (_inside() and _inside()[-1].has_offsets):
             torch._assert_async((numbers[:, -1:] == numbers[:, :1]).all(), "position_ids of packed sequences")
             return None
@@ -40,8 +43,8 @@ class Documents:
 
     @functools.cached_property
     def offsets(self) -> tuple[torch.Tensor, int]:
-        """Where each begins, int32, and the end of the last, over all rows of the batch one behind the other; and how long the longest is.
-        Waits for the device."""
+        """Where each begins, int32, and the end of the last, over all rows of the batch one
+        behind the other; and how long the longest is. Waits for the device."""
         steps = self.numbers.diff(dim=-1)
         begins = torch.ones_like(self.numbers, dtype=torch.bool)
         begins[:, 1:] = steps != 0
@@ -53,11 +56,13 @@ class Documents:
 
 
 def begins_of(positions: torch.Tensor) -> torch.Tensor:
-    """Which tokens begin a document though others are before them, [batch, rows - 1]. Positions of a document go up by 1.
+    """Which tokens begin a document though others are before them, [batch, rows - 1]. Positions
+    of a document go up by 1.
 
-    Those of several dimensions, [dimensions, batch, rows] (time, height, width, as of Qwen2-VL), go up by more behind an image and stay within one;
-    but time never goes back, and nothing but a begin is where the first token is, or before. With a row of text's positions before them, that
-    row says it, as in transformers.
+    Those of several dimensions, [dimensions, batch, rows] (time, height, width, as of Qwen2-VL),
+    go up by more behind an image and stay within one; but time never goes back, and nothing but
+    a begin is where the first token is, or before. With a row of text's positions before them,
+    that row says it, as in transformers.
     """
     if positions.dim() == 3 and positions.shape[0] == 4:
         positions = positions[0]
@@ -88,7 +93,8 @@ class _Memo:
             del self._known[key]
 
 
-_has_begins = _Memo(lambda positions: bool(begins_of(positions).any()))  # all layers of a step, and all steps of a loop, may have the same ones
+# all layers of a step, and all steps of a loop, may have the same ones
+_has_begins = _Memo(lambda positions: bool(begins_of(positions).any()))
 
 
 def has_several(positions: torch.Tensor) -> bool:
@@ -110,7 +116,8 @@ class Inside:
 
 
 _running = threading.local()
-_parameters: dict[type, tuple[str, ...]] = {}  # names of those of forward, without self, of models that look at their positions
+# names of those of forward, without self, of models that look at their positions
+_parameters: dict[type, tuple[str, ...]] = {}
 
 
 def _inside() -> tuple[Inside, ...]:
@@ -132,7 +139,8 @@ def refuse_unnoticed(rows: int) -> None:
 
 
 def demand_positions(rows: int) -> None:
-    """For attention that was told of documents: their positions begin anew only in models that take positions."""
+    """For attention that was told of documents: their positions begin anew only in models that
+    take positions."""
     inside = _inside()
     if any(one.rows == rows for one in inside) and "position_ids" not in _parameters[type(inside[-1].model)]:
         raise refuse("a model that takes position_ids, beside cu_seq_lens_q", f"{type(inside[-1].model).__name__}, which does not")
@@ -150,7 +158,8 @@ def _enter(model: Any, arguments: tuple[Any, ...], options: dict[str, Any]) -> N
     if not isinstance(positions, torch.Tensor) or positions.dim() == 0 or positions.shape[-1] < 2:
         positions = None
     rows = None
-    if offsets is not None and not (positions is None and is_inside()):  # a model around it was asked
+    # a model around it was asked
+    if offsets is not None and not (positions is None and is_inside()):
         if positions is None:
             raise refuse("position_ids beside cu_seq_lens_q", "none: positions would go on from one document to the next",
                          f"pass both, as {WITH_OFFSETS} gives them")
@@ -191,7 +200,8 @@ def _demand_agreement(positions: torch.Tensor, offsets: torch.Tensor) -> None:
 
 
 def watch_models() -> None:
-    """Lets each model look at its positions that takes up this attention from now on, and all models in it."""
+    """Lets each model look at its positions that takes up this attention from now on, and all
+    models in it."""
     check = PreTrainedModel._check_and_adjust_attn_implementation
 
     @functools.wraps(check)

@@ -1,7 +1,8 @@
 """The mask that a model asks for: not made, but read, and given to its attention as what it means.
 
-Models build a mask once and hand it to all layers. Ours is no tensor but an object that says what is seen, so that it may go wherever a mask
-goes (another device, slices, checkpointed and compiled layers), and nothing can be computed with it that would be lost: that is refused.
+Models build a mask once and hand it to all layers. Ours is no tensor but an object that says
+what is seen, so that it may go wherever a mask goes (another device, slices, checkpointed and
+compiled layers), and nothing can be computed with it that would be lost: that is refused.
 """
 
 from __future__ import annotations
@@ -21,10 +22,11 @@ from .refusal import cannot_wait, refuse
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Mask:
-    """Row i sees column j where i + q_offset - left <= j + kv_offset <= i + q_offset + right, None for no bound; of packed documents those
-    of its own document only.
+    """Row i sees column j where i + q_offset - left <= j + kv_offset <= i + q_offset + right,
+    None for no bound; of packed documents those of its own document only.
 
-    q_length, kv_length: how many rows and columns there are. q_offset: an int, or a tensor where the host does not know it.
+    q_length, kv_length: how many rows and columns there are. q_offset: an int, or a tensor where
+    the host does not know it.
     """
 
     q_length: int
@@ -100,7 +102,8 @@ for _name in ("invert", "neg", "bool", "len", "iter", "float", "int"):
 
 def mask(*, batch_size: int = 1, q_length: int, kv_length: int, q_offset: Any = 0, kv_offset: int = 0,
          mask_function: Callable[..., Any] = causal_mask_function, attention_mask: Any = None, **_: Any) -> Mask:
-    """What transformers calls to make a mask. What no kernel has is refused here, where models say what they want."""
+    """What transformers calls to make a mask. What no kernel has is refused here, where models
+    say what they want."""
     if isinstance(attention_mask, Mask):
         return attention_mask
     seen = read(mask_function)
@@ -114,7 +117,8 @@ def mask(*, batch_size: int = 1, q_length: int, kv_length: int, q_offset: Any = 
 
 
 def _refuse_padding(attention_mask: torch.Tensor, begin: int, end: int) -> None:
-    """Columns from begin to end are those that rows see; what an attention_mask has no number for is hidden, too."""
+    """Columns from begin to end are those that rows see; what an attention_mask has no number
+    for is hidden, too."""
     seen = attention_mask[:, begin:end].bool()
     expected = "sequences of one length"
     if seen.shape[1] < end - begin:
@@ -127,8 +131,9 @@ def _refuse_padding(attention_mask: torch.Tensor, begin: int, end: int) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Seen:
-    """What a mask function says. documents: numbers of each row's document, [batch, rows]; is_remapped: rows and columns are counted from the
-    begin of each, which is the same for the distances that count here."""
+    """What a mask function says. documents: numbers of each row's document, [batch, rows];
+    is_remapped: rows and columns are counted from the begin of each, which is the same for the
+    distances that count here."""
 
     left: int | None = None
     right: int | None = None
@@ -177,7 +182,8 @@ def _all_of(parts: list[Seen | None]) -> Seen | None:
 
 
 def _codes() -> dict[str, Any]:
-    """By which functions that transformers makes are told from others. Before 5.18 none was remapped."""
+    """By which functions that transformers makes are told from others. Before 5.18 none was
+    remapped."""
     remap = getattr(masking_utils, "remap_positions_for_packed_sequence", None)
     made = {"and": and_masks(), "window": sliding_window_overlay(1), "window both ways": sliding_window_bidirectional_overlay(1),
             "documents": packed_sequence_mask_function(None), "remapped": remap and remap(causal_mask_function, None)}

@@ -18,7 +18,8 @@ def refuse(expected: str, found: str, instead: str = OTHER) -> ArgumentError:
 
 
 def cannot_wait(tensor: torch.Tensor) -> bool:
-    """Whether the host cannot ask what a tensor has: in a program that is being compiled, or a CUDA graph that is being captured."""
+    """Whether the host cannot ask what a tensor has: in a program that is being compiled, or a
+    CUDA graph that is being captured."""
     return torch.compiler.is_compiling() or tensor.is_cuda and torch.cuda.is_current_stream_capturing()
 
 

@@ -1,4 +1,5 @@
-"""A model inside of `with world.as_current():`, whose rows are those that this rank has of the world's documents."""
+"""A model inside of `with world.as_current():`, whose rows are those that this rank has of the
+world's documents."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ from .masks import Mask
 from .refusal import refuse
 
 
-_seen: WeakIdKeyDictionary = WeakIdKeyDictionary()  # of positions: for which world, in which version, and whether they are its
+# of positions: for which world, in which version, and whether they are its
+_seen: WeakIdKeyDictionary = WeakIdKeyDictionary()
 
 
 def current_world() -> Any:
@@ -34,8 +36,9 @@ def _are_the_worlds(world: Any, positions: torch.Tensor) -> bool:
 
 def attend_in(world: Any, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, seen: Mask, positions: torch.Tensor | None,
               scaling: float | None, sink: torch.Tensor | None) -> torch.Tensor:
-    """[1, heads, rows, head_dim] in, [1, rows, heads, head_dim] out. positions: have to be those of this rank's rows in the world's documents,
-    which say where these begin, as the model's hook holds all offsets to positions. Raises ArgumentError for what a world does not serve."""
+    """[1, heads, rows, head_dim] in, [1, rows, heads, head_dim] out. positions: have to be those
+    of this rank's rows in the world's documents, which say where these begin, as the model's
+    hook holds all offsets to positions. Raises ArgumentError for what a world does not serve."""
     from ..distributed import attention
 
     rows, ranks = query.shape[2], len(world.exchange.ranks)
