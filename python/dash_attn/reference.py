@@ -115,7 +115,7 @@ class Mask(NamedTuple):
 
     def columns(self, rows: Any, q_rows: int, kv_rows: int) -> tuple[Any, Any]:
         """(the first column that a row sees, that behind its last), of an array of rows; those
-        of no column are equal. Of its band: a bitmap or a union is not asked."""
+        of no column are equal. Its band alone: a bitmap or a union is not asked."""
         place = rows + (kv_rows - q_rows)
         first = (place - self.left if self.left >= 0 else 0 * place).clip(0, kv_rows)
         end = (place + self.right + 1 if self.right >= 0 else 0 * place + kv_rows).clip(0, kv_rows)

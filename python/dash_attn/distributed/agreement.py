@@ -45,7 +45,7 @@ def agree(gather: Gather, fields: Mapping[str, Any], refusal: Exception | None) 
 
 
 def _first_difference(name: str, values: list[str]) -> tuple[str, list[str]]:
-    """Of lists that are equally long, the first element that differs."""
+    """The first element that differs, of lists that are equally long."""
     read = [json.loads(value) for value in values]
     if not all(isinstance(one, list) for one in read) or len({len(one) for one in read}) > 1:
         return name, values

@@ -46,7 +46,8 @@ class Batches:
     def certificates(self) -> tuple[str, list[str]]:
         return sequences.operator_of_forward(), list(_certificates(self.head_dim, self.dtype, self.group))
 
-    # ---- Forward ------------------------------------------------------------------------------------------------
+    # ---- Forward
+    # ------------------------------------------------------------------------------------------------
 
     def forward(self, plan: Plan, runs: Sequence[Run], rows: Rows) -> Iterator[tuple[Run, torch.Tensor, torch.Tensor]]:
         ends = {run: (plan.leaves.of(run.document)[run.first_leaf][0], plan.leaves.of(run.document)[run.end_leaf - 1][1]) for run in runs}
@@ -67,7 +68,8 @@ class Batches:
     def _packed(self, heads: int, lengths: Sequence[int]) -> torch.Tensor:
         return torch.empty((sum(lengths), heads, self.head_dim), dtype=self.dtype, device=self.device)
 
-    # ---- Backward -----------------------------------------------------------------------------------------------
+    # ---- Backward
+    # -----------------------------------------------------------------------------------------------
 
     def backward(self, plan: Plan, runs: Sequence[Run], rows: Rows) -> Iterator[Gradients]:
         leaves = [leaf for run in runs for leaf in plan.leaves_of(run)]
@@ -98,8 +100,8 @@ class Batches:
             yield leaf, dq[at].transpose(0, 1), None, (dk[at, 0], dv[at, 0])
 
     def _given(self, leaf: Leaf, rows: Rows) -> dict[str, torch.Tensor]:
-        """What a kernel takes, [1, heads, rows, head_dim] or [1, heads, rows], filled up with
-        rows that see nothing and that nobody sees."""
+        """What a kernel takes, [1, heads, rows, head_dim] or [1, heads, rows], filled up with rows
+        that see nothing and that no row sees."""
         found = {}
         for name, tensor, of_q in (("q", Q, True), ("do", DO, True), ("k", K, False), ("v", V, False), ("lse", LSE, True), ("delta", DELTA, True)):
             first, count = (leaf.first, leaf.q_rows) if of_q else (0, leaf.context)
@@ -111,7 +113,7 @@ class Batches:
         return found | {f"d{name}": torch.empty_like(found[name]) for name in "qkv"}
 
     def _whole(self, leaf: Leaf, rows: Rows) -> Gradients:
-        """Of a document of one leaf, rounded by the kernel that its size takes."""
+        """Gradients of a document of one leaf, rounded by the kernel that its size takes."""
         given = self._given(leaf, rows)
         wanted = order_for(Wanted(self.head_dim, ELEMENTS[self.dtype], CAUSAL, takes_delta=True), 1, self.group, 1, leaf.q_rows, leaf.context).wanted
         kernel_of(wanted).backward(o=None, **given, scale=self.scale)
@@ -163,8 +165,8 @@ def kernel_of_leaf(head_dim: int, dtype: torch.dtype, group: int, q_rows: int, c
 
 @functools.lru_cache(maxsize=None)
 def _certificates(head_dim: int, dtype: torch.dtype, group: int) -> tuple[str, ...]:
-    """Of the programs of leaves and of lists. Which orders are found for which shapes, and which
-    program a whole document takes, is libdash's."""
+    """Certificates of the programs of leaves and of lists. Which orders are found for which shapes,
+    and which program a whole document takes, is libdash's."""
     found = [f"orders of dash {library().dashGetVersion().text}"]
     for wanted in (for_any_sizes(wanted_of_leaf(head_dim, dtype, group, 1, 1)),
                    Wanted(head_dim, ELEMENTS[dtype], CAUSAL, level="machine", is_list=True, takes_delta=True)):

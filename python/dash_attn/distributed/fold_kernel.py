@@ -11,7 +11,7 @@ BLOCK = 4096
 
 @triton.jit
 def _flushed(values):
-    """Of subnormal numbers, whose exponent is zero, the sign is left."""
+    """Subnormal numbers, whose exponent is zero, keep their sign alone."""
     bits = values.to(tl.int32, bitcast=True)
     return tl.where((bits & 0x7F800000) == 0, bits & -2147483648, bits).to(tl.float32, bitcast=True)
 
@@ -27,7 +27,7 @@ def add_words(left, right, count, block: tl.constexpr):
 
 
 def add(left, right):
-    """Of tensors of one shape, contiguous."""
+    """The sum of tensors of one shape, contiguous."""
     count = left.numel()
     if count:
         with torch.cuda.device(right.device):

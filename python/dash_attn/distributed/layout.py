@@ -12,7 +12,7 @@ IGNORED = -100  # of losses: a label that counts for nothing
 
 
 def places_of(problem: Problem, rank: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Of each of the rank's rows: where it is among all rows, and in its document; int64 on the
+    """Where each of the rank's rows is among all rows, and in its document; int64 on the
     CPU."""
     begins = [0]
     for length in problem.documents:
@@ -32,7 +32,7 @@ def local_rows(problem: Problem, rank: int, rows: torch.Tensor) -> torch.Tensor:
 
 
 def shifted(problem: Problem, tokens: torch.Tensor) -> torch.Tensor:
-    """Of each row the token behind it; of a document's last one none."""
+    """The token behind each row; none behind a document's last one."""
     found = tokens.roll(-1, 0)
     found[torch.tensor(problem.documents).cumsum(0).to(tokens.device) - 1] = IGNORED
     return found

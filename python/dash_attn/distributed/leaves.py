@@ -17,11 +17,11 @@ Gradients = tuple[Leaf, torch.Tensor, "torch.Tensor | None", "tuple[torch.Tensor
 
 class LeafKernel(Protocol):
     def forward(self, plan: Plan, runs: Sequence[Run], rows: Rows) -> Iterator[tuple[Run, torch.Tensor, torch.Tensor]]:
-        """Of each run, in any order, o as [query heads, rows, head_dim] and the LSE as [query
+        """For each run, in any order: o as [query heads, rows, head_dim] and the LSE as [query
         heads, rows] of float32, natural logarithms. rows: where q, k and v are read from."""
 
     def backward(self, plan: Plan, runs: Sequence[Run], rows: Rows) -> Iterator[Gradients]:
-        """Of each leaf, dq as [query heads, rows, head_dim]; and the f32 sums of dK and dV
+        """For each leaf: dq as [query heads, rows, head_dim]; and the f32 sums of dK and dV
         without the factor, [2, context, head_dim], which the caller may change; or, of a
         document of one leaf, dk and dv, rounded. Leaves of a kv head of a document come in
         ascending order. rows: where q, k, v, do, lse and delta are read from."""

@@ -143,7 +143,7 @@ class Backward(Pass):
         folds.finish()
 
     def _hash(self, leaf: Leaf, dq: torch.Tensor, sums: torch.Tensor | None, whole: tuple[torch.Tensor, torch.Tensor] | None) -> None:
-        """Of a leaf that is computed twice: before folds change its sums."""
+        """Hashes of a leaf that is computed twice, before folds change its sums."""
         if (place := self.sampled.get((leaf.document, leaf.head, leaf.number))) is not None:
             lse = self.rows.head(LSE, leaf.document, leaf.head, leaf.first, leaf.end)
             self.twice.results.append(Result(self.call.number, place, self.rank, hashes_of(lse, dq, sums, whole), None))

@@ -1,5 +1,5 @@
-"""A proven plan of libdash: who computes which leaves, what travels in which phase, and in which
-order sums are added."""
+"""A proven plan of libdash: which rank computes which leaves, what travels in which phase, and in
+which order sums are added."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ class Fold(NamedTuple):
 
 
 class Phase(NamedTuple):
-    """An exchange, as one rank sees it. send, receive: bytes of its buffers; is_idle: nobody
-    sends anything, in the whole world or, of a phase of nodes, in the rank's node."""
+    """An exchange, as one rank sees it. send, receive: bytes of its buffers; is_idle: no rank sends
+    anything, in the whole world or, of a phase of nodes, in the rank's node."""
 
     name: str
     of_node: bool
@@ -136,7 +136,7 @@ class Plan:
         return [Message(*line) for line in self._lines("Messages", of_pass, phase, rank)]
 
     def buffers(self, of_pass: int, phase: int) -> list[tuple[int, int]]:
-        """Of each rank: bytes that it sends, and that it receives."""
+        """Bytes that each rank sends, and that it receives."""
         return self._lines("Buffers", of_pass, phase, -1)  # type: ignore[return-value]
 
     def phase(self, of_pass: int, name: str, rank: int) -> Phase:

@@ -70,7 +70,8 @@ def refuse_options(options: dict[str, Any]) -> None:
 
 @dataclass(frozen=True)
 class Problem:
-    """What `DashWorldProblem` has, as numbers and words of Python; equal problems have equal plans."""
+    """What `DashWorldProblem` has, as numbers and words of Python; equal problems have equal
+    plans."""
 
     documents: tuple[int, ...]
     homes: tuple[Home, ...]
@@ -105,7 +106,7 @@ class Problem:
         return rank // self.ranks_per_node
 
     def local(self, rank: int) -> tuple[tuple[int, int, int, int], ...]:
-        """Of each of the rank's homes: document, first row, end row, and where it begins in the
+        """For each of the rank's homes: document, first row, end row, and where it begins in the
         rank's own rows."""
         if rank not in self._local:
             found, at = [], 0

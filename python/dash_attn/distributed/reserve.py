@@ -16,7 +16,7 @@ LESS = "kept='none', more ranks or fewer rows take less"
 
 
 def bytes_of(plan: Plan, rank: int) -> dict[str, int]:
-    """Of a rank's buffers, by what they are for."""
+    """Bytes of a rank's buffers, by what they are for."""
     return {f"{('forward', 'backward')[of_pass]} {name}": phase.send + phase.receive
             for of_pass in (FORWARD, BACKWARD) for name in PHASES[of_pass] if (phase := plan.phase(of_pass, name, rank)).send + phase.receive}
 

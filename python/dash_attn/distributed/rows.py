@@ -35,7 +35,8 @@ class Format(NamedTuple):
         return torch.float32 if tensor & F32 else self.dtype
 
     def shape(self, tensor: int, heads: int, rows: int) -> tuple[int, ...]:
-        """[kv heads, query heads of each, rows, head dim], of sums [2, kv heads, rows, head dim]."""
+        """[kv heads, query heads of each, rows, head dim], of sums [2, kv heads, rows, head
+        dim]."""
         if tensor == SUMS:
             return (2, heads, rows, self.head_dim)
         per = self.group if tensor & OF_QUERIES else 1
@@ -79,7 +80,8 @@ class Rows:
         self._pieces[tensor, document].append(piece)
 
     def add_local(self, tensor: int, values: torch.Tensor, homes: Iterable[tuple[int, int, int, int]], kv_heads: int) -> None:
-        """values: a rank's own rows, [rows, heads, head_dim], or [heads, rows] of one number a row."""
+        """values: a rank's own rows, [rows, heads, head_dim], or [heads, rows] of one number a
+        row."""
         for document, first, end, at in homes:
             of_rows = bool(tensor & OF_ROWS)
             own = values[:, at:at + end - first] if of_rows else values[at:at + end - first].transpose(0, 1)
@@ -108,7 +110,7 @@ class Rows:
         return out
 
     def head(self, tensor: int, document: int, head: int, first: int, end: int) -> torch.Tensor:
-        """Of one kv head, contiguous: [query heads, rows, …], of k and v [rows, head_dim]."""
+        """Rows of one kv head, contiguous: [query heads, rows, …], of k and v [rows, head_dim]."""
         found = self.read(tensor, document, head, first, end, self.form.empty(tensor, 1, end - first))[0]
         return found if tensor & OF_QUERIES else found[0]
 

@@ -83,7 +83,7 @@ class Sums:
         if first < ends[0]:
             right = fold(self.read(document, head, children[0], first, ends[0]), right)
         self.add(document, head, node, Part(first, end, right))
-        for child in children:  # of these rows nobody asks again
+        for child in children:  # these rows are not asked for again
             kept = [part for part in self._parts[document, head, child] if not first <= part.first < part.end <= end]
             if self._held is not None:
                 self._held += self._parts[document, head, child]

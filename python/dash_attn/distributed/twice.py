@@ -62,7 +62,7 @@ class Corruption(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """Leaf `number` of a run, and who computes it again."""
+    """Leaf `number` of a run, and the rank that computes it again."""
 
     run: Run
     number: int
@@ -106,8 +106,8 @@ def messages_of(plan: Plan, form: Format, sample: Sample) -> list[Message]:
 
 
 class Checks(NamedTuple):
-    """An exchange of inputs, from who computes leaves to who does it again. begins: of each
-    sample that this rank does again, where its inputs begin in the buffer."""
+    """An exchange of inputs, from the rank that computes leaves to the one that does it again.
+    begins: of each sample that this rank does again, where its inputs begin in the buffer."""
 
     phase: Phase
     begins: dict[Sample, int]
@@ -165,8 +165,8 @@ class Call(NamedTuple):
 
 
 class Twice:
-    """Of a world. share: of leaves, from 0 to 1; action: what happens where results differ:
-    "raise", "log", or a function of the list of `Corruption`."""
+    """A world's leaves that are computed twice. share: of leaves, from 0 to 1; action: what happens
+    where results differ: "raise", "log", or a function of the list of `Corruption`."""
 
     def __init__(self, share: float, action: str | Callable[[list[Corruption]], Any], ranks: int) -> None:
         if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share <= 1:
@@ -179,7 +179,7 @@ class Twice:
         self.calls, self.results = dict[int, Call](), list[Result]()
 
     def next_call(self, plan: Plan, seed: int) -> Call:
-        """Of the backward that begins."""
+        """The exchange of the backward that begins."""
         self.count += 1
         found = Call(self.count, plan, samples_of(plan, self.share, seed, self.count) if self.share else [])
         if found.samples:
@@ -195,7 +195,7 @@ class Twice:
         self._add(exchange, [[one.call, one.sample, one.rank, *one.hashes.tolist()] for one in results], found)
         differ = [place for place, by_rank in sorted(found.items()) if len(set(by_rank.values())) > 1]
         inputs = {(one.call, one.sample): one.inputs for one in results if one.inputs is not None}
-        # a third rank computes it: the inputs come from who has them, by way of the CPU
+        # a third rank computes it: the inputs come from the rank that has them, by way of the CPU
         for place in differ:
             others = [rank for rank in range(exchange.size) if rank not in found[place]]
             third = others[drawn(*place) % len(others)] if others else -1

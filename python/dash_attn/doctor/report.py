@@ -1,6 +1,6 @@
-"""A bug report: a .zip of what somebody needs to see the same, and nothing private. Paths, names
-of users and of machines, and variables of the environment but those that are named here do not
-come in; programs and manifests are dash's own, or what the user named by --program."""
+"""A bug report: a .zip of what a maintainer needs to see the same, and nothing private. Paths,
+names of users and of machines, and variables of the environment but those that are named here do
+not come in; programs and manifests are dash's own, or what the user named by --program."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ QUOTED = re.compile(r"(['\"])~?/[^'\"]*\1")
 BARE = re.compile(r"(?<![\w.])~?/[\w.@+-][^\s'\",;:)]*")
 SHOWN = re.compile(r"[\w.,:=+-]*")  # of a variable: no path
 LEAST = 2  # characters of a name that is looked for
-OURS = {"dash", "root"}  # a user of this name is nobody's secret, and the word stands everywhere
+OURS = {"dash", "root"}  # a user of this name is no secret, and the word stands everywhere
 EPOCH = (1980, 1, 1, 0, 0, 0)  # no time of this machine
 
 

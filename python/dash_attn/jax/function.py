@@ -80,7 +80,7 @@ def _forward_and_saved(call: Call, *given: Any) -> Any:
 
 
 def _backward(call: Call, saved: Any, upstream: Any) -> tuple[Any, ...]:
-    """An output that nobody differentiates has a symbol for its gradient: then kernels take o,
+    """An output that is not differentiated has a symbol for its gradient: then kernels take o,
     else delta, which is another program."""
     (q, k, v, *sink), o, lse = saved
     do, dlse = (None if type(one) is SymbolicZero else one for one in upstream)

@@ -16,8 +16,8 @@ from typing import Any
 from ..errors import CapacityError, DriverError, LibraryError
 
 GOOD, DIFFERS, TROUBLE, INTERRUPTED = 0, 1, 2, 130
-# Of a user's files, arguments and machine. Errors of arguments, manifests, programs and JSON are
-# ValueErrors.
+# Errors of a user's files, arguments and machine. Errors of arguments, manifests, programs and JSON
+# are ValueErrors.
 EXPECTED = (ValueError, OSError, LibraryError, DriverError, CapacityError)
 
 
@@ -33,14 +33,15 @@ class _Version(argparse.Action):
 
 
 def parser_of(name: str, about: str | None) -> argparse.ArgumentParser:
-    """Of `python3 -m dash_attn.NAME`."""
+    """The arguments of `python3 -m dash_attn.NAME`."""
     parser = argparse.ArgumentParser(prog=f"python3 -m dash_attn.{name}", description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--version", action=_Version, help="say which dash this is, and end")
     return parser
 
 
 def _give_up_output() -> None:
-    """What could not be printed is not tried again when Python ends, which would be another status."""
+    """What could not be printed is not tried again when Python ends, which would be another
+    status."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -49,7 +50,7 @@ def _give_up_output() -> None:
 
 def run(name: str, main: Callable[[], int], interrupted: str = "") -> int:
     """The exit status of `python3 -m dash_attn.NAME`, which does `main`. A mistake of our own is
-    trouble, too, with where it is. interrupted: what there is to say to who ends it."""
+    trouble, too, with where it is. interrupted: what there is to say to the caller."""
     try:
         return main()
     except EXPECTED as error:

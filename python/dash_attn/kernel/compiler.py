@@ -40,7 +40,7 @@ class Compiled:
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         for ending, content in ((".ptx", self.ptx), (".order", self.order), (".json", self.manifest.encode())):
-            if content:  # the manifest comes last: who finds it finds what it names
+            if content:  # the manifest comes last: what it names is there before it
                 with appears(folder / f"{self.file}{ending}") as part:
                     part.write_bytes(content)
         return folder / f"{self.file}.json"

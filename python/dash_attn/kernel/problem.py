@@ -27,7 +27,7 @@ NAMES = ("q", "k", "v")
 Window = tuple[int, int]
 FULL, CAUSAL = (-1, -1), (-1, 0)
 
-# Of packed sequences, whose lengths only the device knows: the fixed kind that was measured best
+# For packed sequences, whose lengths only the device knows: the fixed kind that was measured best
 # (docs/measurements.md). Bits follow from it, so nothing else chooses it.
 OF_LISTS = {CAUSAL: "symmetric-shift"}
 OF_OTHER_LISTS = "shift"
@@ -62,7 +62,7 @@ def demand(reason: str | None) -> None:
 
 def plain(value: Any) -> Any:
     """A scalar of NumPy, a fraction, or an array without dimensions as a number of Python, if
-    the host knows it and nobody asks for its gradient; all else as it is."""
+    the host knows it and it needs no gradient; all else as it is."""
     if value is None or type(value) in (bool, int, float, str):
         return value
     if getattr(value, "ndim", None) == 0 and not any(getattr(value, name, False) for name in ("requires_grad", "is_cuda", "is_meta")):
@@ -171,7 +171,7 @@ Slice = tuple[slice, slice, slice]  # of the batch, of heads of q, of heads of k
 
 
 def slices_of(q: Sequence[int], k: Sequence[int], layout: str) -> list[Slice]:
-    """Of a batch of these shapes what each launch computes: batch by batch, heads by heads.
+    """What each launch computes of a batch of these shapes: batch by batch, heads by heads.
     Raises ArgumentError where no kernel does."""
     found = coverage_of(q, k, layout)
     demand(refusal_of(found))
@@ -273,7 +273,7 @@ def program_of(wanted: Wanted) -> tuple[str, str, str]:
     # parts.
     parts = f" parts={wanted.parts} sizes=heads:{1 if wanted.has_runs else wanted.parts},kv-heads:1"
     apart = f" apart={wanted.apart}" if wanted.apart else ""
-    if wanted.sizes:  # a table that nobody will use is small
+    if wanted.sizes:  # a table that will not be used is small
         rows = Q_TILE * max(2, wanted.parts) if wanted.has_runs else 2 * Q_TILE
         return text, f"kind={kind}{apart} table=true{parts},q:{rows},kv:128,batch:1", f"attention of {mask.name} mask"
     return text, f"kind={kind}{apart}{parts if wanted.parts > 1 else ''}", f"attention of {mask.name} mask"

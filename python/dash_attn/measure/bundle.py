@@ -30,7 +30,7 @@ DEBUG_BUILDS = ("contributions", "delays", "threads", "tickets")
 
 
 def commit() -> str:
-    """Of the bundle that this package lies in; or the package's version."""
+    """The version of the bundle that this package lies in; or the package's version."""
     bundle = Path(__file__).parents[2] / "bundle.json"
     if bundle.exists():
         return Record(read(bundle)).text("commit")
@@ -61,7 +61,7 @@ class BundledKernel:
 
     @property
     def is_list(self) -> bool:
-        """Of a list of sequences, each with lengths of its own."""
+        """Kernels of a list of sequences, each with lengths of its own."""
         return "sequences" in self.manifest["derived"]
 
     @property

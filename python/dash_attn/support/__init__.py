@@ -1,2 +1,2 @@
-"""What all rooms share: files that appear whole, fields that somebody else wrote, locks that
+"""What all rooms share: files that appear whole, fields that a stranger wrote, locks that
 survive a fork. Imports nothing of ours."""

@@ -1,5 +1,5 @@
-"""Files that appear whole under their names, or not at all; and files that somebody else may
-have made."""
+"""Files that appear whole under their names, or not at all; and files that a stranger may have
+made."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def appears(path: Path) -> Iterator[Path]:
     """Gives a file beside `path` to write to, which takes its place at the end; nothing is left
     of one that was not finished.
 
-    Its name cannot be guessed and is nobody's yet, so no link that lies there is followed. It
+    Its name cannot be guessed and is not taken yet, so no link that lies there is followed. It
     has the mode that any new file has, and is on the disk before it takes the place. What is
     there and is no file, such as /dev/stdout, is given itself. A link is replaced, and not what
     it points to.
@@ -54,7 +54,8 @@ def write_text(path: Path, text: str) -> None:
 
 
 def read_text(path: str | Path, most: int = 1 << 28) -> str:
-    """What a regular file of at most so many bytes holds, as UTF-8. Raises OSError and ValueError."""
+    """What a regular file of at most so many bytes holds, as UTF-8. Raises OSError and
+    ValueError."""
     return read_bytes(path, most).decode("utf-8")
 
 

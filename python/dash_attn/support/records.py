@@ -1,4 +1,4 @@
-"""Records that somebody else may have written: certificates, measurements, lists of what is in a
+"""Records that a stranger may have written: certificates, measurements, lists of what is in a
 bundle. Their fields become options of the compiler, names of files and lines on a terminal, so
 each is one of the words that are known, a number within bounds, or plain text. Else ValueError
 says where: "kernels[0].kind: expected one of ascending, ..., found 'best'".
@@ -63,7 +63,7 @@ class Record:
         return self._get(name, "one line of text", _is_line)
 
     def name(self, name: str) -> str:
-        """Of a file in a folder that is known: no path, and no option of a tool."""
+        """The name of a file in a folder that is known: no path, and no option of a tool."""
         return self._get(name, "a name", is_name)
 
     def match(self, name: str, pattern: str) -> str:

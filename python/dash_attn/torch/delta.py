@@ -20,9 +20,9 @@ def delta_of(do: torch.Tensor, o: torch.Tensor, lse: torch.Tensor, dlse: torch.T
     o: [batch, heads, rows, head_dim], of packed sequences [rows, heads, head_dim]; lse, dlse and
     what is found: [batch, heads, rows], or [heads, rows].
 
-    Added as `prepare` adds: a dlse of zeros, as compiled programs have it of an LSE that nobody
-    differentiates, leaves all bits as they are. Products of 16-bit numbers are exact in float32,
-    so it is no matter which of them a machine adds in one step."""
+    Added as `prepare` adds: a dlse of zeros, as compiled programs have it of an LSE that is not
+    differentiated, leaves all bits as they are. Products of 16-bit numbers are exact in float32, so
+    it is no matter which of them a machine adds in one step."""
     turned = (o, do) if o.dim() == 4 else (o.transpose(0, 1), do.transpose(0, 1))
     both = zip(*(tensor.unflatten(-1, (-1, PIECE)).unbind(-1) for tensor in turned))
     one, other = next(both)

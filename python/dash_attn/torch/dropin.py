@@ -31,8 +31,8 @@ FLASH, SDPA_FLASH, SDPA_CUDNN, CUDNN, EFFICIENT = (
     "_flash_attention_backward", "_scaled_dot_product_flash_attention_backward", "_scaled_dot_product_cudnn_attention_backward",
     "_cudnn_attention_backward", "_efficient_attention_backward")
 DETERMINISTIC = {FLASH: "FlashAttention's", SDPA_FLASH: "FlashAttention's", EFFICIENT: "memory-efficient attention's"}
-# Those that need no override: one only calls EFFICIENT, the other has no kernel on CUDA unless
-# somebody registers one.
+# Those that need no override: one only calls EFFICIENT, the other has no kernel on CUDA unless one
+# is registered.
 SDPA_EFFICIENT, OVERRIDEABLE = ("_scaled_dot_product_efficient_attention_backward",
                                 "_scaled_dot_product_fused_attention_overrideable_backward")
 KEY = "CUDA"
@@ -84,7 +84,8 @@ class DropIn:
     def __exit__(self, *_: Any) -> None:
         self.remove()
 
-    # ---- The operators, as PyTorch declares them ------------------------------------------------------------------------
+    # ---- The operators, as PyTorch declares them
+    # ------------------------------------------------------------------------
 
     def _reached(self, name: str, function: Callable[..., Any], keys: Any, do: Any, *arguments: Any, **options: Any) -> Any:
         """A gradient that does not come back to o is no tensor; the operator's own kernel knows
@@ -146,7 +147,8 @@ class DropIn:
     def _cudnn(self, keys: Any, *arguments: Any, **options: Any) -> Any:
         return self._leave(CUDNN, "expected packed sequences of FlashAttention, found cuDNN's", keys, *arguments, **options)
 
-    # ---- Ours, or not ---------------------------------------------------------------------------------------------------
+    # ---- Ours, or not
+    # ---------------------------------------------------------------------------------------------------
 
     def _serve(self, name: str, do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, window: Window, scale: float | None,
                layout: str = "bhsd") -> tuple[Any, str | None]:

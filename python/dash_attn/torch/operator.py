@@ -97,7 +97,7 @@ def opaque(function: type[torch.autograd.Function]) -> Callable[..., Any]:
     """What applies a function in programs that Dynamo compiles, and is a call to it. It would
     make a graph of the function, and keep what that saves for the backward pass without looking
     whether it is as it was: with `o.mul_(gate)` behind attention gradients would be wrong in
-    silence. Of a call autograd keeps tensors, and says what it says in eager mode."""
+    silence. Autograd keeps tensors of a call, and says what it says in eager mode."""
 
     @torch.compiler.allow_in_graph
     def apply(*given: Any) -> Any:
@@ -107,7 +107,7 @@ def opaque(function: type[torch.autograd.Function]) -> Callable[..., Any]:
 
 
 class FirstDerivatives(torch.autograd.Function):
-    """Where a graph of the backward pass is made: who goes back through it is told that there is
+    """Where a graph of the backward pass is made: a pass back through it is told that there is
     nothing."""
 
     @staticmethod

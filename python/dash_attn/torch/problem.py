@@ -24,8 +24,8 @@ HAS_SPLITS = any(one.name == "num_splits" for one in torch.ops.aten._flash_atten
 
 
 class Lengths(NamedTuple):
-    """Of packed sequences: offsets, one more than there are sequences, and bounds of lengths.
-    cu_k: None is that of q; max: None is all rows."""
+    """What is known of packed sequences: offsets, one more than there are sequences, and bounds of
+    lengths. cu_k: None is that of q; max: None is all rows."""
 
     cu_q: Any = None
     cu_k: Any = None
@@ -37,7 +37,7 @@ class Lengths(NamedTuple):
         return any(one is not None for one in self)
 
     def filled(self, q: torch.Tensor, k: torch.Tensor) -> Lengths:
-        """Of those that are not refused. A bound of 1 would have FlashAttention decode, in
+        """Lengths that are not refused. A bound of 1 would have FlashAttention decode, in
         splits. Offsets that are those of q stay None: PyTorch compiles no functions that are
         given a tensor twice."""
         max_q, max_k = self.max_q, self.max_k
@@ -65,8 +65,8 @@ def refusal_of_options(causal: Any, window: Any, scale: Any, level: Any, layout:
 
 
 def refusal_of_sequences(q: Any, k: Any, v: Any, lengths: Lengths, window: Window = FULL) -> str | None:
-    """Why no kernel serves these packed sequences. The numbers are on the device, and nobody
-    waits for them: offsets that do not ascend from 0, or end beyond the rows, are not found
+    """Why no kernel serves these packed sequences. The numbers are on the device, and the host does
+    not wait for them: offsets that do not ascend from 0, or end beyond the rows, are not found
     here."""
     if is_sharded(q):
         return ("q: expected a plain tensor beside cu_seqlens, found a DTensor; take its local one, and where documents lie on several GPUs "
@@ -247,8 +247,8 @@ def readable(tensor: torch.Tensor) -> torch.Tensor:
 
 def is_readable(tensor: torch.Tensor) -> bool:
     """Whether kernels can read it as it lies. They cannot step through what is expanded,
-    transposed, or a slice of odd numbers of elements, nor begin at odd addresses, which nobody
-    knows of a program that is being traced."""
+    transposed, or a slice of odd numbers of elements, nor begin at odd addresses, which are unknown
+    in a program that is being traced."""
     if not is_steppable(tensor):
         return False
     if torch.compiler.is_compiling() or tensor.itemsize != 2:

@@ -19,7 +19,7 @@ from .operator import NAME as OF_BATCHES
 from .problem import ELEMENTS
 from .sequences import NAME as OF_LISTS
 
-# These give memory that nobody has written to.
+# These give memory that is not written yet.
 UNFILLED = ("empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided", "resize_")
 # These have outputs that they do not fill: seeds of a dropout that there is not.
 PARTLY_FILLED = ("attention_forward", "_scaled_dot_product")
@@ -112,7 +112,8 @@ class Recorder(TorchDispatchMode):
             for path, tensor in (*self._model.named_parameters(), *self._model.named_buffers()):
                 self._hash(tensor, "input", path, "parameter")
 
-    # ---- Operators ------------------------------------------------------------------------------------------------------
+    # ---- Operators
+    # ------------------------------------------------------------------------------------------------------
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
@@ -149,7 +150,7 @@ class Recorder(TorchDispatchMode):
         return result
 
     def _see_blocks(self, tensor: torch.Tensor, name: str, args: Any) -> None:
-        """Of the entry that was made last."""
+        """The number of the entry that was made last."""
         operator, call = name.removesuffix(".default").replace(".", "::"), None
         if operator == OF_BATCHES:
             _, q, k, *_ = args
@@ -176,7 +177,8 @@ class Recorder(TorchDispatchMode):
             log = self._logs[tensor.device] = Log(tensor.device)
         self._found.append(((self._step, phase, path, name, output), tensor.device, log.add(tensor)))
 
-    # ---- Modules and optimizers -----------------------------------------------------------------------------------------
+    # ---- Modules and optimizers
+    # -----------------------------------------------------------------------------------------
 
     def _enter(self, path: str) -> Any:
         def enter(module: Any, args: Any, kwargs: Any) -> None:

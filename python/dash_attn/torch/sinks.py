@@ -57,7 +57,7 @@ gradients = getattr(torch.ops, SPACE).attention_backward_sink.default
 
 
 def _folded(count: int, dims: tuple[Any, ...], arguments: tuple[Any, ...]) -> list[Any]:
-    """Of the operator: all tensors but the sink."""
+    """The operator's arguments: all tensors but the sink."""
     _demand_one(dims[6])
     return [*fold(count, dims[:6], arguments[:6]), arguments[6], *fold(count, dims[7:], arguments[7:])]
 
@@ -81,7 +81,8 @@ def refusal_of_sink(sink: Any, q: torch.Tensor, layout: str = "bhsd") -> str | N
     return None
 
 
-# ---- The forward pass -----------------------------------------------------------------------------------
+# ---- The forward pass
+# -----------------------------------------------------------------------------------
 
 ADDED = f"{SPACE}::add_sink"
 define(ADDED, "(Tensor o, Tensor lse, Tensor sink) -> (Tensor, Tensor)")
@@ -162,7 +163,8 @@ class GradientsWithSink(FirstDerivatives):
 opaque_with_sink = opaque(AttentionWithSink)
 
 
-# ---- Of packed sequences --------------------------------------------------------------------------------
+# ---- Packed sequences
+# --------------------------------------------------------------------------------
 
 OF_SEQUENCES = f"{SPACE}::attention_backward_varlen_sink"
 define(OF_SEQUENCES, "(Tensor do, Tensor q, Tensor k, Tensor v, Tensor o, Tensor lse, Tensor sink, Tensor cu_seqlens_q, "

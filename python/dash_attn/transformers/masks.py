@@ -58,7 +58,7 @@ class Mask:
         return self
 
     def __getitem__(self, index: Any) -> Mask:
-        """Of fewer rows or columns, [:, :, rows, columns]."""
+        """The mask of fewer rows or columns, [:, :, rows, columns]."""
         index = index if isinstance(index, tuple) else (index,)
         if Ellipsis in index:
             at = index.index(Ellipsis)
