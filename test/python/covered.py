@@ -58,7 +58,7 @@ demand_column(ROOT, "kernels, libdash", {
         clause(" softcap(50.0)"), program(mask="blocks", options="kind=ascending sizes=q:1024,kv:1024,batch:1,heads:2,kv-heads:2"),
         program(mask="union"), program(("level(run)", "level(batch)"))],
     "several GPUs: batch and heads apart": [],
-    "several GPUs: rows of one document apart": [],
+    "several GPUs: rows of one document apart, head dims 64 and 128": [],
     "float32, fp8, head dims 192 and 256, dropout, biases": [
         element("f32"), element("f8E4M3FN"), head_dim(192), head_dim(256), clause(" dropout(0.1)"), clause(" bias(%bias : !tensor)")],
 })

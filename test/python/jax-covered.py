@@ -43,7 +43,7 @@ demand_column(ROOT, "JAX", {
     "v of another head dim than q and k": [call(of_v=32)],
     "softcaps, block masks, unions of masks, level `batch` for batches": [with_argument("softcap"), with_argument("mask"), call(level="batch")],
     "several GPUs: batch and heads apart": [lambda: "shard_map" in (ROOT / "test/python/jax-attention.py").read_text(encoding="utf-8")],
-    "several GPUs: rows of one document apart": [lambda: getattr(dash_attn.jax, "World", None)],
+    "several GPUs: rows of one document apart, head dims 64 and 128": [lambda: getattr(dash_attn.jax, "World", None)],
     "float32, fp8, head dims 192 and 256, dropout, biases": [
         call(jnp.float32), call(jnp.float8_e4m3fn), call(head_dim=192), call(head_dim=256), with_argument("dropout_rate"), with_argument("bias")],
 })

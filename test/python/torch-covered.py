@@ -44,7 +44,7 @@ demand_column(ROOT, "PyTorch", {
     "v of another head dim than q and k": [call(of_v=32)],
     "softcaps, block masks, unions of masks, level `batch` for batches": [with_argument("softcap"), with_argument("mask"), call(level="batch")],
     "several GPUs: batch and heads apart": [(ROOT / "test/python/torch-sharded.py").exists],
-    "several GPUs: rows of one document apart": [lambda: importlib.import_module("dash_attn.distributed").World],
+    "several GPUs: rows of one document apart, head dims 64 and 128": [lambda: importlib.import_module("dash_attn.distributed").World],
     "float32, fp8, head dims 192 and 256, dropout, biases": [
         call(torch.float32), call(torch.float8_e4m3fn), call(head_dim=192), call(head_dim=256), with_argument("dropout_p"), with_argument("bias")],
 })
