@@ -1,8 +1,8 @@
 """A rank that raises, ends or hangs ends the others, with a message that names it.
 
-Each rank has a thread that looks, a few times a second, whether anybody has failed; who fails
-says so in the store of torch.distributed before it lets go. A rank that does not answer when it
-is asked has ended, or hangs where no other thread of it runs.
+Each rank has a thread that looks, a few times a second, whether any rank has failed. A rank that
+fails records it in the store of torch.distributed before it lets go. A rank that does not answer
+when it is asked has ended, or hangs where no other thread of it runs.
 """
 
 from __future__ import annotations

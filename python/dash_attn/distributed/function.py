@@ -1,5 +1,5 @@
-"""`attention` over a world, in three autograd functions: what is between them may be somebody
-else's work, as of another micro-batch.
+"""`attention` over a world, in three autograd functions: other work may run between them, such
+as another micro-batch.
 
 The engine runs functions that are ready by their age, the youngest first: so a backward over
 several calls goes through their parts in the exact reverse order.
@@ -169,7 +169,7 @@ def given_back(parts: Sequence[tuple[torch.Tensor, ...]], is_list: bool) -> tupl
 
 
 def tensors_of(world: World, q: Any, k: Any, v: Any) -> list[torch.Tensor]:
-    """Of each rank that this process has, q, k and v, one behind the other."""
+    """q, k and v of each rank of this process, one rank after the other."""
     with world.exchange.guard("a call of attention"):
         return _tensors_of(world, q, k, v)
 

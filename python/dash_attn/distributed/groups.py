@@ -58,9 +58,9 @@ def local_size(ranks: tuple[int, ...]) -> int:
 
 
 class Groups:
-    """Groups of its own for all ranks and for those of a node, such that nobody else's exchanges
-    come between; on CUDA devices a stream of its own. A small group on the CPU compares what
-    ranks were told."""
+    """Separate groups for all ranks and for those of a node, so that no other exchanges come
+    between; on CUDA devices also a separate stream. A small group on the CPU compares the ranks'
+    arguments."""
 
     @property
     def overlaps(self) -> bool:
@@ -95,7 +95,7 @@ class Groups:
         return "nccl" if self.device.type == "cuda" else "gloo"
 
     def _abort(self) -> None:
-        """Ends kernels of NCCL that wait; who waits on the host looks by itself."""
+        """Ends kernels of NCCL that wait; waits on the host end by themselves."""
         if self._backend() == "nccl":
             for group in {id(one): one for one in (self._all, self._node)}.values():
                 with contextlib.suppress(Exception):
@@ -113,7 +113,8 @@ class Groups:
     def agree(self, fields: Mapping[str, Any], refusal: Exception | None = None) -> None:
         self._demand_whole()
         self.worlds += 1
-        with self.watch.named("an agreement on a world"):  # what all raise ends nobody
+        # an error that all ranks raise ends no rank
+        with self.watch.named("an agreement on a world"):
             agree(self._gather, {"number of worlds": self.worlds, **fields}, refusal)
 
     def gather(self, mine: torch.Tensor) -> list[torch.Tensor]:

@@ -34,8 +34,8 @@ _current: contextvars.ContextVar[World | None] = contextvars.ContextVar("world",
 
 
 class World:
-    """Who computes what for documents whose rows lie on several GPUs, such that no bit of O, dQ,
-    dK and dV depends on it.
+    """Distributes the work on documents whose rows lie on several GPUs. No bit of O, dQ, dK and
+    dV depends on the distribution.
 
     ranks:          a number of virtual ranks in this process, or a process group or a device mesh of one dimension.
     documents:      rows of each, which the host knows; the same on all ranks.
@@ -129,8 +129,8 @@ class World:
         return self._of_ranks([local_rows(self.problem, rank, rows) for rank in self.exchange.ranks])
 
     def positions(self) -> Any:
-        """Of this rank's rows the positions in their documents, int64, on the world's device; of
-        virtual ranks a list."""
+        """The positions of this rank's rows in their documents, int64, on the world's device;
+        for virtual ranks, a list."""
         return self._of_ranks([places_of(self.problem, rank)[1].to(self.exchange.device) for rank in self.exchange.ranks])
 
     def labels(self, tokens: torch.Tensor) -> Any:
@@ -144,9 +144,9 @@ class World:
 
     def hashes(self, *tensors: Any) -> list[int]:
         """One number of each for all ranks: the same for any number of ranks, wherever rows lie,
-        and different where one bit is. Of o, dq, dk, dv, the LSE as [rows, heads], or anything
-        else of a rank's own rows, [rows, …]; of virtual ranks a list with one for each. All
-        ranks have to call it; one small exchange on the CPU, which waits for the device."""
+        and different if one bit differs. Takes o, dq, dk, dv, the LSE as [rows, heads], or
+        anything else of a rank's own rows, [rows, …]; for virtual ranks, a list with one for
+        each. All ranks must call it; one small exchange on the CPU, which waits for the device."""
         ranks = self.exchange.ranks
         with self.exchange.guard("hashes of results"):
             given = [one if isinstance(one, (list, tuple)) else [one] for one in tensors]

@@ -28,8 +28,8 @@ HEAD = 4096  # bytes of a kept file that its key is within
 @dataclass(frozen=True)
 class Call:
     """rows, kv_rows: of a list of sequences those of all. dtype: as frameworks call it; softcap:
-    0 for none; sequences: of a list, how many; layers: of a model, how many ask for this, 0
-    where nobody said."""
+    0 for none; sequences: the number of a list's sequences; layers: the number of a model's
+    layers with this call, 0 if unknown."""
 
     head_dim: int = 128
     head_dim_v: int = 0

@@ -18,7 +18,7 @@ from ..measure.bundle import commit
 
 PACKAGES = ("torch", "triton", "nvidia-cudnn-cu12", "nvidia-cudnn-cu13", "transformers", "jax", "jaxlib", "cupy", "numpy")
 NEEDED = {"torch": "PyTorch, for dash_attn.attention and enable()", "transformers": 'transformers, for attn_implementation="dash"', "jax": "JAX, for dash_attn.jax"}
-# Of the environment, what changes which kernels run, and where what is kept.
+# Variables of the environment that change which kernels run, and where files are kept.
 VARIABLES = ("DASH_CACHE", "DASH_PTXAS", "DASH_LIBRARY", "CUDA_VISIBLE_DEVICES", "CUDA_CACHE_DISABLE", "CUDA_LAUNCH_BLOCKING",
              "CUBLAS_WORKSPACE_CONFIG", "NVIDIA_TF32_OVERRIDE", "NCCL_ALGO", "NCCL_PROTO")
 MODULE = Path("/proc/driver/nvidia/version")

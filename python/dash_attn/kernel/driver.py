@@ -42,8 +42,9 @@ class Driver:
     """Pointers, streams and contexts are plain integers. Uses each device's primary context, as
     PyTorch and CuPy do.
 
-    A thread may have no context, as those of PyTorch's autograd until somebody calls the CUDA
-    runtime there, or another device's: what names no device is called within `on` only.
+    A thread may have no context, such as a thread of PyTorch's autograd before its first call of
+    the CUDA runtime, or another device's. So functions that name no device are called within
+    `on` only.
     """
 
     def __init__(self, name: str = "") -> None:
@@ -57,13 +58,13 @@ class Driver:
         self._contexts: dict[int, int] = {}
 
     def version(self) -> str:
-        """Of its interface, such as "13.0"."""
+        """The version of its interface, such as "13.0"."""
         found = ctypes.c_int()
         self._call("ask for the driver's version", "cuDriverGetVersion", ctypes.byref(found))
         return f"{found.value // 1000}.{found.value % 1000 // 10}"
 
     def gpus(self) -> list[Gpu]:
-        """Of this machine. Makes no context."""
+        """The GPUs of this machine. Makes no context."""
         name, number = ctypes.create_string_buffer(256), ctypes.c_int()
 
         def attribute(which: int, device: int) -> int:
@@ -97,8 +98,8 @@ class Driver:
         return found.value
 
     def _device_in_use(self) -> int:
-        """One that has its primary context already: to take one's context that nobody uses would
-        cost memory there."""
+        """A device whose primary context is active already: activating another one would cost
+        memory there."""
         count, flags, is_active = ctypes.c_int(), ctypes.c_uint(), ctypes.c_int()
         self._call("count the devices", "cuDeviceGetCount", ctypes.byref(count))
         for device in range(count.value):
@@ -130,8 +131,8 @@ class Driver:
 
     @contextmanager
     def stream(self) -> Iterator[int]:
-        """A stream of the current device that nobody else has, which neither waits for the
-        legacy default stream nor has it wait."""
+        """A private stream of the current device. It and the legacy default stream do not wait
+        for each other."""
         found = ctypes.c_void_p()
         self._call("make a stream", "cuStreamCreate", ctypes.byref(found), NON_BLOCKING)
         try:

@@ -43,7 +43,7 @@ class _Diagnostic(ctypes.Structure):
 
 
 class Handle(ctypes.Structure):
-    """Of a driver, a kernel, a plan, a program, a planner or an order."""
+    """A handle of a driver, a kernel, a plan, a program, a planner or an order."""
 
     _fields_ = [("ptr", ctypes.c_void_p)]
 

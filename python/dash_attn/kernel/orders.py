@@ -89,5 +89,5 @@ def _any_of(wanted: Wanted) -> tuple[Compiled, int, dict[str, int]]:
 
 @functools.lru_cache(maxsize=None)
 def _planner() -> Handle:
-    """Of the process; never given back."""
+    """The planner of the process; never destroyed."""
     return make(library().dashPlannerCreate)

@@ -15,7 +15,7 @@ from .library import HANDLER, Arguments, Handle, Memory, Region, check, library,
 
 
 class Table:
-    """An order on a device, complete. Its memory is there for as long as somebody has it."""
+    """An order on a device, complete. Its memory lives as long as this object."""
 
     total = 0  # bytes of all of them
     _lock = new_lock()  # what collects garbage may do so while it is held

@@ -34,7 +34,7 @@ def this_thread() -> Thread:
 
 
 class Block:
-    """Memory of a device, for as long as somebody has it. owner: keeps it alive; None is the driver, which waits for what may use it."""
+    """Memory of a device, as long as this object lives. owner: keeps it alive; None is the driver, which waits for work that may use it."""
 
     def __init__(self, driver: Driver, device: int, pointer: int, owner: Any) -> None:
         self.pointer, self._owner = pointer, owner
@@ -59,10 +59,10 @@ class Workspace:
 
     def __init__(self, driver: Driver, device: int, stream: int, name: str) -> None:
         self.driver, self.device, self.stream, self._name = driver, device, stream, name
-        self.lock = new_lock()  # held by who launches on this stream
+        self.lock = new_lock()  # held during a launch on this stream
         self.plan: Plan | None = None  # whose counters and order are in it
         self.bytes = self.pointer = 0
-        self.moves = 0  # counts what became ready: who keeps addresses looks whether they still hold
+        self.moves = 0  # counts changes: users that keep addresses check whether they still hold
         self._is_captured = False
         self._block: Block | None = None
         self._thread = weakref.ref(this_thread()) if stream == PER_THREAD else None
@@ -103,7 +103,7 @@ class Workspace:
         self.moves += 1
 
     def forget(self) -> None:
-        """A launch failed, or somebody wrote into it: counters and order are made again."""
+        """A launch failed, or other code wrote into it: counters and order are made again."""
         self.plan = None
 
     def _grow(self, needed: int, allocate: Allocator | None) -> None:

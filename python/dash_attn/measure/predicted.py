@@ -131,7 +131,7 @@ def _beside(one: float, other: float, makespan: float) -> str:
 
 
 def _longest(lanes: Sequence[Lane], order: Mapping[str, Any], worker: int) -> str:
-    """A worker's longest wait for a turn, and who was in front."""
+    """A worker's longest wait for a turn, and the worker that it waited for."""
     tasks = Tasks(order)
     visits = dict(tasks.visits(worker))
     turns = [span for lane in lanes if lane.worker == worker for span in lane.spans if span.event == "turn" and visits.get(span.number)]

@@ -156,7 +156,7 @@ class Tasks:
 
 def check(lanes: Sequence[Lane], order: Mapping[str, Any]) -> None:
     """Raises ValueError, with the place, where what was done is not the order: an item, a visit or a turn that is missing or comes twice, a turn
-    that was taken before the one in front was on its way out. Of lanes that lost records what is left is checked."""
+    that was taken before the one in front was on its way out. For lanes that lost records, the rest is checked."""
     tasks, taken, given = Tasks(order), {}, {}
     by_worker: dict[int, list[Lane]] = {}
     for lane in lanes:

@@ -119,7 +119,7 @@ _lock = new_lock()
 
 
 def kernel_for(head_dim: int, dtype: torch.dtype, window: Window, level: str, **rest: Any) -> TorchKernel:
-    """Of packed sequences. rest: of `Wanted`."""
+    """The kernel for packed sequences. rest: fields of `Wanted`."""
     return kernel_of(Wanted(head_dim, ELEMENTS[dtype], window, level=level, is_list=True, **rest))
 
 
@@ -158,7 +158,7 @@ def _driver() -> Driver | None:
     try:
         return runtime.cuda_driver()
     except DriverError:
-        return None  # of who asks to explain, or compares certificates
+        return None  # for explanations and comparisons of certificates
 
 
 def kernels() -> list[Wanted]:
