@@ -35,28 +35,29 @@ __all__ = ["Divergence", "Entry", "Run", "certificate", "check", "compare", "com
 
 
 def record(model: Any = None, every: bool = False, space: bool = False) -> Any:
-    """Records what runs inside of `with`; gives a `Run`, which is filled at its end. model:
-    names modules and parameters; every: also hashes what operators give that compute each
-    element by itself; space: hashes blocks of 64 rows, too, for `locate`, which takes several
-    times as long."""
+    """Records the run inside `with`, and gives a `Run`, which is filled at its end. model: names
+    modules and parameters. every: also hashes results of operators that compute each element
+    separately. space: also hashes blocks of 64 rows, for `locate`, which takes several times as
+    long."""
     from .torch.recording import record as of_torch
 
     return of_torch(model, every, space)
 
 
 def certificate(model: Any = None, run: Run | None = None) -> dict[str, Any]:
-    """What the bits of this process depend on, as JSON has it, to be kept beside a checkpoint:
-    versions, machine, switches, kernels that were used with their orders and levels; hashes of
-    the model's weights, and of a run."""
+    """What the bits of this process depend on, as JSON data to keep beside a checkpoint:
+    versions, machine, switches, the used kernels with their orders and levels; hashes of the
+    model's weights, and of a run."""
     from .torch.certificate import certificate as of_torch
 
     return of_torch(model, run)
 
 
 def check(expected: dict[str, Any], model: Any = None) -> list[str]:
-    """Why a run that goes on here, with this model, may have other bits than where the
-    certificate was made: a line for each reason. Raises ValueError for what is no certificate,
-    or names no kernel of dash: it may be data, and becomes no option, file or program."""
+    """The reasons why a run that continues here, with this model, may have other bits than where
+    the certificate was made; one line each. Raises ValueError for an invalid certificate, or for
+    one with unknown kernels. It is treated as data: it never becomes an option, a file or a
+    program."""
     from .torch.certificate import check as of_torch
 
     return of_torch(expected, model)

@@ -1,5 +1,4 @@
-"""What can go wrong, by whose mistake it is. Each message names what was expected and what was
-found."""
+"""Errors, by their cause. Each message states what was expected and what was found."""
 
 from __future__ import annotations
 
@@ -8,16 +7,16 @@ from typing import Any
 
 
 class LibraryError(RuntimeError):
-    """There is no libdash, or one of another version; or none that can be used here, in a
-    process that was forked at a bad moment."""
+    """libdash is missing, or has another version, or cannot be used here: this process was
+    forked while another thread was in the library."""
 
 
 class ManifestError(ValueError):
-    """The manifest or a file that it names is not one that this package can launch."""
+    """The manifest, or a file that it names, cannot be launched by this package."""
 
 
 class CompileError(ValueError):
-    """A program or its options are refused. diagnostics: what the compiler said, with places."""
+    """A program or its options are refused. diagnostics: the compiler's messages, with places."""
 
     def __init__(self, message: str, diagnostics: tuple[Any, ...] = ()) -> None:
         super().__init__(message)
@@ -29,14 +28,14 @@ class ArgumentError(ValueError):
 
 
 class CapacityError(RuntimeError):
-    """The device cannot hold the workers that the kernel needs at one time. Nothing was written."""
+    """The device cannot hold the workers that the kernel needs at once. Nothing was written."""
 
 
 class DriverError(RuntimeError):
-    """A call of the CUDA driver failed, or there is none: "DOING: NAME (CODE): text".
+    """A call of the CUDA driver failed, or there is no driver: "DOING: NAME (CODE): text".
 
-    name: the CUresult's, such as CUDA_ERROR_INVALID_VALUE, and code: its number; empty and 0
-    where no call was made.
+    name is that of the CUresult, such as CUDA_ERROR_INVALID_VALUE, and code its number; empty
+    and 0 if no call was made.
     """
 
     def __init__(self, message: str) -> None:

@@ -15,8 +15,9 @@ from .sinks import refusal_of_sink
 
 def explain(q: Any, k: Any, v: Any, *, causal: bool = False, window: tuple[int, int] | None = None, scale: float | None = None,
             cu_seqlens_q: Any = None, cu_seqlens_k: Any = None, sink: Any = None, level: str = "run", layout: str = "bhsd") -> Explanation:
-    """Takes what `attention` takes, computes nothing, and refuses nothing: print it. May compile
-    the kernel. Never raises: what cannot even be looked at is a refusal, too."""
+    """Explains a call of `attention` with these arguments, without computing or refusing
+    anything: print the result. May compile the kernel. Never raises: arguments that cannot be
+    inspected are a refusal too."""
     try:
         return _explained(q, k, v, causal, window, scale, (cu_seqlens_q, cu_seqlens_k), sink, level, layout)
     except Exception as error:

@@ -22,19 +22,21 @@ def attention(q: jax.Array, k: jax.Array, v: jax.Array, *, causal: bool = False,
               sink: jax.Array | None = None, level: str = "run", layout: str = "bhsd", return_lse: bool = False) -> Any:
     """softmax(scale * q k^T) v, with gradients that are the same bits on every run.
 
-    q: [batch, heads, rows, head_dim]; k, v: [batch, kv_heads, kv_rows, head_dim], where kv_heads
-    divides heads; bfloat16 or float16, head_dim a multiple of 8 up to 128; layout "bshd" takes
-    and gives [batch, rows, heads, head_dim]. window: (left, 0), how many columns before its own
-    a row sees. scale: a number, head_dim^-0.5 if None. return_lse: also gives the natural
-    logarithms of the sums, [batch, heads, rows] of float32, with gradients.
+    q is [batch, heads, rows, head_dim]; k and v are [batch, kv_heads, kv_rows, head_dim], where
+    kv_heads divides heads. The type is bfloat16 or float16, and head_dim a multiple of 8 up to
+    128. With layout "bshd", arrays are [batch, rows, heads, head_dim]. window: (left, 0), the
+    columns that a row sees before its own. scale: a number, head_dim^-0.5 if None. return_lse:
+    also returns the natural logarithms of the sums, [batch, heads, rows] of float32, with
+    gradients.
 
-    sink: [heads], any floating-point numbers: of each head a score that has a part in every
-    row's softmax, and no value (gpt-oss). It is in the LSE, and has gradients. Its part is taken
-    from the o of the forward pass, which is rounded once more.
+    sink: [heads], any floating-point type: for each head, a score that takes part in every row's
+    softmax but has no value (gpt-oss). The LSE includes it, and it has gradients. Its share is
+    removed from the o of the forward pass, which is rounded once more.
 
-    All but the arrays has to be known when a program is traced. In `shard_map`, batch and heads
-    may be divided among devices: each computes its own. Raises ArgumentError for what is not
-    served, and says what to do instead; `dash_attn.jax.explain` says it without raising.
+    Everything except the arrays must be known when a program is traced. In `shard_map`, devices
+    may divide batch and heads: each computes its own. Raises ArgumentError for a call that is
+    not served; the message says what to do instead, and `dash_attn.jax.explain` says it without
+    raising.
     """
     causal, window, scale = plain_options(causal, window, scale)
     demand(refusal_of_options(causal, window, scale, (cu_seqlens_q, cu_seqlens_k), level, layout))

@@ -48,15 +48,15 @@ class Compiled:
 
 def compile_program(source: str | bytes, options: str = "", *, name: str = "<program>", order: str | Path = "", costs: str | Path = "",
                     ptxas: str | Path = "") -> list[Compiled]:
-    """Compiles each function with an attention backward; what `dash-opt --dash-to-ptx=OPTIONS`
-    writes.
+    """Compiles each function with an attention backward; the results are the files of `dash-opt
+    --dash-to-ptx=OPTIONS`.
 
-    source: MLIR text or bytecode; options: those of --dash-to-ptx, such as "kind=symmetric-shift
-    workers=132"; name: what diagnostics call the source. Source and options may be data: they
-    name no file and no program. The arguments do, in place of the options `path`, `costs` and
+    source: MLIR text or bytecode. options: those of --dash-to-ptx, such as "kind=symmetric-shift
+    workers=132". name: the source's name in diagnostics. Source and options may be data, so they
+    name no file and no program. These arguments do, in place of the options `path`, `costs` and
     `ptxas`: order, a file for kind=file; costs, a file of `dash_attn.tune`; ptxas, the assembler
-    that is run to ask for registers. Raises CompileError with all diagnostics, and LibraryError
-    where the process cannot use the library.
+    to ask for registers. Raises CompileError with all diagnostics, and LibraryError if the
+    process cannot use the library.
     """
     lib, program = library(), Handle()
     texts = [text.encode() if isinstance(text, str) else text for text in (source, name, options)]

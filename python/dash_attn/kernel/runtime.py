@@ -50,11 +50,11 @@ class _Streams:
 
 
 class Kernel:
-    """A backward pass for one head dim, element type, mask and order; any device of its target,
-    any stream.
+    """A backward pass for one head dim, element type, mask and order; on any device of its
+    target and any stream.
 
-    Sizes that the manifest leaves open are those of the tensors. May be used by several threads.
-    manifest: as JSON has it.
+    Tensors give the sizes that the manifest leaves open. Several threads may use it. manifest:
+    as JSON data.
     """
 
     _make_launch: type[Launch] = Launch
@@ -112,25 +112,27 @@ class Kernel:
     def backward(self, q: Any, k: Any, v: Any, do: Any, o: Any, lse: Any, dq: Any, dk: Any, dv: Any, *, delta: Any = None,
                  sink: Any = None, dsink: Any = None, cu_seqlens_q: Any = None, cu_seqlens_kv: Any = None, scale: float | None = None,
                  stream: Any = None, layout: str = "bhsd") -> None:
-        """Writes dq, dk and dv, and dsink of a kernel with a sink, in the stream's order;
-        returns when all is launched.
+        """Writes dq, dk and dv (and dsink, for a kernel with a sink) in the stream's order;
+        returns once everything is launched.
 
-        q, do, o, dq: [batch, heads, q_rows, head_dim]; k, v, dk, dv: [batch, kv_heads, kv_rows,
-        head_dim], of the manifest's element type; lse: [batch, heads, q_rows] of f32, natural
-        logarithms. Any strides with the last dimension contiguous; layout "bshd" takes [batch,
-        rows, heads, head_dim] (lse as before), "thd" [rows, heads, head_dim] and lse [heads,
-        rows]. delta: of a kernel of `delta = %delta`, rowsum(o * do) as lse lies, f32; o is None
-        then, as for no other kernel. sink, dsink: of a kernel with `sink`, f32: [heads], whose
-        exponentials the LSE contains, and its gradient [batch, heads], which is not summed over
-        the batch; of a list [sequences, heads]. cu_seqlens_q, cu_seqlens_kv: of a kernel of
-        `sequences(<?>)`, i32 on the device: sequence i has the rows from element i up to i + 1.
-        The device reads them, so a graph that is replayed may have others; numbers that do not
-        ascend, or are beyond the tensors, are cut to what fits. Gradients of rows that no
-        sequence has are not written. scale: factor on the scores, head_dim^-0.5 if None; stream:
-        that of q's library if None. If all gradients are empty nothing happens. The first call
-        on a stream, and the first with larger sizes, allocates workspace; a capture into a CUDA
-        graph must come after it (or after `reserve`), on the same stream. Raises ArgumentError
-        or CapacityError before anything is written, DriverError if a launch fails.
+        q, do, o and dq are [batch, heads, q_rows, head_dim]; k, v, dk and dv are [batch,
+        kv_heads, kv_rows, head_dim]; all have the manifest's element type. lse is [batch, heads,
+        q_rows] of f32, natural logarithms. Any strides with a contiguous last dimension. layout
+        "bshd" takes [batch, rows, heads, head_dim] (lse as before); "thd" takes [rows, heads,
+        head_dim] and lse [heads, rows]. delta, for a kernel of `delta = %delta`: rowsum(o * do),
+        shaped as lse, f32; o is None then, and only then. sink and dsink, for a kernel with
+        `sink`, f32: [heads], whose exponentials the LSE includes, and its gradient [batch,
+        heads], which is not summed over the batch; for a list [sequences, heads]. cu_seqlens_q
+        and cu_seqlens_kv, for a kernel of `sequences(<?>)`, i32 on the device: sequence i has
+        the rows from offset i to offset i + 1. The device reads them, so a replayed graph may
+        have others; offsets that do not ascend, or exceed the tensors, are clamped. Gradients of
+        rows outside all sequences are not written. scale: factor on the scores, head_dim^-0.5 if
+        None. stream: that of q's library if None.
+
+        If all gradients are empty, nothing happens. The first call on a stream, and the first
+        with larger sizes, allocates workspace. A capture into a CUDA graph must come after it
+        (or after `reserve`), on the same stream. Raises ArgumentError or CapacityError before
+        anything is written, and DriverError if a launch fails.
         """
         given = self._given((q, k, v, do, o, lse, dq, dk, dv), delta, (sink, dsink), (cu_seqlens_q, cu_seqlens_kv))
         # a number from here on: a scalar of a library may change its value

@@ -1,10 +1,9 @@
-"""The drop-in: what PyTorch's own attention computes its gradients by is replaced, and can be
-put back.
+"""The drop-in: replaces the gradients of PyTorch's own attention, and can put them back.
 
 Each operator that computes gradients of attention on CUDA is overridden, or calls one that is.
-What kernels do not serve goes to the operator's own kernel: to FlashAttention and to
-memory-efficient attention in their deterministic forms, to cuDNN, which has none, only where
-PyTorch is not asked to be deterministic.
+Calls that kernels do not serve go to the operator's own kernel: FlashAttention and
+memory-efficient attention in their deterministic forms; cuDNN, which has no deterministic form,
+only if PyTorch is not asked to be deterministic.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ log = logging.getLogger("dash_attn")
 
 
 class DropIn:
-    """served, left: how often each operator's gradients were ours, and another's for which
+    """served, left: how often each operator's gradients were dash's, or another kernel's, by
     reason. Ends with `disable` or `with`."""
 
     def __init__(self) -> None:
@@ -190,18 +189,18 @@ _one = DropIn()
 
 
 def enable() -> DropIn:
-    """From now on PyTorch's own attention has gradients that are the same bits on every run,
-    where kernels serve them.
+    """From now on, PyTorch's own attention has gradients that are the same bits on every run, if
+    kernels serve the call.
 
-    What they do not serve is logged once, by name, and counted in `left`. Ends with `disable()`,
-    as often as it was enabled, or with the block of `with dash_attn.enable():`.
+    Other calls are logged once, by name, and counted in `left`. Ends with `disable()`, called as
+    often as `enable`, or with the block of `with dash_attn.enable():`.
     """
     with _lock:
         return _one.enable()
 
 
 def disable() -> None:
-    """Puts back what `enable` replaced."""
+    """Restores what `enable` replaced."""
     with _lock:
         _one.disable()
 

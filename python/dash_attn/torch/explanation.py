@@ -21,9 +21,10 @@ from .sinks import refusal_of_sink
 def explain(q: Any, k: Any, v: Any, *, causal: bool = False, window: tuple[int, int] | None = None, scale: float | None = None,
             cu_seqlens_q: Any = None, cu_seqlens_k: Any = None, max_seqlen_q: Any = None, max_seqlen_k: Any = None, sink: Any = None,
             level: str = "run", layout: str | None = None) -> Explanation:
-    """Takes what `attention` takes, computes nothing, and refuses nothing: print it. May compile
-    the kernel. Offsets of packed sequences are read, unlike there, so it also says what is wrong
-    with them. Never raises: what cannot even be looked at is a refusal, too."""
+    """Explains a call of `attention` with these arguments, without computing or refusing
+    anything: print the result. May compile the kernel. Unlike `attention`, it reads the offsets
+    of packed sequences, so it also reports mistakes in them. Never raises: arguments that cannot
+    be inspected are a refusal too."""
     lengths = cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k
     try:
         return _explained(q, k, v, causal, window, scale, lengths, sink, level, layout)

@@ -42,29 +42,29 @@ def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, causal: bool
               layout: str | None = None, return_lse: bool = False) -> Any:
     """softmax(scale * q k^T) v, with gradients that are the same bits on every run.
 
-    q: [batch, heads, rows, head_dim]; k, v: [batch, kv_heads, kv_rows, head_dim], where kv_heads
-    divides heads; bfloat16 or float16, head_dim a multiple of 8 up to 128; layout "bshd" takes
-    and gives [batch, rows, heads, head_dim], None is "bhsd". window: (left, right), how many
-    columns before its own a row sees, and how many behind it, -1 for all; aligned at the bottom
-    right. scale: head_dim^-0.5 if None. return_lse: also gives the natural logarithms of the
-    sums, [batch, heads, rows] of float32, with gradients; infinite where a row sees nothing.
-    Under autocast, float32 is cast as for PyTorch's own attention.
+    q is [batch, heads, rows, head_dim]; k and v are [batch, kv_heads, kv_rows, head_dim], where
+    kv_heads divides heads. The type is bfloat16 or float16, and head_dim a multiple of 8 up to
+    128. With layout "bshd", tensors are [batch, rows, heads, head_dim]; None is "bhsd". window:
+    (left, right), the columns that a row sees before and after its own, -1 for all; aligned at
+    the bottom right. scale: head_dim^-0.5 if None. return_lse: also returns the natural
+    logarithms of the sums, [batch, heads, rows] of float32, with gradients; infinite for a row
+    that sees nothing. Under autocast, float32 is cast as for PyTorch's own attention.
 
     cu_seqlens_q, cu_seqlens_k: offsets of packed sequences, int32 on the device, ascending from
-    0 to the rows at most; then q, k, v and o are [rows, heads, head_dim] (layout "thd") and the
-    LSE [heads, rows]. Sequence i has the rows from element i up to i + 1, and sees its own only;
-    that of k: as q if None. Rows that no sequence has are 0. max_seqlen_q, max_seqlen_k: bounds
-    of all lengths, which save time; all rows if None. Offsets are never read by the host. level
-    "batch": a sequence has its bits whatever is beside it, "machine": on whatever number of
-    multiprocessors, too; of packed sequences only.
+    0 to at most the rows. Then q, k, v and o are [rows, heads, head_dim] (layout "thd"), and the
+    LSE is [heads, rows]. Sequence i has the rows from offset i to offset i + 1, and sees only
+    its own. cu_seqlens_k is cu_seqlens_q if None. Rows outside all sequences are 0.
+    max_seqlen_q, max_seqlen_k: bounds of all lengths, which save time; all rows if None. The
+    host never reads offsets. level, for packed sequences only: with "batch", a sequence's bits
+    do not depend on the other sequences; with "machine", nor on the number of multiprocessors.
 
-    sink: [heads], any floating-point numbers: of each head a score that has a part in every
-    row's softmax, and no value (gpt-oss). It is in the LSE, and has gradients. Its part is taken
-    from the o of the forward pass, which is rounded once more.
+    sink: [heads], any floating-point type: for each head, a score that takes part in every row's
+    softmax but has no value (gpt-oss). The LSE includes it, and it has gradients. Its share is
+    removed from the o of the forward pass, which is rounded once more.
 
-    Raises ArgumentError for what is not served, and says what to do instead; `dash_attn.explain`
-    says it without raising. The bits are those of `explain(...).certificate` and of the cuDNN
-    that is installed.
+    Raises ArgumentError for a call that is not served; the message says what to do instead, and
+    `dash_attn.explain` says it without raising. The bits depend on `explain(...).certificate`
+    and on the installed cuDNN.
     """
     # all others trace by a mode, on tensors of other types
     is_compiling = torch.compiler.is_dynamo_compiling()
