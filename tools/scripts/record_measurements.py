@@ -8,8 +8,9 @@ ratios and the picture.
 Records are test/Device/records/*-bench.json, *-calls.json and *-few.json, of `python3 -m
 dash_attn.bench --json` with a bundle, without one and with --backward, *-auto.json, of
 test/Device/auto_kind.py, *-masks.json, of test/Device/mask_speed.py, and *-peers.json and
-*-sustained.json (of test/Device/sustained.py): dash beside its peers in one process. In a page,
-what stands between <!-- NAME --> and <!-- end NAME --> is written.
+*-sustained.json (of test/Device/sustained.py): dash beside its peers in one process. *-head-dims
+is of test/Device/head_dims.py; *-packed, *-jax and *-host of check-device. In a page, what stands
+between <!-- NAME --> and <!-- end NAME --> is written.
 """
 
 from __future__ import annotations
@@ -50,6 +51,8 @@ def main() -> None:
     page = replace(page, "few", few_heads(*newest(root, "few")))
     page = replace(page, "masks", by_active_task(*newest(root, "masks")))
     page = replace(page, "calls", both_ways(*newest(root, "calls")))
+    page = replace(page, "head-dims", head_dims_beside_cudnn(*newest(root, "head-dims")))
+    page = replace(page, "front-ends", front_ends(newest(root, "packed"), newest(root, "jax"), newest(root, "host")))
     contents = {Path("README.md"): replace(house.read(root / "README.md"), "speed", summary(peers, newest(root, "sustained")[0], newest(root, "head-dims")[0])),
                 DOCS / "measurements.md": replace(page, "peers", beside_peers(peers, peers_name)),
                 DOCS / "measurements.svg": draw(bench, baselines)}
@@ -244,6 +247,44 @@ def both_ways(record: dict, name: str) -> str:
         last = title
     ratios = [variants["SDPA cuDNN"]["ms"] / variants["dash"]["ms"] for variants in shapes.values()]
     lines += ["", f"dash is {min(ratios):.2f}x to {max(ratios):.2f}x faster than cuDNN, {mean(ratios):.2f}x in geometric mean."]
+    return "\n" + "\n".join(lines) + "\n\n"
+
+
+def head_dims_beside_cudnn(record: dict, name: str) -> str:
+    lines = [f"TFLOP/s of the backward, {record['device']}, {record['date']}, commit {record['commit']}, 16384 tokens, bf16, dash beside cuDNN (not deterministic) in one "
+             f"process ([record]({link(name)}), `test/Device/head_dims.py --only-speed`).", "", "| head dim, mask | S | dash | cuDNN nd | to cuDNN |", "|---|---|---|---|---|"]
+    last = None
+    for row in record["speeds"]:
+        title = f"{row['head_dim']} {row['mask']}"
+        lines.append(f"| {title if title != last else ''} | {row['rows']} | **{row['dash']:.0f}** | {row['cudnn']:.0f} | {row['dash'] / row['cudnn']:.2f} |")
+        last = title
+    return "\n" + "\n".join(lines) + "\n\n"
+
+
+def last_test(record: dict, name: str) -> dict:
+    """The last of a record's tests that has this name; the machine was warm then."""
+    return [test for test in record["tests"] if test["name"] == name][-1]
+
+
+def front_ends(packed: tuple[dict, str], of_jax: tuple[dict, str], host: tuple[dict, str]) -> str:
+    """Packed sequences, JAX, and the time of the host: what device tests of front ends recorded."""
+    gpu = packed[0]["machine"]["gpu"]
+    tokens = next(iter(last_test(packed[0], "packed d128-causal times")["milliseconds"].values()))["tokens"]
+    lines = [f"**Packed sequences.** {gpu}, {tokens} tokens, 32/8 heads of 128, causal, both ways, milliseconds ([record]({link(packed[1])}), "
+             f"{packed[0]['counts']['failed']} failures of which are mended):", "",
+             "| documents | dash | FlashAttention | FlashAttention, deterministic |", "|---|---|---|---|"]
+    for documents, times in last_test(packed[0], "packed d128-causal times")["milliseconds"].items():
+        dash, theirs, strict = (times[name] for name in ("attention", "FlashAttention", "FlashAttention, strict"))
+        lines.append(f"| {documents.replace('documents ', '').replace('2k', '2048')} | **{dash:.2f}** | {theirs:.2f} | {strict:.2f} |")
+    large, small = last_test(of_jax[0], "jax d128-causal times")["milliseconds"].values()
+    lines += ["", f"**JAX** {of_jax[0]['machine']['jax']} on an {of_jax[0]['machine']['gpu']}, both ways: 4 x 16 heads of 128 x 4096, causal, take {large['dash']:.2f} ms, and "
+              f"{large['cuDNN, bshd']:.2f} by cuDNN. 2 heads of 128 rows take {small['dash']:.2f} ms, and {small['cuDNN, bshd']:.2f} by cuDNN ([record]({link(of_jax[1])}))."]
+    times, other = (last_test(record, "attention d128-causal host_times") for record in (host[0], packed[0]))
+    ours, cudnn, flash = (times["microseconds"][f"{name}, each of 20"] for name in ("attention", "SDPA, CUDNN_ATTENTION", "SDPA, FLASH_ATTENTION"))
+    lines += ["", f"**On the host.** In a row of 20 layers, both ways of a layer take {ours:.0f} µs beside an {host[0]['machine']['gpu']}. PyTorch's own attention takes "
+              f"{cudnn:.0f} (cuDNN) and {flash:.0f} (FlashAttention). So dash adds {times['beside_cudnn']['each of 20']:.0f} to cuDNN's time ([record]({link(host[1])})). "
+              f"Such times differ between machines: another one took {other['microseconds']['attention, each of 20']:.0f} beside "
+              f"{other['microseconds']['SDPA, CUDNN_ATTENTION, each of 20']:.0f} ([record]({link(packed[1])}))."]
     return "\n" + "\n".join(lines) + "\n\n"
 
 
