@@ -10,7 +10,7 @@
 // The order is the same, and the certificate another: it has a hash of the PTX.
 // RUN: not diff %t/all.json %t/none.json
 
-// Nobody waits for a turn, and nothing is added in memory: a plain launch of any number of workers.
+// No worker waits for a turn, and nothing is added in memory: a plain launch of any number of workers.
 // PTX: .entry attention_bwd_main
 // PTX: cp.async.bulk.global.shared::cta.bulk_group
 // PTX: .entry attention_bwd_convert

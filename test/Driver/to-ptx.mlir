@@ -16,7 +16,7 @@
 // RUN: cmp %t/table/bwd.ptx %t/again/bwd.ptx && cmp %t/table/bwd.json %t/again/bwd.json && cmp %t/table/bwd.order %t/again/bwd.order
 // RUN: FileCheck %s --check-prefix=TABLE --input-file=%t/table/bwd.json
 
-// A program for any sizes has one part. Of stated ones the manifest says how many were chosen, and the command that finds the order again,
+// A program for any sizes has one part. For stated ones, the manifest has the chosen number, and the command that finds the order again,
 // which does not follow from the prices of parts where there is one.
 // RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-to-ptx='kind=auto output=%t/table/open' -o /dev/null
 // RUN: FileCheck %s --check-prefix=OPEN --input-file=%t/table/open.json

@@ -2,7 +2,7 @@
 
 #dq_sum = #dash.tensor_role<"dq", side = q, access = sum, kind = tile, element = f32, columns = 64>
 #dq = #dash.tensor_role<"dq", side = q, access = write, kind = tile, element = bf16, columns = 64>
-// Rows whose rounding nobody has lowered.
+// Rows whose rounding was not lowered.
 module {
   func.func @attention_bwd(%sum: memref<?x?x?x64xf32> {dash.tensor = #dq_sum}, %dq: memref<?x?x?x64xbf16> {dash.tensor = #dq}) {
     // expected-error @below {{was not lowered: no kernel does what it does}}

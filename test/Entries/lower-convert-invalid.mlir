@@ -12,7 +12,7 @@ func.func @not_outlined(%sum: memref<?x?x?x64xf32> {dash.tensor = #dq_sum}, %dq:
 
 #dq_sum = #dash.tensor_role<"dq", side = q, access = sum, kind = tile, element = f32, columns = 64>
 #dq = #dash.tensor_role<"dq", side = q, access = write, kind = tile, element = bf16, columns = 64>
-// Of another's making, or of none.
+// Memory made elsewhere, or not made at all.
 func.func @attention_bwd(%sum: memref<?x?x?x64xf32> {dash.tensor = #dq_sum}, %dq: memref<?x?x?x64xbf16> {dash.tensor = #dq}) {
   dash.convert %sum to %dq : memref<?x?x?x64xf32> to memref<?x?x?x64xbf16>
   return
@@ -25,7 +25,7 @@ gpu.module @attention_bwd_kernels {
 
 #dq_sum = #dash.tensor_role<"dq", side = q, access = sum, kind = tile, element = f32, columns = 64>
 #dq = #dash.tensor_role<"dq", side = q, access = write, kind = tile, element = bf16, columns = 64>
-// Whoever added the sums knows.
+// The op that added the sums knows.
 func.func @attention_bwd(%sum: memref<?x?x?x64xf32> {dash.tensor = #dq_sum}, %dq: memref<?x?x?x64xbf16> {dash.tensor = #dq}) {
   // expected-error @below {{does not say how tiles of the sums lie in memory; run --dash-distribute-tiles first}}
   dash.convert %sum to %dq : memref<?x?x?x64xf32> to memref<?x?x?x64xbf16>

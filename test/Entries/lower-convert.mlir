@@ -79,7 +79,7 @@ module {
     order <entry = "constant_order">>} {
   }
 
-  // Of a sink's gradient a warp of the first tile's block has all runs of rows of a head: each lane every 32nd, then in pairs.
+  // A warp of the first tile's block adds a sink's gradient: all runs of rows of a head, each lane every 32nd, then in pairs.
   // CHECK:      llvm.func @sink_convert(
   // CHECK-SAME:   %[[DSINK:[^ ]+]]: !llvm.ptr<1> {dash.parameter = "dsink"}, %[[STRIDE:[^ ]+]]: i64 {dash.parameter = "dsink.stride.batch"}, %[[RUNS:[^ ]+]]: !llvm.ptr<1> {dash.parameter = "workspace.sink_sum"})
   // CHECK:        llvm.getelementptr %[[RUNS]]
@@ -145,7 +145,7 @@ gpu.module @parts_kernels attributes {dash.program = #dash.program<"parts"
   order <entry = "parts_order">>} {
 }
 
-// Of a list blocks of a head take turns with the sink's gradients of the sequences, from their first tiles on: an empty one has none, and
+// For a list, blocks of a head take the sink's gradients of the sequences in turn, from their first tiles on: an empty one has none, and
 // its sum no runs.
 // CHECK:      llvm.func @sinks_convert(
 // CHECK-SAME:   %[[ORDER:[^ ]+]]: !llvm.ptr<1> {dash.parameter = "workspace.order"}, %[[DSINK:[^ ]+]]: !llvm.ptr<1> {dash.parameter = "dsink"}, %[[STRIDE:[^ ]+]]: i64 {dash.parameter = "dsink.stride.batch"}, %[[RUNS:[^ ]+]]: !llvm.ptr<1> {dash.parameter = "workspace.sink_sum"})

@@ -14,7 +14,7 @@ func.func @not_outlined(%o: memref<?x?x?x64xbf16> {dash.tensor = #o}, %do: memre
 #o = #dash.tensor_role<"o", side = q, access = read, kind = tile, element = bf16, columns = 64>
 #do = #dash.tensor_role<"do", side = q, access = read, kind = tile, element = bf16, columns = 64>
 #delta = #dash.tensor_role<"delta", side = q, access = read, kind = row, element = f32>
-// Of another's making, or of none.
+// Memory made elsewhere, or not made at all.
 func.func @attention_bwd(%o: memref<?x?x?x64xbf16> {dash.tensor = #o}, %do: memref<?x?x?x64xbf16> {dash.tensor = #do}, %delta: memref<?x?x?xf32> {dash.tensor = #delta}) {
   dash.delta ins(%o, %do : memref<?x?x?x64xbf16>, memref<?x?x?x64xbf16>) outs(%delta : memref<?x?x?xf32>)
   return

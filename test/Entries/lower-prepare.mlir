@@ -169,7 +169,7 @@ module {
     order <entry = "parts_order">>} {
   }
 
-  // Delta that is given is read as LSE is: nothing is summed, no row of O or dO is loaded, and threads wait for nobody.
+  // Delta that is given is read as LSE is: nothing is summed, no row of O or dO is loaded, and threads do not wait.
   // CHECK:      llvm.func @given_prepare(
   // CHECK-SAME:   {dash.parameter = "dv.stride.row"}, %[[DELTA:.+]]: !llvm.ptr<1> {dash.parameter = "delta"}, %{{.+}}: i64 {dash.parameter = "delta.stride.batch"}, %{{.+}}: i64 {dash.parameter = "delta.stride.head"}, %{{.+}}: !llvm.ptr<1> {dash.parameter = "lse"}
   // CHECK-SAME:   shared_bytes = 768,

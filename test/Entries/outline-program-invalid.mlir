@@ -84,7 +84,7 @@ func.func @"not \FF UTF-8"(%q: !T {dash.tensor = #q}, %k: !T {dash.tensor = #k},
 // -----
 
 #q = #dash.tensor_role<"q", side = q, access = read, kind = tile, element = bf16, columns = 64>
-// Somebody stated `min_workers` who has proven nothing: there is no worker 5.
+// `min_workers` is stated without a proof: there is no worker 5.
 #problem = #dash.problem<tiles = <q = 64, kv = 128>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 64,
                          head_dim_v = 64, sequences = <[64, 64]>>
 !T = memref<1x1x64x64xbf16>

@@ -44,7 +44,7 @@ func.func @small(%q: !Q, %k: !K, %v: !K, %do: !Q, %o: !Q, %lse: !R, %dq: !Q, %dk
   return
 }
 
-// Workers with heads of their own wait for nobody.
+// Workers with separate heads do not wait.
 // TABLE:      gpu.module @heads_kernels
 // TABLE-SAME: workers = 2, width = 2, min_workers = 1>
 !HQ = memref<1x2x200x64xbf16>
@@ -72,7 +72,7 @@ func.func @heads(%q: !HQ, %k: !HK, %v: !HK, %do: !HQ, %o: !HQ, %lse: !HR, %dq: !
 // SCORES-SAME: <#dv, {{[^>]+}}>, <#sink, shape["heads"], alignment = 4, stride_multiple = 1>, <#dsink, shape["batch", "heads"], alignment = 4, stride_multiple = 1>]
 // SCORES-SAME: <name = "sink_sum", bytes = "4*batch*heads*q_tiles*2", alignment = 128, before = any, after = any>]
 
-// Of a list the gradient has a row for each sequence.
+// For a list, the gradient has a row for each sequence.
 // RUN: sed -e 's/%%scale: f32)/%%scale: f32, %%sink: memref<?xf32>, %dsink: memref<?x?xf32>)/' \
 // RUN:   -e 's/scale(%%scale)/scale(%%scale) sequences(<?>) sink(%%sink, %dsink : memref<?xf32>, memref<?x?xf32>)/' %dash_examples/bwd-causal.mlir \
 // RUN:   | dash-opt --dash-tile --dash-apply-schedule='kind=shift sizes=q:4096' --dash-check-kernels --dash-assign-roles --dash-outline-program \

@@ -446,7 +446,7 @@ func.func @stores_pieces_of_its_rows(%t: tensor<64x128xbf16>, %i: index) {
 
 !C = !dash.channel<tensor<128x64xbf16>>
 
-// Where it is full somebody reads it.
+// A full slot is being read.
 func.func @borrows_what_is_empty(%i: index) {
   dash.workers {
     %tiles = dash.channel "ds" depth(1) : !C

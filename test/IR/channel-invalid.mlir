@@ -138,7 +138,7 @@ func.func private @slot_of_everything(!dash.channel<tensor<4611686018427387904x8
 
 !C = !dash.channel<tensor<128x128xbf16>>
 
-// Who waits for a full slot, and who for an empty one.
+// The arrivals at full, and those at empty.
 func.func @has_two_barriers() {
   dash.workers {
     // expected-error @below {{'dash.channel' op needs two barriers, full and empty, got 1}}
@@ -151,7 +151,7 @@ func.func @has_two_barriers() {
 
 !C = !dash.channel<tensor<128x128xbf16>>
 
-// A phase in which nobody arrives never ends.
+// A phase without arrivals never ends.
 func.func @somebody_arrives() {
   dash.workers {
     // expected-error @below {{'dash.channel' op needs two numbers of arrivals, full and empty, each at least 1, got array<i64: 0, 1>}}

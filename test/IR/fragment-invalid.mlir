@@ -1,6 +1,6 @@
 // RUN: dash-opt %s -verify-diagnostics -split-input-file
 
-// Somebody holds it.
+// At least one warpgroup holds it.
 // expected-error @below {{warpgroups must be from 1 to 8, got 0}}
 func.func private @no_warpgroup(tensor<64x64xf32, #dash.fragment<accumulator, rows by 0>>)
 

@@ -1,6 +1,6 @@
 // RUN: dash-opt %s -verify-diagnostics -split-input-file
 
-// What is misspelt, of another type or at another place is refused: nobody would miss it.
+// A misspelt attribute, or one of another type or at another place, is refused: it would have no effect.
 
 // expected-error @below {{unknown attribute 'dash.bogus' of an op, expected one of dash.program, dash.formulas, dash.runs, dash.order_buffer, dash.manifest, dash.entry, dash.tensors, dash.softcap, dash.problem}}
 module attributes {dash.bogus} {

@@ -58,7 +58,7 @@ func.func @reads_the_sequence_again(%x: tensor<128x64xf32>, %i: index) {
 
 !C = !dash.channel<tensor<64xf32>, index, index>
 
-// A batch's sequences have the same rows: nobody asks which it is.
+// A batch's sequences have the same rows: the op needs no sequence.
 func.func @reads_no_sequence_again(%x: tensor<128x64xf32>, %i: index) {
   dash.workers {
     %rows = dash.channel "rows" depth(1) : !C

@@ -45,7 +45,7 @@ func.func @last_turn(%a: tensor<64x128xf32>, %dq: !S, %i: index) {
   return
 }
 
-// Kept apart, which whoever rounds the sum has to know.
+// Kept apart, which the op that rounds the sum must know.
 // CHECK-LABEL: func.func @apart
 // CHECK:         dash.ordered_reduce %{{.+}} into %[[SUM:.+]][%[[I:.+]], %[[I]], %[[I]]] turn(%[[I]]) last(%[[I]]) apart : tensor<64x128xf32> into memref<?x?x?x128xf32>
 // CHECK:         dash.convert %[[SUM]] to %{{.+}} apart : memref<?x?x?x128xf32> to memref<?x?x?x128xbf16>

@@ -13,7 +13,7 @@ func.func @rows_are_divided(%tile: tensor<128x128xf32>) {
 
 // -----
 
-// Of 64 rows two make a tile of 128.
+// Two pieces of 64 rows make a tile of 128.
 func.func @piece_is_there(%tile: tensor<128x128xf32>) {
   dash.workers {
     dash.role "compute" consumer warps(8) {

@@ -85,7 +85,7 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
                        visit(kv, step) = step, turn(kv, q) = kv>)
 !T = memref<?x?x?x128xbf16>
 
-// Whoever puts into a channel has warps that wait.
+// A role that puts into a channel has warps that wait.
 func.func @publishes_inside_roles(%q: !T, %k: !T, %v: !T, %tiles: !dash.channel<tensor<64xf32>>) {
   dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
       tiles(<q = 64, kv = 128>) mask(<full>) level(run) (%seq, %kv_head, %kv, %part_turn) {

@@ -8,7 +8,7 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
                        visit(kv, step) = step, turn(kv, q) = kv>)
 !T = memref<?x?x?x128xbf16>
 
-// Somebody has to do it.
+// A role needs warps.
 func.func @has_a_warp(%q: !T, %k: !T, %v: !T) {
   dash.workers {
     // expected-error @below {{'dash.role' op warps must be from 1 to 65536, got 0}}

@@ -11,7 +11,7 @@ func.func @sink_gradient(%sink: memref<?xf32>, %lse: memref<2x?x8xf32, strided<[
   return
 }
 
-// Of a list whose lengths come with each launch, and of one with stated lengths.
+// A list whose lengths come with each launch, and one with stated lengths.
 // CHECK-LABEL: func.func @lists
 // CHECK:         dash.sink_gradient {{.+}} outs(%{{.+}} : memref<?x4xf32>) sequences(<?>)
 // CHECK:         dash.sink_gradient {{.+}} outs(%{{.+}} : memref<2x4xf32>) sequences(<[5, 5], [3, 9]>)

@@ -9,7 +9,7 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 !T = memref<?x?x?x128xbf16>
 !C = !dash.channel<tensor<128x128xbf16>>
 
-// A worker reads from top to bottom: what is shared, then who shares it.
+// A worker reads from top to bottom: channels, then the roles that share them.
 func.func @roles_stand_behind_channels(%q: !T, %k: !T, %v: !T) {
   // expected-error @below {{'dash.workers' op holds channels, then roles; got 'dash.channel'}}
   dash.workers {
@@ -155,7 +155,7 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 !T = memref<?x?x?x128xbf16>
 !C = !dash.channel<tensor<128x128xbf16>>
 
-// Somebody has to do it.
+// A worker needs a role.
 func.func @has_a_role(%q: !T, %k: !T, %v: !T) {
   // expected-error @below {{'dash.workers' op needs a role}}
   dash.workers {

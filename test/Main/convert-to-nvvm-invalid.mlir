@@ -29,7 +29,7 @@ gpu.module @kernels {
 
 // -----
 
-// Somebody holds each tile.
+// Each tile needs a layout.
 gpu.module @kernels {
   llvm.func @tiles_have_layouts() attributes {dash.entry = #dash.entry<main, always, grid["workers", "1", "1"],
       block[256, 1, 1], cluster[1, 1, 1], shared_bytes = 66560, cooperative = true>} {

@@ -126,7 +126,7 @@ gpu.module @kernels attributes {dash.program = #dash.program<"attention_bwd"
 // The mask's edge, and what the slot's indices say.
 // CHECK:           arith.muli %{{.+}}, %c64_i32
 // CHECK:           arith.muli %{{.+}}, %c-128_i32
-// A slot that nobody used is empty: the other parity.
+// A slot that was never used is empty: the other parity.
 // CHECK:           arith.xori %{{.+}}, %c1_i32
 // CHECK:           mbarrier.try_wait
 // CHECK:           llvm.store %{{.+}}, %{{.+}} : i32, !llvm.ptr<3>

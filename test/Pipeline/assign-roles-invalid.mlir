@@ -92,7 +92,7 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
                        visit(kv, step) = step, turn(kv, q) = kv>)
 !T = memref<?x?x?x128xbf16>
 
-// Memory that nobody plans for.
+// Memory outside the plan.
 func.func @no_role_does_side_effects(%q: !T {dash.tensor = #q}, %k: !T {dash.tensor = #k}, %v: !T {dash.tensor = #v}, %lse: memref<?x?x?xf32> {dash.tensor = #lse}, %sum: memref<?x?x?x128xf32>, %out: !T) {
   %zero = arith.constant dense<0.0> : tensor<128x128xf32>
   dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
@@ -345,7 +345,7 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
                        visit(kv, step) = step, turn(kv, q) = kv>)
 !T = memref<?x?x?x128xbf16>
 
-// A constant could be added without anybody handing it on.
+// A constant could be added without a channel.
 func.func @adds_what_products_give(%q: !T {dash.tensor = #q}, %k: !T {dash.tensor = #k}, %v: !T {dash.tensor = #v}, %lse: memref<?x?x?xf32> {dash.tensor = #lse}, %sum: memref<?x?x?x128xf32>, %out: !T, %ones: tensor<64x128xf32>) {
   %zero = arith.constant dense<0.0> : tensor<128x128xf32>
   dash.items order(@order) over(%q, %k, %v : !T, !T, !T)
@@ -387,7 +387,7 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
                        visit(kv, step) = step, turn(kv, q) = kv>)
 !T = memref<?x?x?x128xbf16>
 
-// Carried sums stay with who computes them.
+// Carried sums stay with the role that computes them.
 func.func @adds_what_the_step_gives(%q: !T {dash.tensor = #q}, %k: !T {dash.tensor = #k}, %v: !T {dash.tensor = #v}, %lse: memref<?x?x?xf32> {dash.tensor = #lse}, %sum: memref<?x?x?x128xf32>, %out: !T, %ones: tensor<64x128xf32>) {
   %zero = arith.constant dense<0.0> : tensor<128x128xf32>
   dash.items order(@order) over(%q, %k, %v : !T, !T, !T)

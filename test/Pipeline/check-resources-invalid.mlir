@@ -670,7 +670,7 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 !T = memref<?x?x?x128xbf16>
 !C = !dash.channel<tensor<128x128xbf16>>
 
-// Nobody would ever get it.
+// No role would ever get it.
 func.func @channels_have_two_sides(%q: !T, %k: !T, %v: !T) {
   dash.workers registers(168) shared_bytes(33792) {
     // expected-error @below {{channel 'k' must have one role that puts and one that waits, got 1 and 0}}
@@ -705,7 +705,7 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 !T = memref<?x?x?x128xbf16>
 !C = !dash.channel<tensor<128x128xbf16>>
 
-// Which slots are empty knows who fills them.
+// The role that fills slots knows which are empty.
 func.func @results_leave_through_own_slots(%q: !T, %k: !T, %v: !T, %dk: !T, %i: index) {
   dash.workers registers(168) shared_bytes(33792) {
     %k_tiles = dash.channel "k" depth(1) at([1024], [32768]) barriers([0, 8]) : !C
@@ -1033,7 +1033,7 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 
 !S = !dash.channel<tensor<64x128xf32>>
 
-// Of two warps that add, the first has uses 0, 2 and 4: of three slots it would come to the second one in its second phase, and could
+// The first of two warps that add has uses 0, 2 and 4: with three slots it would reach the second one in its second phase, and could
 // not see whether its first is over.
 func.func @phases_are_told_apart(%q: !T, %k: !T, %v: !T) {
   dash.workers registers(168) shared_bytes(99328) {

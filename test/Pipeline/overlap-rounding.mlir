@@ -4,7 +4,7 @@
 // REDEFINE: %{order} = kind=symmetric-shift workers=4 parts=2 sizes=q:512,batch:1,heads:4,kv-heads:1
 // RUN: dash-opt %dash_examples/bwd-causal.mlir %{kernels} | FileCheck %s --check-prefixes=CHECK,PARTS
 
-// One entry rounds all sums, so all of them tell, or none. Nobody can wait where adds have no turns, or where contributions are kept apart.
+// One entry rounds all sums, so all of them tell, or none. There is nothing to wait for if adds have no turns, or if contributions are kept apart.
 // REDEFINE: %{order} = kind=symmetric-shift workers=4 parts=2 sizes=q:512,batch:1,heads:4,kv-heads:1 apart=parts
 // RUN: dash-opt %dash_examples/bwd-causal.mlir %{kernels} | FileCheck %s --check-prefix=NONE
 // REDEFINE: %{order} = kind=symmetric-shift workers=4 sizes=q:512,batch:1,heads:4,kv-heads:4 apart=all

@@ -34,7 +34,7 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
 // CHECK:           dash.role "load-kv" producer warps(1) registers(24) {
 // CHECK:           dash.role "compute" consumer warps(8) registers(240) {
 
-// Of other depths, other periods; a warp for each buffer that is added; more warps, fewer registers.
+// Other depths have other periods; a warp for each buffer that is added; more warps, fewer registers.
 // DEEP:          dash.workers registers(96) shared_bytes(247552) {
 // DEEP-NEXT:       %k_tiles = dash.channel "k" depth(1) at([1024, 160, 164, 168, 172], [32768, 16, 16, 16, 16]) barriers([0, 8]) :
 // DEEP-NEXT:       %q_tiles = dash.channel "q" depth(3) at([33792, 246784, 176], [16384, 256, 16]) barriers([16, 40]) :

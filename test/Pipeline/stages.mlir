@@ -1,7 +1,7 @@
 // RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile='q=64 kv=128' --dash-apply-schedule='kind=symmetric-shift workers=132 sizes=q:4096,kv:4096,batch:1,heads:16,kv-heads:16' --dash-assign-roles --dash-order-products --dash-place-releases --dash-plan-buffers --dash-check-resources | FileCheck %s
 // RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile='q=64 kv=128' --dash-apply-schedule='kind=symmetric-shift workers=132 sizes=q:4096,kv:4096,batch:1,heads:16,kv-heads:16' --dash-assign-roles --dash-order-products --dash-place-releases --dash-plan-buffers --dash-check-resources | dash-opt --verify-roundtrip --dash-check-resources | FileCheck %s
 
-// The whole stage, on the causal example: who does what, through what, and when.
+// The whole stage, on the causal example: roles, channels and times.
 // CHECK-LABEL: func.func @attention_bwd(
 // CHECK-SAME:      %[[Q:[^:]+]]: {{[^%]+}}, %[[K:[^:]+]]: {{[^%]+}}, %[[V:[^:]+]]: {{[^%]+}}, %[[DO:[^:]+]]: {{[^%]+}}, %{{[^:]+}}: {{[^%]+}}, %[[LSE:[^:]+]]: {{[^%]+}}, %[[DQ:[^:]+]]: {{[^%]+}}, %[[DK:[^:]+]]: {{[^%]+}}, %[[DV:[^:]+]]: {{[^%]+}}, %[[SCALE:.+]]: f32 {dash.tensor = #scale}) attributes {dash.tensors = [#q, #k, #v, #do, #o, #lse, #dq, #dk, #dv, #scale]} {
 // CHECK:         %[[DELTA:.+]] = memref.alloc({{.+}}) : memref<?x?x?xf32>

@@ -1,4 +1,4 @@
-// An op that has a slot or a sum and does not say what it does there is refused by all who look at slots, and passed over by none.
+// An op that has a slot or a sum and does not state its effects there is refused by every pass that looks at slots.
 // RUN: split-file %s %t
 // RUN: not dash-opt %t/channel.mlir --allow-unregistered-dialect --dash-verify-waits 2>&1 | FileCheck %s --check-prefix=CHANNEL
 // RUN: not dash-opt %t/channel.mlir --allow-unregistered-dialect --dash-verify-protocol 2>&1 | FileCheck %s --check-prefix=CHANNEL

@@ -28,7 +28,7 @@ func.func @right(%k: !T, %f: f32) {
       %tile = dash.slot_tile %c[%slot] element(0) : !K -> !k
       %s = dash.matmul %tile, transpose %tile async : (!k, !k) -> !s
       %sums = dash.wgmma_wait %s pending(0) : !s -> !s
-      // Of another dialect, and without effects: numbers that decide nothing, and tiles that a new op computes.
+      // From another dialect, and without effects: numbers that decide nothing, and tiles that a new op computes.
       %g = math.sqrt %f : f32
       %t = math.sqrt %sums : !s
       dash.mbarrier_arrive %c empty[%slot] by warp : !K

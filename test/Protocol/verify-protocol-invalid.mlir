@@ -125,7 +125,7 @@ func.func @waits_for_ever() {
 
 !C = !dash.channel<index>
 
-// Nobody has told this role that phase 0 is complete.
+// This role does not know that phase 0 is complete.
 func.func @skips_a_phase() {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -524,7 +524,7 @@ func.func @leave_alike(%dv: memref<?x?x?x64xbf16>, %dk: memref<?x?x?x64xbf16>) {
 !K = !dash.channel<tensor<64x64xbf16, #dash.swizzled>>
 !p = tensor<64x64xbf16, #dash.fragment<operand, rows by 1>>
 
-// The slot stays empty, but who fills it next waits until the results have left.
+// The slot stays empty, but the role that fills it next waits until the results have left.
 func.func @results_still_leave(%dk: memref<?x?x?x64xbf16>) {
   %c0 = arith.constant 0 : index
   dash.workers {
@@ -551,7 +551,7 @@ func.func @results_still_leave(%dk: memref<?x?x?x64xbf16>) {
 !p = tensor<64x64xbf16, #dash.fragment<operand, rows by 1>>
 !s = tensor<64x64xf32, #dash.fragment<accumulator, rows by 1>>
 
-// Nobody knows which slot this factor is of.
+// The slot of this factor is unknown.
 func.func @unnamed_factor() {
   %c0 = arith.constant 0 : index
   dash.workers {

@@ -54,7 +54,7 @@ func.func @never_given() {
 
 // -----
 
-// A turn that nobody gives.
+// A turn that is never passed on.
 func.func @turn_never_comes(%dq: memref<?x?x?x64xf32>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -253,7 +253,7 @@ func.func @second_turn(%n: index) {
 !s = tensor<128x128xf32, #dash.fragment<accumulator, rows by 2>>
 !p = tensor<128x128xbf16, #dash.fragment<operand, rows by 2>>
 
-// A tile of a slot is a name for memory that may be somebody else's by now.
+// A tile of a slot is a name for memory that may have other contents by now.
 func.func @tile_of_a_slot_given_back() {
   dash.workers {
     %k_tiles = dash.channel "k" depth(2) : !K
@@ -540,7 +540,7 @@ func.func @writes_under_a_copy(%p: !p, %out: !T) {
 !p = tensor<128x128xbf16, #dash.fragment<operand, rows by 2>>
 !T = memref<?x?x?x128xbf16>
 
-// They meet, but nobody has waited.
+// They meet, but no thread has waited.
 func.func @writes_unread(%p: !p, %out: !T) {
   dash.workers {
     %ds_tiles = dash.channel "ds" depth(2) : !K
@@ -597,7 +597,7 @@ func.func @writes_what_a_turn_before_copies(%p: !p, %out: !T) {
 !p = tensor<128x128xbf16, #dash.fragment<operand, rows by 2>>
 !T = memref<?x?x?x128xbf16>
 
-// What is borrowed is not handed on: whoever waits until it is full would find results in it.
+// A borrowed slot is not passed on: a role that waits until it is full would find results in it.
 func.func @hands_on_what_it_borrows(%p: !p, %out: !T) {
   dash.workers {
     %ds_tiles = dash.channel "ds" depth(2) : !K

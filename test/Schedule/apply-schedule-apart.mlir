@@ -14,7 +14,7 @@
 // PARTS: dash.schedule @attention_bwd_order kind("synthesized") level(run) parts(16) workers(132) width(132) min_workers({{[0-9]+}}) apart(parts)
 // ALL: dash.schedule @attention_bwd_order kind("ascending") level(run) parts(1) workers(132) width(132) min_workers({{[0-9]+}}) apart(all)
 
-// Of a kind that is stated, and as formulas; but nobody who asked for nothing gives a gigabyte.
+// With a stated kind, and as formulas; but without a request, no order takes a gigabyte.
 // STATED: dash.schedule @attention_bwd_order kind("shift") {{.*}} apart(all)
 // STATED: #dash.formulas
 // MEMORY: dash.schedule @attention_bwd_order

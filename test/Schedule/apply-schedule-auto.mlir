@@ -25,7 +25,7 @@
 // The kind of least predicted time, and by its name: a search beats the fixed kinds here.
 // SEARCHED: dash.schedule @attention_bwd_order kind("synthesized") level(run)
 
-// Of two that take as long, the one that is formulas: other sizes need no other order.
+// If two take equally long, the one with formulas: other sizes need no other order.
 // FIXED: dash.schedule @attention_bwd_order kind("shift")
 // FIXED: #dash.formulas
 
@@ -37,7 +37,7 @@
 // ASSUMED: #dash.formulas
 
 // Few heads leave workers idle, so they are cut into parts, as many as take least; a number that is stated holds, other kinds
-// take one, and so does who has items enough, or for whom sums are too dear.
+// take one, and so do problems with enough items, or with expensive sums.
 // PARTS: kind("shift") level(run) parts(8)
 // FEWER: kind("synthesized") level(run) parts(4)
 // STATED: kind("shift") level(run) parts(2)

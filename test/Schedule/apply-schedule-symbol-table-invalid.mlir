@@ -2,7 +2,7 @@
 
 !T = memref<1x1x256x64xbf16>
 
-// What an unknown op is to symbols, nobody knows: there is no place for the order.
+// The symbols of an unknown op are unknown: there is no place for the order.
 "host.launch"() ({
 ^bb0(%q: !T):
   // expected-error @below {{has no symbol table above it to hold its order}}

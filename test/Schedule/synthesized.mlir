@@ -1,6 +1,6 @@
 // RUN: dash-opt %dash_examples/bwd-causal.mlir --dash-tile='q=128 kv=128' --dash-apply-schedule='kind=synthesized workers=3 sizes=q:512,heads:2' --dash-verify-schedule --dash-report-schedule -o /dev/null | FileCheck %s
 
-// Three workers share two heads of ten tasks each: nobody waits, and the makespan is that of seven computes and a reduction.
+// Three workers share two heads of ten tasks each: none waits, and the makespan is that of seven computes and a reduction.
 
 // CHECK-LABEL: schedule synthesized of @attention_bwd
 // CHECK-NEXT:   problem      causal mask, q x kv rows 512 x 512, 2 heads over 2 kv heads, tiles 128 x 128

@@ -5,7 +5,7 @@
 // RUN: FileCheck %s --check-prefix=PARTS < %t.parts.mlir
 // RUN: dash-opt %dash_examples/bwd-blocks.mlir --dash-tile='q=256 kv=256' --dash-apply-schedule='kind=unordered workers=2 sizes=q:1024' --dash-verify-schedule | FileCheck %s --check-prefix=TABLE
 
-// Lists and visits of `ascending`, but nobody waits: workers are idle only where lists are shorter.
+// Lists and visits of `ascending`, but no worker waits: workers are idle only if their lists are shorter.
 
 // CHECK-LABEL: schedule unordered of @attention_bwd
 // CHECK-NEXT:   problem      causal mask, q x kv rows 1024 x 1024, 1 head over 1 kv head, tiles 128 x 128

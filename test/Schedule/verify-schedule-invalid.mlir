@@ -231,7 +231,7 @@ dash.schedule @turn_twice_and_no_value kind("file") level(run) parts(1) workers(
 
 // -----
 
-// A worker waits for a turn that nobody has; the item that should have it is behind, with a turn out of range.
+// A worker waits for a turn that no item has; the item that should have it comes later, with a turn out of range.
 // expected-error @below {{'dash.schedule' op item (sequence 0, kv head 0, part 0, kv tile 1) has turn 2 at q tile 0 of head 0, expected 0 to 1}}
 dash.schedule @turn_of_nobody kind("ascending") level(run) parts(1) workers(1) width(1)
   problem(<tiles = <q = 16, kv = 16>, mask = <full>, heads = 1, kv_heads = 1, head_dim = 64, head_dim_v = 64,

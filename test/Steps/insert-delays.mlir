@@ -1,4 +1,4 @@
-// Who loads and who adds sleeps where it waits; a consumer does not.
+// Roles that load or add sleep where they wait; a consumer does not.
 // RUN: dash-opt %s --dash-insert-delays | FileCheck %s --implicit-check-not=dash.delay
 
 !Q = !dash.channel<tensor<64x128xbf16>>

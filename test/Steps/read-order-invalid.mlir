@@ -59,7 +59,7 @@ dash.schedule @order kind("ascending") level(run) parts(1) workers(2) width(2)
                        visit(kv, step) = step, turn(kv, q) = kv>)
 !T = memref<?x?x?x128xbf16>
 
-// Sums are for who multiplies.
+// Only the role that multiplies has sums.
 func.func @only_consumers_carry(%q: !T, %k: !T, %v: !T, %zero: tensor<128x128xf32>) {
   dash.workers {
     dash.role "load-q" producer warps(1) {
