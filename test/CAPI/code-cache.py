@@ -82,7 +82,7 @@ def folders_that_do_not_serve(manifest: Path) -> None:
             os.chown(kept, 65534, -1)
         assert first_call(others, manifest) == (ASSEMBLED, []) and first_call(others, manifest) == ([CUBIN], [])
     # Read-only, and full: by who may not write, and may not write so much.
-    code = ("import resource, sys, warnings; from fixtures import *; from dash_attn import *; from dash_attn.kernel.driver import Driver\n"
+    code = ("import resource, sys, warnings; from fixtures import *; from dash_attn import Kernel; from dash_attn.kernel.driver import Driver\n"
             "resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]),) * 2)\n"
             "import os; os.setuid(int(sys.argv[3]))\n"
             "warnings.simplefilter('always')\n"
@@ -123,7 +123,7 @@ def the_users_own(manifest: Path) -> None:
 def processes(manifest: Path) -> None:
     """Eight at once on an empty folder, twice, and twice on files that are being damaged."""
     cache = TMP / "processes"
-    code = ("import sys; from fixtures import *; from dash_attn import *; from dash_attn.kernel.driver import Driver\n"
+    code = ("import sys; from fixtures import *; from dash_attn import Kernel; from dash_attn.kernel.driver import Driver\n"
             "for _ in range(20): Kernel.load(sys.argv[1], Driver(sys.argv[2])).reserve(**dict(zip(SIZES, (2, 4, 4, 256, 256))))\n")
     environment = os.environ | {"DASH_CACHE": str(cache), "DASH_STUB_LOG": "", "PYTHONWARNINGS": "error"}
     for round_ in range(4):

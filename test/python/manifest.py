@@ -91,7 +91,7 @@ def without_library() -> None:
                               (str(other), f"{other}: expected version 1 of the C API, found 7")):
         for call in ("Kernel.load('x.json')", "compile_program('')"):
             environment = os.environ | {"PYTHONPATH": str(SOURCE / "python"), "DASH_LIBRARY": library}
-            done = subprocess.run([sys.executable, "-c", f"from dash_attn import *\n{call}"], env=environment, capture_output=True, text=True,
+            done = subprocess.run([sys.executable, "-c", f"from dash_attn import Kernel, compile_program\n{call}"], env=environment, capture_output=True, text=True,
                                   check=False)
             last = done.stderr.splitlines()[-1]
             assert last.startswith("dash_attn.errors.LibraryError: ") and expected in last, done

@@ -37,7 +37,7 @@ q, k, v, do = (torch.randn(1, heads, 12, 64, dtype=torch.bfloat16) for heads in 
 serve(hub.__name__)
 theirs, ours = (package.explain(q, k, v, causal=True) for package in (hub, dash_attn))
 assert theirs.certificate == ours.certificate and str(theirs) == str(ours)
-assert Path(sys.modules[f"{hub.__name__}.library"].library()._name) == FOLDER / "build/torch-cuda/libdash.so"
+assert Path(sys.modules[f"{hub.__name__}.kernel.library"].library()._name) == FOLDER / "build/torch-cuda/libdash.so"
 
 leaves = [x.requires_grad_() for x in (q, k, v)]
 LAUNCHED.clear()

@@ -36,7 +36,7 @@ PLACES = {folder: number for number, folder in enumerate(HANDED)}
 FOLDERS = [BELOW, *HANDED, *sorted(ABOVE), *sorted(APART), *BESIDE]
 INCLUDE = re.compile(r'^\s*(?:#\s*)?include\s+"dash/([A-Za-z]+)/([^"]+)"')
 MLIR = re.compile(r'^\s*#\s*include\s+"mlir/')
-TOP_LEVEL = {"CMakeLists.txt", "CMakePresets.json", "LICENSE", "README.md", "pyproject.toml",
+TOP_LEVEL = {"CHANGELOG.md", "CITATION.cff", "CMakeLists.txt", "CMakePresets.json", "LICENSE", "README.md", "pyproject.toml",
              "lib", "include", "tools", "dialects", "test", "python"}
 
 
