@@ -1,10 +1,10 @@
 """Where two runs of a training step differ first: by module path and operator.
 
-    with audit.record(model) as one:            # everything as always; tensors are hashed on their device
+    with audit.record(model) as one:            # as always; tensors are hashed on their device
         train_step()
-    ...                                         # again, from the same weights, data and seeds: other
-    print(audit.compare(one, other))            # None, or the first operator whose inputs match and whose output differs
-    print(audit.locate(one, other))             # of record(model, space=True): and where in it, down to tasks and workers of dash's attention
+    ...                                         # again, from equal weights, data and seeds: other
+    print(audit.compare(one, other))            # None, or the first operator that differs
+    print(audit.locate(one, other))             # of record(model, space=True): where in it
 
     one.save("one.audit"); python3 -m dash_attn.audit one.audit other.audit
     python3 -m dash_attn.audit --certificates one.json other.json

@@ -10,9 +10,9 @@ control. Costs are those that predict the times best. --record keeps all measure
 makes the file of such a record, or of one of dash_attn.bench, without a GPU: the same costs for
 the same measurements. In Python: fit(measure()).
 
---from-trace REGION MANIFEST ORDER, once for each head dim and mask, takes the costs from what traced kernels did (dash_attn.trace), and says them beside
-those that the order was made with. A traced kernel is slower than a plain one: --plain MS, once
-for each, scales its costs to that time.
+--from-trace REGION MANIFEST ORDER, once for each head dim and mask, takes the costs from what
+traced kernels did (dash_attn.trace), and says them beside those that the order was made with. A
+traced kernel is slower than a plain one: --plain MS, once for each, scales its costs to that time.
 """
 
 from __future__ import annotations

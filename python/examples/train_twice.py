@@ -1,7 +1,7 @@
 """Trains a small Llama of random weights twice with each attention, and compares all weights bit
 by bit after each step.
 
-    python3 train_twice.py                  needs an H100 or H200, PyTorch and transformers; takes less than a minute
+    python3 train_twice.py                  takes less than a minute on an H100 or H200
     python3 train_twice.py --svg FILE       also draws how many weights differ after each step
 
 The status is 0 where the weights of both runs with dash are equal, 1 where they are not, 2 where

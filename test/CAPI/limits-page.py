@@ -6,8 +6,8 @@
 # OTHER: expected what the library covers,
 # OTHER: | head dims of q and k, and of v | multiples of 4 up to 512 |
 # OTHER: expected test/Pipeline/check-sizes-invalid to give the message of 'up to 2097152 rows of q', found no "kernels serve rows up to 2097152"
-"""The page of limits says what the library says of its coverage; each row's message stands in the test that it names, and each of the compiler's
-messages about coverage has a row."""
+"""The page of limits says what the library says of its coverage; each row's message stands in the
+test that it names, and each of the compiler's messages about coverage has a row."""
 
 from __future__ import annotations
 

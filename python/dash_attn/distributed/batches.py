@@ -47,7 +47,7 @@ class Batches:
         return sequences.operator_of_forward(), list(_certificates(self.head_dim, self.dtype, self.group))
 
     # ---- Forward
-    # ------------------------------------------------------------------------------------------------
+    # ----------------------------------------------------------------------------------------------
 
     def forward(self, plan: Plan, runs: Sequence[Run], rows: Rows) -> Iterator[tuple[Run, torch.Tensor, torch.Tensor]]:
         ends = {run: (plan.leaves.of(run.document)[run.first_leaf][0], plan.leaves.of(run.document)[run.end_leaf - 1][1]) for run in runs}
@@ -69,7 +69,7 @@ class Batches:
         return torch.empty((sum(lengths), heads, self.head_dim), dtype=self.dtype, device=self.device)
 
     # ---- Backward
-    # -----------------------------------------------------------------------------------------------
+    # ----------------------------------------------------------------------------------------------
 
     def backward(self, plan: Plan, runs: Sequence[Run], rows: Rows) -> Iterator[Gradients]:
         leaves = [leaf for run in runs for leaf in plan.leaves_of(run)]

@@ -11,7 +11,8 @@ from .reference import Reference
 
 
 def kernel_named(name: str, scale: float, group: int, head_dim: int, dtype: torch.dtype, device: torch.device) -> LeafKernel:
-    """"reference", on any device, or "batches", the kernels of dash; "" is what suits the device."""
+    """"reference", on any device, or "batches", the kernels of dash; "" is what suits the
+    device."""
     if name not in ("", "reference", "batches"):
         raise ArgumentError(f"kernel: expected one of reference, batches, found {name!r}")
     if name == "reference" or not name and device.type != "cuda":

@@ -7,8 +7,9 @@ is that of the options, or those of a model's layers: MODEL is a config.json of 
 folder with one, or the name of a model that transformers has downloaded; nothing is downloaded
 here. Needs no GPU and no framework. What is planned is kept in the cache, as by a first call.
 
---report writes a .zip for a bug report: programs, manifests, certificates, versions, and a script that does the same again. It holds no names of
-users and machines, no paths, and of the environment only what --json lists.
+--report writes a .zip for a bug report: programs, manifests, certificates, versions, and a script
+that does the same again. It holds no names of users and machines, no paths, and of the environment
+only what --json lists.
 
 The status is 0 where everything is served here; 1 where a call is refused, or no GPU of this
 machine can run it (--gpu CAPABILITY asks for another machine's); 2 for trouble: wrong arguments,

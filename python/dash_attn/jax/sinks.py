@@ -38,7 +38,8 @@ def with_sink(o: Any, lse: Any, sink: Any, layout: str) -> tuple[Any, Any]:
 
 
 def summed(dsink: Any) -> Any:
-    """[heads], of [batch, heads]: by halves, since the order of a sum of XLA's is its own choice."""
+    """[heads], of [batch, heads]: by halves, since the order of a sum of XLA's is its own
+    choice."""
     while (count := dsink.shape[0]) > 1:
         half = (count + 1) // 2
         dsink = jnp.concatenate([dsink[:count - half] + dsink[half:], dsink[count - half:half]])

@@ -99,7 +99,8 @@ def as_tensor(value: Any, name: str, device_of: Callable[[int], int], stream: in
 
 
 def _interface(value: Any, name: str) -> tuple[int, bool, tuple[int, ...], tuple[int, ...] | None, str, int | None]:
-    """Address, read-only, shape, strides in bytes, type and stream of a `__cuda_array_interface__`."""
+    """Address, read-only, shape, strides in bytes, type and stream of a
+    `__cuda_array_interface__`."""
     interface = getattr(value, "__cuda_array_interface__", None)
     if interface is None:
         raise ArgumentError("expected a tensor of PyTorch or CuPy, one with __cuda_array_interface__, or "

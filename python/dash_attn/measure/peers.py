@@ -54,7 +54,8 @@ def best_fixed(bundle: Bundle, case: Case) -> BundledKernel:
 
 def make_tensors(case: Case, backends: dict[str, SDPBackend] = PEERS,
                  ) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]]:
-    """Random inputs, o and LSE of PyTorch's forward, and for each peer that serves the case its o."""
+    """Random inputs, o and LSE of PyTorch's forward, and for each peer that serves the case its
+    o."""
     torch.manual_seed(case.seed)
     tensors = allocate(case, ("q", "k", "v", "do", *OUTPUTS), "cuda")
     for name in ("q", "k", "v", "do"):

@@ -34,7 +34,8 @@ def print_table(results: list[dict[str, Any]], baselines: dict[str, Any], means:
 
 
 def print_calls(results: list[dict[str, Any]], what: str = "both ways") -> None:
-    """A table for each thing that was measured, a row for each shape; then why calls refuse shapes."""
+    """A table for each thing that was measured, a row for each shape; then why calls refuse
+    shapes."""
     names = list(dict.fromkeys(result["variant"] for result in results if "ms" in result))
     found = {(result["shape"], result["variant"]): result for result in results}
     for title, key, digits in ((f"milliseconds of {what}", "ms", 3), ("TFLOP/s", "tflops", 0), ("MiB beside the inputs, at most", "mib", 0),

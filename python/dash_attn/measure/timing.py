@@ -31,7 +31,8 @@ class Variant:
 
 
 def measure(variants: list[Variant], rounds: int, flush: torch.Tensor | None, generator: random.Random) -> None:
-    """One time a round for each variant; then, in rounds of their own, one for each entry of ours."""
+    """One time a round for each variant; then, in rounds of their own, one for each entry of
+    ours."""
     measure_whole(variants, rounds, flush, generator)
     measure_entries(variants, max(5, rounds // 3), flush, generator)
 

@@ -11,7 +11,8 @@ _locks: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 def new_lock() -> Any:
-    """A lock that the thread which has it may take again: what collects garbage may do so anywhere."""
+    """A lock that the thread which has it may take again: what collects garbage may do so
+    anywhere."""
     lock = threading.RLock()
     _locks.add(lock)
     return lock

@@ -23,7 +23,8 @@ VARIABLES = ("CUBLAS_WORKSPACE_CONFIG", "NVIDIA_TF32_OVERRIDE", "NCCL_ALGO", "NC
 
 
 def certificate(model: torch.nn.Module | None = None, run: Run | None = None) -> dict[str, Any]:
-    """kernels, worlds: those that were used until now. Waits for the device where there is a model."""
+    """kernels, worlds: those that were used until now. Waits for the device where there is a
+    model."""
     found = {"dash_certificate": VERSION, "versions": versions(), "machine": machine(), "switches": switches(),
              "kernels": [describe(wanted) for wanted in kernels()], "drop_in": state()}
     if worlds():

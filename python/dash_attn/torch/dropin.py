@@ -147,7 +147,7 @@ class DropIn:
         return self._leave(CUDNN, "expected packed sequences of FlashAttention, found cuDNN's", keys, *arguments, **options)
 
     # ---- Ours, or not
-    # ---------------------------------------------------------------------------------------------------
+    # ----------------------------------------------------------------------------------------------
 
     def _serve(self, name: str, do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, window: Window, scale: float | None,
                layout: str = "bhsd") -> tuple[Any, str | None]:

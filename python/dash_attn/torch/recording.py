@@ -113,7 +113,7 @@ class Recorder(TorchDispatchMode):
                 self._hash(tensor, "input", path, "parameter")
 
     # ---- Operators
-    # ------------------------------------------------------------------------------------------------------
+    # ----------------------------------------------------------------------------------------------
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}

@@ -1,7 +1,8 @@
 """attn_implementation="dash" in Hugging Face's transformers, from when this is imported.
 
     import dash_attn.transformers
-    model = AutoModelForCausalLM.from_pretrained(NAME, dtype=torch.bfloat16, attn_implementation="dash")
+    model = AutoModelForCausalLM.from_pretrained(NAME, dtype=torch.bfloat16,
+    attn_implementation="dash")
 
 What a model computes is what it computes with "eager", with dash's gradients; or it is refused
 by ArgumentError, which says what to do. The mask that a model asks for is what counts: full,

@@ -103,7 +103,8 @@ def has_several(positions: torch.Tensor) -> bool:
         (_has_begins if not positions.is_inference() else _has_begins._find)(positions)
 
 
-# ---- Models ---------------------------------------------------------------------------------------------
+# ---- Models
+# ---------------------------------------------------------------------------------------------
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

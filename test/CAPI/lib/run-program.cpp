@@ -1,4 +1,5 @@
-// Runs a program by dash/Support/RunProgram.h, in a process that has an alarm: run-program SECONDS OUTPUT PROGRAM ARGUMENT...
+// Runs a program by dash/Support/RunProgram.h, in a process that has an alarm: run-program SECONDS
+// OUTPUT PROGRAM ARGUMENT...
 #include "dash/Support/RunProgram.h"
 #include "llvm/ADT/SmallVector.h"
 #include <csignal>

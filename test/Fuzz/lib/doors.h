@@ -3,8 +3,8 @@
 //
 //   fuzz-readers --door=NAME [options of libFuzzer] [FOLDER...]
 //
-// A door is a parser, a reader or a pass that meets what a stranger wrote. Whatever the bytes, it answers: no crash, no failed
-// assertion, no hang. A program names its doors in `doors`.
+// A door is a parser, a reader or a pass that meets what a stranger wrote. Whatever the bytes, it
+// answers: no crash, no failed assertion, no hang. A program names its doors in `doors`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,7 +50,8 @@ static MLIRContext &getContext() {
 // libFuzzer
 //===----------------------------------------------------------------------===//
 
-/// As the tests of a build with sanitizers have it: containers are shared with a libMLIR that is not instrumented.
+/// As the tests of a build with sanitizers have it: containers are shared with a libMLIR that is
+/// not instrumented.
 extern "C" const char *__asan_default_options() {
   return "detect_container_overflow=0:allow_user_poisoning=0:detect_leaks=0";
 }

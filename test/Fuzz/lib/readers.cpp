@@ -26,8 +26,8 @@ static StringRef asFile(StringRef bytes) {
   return file.path();
 }
 
-/// Text; what can be read can be written, also as bytecode. All of bytecode but `readAttribute` is MLIR's own reader, which trusts the
-/// numbers that it finds.
+/// Text; what can be read can be written, also as bytecode. All of bytecode but `readAttribute` is
+/// MLIR's own reader, which trusts the numbers that it finds.
 static void readModule(StringRef bytes) {
   if (isBytecode(llvm::MemoryBufferRef(bytes, "")))
     return;
@@ -42,7 +42,8 @@ static void readModule(StringRef bytes) {
 }
 
 namespace {
-/// What MLIR's reader of bytecode is to a dialect: numbers are read from the bytes, attributes are some of a few.
+/// What MLIR's reader of bytecode is to a dialect: numbers are read from the bytes, attributes are
+/// some of a few.
 class NumbersAndAttributes final : public DialectBytecodeReader {
 public:
   NumbersAndAttributes(StringRef bytes, ArrayRef<Attribute> attributes)

@@ -1,8 +1,8 @@
 //===- check-bands.cpp - what bands say, beside what their elements are ---===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every fact of dash/IR/Band.h, as a number and as an expression, against a loop over all elements of
-// small problems. Prints how many facts were compared, and the tiles of one problem.
+// Every fact of dash/IR/Band.h, as a number and as an expression, against a loop over all elements
+// of small problems. Prints how many facts were compared, and the tiles of one problem.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,8 @@ using llvm::outs;
 
 namespace {
 
-/// One mask on one sequence in tiles of one shape. What an element is comes from the definition alone.
+/// One mask on one sequence in tiles of one shape. What an element is comes from the definition
+/// alone.
 class Checker {
 public:
   Checker(MLIRContext &context, TileBand tiled, int64_t qRows, int64_t kvRows)
@@ -105,7 +106,8 @@ private:
     expect(tiled.hides(bounds) == hides, "hides", q, kv);
   }
 
-  /// What `fact` says of numbers, after comparing it with what its expressions are at these numbers.
+  /// What `fact` says of numbers, after comparing it with what its expressions are at these
+  /// numbers.
   template <typename Fact, typename... Numbers>
   Bounds<int64_t> both(Fact fact, int64_t first, Numbers... rest) {
     Bounds<int64_t> numbers = fact(first, offset(), rest...);

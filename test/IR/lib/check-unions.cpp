@@ -1,8 +1,9 @@
 //===- check-unions.cpp - what unions say, beside what their elements are -===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Everything that schedules, the CPU lane and kernels ask of a mask with `#dash.union`, against a loop over all
-// elements of small problems. Prints how many facts were compared, and the tiles of two problems.
+// Everything that schedules, the CPU lane and kernels ask of a mask with `#dash.union`, against a
+// loop over all elements of small problems. Prints how many facts were compared, and the tiles of
+// two problems.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +28,8 @@ struct Union {
   Band window;
 };
 
-/// One mask on one sequence in tiles of one shape. What an element is comes from the definition alone.
+/// One mask on one sequence in tiles of one shape. What an element is comes from the definition
+/// alone.
 class Checker {
 public:
   Checker(MLIRContext &context, const Union &asked, TileShape tiles, SequenceLengths rows)

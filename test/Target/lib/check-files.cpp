@@ -1,7 +1,8 @@
 //===- check-files.cpp - files whole or not at all ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The system's call to write is replaced by one that is interrupted, writes less than it was asked to, or finds the disk full.
+// The system's call to write is replaced by one that is interrupted, writes less than it was asked
+// to, or finds the disk full.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,8 +1,8 @@
 //===- check-world.cpp - random worlds, and plans that are spoiled ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//   check-world random COUNT SEED    plans random problems with each kind, and has the verifier prove them
-//   check-world spoilt               breaks one thing of a good plan, rule by rule, and prints what the verifier says
+//   check-world random COUNT SEED    plans random problems with each kind, and proves them
+//   check-world spoilt               breaks a good plan, rule by rule; prints what the verifier says
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,8 @@ static llvm::ExitOnError exitOnError("check-world: ");
 /// A problem with a placement in which each phase has messages, and each stage folds.
 static constexpr uint64_t SEED = 13;
 
-/// Lengths, heads, homes, speeds and numbers of ranks of all sorts; most documents have several leaves, or one.
+/// Lengths, heads, homes, speeds and numbers of ranks of all sorts; most documents have several
+/// leaves, or one.
 static WorldProblem randomProblem(RandomNumbers &random) {
   static constexpr int64_t groups[] = {1, 2, 4, 8, 3};
   WorldProblem p;
@@ -102,7 +103,8 @@ static std::string checkRandom(int64_t count, uint64_t seed) {
                        messages, folds);
 }
 
-/// Four ranks in two nodes, and documents of one and of several leaves: every phase has messages, every stage folds.
+/// Four ranks in two nodes, and documents of one and of several leaves: every phase has messages,
+/// every stage folds.
 static World smallWorld(bool keepsInputs = false) {
   WorldProblem p;
   p.cutVersion = 0;
@@ -181,7 +183,8 @@ static void keepOnly(Phase &phase, Message &message, uint32_t what) {
   }
 }
 
-/// Has a message that begins where a home begins take the last row in front of it, too, and not its own last.
+/// Has a message that begins where a home begins take the last row in front of it, too, and not its
+/// own last.
 static void shift(Phase &phase, uint32_t what) {
   for (Message &message : phase.messages)
     if ((message.what & what) &&
