@@ -2,8 +2,8 @@
 them. Needs PyTorch.
 
     world = World(group, documents=[131072, 9000], heads=32, kv_heads=8, head_dim=128)
-    o = attention(q, k, v, world=world)                    # this rank's rows, [rows, heads, head_dim]
-    o = attention(q, k, v, cu_seqlens=cu, group=group)     # or: offsets of its own packed rows
+    o = attention(q, k, v, world=world)                # rows of this rank: [rows, heads, head_dim]
+    o = attention(q, k, v, cu_seqlens=cu, group=group) # or: offsets of its own packed rows
 """
 
 from .described import describe

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //   check-world random COUNT SEED    plans random problems with each kind, and proves them
-//   check-world spoilt               breaks a good plan, rule by rule; prints what the verifier says
+//   check-world spoilt               breaks a good plan, rule by rule; prints the errors
 //
 //===----------------------------------------------------------------------===//
 
