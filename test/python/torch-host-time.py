@@ -23,7 +23,7 @@ from dash_attn import attention  # noqa: E402
 from dash_attn.kernel import runtime  # noqa: E402
 from dash_attn.kernel.driver import Driver  # noqa: E402
 from dash_attn.kernel.tensors import Tensor  # noqa: E402
-from dash_attn.torch import function, kernels, operator, problem  # noqa: E402
+from dash_attn.torch import kernels, operator, problem, refusal  # noqa: E402
 
 ROUNDS, CALLS = 20, 300
 BF16 = torch.bfloat16
@@ -54,7 +54,7 @@ DRIVER = Driver(STUB)
 CURRENT = DRIVER.on(0)
 CURRENT.__enter__()  # as it is where anything ran before
 runtime.as_tensor, runtime.cuda_driver, problem.DEVICE = as_tensor, lambda: DRIVER, "cpu"
-function.refusal_of_device = lambda index: None
+refusal.refusal_of_device = lambda index: None
 torch._C._cuda_getCurrentRawStream = lambda index: 0
 kernels.allocate, kernels.free = lambda *_: -(-MEMORY.data_ptr() // 256) * 256, lambda pointer: None
 LIBRARY = torch.library.Library("aten", "IMPL")

@@ -9,8 +9,7 @@ import jax
 from ..kernel.explanation import Explanation, said_of
 from ..kernel.problem import plain_options, window_of
 from .operator import kernel_of, orders_of
-from .problem import refusal_of_arrays, refusal_of_device, refusal_of_forward, refusal_of_options
-from .sinks import refusal_of_sink
+from .refusal import refusal_of_call
 
 
 def explain(q: Any, k: Any, v: Any, *, causal: bool = False, window: tuple[int, int] | None = None, scale: float | None = None,
@@ -27,15 +26,10 @@ def explain(q: Any, k: Any, v: Any, *, causal: bool = False, window: tuple[int, 
 def _explained(q: Any, k: Any, v: Any, causal: Any, window: Any, scale: Any, lengths: tuple[Any, Any], sink: Any, level: Any,
                layout: Any) -> Explanation:
     causal, window, scale = plain_options(causal, window, scale)
-    reason = refusal_of_options(causal, window, scale, lengths, level, layout)
-    if reason:
-        return Explanation(reason)
-    sides = window_of(causal, window)
-    reason = refusal_of_arrays(q, k, v, layout, sides) or refusal_of_forward(q, k, sides, layout) or refusal_of_sink(sink, q, layout) or \
-        refusal_of_device()
+    reason = refusal_of_call(q, k, v, causal, window, scale, lengths, sink, level, layout)
     if reason:
         return Explanation(reason)
     has_sink = sink is not None
-    ordered = orders_of(q, k, sides, layout, has_sink=has_sink)
+    ordered = orders_of(q, k, window_of(causal, window), layout, has_sink=has_sink)
     return Explanation.of(f"cuDNN's, by XLA, JAX {jax.__version__}" + ", and the part of the sink" * has_sink,
                           [kernel_of(one.wanted) for one in dict.fromkeys(ordered)], ordered[0].predicted, len(ordered))

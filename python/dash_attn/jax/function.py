@@ -13,8 +13,8 @@ from jax.custom_derivatives import SymbolicZero
 
 from ..kernel.problem import demand, plain_options, window_of
 from .operator import Call, apply, gradients
-from .problem import refusal_of_arrays, refusal_of_device, refusal_of_forward, refusal_of_options
-from .sinks import refusal_of_sink, summed, with_sink
+from .refusal import refusal_of_call
+from .sinks import summed, with_sink
 
 
 def attention(q: jax.Array, k: jax.Array, v: jax.Array, *, causal: bool = False, window: tuple[int, int] | None = None,
@@ -39,11 +39,8 @@ def attention(q: jax.Array, k: jax.Array, v: jax.Array, *, causal: bool = False,
     raising.
     """
     causal, window, scale = plain_options(causal, window, scale)
-    demand(refusal_of_options(causal, window, scale, (cu_seqlens_q, cu_seqlens_k), level, layout))
-    sides = window_of(causal, window)
-    demand(refusal_of_arrays(q, k, v, layout, sides) or refusal_of_forward(q, k, sides, layout) or refusal_of_sink(sink, q, layout) or
-           refusal_of_device())
-    call = Call(sides, q.shape[3] ** -0.5 if scale is None else float(scale), layout, sink is not None)
+    demand(refusal_of_call(q, k, v, causal, window, scale, (cu_seqlens_q, cu_seqlens_k), sink, level, layout))
+    call = Call(window_of(causal, window), q.shape[3] ** -0.5 if scale is None else float(scale), layout, sink is not None)
     o, lse = _attention(call, *_as_varying(q, k, v, *(() if sink is None else (sink.astype(jnp.float32),))))
     return (o, lse) if return_lse else o
 

@@ -7,15 +7,13 @@ from typing import Any
 import torch
 
 from ..kernel.explanation import Explanation, said_of
-from ..kernel.problem import LAYOUTS, PACKED, Window, plain, plain_options, slices_of, window_of
+from ..kernel.problem import LAYOUTS, Window, plain, plain_options, slices_of
 from . import pieces
 from .forward import operator_of_forward
 from .kernels import kernel_for, kernel_of, order_of
-from .problem import (Lengths, refusal_of_device, refusal_of_forward, refusal_of_numbers, refusal_of_options, refusal_of_sequences,
-                      refusal_of_tensors)
+from .problem import Lengths
+from .refusal import Call, refusal_of_call
 from .sequences import operator_of_forward as operator_of_lists
-from .sharding import refusal_of_sharding
-from .sinks import refusal_of_sink
 
 
 def explain(q: Any, k: Any, v: Any, *, causal: bool = False, window: tuple[int, int] | None = None, scale: float | None = None,
@@ -36,23 +34,15 @@ def _explained(q: Any, k: Any, v: Any, causal: Any, window: Any, scale: Any, giv
                layout: Any) -> Explanation:
     causal, window, scale = plain_options(causal, window, scale)
     lengths = Lengths(*given[:2], *map(plain, given[2:]))
-    reason = refusal_of_options(causal, window, scale, level, layout, lengths)
+    call = Call(q, k, v, causal, window, scale, level, layout, sink, lengths)
+    reason = refusal_of_call(call, reads_offsets=True)
     if reason:
         return Explanation(reason)
-    sides, has_sink = window_of(causal, window), sink is not None
-    if lengths.are_given:
-        reason = refusal_of_sequences(q, k, v, lengths, sides) or refusal_of_sink(sink, q, PACKED) or \
-            refusal_of_numbers(q, k, lengths) or refusal_of_device(q.device.index)
-    else:
-        layout = layout or LAYOUTS[0]
-        reason = refusal_of_tensors(q, k, v, layout, sides) or refusal_of_forward(q, k, sides, layout) or \
-            refusal_of_sharding(q, k, layout) or refusal_of_sink(sink, q, layout) or refusal_of_device(q.device.index)
-    if reason:
-        return Explanation(reason)
+    sides, has_sink = call.sides, sink is not None
     its_part = ", and the part of the sink" * has_sink
     if lengths.are_given:
         return Explanation.of(operator_of_lists() + its_part, [kernel_for(q.shape[2], q.dtype, sides, level, has_sink=has_sink)])
-    return _of_batch(operator_of_forward(sides) + its_part, q, k, sides, layout, has_sink)
+    return _of_batch(operator_of_forward(sides) + its_part, q, k, sides, layout or LAYOUTS[0], has_sink)
 
 
 def _of_batch(forward: str, q: torch.Tensor, k: torch.Tensor, sides: Window, layout: str, has_sink: bool) -> Explanation:

@@ -7,14 +7,13 @@ from typing import Any, NamedTuple
 import torch
 
 from ..kernel.coverage import Coverage
-from ..kernel.problem import LAYOUTS, PACKED, Window, demand, plain, plain_options, window_of
+from ..kernel.problem import LAYOUTS, Window, demand, plain, plain_options, window_of
 from . import pieces
 from .forward import computed, forward
 from .operator import FirstDerivatives, fold, gradients, launch, opaque, unfold
-from .problem import (Lengths, coverage_of, is_plain, is_steppable, readable, refusal_of_device, refusal_of_forward, refusal_of_options,
-                      refusal_of_sequences, refusal_of_tensors, signature)
+from .problem import Lengths, coverage_of, is_plain, is_steppable, readable, signature
+from .refusal import Call, refusal_of_call
 from .sequences import AttentionOfSequences, opaque_of_sequences
-from .sharding import refusal_of_sharding
 from .sinks import AttentionOfSequencesWithSink, AttentionWithSink, opaque_of_sequences_with_sink, opaque_with_sink, refusal_of_sink
 
 _PLAIN = {(bool, type(None), of_scale, str, of_layout) for of_scale in (type(None), float) for of_layout in (type(None), str)}
@@ -108,11 +107,10 @@ def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, causal: bool
 
 def _of_sequences(q: Any, k: Any, v: Any, sink: Any, causal: Any, window: Any, scale: Any, lengths: Lengths, level: Any, layout: Any) -> Any:
     causal, window, scale = plain_options(causal, window, scale)
-    demand(refusal_of_options(causal, window, scale, level, layout, lengths))
-    sides = window_of(causal, window)
-    demand(refusal_of_sequences(q, k, v, lengths, sides) or refusal_of_sink(sink, q, PACKED) or refusal_of_device(q.device.index))
+    call = Call(q, k, v, causal, window, scale, level, layout, sink, lengths)
+    demand(refusal_of_call(call))
     q, k, v = readable(q), readable(k), readable(v)
-    rest = (*lengths.filled(q, k), *sides, q.shape[2] ** -0.5 if scale is None else scale, level)
+    rest = (*lengths.filled(q, k), *call.sides, q.shape[2] ** -0.5 if scale is None else scale, level)
     is_compiling = torch.compiler.is_compiling()
     if sink is None:
         return (opaque_of_sequences if is_compiling else AttentionOfSequences.apply)(q, k, v, *rest)
@@ -129,12 +127,8 @@ def _accept(key: Any, q: Any, k: Any, v: Any, causal: Any, window: Any, scale: A
             key = (seen, q.device, k.device, v.device, *options)
             if key in _accepted:
                 return _accepted[key]
-    demand(refusal_of_options(causal, window, scale, level, layout))
+    demand(refusal_of_call(Call(q, k, v, causal, window, scale, level, layout)))
     sides, layout = window_of(causal, window), layout or LAYOUTS[0]
-    demand(refusal_of_tensors(q, k, v, layout, sides) or refusal_of_forward(q, k, sides, layout))
-    if not is_compiling:
-        demand(refusal_of_sharding(q, k, layout))
-    demand(refusal_of_device(q.device.index))
     is_plain = is_steppable(q) and is_steppable(k) and is_steppable(v)
     found = Accepted(sides, q.shape[3] ** -0.5 if scale is None else scale, is_plain)
     if key is not None:

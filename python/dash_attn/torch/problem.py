@@ -9,7 +9,7 @@ import torch
 
 from ..kernel import coverage, problem
 from ..kernel.coverage import Coverage
-from ..kernel.problem import (CAUSAL, FULL, LAYOUTS, NAMES, OWN_FORWARD, PACKED, Window, plain, refusal_of, refusal_of_array, refusal_of_gpu,
+from ..kernel.problem import (CAUSAL, FULL, LAYOUTS, NAMES, OWN_FORWARD, PACKED, Window, refusal_of, refusal_of_array, refusal_of_gpu,
                               refusal_of_layout, refusal_of_level, refusal_of_rectangle, refusal_of_sizes)
 
 ELEMENTS = {getattr(torch, name): element for name, element in problem.ELEMENTS.items()}

@@ -12,13 +12,13 @@ from typing import Any
 import torch
 
 from ..kernel import problem
-from ..kernel.problem import ONE_SINK, PACKED
+from ..kernel.problem import ONE_SINK
 from . import pieces
 from .delta import in_place_of_o
 from .forward import forward as forward_without
 from .kernels import kernel_for
 from .operator import SPACE, FirstDerivatives, fold, opaque, unfold
-from .problem import dtype_of, is_sharded, readable, refusal_of_kind
+from .problem import dtype_of, is_sharded, refusal_of_kind
 from .registry import define, implement
 from .sequences import NO_VMAP
 from .sequences import forward as forward_of_sequences

@@ -20,7 +20,7 @@ from jax._src.cudnn import fused_attention_stablehlo as cudnn  # noqa: E402
 from xla_frame import EXECUTE, STRING, TYPES, Buffer, Extension, Frame, Scalar, Span  # noqa: E402
 
 from dash_attn import reference  # noqa: E402
-from dash_attn.jax import explanation, function, operator, problem  # noqa: E402
+from dash_attn.jax import function, operator, problem, refusal  # noqa: E402
 from dash_attn.reference import Mask  # noqa: E402
 
 DTYPES = {TYPES["bf16"]: ml_dtypes.bfloat16, TYPES["f16"]: np.float16, TYPES["f32"]: np.float32, TYPES["u8"]: np.uint8}
@@ -91,4 +91,4 @@ def _handler(address: int) -> None:
 
 jax.ffi.register_ffi_target(operator.TARGET, jax.ffi.pycapsule(ctypes.cast(_handler, ctypes.c_void_p).value), platform="cpu")
 problem.PLATFORM, function.forward, cudnn.check_cudnn_version = "cpu", forward, lambda: 91900
-function.refusal_of_device = explanation.refusal_of_device = lambda: None
+refusal.refusal_of_device = lambda: None

@@ -137,15 +137,15 @@ def launch_list_with_sink(do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, sin
 
 def serve(package: str) -> None:
     """package: dash_attn, or a copy of it under another name."""
-    function, dropin, operator, sequences, sinks, problem, explanation = (
+    function, dropin, operator, sequences, sinks, problem, refusal = (
         importlib.import_module(f"{package}.torch.{name}")
-        for name in ("function", "dropin", "operator", "sequences", "sinks", "problem", "explanation"))
+        for name in ("function", "dropin", "operator", "sequences", "sinks", "problem", "refusal"))
     torch.library.impl(operator.NAME, "CPU", launch_of_both)
     torch.library.impl(sequences.NAME, "CPU", launch_list)
     torch.library.impl(sinks.NAME, "CPU", launch_with_sink)
     torch.library.impl(sinks.OF_SEQUENCES, "CPU", launch_list_with_sink)
     problem.DEVICE, dropin.KEY, dropin.launch, dropin.launch_list, function.launch = "cpu", "CPU", launch, launch_list, launch
-    for module in (function, explanation, dropin):
+    for module in (refusal, dropin):
         module.refusal_of_device = lambda index: None
 
 

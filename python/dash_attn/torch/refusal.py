@@ -1,0 +1,57 @@
+"""Why a call of `attention` is refused. The order of all checks is here, for `attention` and `explain`."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+
+from ..kernel.problem import LAYOUTS, PACKED, Window, window_of
+from .problem import (NO_LENGTHS, Lengths, refusal_of_device, refusal_of_forward, refusal_of_numbers, refusal_of_options, refusal_of_sequences,
+                      refusal_of_tensors)
+from .sharding import refusal_of_sharding
+from .sinks import refusal_of_sink
+
+
+class Call(NamedTuple):
+    """The arguments of `attention`; numbers are plain, as `plain` and `plain_options` make them."""
+
+    q: Any
+    k: Any
+    v: Any
+    causal: Any
+    window: Any
+    scale: Any
+    level: Any
+    layout: Any
+    sink: Any = None
+    lengths: Lengths = NO_LENGTHS
+
+    @property
+    def sides(self) -> Window:
+        """The columns that rows see; of a call whose options are not refused."""
+        return window_of(self.causal, self.window)
+
+
+def refusal_of_call(call: Call, *, reads_offsets: bool = False) -> str | None:
+    """The first reason against a call, or None: options, tensors, the forward pass, the device.
+
+    reads_offsets: also looks at the numbers in offsets of packed sequences, and waits for the device.
+    """
+    reason = refusal_of_options(call.causal, call.window, call.scale, call.level, call.layout, call.lengths)
+    if reason:
+        return reason
+    return (_of_sequences(call, reads_offsets) if call.lengths.are_given else _of_batch(call)) or refusal_of_device(call.q.device.index)
+
+
+def _of_sequences(call: Call, reads_offsets: bool) -> str | None:
+    reason = refusal_of_sequences(call.q, call.k, call.v, call.lengths, call.sides) or refusal_of_sink(call.sink, call.q, PACKED)
+    return reason or (refusal_of_numbers(call.q, call.k, call.lengths) if reads_offsets else None)
+
+
+def _of_batch(call: Call) -> str | None:
+    layout = call.layout or LAYOUTS[0]
+    reason = refusal_of_tensors(call.q, call.k, call.v, layout, call.sides) or refusal_of_forward(call.q, call.k, call.sides, layout)
+    if reason is None and not torch.compiler.is_dynamo_compiling():  # which traces local tensors
+        reason = refusal_of_sharding(call.q, call.k, layout)
+    return reason or refusal_of_sink(call.sink, call.q, layout)
