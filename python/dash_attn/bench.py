@@ -38,6 +38,8 @@ from .measure.timing import measure, summary
 from .support.files import write_text
 from .support.records import write_record
 
+__all__ = ["main"]
+
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = parser_of("bench", __doc__)
@@ -59,6 +61,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def main(argv: list[str] | None = None) -> int:
+    """The command; argv without its name, that of the process if None. Returns the exit status."""
     arguments = parse(argv)
     return run("bench", lambda: bench(arguments))
 

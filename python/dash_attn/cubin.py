@@ -22,6 +22,8 @@ from .kernel.commands import GOOD, parser_of, run
 from .kernel.runtime import Kernel
 from .support.files import appears
 
+__all__ = ["assemble", "assemble_by_any", "find_ptxas", "main"]
+
 
 def find_ptxas() -> str | None:
     """The one that is asked first."""
@@ -67,6 +69,7 @@ def assemble_by_any(manifest: str | Path, assemblers: Sequence[str]) -> Path:
 
 
 def main(argv: list[str] | None = None) -> int:
+    """The command; argv without its name, that of the process if None. Returns the exit status."""
     parser = parser_of("cubin", __doc__)
     parser.add_argument("manifests", nargs="+", type=Path, metavar="MANIFEST")
     parser.add_argument("--ptxas", help="this one, and no other")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+__all__ = ["ArgumentError", "CapacityError", "CompileError", "DriverError", "LibraryError", "ManifestError"]
+
 
 class LibraryError(RuntimeError):
     """libdash is missing, or has another version, or cannot be used here: this process was

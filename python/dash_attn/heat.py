@@ -14,6 +14,8 @@ from .measure.spans import Lane, Tasks
 from .measure.svg import Picture
 from .support.files import write_text
 
+__all__ = ["Heat", "of_ranks", "of_trace", "save", "write_heat"]
+
 SHADES = 9
 COLORS = ("#f7fbff", "#deebf7", "#c6dbef", "#9ecae1", "#6baed6", "#4292c6", "#2171b5", "#08519c", "#08306b")
 STYLE = "".join(f"rect.heat{shade} {{ fill: {color} }}\n" for shade, color in enumerate(COLORS))
@@ -39,10 +41,12 @@ class Heat:
         return dict(sorted(((row, one / whole) for row, one in own.items() if whole and one > STRAGGLES * whole), key=lambda pair: -pair[1]))
 
     def as_json(self) -> dict[str, Any]:
+        """Its numbers, as `save` writes them to a .json file."""
         return {"title": self.title, "of": self.about, "unit": "us", "rows": list(self.rows), "steps": [list(cells) for cells in self.cells],
                 "stragglers": {row: round(times, 3) for row, times in self.stragglers.items()}}
 
     def as_svg(self) -> str:
+        """Its picture. Raises ArgumentError if no row has a step."""
         columns = max((len(cells) for cells in self.cells), default=0)
         known = sorted(one for cells in self.cells for one in cells if one is not None)
         if not known:
@@ -89,6 +93,7 @@ def of_ranks(times: Sequence[Sequence[float | None]], title: str) -> Heat:
 
 
 def write_heat(path: Path, lanes: Sequence[Lane], order: Mapping[str, Any], title: str) -> None:
+    """Saves `of_trace`. Raises ArgumentError for another ending than .svg and .json."""
     save(path, of_trace(lanes, order, title))
 
 

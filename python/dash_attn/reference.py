@@ -18,6 +18,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+__all__ = ["CAUSAL", "FULL", "Blocks", "Mask", "Union", "backward", "forward", "relative_error", "visible"]
+
 GRADIENTS = ("dq", "dk", "dv")
 
 

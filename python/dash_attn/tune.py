@@ -36,6 +36,8 @@ from .measure.prices import of_files, whole
 from .support.files import write_text
 from .support.records import Record, read, write_record
 
+__all__ = ["fit", "main", "measure"]
+
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = parser_of("tune", __doc__)
@@ -123,6 +125,7 @@ def tune(arguments: argparse.Namespace) -> int:
 
 
 def main(argv: list[str] | None = None) -> int:
+    """The command; argv without its name, that of the process if None. Returns the exit status."""
     arguments = parse(argv)
     return run("tune", lambda: tune(arguments), f"'{arguments.costs}' is as it was")
 

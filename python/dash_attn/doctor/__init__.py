@@ -33,6 +33,8 @@ from . import machine, report
 from .calls import Answer, Call, answer, of_program
 from .models import calls_of
 
+__all__ = ["main"]
+
 
 def _mask(text: str) -> Window:
     sides = {"full": FULL, "causal": CAUSAL}.get(text)
@@ -126,5 +128,6 @@ def _consult(arguments: argparse.Namespace) -> int:
 
 
 def main(argv: list[str] | None = None) -> int:
+    """The command; argv without its name, that of the process if None. Returns the exit status."""
     arguments = _parser().parse_args(argv)
     return run("doctor", lambda: _consult(arguments))

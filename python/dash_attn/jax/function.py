@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal, overload
 
 import jax
 import jax.numpy as jnp
@@ -17,9 +17,23 @@ from .refusal import refusal_of_call
 from .sinks import summed, with_sink
 
 
+@overload
 def attention(q: jax.Array, k: jax.Array, v: jax.Array, *, causal: bool = False, window: tuple[int, int] | None = None,
               scale: float | None = None, cu_seqlens_q: jax.Array | None = None, cu_seqlens_k: jax.Array | None = None,
-              sink: jax.Array | None = None, level: str = "run", layout: str = "bhsd", return_lse: bool = False) -> Any:
+              sink: jax.Array | None = None, level: str = "run", layout: str = "bhsd",
+              return_lse: Literal[False] = False) -> jax.Array: ...
+
+
+@overload
+def attention(q: jax.Array, k: jax.Array, v: jax.Array, *, causal: bool = False, window: tuple[int, int] | None = None,
+              scale: float | None = None, cu_seqlens_q: jax.Array | None = None, cu_seqlens_k: jax.Array | None = None,
+              sink: jax.Array | None = None, level: str = "run", layout: str = "bhsd",
+              return_lse: Literal[True]) -> tuple[jax.Array, jax.Array]: ...
+
+
+def attention(q: jax.Array, k: jax.Array, v: jax.Array, *, causal: bool = False, window: tuple[int, int] | None = None,
+              scale: float | None = None, cu_seqlens_q: jax.Array | None = None, cu_seqlens_k: jax.Array | None = None,
+              sink: jax.Array | None = None, level: str = "run", layout: str = "bhsd", return_lse: bool = False) -> jax.Array | tuple[jax.Array, jax.Array]:
     """softmax(scale * q k^T) v, with gradients that are the same bits on every run.
 
     q is [batch, heads, rows, head_dim]; k and v are [batch, kv_heads, kv_rows, head_dim], where

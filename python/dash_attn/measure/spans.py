@@ -265,10 +265,12 @@ def _place_of(name: str, part: int) -> tuple[Any, ...]:
 
 
 def by_role(lane: Lane) -> str:
+    """A key for `table` and `shares`: one line for each role."""
     return lane.role
 
 
 def by_worker(lane: Lane) -> str:
+    """A key for `table` and `shares`: one line for each role of each worker."""
     return f"w{lane.worker} {lane.role}"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, overload
 
 import torch
 
@@ -35,10 +35,26 @@ class Accepted(NamedTuple):
 _accepted: dict[Any, Accepted] = {}
 
 
+@overload
 def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, causal: bool = False, window: tuple[int, int] | None = None,
               scale: float | None = None, cu_seqlens_q: torch.Tensor | None = None, cu_seqlens_k: torch.Tensor | None = None,
               max_seqlen_q: int | None = None, max_seqlen_k: int | None = None, sink: torch.Tensor | None = None, level: str = "run",
-              layout: str | None = None, return_lse: bool = False) -> Any:
+              layout: str | None = None,
+              return_lse: Literal[False] = False) -> torch.Tensor: ...
+
+
+@overload
+def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, causal: bool = False, window: tuple[int, int] | None = None,
+              scale: float | None = None, cu_seqlens_q: torch.Tensor | None = None, cu_seqlens_k: torch.Tensor | None = None,
+              max_seqlen_q: int | None = None, max_seqlen_k: int | None = None, sink: torch.Tensor | None = None, level: str = "run",
+              layout: str | None = None,
+              return_lse: Literal[True]) -> tuple[torch.Tensor, torch.Tensor]: ...
+
+
+def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, causal: bool = False, window: tuple[int, int] | None = None,
+              scale: float | None = None, cu_seqlens_q: torch.Tensor | None = None, cu_seqlens_k: torch.Tensor | None = None,
+              max_seqlen_q: int | None = None, max_seqlen_k: int | None = None, sink: torch.Tensor | None = None, level: str = "run",
+              layout: str | None = None, return_lse: bool = False) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]:
     """softmax(scale * q k^T) v, with gradients that are the same bits on every run.
 
     q is [batch, heads, rows, head_dim]; k and v are [batch, kv_heads, kv_rows, head_dim], where

@@ -46,15 +46,19 @@ class Mask:
         return torch.Size((self.batch, 1, self.q_length, self.kv_length))
 
     def dim(self) -> int:
+        """As of a tensor, which models ask for."""
         return self.ndim
 
     def size(self, dimension: int | None = None) -> Any:
+        """As of a tensor."""
         return self.shape if dimension is None else self.shape[dimension]
 
     def to(self, *_: Any, **__: Any) -> Mask:
+        """Itself: it has no memory that could be elsewhere."""
         return self
 
     def contiguous(self) -> Mask:
+        """Itself: it has no memory that could lie otherwise."""
         return self
 
     def __getitem__(self, index: Any) -> Mask:
