@@ -28,7 +28,7 @@ def call(name: str, *arguments: object) -> subprocess.CompletedProcess[str]:
 
 def says_its_version() -> None:
     assert VERSION.startswith("dash "), VERSION
-    for name in ("audit", "cubin", "doctor", "tune"):
+    for name in ("audit", "cubin", "doctor", "trace", "tune"):
         done = call(name, "--version")
         assert (done.returncode, done.stdout, done.stderr) == (0, f"{VERSION}\n", ""), done
 
